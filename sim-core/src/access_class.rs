@@ -1,5 +1,5 @@
-//! Classes of accesses to memory of an actor by arrivals. The classes of two accesses decide whether
-//! the accesses depend on each other. A class is a number of 31 bits.
+//! Classes of accesses to memory of an actor by arrivals. The classes of two accesses decide
+//! whether the accesses depend on each other. A class is a number of 31 bits.
 //!
 //! *Not decided here*: which arrivals access memory; see the package `fabric`.
 

@@ -39,7 +39,7 @@ struct Ended {
 /// a message had other contents that are no error. Runs end at the deadline.
 ///
 /// # Errors
-/// If the program did something else the second time: what, and in which step.
+/// If the program took other steps the second time: the text names the step.
 pub fn check_determinism(
     stepper: &mut Stepper,
     seed: u64,
@@ -72,7 +72,7 @@ pub fn check_determinism(
 const COMPARISONS: usize = 4;
 
 /// Returns true if the program takes these steps in the same way each time, without reduction.
-pub(crate) fn repeats(stepper: &mut Stepper, events: &[Event]) -> bool {
+pub(crate) fn repeats_events(stepper: &mut Stepper, events: &[Event]) -> bool {
     (0..COMPARISONS).all(|_| {
         let mut steps = events.iter();
         let compared = compare(stepper, &mut |_, _| {

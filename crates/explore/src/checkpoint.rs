@@ -105,12 +105,12 @@ impl Checkpoint {
         }
         words.push(kept.notes.len() as u64);
         for known in &kept.notes {
-            note(&mut words, known);
+            write_note(&mut words, known);
         }
         Self(words)
     }
 
-    /// Returns the state of the search and what it has found; `None` if the numbers do not fit
+    /// Returns the state of the search and the findings; `None` if the numbers do not fit
     /// together.
     pub(crate) fn open(&self) -> Option<(State, Kept)> {
         let mut reader = Reader(&self.0);
@@ -167,7 +167,7 @@ impl Checkpoint {
                 other,
             });
         }
-        kept.notes = reader.notes()?;
+        kept.notes = reader.read_notes()?;
         reader.0.is_empty().then_some((state, kept))
     }
 }
@@ -186,7 +186,7 @@ fn order(words: &mut Vec<u64>, order: &Order) {
 }
 
 /// Adds a note: true as 1 for a bound, and the bytes of the text.
-fn note(words: &mut Vec<u64>, note: &Note) {
+fn write_note(words: &mut Vec<u64>, note: &Note) {
     let (is_bound, text) = match note {
         Note::Remark(text) => (false, text),
         Note::Bound(text) => (true, text),
@@ -274,7 +274,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    fn notes(&mut self) -> Option<BTreeSet<Note>> {
+    fn read_notes(&mut self) -> Option<BTreeSet<Note>> {
         let mut notes = BTreeSet::new();
         for _ in 0..self.count()? {
             let is_bound = self.word()? == 1;

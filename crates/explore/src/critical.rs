@@ -23,7 +23,8 @@ pub enum Critical {
     Step(usize),
     /// No run of the program is correct.
     Everything,
-    /// The budget was used up, or the deadline came, at this place: after it no run is correct, before it that is unknown.
+    /// The budget was used up at this place, or the deadline came: no run after the step is
+    /// correct, and whether one before the step is correct is unknown.
     Unknown(usize),
 }
 

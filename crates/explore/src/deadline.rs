@@ -27,7 +27,7 @@ impl Deadline {
 
     /// The earlier of this deadline and `seconds` from now.
     #[must_use]
-    pub fn within(&self, seconds: f64) -> Self {
+    pub fn earlier_deadline(&self, seconds: f64) -> Self {
         Self::new(seconds.min(self.seconds_left()), self.interrupt.clone())
     }
 

@@ -16,8 +16,8 @@ use sim_core::{Schedule, StepKind, Stepper};
 use crate::finding::FindingKind;
 use crate::{Deadline, End, Event, Finding, Path, Played, Player, spinning};
 
-/// A way to the same finding that is not longer, and simpler: the simplest of those tried before
-/// the deadline.
+/// Returns a way to the same finding that is not longer, and simpler: the simplest that was tried
+/// before the deadline.
 pub fn minimise(stepper: &mut Stepper, finding: &Finding, deadline: &Deadline) -> Finding {
     if deadline.is_over() {
         return finding.clone();

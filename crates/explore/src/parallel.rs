@@ -269,7 +269,7 @@ impl<C: Collector> Owner<'_, C> {
             && (state.trees.start() || !Seeded::of(self.options).is_none());
         if !is_new {
             let stepper = &mut self.worker.walk.machine.stepper;
-            let repeats = check_determinism::repeats(stepper, &state.path);
+            let repeats = check_determinism::repeats_events(stepper, &state.path);
             return Err(Halt::ExploredTwice { repeats });
         }
         state.trees.take_over(&self.lists, &ran.trees);

@@ -28,7 +28,7 @@ impl Progress {
     }
 
     /// Follows the run of the first finding so far in another copy of the program; `None` if the
-    /// search has found nothing, or the program does not take the same steps again.
+    /// search has no finding, or the program does not take the same steps again.
     pub fn follow_first_finding(&self, stepper: &mut Stepper) -> Option<Finding> {
         let (events, end) = self.first_finding.get()?;
         Finding::again(stepper, events, *end)

@@ -136,7 +136,7 @@ pub(crate) fn counterexample(run: &Run<'_>) -> Counterexample {
     (events, run.end)
 }
 
-/// What a search has found so far, as a checkpoint keeps it.
+/// The results of a search so far, as a checkpoint keeps them.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Kept {
     pub(crate) found: Vec<Counterexample>,
@@ -149,9 +149,9 @@ pub(crate) struct Kept {
 struct Finder<'a> {
     options: &'a Options,
     found: Vec<Counterexample>,
-    /// Orders in which actors receive from any source. A repeated run adds nothing.
+    /// Orders in which actors receive from any source. A repeated run adds no order.
     orders: Orders,
-    /// Notes of the runs. A repeated run adds nothing.
+    /// Notes of the runs.
     notes: BTreeSet<Note>,
     /// Number of findings whose runs are not repeated if the search is continued.
     kept: usize,
@@ -186,11 +186,11 @@ impl Collector for Finder<'_> {
     }
 
     fn look_and_collect(&mut self, run: &Run<'_>) -> ControlFlow<()> {
-        let mut has_nothing_new = !finding::is_finding(run.end) && self.orders.has_nothing_new(run);
+        let mut is_known = !finding::is_finding(run.end) && self.orders.has_nothing_new(run);
         let notes = &self.notes;
         run.stepper
-            .visit_notes(&mut |note| has_nothing_new &= notes.contains(note));
-        if has_nothing_new {
+            .visit_notes(&mut |note| is_known &= notes.contains(note));
+        if is_known {
             return ControlFlow::Continue(());
         }
         self.collect(Self::look(run))
@@ -247,8 +247,8 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The verdict on a search that was not able to go on. `repeats`: the program takes its steps
-    /// in the same way each time.
+    /// The verdict on a search that was not able to continue. `repeats`: the program takes the
+    /// steps in the same way each time.
     pub(crate) fn of_broken_search(text: String, repeats: bool) -> Self {
         match repeats {
             true => Self::InternalError(text),
@@ -256,7 +256,7 @@ impl Verdict {
         }
     }
 
-    /// The text of a search that was not able to go on.
+    /// The text of a search that was not able to continue.
     fn into_text(self) -> String {
         match self {
             Self::Broken(text) | Self::InternalError(text) => text,
@@ -299,7 +299,7 @@ impl Report {
 /// The verdict on a finding that a second run does not reproduce.
 fn not_again(stepper: &mut Stepper, events: &[Event]) -> Verdict {
     let text = "the counterexample does not reproduce the finding".to_owned();
-    let repeats = check_determinism::repeats(stepper, events);
+    let repeats = check_determinism::repeats_events(stepper, events);
     Verdict::of_broken_search(text, repeats)
 }
 

@@ -21,7 +21,7 @@ pub enum Bound {
     Finding,
     /// The runs were drawn at random.
     Sampling,
-    /// Whether waits that are permitted lead to a deadlock was not decided for some run.
+    /// For some run the search did not decide whether optional waits lead to a deadlock.
     OptionalWaits,
 }
 

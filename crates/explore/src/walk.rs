@@ -176,7 +176,7 @@ impl<'a> Walk<'a> {
     #[cold]
     fn judge_difference(&mut self, length: usize, event: &Event) -> Halt {
         let events = [&self.path.events()[..length], &[*event]].concat();
-        let mut repeats = check_determinism::repeats(&mut self.machine.stepper, &events);
+        let mut repeats = check_determinism::repeats_events(&mut self.machine.stepper, &events);
         self.machine.restart();
         repeats &= !events.iter().all(|event| self.machine.replay(event));
         Halt::Different {
@@ -190,7 +190,7 @@ impl<'a> Walk<'a> {
     #[cold]
     pub(crate) fn judge_second_visit(&mut self) -> Halt {
         let stepper = &mut self.machine.stepper;
-        let repeats = check_determinism::repeats(stepper, self.path.events());
+        let repeats = check_determinism::repeats_events(stepper, self.path.events());
         self.at = None;
         Halt::ExploredTwice { repeats }
     }

@@ -10,7 +10,7 @@ use crate::support::{Folder, compiled_with, simrun};
 /// The folder of the programs, from the root of the repository.
 const FOLDER: &str = "crates/cmpi/tests/freedoms";
 
-/// A program and the comments at its beginning.
+/// A program with the comments at the beginning.
 struct Freedom {
     file: String,
     text: String,
@@ -21,7 +21,9 @@ impl Freedom {
     fn comment(&self, name: &str) -> &str {
         let start = format!("// {name}: ");
         let lines = self.text.lines();
-        let found = lines.filter_map(|line| line.strip_prefix(start.as_str())).next();
+        let found = lines
+            .filter_map(|line| line.strip_prefix(start.as_str()))
+            .next();
         found.unwrap_or_else(|| panic!("{} has no line \"{start}\"", self.file))
     }
 }
@@ -36,7 +38,11 @@ fn read_freedoms() -> Vec<Freedom> {
         .collect();
     files.sort();
     let read = |path: &std::path::PathBuf| Freedom {
-        file: path.file_name().expect("a name").to_string_lossy().into_owned(),
+        file: path
+            .file_name()
+            .expect("a name")
+            .to_string_lossy()
+            .into_owned(),
         text: fs::read_to_string(path).expect("the program can be read"),
     };
     files.iter().map(read).collect()
@@ -66,11 +72,16 @@ fn the_table_of_the_page_has_a_row_for_each_program() {
     let mut table = String::new();
     for freedom in read_freedoms() {
         let number = freedom.file[..2].trim_start_matches('0');
-        let row = ["freedom", "outcomes"].map(|name| freedom.comment(name)).join(" | ");
+        let row = ["freedom", "outcomes"]
+            .map(|name| freedom.comment(name))
+            .join(" | ");
         let file = &freedom.file;
         writeln!(table, "| {number} | {row} | [{file}](../{FOLDER}/{file}) |").expect("a text");
     }
     let page = testing::commands::root().join("docs/checking.md");
     let page = fs::read_to_string(page).expect("the page can be read");
-    assert!(page.contains(&table), "docs/checking.md should have these rows:\n{table}");
+    assert!(
+        page.contains(&table),
+        "docs/checking.md should have these rows:\n{table}"
+    );
 }

@@ -24,7 +24,7 @@ use crate::protocol::engine::partitions::PartitionPlace;
 use crate::protocol::look::{Answers, Question};
 use crate::protocol::process::{AwaitedYes, PickedAnswer, Process};
 use crate::protocol::waiting::Waits;
-use crate::{Buffer, Comm, Error, Pattern, Result, Status};
+use crate::{Buffer, Comm, Error, Pattern, Result, Status, exploration};
 
 /// A completed operation: what it says about its message, and the buffer.
 #[derive(Clone, Debug)]
@@ -225,6 +225,8 @@ impl Request {
             };
             self.process.look(question, waits, location, answers).await
         } else {
+            (self.process)
+                .with_engine(|engine, channel| note_cancelled(engine, channel, token, location));
             let answer = u32::from(!is_posted);
             self.process.note_answer((location, question), answer);
             PickedAnswer::Unpicked
@@ -386,6 +388,19 @@ impl Request {
             return None;
         }
         self.complete(engine, channel)
+    }
+}
+
+/// Notes the bound that a send whose message is on the way is never cancelled.
+fn note_cancelled(
+    engine: &ProtocolEngine,
+    channel: &dyn Channel,
+    token: Token,
+    location: SourceLocation,
+) {
+    if !engine.is_receive(token) {
+        let bound = "a send is cancelled only if its message waits at the sender";
+        exploration::note_bound(channel, &format!("{bound} ({location})"));
     }
 }
 

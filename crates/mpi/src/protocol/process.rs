@@ -520,7 +520,7 @@ impl Process {
         let step = cold.looks.read_clock(self.begun.get(), location);
         cold.clock += step;
         if step > 0.0 {
-            exploration::note(
+            exploration::note_bound(
                 channel,
                 &format!("the clock stands still except in loops that wait for it ({location})"),
             );

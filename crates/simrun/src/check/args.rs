@@ -82,6 +82,58 @@ fn strategy(text: &str) -> Result<Strategy, String> {
     }
 }
 
+/// The limits of a search and of the work after the search.
+#[derive(Args, Clone, Debug)]
+struct LimitArgs {
+    /// Maximum number of steps of an execution
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 100_000,
+        help_heading = "Limits",
+        conflicts_with = "replay"
+    )]
+    max_depth: usize,
+
+    /// Stop after N executions
+    #[arg(
+        long,
+        value_name = "N",
+        help_heading = "Limits",
+        conflicts_with = "replay"
+    )]
+    max_executions: Option<u64>,
+
+    /// Stop after about N transitions
+    #[arg(
+        long,
+        value_name = "N",
+        help_heading = "Limits",
+        conflicts_with = "replay"
+    )]
+    max_transitions: Option<u64>,
+
+    /// Stop after this wall-clock time, for example 10s or 300s
+    #[arg(
+        long,
+        value_name = "TIME",
+        help_heading = "Limits",
+        conflicts_with = "replay"
+    )]
+    max_time: Option<Duration>,
+
+    /// Time for the explanation of findings after the search: shorter counterexamples, critical
+    /// transitions, and the comparison of repeated runs
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "10s",
+        verbatim_doc_comment,
+        help_heading = "Limits"
+    )]
+    explain_time: Duration,
+}
+
 /// The options of a search.
 #[derive(Args, Clone, Debug)]
 pub struct CheckArgs {
@@ -233,53 +285,9 @@ pub struct CheckArgs {
     #[arg(long, help_heading = "Search", conflicts_with = "replay")]
     stop_at_first: bool,
 
-    /// Maximum number of steps of an execution
-    #[arg(
-        long,
-        value_name = "N",
-        default_value_t = 100_000,
-        help_heading = "Limits",
-        conflicts_with = "replay"
-    )]
-    max_depth: usize,
-
-    /// Stop after N executions
-    #[arg(
-        long,
-        value_name = "N",
-        help_heading = "Limits",
-        conflicts_with = "replay"
-    )]
-    max_executions: Option<u64>,
-
-    /// Stop after about N transitions
-    #[arg(
-        long,
-        value_name = "N",
-        help_heading = "Limits",
-        conflicts_with = "replay"
-    )]
-    max_transitions: Option<u64>,
-
-    /// Stop after this wall-clock time, for example 10s or 300s
-    #[arg(
-        long,
-        value_name = "TIME",
-        help_heading = "Limits",
-        conflicts_with = "replay"
-    )]
-    max_time: Option<Duration>,
-
-    /// Time for the explanation of findings after the search: shorter counterexamples, critical
-    /// transitions, and the comparison of repeated runs
-    #[arg(
-        long,
-        value_name = "TIME",
-        default_value = "10s",
-        verbatim_doc_comment,
-        help_heading = "Limits"
-    )]
-    explain_time: Duration,
+    /// Limits.
+    #[command(flatten)]
+    limits: LimitArgs,
 
     /// Output options.
     #[command(flatten)]
@@ -355,9 +363,9 @@ impl CheckArgs {
     pub(super) const fn never_ends(&self) -> bool {
         !matches!(self.strategy, Strategy::DepthFirst)
             && self.replay.is_none()
-            && self.max_executions.is_none()
-            && self.max_transitions.is_none()
-            && self.max_time.is_none()
+            && self.limits.max_executions.is_none()
+            && self.limits.max_transitions.is_none()
+            && self.limits.max_time.is_none()
     }
 
     /// Returns the option that the chosen strategy and reduction do not support.
@@ -377,12 +385,12 @@ impl CheckArgs {
 
     /// The most seconds of real time, if they are limited.
     pub(super) fn max_seconds(&self) -> Option<f64> {
-        self.max_time.as_ref().map(Duration::as_secs)
+        self.limits.max_time.as_ref().map(Duration::as_secs)
     }
 
     /// The most seconds of real time for the explanation of findings.
     pub(super) fn explain_seconds(&self) -> f64 {
-        self.explain_time.as_secs()
+        self.limits.explain_time.as_secs()
     }
 
     /// The bounds, the strategy and the reduction of the search.
@@ -402,9 +410,15 @@ impl CheckArgs {
                     depth,
                 },
             },
-            depth_max: self.max_depth,
-            executions_max: self.max_executions.unwrap_or(defaults.executions_max),
-            transitions_max: self.max_transitions.unwrap_or(defaults.transitions_max),
+            depth_max: self.limits.max_depth,
+            executions_max: self
+                .limits
+                .max_executions
+                .unwrap_or(defaults.executions_max),
+            transitions_max: self
+                .limits
+                .max_transitions
+                .unwrap_or(defaults.transitions_max),
             seconds_max: self.max_seconds().unwrap_or(defaults.seconds_max),
             findings_max: if self.stop_at_first { 1 } else { FINDINGS_MAX },
             goes_on: !self.stop_at_first,
@@ -450,7 +464,7 @@ impl CheckArgs {
 
     /// The options that identify a search, besides the program.
     pub(super) fn search_options(&self) -> String {
-        let depth = self.max_depth;
+        let depth = self.limits.max_depth;
         format!(
             "{} --max-depth {depth}",
             self.program_options(self.protocol)

@@ -73,7 +73,7 @@ pub(super) fn search(
     }
     // The deadline limits the rest.
     subject.guard.rest();
-    let deadline = limit.within(args.explain_seconds());
+    let deadline = limit.earlier_deadline(args.explain_seconds());
     let (report, numbers) = explored?;
     let mut searched = SearchResult {
         found: Vec::new(),
@@ -237,7 +237,7 @@ fn explore_all(
 /// A search that takes longer tells its first finding before its end.
 const ANNOUNCED_AFTER: Duration = Duration::from_secs(1);
 
-/// Prints the first finding to standard error while the search goes on.
+/// Prints the first finding to standard error while the search continues.
 fn announce(
     subject: &Subject<'_>,
     options: &Options,

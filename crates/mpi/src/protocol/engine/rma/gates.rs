@@ -444,7 +444,7 @@ impl<'a> EpochCalls<'a> {
         (Some(epoch), peers.iter().map(receive).collect())
     }
 
-    /// Notes for the user that the order of two updates of different places is not explored.
+    /// Notes the bound that the order of two updates of different places is not explored.
     fn note_order(&mut self, access: &AccessCall) {
         let (channel, peer) = (self.channel, access.peer);
         let Some(window) = self.find_window() else {
@@ -452,9 +452,8 @@ impl<'a> EpochCalls<'a> {
         };
         let before = window.updated.insert(peer, access.offset);
         if before.is_some_and(|before| before != access.offset) {
-            let (name, location) = (access.name, access.location);
             let bound = "accesses of one rank to one target arrive in order";
-            exploration::note(channel, &format!("{name} at {location}: {bound}"));
+            exploration::note_bound(channel, &format!("{bound} ({})", access.location));
         }
     }
 

@@ -19,7 +19,9 @@ use channel::{
 };
 use observe::{NetworkEvent, NetworkObserver, Observer};
 use rdma::{Capture, RegionMemory, Verbs};
-use sim_core::{ActorId, Blocked, Device, Kernel, KernelHandle, Limit, Observed, Parked, Time};
+use sim_core::{
+    ActorId, Blocked, Device, Kernel, KernelHandle, Limit, Observed, Parked, QueueHead, Time,
+};
 
 use crate::flow::label;
 use crate::journal::Journal;
@@ -401,7 +403,9 @@ impl Ranks {
     pub(crate) fn notify(&self, kernel: &mut Kernel, rank: u32, event: Event) {
         let ends = &mut *self.ends.borrow_mut();
         let endpoint = &mut ends.endpoints[rank as usize];
-        if endpoint.parked.is_none() || endpoint.woken || endpoint.called {
+        // Under an explorer a rank that is woken may take its step later than other arrivals.
+        let is_under_way = endpoint.woken && kernel.current_step() == QueueHead::BEFORE;
+        if endpoint.parked.is_none() || is_under_way || endpoint.called {
             return ends.push(rank, event);
         }
         endpoint.called = true;

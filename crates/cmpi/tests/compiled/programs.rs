@@ -246,7 +246,7 @@ fn ranks_that_are_given_up_leave_nothing_behind() {
     let file = folder.path("pages");
     let output = simrun(
         &program,
-        &format!("check --format json --protocol eager --max-executions 4000 -n 3 -- {file}"),
+        &format!("check --format json --reduction none --max-executions 4000 -n 3 -- {file}"),
     );
     let found = output.json();
     let kind = &found["findings"][0]["kind"];

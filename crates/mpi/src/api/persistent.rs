@@ -193,7 +193,7 @@ impl Persistent {
                 {
                     let round = place.round;
                     process.with_engine(|engine, _| {
-                        partitions::drop_partitions(engine, &pattern, round)
+                        partitions::drop_partitions(engine, &pattern, round);
                     });
                 }
                 let tag = Tag::Is(partitions.message_tag);

@@ -114,31 +114,25 @@ impl Window {
         self.fence_at(true, SourceLocation::caller())
     }
 
-    fn fence_at(
-        &self,
-        is_first: bool,
-        location: SourceLocation,
-    ) -> impl Future<Output = Result<()>> + '_ {
-        async move {
-            self.epochs().borrow().check_none("fence", self.number())?;
-            let touched = std::mem::take(&mut self.epochs().borrow_mut().touched);
-            if is_first && touched.is_empty() && self.waits_least() {
-                self.open_fence(location).await?;
-            } else {
-                self.close_fence(touched, location).await?;
-            }
-            let fences = {
-                let mut epochs = self.epochs().borrow_mut();
-                epochs.fences += 1;
-                epochs.fence = Some(location);
-                epochs.fences
-            };
-            if let Some(log) = self.comm().process().call_log() {
-                let (context, rank) = (self.comm().context(), self.comm().world_rank());
-                log.accesses().pass_fence(context, rank, fences);
-            }
-            self.check_conflict()
+    async fn fence_at(&self, is_first: bool, location: SourceLocation) -> Result<()> {
+        self.epochs().borrow().check_none("fence", self.number())?;
+        let touched = std::mem::take(&mut self.epochs().borrow_mut().touched);
+        if is_first && touched.is_empty() && self.waits_least() {
+            self.open_fence(location).await?;
+        } else {
+            self.close_fence(touched, location).await?;
         }
+        let fences = {
+            let mut epochs = self.epochs().borrow_mut();
+            epochs.fences += 1;
+            epochs.fence = Some(location);
+            epochs.fences
+        };
+        if let Some(log) = self.comm().process().call_log() {
+            let (context, rank) = (self.comm().context(), self.comm().world_rank());
+            log.accesses().pass_fence(context, rank, fences);
+        }
+        self.check_conflict()
     }
 
     /// Ends the accesses to these ranks, and waits for all ranks.

@@ -299,8 +299,50 @@ impl<'a> Notes<'a> {
 
     /// Returns true if a rank could do something else than wait.
     fn has_alternative(&self, cut: &Cut) -> bool {
-        (0..to_number(self.ranks.len()))
-            .any(|rank| self.answers_otherwise(cut, rank) || self.receives_another(cut, rank))
+        (0..to_number(self.ranks.len())).any(|rank| {
+            self.answers_otherwise(cut, rank)
+                || self.receives_another(cut, rank)
+                || self.gets_free_lock(cut, rank)
+        })
+    }
+
+    /// Returns true if a rank waits for a lock that another rank has given back in this run, and has
+    /// not asked for yet: the lock is free, so the rank gets the lock first in another run.
+    fn gets_free_lock(&self, cut: &Cut, rank: u32) -> bool {
+        let Some(&Note::Wait { operation, .. }) = self.next_note(cut, rank) else {
+            return false;
+        };
+        let start = match self.find_note((rank, operation)) {
+            Some(&Note::Begin {
+                operation: NotedOperation::Epoch { start, .. },
+                ..
+            }) => start.unwrap_or(operation),
+            _ => return false,
+        };
+        let mut parts = list_entries(&self.parts, (rank, start));
+        parts.any(|part| match self.find_note((rank, part)) {
+            Some(Note::Begin { arrival, .. }) => {
+                let unlock = find_entry(&self.senders, arrival);
+                let lock = unlock.and_then(|unlock| self.find_lock(unlock));
+                lock.is_some_and(|lock| !Self::has_begun(cut, lock))
+            }
+            _ => false,
+        })
+    }
+
+    /// Returns the call that got the lock which this message gives back: the message follows the
+    /// wait of the unlock.
+    fn find_lock(&self, (rank, unlock): At) -> Option<At> {
+        let &Note::Wait { operation, .. } = self.find_note((rank, unlock.checked_sub(1)?))? else {
+            return None;
+        };
+        match self.find_note((rank, operation))? {
+            &Note::Begin {
+                operation: NotedOperation::Epoch { start, .. },
+                ..
+            } => Some((rank, start?)),
+            _ => None,
+        }
     }
 
     /// Returns true if a rank could answer its question otherwise.

@@ -51,12 +51,16 @@ impl Window {
         (target, exclusive): (usize, bool),
         location: SourceLocation,
     ) -> Result<()> {
-        if target == self.comm().rank() || !self.waits_least() {
-            let call = RmaCall::Lock { exclusive };
-            return self.ask(name, (vec![target], call), location).await;
-        }
         let (process, context) = (self.comm().process(), self.comm().context());
         let peer = self.comm().peer(target)?;
+        if target == self.comm().rank() || !self.waits_least() {
+            let call = RmaCall::Lock { exclusive };
+            self.ask(name, (vec![target], call), location).await?;
+            process.with_engine(|engine, channel| {
+                EpochCalls::new(engine, channel, context).note_lock((name, peer), location);
+            });
+            return Ok(());
+        }
         process.wait_until_idle(name, location).await;
         let lock = |engine: &mut ProtocolEngine, channel: &dyn Channel| {
             let mut calls = EpochCalls::new(engine, channel, context);

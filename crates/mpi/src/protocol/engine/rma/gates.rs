@@ -153,6 +153,20 @@ impl<'a> EpochCalls<'a> {
         }
     }
 
+    /// Notes that the rank has the lock of its own memory.
+    pub(crate) fn note_lock(
+        &mut self,
+        (name, peer): (&'static str, u32),
+        location: SourceLocation,
+    ) {
+        if waits_least(self.channel) {
+            let (lock, _) = self.note_epoch((name, None, false), (&[], UNLOCK), location);
+            if let (Some(lock), Some(window)) = (lock, self.find_window()) {
+                window.locked.insert(peer, lock);
+            }
+        }
+    }
+
     /// Asks for a lock without waiting for the grant.
     pub(crate) fn lock_at_once(
         &mut self,

@@ -306,8 +306,8 @@ impl<'a> Notes<'a> {
         })
     }
 
-    /// Returns true if a rank waits for a lock that another rank has given back in this run, and has
-    /// not asked for yet: the lock is free, so the rank gets the lock first in another run.
+    /// Returns true if a rank waits for a lock that another rank has given back in this run, and
+    /// has not asked for yet: the lock is free, so the rank gets the lock first in another run.
     fn gets_free_lock(&self, cut: &Cut, rank: u32) -> bool {
         let Some(&Note::Wait { operation, .. }) = self.next_note(cut, rank) else {
             return false;

@@ -141,6 +141,7 @@ async fn pick_some(
     let (positions, tokens): (Vec<usize>, Vec<Token>) = active(requests).into_iter().unzip();
     let process = Rc::clone(requests.get(*positions.first()?)?.process());
     let subsets = count_subsets(tokens.len());
+    let all = tokens.clone();
     let answers = move |engine: &ProtocolEngine| Answers {
         yes: subsets,
         only_yes: waits_for_one || tokens.iter().any(|token| engine.is_told(*token)),
@@ -165,7 +166,16 @@ async fn pick_some(
                     ),
                 );
             }
-            PickedSome::Yes(subset(&positions, number), yes)
+            let mut picked = subset(&positions, number);
+            // The program knows that these are complete.
+            process.with_engine(|engine, _| {
+                let told = positions.iter().zip(&all);
+                let told = told.filter(|(_, token)| engine.is_told(**token));
+                picked.extend(told.map(|(position, _)| *position));
+            });
+            picked.sort_unstable();
+            picked.dedup();
+            PickedSome::Yes(picked, yes)
         }
     };
     Some(picked)

@@ -153,7 +153,7 @@ impl<'a> EpochCalls<'a> {
         }
     }
 
-    /// Notes that the rank has the lock of its own memory.
+    /// Notes that the rank has the lock of the own memory.
     pub(crate) fn note_lock(
         &mut self,
         (name, peer): (&'static str, u32),

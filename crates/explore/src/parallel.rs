@@ -26,7 +26,7 @@ use crate::state::State;
 use crate::threads::{Done, Exchange, Threads, do_job, without_bounds, work};
 use crate::wakeup::Next;
 use crate::walk::Walk;
-use crate::{Bound, Collector, Event, Options, check_determinism};
+use crate::{Bound, Collector, Event, Options};
 
 /// Number of pending leaves that are considered for exploration ahead of their turn.
 const LOOKED_AT: usize = 64;
@@ -268,8 +268,7 @@ impl<C: Collector> Owner<'_, C> {
         let is_new = state.trees.next() == Some(Next::Leaf)
             && (state.trees.start() || !Seeded::of(self.options).is_none());
         if !is_new {
-            let stepper = &mut self.worker.walk.machine.stepper;
-            let repeats = check_determinism::repeats_events(stepper, &state.path);
+            let repeats = self.worker.walk.repeats_steps(&state.path);
             return Err(Halt::ExploredTwice { repeats });
         }
         state.trees.take_over(&self.lists, &ran.trees);

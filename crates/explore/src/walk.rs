@@ -31,6 +31,8 @@ pub(crate) struct Walk<'a> {
     pub(crate) thorough: bool,
     next_look: u64,
     watch: Stopwatch,
+    /// The steps of the first run: a program that keeps state takes others later.
+    first_run: Vec<Event>,
 }
 
 impl<'a> Walk<'a> {
@@ -52,6 +54,7 @@ impl<'a> Walk<'a> {
             thorough: false,
             next_look: STEPS_BETWEEN_LOOKS.min(options.transitions_max),
             watch,
+            first_run: Vec::new(),
         }
     }
 
@@ -176,9 +179,7 @@ impl<'a> Walk<'a> {
     #[cold]
     fn judge_difference(&mut self, length: usize, event: &Event) -> Halt {
         let events = [&self.path.events()[..length], &[*event]].concat();
-        let mut repeats = check_determinism::repeats_events(&mut self.machine.stepper, &events);
-        self.machine.restart();
-        repeats &= !events.iter().all(|event| self.machine.replay(event));
+        let repeats = self.repeats_steps(&events) && !self.replay_all(&events);
         Halt::Different {
             actor: event.actor,
             choice: event.choice,
@@ -186,12 +187,26 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// Returns true if the program takes these steps in the same way each time, and the steps of the
+    /// first run once more.
+    pub(crate) fn repeats_steps(&mut self, events: &[Event]) -> bool {
+        let first_run = std::mem::take(&mut self.first_run);
+        check_determinism::repeats_events(&mut self.machine.stepper, events)
+            && self.replay_all(&first_run)
+    }
+
+    /// Returns true if the program takes these steps.
+    fn replay_all(&mut self, events: &[Event]) -> bool {
+        self.at = None;
+        self.machine.restart();
+        events.iter().all(|event| self.machine.replay(event))
+    }
+
     /// Decides why the path leads to a place where the search was before.
     #[cold]
     pub(crate) fn judge_second_visit(&mut self) -> Halt {
-        let stepper = &mut self.machine.stepper;
-        let repeats = check_determinism::repeats_events(stepper, self.path.events());
-        self.at = None;
+        let events = self.path.events().to_vec();
+        let repeats = self.repeats_steps(&events);
         Halt::ExploredTwice { repeats }
     }
 
@@ -224,6 +239,9 @@ impl<'a> Walk<'a> {
     /// Looks at a run that is over: nobody can take a step, or it is too deep.
     pub(crate) fn end_run(&mut self) -> Result<(), Halt> {
         let end = self.end();
+        if self.first_run.is_empty() {
+            self.first_run = self.path.events().to_vec();
+        }
         self.statistics.count_run(end, self.path.len());
         let view = crate::Run {
             path: &self.path,

@@ -260,9 +260,9 @@ fn a_search_of_something_else_is_refused() {
     }
     for damaged in [
         text.replace("\"executions\"", "\"traces\"")
-            .replacen("[3,", "[4,", 1),
+            .replacen("[4,", "[5,", 1),
         text[..text.len() / 2].to_owned(),
-        text.replacen("\"words\":[3,", "\"words\":[3,7,", 1),
+        text.replacen("\"words\":[4,", "\"words\":[4,7,", 1),
         String::new(),
         "{}".to_owned(),
     ] {

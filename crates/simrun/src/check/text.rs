@@ -50,7 +50,7 @@ pub(super) fn verdict(searched: &SearchResult) -> String {
         Verdict::Broken(text) => text.clone(),
         Verdict::InternalError(text) => format!(
             "internal error: {text}, although the program repeats its steps; this is a bug in \
-             simrun, unless the program keeps state from run to run, as in a file"
+             simrun"
         ),
         Verdict::Found => {
             let executions = summary::count(statistics.executions, "execution");

@@ -187,8 +187,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Returns true if the program takes these steps in the same way each time, and the steps of the
-    /// first run once more.
+    /// Returns true if the program takes these steps in the same way each time, and the steps of
+    /// the first run once more.
     pub(crate) fn repeats_steps(&mut self, events: &[Event]) -> bool {
         let first_run = std::mem::take(&mut self.first_run);
         check_determinism::repeats_events(&mut self.machine.stepper, events)

@@ -16,7 +16,7 @@ use crate::args::{OutputArgs, protocol, ranks};
 
 /// Meanings of the exit statuses, for the end of help texts.
 pub const EXIT_STATUS: &str = "\
-Exit status: 0 no errors found, 1 errors found, 2 usage or input error, 3 search incomplete, 101 internal error, 130 interrupted.";
+Exit status: 0 no errors found, 1 errors found, 2 usage or input error, 3 search incomplete, 101 bug, 130 interrupted.";
 
 /// Number of findings that are kept. Those of them that differ in kind or place are shown.
 const FINDINGS_MAX: usize = 100;

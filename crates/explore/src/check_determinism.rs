@@ -73,28 +73,30 @@ const COMPARISONS: usize = 4;
 
 /// Returns true if the program takes these steps in the same way each time, without reduction.
 pub(crate) fn repeats_events(stepper: &mut Stepper, events: &[Event]) -> bool {
-    (0..COMPARISONS).all(|_| {
-        let mut steps = events.iter();
-        let compared = compare(stepper, &mut |_, _| {
-            let event = steps.next()?;
-            Some((u32::from(event.actor), event.choice))
-        });
-        compared.is_ok()
+    repeats_picks(stepper, events, &|_, event| {
+        Some((u32::from(event.actor), event.choice))
     })
 }
 
 /// Returns true if the program follows a schedule in the same way each time.
 pub fn repeats_schedule(stepper: &mut Stepper, schedule: &Schedule) -> bool {
-    (0..COMPARISONS).all(|_| {
-        let mut choices = schedule.0.iter();
-        let compared = compare(stepper, &mut |stepper, _| {
-            let choice = choices.next()?;
-            let actor = choice.actor.number() - 1;
-            Some((actor, stepper.choice_of(actor, choice.branch)?))
-        });
-        compared.is_ok()
+    repeats_picks(stepper, &schedule.0, &|stepper, choice| {
+        let actor = choice.actor.number() - 1;
+        Some((actor, stepper.choice_of(actor, choice.branch)?))
     })
 }
+
+/// Returns true if the program takes the steps of a list in the same way each time; `pick` returns
+/// the actor and the step of an entry.
+fn repeats_picks<T>(stepper: &mut Stepper, list: &[T], pick: &PickOf<T>) -> bool {
+    (0..COMPARISONS).all(|_| {
+        let mut left = list.iter();
+        compare(stepper, &mut |stepper, _| pick(stepper, left.next()?)).is_ok()
+    })
+}
+
+/// Picks the actor and the step of an entry of a list.
+type PickOf<T> = dyn Fn(&Stepper, &T) -> Option<(u32, u32)>;
 
 /// Picks an actor and one of its steps.
 type Pick<'a> = dyn FnMut(&Stepper, &[(u32, EnabledStep)]) -> Option<(u32, u32)> + 'a;

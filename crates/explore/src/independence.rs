@@ -30,7 +30,7 @@
 //!   depends on the order of arrivals, deliveries from different queues commute, and what it sends
 //!   is delivered after what it had waited for, whichever came last. If all it does is to receive
 //!   from any source, only the deliveries of messages depend on each other; if others access its
-//!   memory, those of accesses, if they conflict ([`sim_core::AccessClass`]). In all these cases
+//!   memory, deliveries of accesses that conflict ([`sim_core::AccessClass`]). In all these cases
 //!   the picked answers to its questions depend on no delivery.
 //! * The pick of an answer that is possible only as long as a message has not arrived depends on
 //!   all deliveries to the rank.

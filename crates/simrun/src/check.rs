@@ -224,16 +224,7 @@ impl Subject<'_> {
             Some(shorter) => (&shorter.finding, ScheduleKind::ShortestFound),
             None => (finding, ScheduleKind::ShortestFound),
         };
-        let schedule = self.alone((&shorter.steps, &shorter.replay), |_, schedule| {
-            Some(schedule.clone())
-        })?;
-        let again = match schedule {
-            Some(schedule) => {
-                let explains = Some((has_correct, deadline));
-                self.follow(&schedule, false, explains)?.1
-            }
-            None => None,
-        };
+        let again = self.show_again(shorter, Some((has_correct, deadline)))?;
         let is_same = |again: &Found| again.finding.kind.name() == finding.kind.name();
         let again = again.filter(is_same).map(|again| Found {
             schedule_kind,
@@ -263,13 +254,18 @@ impl Subject<'_> {
         Ok(ExitCode::from(status))
     }
 
-    /// Follows a finding in a program that has not been searched, without an explanation.
-    fn show_again(&self, finding: &Finding) -> Result<Option<Found>, ExitCode> {
+    /// Follows a finding in a program that has not been searched; `explains` as in
+    /// [`Subject::follow`].
+    fn show_again(
+        &self,
+        finding: &Finding,
+        explains: Option<(bool, &Deadline)>,
+    ) -> Result<Option<Found>, ExitCode> {
         let schedule = self.alone((&finding.steps, &finding.replay), |_, schedule| {
             Some(schedule.clone())
         })?;
         match schedule {
-            Some(schedule) => Ok(self.follow(&schedule, false, None)?.1),
+            Some(schedule) => Ok(self.follow(&schedule, false, explains)?.1),
             None => Ok(None),
         }
     }

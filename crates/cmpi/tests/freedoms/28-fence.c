@@ -7,11 +7,7 @@
 
 /* Rank 1 may leave the first fence before rank 0 has called. */
 static void body(void) {
-    int *memory;
-    MPI_Win window;
-    MPI_Win_allocate(2 * sizeof(int), sizeof(int), MPI_INFO_NULL, WORLD, &memory, &window);
-    memory[0] = memory[1] = 0;
-    MPI_Barrier(WORLD);
+    MPI_Win window = make_window();
     if (me == 0) {
         assert(receive(MPI_ANY_SOURCE, 0) == 2);
         MPI_Win_fence(MPI_MODE_NOPRECEDE, window);

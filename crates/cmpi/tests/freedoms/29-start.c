@@ -7,11 +7,7 @@
 
 /* Rank 0 may leave MPI_Win_start before rank 1 has called MPI_Win_post. */
 static void body(void) {
-    int *memory;
-    MPI_Win window;
-    MPI_Win_allocate(2 * sizeof(int), sizeof(int), MPI_INFO_NULL, WORLD, &memory, &window);
-    memory[0] = memory[1] = 0;
-    MPI_Barrier(WORLD);
+    MPI_Win window = make_window();
     MPI_Group all, other;
     int number = 1 - me;
     MPI_Comm_group(WORLD, &all);

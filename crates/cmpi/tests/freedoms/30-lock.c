@@ -7,11 +7,7 @@
 
 /* Rank 2 may have the lock before rank 1. */
 static void body(void) {
-    int *memory;
-    MPI_Win window;
-    MPI_Win_allocate(2 * sizeof(int), sizeof(int), MPI_INFO_NULL, WORLD, &memory, &window);
-    memory[0] = memory[1] = 0;
-    MPI_Barrier(WORLD);
+    MPI_Win window = make_window();
     int old = 0;
     if (me > 0) {
         MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, window);

@@ -7,11 +7,7 @@
 
 /* Both ranks write the same place. */
 static void body(void) {
-    int *memory;
-    MPI_Win window;
-    MPI_Win_allocate(2 * sizeof(int), sizeof(int), MPI_INFO_NULL, WORLD, &memory, &window);
-    memory[0] = memory[1] = 0;
-    MPI_Barrier(WORLD);
+    MPI_Win window = make_window();
     MPI_Win_fence(0, window);
     if (me > 0)
         MPI_Put(&me, 1, MPI_INT, 0, 0, 1, MPI_INT, window);

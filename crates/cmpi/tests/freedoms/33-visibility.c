@@ -7,11 +7,7 @@
 
 /* The access may not be at the target yet when the message is. */
 static void body(void) {
-    int *memory;
-    MPI_Win window;
-    MPI_Win_allocate(2 * sizeof(int), sizeof(int), MPI_INFO_NULL, WORLD, &memory, &window);
-    memory[0] = memory[1] = 0;
-    MPI_Barrier(WORLD);
+    MPI_Win window = make_window();
     int one = 1, value = 0, ignored = 0;
     MPI_Win_lock_all(0, window);
     if (me == 0) {

@@ -7,11 +7,7 @@
 
 /* The operation may be incomplete at the origin. */
 static void body(void) {
-    int *memory;
-    MPI_Win window;
-    MPI_Win_allocate(2 * sizeof(int), sizeof(int), MPI_INFO_NULL, WORLD, &memory, &window);
-    memory[0] = memory[1] = 0;
-    MPI_Barrier(WORLD);
+    MPI_Win window = make_window();
     int is_complete = 1;
     if (me == 0) {
         MPI_Request request;

@@ -42,7 +42,7 @@ use observation::Observation;
 use observe::SourceLocation;
 use provenance::Provenance;
 use rma::Windows;
-pub(crate) use rma::{AccessCall, EpochCalls, RemoteCall};
+pub(crate) use rma::{AccessCall, EpochCalls, RemoteCall, waits_least};
 
 /// Status of a completed operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

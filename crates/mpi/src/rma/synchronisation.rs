@@ -3,8 +3,8 @@
 //! A *fence* flushes all targets that this rank has accessed, and is a barrier then. A *lock* waits
 //! until the target grants it, in the order of the requests. After `lock_all` the first access to
 //! each target asks for its lock. `start` waits for the posts of its group. Where calls wait least
-//! ([`CollectiveWaits::Data`]), locks, `start` and a fence that ends no epoch do not wait: the
-//! accesses leave when the targets permit them.
+//! ([`crate::channel::CollectiveWaits::Data`]), locks, `start` and a fence that ends no epoch do
+//! not wait: the accesses leave when the targets permit them.
 //!
 //! *Not modelled*: assertions but `MPI_MODE_NOPRECEDE`, and locks that a library asks for
 //! only with the first access to a target. Two ranks that lock several targets can deadlock here
@@ -17,8 +17,8 @@ use std::future::Future;
 use super::error::WindowError;
 use super::{RmaCall, Window};
 use crate::api::communicators::Step;
-use crate::channel::{Channel, CollectiveWaits};
-use crate::protocol::engine::{EpochCalls, ProtocolEngine};
+use crate::channel::Channel;
+use crate::protocol::engine::{EpochCalls, ProtocolEngine, waits_least};
 use crate::protocol::process::{Call, Process};
 use crate::protocol::waiting::Waits;
 use crate::{Error, Group, PROC_NULL, Request, Result};
@@ -71,8 +71,7 @@ impl Window {
     }
 
     fn waits_least(&self) -> bool {
-        let channel = self.comm().process().channel();
-        channel.settings().collective_waits == CollectiveWaits::Data
+        waits_least(self.comm().process().channel())
     }
 
     /// Asks a target for its lock at the first access since `lock_all`.

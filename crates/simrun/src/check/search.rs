@@ -255,7 +255,7 @@ fn announce(
             return;
         };
         let (finding, _) = run::with_silent_panics(|| progress.follow_first_finding(&mut stepper));
-        let found = finding.and_then(|finding| subject.show_again(&finding).ok().flatten());
+        let found = finding.and_then(|finding| subject.show_again(&finding, None).ok().flatten());
         if let Some(found) = found {
             let text = text::findings(&[found], false);
             // The end of the search tells it again.

@@ -31,8 +31,8 @@ use crate::rma::{
     self, Access, AccessKind, RemoteWindow, RmaCall, Segment, SyncMode, WindowMemory,
 };
 use crate::{Buffer, Envelope, TypeSignature};
-pub(crate) use gates::EpochCalls;
-use gates::{GRANTED, GateKey, Request, TargetGate, waits_least};
+pub(crate) use gates::{EpochCalls, waits_least};
+use gates::{GRANTED, GateKey, Request, TargetGate};
 use target::{LockRequest, WindowLock};
 
 /// A call that waits for other ranks.

@@ -68,7 +68,7 @@ impl Default for TargetGate {
 }
 
 /// Returns true if calls do not wait where MPI permits that.
-pub(super) fn waits_least(channel: &dyn Channel) -> bool {
+pub(crate) fn waits_least(channel: &dyn Channel) -> bool {
     channel.settings().collective_waits == CollectiveWaits::Data
 }
 

@@ -78,7 +78,8 @@ pub(crate) fn run<C: Collector>(
         for _ in 1..threads.number {
             scope.spawn(move || work::<C>(threads, options, exchange));
         }
-        let result = catch_unwind(AssertUnwindSafe(|| owner.explore()));
+        let mut result = Ok(Ok(()));
+        (threads.around)(&mut || result = catch_unwind(AssertUnwindSafe(|| owner.explore())));
         exchange.end();
         result
     });

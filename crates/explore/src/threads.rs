@@ -18,7 +18,7 @@ use crate::clock::Stopwatch;
 use crate::jobs::{Job, JobResult, RecordingObserver, User, Worker};
 use crate::properties::{ProgramProperties, SharedLists};
 use crate::walk::Walk;
-use crate::{Collector, Halt, Options};
+use crate::{Bound, Collector, Halt, Options};
 
 /// Time for which the thread that owns the trees waits before it looks at the clock.
 const PATIENCE: Duration = Duration::from_millis(50);
@@ -31,7 +31,8 @@ pub struct Threads<'a> {
     /// Creates the program. All programs that it creates must behave the same; if they have a
     /// device, its queues must have the same numbers in all of them.
     pub make: &'a (dyn Fn() -> Stepper + Sync),
-    /// Called in each further thread around all its work.
+    /// Called in each thread, also the calling one, around all work. A forked child does not have
+    /// the other threads, so this function must end the process there after the work.
     pub around: &'a (dyn Fn(&mut dyn FnMut()) + Sync),
 }
 
@@ -160,9 +161,14 @@ impl<T> Exchange<T> {
     }
 }
 
-/// Does a job, whatever happens.
+/// Does a job, whatever happens. The result of an interrupted job is not used, so that a forked
+/// child of the program never waits for threads, which the child does not have.
 pub(crate) fn do_job<C: Collector>(worker: &mut Worker<'_, C>, job: &Job) -> Done<C::Observation> {
-    match catch_unwind(AssertUnwindSafe(|| worker.run(job))) {
+    let mut result = catch_unwind(AssertUnwindSafe(|| worker.run(job)));
+    if worker.walk.is_interrupted() && result.is_ok() {
+        result = Ok(Err(Halt::Bound(Bound::Interrupt)));
+    }
+    match result {
         Ok(Ok(ran)) => Done::JobResult(ran),
         Ok(Err(halt)) => {
             let properties = worker.walk.machine.properties.clone();
@@ -180,7 +186,6 @@ pub(crate) fn work<C: Collector>(
 ) {
     (threads.around)(&mut || {
         let options = Options {
-            interrupt: Some(Arc::clone(&exchange.stop)),
             seconds_max: f64::INFINITY,
             ..without_bounds(options)
         };
@@ -190,10 +195,15 @@ pub(crate) fn work<C: Collector>(
             Ok(stepper) => stepper,
             Err(panic) => return refuse_all(exchange, panic),
         };
-        let walk = Walk::new(stepper, &options, &mut look, Stopwatch::start());
+        let mut walk = Walk::new(stepper, &options, &mut look, Stopwatch::start());
+        walk.stop = Some(Arc::clone(&exchange.stop));
         let mut worker = Worker::<C>::new(walk, sight, &exchange.lists);
         while let Some(job) = exchange.next_job() {
             let done = do_job(&mut worker, &job);
+            if matches!(done, Done::Halted(Halt::Bound(Bound::Interrupt), ..)) {
+                // The calling thread looks at the flag, too.
+                return;
+            }
             let is_broken = matches!(done, Done::Panicked(_));
             exchange.put(&job, done);
             if is_broken {

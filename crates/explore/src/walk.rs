@@ -1,6 +1,9 @@
 //! Operations that all searches have in common: take steps, go back by running the program again,
 //! count, check the bounds, and show each run that is over to the observer.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use sim_core::{Executed, StepKind, Stepper};
 
 use crate::clock::Stopwatch;
@@ -23,6 +26,8 @@ pub(crate) struct Walk<'a> {
     /// on the path.
     at: Option<usize>,
     pub(crate) options: &'a Options,
+    /// Stops the walk beside the flag of the options.
+    pub(crate) stop: Option<Arc<AtomicBool>>,
     pub(crate) statistics: Statistics,
     observer: &'a mut dyn Observer,
     /// True if there are choices, or steps that depend on everything. Then all races of each run
@@ -49,6 +54,7 @@ impl<'a> Walk<'a> {
             path: Path::default(),
             at: Some(0),
             options,
+            stop: None,
             statistics: Statistics::default(),
             observer,
             thorough: false,
@@ -314,11 +320,16 @@ impl<'a> Walk<'a> {
         if self.seconds() > self.options.seconds_max {
             return Err(Halt::Bound(Bound::Time));
         }
-        let interrupt = self.options.interrupt.as_ref();
-        if interrupt.is_some_and(|flag| flag.load(std::sync::atomic::Ordering::Relaxed)) {
-            return Err(Halt::Bound(Bound::Interrupt));
+        match self.is_interrupted() {
+            true => Err(Halt::Bound(Bound::Interrupt)),
+            false => Ok(()),
         }
-        Ok(())
+    }
+
+    /// Returns true if the search is to stop.
+    pub(crate) fn is_interrupted(&self) -> bool {
+        let mut flags = self.options.interrupt.iter().chain(&self.stop);
+        flags.any(|flag| flag.load(Ordering::Relaxed))
     }
 
     /// Runs the first `length` events of the path and then `more`; tells which steps the actor of

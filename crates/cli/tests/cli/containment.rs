@@ -92,8 +92,11 @@ fn a_child_that_returns_is_a_failure_of_its_rank() {
         .reports_only(&format!("error: {expected}\n"));
     ran.prints_first("before\nafter\ncases failed at ");
     assert_eq!(record["failure"]["rank"], 1);
-    let ran = simrun!("check -n 2 {} -- --case fork", program("cases"));
-    ran.exits_silently(1);
+    let cases = program("cases");
+    for options in ["", "--threads 2", "--stop-at-first"] {
+        let ran = simrun!("check -n 2 {options} {cases} -- --case fork");
+        ran.exits_silently(1);
+    }
     // A child that exits is nobody's business.
     let ran = case("fork-and-exit", "-n 2 -q");
     assert_eq!(

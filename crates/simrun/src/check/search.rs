@@ -67,7 +67,6 @@ pub(super) fn search(
         format!("{executions} executions, {transitions} transitions")
     });
     let explored = explore_all(subject, &options, kept, file.as_ref());
-    subject.guard.end_child();
     if let Some(line) = line {
         line.finish();
     }
@@ -211,6 +210,7 @@ fn explore_all(
         },
         around: &|work| {
             run::with_silent_panics(work);
+            subject.guard.end_child();
         },
     };
     let every = file.map_or(f64::INFINITY, SearchFile::every);
@@ -228,6 +228,8 @@ fn explore_all(
         let numbers = &numbers;
         scope.spawn(move || announce(subject, options, numbers, &is_over));
         let report = slices::explore(options, every, from, explore, keep);
+        // A child has no thread to wait for.
+        subject.guard.end_child();
         drop(over);
         report
     })?;

@@ -438,7 +438,7 @@ fn synchronise(
     block(async |state| {
         let own = &state.window(window)?.window;
         call(own).await?;
-        own.end_buffers();
+        own.end_buffers().await;
         state.finish_gets(window, of).await
     })
 }

@@ -43,6 +43,17 @@ fn the_clock_goes_forward_where_a_loop_waits_for_it() {
 }
 
 #[test]
+fn a_get_into_the_own_window_conflicts_until_the_epoch_ends() {
+    let folder = Folder::new();
+    let program = compiled_with(&folder, "-g", "crates/cmpi/tests/programs/inside.c");
+    let found = simrun(&program, "check -n 2 -- same");
+    let expected = "conflicting accesses to bytes 8 to 15 of the window of rank 1";
+    found.exits_with(1).prints_text(expected);
+    let found = simrun(&program, "check -n 2 -- other");
+    found.exits_with(0).prints_text(COMPLETE);
+}
+
+#[test]
 fn partitions_arrive_one_by_one() {
     let folder = Folder::new();
     let program = compiled_with(&folder, "-g", "crates/cmpi/tests/programs/partitions.c");

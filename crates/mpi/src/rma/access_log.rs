@@ -264,6 +264,11 @@ impl AccessLog {
         })
     }
 
+    /// Returns true if an origin has accesses that a flush or an unlock ends.
+    pub(crate) fn has_open(&self, window: u32, target: u32, origin: u32) -> bool {
+        self.with(window, target, |log| log.locked.contains_key(&origin))
+    }
+
     /// An origin has flushed or unlocked.
     pub(crate) fn close(&self, window: u32, target: u32, origin: u32) {
         self.with(window, target, |log| {

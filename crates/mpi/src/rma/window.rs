@@ -344,10 +344,20 @@ impl Window {
 
     /// Notes that the accesses of this rank are over that [`Window::note_buffer`] was called for,
     /// except those of an epoch of fences.
-    pub fn end_buffers(&self) {
-        let (context, rank) = (self.comm.context(), self.comm.world_rank());
-        if let Some(log) = self.comm.process().call_log() {
-            log.accesses().close(context, rank, rank);
+    #[track_caller]
+    pub fn end_buffers(&self) -> impl Future<Output = ()> + '_ {
+        let location = SourceLocation::caller();
+        async move {
+            let (context, rank) = (self.comm.context(), self.comm.world_rank());
+            let Some(log) = self.comm.process().call_log() else {
+                return;
+            };
+            if log.accesses().has_open(context, rank, rank) {
+                // An access of another rank may come before the end or after the end.
+                let name = "end of an access from a window";
+                self.local(name, location, |_| ()).await;
+                log.accesses().close(context, rank, rank);
+            }
         }
     }
 

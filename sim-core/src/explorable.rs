@@ -137,6 +137,13 @@ pub trait ExplorableDevice: Device {
     fn optional_waits(&self) -> OptionalWaits {
         OptionalWaits::Free
     }
+
+    /// Lists, in words, the optional waits that actors left out, as far as `actor` would not have
+    /// come to the present step with these waits.
+    fn absent_waits(&self, actor: ActorId) -> Vec<String> {
+        let _ = actor;
+        Vec::new()
+    }
 }
 
 /// The effect of waits that actors may leave out, on a run that has finished without them.

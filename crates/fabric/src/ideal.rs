@@ -502,6 +502,11 @@ impl ExplorableDevice for IdealFabric {
         self.knowledge.decide_optional_waits(self.sends_wait)
     }
 
+    fn absent_waits(&self, actor: ActorId) -> Vec<String> {
+        let rank = actor.number() - 1;
+        self.knowledge.list_absent_waits(self.sends_wait, rank)
+    }
+
     fn leftovers(&self) -> Vec<String> {
         let mut all = Vec::new();
         for (rank, protocols) in self.protocols.borrow().iter().enumerate() {

@@ -203,6 +203,12 @@ impl CausalityTracker {
         optional_waits::find_deadlock(&notes, sends_wait, || self.deliveries.senders())
     }
 
+    /// The waits that MPI permits and without which a rank failed, in words.
+    pub(crate) fn list_absent_waits(&self, sends_wait: bool, rank: u32) -> Vec<String> {
+        let notes: Vec<&RankNotes> = self.ranks.iter().map(|rank| &rank.notes).collect();
+        optional_waits::list_absent_waits(&notes, sends_wait, self.deliveries.senders(), rank)
+    }
+
     /// Returns true if the rank parks only to show where it waits.
     pub(crate) fn take_deferred(&self, rank: u32) -> bool {
         self.ranks[rank as usize].deferred.take()

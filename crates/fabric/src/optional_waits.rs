@@ -28,6 +28,8 @@ use sim_core::{Blocked, ConditionalDeadlock, OptionalWaits, WaitGraph};
 use crate::operations::{Alternative, Note, RankNotes};
 use crate::ranks::actor;
 
+mod absent;
+
 /// States that are looked at.
 const STATES_MAX: usize = 10_000;
 
@@ -52,6 +54,8 @@ struct Notes<'a> {
     alternatives: Vec<Ref<'a, Vec<u32>>>,
     /// True if MPI permits standard sends to wait.
     sends_wait: bool,
+    /// The failed rank that has ended the run: each other rank could have continued.
+    failed: Option<u32>,
     /// By step: the send of an arrival.
     senders: Vec<(u32, At)>,
     /// By send: the receive that the send has met.
@@ -100,6 +104,19 @@ pub(crate) fn find_deadlock(
     OptionalWaits::Free
 }
 
+/// The waits that MPI permits and without which `rank` failed, in words. `senders`: as in
+/// [`find_deadlock`].
+pub(crate) fn list_absent_waits(
+    ranks: &[&RankNotes],
+    sends_wait: bool,
+    senders: Vec<(u32, At)>,
+    rank: u32,
+) -> Vec<String> {
+    let mut notes = Notes::collect_notes(ranks, sends_wait, senders);
+    notes.failed = Some(rank);
+    notes.list_absent(rank)
+}
+
 /// Returns true if MPI permits a rank to wait somewhere.
 fn has_optional_waits(rank: &RankNotes, sends_wait: bool) -> bool {
     let notes = rank.notes.borrow();
@@ -123,6 +140,7 @@ impl<'a> Notes<'a> {
                 .map(|rank| rank.alternatives.borrow())
                 .collect(),
             sends_wait,
+            failed: None,
             senders,
             receivers: Vec::new(),
             calls: Vec::new(),
@@ -197,17 +215,20 @@ impl<'a> Notes<'a> {
             return Next::Free;
         };
         match operation {
-            NotedOperation::Send { end, .. } => {
+            NotedOperation::Send {
+                end, destination, ..
+            } => {
                 let waits = match end {
                     SendEnd::Synchronous => Next::Stuck,
                     SendEnd::Standard if self.sends_wait => Next::Optional,
                     SendEnd::Standard | SendEnd::Buffered => return Next::Free,
                 };
                 let receiver = find_entry(&self.receivers, &at);
-                match receiver.is_some_and(|receive| Self::has_begun(cut, receive)) {
-                    true => Next::Free,
-                    false => waits,
-                }
+                let is_met = match receiver {
+                    Some(receive) => Self::has_begun(cut, receive),
+                    None => self.may_come(cut, destination),
+                };
+                if is_met { Next::Free } else { waits }
             }
             NotedOperation::Receive { .. } if self.is_sent(cut, arrival) => Next::Free,
             NotedOperation::Receive { .. } => Next::Stuck,
@@ -228,12 +249,31 @@ impl<'a> Notes<'a> {
                 }
                 let calls = list_entries(&self.calls, place);
                 let begun = calls.filter(|call| Self::has_begun(cut, *call)).count();
-                match begun < ranks as usize {
+                let to_come = match self.failed {
+                    None => 0,
+                    Some(_) => self.count_to_come(cut, place),
+                };
+                match begun + to_come < ranks as usize {
                     true => Next::Optional,
                     false => Next::Free,
                 }
             }
         }
+    }
+
+    /// Returns true if a rank would have continued after the failure of another one.
+    fn may_come(&self, cut: &Cut, rank: u32) -> bool {
+        let other_failed = self.failed.is_some_and(|failed| failed != rank);
+        other_failed && self.next_note(cut, rank).is_none()
+    }
+
+    /// The number of ranks that could call a collective after the failure.
+    fn count_to_come(&self, cut: &Cut, place: CollectivePlace) -> usize {
+        let has_called =
+            |rank: u32| list_entries(&self.calls, place).any(|(other, _)| other == rank);
+        let ranks = 0..to_number(self.ranks.len());
+        let to_come = ranks.filter(|rank| self.may_come(cut, *rank) && !has_called(*rank));
+        to_come.count()
     }
 
     /// The ranks whose messages an epoch waits for.
@@ -248,7 +288,8 @@ impl<'a> Notes<'a> {
                 // A message that the run has not had is awaited, too.
                 let is_there = arrival != SendCause::NONE && self.is_sent(cut, arrival);
                 let sender = find_entry(&self.senders, &arrival).map(|(rank, _)| rank);
-                sender.or(source).filter(|_| !is_there)
+                let awaited = sender.or(source).filter(|_| !is_there);
+                awaited.filter(|rank| !self.may_come(cut, *rank))
             }
             _ => None,
         })

@@ -14,7 +14,7 @@ mod timeline;
 mod words;
 
 use std::cell::Cell;
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::io::{self, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
@@ -54,6 +54,8 @@ struct Found {
     critical: Option<Critical>,
     /// Where the program panicked, if it did, as `file:line:column`.
     place: Option<String>,
+    /// The waits that MPI permits and without which the failure occurs, in words.
+    conditions: Vec<String>,
     /// A command that shows it again.
     command: String,
     /// Where the program has read the time on the way, which stands still.
@@ -82,11 +84,20 @@ impl Found {
 
     /// Returns the mistake in one paragraph.
     fn message(&self) -> String {
-        let message = self.finding.message.trim_end();
-        match &self.place {
-            Some(place) if self.finding.kind.name() == "panic" => format!("{message} (at {place})"),
-            _ => message.to_owned(),
+        let mut message = self.finding.message.trim_end().to_owned();
+        if let Some(place) = &self.place
+            && self.finding.kind.name() == "panic"
+        {
+            let _ = write!(message, " (at {place})");
         }
+        if !self.conditions.is_empty() {
+            let _ = write!(
+                message,
+                "\noccurs only if {}",
+                self.conditions.join(" and ")
+            );
+        }
+        message
     }
 }
 
@@ -322,6 +333,7 @@ impl Subject<'_> {
                 _ => stepper.wait_graph(),
             },
             clock_reads: stepper.clock_reads(),
+            conditions: stepper.conditions_of_failure(),
             command: self
                 .args
                 .replay_command(self.name, &finding.replay, self.protocol),

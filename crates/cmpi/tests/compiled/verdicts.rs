@@ -17,14 +17,17 @@ struct Freedom {
 }
 
 impl Freedom {
+    /// Returns the text of a comment, if there is one.
+    fn find_comment(&self, name: &str) -> Option<&str> {
+        let start = format!("// {name}: ");
+        let mut lines = self.text.lines();
+        lines.find_map(|line| line.strip_prefix(start.as_str()))
+    }
+
     /// Returns the text of a comment.
     fn comment(&self, name: &str) -> &str {
-        let start = format!("// {name}: ");
-        let lines = self.text.lines();
-        let found = lines
-            .filter_map(|line| line.strip_prefix(start.as_str()))
-            .next();
-        found.unwrap_or_else(|| panic!("{} has no line \"{start}\"", self.file))
+        let found = self.find_comment(name);
+        found.unwrap_or_else(|| panic!("{} has no line \"// {name}: \"", self.file))
     }
 }
 
@@ -63,6 +66,13 @@ fn each_freedom_has_the_verdict_of_the_standard() {
             other => panic!("{source}: {other} is no verdict"),
         };
         let is_right = ran.status == status && ran.stdout.contains(words);
+        assert!(is_right, "{source}: {ran:?}");
+        let conditions = match freedom.find_comment("condition") {
+            Some(condition) => format!("\noccurs only if the {condition} of rank "),
+            None => String::new(),
+        };
+        let is_right = ran.stdout.contains(&conditions)
+            && ran.stdout.contains("occurs only if") != conditions.is_empty();
         assert!(is_right, "{source}: {ran:?}");
     }
 }

@@ -2,6 +2,7 @@
 // outcomes: free: only matching is in order (3.5)
 // ranks: 2
 // verdict: errors
+// condition: send
 
 #include "freedoms.h"
 

@@ -2,6 +2,7 @@
 // outcomes: buffered or not (3.4)
 // ranks: 2
 // verdict: errors
+// condition: send
 
 #include "freedoms.h"
 

@@ -2,6 +2,7 @@
 // outcomes: the root leaves at once, another rank after the root has called (6.1)
 // ranks: 3
 // verdict: errors
+// condition: bcast
 
 #include "freedoms.h"
 

@@ -2,6 +2,7 @@
 // outcomes: the root leaves after all have called, another rank at once (6.1)
 // ranks: 3
 // verdict: errors
+// condition: reduce
 
 #include "freedoms.h"
 

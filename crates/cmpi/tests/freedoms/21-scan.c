@@ -2,6 +2,7 @@
 // outcomes: a rank leaves after the ranks before it have called (6.1)
 // ranks: 3
 // verdict: errors
+// condition: scan
 
 #include "freedoms.h"
 

@@ -2,6 +2,7 @@
 // outcomes: a rank leaves at once (6.1)
 // ranks: 3
 // verdict: errors
+// condition: allreduce
 
 #include "freedoms.h"
 

@@ -2,6 +2,7 @@
 // outcomes: as above, across the groups (6.8)
 // ranks: 3
 // verdict: errors
+// condition: bcast
 
 #include "freedoms.h"
 

@@ -2,6 +2,7 @@
 // outcomes: may synchronise or not; MPI_Comm_split needs all ranks (7.4.2)
 // ranks: 3
 // verdict: errors
+// condition: dup of a communicator
 
 #include "freedoms.h"
 

@@ -2,6 +2,7 @@
 // outcomes: may synchronise or not (7.4.3)
 // ranks: 2
 // verdict: errors
+// condition: free of a communicator
 
 #include "freedoms.h"
 

@@ -2,6 +2,7 @@
 // outcomes: the fence after an epoch waits for all; with MPI_MODE_NOPRECEDE it may wait or not (12.5.1)
 // ranks: 3
 // verdict: errors
+// condition: fence with MPI_MODE_NOPRECEDE
 
 #include "freedoms.h"
 

@@ -2,6 +2,7 @@
 // outcomes: may wait for MPI_Win_post or not (12.5.2)
 // ranks: 3
 // verdict: errors
+// condition: start
 
 #include "freedoms.h"
 

@@ -94,6 +94,17 @@ impl Stepper {
             OptionalWaits::Free | OptionalWaits::Undecided => waits,
         }
     }
+
+    /// Lists, in words, the conditions of the first failure: the optional waits that actors left
+    /// out, as far as the failure needs that.
+    #[must_use]
+    pub fn conditions_of_failure(&self) -> Vec<String> {
+        let (device, failure) = (self.device.as_ref(), self.failures.first());
+        let both = device.zip(failure);
+        both.map_or_else(Vec::new, |(device, failure)| {
+            device.absent_waits(failure.actor)
+        })
+    }
 }
 
 /// Lets a device do what a branch of an actor means.

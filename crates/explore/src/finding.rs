@@ -1,7 +1,8 @@
 //! Findings: the kind of a defect, its message, and the counterexample, step by step.
 
 use sim_core::{
-    ActorId, Choice, ConditionalDeadlock, Failure, Schedule, StepKind, Stepper, WaitGraph,
+    ActorId, Branch, Choice, ConditionalDeadlock, EnabledStep, Failure, Schedule, StepKind,
+    Stepper, WaitGraph,
 };
 
 use crate::machine::Machine;
@@ -205,12 +206,25 @@ fn write_down(
             kind: step.event.kind,
             object: object(&step.event),
             branch,
-            answer: step.answer,
+            answer: picked_answer(&step.event).unwrap_or(step.answer),
             clock: path.clock(position),
             after: races.map(|&other| other as usize).collect(),
         });
     }
     Some((replay, steps))
+}
+
+/// The code of the answer that a step gives to a test, a probe or a wait for any operation, as
+/// [`OperationResult::from_code`](sim_core::OperationResult::from_code) reads codes: no, yes, or
+/// the position of another operation than the first.
+fn picked_answer(event: &Event) -> Option<u32> {
+    let is_answer = matches!(event.kind, StepKind::Choose | StepKind::Device);
+    let number = event.choice & EnabledStep::TIME_UP;
+    let picked = number.checked_sub(Branch::ANSWERS).filter(|_| is_answer)?;
+    Some(match picked {
+        0 | 1 => 1 + picked,
+        number => 4 + (number - 1),
+    })
 }
 
 /// The object as people count it.

@@ -115,6 +115,7 @@ pub(super) fn result(step: &FindingStep) -> String {
             StepKind::Random | StepKind::WaitAny | StepKind::TestAny | StepKind::TestAnyEnded,
             number,
         ) => (number - 4).to_string(),
+        (StepKind::Choose | StepKind::Device, number) => format!("operation {}", number - 4),
         _ => String::new(),
     }
 }

@@ -52,6 +52,21 @@ fn sends_that_may_wait_add_no_executions() {
 }
 
 #[test]
+fn a_long_search_announces_its_first_finding() {
+    let cases = program("cases");
+    let ran = simrun!("check -n 11 --max-time 3s -q {cases} -- --case first-refused");
+    ran.exits_with(1);
+    let (announced, rest) = ran
+        .stderr
+        .split_once("the search continues\n")
+        .expect("an announcement");
+    assert!(announced.starts_with("panic of rank 0: "), "{announced}");
+    assert!(announced.contains("rank 1 was first"), "{announced}");
+    assert!(rest.is_empty(), "{rest}");
+    ran.prints_text("rank 1 was first");
+}
+
+#[test]
 fn what_fails_only_with_long_messages_is_found() {
     let ranks = program("cases");
     let search = format!("check -n 2 --format json {ranks} -- --case overtaken");

@@ -35,6 +35,8 @@ enum Case {
     HeadToHead,
     /// Rank 0 receives from any source what each of the others sends.
     AnySource,
+    /// The same, and the first message has to be from rank 2.
+    FirstRefused,
     /// Rank 0 sends a message that rank 1 does not receive.
     Unreceived,
     /// Rank 0 sends four messages to rank 1 and waits for them; rank 1 receives them after a
@@ -399,7 +401,14 @@ async fn cases(world: Comm, args: Args) -> Result<()> {
                 world.recv(&mut message, mpi::ANY_SOURCE, 0).await?;
             }
         }
-        (Case::AnySource, _) => world.send(&message, 0, 0).await?,
+        (Case::FirstRefused, 0) => {
+            for place in 1..world.size() {
+                let received = world.recv(&mut message, mpi::ANY_SOURCE, 0).await?;
+                let source = received.source;
+                assert!(place > 1 || source == 2, "rank {source} was first");
+            }
+        }
+        (Case::AnySource | Case::FirstRefused, _) => world.send(&message, 0, 0).await?,
         (Case::Flood, _) => flood(&world).await?,
         (Case::HeadToHead, 0 | 1) => {
             world.send(&message, 1 - rank, 0).await?;

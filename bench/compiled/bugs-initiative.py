@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""Checks the programs of the MPI Bugs Initiative: bugs-initiative.py SIMRUN PROGRAMS [JOBS].
+
+PROGRAMS is a folder with the C programs that the generators of teshsuite/smpi/MBI write (source
+package of SimGrid 4.1). Each is compiled by `simrun cc -O0 -g` and checked with each labelled
+command line; a table of labels goes to standard output, and the executions that differ from their
+label go to standard error. An error counts as found if the exit status is 1 and a message has a
+word of the class of the label.
+"""
+
+import collections
+import concurrent.futures
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+CALLS = "deadlock|in another order|collective|MPI_ERR_(TRUNCATE|COMM|TAG|RANK|ROOT|OTHER)|call"
+# Words of messages for the labels. A deadlock is also what calls, communicators, tags and ranks
+# that do not match lead to.
+WORDS = {
+    "CallMatching": CALLS,
+    "IHCallMatching": CALLS,
+    "CommunicatorMatching": "deadlock|communicator",
+    "TagMatching": "deadlock|tag",
+    "RootMatching": "root|deadlock",
+    "OperatorMatching": "operation|MPI_Op|operator",
+    "DatatypeMatching": "type|bytes|MPI_ERR_TRUNCATE",
+    "BufferingHazard": "deadlock",
+    "MessageRace": "deadlock|abort|assert",
+    "InvalidCommunicator": "communicator|MPI_ERR_COMM",
+    "InvalidDatatype": "type|MPI_ERR_TYPE",
+    "InvalidOperator": "operation|MPI_ERR_OP",
+    "InvalidRoot": "root|MPI_ERR_ROOT",
+    "InvalidSrcDest": "rank|MPI_ERR_RANK",
+    "InvalidTag": "tag|MPI_ERR_TAG",
+    "InvalidBuffer": "buffer|MPI_ERR_BUFFER|address",
+    "InvalidOtherArg": "MPI_ERR|expected",
+    "CommunicatorLeak": "communicator",
+    "GroupLeak": "group",
+    "OperatorLeak": "operation|operator",
+    "TypeLeak": "type",
+    "RequestLeak": "request",
+    "MissingStart": "deadlock|start|active",
+    "MissingWait": "request|complete|operation",
+    "MissingEpoch": "epoch|lock|fence|MPI_ERR_RMA",
+    "DoubleEpoch": "epoch|lock|fence|MPI_ERR_RMA",
+    "LocalConcurrency": "access|buffer|memory|conflict|race|not complete",
+    "GlobalConcurrency": "access|memory|conflict|race|deterministic",
+}
+LEAKS = ("Leak", "MissingWait", "MissingStart")
+
+
+def labels(source):
+    """The labelled executions of a program: ranks, arguments, protocol and label."""
+    lines = source.read_text().splitlines()
+    for line, after in zip(lines, lines[1:]):
+        found = re.search(r"\$ mpirun -np (\d+) (\$\w+_buffer )?\$\{EXE\}(.*)", line)
+        if found:
+            label = after.strip(" |").split("|")[0].replace("ERROR:", "").strip()
+            yield int(found[1]), found[3].split(), found[2] == "$infty_buffer ", label
+
+
+def check(simrun, source, folder):
+    """Compiles and checks a program; yields label, found, verdict, text."""
+    program = folder / source.stem
+    built = subprocess.run([simrun, "cc", "-O0", "-g", "-w", "-o", program, source], capture_output=True, text=True)
+    results = []
+    for ranks, arguments, infinite, label in labels(source):
+        if built.returncode:
+            results.append((label, "not compiled", built.stderr, source.name))
+            continue
+        options = ["--leaks"] if any(word in label for word in LEAKS) else []
+        options += ["--protocol", "eager"] if infinite else []
+        command = [simrun, "check", "-n", str(ranks), "--max-time", "20s", *options, program]
+        command += ["--", *arguments] if arguments else []
+        ran = subprocess.run(command, capture_output=True, text=True, errors="replace")
+        text = ran.stdout + ran.stderr
+        if label == "OK":
+            verdict = {0: "correct", 1: "alarm", 3: "incomplete"}.get(ran.returncode, f"status {ran.returncode}")
+        elif ran.returncode == 1:
+            verdict = "found" if re.search(WORDS[label], text, re.IGNORECASE) else "other error"
+        else:
+            verdict = {0: "missed", 3: "incomplete", 2: "refused"}.get(ran.returncode, f"status {ran.returncode}")
+        results.append((label, verdict, text, source.name))
+    program.unlink(missing_ok=True)
+    return results
+
+
+def main():
+    simrun, programs = str(pathlib.Path(sys.argv[1]).resolve()), pathlib.Path(sys.argv[2])
+    jobs = int(sys.argv[3]) if len(sys.argv) > 3 else 2
+    table = collections.defaultdict(collections.Counter)
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        sources = sorted(programs.glob("*.c"))
+        for results in pool.map(lambda source: check(simrun, source, pathlib.Path(folder)), sources):
+            for label, verdict, text, name in results:
+                table[label][verdict] += 1
+                if verdict not in ("found", "correct"):
+                    last = " / ".join(line for line in text.splitlines()[:3])
+                    print(f"{name}: {label}: {verdict}: {last}", file=sys.stderr)
+    print("| label | executions | found | other |\n|---|---|---|---|")
+    for label in sorted(table):
+        counts = table[label]
+        found = counts.pop("correct" if label == "OK" else "found", 0)
+        other = ", ".join(f"{count} {verdict}" for verdict, count in sorted(counts.items()))
+        print(f"| {label} | {found + sum(counts.values())} | {found} | {other} |")
+
+
+main()

@@ -144,6 +144,72 @@ fn a_rank_waits_for_the_ranks_whose_data_it_gets() {
     }
 }
 
+/// Constructors may synchronise the ranks or not (MPI 5.0, 7.4.2): only a deadlock needs the wait.
+#[test]
+fn a_rank_does_not_wait_for_the_calls_of_constructors() {
+    for pair in pairs() {
+        for name in ["dup", "idup", "create", "create_group"] {
+            let program = ordered(pair, move |world| async move {
+                let made = match name {
+                    "dup" => world.dup().await?,
+                    "idup" => {
+                        let done = world.idup()?.wait().await?;
+                        world.duplicated(&done)
+                    }
+                    "create" => world.create(&world.group()).await?.expect("a member"),
+                    _ => {
+                        let made = world.create_group(&world.group(), 1).await?;
+                        made.expect("a member")
+                    }
+                };
+                assert_ne!(made.identity(), world.identity());
+                Ok(())
+            });
+            let report = explored(3, &program);
+            assert!(!is_stuck(&report), "{name} {pair:?}");
+        }
+    }
+}
+
+/// Communicators that ranks derive by themselves keep their messages apart.
+#[test]
+fn derived_communicators_differ() {
+    let program = on_ranks(|world: Comm| async move {
+        let (rank, peer) = (world.rank(), 1 - world.rank());
+        let first = world.dup().await?;
+        let group = world.group();
+        let made = [
+            world.dup().await?,
+            first.dup().await?,
+            world.create_group(&group, 1).await?.expect("a member"),
+            world.create_group(&group, 2).await?.expect("a member"),
+            world.create_group(&group, 2).await?.expect("a member"),
+            world.split(Some(0), 0).await?.expect("a colour"),
+            first,
+        ];
+        for (number, one) in made.iter().enumerate() {
+            if rank == 0 {
+                one.send(&world.buffer(number as u64), peer, 0).await?;
+            }
+        }
+        for (number, one) in made.iter().enumerate().rev() {
+            if rank == 1 {
+                let status = one.recv(&mut world.buffer(9), peer, 0).await?;
+                assert_eq!(status.length, number as u64);
+            }
+        }
+        Ok(())
+    });
+    let report = explored(2, &program);
+    assert!(
+        report
+            .findings
+            .iter()
+            .all(|finding| matches!(finding.kind, FindingKind::ConditionalDeadlock(_))),
+        "{report:?}"
+    );
+}
+
 /// Lengths of the blocks that each rank sends to each other, in bytes.
 const LENGTHS: [[u64; RANKS]; RANKS] = [[0, 8, 0], [0, 0, 8], [8, 8, 8]];
 

@@ -102,7 +102,7 @@ fn mistakes_that_a_run_does_not_notice_are_findings() {
         (
             "groups",
             "error",
-            "not the 2 members of the group of rank 0",
+            "not the 2 members of the group of another rank",
         ),
         (
             "abandoned",

@@ -12,6 +12,9 @@
 //!   table where the channel hands over memory, as a simulated one does: all groups of one `split`
 //!   cost memory once, not once per rank.
 //!
+//! Where ranks wait least, as under a model checker, the context is not chosen: each rank makes the
+//! same one of the old context and of the number of calls there, and waits for no other rank.
+//!
 //! Real MPI libraries agree in other ways (MPICH with an allreduce of a bit mask, 256 bytes), so
 //! their dates differ by a few message times. With a selector of SMPI the messages are those of
 //! [SMPI](smpi).
@@ -20,15 +23,19 @@
 //! end. Their context could be chosen again while they do, or while another rank has not freed it,
 //! but only when all others have been, and that which was freed first is the first.
 
+use channel::COLLECTIVE;
 use observe::SourceLocation;
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::rc::Rc;
 
 use crate::api::group::{Listed, Members, order_of, table, word};
+use crate::api::view::Unpack;
 use crate::collectives::{Place, Signature};
 use crate::exploration;
-use crate::{Buffer, Comm, Comparison, Completion, Error, Group, Request, Result, Tag};
+use crate::protocol::engine::waits_least;
+use crate::protocol::look::mix;
+use crate::{Buffer, Comm, Comparison, Completion, Datatype, Error, Group, Request, Result, Tag};
 
 /// The colour of a rank that takes no part in any group, in a record.
 const UNDEFINED: u32 = u32::MAX;
@@ -45,6 +52,8 @@ const DOWN: u32 = 101;
 pub(crate) struct Contexts {
     /// Number of contexts that this rank has given out as rank 0 of a communicator.
     given: u32,
+    /// Numbers of calls that have derived a context, by a number of the communicator and the call.
+    derived: BTreeMap<u64, u32>,
     /// Those of communicators that have been freed here, by the order in which they were.
     freed: BTreeMap<u32, u64>,
     frees: u64,
@@ -59,7 +68,7 @@ impl Contexts {
     /// rank, the ones between count. Number 0 of rank 0 is the world. A number is used again only
     /// when all have been.
     fn choose(&mut self, me: u32, size: u32) -> Result<u32> {
-        let rank_bits = u32::BITS - (size - 1).leading_zeros();
+        let rank_bits = count_rank_bits(size);
         let count_bits = u32::BITS - 1 - rank_bits;
         let prefix = u32::try_from(u64::from(me) << (u32::BITS - rank_bits)).unwrap_or(0);
         if self.given < (u32::MAX >> (rank_bits + 1)) {
@@ -74,6 +83,24 @@ impl Contexts {
         let again = again.ok_or(Error::Contexts { given: self.given })?;
         self.freed.remove(&again);
         Ok(again)
+    }
+
+    /// Returns a context that all ranks of a communicator derive in the same call, without
+    /// messages. The highest bit of the count is one, which [`Contexts::choose`] reaches after more
+    /// communicators than an explored program has.
+    ///
+    /// Of two communicators with ranks in common, these ranks know both, and refuse a context that
+    /// is there already.
+    fn derive_context(&mut self, call: u64, size: u32) -> Result<u32> {
+        let count = self.derived.entry(call).or_default();
+        let number = mix(call, u64::from(*count));
+        *count += 1;
+        let high = u32::try_from(number >> u32::BITS).unwrap_or_default();
+        let context = (high | 1 << (u32::BITS - 1 - count_rank_bits(size))) & !COLLECTIVE;
+        match self.made.contains_key(&context) || self.freed.contains_key(&context) {
+            true => Err(Error::Contexts { given: self.given }),
+            false => Ok(context),
+        }
     }
 
     /// A communicator with this context is there from now on.
@@ -111,6 +138,11 @@ impl Contexts {
     pub(crate) fn is_freed(&self, context: u32) -> bool {
         !self.freed.is_empty() && self.freed.contains_key(&context)
     }
+}
+
+/// Returns the number of bits of a context that name a rank.
+const fn count_rank_bits(size: u32) -> u32 {
+    u32::BITS - (size - 1).leading_zeros()
 }
 
 /// A call that all ranks make.
@@ -155,6 +187,12 @@ impl Comm {
     /// As [`Comm::dup`].
     #[track_caller]
     pub fn idup(&self) -> Result<Request> {
+        if waits_least(self.process().channel()) {
+            // A call without data, and so without a wait; the completion has the context.
+            let context = table([derive_context(self, 0)?]);
+            let request = self.bcast(&mut Buffer::from(Vec::new()), 0).start()?;
+            return Ok(request.unpacking(Unpack::new(Datatype::bytes(1), 0, context)));
+        }
         let context = if self.rank() == 0 {
             self.choose_context()?
         } else {
@@ -179,7 +217,7 @@ impl Comm {
             let new = self.create_as_smpi(self.members().clone(), None, step);
             return Ok(new.await?.expect("all ranks are members"));
         }
-        let context = self.agree(None, step).await?;
+        let context = self.agree(0, step).await?;
         let rank = self.rank_in_32_bits();
         Ok(self.derived(self.members().clone(), rank, context, step.location))
     }
@@ -261,7 +299,8 @@ impl Comm {
             if self.is_as_smpi() {
                 return self.create_as_smpi(members, None, step).await;
             }
-            let context = self.agree(Some(&group), step).await?;
+            let context = self.agree(0, step).await?;
+            compare_group(self, &group, context)?;
             let rank = members.rank_of(self.world_rank());
             Ok(rank.map(|rank| self.derived(members, rank, context, step.location)))
         }
@@ -325,33 +364,17 @@ impl Comm {
         Ok(())
     }
 
-    /// A context for a new communicator, the same at all ranks. Under a model checker rank 0 tells
-    /// its group, too, and ranks compare it with their own.
-    pub(crate) async fn agree(&self, group: Option<&Group>, step: Step) -> Result<u32> {
-        let compared = group.filter(|_| exploration::is_explored(self.process().channel()));
-        let members = |group: &Group| {
-            let members = group.members();
-            let all = 0..members.count();
-            all.map(|rank| members.world(rank)).collect::<Vec<u32>>()
-        };
-        let own = compared.map(members);
-        let chosen = if self.rank() == 0 {
-            let context = [self.choose_context()?];
-            let told = own.iter().flatten().copied();
-            Some(table(context.into_iter().chain(told)))
-        } else {
-            None
+    /// A context for a new communicator, the same at all ranks. Calls that some ranks make have a
+    /// number, which is not 0.
+    pub(crate) async fn agree(&self, number: u32, step: Step) -> Result<u32> {
+        if waits_least(self.process().channel()) {
+            return derive_context(self, number);
+        }
+        let chosen = match self.rank() {
+            0 => Some(table([self.choose_context()?])),
+            _ => None,
         };
         let told = self.broadcast_record(chosen, 0, step).await?;
-        if let Some(own) = own {
-            let expected = usize::try_from(told.len() / 4 - 1).expect("ranks fit into memory");
-            let others: Vec<u32> = (1..=expected).map(|at| word(&told, at)).collect();
-            // Groups without a common member make communicators of their own.
-            if own != others && own.iter().any(|member| others.contains(member)) {
-                let members = own.len();
-                return Err(Error::GroupsDiffer { members, expected });
-            }
-        }
         Ok(word(&told, 0))
     }
 
@@ -497,6 +520,32 @@ impl Comm {
         };
         Some(Members::Listed(Rc::new(listed)).without_table())
     }
+}
+
+/// Compares the group of a new communicator with the groups of the other ranks, under a model
+/// checker. Groups without a common member make communicators of their own.
+fn compare_group(comm: &Comm, group: &Group, context: u32) -> Result<()> {
+    let process = comm.process();
+    let log = process.call_log();
+    let Some(log) = log.filter(|_| exploration::is_explored(process.channel())) else {
+        return Ok(());
+    };
+    let other = log.find_other_group(context, group.members().iter().collect());
+    other.map_or(Ok(()), |expected| {
+        let members = group.size();
+        Err(Error::GroupsDiffer { members, expected })
+    })
+}
+
+/// Returns the context that all ranks derive in this call, which has a number as in
+/// [`Comm::agree`].
+fn derive_context(comm: &Comm, number: u32) -> Result<u32> {
+    // A group of an intercommunicator has the context of both.
+    let among = comm.members().first_group();
+    let call = [comm.context(), among, number].into_iter().map(u64::from);
+    let process = comm.process();
+    let size = process.channel().size();
+    process.contexts().derive_context(call.fold(0, mix), size)
 }
 
 fn in_32_bits(count: usize) -> u32 {

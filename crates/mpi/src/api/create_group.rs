@@ -60,19 +60,20 @@ impl Comm {
             if self.is_as_smpi() {
                 return self.create_as_smpi(members, Some(tag), step).await;
             }
-            note_members(self, &members, step);
+            let number = note_members(self, &members, step);
             let among = self.with_members(members.clone(), rank);
-            let context = among.agree(None, step).await?;
+            let context = among.agree(number, step).await?;
             Ok(Some(self.derived(members, rank, context, location)))
         }
     }
 }
 
-/// Notes the call for a model checker. Calls with the same members and tag follow each other.
-fn note_members(comm: &Comm, members: &Members, step: Step) {
+/// Notes the call for a model checker, and returns a number of the members and the tag. Calls with
+/// the same number follow each other.
+fn note_members(comm: &Comm, members: &Members, step: Step) -> u32 {
     let channel = comm.process().channel();
     if !exploration::is_explored(channel) {
-        return;
+        return 0;
     }
     let mix = |number: u32, word: u32| (number.rotate_left(9) ^ word).wrapping_mul(0x9e37_79b1);
     let all = (0..members.count()).map(|rank| members.world(rank));
@@ -82,4 +83,5 @@ fn note_members(comm: &Comm, members: &Members, step: Step) {
     let count = comm.process().count_persistent(place.0).request;
     let call = (step.name, (place.0, place.1, count), members.count());
     exploration::note_collective(channel, call, step.location);
+    place.0
 }

@@ -206,12 +206,12 @@ pub enum Error {
         /// Its number.
         partition: usize,
     },
-    /// The group is another one than that of rank 0, with common members (`MPI_ERR_GROUP`); told
-    /// only under a model checker.
+    /// The group is not the group of another rank, and has common members with that group
+    /// (`MPI_ERR_GROUP`); told only under a model checker.
     GroupsDiffer {
         /// The number of members of the group.
         members: usize,
-        /// The number of members of the group of rank 0.
+        /// The number of members of the group of the other rank.
         expected: usize,
     },
     /// There is no connection to a rank, and there will be none: it is lost, or has ended
@@ -483,7 +483,7 @@ fn bad_group(f: &mut fmt::Formatter<'_>, error: &Error) -> fmt::Result {
         ),
         Error::GroupsDiffer { members, expected } => write!(
             f,
-            "invalid group: its {members} members are not the {expected} members of the group of rank 0"
+            "invalid group: its {members} members are not the {expected} members of the group of another rank"
         ),
         _ => Ok(()),
     }

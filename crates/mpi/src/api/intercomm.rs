@@ -340,7 +340,7 @@ impl InterComm {
         let step = Step::new("dup of an intercommunicator", SourceLocation::caller());
         async move {
             self.both.begin_step(step)?;
-            let context = self.both.agree(None, step).await?;
+            let context = self.both.agree(0, step).await?;
             let remote = self.remote.members().clone();
             Ok(Self::new(&self.local, remote, context, step.location))
         }
@@ -415,7 +415,7 @@ impl InterComm {
             let records = own.bytes().unwrap_or_default().to_vec();
             self.both.begin_step(step)?;
             let all = (self.both).allgather_real(&records, step.location).await?;
-            let context = self.both.agree(None, step).await?;
+            let context = self.both.agree(0, step).await?;
             let first = records.len() * self.both.members().first_group() as usize;
             let (mut here, mut there) = all.split_at(first);
             if !self.is_low() {

@@ -95,6 +95,8 @@ struct Position {
 pub struct CallLog {
     open: RefCell<BTreeMap<Place, Position>>,
     sends: RefCell<Vec<SourceLocation>>,
+    /// The groups of new communicators, by context.
+    groups: RefCell<BTreeMap<u32, Vec<Vec<u32>>>>,
     accesses: AccessLog,
     stored: StoredBytes,
 }
@@ -264,6 +266,20 @@ impl CallLog {
     /// Returns the memory of messages that no receive has met.
     pub(crate) const fn stored(&self) -> &StoredBytes {
         &self.stored
+    }
+
+    /// Notes the members of a new communicator with this context. Returns the number of members of
+    /// another group with one of them.
+    pub(crate) fn find_other_group(&self, context: u32, group: Vec<u32>) -> Option<usize> {
+        let groups = &mut *self.groups.borrow_mut();
+        let known = groups.entry(context).or_default();
+        let has_common = |other: &[u32]| other.iter().any(|member| group.contains(member));
+        let other = known
+            .iter()
+            .find(|other| **other != group && has_common(other));
+        let other = other.map(Vec::len);
+        known.push(group);
+        other
     }
 
     /// Returns the accesses to windows that are in progress.

@@ -106,7 +106,8 @@ impl Question {
     }
 }
 
-const fn mix(number: u64, word: u64) -> u64 {
+/// Mixes a word into a number.
+pub(crate) const fn mix(number: u64, word: u64) -> u64 {
     (number.rotate_left(23) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 

@@ -22,6 +22,40 @@ fn contexts_of_all_ranks_differ() {
     }
 }
 
+/// Ranks with other communicators of their own derive the same contexts, which no rank chooses.
+#[test]
+fn derived_contexts_agree_and_differ() {
+    for size in [1, 2, 3, 5] {
+        let mut chosen: BTreeSet<u32> = BTreeSet::from([0]);
+        for me in 0..size {
+            let mut contexts = Contexts::default();
+            chosen.extend((0..500).map(|_| contexts.choose(me, size).unwrap()));
+        }
+        let [mut one, mut other] = [Contexts::default(), Contexts::default()];
+        other.choose(size - 1, size).unwrap();
+        let mut seen = chosen;
+        for call in 0..10 {
+            for _ in 0..100 {
+                let context = one.derive_context(call, size).unwrap();
+                assert_eq!(other.derive_context(call, size), Ok(context));
+                assert!(context % 2 == 0, "the next one is for collectives");
+                assert!(seen.insert(context), "{size} ranks, call {call}: {context}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_derived_context_that_is_there_is_refused() {
+    let context = Contexts::default().derive_context(7, 2).unwrap();
+    let mut contexts = Contexts::default();
+    contexts.end(context);
+    assert_eq!(
+        contexts.derive_context(7, 2),
+        Err(Error::Contexts { given: 0 })
+    );
+}
+
 #[test]
 fn what_is_freed_is_used_again() {
     let (size, me) = (1 << 22, 5);

@@ -7,7 +7,7 @@
 
 use sim_core::{Executed, StepKind};
 
-use crate::independence::{OVERSUBSCRIBED, sees_arrivals};
+use crate::independence::OVERSUBSCRIBED;
 use crate::walk::Walk;
 use crate::{Event, Halt, Path};
 
@@ -35,10 +35,6 @@ pub(crate) fn reversible(path: &Path, units: &[u32], first: usize, second: usize
         return Verdict::Try;
     }
     if enables(e, f) {
-        return Verdict::No;
-    }
-    // The actor stood there already, so a delivery before would be as good as one after.
-    if sees_arrivals(e) && f.kind == StepKind::Deliver {
         return Verdict::No;
     }
     match f.kind {

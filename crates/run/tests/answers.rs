@@ -266,6 +266,27 @@ fn a_cancelled_receive_is_met_or_gone() {
     assert_eq!(counted, (set(&["cancelled", "met"]), 3));
 }
 
+/// A receive from any source before a cancel gets each message.
+#[test]
+fn a_cancel_hides_no_message() {
+    let (seen, executions) = words(3, |world| async move {
+        if world.rank() > 0 {
+            return world.send(&world.buffer(4), 0, 0).await;
+        }
+        let first = world.recv(&mut world.buffer(4), ANY_SOURCE, 0).await?;
+        let mut request = world.irecv(world.buffer(4), 1, 0)?;
+        request.cancel().await;
+        let is_cancelled = request.wait().await?.status.cancelled;
+        note(format!("{} {is_cancelled}", first.source));
+        if is_cancelled {
+            world.recv(&mut world.buffer(4), ANY_SOURCE, 0).await?;
+        }
+        Ok(())
+    });
+    assert_eq!(seen, set(&["1 true", "2 false", "2 true"]));
+    assert_eq!(executions, 3);
+}
+
 /// Rank 0 cancels a receive of a message of rank 1, and gets messages of the others before, or
 /// behind that.
 async fn cancels(world: Comm, waits_before: bool) -> Result<()> {

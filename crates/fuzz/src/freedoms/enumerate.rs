@@ -62,12 +62,14 @@ impl State {
     }
 
     /// Returns the states in which a receive was cancelled: MPI 5.0, 3.8.4. `MPI_Cancel` may return
-    /// before the receive is cancelled.
+    /// before the receive is cancelled. A receive behind a probe that saw a message gets the message
+    /// or another one (3.8.1), and is not cancelled any more.
     fn cancel_steps(&self) -> Vec<Self> {
         let mut next = Vec::new();
         for (rank, own) in self.ranks.iter().enumerate() {
             for (at, one) in own.requests.iter().enumerate() {
-                if matches!(one.request, Request::Receive(_, true)) {
+                let is_cancelled = matches!(one.request, Request::Receive(_, true));
+                if is_cancelled && !self.has_seen_message(rank, at) {
                     let mut state = self.clone();
                     state.ranks[rank].requests[at].request = Request::Cancelled;
                     next.push(state);

@@ -185,6 +185,16 @@ impl State {
             .find(|(_, accepts)| message.is_accepted(*accepts))
     }
 
+    /// Returns true if a request is the first receive that accepts a message which a probe has seen.
+    pub(super) fn has_seen_message(&self, rank: usize, at: usize) -> bool {
+        let seen = self
+            .messages
+            .iter()
+            .filter(|one| one.is_seen && one.to == rank);
+        let mut firsts = seen.filter_map(|message| self.first_receive(message));
+        firsts.any(|(first, _)| first == at)
+    }
+
     /// Returns the numbers of the messages that a probe of a rank can see: the first one of each
     /// sender, unless a posted receive accepts the message.
     pub(super) fn visible_messages(&self, rank: usize, accepts: Accepts) -> Vec<usize> {

@@ -214,13 +214,15 @@ impl Request {
             return;
         };
         let (question, waits) = (Question::Cancel(token), Waits::Call("cancel"));
-        let (is_picked, is_posted) = (self.process)
-            .with_engine(|engine, _| (engine.may_lose_cancel(token), engine.is_posted(token)));
+        let (is_picked, is_posted, events) = (self.process).with_engine(|engine, _| {
+            let is_picked = engine.may_lose_cancel(token);
+            (is_picked, engine.is_posted(token), engine.events())
+        });
         let picked = if is_picked {
             let answers = move |engine: &ProtocolEngine| Answers {
                 yes: 1,
                 only_yes: !is_posted,
-                is_late: is_posted && !engine.is_posted(token),
+                is_late: engine.events() != events,
                 ..Answers::default()
             };
             self.process.look(question, waits, location, answers).await

@@ -19,8 +19,9 @@
 //! The cancellation of a receive that no message has met is a question, too, and is never repeated:
 //! *no* means that the receive is gone, *yes* that a message will meet the receive. The cancel
 //! decides, and not the completion, because a message that arrives between the two goes to another
-//! receive if the first one is gone. A message that meets the receive while the question is open
-//! can come after the answer as well, so other runs cover such a run.
+//! receive if the first one is gone. A message that comes while the question is open can come after
+//! the answer as well, so other runs cover such a run. The run shows that the message can also come
+//! before the messages behind which the question was asked.
 //!
 //! A loop that reads the clock of the rank waits for time to pass, which stands still. After
 //! [`READS_MAX`] readings at one place the clock goes forward with each further one, each time

@@ -85,6 +85,7 @@ impl Process {
         let looks = &mut self.cold().looks;
         if answers.is_late {
             looks.note_late();
+            return None;
         }
         let first = u32::from(answers.only_yes);
         let sees_arrivals = matches!(at.1, Question::Cancel(_));

@@ -187,7 +187,10 @@ fn a_cancelled_receive_may_have_its_message() {
     let cancelled = vec![Irecv(ANY), Cancel(0), Wait(0)];
     let buffered = Send(message(0, SendMode::Standard));
     assert_eq!(outcomes(vec![cancelled.clone(), vec![]]), (1, false));
-    assert_eq!(outcomes(vec![cancelled, vec![buffered]]), (2, true));
+    assert_eq!(outcomes(vec![cancelled.clone(), vec![buffered]]), (2, true));
+    // A receive behind the probe that saw the message has the message.
+    let probed = vec![Probe(ANY), Irecv(ANY), Cancel(1), Wait(1)];
+    assert_eq!(outcomes(vec![probed, vec![synchronous(0)]]), (1, false));
 }
 
 /// A freed receive takes the first message all the same.
@@ -364,7 +367,7 @@ fn seeded_defects_are_found_and_shrunk() {
     for defect in [SeededDefect::NobodyChooses, SeededDefect::LatestCause] {
         let mut layer = FreedomLayer::new(&HOLDING);
         layer.options.defect = Some(defect);
-        let report = campaign(&layer, (1, 100));
+        let report = campaign(&layer, (2, 100));
         let [failure] = &report.failures[..] else {
             panic!("{defect:?} is not found");
         };

@@ -58,7 +58,7 @@ pub enum Family {
 }
 
 /// The families for which the model checker finds all outcomes.
-pub const HOLDING: [Family; 19] = [
+pub const HOLDING: [Family; 21] = [
     Family::SynchronousSends,
     Family::StandardSends,
     Family::BufferedSends,
@@ -68,10 +68,12 @@ pub const HOLDING: [Family; 19] = [
     Family::RequestFree,
     Family::Probes,
     Family::GetStatus,
+    Family::Cancel,
     Family::Polling,
     Family::Collectives,
     Family::RootedCollectives,
     Family::StartedCollectives,
+    Family::Constructors,
     Family::TwoCommunicators,
     Family::InterCommunicators,
     Family::Partitioned,

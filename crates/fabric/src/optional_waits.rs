@@ -414,8 +414,9 @@ impl<'a> Notes<'a> {
                         tag,
                     },
                 arrival,
+                collective,
                 ..
-            } if !self.is_sent(cut, arrival) => {
+            } if !self.is_sent(cut, arrival) && !self.is_of_epoch(rank, collective) => {
                 let fits = |envelope: &Envelope| {
                     envelope.context == context
                         && source.is_none_or(|source| source == envelope.source)
@@ -426,6 +427,17 @@ impl<'a> Notes<'a> {
             }
             _ => false,
         })
+    }
+
+    /// Returns true if the call of a receive begins an epoch. A post meets the epochs in order, and
+    /// a message that gives a lock back is for the rank that gets the lock next.
+    fn is_of_epoch(&self, rank: u32, call: Option<u32>) -> bool {
+        let note = call.and_then(|call| self.find_note((rank, call)));
+        let operation = note.and_then(|note| match note {
+            Note::Begin { operation, .. } => Some(operation),
+            _ => None,
+        });
+        matches!(operation, Some(NotedOperation::Epoch { .. }))
     }
 
     /// The messages that have been sent to a rank and that no receive so far has met.

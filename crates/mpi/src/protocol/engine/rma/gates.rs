@@ -147,6 +147,9 @@ impl<'a> EpochCalls<'a> {
         let (complete, _) = self.note_epoch(call, (&[], POST), location);
         self.note_wait(complete);
         for &peer in peers {
+            if let Some(window) = self.find_window() {
+                window.updated.remove(&peer);
+            }
             let note = self.note_send((peer, COMPLETE), location);
             let request = Request::Control(RmaCall::Complete, 0, note, true);
             self.send_to((peer, false), request);
@@ -322,7 +325,7 @@ impl<'a> EpochCalls<'a> {
             if !access.is_update() {
                 let window = self.find_window();
                 window.map(|window| window.plain.insert(key));
-            } else if key.1 {
+            } else {
                 self.note_order(access);
             }
         }

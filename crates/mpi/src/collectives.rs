@@ -22,6 +22,7 @@ use ::collectives::{
 use areas::Areas;
 
 use crate::channel::{Channel, CollectiveWaits, Token};
+use crate::protocol::defect::{ProtocolDefect, ProtocolDefects};
 use crate::protocol::engine::{CallNumber, PersistentNumber, PreparedCall, ProtocolEngine};
 use crate::{Buffer, Comm, Datatype, Error, Op, Result, Settings};
 
@@ -205,6 +206,9 @@ impl Comm {
             CollectiveWaits::Algorithm => is_request && call.neighbors.is_some(),
             CollectiveWaits::Data => !call.in_place,
         };
+        if ProtocolDefects::default().has(ProtocolDefect::BarrierForRooted) && is_rooted(&call) {
+            call.collective = Collective::Barrier;
+        }
         let (algorithm, asks_nodes) = select(settings, &mut call, facts, is_independent)?;
         Ok(PreparedCall {
             name: invocation.name,
@@ -303,6 +307,13 @@ fn select(
     let selected = selected.map_err(Error::Algorithm)?;
     let asks_nodes = settings.node_setup && selector.asks_nodes(&selected, call.collective);
     Ok((selected.algorithm, asks_nodes))
+}
+
+const fn is_rooted(call: &Call) -> bool {
+    matches!(
+        call.collective,
+        Collective::Bcast | Collective::Scatter | Collective::Reduce | Collective::Gather
+    )
 }
 
 fn check_elements(op: &Op, invocation: &Invocation, areas: &Areas) -> Result<()> {

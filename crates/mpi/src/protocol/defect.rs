@@ -29,6 +29,16 @@ pub enum ProtocolDefect {
     CancelKeepsMessage,
     /// A cancelled send is over before the receiver has decided.
     CancelWithoutAnswer,
+    /// Under a model checker, a wait or test of several requests completes the first one only.
+    LowestIndexOnly,
+    /// Under a model checker, a look says yes if the operation is over.
+    LookSeesArrivals,
+    /// Under a model checker, a look says no once.
+    SecondNoForbidden,
+    /// Under a model checker, a cancelled receive never gets a message.
+    CancelAlwaysWins,
+    /// Ranks leave `MPI_Bcast` and other rooted calls when all have called, without data.
+    BarrierForRooted,
 }
 
 /// The defect of a rank.

@@ -209,6 +209,11 @@ impl LookWindow {
             .map(|(_, _, nos)| *nos)
     }
 
+    /// Returns true if a question was answered with *no* since the latest operation.
+    pub(crate) fn has_no(&self, question: Question) -> bool {
+        self.asked.iter().any(|(_, about, _)| *about == question)
+    }
+
     /// Notes an answer *no*.
     pub(crate) fn note_no(
         &mut self,

@@ -12,6 +12,7 @@ use std::task::{Context, Poll};
 use super::Process;
 use crate::channel::{Interest, Token};
 use crate::exploration::{self, CausalityHooks};
+use crate::protocol::defect::{ProtocolDefect, ProtocolDefects};
 use crate::protocol::engine::ProtocolEngine;
 use crate::protocol::look::{Allowed, Answers, NOS_MAX, Question};
 use crate::protocol::waiting::Waits;
@@ -117,6 +118,25 @@ impl Process {
             _ => {}
         }
         Some(picked)
+    }
+
+    /// Returns the answers that seeded defects leave.
+    fn with_defects(
+        &self,
+        defects: ProtocolDefects,
+        question: Question,
+        mut answers: Answers,
+    ) -> Answers {
+        use ProtocolDefect as D;
+        if defects.has(D::LowestIndexOnly) && matches!(question, Question::Several(..)) {
+            answers.yes = answers.yes.min(1);
+        }
+        if defects.has(D::CancelAlwaysWins) && matches!(question, Question::Cancel(_)) {
+            answers.yes = 0;
+        }
+        answers.only_yes |= defects.has(D::LookSeesArrivals) && answers.is_ready;
+        answers.only_yes |= defects.has(D::SecondNoForbidden) && self.cold().looks.has_no(question);
+        answers
     }
 
     /// Notes the answer to a question where no model checker picks it, 0 for *no*.
@@ -240,6 +260,7 @@ impl<F: Fn(&ProtocolEngine) -> Answers + Unpin> Future for LookCall<F> {
         }
         process.cold().looks.note_events(engine.events());
         let (at, answers) = ((this.location, this.question), (this.answers)(engine));
+        let answers = process.with_defects(engine.seeded_defects(), this.question, answers);
         let Some(picked) = process.pick(at, &answers, causes) else {
             process.stays.set(process.cold().looks.stays());
             this.set_asking(!process.stays.get());

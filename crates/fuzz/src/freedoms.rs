@@ -17,7 +17,7 @@ mod state;
 mod windows;
 
 pub use compare::{Effort, FreedomLayer};
-pub use enumerate::{Outcomes, enumerate_outcomes};
+pub use enumerate::{Outcomes, StatedBounds, enumerate_outcomes};
 pub use export::c_program;
 pub use family::{Family, HOLDING};
 pub use program::{

@@ -6,11 +6,13 @@ use std::ops::ControlFlow;
 use explore::SeededDefect;
 use fuzz::freedoms::{
     Accepts, Access, Communicator, Family, FreedomLayer, FreedomOp, FreedomProgram, HOLDING,
-    Message, Operation, RankedCall, SendMode, Stripes, c_program, enumerate_outcomes,
+    Message, Operation, RankedCall, SendMode, StatedBounds, Stripes, c_program, enumerate_outcomes,
 };
 use fuzz::{
-    Choices, FuzzProgram, Layer, LayerLimits, LayerReport, compare, layer_campaign, minimise,
+    Choices, Comparison, FuzzProgram, Layer, LayerLimits, LayerReport, compare, layer_campaign,
+    minimise,
 };
+use mpi::{ProtocolDefect, with_protocol_defect};
 use sim_core::Stream;
 
 use FreedomOp::{
@@ -78,7 +80,8 @@ const fn access(target: usize, cell: usize, value: u32) -> Access {
 fn outcomes(ranks: Vec<Vec<FreedomOp>>) -> (usize, bool) {
     let program = FreedomProgram::from_ops(Family::Mixtures, ranks);
     assert_eq!(program.validate(), Ok(()));
-    let outcomes = enumerate_outcomes(&program, 1_000_000).expect("few states");
+    let outcomes =
+        enumerate_outcomes(&program, StatedBounds::default(), 1_000_000).expect("few states");
     (outcomes.completing.len(), outcomes.has_deadlock)
 }
 
@@ -304,6 +307,77 @@ fn accesses_under_locks_have_each_order() {
     assert_eq!(outcomes(vec![both(0), both(1)]), (4, false));
 }
 
+/// An implementation may grant a shared lock while an exclusive one waits, or not: then the holder
+/// of the first lock waits for a message that the third rank does not send.
+#[test]
+fn shared_locks_may_queue_behind_exclusive_ones() {
+    let held = vec![Lock(0, false), Recv(ANY), Unlock(0)];
+    let sender = vec![Lock(0, false), Unlock(0), standard(0)];
+    let waiting = |is_exclusive| vec![Lock(0, is_exclusive), Unlock(0)];
+    let ranks = |is_exclusive| vec![held.clone(), waiting(is_exclusive), sender.clone()];
+    assert_eq!(outcomes(ranks(true)), (1, true));
+    assert_eq!(outcomes(ranks(false)), (1, false));
+    assert_eq!(efforts(ranks(true)), [(1, 0)]);
+}
+
+/// A send that is not buffered keeps a lock from the other rank, which has given a lock back
+/// before.
+#[test]
+fn a_deadlock_behind_a_second_lock_is_found() {
+    let other = vec![
+        Lock(0, false),
+        Replace(access(0, 0, 35)),
+        Unlock(0),
+        Lock(1, true),
+        standard(0),
+        Replace(access(1, 0, 39)),
+        Unlock(1),
+    ];
+    let first = vec![
+        Lock(1, false),
+        Replace(access(1, 0, 2)),
+        Unlock(1),
+        Recv(from(1)),
+    ];
+    assert_eq!(outcomes(vec![first.clone(), other.clone()]), (2, true));
+    assert_eq!(efforts(vec![first, other]), [(2, 0)]);
+}
+
+/// Returns the numbers of outcomes, and of outcomes beyond a stated bound, if the checker agrees.
+fn efforts(ranks: Vec<Vec<FreedomOp>>) -> Vec<(u64, u64)> {
+    let layer = FreedomLayer::new(&Family::ALL);
+    let program = FreedomProgram::from_ops(Family::Mixtures, ranks);
+    assert_eq!(compare(&layer, &program), Comparison::Same);
+    let efforts = layer.efforts.borrow();
+    efforts
+        .iter()
+        .map(|effort| (effort.outcomes, effort.bounded))
+        .collect()
+}
+
+/// A bound excuses only the outcomes beyond the bound.
+#[test]
+fn outcomes_beyond_a_stated_bound_are_counted() {
+    let both = |begin: FreedomOp, first: usize, value: u32, end: FreedomOp| {
+        let replaces = [access(0, first, value), access(0, 1 - first, value + 1)];
+        let [one, two] = replaces.map(Replace);
+        vec![begin, one, two, end]
+    };
+    let locked = |first, value| both(Lock(0, false), first, value, Unlock(0));
+    assert_eq!(efforts(vec![locked(0, 1), locked(1, 3)]), [(4, 1)]);
+    assert_eq!(efforts(vec![locked(0, 1), locked(0, 3)]), [(4, 0)]);
+    let fenced = |first, value| both(Fence, first, value, Fence);
+    let fences = vec![vec![Fence, Fence], fenced(0, 1), fenced(1, 3)];
+    assert_eq!(efforts(fences), [(4, 1)]);
+    let receives = |count: usize| {
+        let waits = std::iter::once(Waitsome((0..count).collect()));
+        let receiver = std::iter::repeat_n(Irecv(ANY), count).chain(waits);
+        vec![receiver.collect(), vec![standard(0); count]]
+    };
+    assert_eq!(efforts(receives(3)), [(7, 0)]);
+    assert_eq!(efforts(receives(4)), [(15, 10)]);
+}
+
 #[test]
 fn fences_order_accesses() {
     let replace = |value| Replace(access(0, 0, value));
@@ -346,7 +420,7 @@ fn campaign(layer: &FreedomLayer, (seed, tries): (u64, u64)) -> LayerReport<Free
     let limits = LayerLimits {
         seed,
         tries,
-        errors: 1,
+        errors: 5,
         examples: 1,
         shrink_budget: 1_000,
     };
@@ -361,22 +435,44 @@ fn the_checker_finds_all_outcomes() {
     assert!(report.too_large <= 5, "{}", report.too_large);
 }
 
-/// Each shrunk program shrinks no further, and still differs in the same property.
+/// Searches with a defect for a failure of a property. The shrunk program has at most 6 operations,
+/// shrinks no further, and still differs in the same property.
+fn find_defect(layer: &FreedomLayer, name: &str, property: &str) {
+    let report = campaign(layer, (1, 100));
+    let mut failures = report.failures.iter();
+    let Some(failure) = failures.find(|failure| failure.property == property) else {
+        panic!("{name} is not found");
+    };
+    let operations = failure.shrunk.program.operations();
+    assert!(operations <= 6, "{name}: {:?}", failure.shrunk);
+    let fails = |candidate: &FreedomProgram| compare(layer, candidate).property() == Some(property);
+    let (again, _) = minimise(layer, &failure.shrunk, 1_000, fails);
+    assert_eq!(again, failure.shrunk);
+}
+
 #[test]
-fn seeded_defects_are_found_and_shrunk() {
+fn seeded_defects_of_the_search_are_found_and_shrunk() {
     for defect in [SeededDefect::NobodyChooses, SeededDefect::LatestCause] {
-        let mut layer = FreedomLayer::new(&HOLDING);
+        let mut layer = FreedomLayer::new(&[Family::StandardSends]);
         layer.options.defect = Some(defect);
-        let report = campaign(&layer, (2, 100));
-        let [failure] = &report.failures[..] else {
-            panic!("{defect:?} is not found");
-        };
-        let operations = failure.shrunk.program.operations();
-        assert!(operations <= 6, "{defect:?}: {:?}", failure.shrunk);
-        let property = Some(failure.property);
-        let fails = |candidate: &FreedomProgram| compare(&layer, candidate).property() == property;
-        let (again, _) = minimise(&layer, &failure.shrunk, 1_000, fails);
-        assert_eq!(again, failure.shrunk);
+        find_defect(&layer, &format!("{defect:?}"), "outcomes-are-found");
+    }
+}
+
+/// A freedom that the ranks do not have under the checker.
+#[test]
+fn seeded_defects_of_ranks_are_found_and_shrunk() {
+    use ProtocolDefect as D;
+    for (defect, family) in [
+        (D::LowestIndexOnly, Family::StandardSends),
+        (D::LookSeesArrivals, Family::SynchronousSends),
+        (D::SecondNoForbidden, Family::Polling),
+        (D::CancelAlwaysWins, Family::Cancel),
+        (D::BarrierForRooted, Family::RootedCollectives),
+    ] {
+        let layer = FreedomLayer::new(&[family]);
+        let name = format!("{defect:?}");
+        with_protocol_defect(defect, || find_defect(&layer, &name, "outcomes-are-found"));
     }
 }
 

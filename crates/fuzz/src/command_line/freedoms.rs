@@ -205,7 +205,11 @@ fn table_text(reports: &[FamilyReport], common: &CommonArgs<'_>) -> Result<Strin
             );
         }
     }
-    let _ = write!(text, "{:20}{:>9}{:>11}", "family", "programs", "incomplete");
+    let _ = write!(
+        text,
+        "{:20}{:>9}{:>11}{:>9}",
+        "family", "programs", "incomplete", "bounded"
+    );
     for (_, head) in COLUMNS {
         let _ = write!(text, "{head:>16}");
     }
@@ -215,7 +219,13 @@ fn table_text(reports: &[FamilyReport], common: &CommonArgs<'_>) -> Result<Strin
     text.push('\n');
     for one in reports {
         let (report, name) = (&one.report, one.family.as_str());
-        let _ = write!(text, "{name:20}{:>9}{:>11}", report.tries, report.too_large);
+        let _ = write!(
+            text,
+            "{name:20}{:>9}{:>11}{:>9}",
+            report.tries,
+            report.too_large,
+            count_bounded(&one.efforts)
+        );
         for (property, _) in COLUMNS {
             let count = report.counts.get(property).copied().unwrap_or(0);
             let _ = write!(text, "{count:>16}");
@@ -244,6 +254,7 @@ fn table_json(reports: &[FamilyReport], common: &CommonArgs<'_>) -> Result<Strin
             "family": one.family.as_str(),
             "tries": one.report.tries,
             "too_large": one.report.too_large,
+            "bounded": count_bounded(&one.efforts),
             "failures": one.report.counts,
             "outcomes": median_and_most(&one.efforts, RATIOS[0].0),
             "executions_per_outcome": median_and_most(&one.efforts, RATIOS[1].0),
@@ -253,6 +264,11 @@ fn table_json(reports: &[FamilyReport], common: &CommonArgs<'_>) -> Result<Strin
     }
     let value = json!({ "seed": common.seed, "families": families });
     Ok(format!("{value:#}"))
+}
+
+/// Returns the number of programs with outcomes beyond a bound.
+fn count_bounded(efforts: &[Effort]) -> usize {
+    efforts.iter().filter(|effort| effort.bounded > 0).count()
 }
 
 /// A ratio of an effort.

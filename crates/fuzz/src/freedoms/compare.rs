@@ -1,7 +1,8 @@
 //! Comparison of the model checker with the enumeration of all outcomes.
 //!
-//! The checker must find each outcome and no other one, and a deadlock exactly if there is one. The
-//! program is explored as `simrun check` does.
+//! The checker must find each outcome and no other one, and a deadlock exactly if there is one. If
+//! executions state a bound, only the outcomes within that bound must be found. The program is
+//! explored as `simrun check` does.
 
 use std::cell::RefCell;
 use std::ops::ControlFlow;
@@ -9,9 +10,9 @@ use std::ops::ControlFlow;
 use explore::{End, Observer, Options, Run, Statistics, explore};
 use mpi::set_native_caller;
 use run::{explorable, without_panic_messages};
-use sim_core::Digest;
+use sim_core::{Digest, Note};
 
-use super::enumerate::{Outcomes, enumerate_outcomes};
+use super::enumerate::{Outcomes, StatedBounds, enumerate_outcomes};
 use super::family::Family;
 use super::generate::generate_program;
 use super::interpreter::{AnswerLog, as_object};
@@ -35,6 +36,8 @@ pub struct FreedomLayer {
 pub struct Effort {
     /// Number of the outcomes that MPI permits.
     pub outcomes: u64,
+    /// Number of the outcomes that are not found, beyond a bound that the executions state.
+    pub bounded: u64,
     /// Number of executions.
     pub executions: u64,
 }
@@ -59,10 +62,15 @@ const TRANSITIONS_MAX: u64 = 400_000;
 /// States of the enumeration. \[choice\]
 const STATES_MAX: usize = 400_000;
 
+/// The texts of the bounds.
+const ACCESSES_IN_ORDER: &str = "accesses of one rank to one target arrive in order";
+const ONE_OR_ALL: &str = "single requests and all of them, no other subsets";
+
 /// The outcomes of the executions of a search.
 struct Observation {
     log: AnswerLog,
     found: Outcomes,
+    bounds: StatedBounds,
     has_failed: bool,
     /// A message was not received: an error that hides the deadlock of the call that waits for a
     /// buffered message, such as `MPI_Finalize`.
@@ -72,6 +80,13 @@ struct Observation {
 impl Observer for Observation {
     fn look(&mut self, run: &Run<'_>) -> ControlFlow<()> {
         self.has_leftovers |= run.end == End::Leftovers;
+        let bounds = &mut self.bounds;
+        run.stepper.visit_notes(&mut |note| {
+            if let Note::Bound(text) = note {
+                bounds.accesses_in_order |= text.starts_with(ACCESSES_IN_ORDER);
+                bounds.one_or_all |= text.contains(ONE_OR_ALL);
+            }
+        });
         match run.end {
             End::Finished | End::Leftovers | End::ConditionalDeadlock | End::Undecided => {
                 self.found.completing.insert(self.log.borrow().clone());
@@ -85,7 +100,7 @@ impl Observer for Observation {
     }
 
     fn forget(&mut self) {
-        self.found = Outcomes::default();
+        (self.found, self.bounds) = Default::default();
         (self.has_failed, self.has_leftovers) = (false, false);
     }
 }
@@ -98,7 +113,8 @@ impl Layer for FreedomLayer {
     }
 
     fn compare(&self, program: &FreedomProgram, digest: &mut Digest) -> Comparison {
-        let Some(legal) = enumerate_outcomes(program, STATES_MAX) else {
+        let enumerate = |bounds| enumerate_outcomes(program, bounds, STATES_MAX);
+        let Some(legal) = enumerate(StatedBounds::default()) else {
             return Comparison::TooLarge;
         };
         digest.mix(legal.completing.len() as u64, legal.has_deadlock.into());
@@ -110,12 +126,17 @@ impl Layer for FreedomLayer {
             Err(different) => return different,
         };
         let is_cut = !statistics.bounds.is_empty();
+        let Some(required) = enumerate(seen.bounds) else {
+            return Comparison::TooLarge;
+        };
+        let missed = legal.completing.difference(&seen.found.completing);
         let effort = Effort {
             outcomes: legal.completing.len() as u64,
+            bounded: missed.count() as u64,
             executions: statistics.executions,
         };
         digest.mix(effort.executions, effort.outcomes);
-        if let Some(different) = first_difference(&legal, &seen, is_cut) {
+        if let Some(different) = first_difference((&legal, &required), &seen, is_cut) {
             return different;
         }
         if is_cut {
@@ -136,6 +157,7 @@ impl FreedomLayer {
         let mut seen = Observation {
             log,
             found: Outcomes::default(),
+            bounds: StatedBounds::default(),
             has_failed: false,
             has_leftovers: false,
         };
@@ -157,8 +179,13 @@ impl FreedomLayer {
     }
 }
 
-/// Returns the first difference. A search that was cut may miss outcomes and deadlocks.
-fn first_difference(legal: &Outcomes, seen: &Observation, is_cut: bool) -> Option<Comparison> {
+/// Returns the first difference from the legal outcomes and the required ones. A search that was
+/// cut may miss outcomes and deadlocks.
+fn first_difference(
+    (legal, required): (&Outcomes, &Outcomes),
+    seen: &Observation,
+    is_cut: bool,
+) -> Option<Comparison> {
     let found = &seen.found;
     if let Some(impossible) = found.completing.difference(&legal.completing).next() {
         let text = format!("the checker finds {impossible:?}");
@@ -171,11 +198,11 @@ fn first_difference(legal: &Outcomes, seen: &Observation, is_cut: bool) -> Optio
     if is_cut {
         return None;
     }
-    if let Some(missed) = legal.completing.difference(&found.completing).next() {
+    if let Some(missed) = required.completing.difference(&found.completing).next() {
         let text = format!("the checker misses {missed:?}");
         return Some(Comparison::different("outcomes-are-found", text));
     }
-    if legal.has_deadlock && !found.has_deadlock && !seen.has_leftovers {
+    if required.has_deadlock && !found.has_deadlock && !seen.has_leftovers {
         let text = "the checker misses a deadlock";
         return Some(Comparison::different("deadlocks-are-found", text));
     }

@@ -21,8 +21,22 @@ pub struct Outcomes {
     pub has_deadlock: bool,
 }
 
-/// Returns all outcomes of a program; `None` if there are more than `states_max` states.
-pub fn enumerate_outcomes(program: &FreedomProgram, states_max: usize) -> Option<Outcomes> {
+/// Bounds of the model checker: behaviours beyond them are left out.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct StatedBounds {
+    /// The accesses of one rank to one target are done in their order.
+    pub accesses_in_order: bool,
+    /// Of more than three requests, `MPI_Waitsome` and `MPI_Testsome` complete one, or all.
+    pub one_or_all: bool,
+}
+
+/// Returns all outcomes of a program within the bounds; `None` if there are more than `states_max`
+/// states.
+pub fn enumerate_outcomes(
+    program: &FreedomProgram,
+    bounds: StatedBounds,
+    states_max: usize,
+) -> Option<Outcomes> {
     let mut seen = HashSet::new();
     let mut open = vec![State::new(program)];
     let mut outcomes = Outcomes::default();
@@ -33,7 +47,7 @@ pub fn enumerate_outcomes(program: &FreedomProgram, states_max: usize) -> Option
         if seen.len() > states_max {
             return None;
         }
-        let next = state.next_steps(program);
+        let next = state.next_steps(program, bounds);
         if !next.is_empty() {
             open.extend(next);
         } else if state.ranks.iter().all(|rank| rank.is_over) {
@@ -51,12 +65,12 @@ pub fn enumerate_outcomes(program: &FreedomProgram, states_max: usize) -> Option
 
 impl State {
     /// Returns the states after each possible step.
-    fn next_steps(&self, program: &FreedomProgram) -> Vec<Self> {
+    fn next_steps(&self, program: &FreedomProgram, bounds: StatedBounds) -> Vec<Self> {
         let mut next = self.match_steps();
         next.extend(self.cancel_steps());
-        next.extend(self.window_steps());
+        next.extend(self.window_steps(bounds.accesses_in_order));
         for rank in 0..self.ranks.len() {
-            self.steps_of(program, rank, &mut next);
+            self.steps_of((program, bounds), rank, &mut next);
         }
         next
     }
@@ -79,7 +93,12 @@ impl State {
         next
     }
 
-    fn steps_of(&self, program: &FreedomProgram, rank: usize, next: &mut Vec<Self>) {
+    fn steps_of(
+        &self,
+        (program, bounds): (&FreedomProgram, StatedBounds),
+        rank: usize,
+        next: &mut Vec<Self>,
+    ) {
         let own = &self.ranks[rank];
         if own.is_over {
             return;
@@ -136,7 +155,9 @@ impl State {
             FreedomOp::Parrived(place, part) => {
                 self.add_partitions(program, rank, (*place, *part), next);
             }
-            _ if op.completes_requests() => self.add_completions(program, rank, op, next),
+            _ if op.completes_requests() => {
+                self.add_completions((program, bounds), rank, op, next);
+            }
             _ => next.extend(self.window_calls(rank, op)),
         }
     }
@@ -395,7 +416,7 @@ impl State {
     /// Appends the states after each answer of an operation that completes requests.
     fn add_completions(
         &self,
-        program: &FreedomProgram,
+        (program, bounds): (&FreedomProgram, StatedBounds),
         rank: usize,
         op: &FreedomOp,
         next: &mut Vec<Self>,
@@ -427,6 +448,12 @@ impl State {
                     let chosen = |at: usize| bits >> at & 1 == 1;
                     let mut numbered = active.iter().enumerate();
                     if numbered.any(|(at, (_, place))| known(*place) && !chosen(at)) {
+                        continue;
+                    }
+                    let numbered = active.iter().enumerate();
+                    let new = numbered.filter(|(at, (_, place))| !known(*place) && chosen(*at));
+                    let is_all = bits.count_ones() as usize == active.len();
+                    if bounds.one_or_all && active.len() > 3 && !is_all && new.count() > 1 {
                         continue;
                     }
                     let (indices, places): (Vec<usize>, Vec<usize>) = (active.iter().enumerate())

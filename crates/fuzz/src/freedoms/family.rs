@@ -58,7 +58,7 @@ pub enum Family {
 }
 
 /// The families for which the model checker finds all outcomes.
-pub const HOLDING: [Family; 21] = [
+pub const HOLDING: [Family; 22] = [
     Family::SynchronousSends,
     Family::StandardSends,
     Family::BufferedSends,
@@ -77,6 +77,7 @@ pub const HOLDING: [Family; 21] = [
     Family::TwoCommunicators,
     Family::InterCommunicators,
     Family::Partitioned,
+    Family::WindowLocks,
     Family::WindowFences,
     Family::WindowPosts,
     Family::Mixtures,

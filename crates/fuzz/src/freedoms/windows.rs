@@ -2,7 +2,8 @@
 //!
 //! An access waits in the queue of the epoch until the target permits the access; a lock, `start`
 //! and `complete` may return before or after (MPI 5.0, 12.5). Accesses of one rank to one cell keep
-//! their order (12.7.2). *Not modelled*: puts and gets: conflicts of them have no defined result.
+//! their order (12.7.2). The order of grants is free (12.5.3): a shared lock may pass an exclusive
+//! one that waits, or queue behind. *Not modelled*: puts and gets: conflicts of them have no defined result.
 
 use std::collections::BTreeSet;
 
@@ -43,12 +44,22 @@ struct Epoch {
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Kind {
-    /// True if the lock is exclusive, and true if the lock is granted.
-    Lock(bool, bool),
+    /// True if the lock is exclusive.
+    Lock(bool, Grant),
     /// The number of the fence that has begun the epoch.
     Fence(usize),
     /// The number of the `post` that permits the accesses.
     Post(usize),
+}
+
+/// The progress of a lock.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Grant {
+    /// The lock is granted as soon as no other lock excludes this one.
+    Asked,
+    /// The lock is also behind the queued locks of earlier epochs in the list.
+    Queued,
+    Granted,
 }
 
 impl Windows {
@@ -77,21 +88,47 @@ impl Windows {
     /// Returns true if the target permits the accesses of an epoch.
     fn is_open(&self, epoch: &Epoch) -> bool {
         match epoch.kind {
-            Kind::Lock(_, is_granted) => is_granted,
+            Kind::Lock(_, grant) => grant == Grant::Granted,
             Kind::Fence(number) => self.passed[epoch.target] >= number,
             Kind::Post(number) => self.posts[epoch.target][epoch.origin] >= number,
         }
     }
 
-    fn can_grant(&self, at: usize) -> bool {
-        let Kind::Lock(is_exclusive, false) = self.epochs[at].kind else {
-            return false;
+    /// Returns the windows after the lock of an epoch was granted or queued.
+    fn lock_steps(&self, at: usize) -> Vec<Self> {
+        let mut next = Vec::new();
+        let Kind::Lock(is_exclusive, grant) = self.epochs[at].kind else {
+            return next;
         };
         let target = self.epochs[at].target;
-        !self.epochs.iter().any(|other| {
+        let excludes = |other: &Epoch| {
             other.target == target
-                && matches!(other.kind, Kind::Lock(exclusive, true) if exclusive || is_exclusive)
-        })
+                && matches!(other.kind, Kind::Lock(exclusive, Grant::Granted)
+                    if exclusive || is_exclusive)
+        };
+        let is_queued = |other: &Epoch| {
+            other.target == target && matches!(other.kind, Kind::Lock(_, Grant::Queued))
+        };
+        let is_free = !self.epochs.iter().any(excludes);
+        let can_queue = grant == Grant::Asked && !(is_free && !self.epochs.iter().any(is_queued));
+        let can_be_granted = match grant {
+            Grant::Asked => is_free,
+            Grant::Queued => is_free && !self.epochs[..at].iter().any(is_queued),
+            Grant::Granted => false,
+        };
+        if can_be_granted {
+            let mut windows = self.clone();
+            windows.epochs[at].kind = Kind::Lock(is_exclusive, Grant::Granted);
+            next.push(windows);
+        }
+        if can_queue {
+            let mut windows = self.clone();
+            let mut epoch = windows.epochs.remove(at);
+            epoch.kind = Kind::Lock(is_exclusive, Grant::Queued);
+            windows.epochs.push(epoch);
+            next.push(windows);
+        }
+        next
     }
 
     /// Removes the epochs that are closed and have no accesses.
@@ -110,22 +147,21 @@ impl Windows {
 }
 
 impl State {
-    /// Returns the states after each grant of a lock and each access.
-    pub(super) fn window_steps(&self) -> Vec<Self> {
+    /// Returns the states after each grant of a lock and each access; perhaps the accesses of one
+    /// rank to one target only in their order.
+    pub(super) fn window_steps(&self, in_order: bool) -> Vec<Self> {
         let mut next = Vec::new();
         for (at, epoch) in self.windows.epochs.iter().enumerate() {
-            if self.windows.can_grant(at) {
-                let mut state = self.clone();
-                if let Kind::Lock(_, is_granted) = &mut state.windows.epochs[at].kind {
-                    *is_granted = true;
-                }
-                next.push(state);
-            }
+            next.extend(self.windows.lock_steps(at).into_iter().map(|windows| Self {
+                windows,
+                ..self.clone()
+            }));
             if !self.windows.is_open(epoch) {
                 continue;
             }
             let mut cells = BTreeSet::new();
-            for (number, (access, is_swap)) in epoch.queue.iter().enumerate() {
+            let count = if in_order { 1 } else { epoch.queue.len() };
+            for (number, (access, is_swap)) in epoch.queue.iter().take(count).enumerate() {
                 if !cells.insert(access.cell) {
                     continue;
                 }
@@ -166,7 +202,7 @@ impl State {
             FreedomOp::Lock(target, is_exclusive) => {
                 windows
                     .epochs
-                    .push(epoch(*target, Kind::Lock(*is_exclusive, false)));
+                    .push(epoch(*target, Kind::Lock(*is_exclusive, Grant::Asked)));
                 // The lock protects loads and stores of the own memory.
                 if *target == rank {
                     return vec![waits(state)];

@@ -2,8 +2,9 @@
 //!
 //! An access waits in the queue of the epoch until the target permits the access; a lock, `start`
 //! and `complete` may return before or after (MPI 5.0, 12.5). Accesses of one rank to one cell keep
-//! their order (12.7.2). The order of grants is free (12.5.3): a shared lock may pass an exclusive
-//! one that waits, or queue behind. *Not modelled*: puts and gets: conflicts of them have no defined result.
+//! their order (12.7.2). Locks are granted in any order (12.5.3): a shared lock may pass an
+//! exclusive one that waits, or queue behind. *Not modelled*: puts and gets, because conflicts of
+//! them have no defined result.
 
 use std::collections::BTreeSet;
 

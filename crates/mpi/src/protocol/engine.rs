@@ -205,7 +205,7 @@ pub(crate) struct ProtocolEngine {
     lost: Option<Box<connected::Lost>>,
     collectives: Option<Box<Collectives>>,
     windows: Option<Box<Windows>>,
-    defects: ProtocolDefects,
+    pub(in crate::protocol) defects: ProtocolDefects,
     cold: Option<Box<ColdState>>,
     /// Where all ranks run in this process.
     pub(crate) call_log: Option<Rc<CallLog>>,

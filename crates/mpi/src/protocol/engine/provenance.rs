@@ -4,7 +4,6 @@ use super::{ProtocolEngine, State};
 use crate::channel::{Channel, Token};
 use crate::exploration::{NotedOperation, SendCause, SendEnd, causality, choose};
 use crate::matching::UnexpectedMessage;
-use crate::protocol::defect::ProtocolDefects;
 use crate::{Envelope, Pattern};
 use observe::SourceLocation;
 
@@ -84,10 +83,6 @@ impl ProtocolEngine {
             parts: Vec::new(),
             waits: Vec::new(),
         }));
-    }
-
-    pub(crate) const fn seeded_defects(&self) -> ProtocolDefects {
-        self.defects
     }
 
     /// Returns true under a model checker.

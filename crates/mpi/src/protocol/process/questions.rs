@@ -120,25 +120,6 @@ impl Process {
         Some(picked)
     }
 
-    /// Returns the answers that seeded defects leave.
-    fn with_defects(
-        &self,
-        defects: ProtocolDefects,
-        question: Question,
-        mut answers: Answers,
-    ) -> Answers {
-        use ProtocolDefect as D;
-        if defects.has(D::LowestIndexOnly) && matches!(question, Question::Several(..)) {
-            answers.yes = answers.yes.min(1);
-        }
-        if defects.has(D::CancelAlwaysWins) && matches!(question, Question::Cancel(_)) {
-            answers.yes = 0;
-        }
-        answers.only_yes |= defects.has(D::LookSeesArrivals) && answers.is_ready;
-        answers.only_yes |= defects.has(D::SecondNoForbidden) && self.cold().looks.has_no(question);
-        answers
-    }
-
     /// Notes the answer to a question where no model checker picks it, 0 for *no*.
     pub(crate) fn note_answer(
         &self,
@@ -215,6 +196,24 @@ impl Drop for AwaitedYes {
     }
 }
 
+/// Returns the answers that seeded defects leave to a question; true if one was *no*.
+fn leave_answers(
+    defects: ProtocolDefects,
+    (question, has_no): (Question, bool),
+    mut answers: Answers,
+) -> Answers {
+    use ProtocolDefect as D;
+    if defects.has(D::LowestIndexOnly) && matches!(question, Question::Several(..)) {
+        answers.yes = answers.yes.min(1);
+    }
+    if defects.has(D::CancelAlwaysWins) && matches!(question, Question::Cancel(_)) {
+        answers.yes = 0;
+    }
+    answers.only_yes |= defects.has(D::LookSeesArrivals) && answers.is_ready;
+    answers.only_yes |= defects.has(D::SecondNoForbidden) && has_no;
+    answers
+}
+
 /// The future of [`Process::look`].
 #[must_use = "an operation does nothing until it is awaited"]
 pub(crate) struct LookCall<F> {
@@ -260,7 +259,8 @@ impl<F: Fn(&ProtocolEngine) -> Answers + Unpin> Future for LookCall<F> {
         }
         process.cold().looks.note_events(engine.events());
         let (at, answers) = ((this.location, this.question), (this.answers)(engine));
-        let answers = process.with_defects(engine.seeded_defects(), this.question, answers);
+        let has_no = process.cold().looks.has_no(this.question);
+        let answers = leave_answers(engine.defects, (this.question, has_no), answers);
         let Some(picked) = process.pick(at, &answers, causes) else {
             process.stays.set(process.cold().looks.stays());
             this.set_asking(!process.stays.get());

@@ -379,9 +379,9 @@ impl<'a> Notes<'a> {
         };
         match self.find_note((rank, operation))? {
             &Note::Begin {
-                operation: NotedOperation::Epoch { start, .. },
+                operation: NotedOperation::Epoch { name, start, .. },
                 ..
-            } => Some((rank, start?)),
+            } if name.starts_with("unlock") => Some((rank, start?)),
             _ => None,
         }
     }

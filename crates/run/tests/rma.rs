@@ -268,8 +268,8 @@ fn started(completes_first: bool) -> Rc<dyn Program> {
 
 /// The only error of the program is a deadlock on one condition.
 #[track_caller]
-fn is_stuck_only_if(program: &Rc<dyn Program>, name: &str, expected: &str) {
-    let report = explored(2, program);
+fn is_stuck_only_if((ranks, program): (u32, &Rc<dyn Program>), name: &str, expected: &str) {
+    let report = explored(ranks, program);
     let FindingKind::ConditionalDeadlock(deadlock) = &report.findings[0].kind else {
         panic!("{report:?}");
     };
@@ -285,9 +285,9 @@ fn is_stuck_only_if(program: &Rc<dyn Program>, name: &str, expected: &str) {
 #[test]
 fn an_epoch_may_begin_and_end_before_the_post_or_wait_for_it() {
     let expected = "waits for the posts of its targets";
-    is_stuck_only_if(&started(false), "the start of rank 0 at ", expected);
+    is_stuck_only_if((2, &started(false)), "the start of rank 0 at ", expected);
     // Here the wait of either call is enough.
-    is_stuck_only_if(&started(true), "the start of rank 0 at ", expected);
+    is_stuck_only_if((2, &started(true)), "the start of rank 0 at ", expected);
 }
 
 #[test]
@@ -302,10 +302,37 @@ fn a_start_without_a_post_is_found() {
         Ok(())
     });
     is_stuck_only_if(
-        &program,
+        (2, &program),
         "the start of rank 0 at ",
         "waits for the posts of its targets",
     );
+}
+
+#[test]
+fn a_wait_for_the_end_of_an_epoch_is_no_wait_for_a_lock() {
+    let program = on_ranks(|world: Comm| async move {
+        let window = world.window(number(0), 8).await?;
+        let mut token = world.buffer(1);
+        match world.rank() {
+            0 => {
+                world.send(&token, 2, 0).await?;
+                window.start(&world.group().incl(&[1])?).await?;
+                window.complete().await?;
+            }
+            1 => {
+                window.post(&world.group().incl(&[0])?).await?;
+                window.wait().await?;
+                world.send(&token, 2, 0).await?;
+            }
+            _ => {
+                world.recv(&mut token, 1, 0).await?;
+                world.recv(&mut token, 0, 0).await?;
+            }
+        }
+        window.free().await?;
+        Ok(())
+    });
+    is_stuck_only_if((3, &program), "the send of rank 0 at ", "is not buffered");
 }
 
 /// A rank receives its own message between two fences from ranks that are in the first one or

@@ -206,9 +206,6 @@ impl Comm {
             CollectiveWaits::Algorithm => is_request && call.neighbors.is_some(),
             CollectiveWaits::Data => !call.in_place,
         };
-        if ProtocolDefects::default().has(ProtocolDefect::BarrierForRooted) && is_rooted(&call) {
-            call.collective = Collective::Barrier;
-        }
         let (algorithm, asks_nodes) = select(settings, &mut call, facts, is_independent)?;
         Ok(PreparedCall {
             name: invocation.name,
@@ -288,6 +285,11 @@ fn select(
     facts: Facts,
     is_independent: bool,
 ) -> Result<(&'static Algorithm, bool)> {
+    use Collective::{Barrier, Bcast, Gather, Reduce, Scatter};
+    let is_rooted = matches!(call.collective, Bcast | Gather | Reduce | Scatter);
+    if is_rooted && ProtocolDefects::default().has(ProtocolDefect::BarrierForRooted) {
+        call.collective = Barrier;
+    }
     if call.in_place {
         // The libraries select none.
         return Ok((SENDRECV_REPLACE, false));
@@ -307,13 +309,6 @@ fn select(
     let selected = selected.map_err(Error::Algorithm)?;
     let asks_nodes = settings.node_setup && selector.asks_nodes(&selected, call.collective);
     Ok((selected.algorithm, asks_nodes))
-}
-
-const fn is_rooted(call: &Call) -> bool {
-    matches!(
-        call.collective,
-        Collective::Bcast | Collective::Scatter | Collective::Reduce | Collective::Gather
-    )
 }
 
 fn check_elements(op: &Op, invocation: &Invocation, areas: &Areas) -> Result<()> {

@@ -172,6 +172,16 @@ async fn endless(world: &Comm, case: Case) -> Result<()> {
     }
 }
 
+/// Receives from any source; the first message has to be from rank 2.
+async fn refuse_first(world: &Comm) -> Result<()> {
+    let mut message = world.buffer(1000);
+    for place in 1..world.size() {
+        let source = world.recv(&mut message, mpi::ANY_SOURCE, 0).await?.source;
+        assert!(place > 1 || source == 2, "rank {source} was first");
+    }
+    Ok(())
+}
+
 async fn relay(world: &Comm) -> Result<()> {
     let mut message = world.buffer(1000);
     match world.rank() {
@@ -401,13 +411,7 @@ async fn cases(world: Comm, args: Args) -> Result<()> {
                 world.recv(&mut message, mpi::ANY_SOURCE, 0).await?;
             }
         }
-        (Case::FirstRefused, 0) => {
-            for place in 1..world.size() {
-                let received = world.recv(&mut message, mpi::ANY_SOURCE, 0).await?;
-                let source = received.source;
-                assert!(place > 1 || source == 2, "rank {source} was first");
-            }
-        }
+        (Case::FirstRefused, 0) => refuse_first(&world).await?,
         (Case::AnySource | Case::FirstRefused, _) => world.send(&message, 0, 0).await?,
         (Case::Flood, _) => flood(&world).await?,
         (Case::HeadToHead, 0 | 1) => {

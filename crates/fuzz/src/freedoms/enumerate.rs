@@ -76,8 +76,8 @@ impl State {
     }
 
     /// Returns the states in which a receive was cancelled: MPI 5.0, 3.8.4. `MPI_Cancel` may return
-    /// before the receive is cancelled. A receive behind a probe that saw a message gets the message
-    /// or another one (3.8.1), and is not cancelled any more.
+    /// before the receive is cancelled. A receive behind a probe that saw a message gets that
+    /// message or another one (3.8.1), and is not cancelled any more.
     fn cancel_steps(&self) -> Vec<Self> {
         let mut next = Vec::new();
         for (rank, own) in self.ranks.iter().enumerate() {

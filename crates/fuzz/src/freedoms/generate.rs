@@ -41,8 +41,8 @@ struct Draft {
     late: Vec<Option<FreedomOp>>,
 }
 
-/// Requests of `MPI_Waitsome` and `MPI_Testsome`: of more of them the model checker does not explore
-/// all sets, and says so.
+/// Requests of `MPI_Waitsome` and `MPI_Testsome`: of more requests the model checker does not
+/// explore all sets, and says so.
 const SOME_MAX: usize = 3;
 
 /// Calls that complete requests.

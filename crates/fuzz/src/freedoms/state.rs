@@ -185,7 +185,7 @@ impl State {
             .find(|(_, accepts)| message.is_accepted(*accepts))
     }
 
-    /// Returns true if a request is the first receive that accepts a message which a probe has seen.
+    /// Returns true if a request is the first receive that accepts a message seen by a probe.
     pub(super) fn has_seen_message(&self, rank: usize, at: usize) -> bool {
         let seen = self
             .messages

@@ -111,7 +111,7 @@ impl Windows {
             other.target == target && matches!(other.kind, Kind::Lock(_, Grant::Queued))
         };
         let is_free = !self.epochs.iter().any(excludes);
-        let can_queue = grant == Grant::Asked && !(is_free && !self.epochs.iter().any(is_queued));
+        let can_queue = grant == Grant::Asked && (!is_free || self.epochs.iter().any(is_queued));
         let can_be_granted = match grant {
             Grant::Asked => is_free,
             Grant::Queued => is_free && !self.epochs[..at].iter().any(is_queued),

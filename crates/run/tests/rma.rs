@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
-use crate::common::{explored, on_ranks, plain, succeeds};
-use explore::FindingKind;
+use crate::common::{checked, explored, on_ranks, plain, succeeds};
+use explore::{FindingKind, Report};
 use mpi::{ANY_SOURCE, Buffer, Comm, Datatype, Op, Result, TargetPlace};
 use run::Program;
 use sim_core::Outcome;
@@ -268,8 +268,7 @@ fn started(completes_first: bool) -> Rc<dyn Program> {
 
 /// The only error of the program is a deadlock on one condition.
 #[track_caller]
-fn is_stuck_only_if((ranks, program): (u32, &Rc<dyn Program>), name: &str, expected: &str) {
-    let report = explored(ranks, program);
+fn is_stuck_only_if(report: &Report, name: &str, expected: &str) {
     let FindingKind::ConditionalDeadlock(deadlock) = &report.findings[0].kind else {
         panic!("{report:?}");
     };
@@ -285,9 +284,17 @@ fn is_stuck_only_if((ranks, program): (u32, &Rc<dyn Program>), name: &str, expec
 #[test]
 fn an_epoch_may_begin_and_end_before_the_post_or_wait_for_it() {
     let expected = "waits for the posts of its targets";
-    is_stuck_only_if((2, &started(false)), "the start of rank 0 at ", expected);
+    is_stuck_only_if(
+        &explored(2, &started(false)),
+        "the start of rank 0 at ",
+        expected,
+    );
     // Here the wait of either call is enough.
-    is_stuck_only_if((2, &started(true)), "the start of rank 0 at ", expected);
+    is_stuck_only_if(
+        &explored(2, &started(true)),
+        "the start of rank 0 at ",
+        expected,
+    );
 }
 
 #[test]
@@ -302,7 +309,7 @@ fn a_start_without_a_post_is_found() {
         Ok(())
     });
     is_stuck_only_if(
-        (2, &program),
+        &explored(2, &program),
         "the start of rank 0 at ",
         "waits for the posts of its targets",
     );
@@ -332,7 +339,8 @@ fn a_wait_for_the_end_of_an_epoch_is_no_wait_for_a_lock() {
         window.free().await?;
         Ok(())
     });
-    is_stuck_only_if((3, &program), "the send of rank 0 at ", "is not buffered");
+    let report = checked(3, None, &program);
+    is_stuck_only_if(&report, "the send of rank 0 at ", "is not buffered");
 }
 
 /// A rank receives its own message between two fences from ranks that are in the first one or

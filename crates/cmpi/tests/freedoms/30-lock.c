@@ -1,5 +1,5 @@
 // freedom: MPI_Win_lock
-// outcomes: exclusive locks in any order; the lock may wait or not (12.5.3)
+// outcomes: exclusive locks in any order; the lock may wait or not; a shared lock passes an exclusive one that waits, or not (12.5.3)
 // ranks: 3
 // verdict: errors
 

@@ -18,8 +18,8 @@ thread_local! {
 
 static INSTALLED: Once = Once::new();
 
-/// Calls `f`, in which programs run, without printing their panics. Returns the place of the latest
-/// one too, as `file:line:column`.
+/// Calls `f`, in which programs run, without printing their panics, also within another such call.
+/// Returns the place of the latest one too, as `file:line:column`.
 pub fn with_quiet_panics<T>(f: impl FnOnce() -> T) -> (T, Option<String>) {
     INSTALLED.call_once(|| {
         let usual = panic::take_hook();
@@ -37,9 +37,9 @@ pub fn with_quiet_panics<T>(f: impl FnOnce() -> T) -> (T, Option<String>) {
             }
         }));
     });
-    PLACE.set(Some(None));
+    let before = PLACE.replace(Some(None));
     let result = f();
-    (result, PLACE.take().flatten())
+    (result, PLACE.replace(before).flatten())
 }
 
 /// [`with_quiet_panics`] for a search: with `RUST_BACKTRACE`, too, nothing is printed.

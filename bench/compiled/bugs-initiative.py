@@ -1,15 +1,14 @@
 #!/usr/bin/env python3
-"""Checks the programs of the MPI Bugs Initiative: bugs-initiative.py SIMRUN PROGRAMS [JOBS].
+"""Checks the programs of the MPI Bugs Initiative: bugs-initiative.py SIMRUN PROGRAMS.
 
 PROGRAMS is a folder with the C programs that the generators of teshsuite/smpi/MBI write (source
-package of SimGrid 4.1). Each is compiled by `simrun cc -O0 -g` and checked with each labelled
-command line; a table of labels goes to standard output, and the executions that differ from their
-label go to standard error. An error counts as found if the exit status is 1 and a message has a
-word of the class of the label.
+package of SimGrid 4.1, on PyPI). Writes results/bugs-initiative.md; the executions that differ from
+their label go to standard error.
 """
 
 import collections
 import concurrent.futures
+import os
 import pathlib
 import re
 import subprocess
@@ -51,6 +50,24 @@ WORDS = {
 }
 LEAKS = ("Leak", "MissingWait", "MissingStart")
 
+PAGE = """# Programs of the MPI Bugs Initiative
+
+The programs that the generators of the MPI Bugs Initiative write (github.com/mquinson/MBI, in the
+version of SimGrid 4.1, `teshsuite/smpi/MBI`; not a part of this repository): each is compiled by
+`simrun cc -O0 -g` and checked by `simrun check -n N --max-time 20s` with the number of ranks of the
+label, `--leaks` where the label is a leak, a missing wait or a missing start, and
+`--protocol eager` where the label assumes unlimited buffers. An execution with an error counts as
+found if the exit status is 1 and a message has a word of the class of the label. Written by
+
+    bench/compiled/bugs-initiative.py SIMRUN PROGRAMS
+
+with {revision}. [The misses are explained here](mpi-binaries.md#the-mpi-bugs-initiative).
+
+| label | executions | found, or correct | other |
+|---|---|---|---|
+{rows}
+"""
+
 
 def labels(source):
     """The labelled executions of a program: ranks, arguments, protocol and label."""
@@ -90,9 +107,9 @@ def check(simrun, source, folder):
 
 def main():
     simrun, programs = str(pathlib.Path(sys.argv[1]).resolve()), pathlib.Path(sys.argv[2])
-    jobs = int(sys.argv[3]) if len(sys.argv) > 3 else 2
     table = collections.defaultdict(collections.Counter)
-    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+    threads = concurrent.futures.ThreadPoolExecutor(os.cpu_count())
+    with tempfile.TemporaryDirectory() as folder, threads as pool:
         sources = sorted(programs.glob("*.c"))
         for results in pool.map(lambda source: check(simrun, source, pathlib.Path(folder)), sources):
             for label, verdict, text, name in results:
@@ -100,12 +117,15 @@ def main():
                 if verdict not in ("found", "correct"):
                     last = " / ".join(line for line in text.splitlines()[:3])
                     print(f"{name}: {label}: {verdict}: {last}", file=sys.stderr)
-    print("| label | executions | found | other |\n|---|---|---|---|")
+    rows = []
     for label in sorted(table):
         counts = table[label]
         found = counts.pop("correct" if label == "OK" else "found", 0)
         other = ", ".join(f"{count} {verdict}" for verdict, count in sorted(counts.items()))
-        print(f"| {label} | {found + sum(counts.values())} | {found} | {other} |")
+        rows.append(f"| {label} | {found + sum(counts.values())} | {found} | {other} |")
+    revision = subprocess.run([simrun, "--version"], capture_output=True, text=True).stdout.strip()
+    page = pathlib.Path(__file__).parents[2] / "results" / "bugs-initiative.md"
+    page.write_text(PAGE.format(revision=revision, rows="\n".join(rows)))
 
 
 main()

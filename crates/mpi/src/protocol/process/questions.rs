@@ -14,7 +14,7 @@ use crate::channel::{Interest, Token};
 use crate::exploration::{self, CausalityHooks};
 use crate::protocol::defect::{ProtocolDefect, ProtocolDefects};
 use crate::protocol::engine::ProtocolEngine;
-use crate::protocol::look::{Allowed, Answers, NOS_MAX, Question};
+use crate::protocol::look::{Allowed, Answers, LookWindow, NOS_MAX, Question};
 use crate::protocol::waiting::Waits;
 
 /// After this many negative answers of tests without any change, the rank waits for one.
@@ -196,10 +196,10 @@ impl Drop for AwaitedYes {
     }
 }
 
-/// Returns the answers that seeded defects leave to a question; true if one was *no*.
+/// Returns the answers that seeded defects leave to a question.
 fn leave_answers(
     defects: ProtocolDefects,
-    (question, has_no): (Question, bool),
+    (question, looks): (Question, &LookWindow),
     mut answers: Answers,
 ) -> Answers {
     use ProtocolDefect as D;
@@ -210,7 +210,7 @@ fn leave_answers(
         answers.yes = 0;
     }
     answers.only_yes |= defects.has(D::LookSeesArrivals) && answers.is_ready;
-    answers.only_yes |= defects.has(D::SecondNoForbidden) && has_no;
+    answers.only_yes |= defects.has(D::SecondNoForbidden) && looks.has_no(question);
     answers
 }
 
@@ -259,8 +259,9 @@ impl<F: Fn(&ProtocolEngine) -> Answers + Unpin> Future for LookCall<F> {
         }
         process.cold().looks.note_events(engine.events());
         let (at, answers) = ((this.location, this.question), (this.answers)(engine));
-        let has_no = process.cold().looks.has_no(this.question);
-        let answers = leave_answers(engine.defects, (this.question, has_no), answers);
+        let cold = process.cold();
+        let answers = leave_answers(engine.defects, (this.question, &cold.looks), answers);
+        drop(cold);
         let Some(picked) = process.pick(at, &answers, causes) else {
             process.stays.set(process.cold().looks.stays());
             this.set_asking(!process.stays.get());

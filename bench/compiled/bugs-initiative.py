@@ -80,7 +80,7 @@ def labels(source):
 
 
 def check(simrun, source, folder):
-    """Compiles and checks a program; yields label, found, verdict, text."""
+    """Compiles and checks a program: label, verdict, output and name of each execution."""
     program = folder / source.stem
     built = subprocess.run([simrun, "cc", "-O0", "-g", "-w", "-o", program, source], capture_output=True, text=True)
     results = []

@@ -230,8 +230,11 @@ pub enum OrderSensitivity {
     Never,
     /// Others access its memory: the order of these accesses, and of nothing else.
     Accesses,
-    /// It receives from any source: the order of accesses and of messages, and of nothing else.
+    /// It probes from any source: the order of accesses, and of messages, and of nothing else.
     Sources,
+    /// It receives from any source: the same, and the order in which messages that a probe has seen
+    /// arrive.
+    Receives,
     /// Everything: it tests, or waits for any of several things.
     Always,
 }

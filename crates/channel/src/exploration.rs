@@ -25,7 +25,9 @@ use std::ops::Range;
 
 use observe::SourceLocation;
 
-use crate::NotedOperation;
+#[cfg(doc)]
+use crate::PacketHeader;
+use crate::{Envelope, NotedOperation};
 
 /// The bit of the context of collective operations, which lies after that of the communicator.
 pub const COLLECTIVE: u32 = 1;
@@ -77,6 +79,13 @@ pub trait ExplorationHooks {
         let _ = (source, location);
     }
 
+    /// Notes that a probe of the rank has seen the message that was delivered in the step
+    /// `arrival`: the message will be delivered a second time, as [`PacketHeader::Seen`]. `length`:
+    /// of the message, in bytes.
+    fn return_to_network(&self, envelope: Envelope, length: u64, arrival: u32) {
+        let _ = (envelope, length, arrival);
+    }
+
     /// Returns the notes on the reasons for which packets leave, if they are taken.
     fn causality(&self) -> Option<&dyn CausalityHooks> {
         None
@@ -123,9 +132,9 @@ pub trait CausalityHooks {
     /// Notes a question whose answer may depend on the order of arrivals.
     fn choose(&self);
 
-    /// Notes a receive from any source: the order of messages and of announcements may matter,
-    /// and of nothing else.
-    fn note_source_choice(&self);
+    /// Notes a probe from any source, or a receive if `is_receive`: the order of messages and of
+    /// announcements may matter, and of nothing else.
+    fn note_source_choice(&self, is_receive: bool);
 
     /// Notes that other ranks may access memory of this one: the order of accesses may matter.
     fn note_accesses(&self);

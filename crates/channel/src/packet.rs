@@ -34,6 +34,12 @@ pub enum PacketHeader {
         /// Envelope for matching.
         envelope: Envelope,
     },
+    /// A message arrives that was delivered before and that a probe has seen, under a model
+    /// checker; see [`ExplorationHooks::return_to_network`](crate::ExplorationHooks).
+    Seen {
+        /// Envelope of the message.
+        envelope: Envelope,
+    },
     /// Clear to send: the receiver has a buffer for the message.
     Cts {
         /// The sender's operation.
@@ -256,6 +262,7 @@ impl PacketHeader {
             self,
             Self::Rts { .. }
                 | Self::Detached { .. }
+                | Self::Seen { .. }
                 | Self::Cts { .. }
                 | Self::Credits
                 | Self::Ack { .. }
@@ -273,7 +280,7 @@ impl PacketHeader {
                 (PacketKind::Eager, 0)
             }
             Self::Rts { send, .. } => (PacketKind::Rts, send),
-            Self::Detached { .. } => (PacketKind::Rts, 0),
+            Self::Detached { .. } | Self::Seen { .. } => (PacketKind::Rts, 0),
             Self::EagerNext { .. } => (PacketKind::EagerNext, 0),
             Self::Cts { send, .. } => (PacketKind::Cts, send),
             Self::Data { receive } | Self::DataPart { receive, .. } => (PacketKind::Data, receive),

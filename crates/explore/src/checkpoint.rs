@@ -314,6 +314,7 @@ const fn order_sensitivity(word: u64) -> OrderSensitivity {
         0 => OrderSensitivity::Never,
         1 => OrderSensitivity::Accesses,
         2 => OrderSensitivity::Sources,
+        3 => OrderSensitivity::Receives,
         _ => OrderSensitivity::Always,
     }
 }

@@ -14,8 +14,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sim_core::{
-    ActorId, Branch, Choice, EnabledStep, Executed, Footprint, Observed, OperationResult, Schedule,
-    StepKind, Stepper, TraceEvent,
+    ActorId, Branch, Choice, EnabledStep, Executed, Footprint, Observed, OperationResult,
+    OrderSensitivity, Schedule, StepKind, Stepper, TraceEvent,
 };
 
 /// Why a run cannot be taken again.
@@ -98,7 +98,19 @@ impl Retrace<'_> {
         let actor = ActorId::from_number(actor + 1);
         self.schedule.0.push(Choice { actor, branch });
         self.take_only_answers();
+        self.deliver_seen();
         Some(executed)
+    }
+
+    /// Delivers messages that probes have seen a second time: in a run they have arrived.
+    fn deliver_seen(&mut self) {
+        let mut next = self.stepper.next_able(self.stepper.actors());
+        while let Some(queue) = next {
+            if self.stepper.visible_from(queue) == OrderSensitivity::Receives {
+                self.take(queue, 0);
+            }
+            next = self.stepper.next_able(queue + 1);
+        }
     }
 
     /// Lets actors continue that stand before the only answer to a question, which a run does not

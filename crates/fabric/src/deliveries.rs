@@ -50,6 +50,12 @@ impl Deliveries {
         all.iter().map(sender).collect()
     }
 
+    /// Returns the delivery of a step.
+    pub(crate) fn find(&self, step: u32) -> Option<Delivery> {
+        let all = self.0.borrow();
+        Some(all[position(&all, step)?].clone())
+    }
+
     /// The call that sent what arrived in a step.
     pub(crate) fn call_of(&self, step: u32) -> Option<SourceLocation> {
         let all = self.0.borrow();

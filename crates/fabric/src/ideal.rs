@@ -8,8 +8,9 @@
 //!
 //! A rank stops before a question (a test, a probe without waiting, a wait for some of several
 //! requests), whose answer the explorer picks; what arrives then is handled at once. A rank also
-//! stops before it reads memory that others access, and behind a probe from any source, so that
-//! arrivals before and after are both explored.
+//! stops before it reads memory that others access, so that arrivals before and after are both
+//! explored. A message that a probe has seen is delivered a second time, so that messages which
+//! are sent after the probe can arrive before.
 //!
 //! Computations and timers end at once, inside the step that starts them, up to a bound
 //! (`sleeps.rs`); a packet has left when it is posted.
@@ -24,8 +25,8 @@ use std::rc::{Rc, Weak};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use channel::{
-    Envelope, Event, Interest, Packet, PacketHeader, RankProtocols, RmaCall, SendCause, Settings,
-    Token, is_of_collectives,
+    Buffer, Envelope, Event, Interest, Packet, PacketHeader, RankProtocols, RmaCall, SendCause,
+    Settings, Token, is_of_collectives,
 };
 use sim_core::{
     AccessClass, AccessEffect, ActorId, Blocked, Branch, Device, End, ExplorableDevice, Kernel,
@@ -143,6 +144,25 @@ impl PacketQueues {
         }
         self.used.clear();
         self.topics.clear();
+    }
+
+    /// The number of the queue of a packet, which may be used for the first time in this run.
+    fn number(
+        &mut self,
+        (source, destination): (u32, u32),
+        packet: &Packet,
+        numbers: &QueueNumbers,
+    ) -> usize {
+        let key = QueueKey {
+            source,
+            destination,
+            lane: self.topics.lane(source, destination, packet),
+        };
+        self.find(key).unwrap_or_else(|| {
+            let number = numbers.number(key);
+            self.open(number, key);
+            number
+        })
     }
 
     /// The number of a queue that has been used in this run.
@@ -398,6 +418,7 @@ impl ExplorableDevice for IdealFabric {
             Some(OrderClass::Messages(context)) if is_of_collectives(context) => {
                 OrderSensitivity::Always
             }
+            Some(OrderClass::Seen(_)) => OrderSensitivity::Receives,
             None | Some(OrderClass::Messages(_) | OrderClass::Questions(_)) => {
                 OrderSensitivity::Sources
             }
@@ -539,16 +560,7 @@ impl PacketTransport for IdealFabric {
     fn post(&self, rank: u32, peer: u32, packet: Packet) {
         self.sleeps.forget();
         let mut queues = self.queues.borrow_mut();
-        let key = QueueKey {
-            source: rank,
-            destination: peer,
-            lane: queues.topics.lane(rank, peer, &packet),
-        };
-        let number = queues.find(key).unwrap_or_else(|| {
-            let number = self.numbers.number(key);
-            queues.open(number, key);
-            number
-        });
+        let number = queues.number((rank, peer), &packet, &self.numbers);
         let notify = packet.notify;
         let cause = self.ranks.port.with(|kernel| {
             if let Some(bytes) = begins(&packet) {
@@ -615,6 +627,33 @@ impl PacketTransport for IdealFabric {
         if self.wants_to_look(rank) || deferred || self.ranks.has_news(rank) {
             self.ranks.wake(rank);
         }
+    }
+
+    fn return_to_network(&self, rank: u32, (envelope, length): (Envelope, u64), arrival: u32) {
+        let Some(first) = self.knowledge.deliveries.find(arrival) else {
+            return;
+        };
+        // The probe comes before the second delivery, and so does all that its rank had waited for.
+        let mut also = first.also;
+        also.push(arrival);
+        self.knowledge
+            .causes(rank, self.knowledge.reason(rank), 0, &mut also);
+        let packet = Packet {
+            header: PacketHeader::Seen { envelope },
+            payload: Buffer::phantom(length),
+            notify: None,
+            returned: None,
+        };
+        let mut queues = self.queues.borrow_mut();
+        let number = queues.number((envelope.source, rank), &packet, &self.numbers);
+        queues.all[number].packets.push_back(Waiting {
+            packet,
+            cause: self.ranks.port.with(|kernel| kernel.current_step()),
+            reason: first.reason,
+            also,
+            call: first.call,
+            send: first.send,
+        });
     }
 
     fn undelivered(&self, rank: u32) -> Vec<(Envelope, u64)> {

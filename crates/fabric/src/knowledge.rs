@@ -290,9 +290,13 @@ impl CausalityHooks for RankCauses {
         self.all.choose(self.rank);
     }
 
-    fn note_source_choice(&self) {
+    fn note_source_choice(&self, is_receive: bool) {
+        let sensitivity = match is_receive {
+            true => OrderSensitivity::Receives,
+            false => OrderSensitivity::Sources,
+        };
         let chose = &self.own().chose;
-        chose.set(chose.get().max(OrderSensitivity::Sources));
+        chose.set(chose.get().max(sensitivity));
     }
 
     fn note_accesses(&self) {

@@ -26,6 +26,8 @@ pub(crate) struct MatchTopic {
 pub(crate) enum OrderClass {
     /// The messages of a context, or their announcements.
     Messages(u32),
+    /// Messages of a context that probes have seen, which are delivered a second time.
+    Seen(u32),
     /// Questions about announced messages, from their sender.
     Questions(MatchTopic),
     /// Answers to announcements and to questions, from the receiver.
@@ -45,6 +47,7 @@ impl OrderClass {
             Self::Answers(MatchTopic { context, tag }) => [2, context, tag],
             Self::Data(MatchTopic { context, tag }) => [3, context, tag],
             Self::Accesses(window) => [4, window, 0],
+            Self::Seen(context) => [5, context, 0],
         }
     }
 
@@ -55,7 +58,8 @@ impl OrderClass {
             1 => Self::Questions(topic),
             2 => Self::Answers(topic),
             3 => Self::Data(topic),
-            _ => Self::Accesses(context),
+            4 => Self::Accesses(context),
+            _ => Self::Seen(context),
         }
     }
 }
@@ -70,6 +74,8 @@ pub(crate) fn queue_name(source: u32, destination: u32, lane: OrderClass) -> Str
     let what = match lane {
         OrderClass::Messages(WORLD) => String::new(),
         OrderClass::Messages(context) => format!(" (context {context})"),
+        OrderClass::Seen(WORLD) => " (seen by a probe)".to_owned(),
+        OrderClass::Seen(context) => format!(" (seen by a probe, context {context})"),
         OrderClass::Questions(topic) => format!(" (withdrawals, {})", about(topic)),
         OrderClass::Answers(topic) => format!(" (answers, {})", about(topic)),
         OrderClass::Data(topic) => format!(" (data, {})", about(topic)),
@@ -132,6 +138,7 @@ impl TopicTable {
             PacketHeader::Eager { envelope } if envelope.is_partition() => {
                 OrderClass::Data(topic(envelope))
             }
+            PacketHeader::Seen { envelope } => OrderClass::Seen(envelope.context),
             PacketHeader::CancelRequest { envelope, .. } => OrderClass::Questions(topic(envelope)),
             &PacketHeader::Cts { send, receive } => {
                 let topic = self.0[destination].sends[send as usize];

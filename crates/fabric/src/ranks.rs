@@ -175,6 +175,9 @@ pub(crate) trait PacketTransport: Device {
     /// A receive or a probe of the rank from any source has got or seen a message of another.
     fn note_source(&self, _rank: u32, _source: u32, _location: SourceLocation) {}
 
+    /// See [`ExplorationHooks::return_to_network`].
+    fn return_to_network(&self, _rank: u32, _message: (Envelope, u64), _arrival: u32) {}
+
     /// The rank has nothing to do until the next event of that kind.
     fn parked(&self, _rank: u32, _interest: Interest) {}
 
@@ -734,6 +737,11 @@ impl<C: PacketTransport> ExplorationHooks for RankChannel<C> {
 
     fn note_source(&self, source: u32, location: SourceLocation) {
         self.device.note_source(self.rank, source, location);
+    }
+
+    fn return_to_network(&self, envelope: Envelope, length: u64, arrival: u32) {
+        self.device
+            .return_to_network(self.rank, (envelope, length), arrival);
     }
 }
 

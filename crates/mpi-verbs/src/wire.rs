@@ -245,7 +245,9 @@ fn fields(header: &PacketHeader) -> HeaderFields {
         },
         PacketHeader::CancelResponse { send } => answer(13, send),
         PacketHeader::Rma { .. } => rma_fields(header),
-        PacketHeader::Socket { .. } => unreachable!("real sockets are not made of packets"),
+        PacketHeader::Socket { .. } | PacketHeader::Seen { .. } => {
+            unreachable!("only simulated ranks have these packets")
+        }
     }
 }
 

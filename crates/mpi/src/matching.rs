@@ -18,7 +18,7 @@ mod unexpected;
 
 use posted::Posted;
 use unexpected::UnexpectedQueue;
-pub(crate) use unexpected::{UnexpectedContent, UnexpectedMessage};
+pub(crate) use unexpected::{Arrival, UnexpectedContent, UnexpectedMessage};
 
 use crate::channel::Token;
 use crate::{Envelope, Pattern};
@@ -35,8 +35,8 @@ const NONE: u32 = u32::MAX;
 pub(crate) struct Matching {
     posted: Posted,
     unexpected: UnexpectedQueue,
-    /// The step in which the latest message has arrived, if it is recorded.
-    pub(crate) arrival: u32,
+    /// When the latest message has arrived, if that is recorded.
+    pub(crate) arrival: Arrival,
 }
 
 impl Matching {

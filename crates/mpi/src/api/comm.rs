@@ -20,6 +20,7 @@ use crate::api::group::Members;
 use crate::api::probe::{self, look_for, picked_sight};
 use crate::channel::{Channel, Interest, Level, Token};
 use crate::exploration;
+use crate::protocol::engine::seen::Sight;
 use crate::protocol::engine::{ProtocolEngine, SendCall};
 use crate::protocol::look::Question;
 use crate::protocol::process::{Call, PickedAnswer, Process};
@@ -564,8 +565,9 @@ impl Comm {
                 }
                 PickedAnswer::Unpicked => {}
             }
+            let sight = Sight::of(pattern);
             let attempt = move |process: &Process, engine: &mut ProtocolEngine| match engine
-                .probe(&pattern, 0)
+                .probe(process.channel(), &sight)
             {
                 Some(status) => {
                     process.record_success();

@@ -20,21 +20,12 @@ pub(super) async fn wait_for_message(
     picked: u32,
     location: SourceLocation,
 ) -> Status {
-    let attempt = move |_: &Process, engine: &mut ProtocolEngine| engine.probe(&pattern, picked);
+    let sight = comm.process().sight(&pattern, picked);
+    let attempt = move |process: &Process, engine: &mut ProtocolEngine| {
+        engine.probe(process.channel(), &sight)
+    };
     let waits = Waits::Probe(pattern);
     let status = Call::new(comm.process(), location, waits, attempt).await;
-    if pattern.source.is_none() {
-        // Other messages may arrive before the program continues.
-        let answers = |_: &ProtocolEngine| Answers {
-            yes: 1,
-            only_yes: true,
-            ..Answers::default()
-        };
-        let question = Question::ProbedMessage(pattern);
-        comm.process()
-            .look(question, waits, location, answers)
-            .await;
-    }
     comm.process()
         .note_source(&pattern, status.source, location);
     comm.told(status)

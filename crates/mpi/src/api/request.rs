@@ -221,7 +221,7 @@ impl Request {
         let picked = if is_picked {
             let answers = move |engine: &ProtocolEngine| Answers {
                 yes: 1,
-                only_yes: !is_posted,
+                only_yes: !is_posted || engine.will_meet_seen(token),
                 is_late: engine.events() != events,
                 ..Answers::default()
             };

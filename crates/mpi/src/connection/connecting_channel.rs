@@ -576,6 +576,10 @@ impl ExplorationHooks for ConnectingChannel {
         self.inner.note_source(source, location);
     }
 
+    fn return_to_network(&self, envelope: Envelope, length: u64, arrival: u32) {
+        self.inner.return_to_network(envelope, length, arrival);
+    }
+
     fn causality(&self) -> Option<&dyn CausalityHooks> {
         self.inner.causality()
     }

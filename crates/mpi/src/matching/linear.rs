@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::{UnexpectedContent, UnexpectedMessage};
+use super::{Arrival, UnexpectedContent, UnexpectedMessage};
 use crate::channel::Token;
 use crate::{Envelope, Pattern};
 
@@ -30,7 +30,7 @@ impl LinearMatching {
                 self.unexpected.push_back(UnexpectedMessage {
                     envelope,
                     content,
-                    arrival: 0,
+                    arrival: Arrival::default(),
                 });
                 None
             }

@@ -12,8 +12,19 @@ use crate::{Buffer, Envelope, Pattern, Status};
 pub(crate) struct UnexpectedMessage {
     pub(crate) envelope: Envelope,
     pub(crate) content: UnexpectedContent,
-    /// The step in which it has arrived, if it is recorded.
-    pub(crate) arrival: u32,
+    pub(crate) arrival: Arrival,
+}
+
+/// When a message arrived, under a model checker.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Arrival {
+    /// The step since which receives can get the message.
+    pub(crate) step: u32,
+    /// The step in which the message was delivered for the first time, since which probes can see
+    /// the message.
+    pub(crate) delivery: u32,
+    /// True if a probe has seen the message.
+    pub(crate) is_seen: bool,
 }
 
 impl UnexpectedMessage {

@@ -25,6 +25,7 @@ mod provenance;
 mod questions;
 mod receiving;
 mod rma;
+pub(crate) mod seen;
 mod sending;
 mod storing;
 mod turns;
@@ -549,6 +550,7 @@ impl ProtocolEngine {
                 }
             }
             PacketHeader::CancelResponse { send } => self.handle_cancel_response(send),
+            PacketHeader::Seen { envelope } => self.handle_seen(channel, &envelope),
             PacketHeader::Credits => {}
             PacketHeader::Rma { .. } => self.handle_rma(channel, source, &header, payload),
             PacketHeader::Socket { .. } => unreachable!("the layer below answers"),
@@ -561,7 +563,7 @@ impl ProtocolEngine {
     /// A message has arrived whole: it meets a receive, or is kept.
     #[inline(always)]
     fn match_eager(&mut self, channel: &dyn Channel, envelope: Envelope, payload: Buffer) {
-        if envelope.ready {
+        if envelope.ready || !self.is_plain() {
             return self.match_arrival(channel, envelope, UnexpectedContent::Eager(payload));
         }
         match self.matching.take_posted(&envelope) {
@@ -619,6 +621,7 @@ impl ProtocolEngine {
         envelope: Envelope,
         content: UnexpectedContent,
     ) -> Option<(Token, UnexpectedContent)> {
+        let content = self.keep_behind_returned(envelope, content)?;
         if envelope.ready && channel.settings().strict_ready_send {
             let (receive, content) = self.matching.arrive_ready(envelope, content)?;
             if self.may_meet_ready(channel, receive) {

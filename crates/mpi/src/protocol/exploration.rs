@@ -97,6 +97,6 @@ pub(crate) fn note_read(channel: &dyn Channel) {
 /// Notes a receive from any source.
 pub(crate) fn note_source_choice(channel: &dyn Channel) {
     if let Some(causes) = channel.causality() {
-        causes.note_source_choice();
+        causes.note_source_choice(true);
     }
 }

@@ -29,8 +29,8 @@
 //!
 //! A probe from any source sees the message that arrives first, and a receive or a probe behind
 //! that may get or see a message of another source. So a probe that could see a message again has
-//! a *yes* for each source that was seen, and one for all others. A receive takes a
-//! message of another source that has arrived; only then the rank can tell all orders of arrivals.
+//! a *yes* for each source that was seen, and one for all others; for a receive the message is
+//! delivered anew (`engine/seen.rs`).
 //!
 //! *Not modelled*: other subsets of more than [`SUBSETS_MAX`] operations than single ones and all,
 //! as answers to waits for some of them; both bounds are told to the user.
@@ -62,8 +62,6 @@ pub(crate) enum Question {
     Several(&'static str, u64),
     /// Is there a message?
     Probe(Pattern),
-    /// None: a probe has seen a message, and others may come before the program continues.
-    ProbedMessage(Pattern),
     /// Has this partition of a receive arrived?
     Partition(Token, usize),
     /// Will a message meet a receive that is cancelled?
@@ -84,7 +82,7 @@ impl Question {
     /// Returns true if the question is a step even if there is one answer, because arrivals before
     /// and behind such a step differ.
     pub(crate) const fn is_step(&self) -> bool {
-        matches!(self, Self::Cancel(_) | Self::ProbedMessage(_))
+        matches!(self, Self::Cancel(_))
     }
 
     /// A number that differs for different questions and places, as far as 64 bits allow.
@@ -95,7 +93,7 @@ impl Question {
                 let letters = name.bytes();
                 letters.fold(*number, |all, letter| mix(all, letter.into()))
             }
-            Self::Probe(pattern) | Self::ProbedMessage(pattern) => {
+            Self::Probe(pattern) => {
                 let source = pattern.source.map_or(0, |source| u64::from(source) + 1);
                 let tag = pattern.tag.map_or(0, |tag| u64::from(tag) + 1);
                 mix(mix(mix(2, source), tag), pattern.context.into())

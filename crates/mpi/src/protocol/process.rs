@@ -456,7 +456,7 @@ impl Process {
         location: SourceLocation,
     ) -> bool {
         if waits.depends_on_order() {
-            causes.note_source_choice();
+            causes.note_source_choice(false);
         }
         !causes.has_chosen()
             && waits.may_be_complete(engine)

@@ -1,10 +1,11 @@
 //! Rarer calls: operations that are cancelled, messages that a matched
 //! probe has taken, and operations that are over before they begin.
 
+use super::seen::Sight;
 use super::{NOTHING, ProtocolEngine, State, Status};
 use crate::channel::{Channel, PacketHeader, Token};
 use crate::exploration::choose;
-use crate::matching::{UnexpectedContent, UnexpectedMessage};
+use crate::matching::{Arrival, UnexpectedContent, UnexpectedMessage};
 use crate::protocol::defect::ProtocolDefect;
 use crate::{Buffer, Envelope, Pattern};
 use observe::SourceLocation;
@@ -221,10 +222,11 @@ impl ProtocolEngine {
     }
 
     /// Takes the message of [`Self::probe`], so that no other receive gets it.
-    pub(crate) fn extract(&mut self, pattern: &Pattern, picked: u32) -> Option<UnexpectedMessage> {
-        let message = self.matching.extract(&self.sight(pattern, picked)?)?;
+    pub(crate) fn extract(&mut self, sight: &Sight) -> Option<UnexpectedMessage> {
+        let message = self.extract_seen(sight)?;
         self.actions += 1;
-        self.note_seen(message.arrival);
+        let Arrival { step, delivery, .. } = message.arrival;
+        self.note_seen(step, delivery);
         Some(message)
     }
 

@@ -519,7 +519,9 @@ fn event_of(header: &PacketHeader) -> Event {
         | PacketHeader::Synchronous { .. }
         | PacketHeader::EagerFirst { .. } => Event::Eager,
         PacketHeader::EagerNext { .. } => Event::EagerData,
-        PacketHeader::Detached { .. } => unreachable!("only where nothing is limited"),
+        PacketHeader::Detached { .. } | PacketHeader::Seen { .. } => {
+            unreachable!("only where nothing is limited")
+        }
         // The layer below answers these.
         PacketHeader::Socket { .. } => unreachable!(),
     }

@@ -147,9 +147,9 @@ pub(crate) fn see_partition(
     let has_arrived = has_partition(engine, pattern, wanted);
     if has_arrived {
         let pieces = list_pieces(engine, pattern, wanted);
-        let arrivals: Vec<u32> = pieces.map(|(.., message)| message.arrival).collect();
+        let arrivals: Vec<u32> = pieces.map(|(.., message)| message.arrival.step).collect();
         for arrival in arrivals {
-            engine.note_seen(arrival);
+            engine.note_seen(arrival, arrival);
         }
     }
     has_arrived

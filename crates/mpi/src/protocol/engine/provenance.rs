@@ -1,10 +1,11 @@
 //! Records of the arrivals that ended operations, for a model checker: see [`crate::exploration`].
 
+use super::seen::ReturnedMessage;
 use super::{ProtocolEngine, State};
+use crate::Envelope;
 use crate::channel::{Channel, Token};
-use crate::exploration::{NotedOperation, SendCause, SendEnd, causality, choose};
-use crate::matching::UnexpectedMessage;
-use crate::{Envelope, Pattern};
+use crate::exploration::{NotedOperation, SendCause, SendEnd, causality};
+use crate::matching::Arrival;
 use observe::SourceLocation;
 
 /// Of one operation.
@@ -49,12 +50,12 @@ pub(super) struct Provenance {
     origins: Vec<Origin>,
     /// The step of the arrival that is being handled.
     arrival: u32,
+    /// The step in which the message that is being handled was delivered for the first time.
+    delivery: u32,
     /// The steps of what the program has waited for and nobody has been told yet.
     learnt: Vec<u32>,
-    /// The arrivals of messages that probes from any source have seen.
-    probed: Vec<u32>,
-    /// The arrivals of messages that probes have seen.
-    seen: Vec<u32>,
+    /// Messages that the network has again, those of one sender and context in their order.
+    pub(super) returned: Vec<ReturnedMessage>,
     /// Answers that operations have got before their last one: the operation and the arrival.
     parts: Vec<(Token, u32)>,
     /// The notes of the operations that the program has waited for, and the arrivals that probes
@@ -77,9 +78,9 @@ impl ProtocolEngine {
         self.cold.get_or_insert_default().provenance = Some(Box::new(Provenance {
             origins: Vec::with_capacity(OPERATIONS),
             arrival: SendCause::NONE,
+            delivery: SendCause::NONE,
             learnt: Vec::new(),
-            probed: Vec::new(),
-            seen: Vec::new(),
+            returned: Vec::new(),
             parts: Vec::new(),
             waits: Vec::new(),
         }));
@@ -214,16 +215,20 @@ impl ProtocolEngine {
             && let Some(causes) = causality(channel)
         {
             let arrival = causes.note_arrival();
-            provenance.arrival = arrival;
+            (provenance.arrival, provenance.delivery) = (arrival, arrival);
             causes.because(provenance.handling_reason());
-            self.matching.arrival = arrival;
+            self.matching.arrival = Arrival {
+                step: arrival,
+                delivery: arrival,
+                is_seen: false,
+            };
         }
     }
 
     /// A receive is about to meet a message that came before it.
-    pub(super) fn note_met(&mut self, arrival: u32) {
+    pub(super) fn note_met(&mut self, arrival: Arrival) {
         if let Some(provenance) = self.provenance() {
-            provenance.arrival = arrival;
+            (provenance.arrival, provenance.delivery) = (arrival.step, arrival.delivery);
         }
     }
 
@@ -235,7 +240,7 @@ impl ProtocolEngine {
             let origin = &mut provenance.origins[receive as usize];
             origin.met = Some(met);
             if let Some(note) = origin.note {
-                causes.note_met(note, provenance.arrival);
+                causes.note_met(note, provenance.delivery);
             }
             causes.because(Some(SendCause {
                 known: origin.known,
@@ -256,7 +261,7 @@ impl ProtocolEngine {
             return true;
         };
         let number = provenance.origins[receive as usize].receive;
-        causes.is_posted_before(number, provenance.arrival)
+        causes.is_posted_before(number, provenance.delivery)
     }
 
     /// A receive meets the message of a ready send that could start before it was posted.
@@ -264,7 +269,7 @@ impl ProtocolEngine {
         if let Some(provenance) = self.provenance()
             && let Some(causes) = causality(channel)
         {
-            provenance.origins[receive as usize].unready = causes.call_of(provenance.arrival);
+            provenance.origins[receive as usize].unready = causes.call_of(provenance.delivery);
         }
     }
 
@@ -336,52 +341,13 @@ impl ProtocolEngine {
         }
     }
 
-    /// The program has seen a message that arrived in this step.
-    pub(super) fn note_seen(&mut self, arrival: u32) {
+    /// The program has seen a message that was there since a step, and whose first delivery was in
+    /// this step.
+    pub(super) fn note_seen(&mut self, step: u32, delivery: u32) {
         if let Some(provenance) = self.provenance() {
-            provenance.learn(arrival);
-            provenance.seen.push(arrival);
-            provenance.waits.push(Waited::Arrival(arrival));
+            provenance.learn(step);
+            provenance.waits.push(Waited::Arrival(delivery));
         }
-    }
-
-    /// The sources of messages that no receive has met, that probes have seen, and that a probe
-    /// with this pattern may see again.
-    pub(crate) fn seen_sources(&self, pattern: &Pattern) -> Vec<u32> {
-        let provenance = self.cold.as_ref().and_then(|cold| cold.provenance.as_ref());
-        let Some(provenance) = provenance.filter(|provenance| !provenance.seen.is_empty()) else {
-            return Vec::new();
-        };
-        let mut sources = Vec::new();
-        for message in self.matching.unexpected() {
-            let source = message.envelope.source;
-            if pattern.accepts(&message.envelope)
-                && provenance.seen.contains(&message.arrival)
-                && !sources.contains(&source)
-            {
-                sources.push(source);
-            }
-        }
-        sources
-    }
-
-    /// Returns the pattern of a probe that has got the answer *yes* with this number: the seen
-    /// source with this number, or else any other source.
-    pub(super) fn sight(&self, pattern: &Pattern, picked: u32) -> Option<Pattern> {
-        let seen = self.seen_sources(pattern);
-        if seen.is_empty() {
-            return Some(*pattern);
-        }
-        let source = seen.get(picked as usize).copied().or_else(|| {
-            let envelopes = self.matching.unexpected().map(|message| message.envelope);
-            let mut others = envelopes
-                .filter(|envelope| pattern.accepts(envelope) && !seen.contains(&envelope.source));
-            others.next().map(|envelope| envelope.source)
-        });
-        source.map(|source| Pattern {
-            source: Some(source),
-            ..*pattern
-        })
     }
 
     /// The program knows that an operation is over.
@@ -402,34 +368,6 @@ impl ProtocolEngine {
     pub(crate) fn is_receive(&self, token: Token) -> bool {
         let provenance = self.cold.as_ref().and_then(|cold| cold.provenance.as_ref());
         provenance.is_some_and(|provenance| provenance.origins[token as usize].receive > 0)
-    }
-
-    /// A probe from any source has seen a message that arrived in this step.
-    pub(super) fn note_probed(&mut self, arrival: u32) {
-        if let Some(provenance) = self.provenance() {
-            provenance.probed.push(arrival);
-        }
-    }
-
-    /// Takes the message that a receive from any source gets instead of one that a probe has seen:
-    /// a probe promises its message only to a receive from the source that it names, so one from
-    /// another source may come first.
-    pub(super) fn take_another(
-        &mut self,
-        channel: &dyn Channel,
-        pattern: &Pattern,
-    ) -> Option<UnexpectedMessage> {
-        let first = self.matching.find(pattern)?;
-        let (source, arrival) = (first.envelope.source, first.arrival);
-        if !self.provenance()?.probed.contains(&arrival) {
-            return None;
-        }
-        choose(channel);
-        let is_other = |envelope: &Envelope| pattern.accepts(envelope) && envelope.source != source;
-        let envelopes = self.matching.unexpected().map(|message| message.envelope);
-        let others: Vec<Envelope> = envelopes.filter(is_other).collect();
-        let source = Some(others.first()?.source);
-        self.matching.extract(&Pattern { source, ..*pattern })
     }
 
     /// Tells what the program has learnt.
@@ -480,6 +418,11 @@ impl Provenance {
     /// Returns the step of the arrival that is being handled.
     pub(super) const fn present_arrival(&self) -> u32 {
         self.arrival
+    }
+
+    /// Returns the number of a receive among those that the rank has posted, from 1.
+    pub(super) fn number_of_receive(&self, token: Token) -> u32 {
+        self.origins[token as usize].receive
     }
 
     /// Why packets leave: because of the arrival that is being handled, or of the program.

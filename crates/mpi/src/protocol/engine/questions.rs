@@ -1,30 +1,10 @@
-//! Queries: probes, warnings about unfinished operations, reports of deadlocks.
+//! Queries: warnings about unfinished operations, reports of deadlocks.
 
-use super::{ProtocolEngine, State, Status, status};
+use super::{ProtocolEngine, State};
 use crate::{Envelope, Pattern};
 use observe::SourceLocation;
 
 impl ProtocolEngine {
-    /// The message that a receive with this pattern would get; under a model checker the one that
-    /// is [picked](Self::sight).
-    pub(crate) fn probe(&mut self, pattern: &Pattern, picked: u32) -> Option<Status> {
-        let message = self.matching.find(&self.sight(pattern, picked)?)?;
-        let (found, arrival) = (
-            status(message.envelope, message.content.length()),
-            message.arrival,
-        );
-        self.note_seen(arrival);
-        if pattern.source.is_none() {
-            self.note_probed(arrival);
-        }
-        Some(found)
-    }
-
-    /// Returns true if there is a message that a receive with this pattern would get.
-    pub(crate) fn has_message(&self, pattern: &Pattern) -> bool {
-        self.matching.find(pattern).is_some()
-    }
-
     /// Messages that have arrived and that nobody has received, and their lengths.
     pub(crate) fn unreceived(&self) -> impl Iterator<Item = (Envelope, u64)> {
         self.matching

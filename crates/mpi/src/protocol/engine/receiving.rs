@@ -38,13 +38,7 @@ impl ProtocolEngine {
             let receive = self.insert(State::Posted { pattern, buffer }, location);
             self.operations[receive as usize].unpacks = unpacks;
             self.note_posted(channel, receive);
-            let another = if pattern.source.is_none() {
-                self.take_another(channel, &pattern)
-            } else {
-                None
-            };
-            let message = another.or_else(|| self.matching.post(pattern, receive));
-            if let Some(message) = message {
+            if let Some(message) = self.matching.post(pattern, receive) {
                 self.match_unexpected(channel, receive, message);
             }
             if self.lost.is_some() {
@@ -74,6 +68,7 @@ impl ProtocolEngine {
             envelope,
             content,
             arrival,
+            ..
         } = message;
         self.note_met(arrival);
         let (peer, tag, bytes) = (envelope.source, envelope.tag, content.length());

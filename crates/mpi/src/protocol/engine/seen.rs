@@ -1,0 +1,282 @@
+//! Messages that probes have seen, under a model checker: the network has them again.
+//!
+//! A probe promises its message only to a receive that names the source. A receive from any source
+//! may get a message of another rank first, even one that is sent after the probe (MPI 5.0,
+//! section 3.8.1). So a message that a probe has seen has not arrived yet: the message is delivered
+//! a second time, and the model checker explores each order of this delivery and of others. The
+//! messages of the same sender and context that have been delivered once come with the message, so
+//! that their order is kept. Probes see all of them at once.
+//!
+//! *Not decided here*: the order of deliveries, and which answers a model checker may pick; see
+//! [`crate::protocol::look`].
+
+use super::{ProtocolEngine, State, Status};
+use crate::channel::{Channel, Token};
+use crate::matching::{Arrival, UnexpectedContent, UnexpectedMessage};
+use crate::{Envelope, Pattern};
+
+/// A message that the network has again.
+#[derive(Clone, Debug)]
+pub(super) struct ReturnedMessage {
+    message: UnexpectedMessage,
+    /// True if a delivery is for this message; false if the message comes with another one.
+    is_announced: bool,
+}
+
+/// The messages that a probe may see.
+#[derive(Clone, Debug)]
+pub(crate) struct Sight {
+    pattern: Pattern,
+    /// Messages of these sources are out of sight.
+    except: Vec<u32>,
+}
+
+/// The first message of a source that a pattern accepts.
+struct Candidate<'a> {
+    message: &'a UnexpectedMessage,
+    /// Position among the messages that the network has again.
+    returned: Option<usize>,
+}
+
+impl Sight {
+    /// The sight of a probe with a pattern, without a model checker.
+    pub(crate) const fn of(pattern: Pattern) -> Self {
+        Self {
+            pattern,
+            except: Vec::new(),
+        }
+    }
+
+    fn accepts(&self, envelope: &Envelope) -> bool {
+        self.pattern.accepts(envelope) && !self.except.contains(&envelope.source)
+    }
+}
+
+/// Returns true if the order of two messages to one rank is fixed.
+const fn is_same_lane(one: &Envelope, other: &Envelope) -> bool {
+    one.source == other.source && one.context == other.context
+}
+
+impl ProtocolEngine {
+    fn returned(&self) -> &[ReturnedMessage] {
+        let provenance = self.cold.as_ref().and_then(|cold| cold.provenance.as_ref());
+        provenance.map_or(&[], |provenance| &provenance.returned)
+    }
+
+    /// Returns the first messages of each source that a probe with this sight may see.
+    fn candidates(&self, sight: &Sight) -> Vec<Candidate<'_>> {
+        let arrived = self.matching.unexpected().map(|message| Candidate {
+            message,
+            returned: None,
+        });
+        let returned = self.returned().iter().enumerate();
+        let returned = returned.map(|(position, one)| Candidate {
+            message: &one.message,
+            returned: Some(position),
+        });
+        let mut sources = Vec::new();
+        let mut candidates: Vec<Candidate<'_>> = Vec::new();
+        for candidate in arrived.chain(returned) {
+            let envelope = &candidate.message.envelope;
+            if sight.accepts(envelope) && !sources.contains(&envelope.source) {
+                sources.push(envelope.source);
+                candidates.push(candidate);
+            }
+        }
+        candidates.retain(|one| {
+            one.returned.is_none() || self.first_receive(&one.message.envelope).is_none()
+        });
+        candidates
+    }
+
+    /// Returns the message that a probe with this sight sees.
+    fn first_candidate(&self, sight: &Sight) -> Option<Candidate<'_>> {
+        let candidates = self.candidates(sight).into_iter();
+        candidates.min_by_key(|one| one.message.arrival.delivery)
+    }
+
+    /// Returns the posted receive that gets a message if the message arrives now.
+    fn first_receive(&self, envelope: &Envelope) -> Option<Token> {
+        let provenance = self.cold.as_ref()?.provenance.as_ref()?;
+        let accepts = |state: &State| match state {
+            State::Posted { pattern, .. } => pattern.accepts(envelope),
+            _ => false,
+        };
+        let receives = (0..).zip(self.states());
+        let accepting = receives.filter(|(_, state)| accepts(state));
+        let first = accepting.min_by_key(|(token, _)| provenance.number_of_receive(*token));
+        first.map(|(token, _)| token)
+    }
+
+    /// Returns true if a posted receive certainly gets a message: one that a probe has seen and
+    /// that no receive posted earlier may get.
+    pub(crate) fn will_meet_seen(&self, receive: Token) -> bool {
+        self.returned().iter().any(|one| {
+            let first = self.first_receive(&one.message.envelope);
+            one.message.arrival.is_seen && first == Some(receive)
+        })
+    }
+
+    /// Returns the status of the message that a receive with this pattern would get.
+    pub(crate) fn probe(&mut self, channel: &dyn Channel, sight: &Sight) -> Option<Status> {
+        if !self.is_explored() {
+            let message = self.matching.find(&sight.pattern)?;
+            return Some(message.status());
+        }
+        let candidates = self.candidates(sight);
+        let first = candidates
+            .iter()
+            .min_by_key(|one| one.message.arrival.delivery)?;
+        let UnexpectedMessage {
+            envelope,
+            arrival: Arrival {
+                delivery, is_seen, ..
+            },
+            ..
+        } = *first.message;
+        let (found, returned) = (first.message.status(), first.returned);
+        if !is_seen {
+            self.note_seen(delivery, delivery);
+            self.report_observed(channel);
+            let position = returned.unwrap_or_else(|| self.return_lane(&envelope, delivery));
+            self.announce(channel, position);
+        }
+        Some(found)
+    }
+
+    /// Returns true if there is a message that a receive with this pattern would get.
+    pub(crate) fn has_message(&self, pattern: &Pattern) -> bool {
+        self.matching.find(pattern).is_some() || !self.candidates(&Sight::of(*pattern)).is_empty()
+    }
+
+    /// Gives the messages of one sender and context back to the network. Returns the position of
+    /// the one that was delivered in this step.
+    fn return_lane(&mut self, of: &Envelope, delivery: u32) -> usize {
+        let lane = Pattern {
+            context: of.context,
+            source: Some(of.source),
+            tag: None,
+        };
+        let mut position = self.returned().len();
+        while let Some(message) = self.matching.extract(&lane) {
+            if let Some(provenance) = self.provenance() {
+                if message.arrival.delivery == delivery {
+                    position = provenance.returned.len();
+                }
+                provenance.returned.push(ReturnedMessage {
+                    message,
+                    is_announced: false,
+                });
+            }
+        }
+        position
+    }
+
+    /// A probe sees a message in the network for the first time: the message will be delivered.
+    fn announce(&mut self, channel: &dyn Channel, position: usize) {
+        if let Some(provenance) = self.provenance() {
+            let one = &mut provenance.returned[position];
+            one.is_announced = true;
+            one.message.arrival.is_seen = true;
+            let UnexpectedMessage {
+                envelope, arrival, ..
+            } = one.message;
+            let length = one.message.content.length();
+            channel.return_to_network(envelope, length, arrival.delivery);
+        }
+    }
+
+    /// A message arrives for the first time. Keeps the message back if an earlier one of its sender
+    /// is in the network again.
+    #[inline]
+    pub(super) fn keep_behind_returned(
+        &mut self,
+        envelope: Envelope,
+        content: UnexpectedContent,
+    ) -> Option<UnexpectedContent> {
+        let is_ahead = |one: &ReturnedMessage| is_same_lane(&one.message.envelope, &envelope);
+        if self.is_plain() || !self.returned().iter().any(is_ahead) {
+            return Some(content);
+        }
+        let arrival = self.matching.arrival;
+        if let Some(provenance) = self.provenance() {
+            provenance.returned.push(ReturnedMessage {
+                message: UnexpectedMessage {
+                    envelope,
+                    content,
+                    arrival,
+                },
+                is_announced: false,
+            });
+        }
+        None
+    }
+
+    /// A message that a probe has seen arrives, with those before that no probe has seen and those
+    /// behind up to the next one that a probe has seen.
+    #[cold]
+    pub(super) fn handle_seen(&mut self, channel: &dyn Channel, of: &Envelope) {
+        let Some(provenance) = self.provenance() else {
+            return;
+        };
+        let mut announced = 0;
+        let arrives = |one: &mut ReturnedMessage| {
+            let is_in_lane = is_same_lane(&one.message.envelope, of);
+            announced += u32::from(is_in_lane && one.is_announced);
+            is_in_lane && announced <= 1
+        };
+        let arrived: Vec<ReturnedMessage> = provenance.returned.extract_if(.., arrives).collect();
+        for ReturnedMessage { message, .. } in arrived {
+            let step = self.matching.arrival.step;
+            self.matching.arrival = Arrival {
+                step,
+                ..message.arrival
+            };
+            self.note_met(self.matching.arrival);
+            self.match_arrival(channel, message.envelope, message.content);
+        }
+    }
+
+    /// Returns the sources of seen messages that a probe with this pattern may see again.
+    pub(crate) fn seen_sources(&self, pattern: &Pattern) -> Vec<u32> {
+        if !self.is_explored() {
+            return Vec::new();
+        }
+        let candidates = self.candidates(&Sight::of(*pattern));
+        let seen = candidates.iter().filter(|one| one.message.arrival.is_seen);
+        let mut sources: Vec<u32> = seen.map(|one| one.message.envelope.source).collect();
+        sources.sort_unstable();
+        sources
+    }
+
+    /// Returns the sight of a probe that has got the answer *yes* with this number: the seen source
+    /// with this number, or else all others.
+    pub(crate) fn sight(&self, pattern: &Pattern, picked: u32) -> Sight {
+        let seen = self.seen_sources(pattern);
+        let source = seen.get(picked as usize).copied();
+        Sight {
+            pattern: Pattern {
+                source: source.or(pattern.source),
+                ..*pattern
+            },
+            except: if source.is_some() { Vec::new() } else { seen },
+        }
+    }
+
+    /// Takes the message that a probe with this sight sees, once the message has arrived.
+    pub(super) fn extract_seen(&mut self, sight: &Sight) -> Option<UnexpectedMessage> {
+        if !self.is_explored() {
+            return self.matching.extract(&sight.pattern);
+        }
+        let first = self.first_candidate(sight)?;
+        let source = first
+            .returned
+            .is_none()
+            .then_some(first.message.envelope.source);
+        let source = Some(source?);
+        self.matching.extract(&Pattern {
+            source,
+            ..sight.pattern
+        })
+    }
+}

@@ -1,8 +1,8 @@
-//! Packs the files of `selectors/` into one, which every program contains: a tenth of their length.
+//! Packs the files of `selectors/`, which every program contains, to a seventh of their length.
 //!
-//! The packed text is what repeated strings make of it (LZ77): the number of bytes that follow, the
+//! A packed text is what repeated strings make of it (LZ77): the number of bytes that follow, the
 //! bytes, then the length and the distance of an earlier string that is repeated. Numbers are in
-//! LEB128. `src/selector/packed.rs` unpacks it.
+//! LEB128. `src/selector/built_in.rs` unpacks it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,28 +17,13 @@ const COMPARED_MAX: usize = 64;
 fn main() -> io::Result<()> {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=selectors");
-    let mut text = Vec::new();
-    for path in files(Path::new("selectors"))? {
-        let name = path.file_stem().unwrap_or_default().to_string_lossy();
-        text.extend_from_slice(name.as_bytes());
-        text.push(0);
-        text.extend(fs::read(&path)?);
-        text.push(0);
+    let folder = env::var_os("OUT_DIR").map_or_else(PathBuf::new, PathBuf::from);
+    for entry in Path::new("selectors").read_dir()? {
+        let path = entry?.path();
+        let name = path.file_stem().unwrap_or_default();
+        fs::write(folder.join(name), pack(&fs::read(&path)?))?;
     }
-    let folder = env::var_os("OUT_DIR")
-        .map(PathBuf::from)
-        .unwrap_or_default();
-    fs::write(folder.join("selectors"), pack(&text))
-}
-
-/// Returns the files of a folder, in the order of their names.
-fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    let entries = folder
-        .read_dir()?
-        .map(|entry| entry.map(|entry| entry.path()));
-    let mut all = entries.collect::<io::Result<Vec<PathBuf>>>()?;
-    all.sort_unstable();
-    Ok(all)
+    Ok(())
 }
 
 /// Returns the packed text.

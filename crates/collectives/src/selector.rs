@@ -45,18 +45,18 @@
 //! A table `[nccl]` describes a machine for the estimates of NCCL, which then select for the
 //! operations that they know; rows select for the others.
 
+mod built_in;
 mod choice;
 mod coverage;
 mod file;
 mod nccl;
-mod packed;
 mod row;
 mod table;
 
 use std::fmt;
 use std::rc::Rc;
-use std::sync::LazyLock;
 
+use built_in::BUILT_IN;
 pub use choice::Choice;
 use nccl::CostModel;
 pub use nccl::Estimate;
@@ -228,56 +228,27 @@ impl PartialEq for Unsuited {
 
 impl Eq for Unsuited {}
 
-macro_rules! file {
-    ($name:literal) => {
-        ($name, LazyLock::new(|| read($name)))
-    };
-}
-
-/// The selectors of this package, each read when it is first used. Programs contain no space for
-/// them.
-static BUILT_IN: [(&str, LazyLock<Box<Selector>>); 13] = [
-    file!("ours"),
-    file!("openmpi-4.1"),
-    file!("openmpi-5.0"),
-    file!("mpich"),
-    file!("mpich-5.1"),
-    file!("mvapich2"),
-    file!("intel"),
-    file!("nccl"),
-    file!("smpi-default"),
-    file!("smpi-ompi"),
-    file!("smpi-mpich"),
-    file!("smpi-mvapich2"),
-    file!("smpi-impi"),
-];
-
-/// Returns a selector of this package, whose text and tables tests check.
-fn read(name: &str) -> Box<Selector> {
-    let text = packed::text(name).ok_or_else(|| "expected a text".to_owned());
-    let selector = text.and_then(|text| file::parse(&text));
-    let selector = selector.unwrap_or_else(|error| panic!("the selector {name}: {error}"));
-    Box::new(selector)
-}
-
 impl Selector {
+    /// The name of the selector of this package.
+    pub const DEFAULT_NAME: &str = "ours";
+
     /// Returns the selector of this package.
     #[must_use]
     pub fn ours() -> &'static Self {
-        let [(_, ours), ..] = &BUILT_IN;
-        ours
+        let [ours, ..] = &BUILT_IN;
+        ours.selector()
     }
 
     /// Returns the selector of this name.
     #[must_use]
     pub fn built_in(name: &str) -> Option<&'static Self> {
-        let (_, selector) = BUILT_IN.iter().find(|(known, _)| *known == name)?;
-        Some(selector)
+        let found = BUILT_IN.iter().find(|known| known.name == name)?;
+        Some(found.selector())
     }
 
-    /// Returns the names of the selectors.
+    /// Returns the names of the selectors, of which none is read.
     pub fn names() -> impl Iterator<Item = &'static str> {
-        BUILT_IN.iter().map(|(name, _)| *name)
+        BUILT_IN.iter().map(|known| known.name)
     }
 
     /// Returns the selector that a file describes.

@@ -41,7 +41,7 @@ pub struct AlgorithmEntry {
 impl Default for Collectives {
     fn default() -> Self {
         Self {
-            selector: Selector::ours().name().to_owned(),
+            selector: Selector::DEFAULT_NAME.to_owned(),
             node_setup: false,
             reduce_bandwidth: None,
             algorithms: Vec::new(),
@@ -123,7 +123,7 @@ impl ParseField for NodeSetup {
 /// current folder, or in the platform file itself.
 fn selector(collector: &Collector, value: &Spanned<DeValue<'_>>) -> Result<String, InvalidValue> {
     let text = String::read(value)?;
-    if Selector::built_in(&text).is_some() {
+    if Selector::names().any(|name| name == text) {
         return Ok(text);
     }
     let wrong = |name: &str, problem: String| InvalidValue {

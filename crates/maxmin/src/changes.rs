@@ -123,7 +123,7 @@ impl Solver {
     /// Returns the first of the narrowest capacities of a flow that shares with nobody.
     fn limit_alone(&self, flow: &Flow) -> Option<u32> {
         let rate = rate_alone(flow, &self.capacities);
-        let value = |known: &Use| self.capacities[known.number as usize].value;
+        let value = |known: &Use| self.capacities[known.number as usize];
         let mut uses = flow.uses.iter();
         let found =
             uses.find(|known| rate < flow.bound && value(known) / known.coefficient <= rate);
@@ -135,7 +135,7 @@ impl Solver {
     #[must_use]
     pub fn rate_alone(&self, slot: u32, bound: f64) -> f64 {
         let uses = &self.flows[slot as usize].uses;
-        let rate = |known: &Use| self.capacities[known.number as usize].value / known.coefficient;
+        let rate = |known: &Use| self.capacities[known.number as usize] / known.coefficient;
         uses.iter().map(rate).fold(bound, least)
     }
 }

@@ -6,10 +6,11 @@
 
 use super::heap::ABSENT;
 use super::incremental::Incremental;
+use super::lone::COUPLED;
 use super::problem::Problem;
 use super::reference::ReferenceSolver;
 use super::state::{Owner, owner};
-use super::uses::{COUPLED, Use};
+use super::uses::Use;
 use super::{GONE, LONE, Method, Solver};
 
 impl Solver {
@@ -46,7 +47,7 @@ impl Solver {
                 let of_problem = &mut problem.capacities;
                 let missing = (known.number as usize + 1).saturating_sub(of_problem.len());
                 of_problem.extend(std::iter::repeat_n(1.0, missing));
-                of_problem[known.number as usize] = self.capacities[known.number as usize].value;
+                of_problem[known.number as usize] = self.capacities[known.number as usize];
                 problem.uses.push(known.number);
                 problem.coefficients.push(known.coefficient);
             }
@@ -80,11 +81,8 @@ impl Solver {
             assert_eq!(users[known.number as usize], 0, "a lone flow is alone");
             users[known.number as usize] = slot + 1;
         }
-        let found = self.capacities.iter().map(|capacity| {
-            assert_eq!(capacity.local, 0, "no problem is being put together");
-            capacity.users
-        });
-        assert!(found.eq(users));
+        assert_eq!(self.lone.users, users);
+        assert!(self.plain.positions.iter().all(|position| *position == 0));
     }
 }
 

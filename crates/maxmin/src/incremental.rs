@@ -11,7 +11,7 @@ use super::problem::Problem;
 use super::reference::ReferenceSolver;
 use super::relax::ScannedUser;
 use super::state::{Element, Flow, Link, LinkLoad, Owner, RARE, State, index, owner};
-use super::uses::{Capacity, Use};
+use super::uses::Use;
 use super::waterfill::UserCap;
 
 /// Updates of flows, per flow, after which an incremental solve is given up, because starting from
@@ -23,7 +23,7 @@ const UPDATES_PER_FLOW: usize = 3;
 pub(super) struct Arrival<'a> {
     pub(super) slot: u32,
     pub(super) uses: &'a [Use],
-    pub(super) capacities: &'a [Capacity],
+    pub(super) capacities: &'a [f64],
     pub(super) weight: f64,
     pub(super) bound: f64,
     pub(super) work: f64,
@@ -143,7 +143,7 @@ impl Incremental {
         entry.elements.reserve_exact(uses.len());
         self.state.sharing += 1;
         for (at, known) in uses.iter().enumerate() {
-            let link = self.link(known.number, capacities[known.number as usize].value);
+            let link = self.link(known.number, capacities[known.number as usize]);
             let class = self.state.class(known.coefficient);
             if class == RARE {
                 let key = (slot, index(link));

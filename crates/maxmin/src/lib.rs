@@ -70,7 +70,7 @@ use incremental::{Arrival, Incremental};
 use lone::Lone;
 use plain::{Plain, Progress, rate_alone};
 pub use uses::Use;
-use uses::{Capacity, UseMerger};
+use uses::UseMerger;
 
 /// Up to this many flows the plain way costs less, whatever happens.
 const FEW: usize = 16;
@@ -101,7 +101,9 @@ const LONE: u32 = u32::MAX - 1;
 pub struct Solver {
     /// By slot.
     flows: Vec<Flow>,
-    capacities: Box<[Capacity]>,
+    /// Present values by number; 0 before the first use. As all tables by capacity, this is zeroed
+    /// memory, which the system does not even provide until a capacity is used.
+    capacities: Vec<f64>,
     lone: Lone,
     /// The other flows that share, in the order in which they came to do so.
     coupled: Vec<u32>,
@@ -153,7 +155,7 @@ impl Flow {
     };
 
     /// Returns the description of a flow for the incremental method.
-    fn arrival<'a>(&'a self, slot: u32, capacities: &'a [Capacity], work: f64) -> Arrival<'a> {
+    fn arrival<'a>(&'a self, slot: u32, capacities: &'a [f64], work: f64) -> Arrival<'a> {
         Arrival {
             slot,
             uses: &self.uses,
@@ -178,13 +180,13 @@ impl Solver {
     pub fn new(capacities: usize) -> Self {
         Self {
             flows: Vec::new(),
-            capacities: uses::capacities(capacities),
-            lone: Lone::default(),
+            capacities: vec![0.0; capacities],
+            lone: Lone::new(capacities),
             coupled: Vec::new(),
             count: 0,
             merger: UseMerger::new(capacities),
             method: Method::Plain,
-            plain: Plain::new(),
+            plain: Plain::new(capacities),
             incremental: Incremental::new(capacities),
             changed: false,
             arrivals: 0,
@@ -221,7 +223,7 @@ impl Solver {
     /// Lets the flow that is being declared use a capacity; several uses of one capacity add up.
     #[inline]
     pub fn cross(&mut self, slot: u32, number: u32, capacity: f64, coefficient: f64) {
-        self.capacities[number as usize].value = capacity;
+        self.capacities[number as usize] = capacity;
         let uses = &mut self.flows[slot as usize].uses;
         match self.merger.find(uses, number) {
             Some(at) => uses[at].coefficient += coefficient,
@@ -269,13 +271,13 @@ impl Solver {
         debug_assert!(flow.position == GONE);
         (flow.weight, flow.bound) = (weight, bound);
         flow.progress = Progress::new(work, now);
-        if self.lone.admit(slot, &flow.uses, &mut self.capacities) {
+        if self.lone.admit(slot, &flow.uses) {
             flow.position = LONE;
             return;
         }
         for at in 0..self.flows[slot as usize].uses.len() {
             let number = self.flows[slot as usize].uses[at].number;
-            if let Some(other) = lone::on(&self.capacities[number as usize]) {
+            if let Some(other) = self.lone.on(number) {
                 self.lone.forget_end(other);
                 self.couple(other, now);
             }
@@ -289,7 +291,7 @@ impl Solver {
         self.changes += 1;
         self.count += 1;
         let flow = &mut self.flows[slot as usize];
-        lone::couple(&flow.uses, &mut self.capacities);
+        self.lone.couple(&flow.uses);
         flow.position = state::index(self.coupled.len());
         self.coupled.push(slot);
         if self.method == Method::Incremental {
@@ -306,10 +308,10 @@ impl Solver {
         let flow = &mut self.flows[slot as usize];
         let position = std::mem::replace(&mut flow.position, GONE);
         if position == LONE {
-            self.lone.release(slot, &flow.uses, &mut self.capacities);
+            self.lone.release(slot, &flow.uses);
             return flow.progress.left(now);
         }
-        lone::uncouple(&flow.uses, &mut self.capacities);
+        self.lone.uncouple(&flow.uses);
         self.changes += 1;
         self.count -= 1;
         self.coupled[position as usize] = GONE;
@@ -355,8 +357,8 @@ impl Solver {
     #[inline]
     pub fn set_capacity(&mut self, number: u32, capacity: f64, now: f64) {
         self.changed = true;
-        self.capacities[number as usize].value = capacity;
-        if let Some(slot) = lone::on(&self.capacities[number as usize]) {
+        self.capacities[number as usize] = capacity;
+        if let Some(slot) = self.lone.on(number) {
             self.lone.fresh.push(slot);
             return;
         }
@@ -427,7 +429,7 @@ impl Solver {
 
     fn solve_plain(&mut self, now: f64) {
         self.plain
-            .solve(&mut self.flows, &self.coupled, &mut self.capacities, now);
+            .solve(&mut self.flows, &self.coupled, &self.capacities, now);
         self.keep_coupled();
     }
 
@@ -438,8 +440,7 @@ impl Solver {
 
     fn become_incremental(&mut self, now: f64) {
         self.method = Method::Incremental;
-        // Its buffers are as large as the problem.
-        self.plain = Plain::new();
+        self.plain.clear();
         for slot in self.coupled.iter().filter(|slot| **slot != GONE) {
             let flow = &self.flows[*slot as usize];
             let left = flow.progress.left(now);
@@ -472,7 +473,7 @@ impl Solver {
     #[inline]
     #[must_use]
     pub fn users(&self, number: u32) -> u32 {
-        self.capacities[number as usize].flows()
+        self.lone.count_users(number)
     }
 
     /// The work that a flow that shares has left.

@@ -6,11 +6,16 @@
 //! of dates. It becomes coupled when another flow comes to one of its capacities, and stays so.
 
 use super::heap::{ABSENT, IndexedHeap};
-use super::uses::{COUPLED, Capacity, Use};
+use super::uses::Use;
 
-/// Lone flows.
-#[derive(Default, Debug)]
+/// Marks a number of coupled flows.
+pub(super) const COUPLED: u32 = 1 << 31;
+
+/// Lone flows, and the users of all capacities.
+#[derive(Debug)]
 pub(super) struct Lone {
+    /// For each capacity 0, a lone flow plus one, or [`COUPLED`] and the number of coupled flows.
+    pub(super) users: Vec<u32>,
     /// When lone flows end, in seconds.
     ends: IndexedHeap,
     positions: Vec<u32>,
@@ -19,14 +24,23 @@ pub(super) struct Lone {
 }
 
 impl Lone {
+    pub(super) fn new(capacities: usize) -> Self {
+        Self {
+            users: vec![0; capacities],
+            ends: IndexedHeap::default(),
+            positions: Vec::new(),
+            fresh: Vec::new(),
+        }
+    }
+
     /// Takes a flow in if nobody uses its capacities; tells whether that is so.
-    pub(super) fn admit(&mut self, slot: u32, uses: &[Use], capacities: &mut [Capacity]) -> bool {
-        let is_used = |known: &Use| capacities[known.number as usize].users != 0;
+    pub(super) fn admit(&mut self, slot: u32, uses: &[Use]) -> bool {
+        let is_used = |known: &Use| self.users[known.number as usize] != 0;
         if uses.iter().any(is_used) {
             return false;
         }
         for known in uses {
-            capacities[known.number as usize].users = slot + 1;
+            self.users[known.number as usize] = slot + 1;
         }
         let count = slot as usize + 1;
         if self.positions.len() < count {
@@ -37,9 +51,9 @@ impl Lone {
     }
 
     /// Lets a lone flow go.
-    pub(super) fn release(&mut self, slot: u32, uses: &[Use], capacities: &mut [Capacity]) {
+    pub(super) fn release(&mut self, slot: u32, uses: &[Use]) {
         for known in uses {
-            capacities[known.number as usize].users = 0;
+            self.users[known.number as usize] = 0;
         }
         self.forget_end(slot);
     }
@@ -65,31 +79,42 @@ impl Lone {
             slot
         })
     }
-}
 
-/// The lone flow on a capacity.
-pub(super) fn on(capacity: &Capacity) -> Option<u32> {
-    (capacity.users & COUPLED == 0).then(|| capacity.users.checked_sub(1))?
-}
-
-/// Notes that a flow, lone or not here before, is coupled from now on.
-pub(super) fn couple(uses: &[Use], capacities: &mut [Capacity]) {
-    for known in uses {
-        let users = &mut capacities[known.number as usize].users;
-        *users = match *users & COUPLED {
-            0 => COUPLED | 1,
-            _ => *users + 1,
-        };
+    /// The lone flow on a capacity.
+    pub(super) fn on(&self, number: u32) -> Option<u32> {
+        let users = self.users[number as usize];
+        (users & COUPLED == 0).then(|| users.checked_sub(1))?
     }
-}
 
-/// Notes that a coupled flow leaves.
-pub(super) fn uncouple(uses: &[Use], capacities: &mut [Capacity]) {
-    for known in uses {
-        let users = &mut capacities[known.number as usize].users;
-        *users -= 1;
-        if *users == COUPLED {
-            *users = 0;
+    /// Returns the number of flows that share a capacity.
+    pub(super) fn count_users(&self, number: u32) -> u32 {
+        let users = self.users[number as usize];
+        if users & COUPLED == 0 {
+            users.min(1)
+        } else {
+            users & !COUPLED
+        }
+    }
+
+    /// Notes that a flow, lone or not here before, is coupled from now on.
+    pub(super) fn couple(&mut self, uses: &[Use]) {
+        for known in uses {
+            let users = &mut self.users[known.number as usize];
+            *users = match *users & COUPLED {
+                0 => COUPLED | 1,
+                _ => *users + 1,
+            };
+        }
+    }
+
+    /// Notes that a coupled flow leaves.
+    pub(super) fn uncouple(&mut self, uses: &[Use]) {
+        for known in uses {
+            let users = &mut self.users[known.number as usize];
+            *users -= 1;
+            if *users == COUPLED {
+                *users = 0;
+            }
         }
     }
 }

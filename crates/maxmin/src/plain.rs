@@ -7,7 +7,7 @@ use super::bottleneck::Bottleneck;
 use super::problem::Problem;
 use super::reference::ReferenceSolver;
 use super::state::index;
-use super::uses::{Capacity, Use};
+use super::uses::Use;
 use super::waves::WaveSolver;
 use super::{Flow, GONE, least};
 
@@ -16,6 +16,9 @@ use super::{Flow, GONE, least};
 pub(super) struct Plain {
     /// The first date at which a flow ends, in seconds.
     next: f64,
+    /// For each capacity, while a problem is put together, its position there plus one; otherwise
+    /// 0.
+    pub(super) positions: Vec<u32>,
     /// The capacities of the problem.
     numbers: Vec<u32>,
     problem: Problem,
@@ -89,9 +92,10 @@ impl Progress {
 }
 
 impl Plain {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(capacities: usize) -> Self {
         Self {
             next: f64::INFINITY,
+            positions: vec![0; capacities],
             numbers: Vec::new(),
             problem: Problem::default(),
             rates: Vec::new(),
@@ -101,6 +105,15 @@ impl Plain {
             pause: 0,
             pause_next: 1,
         }
+    }
+
+    /// Forgets the last problem and its buffers, which are as large as the problem.
+    pub(super) fn clear(&mut self) {
+        let positions = std::mem::take(&mut self.positions);
+        *self = Self {
+            positions,
+            ..Self::new(0)
+        };
     }
 
     /// Returns true if flows share by fair bottleneck.
@@ -118,7 +131,7 @@ impl Plain {
         &mut self,
         flows: &mut [Flow],
         coupled: &[u32],
-        capacities: &mut [Capacity],
+        capacities: &[f64],
         now: f64,
     ) {
         self.next = f64::INFINITY;
@@ -164,25 +177,26 @@ impl Plain {
         self.reference.solve(&self.problem, &mut self.rates);
     }
 
-    fn put_together(&mut self, flows: &[Flow], coupled: &[u32], capacities: &mut [Capacity]) {
+    fn put_together(&mut self, flows: &[Flow], coupled: &[u32], capacities: &[f64]) {
         self.problem.clear();
         self.numbers.clear();
         for slot in coupled.iter().filter(|slot| **slot != GONE) {
             let flow = &flows[*slot as usize];
             for known in &flow.uses {
-                let capacity = &mut capacities[known.number as usize];
-                if capacity.local == 0 {
-                    self.problem.capacities.push(capacity.value);
+                let number = known.number as usize;
+                let position = &mut self.positions[number];
+                if *position == 0 {
+                    self.problem.capacities.push(capacities[number]);
                     self.numbers.push(known.number);
-                    capacity.local = index(self.numbers.len());
+                    *position = index(self.numbers.len());
                 }
-                self.problem.uses.push(capacity.local - 1);
+                self.problem.uses.push(*position - 1);
                 self.problem.coefficients.push(known.coefficient);
             }
             self.problem.finish_flow(flow.weight, flow.bound);
         }
         for number in &self.numbers {
-            capacities[*number as usize].local = 0;
+            self.positions[*number as usize] = 0;
         }
     }
 
@@ -227,7 +241,7 @@ pub(super) fn duration(left: f64, rate: f64) -> f64 {
 }
 
 /// The rate of a flow that shares with nobody.
-pub(super) fn rate_alone(flow: &Flow, capacities: &[Capacity]) -> f64 {
-    let rate = |known: &Use| capacities[known.number as usize].value / known.coefficient;
+pub(super) fn rate_alone(flow: &Flow, capacities: &[f64]) -> f64 {
+    let rate = |known: &Use| capacities[known.number as usize] / known.coefficient;
     flow.uses.iter().map(rate).fold(flow.bound, least)
 }

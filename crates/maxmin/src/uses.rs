@@ -1,7 +1,4 @@
-//! Capacities that a flow uses, each once, and the state of each capacity.
-//!
-//! Capacities are known by number in a table of zeroed memory, which the system does not even
-//! provide until it is touched: those that nobody uses cost nothing.
+//! Capacities that a flow uses, each once.
 //!
 //! A capacity that a way crosses several times, or on the way back too, is one use with the sum of
 //! the coefficients.
@@ -15,44 +12,6 @@ pub struct Use {
     pub(super) number: u32,
     /// Share of it taken by a unit of the rate.
     pub(super) coefficient: f64,
-}
-
-/// A capacity.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Capacity {
-    /// Present value; 0 before the first use.
-    pub(super) value: f64,
-    /// 0, a lone flow plus one, or [`COUPLED`] and the number of coupled flows.
-    pub(super) users: u32,
-    /// While a problem is put together, its position there plus one; otherwise 0.
-    pub(super) local: u32,
-}
-
-/// Marks a number of coupled flows.
-pub(super) const COUPLED: u32 = 1 << 31;
-
-impl Capacity {
-    /// Returns the number of flows that share it.
-    pub(super) const fn flows(&self) -> u32 {
-        if self.users & COUPLED == 0 {
-            (self.users != 0) as u32
-        } else {
-            self.users & !COUPLED
-        }
-    }
-}
-
-/// The table of this many capacities.
-pub(super) fn capacities(count: usize) -> Box<[Capacity]> {
-    vec![
-        Capacity {
-            value: 0.0,
-            users: 0,
-            local: 0,
-        };
-        count
-    ]
-    .into_boxed_slice()
 }
 
 /// Up to this many uses are looked through; the table of positions would cost more.

@@ -43,7 +43,7 @@ pub(super) fn check(solver: &mut Solver, told: &mut BTreeMap<u32, (f64, Option<u
                 flow.bound
             ),
             Some(number) => {
-                let capacity = solver.capacities[number as usize].value;
+                let capacity = solver.capacities[number as usize];
                 assert!(
                     loads[&number] >= capacity * (1.0 - TOLERANCE),
                     "capacity {number} limits flow {slot} and has room: {} of {capacity}",

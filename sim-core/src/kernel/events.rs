@@ -52,7 +52,7 @@ impl Kernel {
             return self.first_date().filter(|&date| date <= self.now);
         }
         while self.stale_timers > 0 {
-            match self.first_timer() {
+            match self.timers.first() {
                 Some(timer) if !is_awaited(&self.actors, &timer) => {
                     self.timers.pop();
                     self.stale_timers -= 1;
@@ -74,16 +74,9 @@ impl Kernel {
         }
     }
 
-    /// The earliest timer.
     #[inline]
-    fn first_timer(&mut self) -> Option<Timer> {
-        let actors = &self.actors;
-        self.timers.peek(|timers| prefetch_near(actors, timers))
-    }
-
-    #[inline]
-    fn first_date(&mut self) -> Option<Time> {
-        self.first_timer().map(|first| Time::from_bits(first.date))
+    fn first_date(&self) -> Option<Time> {
+        self.timers.first_date().map(Time::from_bits)
     }
 
     /// Moves the clock to `date` and lets everything due there happen.

@@ -10,7 +10,7 @@ use crate::common::{checked, explored, on_ranks, plain, succeeds};
 use explore::{FindingKind, Report};
 use mpi::{ANY_SOURCE, Buffer, Comm, Datatype, Op, Result, TargetPlace};
 use run::Program;
-use sim_core::Outcome;
+use sim_core::{Note, Outcome};
 
 /// The program has a finding under the checker, with these texts.
 #[track_caller]
@@ -382,6 +382,36 @@ fn a_fence_that_ends_no_epoch_need_not_wait() {
     succeeds(3, &program);
     let seen = seen.lock().expect("no panic").clone();
     assert_eq!(seen, BTreeSet::from([1, 2]));
+}
+
+/// Ranks 0 and 2 add twice to the window of rank 1. The order of two updates of one rank at
+/// different places is free (MPI 5.0, 12.7.2), and is not explored.
+#[test]
+fn the_order_of_updates_in_an_epoch_of_accesses_is_a_stated_bound() {
+    for (places, is_bound) in [([0, 0], false), ([0, 1], true)] {
+        let program = on_ranks(move |world: Comm| async move {
+            let window = world.window(Buffer::zeroed(16), 8).await?;
+            if world.rank() == 1 {
+                window.post(&world.group().incl(&[0, 2])?).await?;
+                window.wait().await?;
+            } else {
+                window.start(&world.group().incl(&[1])?).await?;
+                for place in places {
+                    let sum = Op::sum::<u64>();
+                    window.accumulate(&number(1), 1, place, &sum).await?;
+                }
+                window.complete().await?;
+            }
+            window.free().await?;
+            Ok(())
+        });
+        let report = explored(3, &program);
+        let is_stated = report.notes.iter().any(|note| match note {
+            Note::Bound(text) => text.starts_with("accesses of one rank to one target arrive in"),
+            Note::Remark(_) => false,
+        });
+        assert_eq!(is_stated, is_bound, "{:?}", report.notes);
+    }
 }
 
 #[test]

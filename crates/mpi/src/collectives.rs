@@ -34,6 +34,7 @@ mod block_lengths;
 mod blocks;
 mod call;
 mod call_log;
+mod group_log;
 mod neighbors;
 mod operand_order;
 pub(crate) mod position;
@@ -49,6 +50,7 @@ pub use call::CollectiveCall;
 use call::Views;
 pub use call_log::{CallComparison, CallLog, CallRecord, Mismatch};
 pub(crate) use call_log::{Place, Signature};
+pub(crate) use group_log::{GroupCall, GroupLog};
 pub use operand_order::MissingProperty;
 pub use position::is_persistent_start;
 

@@ -102,7 +102,12 @@ fn mistakes_that_a_run_does_not_notice_are_findings() {
         (
             "groups",
             "error",
-            "not the 2 members of the group of another rank",
+            "its 1 members are not the 2 members of the group of rank 0",
+        ),
+        (
+            "member-groups",
+            "error",
+            "its 2 members are not the 2 members of the group of rank 0",
         ),
         (
             "abandoned",

@@ -62,6 +62,8 @@ enum Case {
     Unfreed,
     /// The ranks make a communicator, each of another group.
     Groups,
+    /// The members of a group make a communicator, each with another order of the members.
+    MemberGroups,
     /// The ranks broadcast on two communicators, in different orders.
     Crossed,
     /// The ranks reduce with a difference that is declared to be commutative.
@@ -260,6 +262,12 @@ async fn unnoticed(world: &Comm, case: Case) -> Result<()> {
             let group = world.group().incl(if rank == 0 { &[0, 1] } else { &[1] })?;
             let made = world.create(&group).await?;
             if let Some(made) = made {
+                made.free()?;
+            }
+        }
+        (Case::MemberGroups, _) => {
+            let group = world.group().incl(&[rank, 1 - rank])?;
+            if let Some(made) = world.create_group(&group, 3).await? {
                 made.free()?;
             }
         }

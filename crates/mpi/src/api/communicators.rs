@@ -31,7 +31,7 @@ use std::rc::Rc;
 
 use crate::api::group::{Listed, Members, order_of, table, word};
 use crate::api::view::Unpack;
-use crate::collectives::{Place, Signature};
+use crate::collectives::{GroupCall, GroupLog, Place, Signature};
 use crate::exploration;
 use crate::protocol::engine::waits_least;
 use crate::protocol::look::mix;
@@ -300,7 +300,7 @@ impl Comm {
                 return self.create_as_smpi(members, None, step).await;
             }
             let context = self.agree(0, step).await?;
-            compare_group(self, &group, context)?;
+            compare_group(self, &group, |log, call| log.compare_create(context, call))?;
             let rank = members.rank_of(self.world_rank());
             Ok(rank.map(|rank| self.derived(members, rank, context, step.location)))
         }
@@ -523,17 +523,28 @@ impl Comm {
 }
 
 /// Compares the group of a new communicator with the groups of the other ranks, under a model
-/// checker. Groups without a common member make communicators of their own.
-fn compare_group(comm: &Comm, group: &Group, context: u32) -> Result<()> {
+/// checker. `compare` returns a call of another rank that should have given the same group.
+pub(crate) fn compare_group(
+    comm: &Comm,
+    group: &Group,
+    compare: impl FnOnce(&GroupLog, GroupCall) -> Option<GroupCall>,
+) -> Result<()> {
     let process = comm.process();
     let log = process.call_log();
     let Some(log) = log.filter(|_| exploration::is_explored(process.channel())) else {
         return Ok(());
     };
-    let other = log.find_other_group(context, group.members().iter().collect());
-    other.map_or(Ok(()), |expected| {
-        let members = group.size();
-        Err(Error::GroupsDiffer { members, expected })
+    let call = GroupCall {
+        rank: comm.rank(),
+        world_rank: comm.world_rank(),
+        members: group.members().iter().collect(),
+    };
+    compare(log.group_log(), call).map_or(Ok(()), |other| {
+        Err(Error::GroupsDiffer {
+            members: group.size(),
+            expected: other.members.len(),
+            rank: other.rank,
+        })
     })
 }
 

@@ -4,13 +4,13 @@
 //! messages have the tag of the call in the context of collectives of the communicator, with a bit
 //! that no other message has.
 //!
-//! *Not compared* between ranks: the call has no position among those of the communicator, because
-//! its other ranks do not make it.
+//! *Not compared* between ranks but for the groups: the call has no position among the calls of the
+//! communicator, because its other ranks do not make it.
 
 use observe::SourceLocation;
 use std::future::Future;
 
-use crate::api::communicators::Step;
+use crate::api::communicators::{Step, compare_group};
 use crate::api::group::Members;
 use crate::{Comm, Error, Group, Result, TAG_UB, exploration};
 
@@ -60,6 +60,10 @@ impl Comm {
             if self.is_as_smpi() {
                 return self.create_as_smpi(members, Some(tag), step).await;
             }
+            let place = (self.context(), tag);
+            compare_group(self, &group, |log, call| {
+                log.compare_member_create(place, call)
+            })?;
             let number = note_members(self, &members, step);
             let among = self.with_members(members.clone(), rank);
             let context = among.agree(number, step).await?;

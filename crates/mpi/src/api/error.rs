@@ -213,6 +213,8 @@ pub enum Error {
         members: usize,
         /// The number of members of the group of the other rank.
         expected: usize,
+        /// The other rank, in the old communicator.
+        rank: usize,
     },
     /// There is no connection to a rank, and there will be none: it is lost, or has ended
     /// (`MPI_ERR_PROC_FAILED`, of the extension User Level Failure Mitigation), no descriptor is
@@ -481,9 +483,13 @@ fn bad_group(f: &mut fmt::Formatter<'_>, error: &Error) -> fmt::Result {
             f,
             "invalid groups: rank {rank} is a member of both groups of an intercommunicator"
         ),
-        Error::GroupsDiffer { members, expected } => write!(
+        Error::GroupsDiffer {
+            members,
+            expected,
+            rank,
+        } => write!(
             f,
-            "invalid group: its {members} members are not the {expected} members of the group of another rank"
+            "invalid group: its {members} members are not the {expected} members of the group of rank {rank}"
         ),
         _ => Ok(()),
     }

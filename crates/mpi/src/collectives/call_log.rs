@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Invocation;
 use super::block_lengths::BlockLengths;
+use super::group_log::GroupLog;
 use super::position;
 use super::stored::StoredBytes;
 use crate::Element;
@@ -90,13 +91,13 @@ struct Position {
 }
 
 /// The collective calls that not all ranks have made yet, and the calls that have sent messages
-/// with elements of a known type; accesses to windows in progress; memory of messages.
+/// with elements of a known type; groups of new communicators; accesses to windows in progress;
+/// memory of messages.
 #[derive(Default, Debug)]
 pub struct CallLog {
     open: RefCell<BTreeMap<Place, Position>>,
     sends: RefCell<Vec<SourceLocation>>,
-    /// The groups of new communicators, by context.
-    groups: RefCell<BTreeMap<u32, Vec<Vec<u32>>>>,
+    groups: GroupLog,
     accesses: AccessLog,
     stored: StoredBytes,
 }
@@ -268,18 +269,9 @@ impl CallLog {
         &self.stored
     }
 
-    /// Notes the members of a new communicator with this context. Returns the number of members of
-    /// another group with one of them.
-    pub(crate) fn find_other_group(&self, context: u32, group: Vec<u32>) -> Option<usize> {
-        let groups = &mut *self.groups.borrow_mut();
-        let known = groups.entry(context).or_default();
-        let has_common = |other: &[u32]| other.iter().any(|member| group.contains(member));
-        let other = known
-            .iter()
-            .find(|other| **other != group && has_common(other));
-        let other = other.map(Vec::len);
-        known.push(group);
-        other
+    /// Returns the groups of which communicators are made.
+    pub(crate) const fn group_log(&self) -> &GroupLog {
+        &self.groups
     }
 
     /// Returns the accesses to windows that are in progress.

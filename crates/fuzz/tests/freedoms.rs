@@ -463,16 +463,18 @@ fn seeded_defects_of_the_search_are_found_and_shrunk() {
 #[test]
 fn seeded_defects_of_ranks_are_found_and_shrunk() {
     use ProtocolDefect as D;
-    for (defect, family) in [
-        (D::LowestIndexOnly, Family::StandardSends),
-        (D::LookSeesArrivals, Family::SynchronousSends),
-        (D::SecondNoForbidden, Family::Polling),
-        (D::CancelAlwaysWins, Family::Cancel),
-        (D::BarrierForRooted, Family::RootedCollectives),
+    let (outcomes, deadlocks) = ("outcomes-are-found", "deadlocks-are-found");
+    for (defect, family, property) in [
+        (D::LowestIndexOnly, Family::StandardSends, outcomes),
+        (D::LookSeesArrivals, Family::SynchronousSends, outcomes),
+        (D::SecondNoForbidden, Family::Polling, outcomes),
+        (D::CancelAlwaysWins, Family::Cancel, outcomes),
+        (D::BarrierForRooted, Family::RootedCollectives, outcomes),
+        (D::ConstructorsNeverWait, Family::Constructors, deadlocks),
+        (D::TestedSendBuffered, Family::Sendrecv, deadlocks),
     ] {
-        let layer = FreedomLayer::new(&[family]);
-        let name = format!("{defect:?}");
-        with_protocol_defect(defect, || find_defect(&layer, &name, "outcomes-are-found"));
+        let (layer, name) = (FreedomLayer::new(&[family]), format!("{defect:?}"));
+        with_protocol_defect(defect, || find_defect(&layer, &name, property));
     }
 }
 

@@ -17,7 +17,7 @@ pub enum Family {
     BufferedSends,
     /// Messages of two tags.
     Tags,
-    /// `MPI_Sendrecv`.
+    /// `MPI_Sendrecv`, and sends of two ranks to each other.
     Sendrecv,
     /// Persistent sends and receives.
     Persistent,

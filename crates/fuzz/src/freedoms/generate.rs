@@ -61,6 +61,7 @@ impl Draft {
             Family::WindowPosts => self.add_posts(choices),
             Family::Partitioned => self.add_partitions(choices),
             Family::Sendrecv if choices.index(2) == 0 => self.add_sendrecv(choices),
+            Family::Sendrecv if choices.once_in(3) => self.add_exchange(choices),
             Family::Collectives
             | Family::RootedCollectives
             | Family::Constructors
@@ -189,21 +190,23 @@ impl Draft {
         }
     }
 
+    /// Adds messages of two ranks to each other, each sent before the other one is received.
+    fn add_exchange(&mut self, choices: &mut Choices<'_>) {
+        let (one, other) = self.pair_of_ranks(Communicator::World, choices);
+        let place = self.lists[one].len();
+        self.push_op(one, FreedomOp::Isend(to_rank(other, SendMode::Standard)));
+        self.push_op(one, FreedomOp::Test(place));
+        self.push_op(one, FreedomOp::Wait(place));
+        self.push_op(other, FreedomOp::Send(to_rank(one, SendMode::Standard)));
+        self.push_op(one, FreedomOp::Recv(from_rank(Some(other))));
+        self.push_op(other, FreedomOp::Recv(from_rank(Some(one))));
+    }
+
     fn add_sendrecv(&mut self, choices: &mut Choices<'_>) {
         let (from, to) = self.pair_of_ranks(Communicator::World, choices);
         for (rank, peer) in [(from, to), (to, from)] {
-            let comm = Communicator::World;
-            let message = Message {
-                comm,
-                to: peer,
-                tag: 0,
-                mode: SendMode::Standard,
-            };
-            let accepts = Accepts {
-                comm,
-                from: (choices.index(2) == 0).then_some(peer),
-                tag: None,
-            };
+            let message = to_rank(peer, SendMode::Standard);
+            let accepts = from_rank((choices.index(2) == 0).then_some(peer));
             self.push_late(rank, FreedomOp::Sendrecv(message, accepts), choices);
         }
     }
@@ -256,10 +259,9 @@ impl Draft {
         choices: &mut Choices<'_>,
     ) -> Accepts {
         let other = self.other_rank(rank, choices);
-        let from = if comm == Communicator::Inter && rank != 0 {
-            0
-        } else {
-            other
+        let from = match comm {
+            Communicator::Inter if rank != 0 => 0,
+            _ => other,
         };
         let is_any = family == Family::ProbesOfAny && choices.index(2) == 1;
         Accepts {
@@ -297,11 +299,7 @@ impl Draft {
     /// Adds a message, and a receive that is cancelled.
     fn add_cancelled(&mut self, choices: &mut Choices<'_>) {
         let (from, to) = self.pair_of_ranks(Communicator::World, choices);
-        let accepts = Accepts {
-            comm: Communicator::World,
-            from: (choices.index(2) == 0).then_some(from),
-            tag: None,
-        };
+        let accepts = from_rank((choices.index(2) == 0).then_some(from));
         let place = self.lists[to].len();
         self.push_op(to, FreedomOp::Irecv(accepts));
         let mode = choices.pick(&[
@@ -309,14 +307,8 @@ impl Draft {
             SendMode::Synchronous,
             SendMode::Buffered,
         ]);
-        let message = Message {
-            comm: Communicator::World,
-            to,
-            tag: 0,
-            mode,
-        };
         if choices.index(3) != 0 {
-            self.push_late(from, FreedomOp::Isend(message), choices);
+            self.push_late(from, FreedomOp::Isend(to_rank(to, mode)), choices);
         }
         self.push_late(to, FreedomOp::Cancel(place), choices);
     }
@@ -500,6 +492,25 @@ impl Draft {
                 list.push(FreedomOp::Fence);
             }
         }
+    }
+}
+
+/// A message of tag 0 in the world.
+const fn to_rank(to: usize, mode: SendMode) -> Message {
+    Message {
+        comm: Communicator::World,
+        to,
+        tag: 0,
+        mode,
+    }
+}
+
+/// Messages of any tag in the world.
+const fn from_rank(from: Option<usize>) -> Accepts {
+    Accepts {
+        comm: Communicator::World,
+        from,
+        tag: None,
     }
 }
 

@@ -33,6 +33,7 @@ use crate::api::group::{Listed, Members, order_of, table, word};
 use crate::api::view::Unpack;
 use crate::collectives::{GroupCall, GroupLog, Place, Signature};
 use crate::exploration;
+use crate::protocol::defect::{ProtocolDefect, ProtocolDefects};
 use crate::protocol::engine::waits_least;
 use crate::protocol::look::mix;
 use crate::{Buffer, Comm, Comparison, Completion, Datatype, Error, Group, Request, Result, Tag};
@@ -358,9 +359,11 @@ impl Comm {
         let place = self.raised(self.compare_call(context, number, signature, None))?;
         self.process().contexts().latest = Some((step.name, place));
         // The library may synchronise the ranks first.
-        let place = (place.context, place.first, place.number);
-        let call = (step.name, place, self.members().count());
-        exploration::note_collective(self.process().channel(), call, step.location);
+        if !ProtocolDefects::default().has(ProtocolDefect::ConstructorsNeverWait) {
+            let place = (place.context, place.first, place.number);
+            let call = (step.name, place, self.members().count());
+            exploration::note_collective(self.process().channel(), call, step.location);
+        }
         Ok(())
     }
 

@@ -39,6 +39,10 @@ pub enum ProtocolDefect {
     CancelAlwaysWins,
     /// Ranks leave `MPI_Bcast` and other rooted calls when all have called, without data.
     BarrierForRooted,
+    /// Under a model checker, `MPI_Comm_dup` and other constructors never wait for all ranks.
+    ConstructorsNeverWait,
+    /// Under a model checker, a send is buffered if the program tests the request.
+    TestedSendBuffered,
 }
 
 /// The defect of a rank.

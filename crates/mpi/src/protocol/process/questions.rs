@@ -282,6 +282,11 @@ impl<F: Fn(&ProtocolEngine) -> Answers + Unpin> Future for LookCall<F> {
             .blocked
             .borrow_mut()
             .remove(this.waits, this.location);
+        if let Question::Test(token) = this.question
+            && engine.defects.has(ProtocolDefect::TestedSendBuffered)
+        {
+            engine.note_buffered(channel, token);
+        }
         if picked == 0 {
             return Poll::Ready(PickedAnswer::No);
         }

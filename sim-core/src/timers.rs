@@ -2,7 +2,7 @@
 //!
 //! Entries are in one of three places, and the earliest first entry of the three is next:
 //!
-//! - The *lane* is a list to which entries are appended that are no earlier than its last one. So
+//! - The *lane* is a list to which entries are appended that are no earlier than the last one. So
 //!   ranks that go in step, or wait for one duration, cost no search, however many they are.
 //! - A binary *heap* has the other entries, while they are few.
 //! - One entry more than [`HEAP_MAX`] moves the entries of the heap to the *buckets* of a radix

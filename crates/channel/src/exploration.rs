@@ -25,8 +25,6 @@ use std::ops::Range;
 
 use observe::SourceLocation;
 
-#[cfg(doc)]
-use crate::PacketHeader;
 use crate::{Envelope, NotedOperation};
 
 /// The bit of the context of collective operations, which lies after that of the communicator.
@@ -80,8 +78,8 @@ pub trait ExplorationHooks {
     }
 
     /// Notes that a probe of the rank has seen the message that was delivered in the step
-    /// `arrival`: the message will be delivered a second time, as [`PacketHeader::Seen`]. `length`:
-    /// of the message, in bytes.
+    /// `arrival`: the message will be delivered a second time, as
+    /// [`PacketHeader::Redelivery`](crate::PacketHeader). `length`: of the message, in bytes.
     fn return_to_network(&self, envelope: Envelope, length: u64, arrival: u32) {
         let _ = (envelope, length, arrival);
     }

@@ -36,7 +36,7 @@ pub enum PacketHeader {
     },
     /// A message arrives that was delivered before and that a probe has seen, under a model
     /// checker; see [`ExplorationHooks::return_to_network`](crate::ExplorationHooks).
-    Seen {
+    Redelivery {
         /// Envelope of the message.
         envelope: Envelope,
     },
@@ -262,7 +262,7 @@ impl PacketHeader {
             self,
             Self::Rts { .. }
                 | Self::Detached { .. }
-                | Self::Seen { .. }
+                | Self::Redelivery { .. }
                 | Self::Cts { .. }
                 | Self::Credits
                 | Self::Ack { .. }
@@ -280,7 +280,7 @@ impl PacketHeader {
                 (PacketKind::Eager, 0)
             }
             Self::Rts { send, .. } => (PacketKind::Rts, send),
-            Self::Detached { .. } | Self::Seen { .. } => (PacketKind::Rts, 0),
+            Self::Detached { .. } | Self::Redelivery { .. } => (PacketKind::Rts, 0),
             Self::EagerNext { .. } => (PacketKind::EagerNext, 0),
             Self::Cts { send, .. } => (PacketKind::Cts, send),
             Self::Data { receive } | Self::DataPart { receive, .. } => (PacketKind::Data, receive),

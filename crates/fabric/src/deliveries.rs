@@ -51,7 +51,7 @@ impl Deliveries {
     }
 
     /// Returns the delivery of a step.
-    pub(crate) fn find(&self, step: u32) -> Option<Delivery> {
+    pub(crate) fn find_delivery(&self, step: u32) -> Option<Delivery> {
         let all = self.0.borrow();
         Some(all[position(&all, step)?].clone())
     }

@@ -133,7 +133,7 @@ pub(crate) fn label(packet: &Packet) -> u64 {
         PacketHeader::CancelResponse { .. } => (12, 0),
         PacketHeader::Socket { socket, .. } => (14, socket),
         PacketHeader::Rma { call, .. } => (15, call.code()),
-        PacketHeader::Seen { envelope } => (16, envelope.tag),
+        PacketHeader::Redelivery { envelope } => (16, envelope.tag),
     };
     packet.payload.len() << 8 | kind | u64::from(detail) << 40
 }
@@ -154,7 +154,7 @@ pub(crate) fn message(packet: &Packet) -> Option<(Envelope, u64)> {
     match packet.header {
         PacketHeader::Eager { envelope }
         | PacketHeader::Detached { envelope }
-        | PacketHeader::Seen { envelope }
+        | PacketHeader::Redelivery { envelope }
         | PacketHeader::Synchronous { envelope, .. } => Some((envelope, packet.payload.len())),
         PacketHeader::Rts {
             envelope, length, ..

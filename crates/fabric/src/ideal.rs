@@ -147,7 +147,7 @@ impl PacketQueues {
     }
 
     /// The number of the queue of a packet, which may be used for the first time in this run.
-    fn number(
+    fn find_or_open(
         &mut self,
         (source, destination): (u32, u32),
         packet: &Packet,
@@ -418,7 +418,7 @@ impl ExplorableDevice for IdealFabric {
             Some(OrderClass::Messages(context)) if is_of_collectives(context) => {
                 OrderSensitivity::Always
             }
-            Some(OrderClass::Seen(_)) => OrderSensitivity::Receives,
+            Some(OrderClass::Redeliveries(_)) => OrderSensitivity::Receives,
             None | Some(OrderClass::Messages(_) | OrderClass::Questions(_)) => {
                 OrderSensitivity::Sources
             }
@@ -560,7 +560,7 @@ impl PacketTransport for IdealFabric {
     fn post(&self, rank: u32, peer: u32, packet: Packet) {
         self.sleeps.forget();
         let mut queues = self.queues.borrow_mut();
-        let number = queues.number((rank, peer), &packet, &self.numbers);
+        let number = queues.find_or_open((rank, peer), &packet, &self.numbers);
         let notify = packet.notify;
         let cause = self.ranks.port.with(|kernel| {
             if let Some(bytes) = begins(&packet) {
@@ -630,7 +630,7 @@ impl PacketTransport for IdealFabric {
     }
 
     fn return_to_network(&self, rank: u32, (envelope, length): (Envelope, u64), arrival: u32) {
-        let Some(first) = self.knowledge.deliveries.find(arrival) else {
+        let Some(first) = self.knowledge.deliveries.find_delivery(arrival) else {
             return;
         };
         // The probe comes before the second delivery, and so does all that its rank had waited for.
@@ -639,13 +639,13 @@ impl PacketTransport for IdealFabric {
         self.knowledge
             .causes(rank, self.knowledge.reason(rank), 0, &mut also);
         let packet = Packet {
-            header: PacketHeader::Seen { envelope },
+            header: PacketHeader::Redelivery { envelope },
             payload: Buffer::phantom(length),
             notify: None,
             returned: None,
         };
         let mut queues = self.queues.borrow_mut();
-        let number = queues.number((envelope.source, rank), &packet, &self.numbers);
+        let number = queues.find_or_open((envelope.source, rank), &packet, &self.numbers);
         queues.all[number].packets.push_back(Waiting {
             packet,
             cause: self.ranks.port.with(|kernel| kernel.current_step()),

@@ -27,7 +27,7 @@ pub(crate) enum OrderClass {
     /// The messages of a context, or their announcements.
     Messages(u32),
     /// Messages of a context that probes have seen, which are delivered a second time.
-    Seen(u32),
+    Redeliveries(u32),
     /// Questions about announced messages, from their sender.
     Questions(MatchTopic),
     /// Answers to announcements and to questions, from the receiver.
@@ -47,7 +47,7 @@ impl OrderClass {
             Self::Answers(MatchTopic { context, tag }) => [2, context, tag],
             Self::Data(MatchTopic { context, tag }) => [3, context, tag],
             Self::Accesses(window) => [4, window, 0],
-            Self::Seen(context) => [5, context, 0],
+            Self::Redeliveries(context) => [5, context, 0],
         }
     }
 
@@ -59,7 +59,7 @@ impl OrderClass {
             2 => Self::Answers(topic),
             3 => Self::Data(topic),
             4 => Self::Accesses(context),
-            _ => Self::Seen(context),
+            _ => Self::Redeliveries(context),
         }
     }
 }
@@ -74,8 +74,8 @@ pub(crate) fn queue_name(source: u32, destination: u32, lane: OrderClass) -> Str
     let what = match lane {
         OrderClass::Messages(WORLD) => String::new(),
         OrderClass::Messages(context) => format!(" (context {context})"),
-        OrderClass::Seen(WORLD) => " (seen by a probe)".to_owned(),
-        OrderClass::Seen(context) => format!(" (seen by a probe, context {context})"),
+        OrderClass::Redeliveries(WORLD) => " (seen by a probe)".to_owned(),
+        OrderClass::Redeliveries(context) => format!(" (seen by a probe, context {context})"),
         OrderClass::Questions(topic) => format!(" (withdrawals, {})", about(topic)),
         OrderClass::Answers(topic) => format!(" (answers, {})", about(topic)),
         OrderClass::Data(topic) => format!(" (data, {})", about(topic)),
@@ -138,7 +138,7 @@ impl TopicTable {
             PacketHeader::Eager { envelope } if envelope.is_partition() => {
                 OrderClass::Data(topic(envelope))
             }
-            PacketHeader::Seen { envelope } => OrderClass::Seen(envelope.context),
+            PacketHeader::Redelivery { envelope } => OrderClass::Redeliveries(envelope.context),
             PacketHeader::CancelRequest { envelope, .. } => OrderClass::Questions(topic(envelope)),
             &PacketHeader::Cts { send, receive } => {
                 let topic = self.0[destination].sends[send as usize];

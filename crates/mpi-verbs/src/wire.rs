@@ -245,7 +245,7 @@ fn fields(header: &PacketHeader) -> HeaderFields {
         },
         PacketHeader::CancelResponse { send } => answer(13, send),
         PacketHeader::Rma { .. } => rma_fields(header),
-        PacketHeader::Socket { .. } | PacketHeader::Seen { .. } => {
+        PacketHeader::Socket { .. } | PacketHeader::Redelivery { .. } => {
             unreachable!("only simulated ranks have these packets")
         }
     }

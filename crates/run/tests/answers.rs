@@ -7,7 +7,9 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-use mpi::{ANY_SOURCE, Comm, Request, Result, testany, testsome, waitall, waitany, waitsome};
+use mpi::{
+    ANY_SOURCE, Comm, Request, Result, Source, testany, testsome, waitall, waitany, waitsome,
+};
 
 use crate::common::{explored, on_ranks};
 use explore::{FindingKind, Options, Report, Threads, check_on_threads};
@@ -543,6 +545,37 @@ fn a_probe_of_any_source_says_nothing_about_the_next() {
     });
     let all = ["111", "112", "121", "122", "211", "212", "221", "222"];
     assert_eq!(counted, (set(&all), 8));
+}
+
+/// A receive behind a probe may get a message of another source that is sent after the probe; a
+/// receive from the source that was probed gets the message of the probe.
+#[test]
+fn a_receive_behind_a_probe_gets_a_later_message() {
+    for (names_source, all) in [(false, ["12", "21"].as_slice()), (true, &["12"])] {
+        let (seen, executions) = words(3, move |world| async move {
+            match world.rank() {
+                0 => {
+                    world.probe(1, 0).await?;
+                    world.send(&world.buffer(4), 2, 0).await?;
+                    let first = if names_source {
+                        Source::from(1)
+                    } else {
+                        ANY_SOURCE
+                    };
+                    let status = world.recv(&mut world.buffer(4), first, 0).await?;
+                    let last = world.recv(&mut world.buffer(4), ANY_SOURCE, 0).await?;
+                    note(format!("{}{}", status.source, last.source));
+                }
+                1 => world.send(&world.buffer(4), 0, 0).await?,
+                _ => {
+                    world.recv(&mut world.buffer(4), 0, 0).await?;
+                    world.send(&world.buffer(4), 0, 0).await?;
+                }
+            }
+            Ok(())
+        });
+        assert_eq!((seen, executions), (set(all), 2));
+    }
 }
 
 /// A probe of any source that no message can end is a deadlock, also behind another one.

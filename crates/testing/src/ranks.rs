@@ -220,7 +220,7 @@ fn line(from: u32, to: u32, packet: &Packet) -> String {
         PacketHeader::Detached { envelope } => {
             format!("detached tag {} length {length}", envelope.tag)
         }
-        PacketHeader::Seen { envelope } => format!("seen tag {}", envelope.tag),
+        PacketHeader::Redelivery { envelope } => format!("seen tag {}", envelope.tag),
         PacketHeader::Cts { .. } => "cts".to_owned(),
         PacketHeader::Data { .. } => format!("data length {length}"),
         PacketHeader::EagerFirst {

@@ -20,7 +20,7 @@ use crate::api::group::Members;
 use crate::api::probe::{self, look_for, picked_sight};
 use crate::channel::{Channel, Interest, Level, Token};
 use crate::exploration;
-use crate::protocol::engine::seen::Sight;
+use crate::protocol::engine::seen::ProbeScope;
 use crate::protocol::engine::{ProtocolEngine, SendCall};
 use crate::protocol::look::Question;
 use crate::protocol::process::{Call, PickedAnswer, Process};
@@ -565,9 +565,9 @@ impl Comm {
                 }
                 PickedAnswer::Unpicked => {}
             }
-            let sight = Sight::of(pattern);
+            let scope = ProbeScope::from_pattern(pattern);
             let attempt = move |process: &Process, engine: &mut ProtocolEngine| match engine
-                .probe(process.channel(), &sight)
+                .probe(process.channel(), &scope)
             {
                 Some(status) => {
                     process.record_success();

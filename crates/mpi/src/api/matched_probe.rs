@@ -9,7 +9,7 @@ use crate::api::probe::{look_for, picked_sight};
 use crate::channel::Channel;
 use crate::matching::UnexpectedMessage;
 use crate::protocol::engine::ProtocolEngine;
-use crate::protocol::engine::seen::Sight;
+use crate::protocol::engine::seen::ProbeScope;
 use crate::protocol::look::Question;
 use crate::protocol::process::{Call, PickedAnswer, Process};
 use crate::protocol::waiting::Waits;
@@ -158,8 +158,8 @@ async fn wait_to_take(
     (pattern, picked): (Pattern, u32),
     location: SourceLocation,
 ) -> Message {
-    let sight = comm.process().sight(&pattern, picked);
-    let attempt = move |_: &Process, engine: &mut ProtocolEngine| engine.extract(&sight);
+    let scope = (comm.process()).with_engine(|engine, _| engine.choose_scope(&pattern, picked));
+    let attempt = move |_: &Process, engine: &mut ProtocolEngine| engine.extract(&scope);
     let waits = Waits::Probe(pattern);
     let content = Call::new(comm.process(), location, waits, attempt).await;
     comm.note_source(&pattern, &content, location);
@@ -171,7 +171,7 @@ fn try_extract(
     engine: &mut ProtocolEngine,
     (pattern, location): (Pattern, SourceLocation),
 ) -> Option<Option<UnexpectedMessage>> {
-    if let Some(content) = engine.extract(&Sight::of(pattern)) {
+    if let Some(content) = engine.extract(&ProbeScope::from_pattern(pattern)) {
         process.record_success();
         process.note_answer((location, Question::Probe(pattern)), 1);
         return Some(Some(content));

@@ -20,9 +20,9 @@ pub(super) async fn wait_for_message(
     picked: u32,
     location: SourceLocation,
 ) -> Status {
-    let sight = comm.process().sight(&pattern, picked);
+    let scope = (comm.process()).with_engine(|engine, _| engine.choose_scope(&pattern, picked));
     let attempt = move |process: &Process, engine: &mut ProtocolEngine| {
-        engine.probe(process.channel(), &sight)
+        engine.probe(process.channel(), &scope)
     };
     let waits = Waits::Probe(pattern);
     let status = Call::new(comm.process(), location, waits, attempt).await;

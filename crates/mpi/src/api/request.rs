@@ -21,6 +21,7 @@ use crate::api::view::Unpack;
 use crate::channel::{Channel, Token};
 use crate::protocol::engine::ProtocolEngine;
 use crate::protocol::engine::partitions::PartitionPlace;
+use crate::protocol::engine::seen::will_meet_seen;
 use crate::protocol::look::{Answers, Question};
 use crate::protocol::process::{AwaitedYes, PickedAnswer, Process};
 use crate::protocol::waiting::Waits;
@@ -221,7 +222,7 @@ impl Request {
         let picked = if is_picked {
             let answers = move |engine: &ProtocolEngine| Answers {
                 yes: 1,
-                only_yes: !is_posted || engine.will_meet_seen(token),
+                only_yes: !is_posted || will_meet_seen(engine, token),
                 is_late: engine.events() != events,
                 ..Answers::default()
             };

@@ -550,7 +550,7 @@ impl ProtocolEngine {
                 }
             }
             PacketHeader::CancelResponse { send } => self.handle_cancel_response(send),
-            PacketHeader::Seen { envelope } => self.handle_seen(channel, &envelope),
+            PacketHeader::Redelivery { envelope } => self.handle_seen(channel, &envelope),
             PacketHeader::Credits => {}
             PacketHeader::Rma { .. } => self.handle_rma(channel, source, &header, payload),
             PacketHeader::Socket { .. } => unreachable!("the layer below answers"),

@@ -1,11 +1,10 @@
 //! Rarer calls: operations that are cancelled, messages that a matched
 //! probe has taken, and operations that are over before they begin.
 
-use super::seen::Sight;
 use super::{NOTHING, ProtocolEngine, State, Status};
 use crate::channel::{Channel, PacketHeader, Token};
 use crate::exploration::choose;
-use crate::matching::{Arrival, UnexpectedContent, UnexpectedMessage};
+use crate::matching::{UnexpectedContent, UnexpectedMessage};
 use crate::protocol::defect::ProtocolDefect;
 use crate::{Buffer, Envelope, Pattern};
 use observe::SourceLocation;
@@ -219,15 +218,6 @@ impl ProtocolEngine {
         let token = self.insert(State::Elapsing, location);
         self.finish(token, Ok(status), buffer);
         token
-    }
-
-    /// Takes the message of [`Self::probe`], so that no other receive gets it.
-    pub(crate) fn extract(&mut self, sight: &Sight) -> Option<UnexpectedMessage> {
-        let message = self.extract_seen(sight)?;
-        self.actions += 1;
-        let Arrival { step, delivery, .. } = message.arrival;
-        self.note_seen(step, delivery);
-        Some(message)
     }
 
     /// Receives a message that was extracted.

@@ -519,7 +519,7 @@ fn event_of(header: &PacketHeader) -> Event {
         | PacketHeader::Synchronous { .. }
         | PacketHeader::EagerFirst { .. } => Event::Eager,
         PacketHeader::EagerNext { .. } => Event::EagerData,
-        PacketHeader::Detached { .. } | PacketHeader::Seen { .. } => {
+        PacketHeader::Detached { .. } | PacketHeader::Redelivery { .. } => {
             unreachable!("only where nothing is limited")
         }
         // The layer below answers these.

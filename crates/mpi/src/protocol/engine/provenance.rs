@@ -54,7 +54,7 @@ pub(super) struct Provenance {
     delivery: u32,
     /// The steps of what the program has waited for and nobody has been told yet.
     learnt: Vec<u32>,
-    /// Messages that the network has again, those of one sender and context in their order.
+    /// Messages that the network has again; messages of one sender and context are in order.
     pub(super) returned: Vec<ReturnedMessage>,
     /// Answers that operations have got before their last one: the operation and the arrival.
     parts: Vec<(Token, u32)>,
@@ -341,8 +341,8 @@ impl ProtocolEngine {
         }
     }
 
-    /// The program has seen a message that was there since a step, and whose first delivery was in
-    /// this step.
+    /// The program has seen a message that was there since `step` and was delivered first in
+    /// `delivery`.
     pub(super) fn note_seen(&mut self, step: u32, delivery: u32) {
         if let Some(provenance) = self.provenance() {
             provenance.learn(step);
@@ -420,7 +420,7 @@ impl Provenance {
         self.arrival
     }
 
-    /// Returns the number of a receive among those that the rank has posted, from 1.
+    /// Returns the number of a receive among the receives of the rank, from 1.
     pub(super) fn number_of_receive(&self, token: Token) -> u32 {
         self.origins[token as usize].receive
     }

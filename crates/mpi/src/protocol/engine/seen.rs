@@ -25,9 +25,9 @@ pub(super) struct ReturnedMessage {
 
 /// The messages that a probe may see.
 #[derive(Clone, Debug)]
-pub(crate) struct Sight {
+pub(crate) struct ProbeScope {
     pattern: Pattern,
-    /// Messages of these sources are out of sight.
+    /// Messages of these sources are out of scope.
     except: Vec<u32>,
 }
 
@@ -38,9 +38,9 @@ struct Candidate<'a> {
     returned: Option<usize>,
 }
 
-impl Sight {
-    /// The sight of a probe with a pattern, without a model checker.
-    pub(crate) const fn of(pattern: Pattern) -> Self {
+impl ProbeScope {
+    /// The scope of a probe with a pattern, without a model checker.
+    pub(crate) const fn from_pattern(pattern: Pattern) -> Self {
         Self {
             pattern,
             except: Vec::new(),
@@ -57,76 +57,113 @@ const fn is_same_lane(one: &Envelope, other: &Envelope) -> bool {
     one.source == other.source && one.context == other.context
 }
 
-impl ProtocolEngine {
-    fn returned(&self) -> &[ReturnedMessage] {
-        let provenance = self.cold.as_ref().and_then(|cold| cold.provenance.as_ref());
-        provenance.map_or(&[], |provenance| &provenance.returned)
-    }
+fn list_returned(engine: &ProtocolEngine) -> &[ReturnedMessage] {
+    let provenance = engine
+        .cold
+        .as_ref()
+        .and_then(|cold| cold.provenance.as_ref());
+    provenance.map_or(&[], |provenance| &provenance.returned)
+}
 
-    /// Returns the first messages of each source that a probe with this sight may see.
-    fn candidates(&self, sight: &Sight) -> Vec<Candidate<'_>> {
-        let arrived = self.matching.unexpected().map(|message| Candidate {
-            message,
-            returned: None,
-        });
-        let returned = self.returned().iter().enumerate();
-        let returned = returned.map(|(position, one)| Candidate {
-            message: &one.message,
-            returned: Some(position),
-        });
-        let mut sources = Vec::new();
-        let mut candidates: Vec<Candidate<'_>> = Vec::new();
-        for candidate in arrived.chain(returned) {
-            let envelope = &candidate.message.envelope;
-            if sight.accepts(envelope) && !sources.contains(&envelope.source) {
-                sources.push(envelope.source);
-                candidates.push(candidate);
-            }
+/// Returns the first messages of each source that a probe with this scope may see.
+fn list_candidates<'a>(engine: &'a ProtocolEngine, scope: &ProbeScope) -> Vec<Candidate<'a>> {
+    let arrived = engine.matching.unexpected().map(|message| Candidate {
+        message,
+        returned: None,
+    });
+    let returned = list_returned(engine).iter().enumerate();
+    let returned = returned.map(|(position, one)| Candidate {
+        message: &one.message,
+        returned: Some(position),
+    });
+    let mut sources = Vec::new();
+    let mut candidates: Vec<Candidate<'_>> = Vec::new();
+    for candidate in arrived.chain(returned) {
+        let envelope = &candidate.message.envelope;
+        if scope.accepts(envelope) && !sources.contains(&envelope.source) {
+            sources.push(envelope.source);
+            candidates.push(candidate);
         }
-        candidates.retain(|one| {
-            one.returned.is_none() || self.first_receive(&one.message.envelope).is_none()
-        });
-        candidates
     }
+    candidates.retain(|one| {
+        one.returned.is_none() || find_receive(engine, &one.message.envelope).is_none()
+    });
+    candidates
+}
 
-    /// Returns the message that a probe with this sight sees.
-    fn first_candidate(&self, sight: &Sight) -> Option<Candidate<'_>> {
-        let candidates = self.candidates(sight).into_iter();
-        candidates.min_by_key(|one| one.message.arrival.delivery)
+/// Returns the message that a probe with this scope sees.
+fn find_candidate<'a>(engine: &'a ProtocolEngine, scope: &ProbeScope) -> Option<Candidate<'a>> {
+    let candidates = list_candidates(engine, scope).into_iter();
+    candidates.min_by_key(|one| one.message.arrival.delivery)
+}
+
+/// Returns the posted receive that gets a message if the message arrives now.
+fn find_receive(engine: &ProtocolEngine, envelope: &Envelope) -> Option<Token> {
+    let provenance = engine.cold.as_ref()?.provenance.as_ref()?;
+    let accepts = |state: &State| match state {
+        State::Posted { pattern, .. } => pattern.accepts(envelope),
+        _ => false,
+    };
+    let receives = (0..).zip(engine.states());
+    let accepting = receives.filter(|(_, state)| accepts(state));
+    let first = accepting.min_by_key(|(token, _)| provenance.number_of_receive(*token));
+    first.map(|(token, _)| token)
+}
+
+/// Returns true if a posted receive certainly gets a message: one that a probe has seen and
+/// that no receive posted earlier may get.
+pub(crate) fn will_meet_seen(engine: &ProtocolEngine, receive: Token) -> bool {
+    list_returned(engine).iter().any(|one| {
+        let first = find_receive(engine, &one.message.envelope);
+        one.message.arrival.is_seen && first == Some(receive)
+    })
+}
+
+/// Gives the messages of one sender and context back to the network. Returns the position of
+/// the one that was delivered in this step.
+fn return_lane(engine: &mut ProtocolEngine, of: &Envelope, delivery: u32) -> usize {
+    let lane = Pattern {
+        context: of.context,
+        source: Some(of.source),
+        tag: None,
+    };
+    let mut position = list_returned(engine).len();
+    while let Some(message) = engine.matching.extract(&lane) {
+        if let Some(provenance) = engine.provenance() {
+            if message.arrival.delivery == delivery {
+                position = provenance.returned.len();
+            }
+            provenance.returned.push(ReturnedMessage {
+                message,
+                is_announced: false,
+            });
+        }
     }
+    position
+}
 
-    /// Returns the posted receive that gets a message if the message arrives now.
-    fn first_receive(&self, envelope: &Envelope) -> Option<Token> {
-        let provenance = self.cold.as_ref()?.provenance.as_ref()?;
-        let accepts = |state: &State| match state {
-            State::Posted { pattern, .. } => pattern.accepts(envelope),
-            _ => false,
-        };
-        let receives = (0..).zip(self.states());
-        let accepting = receives.filter(|(_, state)| accepts(state));
-        let first = accepting.min_by_key(|(token, _)| provenance.number_of_receive(*token));
-        first.map(|(token, _)| token)
+/// A probe sees a message in the network for the first time: the message will be delivered.
+fn announce_delivery(engine: &mut ProtocolEngine, channel: &dyn Channel, position: usize) {
+    if let Some(provenance) = engine.provenance() {
+        let one = &mut provenance.returned[position];
+        one.is_announced = true;
+        one.message.arrival.is_seen = true;
+        let UnexpectedMessage {
+            envelope, arrival, ..
+        } = one.message;
+        let length = one.message.content.length();
+        channel.return_to_network(envelope, length, arrival.delivery);
     }
+}
 
-    /// Returns true if a posted receive certainly gets a message: one that a probe has seen and
-    /// that no receive posted earlier may get.
-    pub(crate) fn will_meet_seen(&self, receive: Token) -> bool {
-        self.returned().iter().any(|one| {
-            let first = self.first_receive(&one.message.envelope);
-            one.message.arrival.is_seen && first == Some(receive)
-        })
-    }
-
+impl ProtocolEngine {
     /// Returns the status of the message that a receive with this pattern would get.
-    pub(crate) fn probe(&mut self, channel: &dyn Channel, sight: &Sight) -> Option<Status> {
+    pub(crate) fn probe(&mut self, channel: &dyn Channel, scope: &ProbeScope) -> Option<Status> {
         if !self.is_explored() {
-            let message = self.matching.find(&sight.pattern)?;
+            let message = self.matching.find(&scope.pattern)?;
             return Some(message.status());
         }
-        let candidates = self.candidates(sight);
-        let first = candidates
-            .iter()
-            .min_by_key(|one| one.message.arrival.delivery)?;
+        let first = find_candidate(self, scope)?;
         let UnexpectedMessage {
             envelope,
             arrival: Arrival {
@@ -138,52 +175,16 @@ impl ProtocolEngine {
         if !is_seen {
             self.note_seen(delivery, delivery);
             self.report_observed(channel);
-            let position = returned.unwrap_or_else(|| self.return_lane(&envelope, delivery));
-            self.announce(channel, position);
+            let position = returned.unwrap_or_else(|| return_lane(self, &envelope, delivery));
+            announce_delivery(self, channel, position);
         }
         Some(found)
     }
 
     /// Returns true if there is a message that a receive with this pattern would get.
     pub(crate) fn has_message(&self, pattern: &Pattern) -> bool {
-        self.matching.find(pattern).is_some() || !self.candidates(&Sight::of(*pattern)).is_empty()
-    }
-
-    /// Gives the messages of one sender and context back to the network. Returns the position of
-    /// the one that was delivered in this step.
-    fn return_lane(&mut self, of: &Envelope, delivery: u32) -> usize {
-        let lane = Pattern {
-            context: of.context,
-            source: Some(of.source),
-            tag: None,
-        };
-        let mut position = self.returned().len();
-        while let Some(message) = self.matching.extract(&lane) {
-            if let Some(provenance) = self.provenance() {
-                if message.arrival.delivery == delivery {
-                    position = provenance.returned.len();
-                }
-                provenance.returned.push(ReturnedMessage {
-                    message,
-                    is_announced: false,
-                });
-            }
-        }
-        position
-    }
-
-    /// A probe sees a message in the network for the first time: the message will be delivered.
-    fn announce(&mut self, channel: &dyn Channel, position: usize) {
-        if let Some(provenance) = self.provenance() {
-            let one = &mut provenance.returned[position];
-            one.is_announced = true;
-            one.message.arrival.is_seen = true;
-            let UnexpectedMessage {
-                envelope, arrival, ..
-            } = one.message;
-            let length = one.message.content.length();
-            channel.return_to_network(envelope, length, arrival.delivery);
-        }
+        self.matching.find(pattern).is_some()
+            || !list_candidates(self, &ProbeScope::from_pattern(*pattern)).is_empty()
     }
 
     /// A message arrives for the first time. Keeps the message back if an earlier one of its sender
@@ -195,7 +196,7 @@ impl ProtocolEngine {
         content: UnexpectedContent,
     ) -> Option<UnexpectedContent> {
         let is_ahead = |one: &ReturnedMessage| is_same_lane(&one.message.envelope, &envelope);
-        if self.is_plain() || !self.returned().iter().any(is_ahead) {
+        if self.is_plain() || !list_returned(self).iter().any(is_ahead) {
             return Some(content);
         }
         let arrival = self.matching.arrival;
@@ -212,8 +213,8 @@ impl ProtocolEngine {
         None
     }
 
-    /// A message that a probe has seen arrives, with those before that no probe has seen and those
-    /// behind up to the next one that a probe has seen.
+    /// A message that a probe has seen arrives, with the unseen messages before and behind of the
+    /// same sender and context.
     #[cold]
     pub(super) fn handle_seen(&mut self, channel: &dyn Channel, of: &Envelope) {
         let Some(provenance) = self.provenance() else {
@@ -242,19 +243,19 @@ impl ProtocolEngine {
         if !self.is_explored() {
             return Vec::new();
         }
-        let candidates = self.candidates(&Sight::of(*pattern));
+        let candidates = list_candidates(self, &ProbeScope::from_pattern(*pattern));
         let seen = candidates.iter().filter(|one| one.message.arrival.is_seen);
         let mut sources: Vec<u32> = seen.map(|one| one.message.envelope.source).collect();
         sources.sort_unstable();
         sources
     }
 
-    /// Returns the sight of a probe that has got the answer *yes* with this number: the seen source
+    /// Returns the scope of a probe that has got the answer *yes* with this number: the seen source
     /// with this number, or else all others.
-    pub(crate) fn sight(&self, pattern: &Pattern, picked: u32) -> Sight {
+    pub(crate) fn choose_scope(&self, pattern: &Pattern, picked: u32) -> ProbeScope {
         let seen = self.seen_sources(pattern);
         let source = seen.get(picked as usize).copied();
-        Sight {
+        ProbeScope {
             pattern: Pattern {
                 source: source.or(pattern.source),
                 ..*pattern
@@ -263,20 +264,25 @@ impl ProtocolEngine {
         }
     }
 
-    /// Takes the message that a probe with this sight sees, once the message has arrived.
-    pub(super) fn extract_seen(&mut self, sight: &Sight) -> Option<UnexpectedMessage> {
-        if !self.is_explored() {
-            return self.matching.extract(&sight.pattern);
-        }
-        let first = self.first_candidate(sight)?;
-        let source = first
-            .returned
-            .is_none()
-            .then_some(first.message.envelope.source);
-        let source = Some(source?);
-        self.matching.extract(&Pattern {
-            source,
-            ..sight.pattern
-        })
+    /// Takes the message of [`Self::probe`], once the message has arrived, so that no other receive
+    /// gets the message.
+    pub(crate) fn extract(&mut self, scope: &ProbeScope) -> Option<UnexpectedMessage> {
+        let pattern = if self.is_explored() {
+            let first = find_candidate(self, scope)?;
+            if first.returned.is_some() {
+                return None;
+            }
+            Pattern {
+                source: Some(first.message.envelope.source),
+                ..scope.pattern
+            }
+        } else {
+            scope.pattern
+        };
+        let message = self.matching.extract(&pattern)?;
+        self.actions += 1;
+        let Arrival { step, delivery, .. } = message.arrival;
+        self.note_seen(step, delivery);
+        Some(message)
     }
 }

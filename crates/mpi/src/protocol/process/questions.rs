@@ -10,12 +10,10 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use super::Process;
-use crate::Pattern;
 use crate::channel::{Interest, Token};
 use crate::exploration::{self, CausalityHooks};
 use crate::protocol::defect::{ProtocolDefect, ProtocolDefects};
 use crate::protocol::engine::ProtocolEngine;
-use crate::protocol::engine::seen::Sight;
 use crate::protocol::look::{Allowed, Answers, LookWindow, NOS_MAX, Question};
 use crate::protocol::waiting::Waits;
 
@@ -75,11 +73,6 @@ impl Process {
             answers,
             is_asking: false,
         }
-    }
-
-    /// Returns the sight of a probe that has got the answer *yes* with this number.
-    pub(crate) fn sight(&self, pattern: &Pattern, picked: u32) -> Sight {
-        self.engine.borrow().sight(pattern, picked)
     }
 
     /// Returns the answer to a question that the model checker picks; `None` if the rank has to

@@ -8,7 +8,8 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 use mpi::{
-    ANY_SOURCE, Comm, Request, Result, Source, testany, testsome, waitall, waitany, waitsome,
+    ANY_SOURCE, ANY_TAG, Comm, Request, Result, Source, testany, testsome, waitall, waitany,
+    waitsome,
 };
 
 use crate::common::{explored, on_ranks};
@@ -576,6 +577,33 @@ fn a_receive_behind_a_probe_gets_a_later_message() {
         });
         assert_eq!((seen, executions), (set(all), 2));
     }
+}
+
+/// Messages of one rank stay in order, also if probes see them in another one.
+#[test]
+fn probes_by_tag_do_not_reorder_messages() {
+    let (seen, _) = words(3, |world| async move {
+        match world.rank() {
+            0 => {
+                world.probe(1, 2).await?;
+                world.probe(1, 1).await?;
+                let mut word = String::new();
+                for _ in 0..3 {
+                    let mut buffer = world.buffer(4);
+                    let status = world.recv(&mut buffer, ANY_SOURCE, ANY_TAG).await?;
+                    word += &format!(" {}{}", status.source, status.tag);
+                }
+                note(word);
+            }
+            1 => {
+                world.send(&world.buffer(4), 0, 1).await?;
+                world.send(&world.buffer(4), 0, 2).await?;
+            }
+            _ => world.send(&world.buffer(4), 0, 3).await?,
+        }
+        Ok(())
+    });
+    assert_eq!(seen, set(&[" 11 12 23", " 11 23 12", " 23 11 12"]));
 }
 
 /// A probe of any source that no message can end is a deadlock, also behind another one.

@@ -226,7 +226,8 @@ impl ProtocolEngine {
             announced += u32::from(is_in_lane && one.is_announced);
             is_in_lane && announced <= 1
         };
-        let arrived: Vec<ReturnedMessage> = provenance.returned.extract_if(.., arrives).collect();
+        let mut left = std::mem::take(&mut provenance.returned);
+        let arrived: Vec<ReturnedMessage> = left.extract_if(.., arrives).collect();
         for ReturnedMessage { message, .. } in arrived {
             let step = self.matching.arrival.step;
             self.matching.arrival = Arrival {
@@ -235,6 +236,9 @@ impl ProtocolEngine {
             };
             self.note_met(self.matching.arrival);
             self.match_arrival(channel, message.envelope, message.content);
+        }
+        if let Some(provenance) = self.provenance() {
+            provenance.returned = left;
         }
     }
 

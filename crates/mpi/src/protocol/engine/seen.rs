@@ -36,6 +36,8 @@ struct Candidate<'a> {
     message: &'a UnexpectedMessage,
     /// Position among the messages that the network has again.
     returned: Option<usize>,
+    /// True if a probe has seen this message or a later one that the pattern accepts.
+    is_certain: bool,
 }
 
 impl ProbeScope {
@@ -70,19 +72,25 @@ fn list_candidates<'a>(engine: &'a ProtocolEngine, scope: &ProbeScope) -> Vec<Ca
     let arrived = engine.matching.unexpected().map(|message| Candidate {
         message,
         returned: None,
+        is_certain: message.arrival.is_seen,
     });
     let returned = list_returned(engine).iter().enumerate();
     let returned = returned.map(|(position, one)| Candidate {
         message: &one.message,
         returned: Some(position),
+        is_certain: one.message.arrival.is_seen,
     });
-    let mut sources = Vec::new();
     let mut candidates: Vec<Candidate<'_>> = Vec::new();
     for candidate in arrived.chain(returned) {
         let envelope = &candidate.message.envelope;
-        if scope.accepts(envelope) && !sources.contains(&envelope.source) {
-            sources.push(envelope.source);
-            candidates.push(candidate);
+        if !scope.accepts(envelope) {
+            continue;
+        }
+        let is_same_source =
+            |one: &&mut Candidate<'_>| one.message.envelope.source == envelope.source;
+        match candidates.iter_mut().find(is_same_source) {
+            Some(first) => first.is_certain |= candidate.is_certain,
+            None => candidates.push(candidate),
         }
     }
     candidates.retain(|one| {
@@ -248,7 +256,7 @@ impl ProtocolEngine {
             return Vec::new();
         }
         let candidates = list_candidates(self, &ProbeScope::from_pattern(*pattern));
-        let seen = candidates.iter().filter(|one| one.message.arrival.is_seen);
+        let seen = candidates.iter().filter(|one| one.is_certain);
         let mut sources: Vec<u32> = seen.map(|one| one.message.envelope.source).collect();
         sources.sort_unstable();
         sources

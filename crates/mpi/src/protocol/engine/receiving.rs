@@ -68,7 +68,6 @@ impl ProtocolEngine {
             envelope,
             content,
             arrival,
-            ..
         } = message;
         self.note_met(arrival);
         let (peer, tag, bytes) = (envelope.source, envelope.tag, content.length());

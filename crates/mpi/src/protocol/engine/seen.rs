@@ -189,10 +189,9 @@ impl ProtocolEngine {
         Some(found)
     }
 
-    /// Returns true if there is a message that a receive with this pattern would get.
+    /// Returns true if a probe with this pattern may see a message, under a model checker.
     pub(crate) fn has_message(&self, pattern: &Pattern) -> bool {
-        self.matching.find(pattern).is_some()
-            || !list_candidates(self, &ProbeScope::from_pattern(*pattern)).is_empty()
+        !list_candidates(self, &ProbeScope::from_pattern(*pattern)).is_empty()
     }
 
     /// A message arrives for the first time. Keeps the message back if an earlier one of its sender

@@ -135,7 +135,7 @@ impl Steps<'_> {
             &*format!("endpoint --tries 20000 {FAULTS} -j 2"),
             "actors --tries 300",
             "mpi --tries 200",
-            "mpi/check --tries 1600 --max-executions 5000",
+            "mpi/check --tries 5750 --max-executions 5000",
         ] {
             let out = failures.display();
             self.step(&format!(

@@ -186,8 +186,9 @@ pub trait CausalityHooks {
     /// Notes that the rank has waited for the end of an operation.
     fn note_wait(&self, operation: u32);
 
-    /// Notes that the rank has waited for the arrival of this step, without a receive.
-    fn note_seen(&self, arrival: u32);
+    /// Notes that the rank has waited for the arrival of this step, without a receive. `takes`: no
+    /// other receive can get the message.
+    fn note_seen(&self, arrival: u32, takes: bool);
 
     /// The waits from here on, until [`CausalityHooks::end_look`], are for a picked answer: the
     /// rank could as well have continued when one of these operations was over, or at once without

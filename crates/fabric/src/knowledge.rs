@@ -371,8 +371,8 @@ impl CausalityHooks for RankCauses {
         self.own().notes.note_wait(operation);
     }
 
-    fn note_seen(&self, arrival: u32) {
-        self.own().notes.note_seen(arrival);
+    fn note_seen(&self, arrival: u32, takes: bool) {
+        self.own().notes.note_seen(arrival, takes);
     }
 
     fn begin_look(&self, one_of: &mut dyn Iterator<Item = u32>) {

@@ -40,6 +40,8 @@ pub(crate) enum Note {
     Probe {
         arrival: u32,
         alternative: Alternative,
+        /// True if no other receive can get the message after that.
+        takes: bool,
     },
 }
 
@@ -115,11 +117,12 @@ impl RankNotes {
         });
     }
 
-    pub(crate) fn note_seen(&self, arrival: u32) {
+    pub(crate) fn note_seen(&self, arrival: u32, takes: bool) {
         let alternative = self.current_alternative();
         self.add_note(Note::Probe {
             arrival,
             alternative,
+            takes,
         });
     }
 

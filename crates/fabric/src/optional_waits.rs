@@ -60,6 +60,8 @@ struct Notes<'a> {
     senders: Vec<(u32, At)>,
     /// By send: the receive that the send has met.
     receivers: Vec<(At, At)>,
+    /// By send: the probe that has taken the message.
+    takers: Vec<(At, At)>,
     /// By collective: the calls.
     calls: Vec<(CollectivePlace, At)>,
     /// By call of a collective: the receives of the rank.
@@ -143,19 +145,30 @@ impl<'a> Notes<'a> {
             failed: None,
             senders,
             receivers: Vec::new(),
+            takers: Vec::new(),
             calls: Vec::new(),
             parts: Vec::new(),
         };
         for (rank, notes) in (0..).zip(&all.ranks) {
             for (position, note) in (0..).zip(notes.iter()) {
-                let &Note::Begin {
-                    operation,
-                    arrival,
-                    collective,
-                    ..
-                } = note
-                else {
-                    continue;
+                let (operation, arrival, collective) = match *note {
+                    Note::Begin {
+                        operation,
+                        arrival,
+                        collective,
+                        ..
+                    } => (operation, arrival, collective),
+                    Note::Probe {
+                        arrival,
+                        takes: true,
+                        ..
+                    } => {
+                        let send = find_entry(&all.senders, &arrival);
+                        let at = (rank, position);
+                        all.takers.extend(send.map(|send| (send, at)));
+                        continue;
+                    }
+                    Note::Probe { .. } | Note::Wait { .. } => continue,
                 };
                 match operation {
                     NotedOperation::Send { .. } | NotedOperation::Epoch { .. } => {}
@@ -174,6 +187,7 @@ impl<'a> Notes<'a> {
             }
         }
         all.receivers.sort_unstable();
+        all.takers.sort_unstable();
         all.calls.sort_unstable();
         all.parts.sort_unstable();
         all
@@ -440,7 +454,8 @@ impl<'a> Notes<'a> {
         matches!(operation, Some(NotedOperation::Epoch { .. }))
     }
 
-    /// The messages that have been sent to a rank and that no receive so far has met.
+    /// The messages that have been sent to a rank and that no receive has met and no probe has
+    /// taken so far.
     fn list_messages<'b>(&'b self, cut: &'b Cut, to: u32) -> impl Iterator<Item = Envelope> + 'b {
         let ranks = (0..).zip(&self.ranks);
         let sent = ranks.flat_map(move |(rank, notes)| {
@@ -462,8 +477,9 @@ impl<'a> Notes<'a> {
             else {
                 return None;
             };
-            let receiver = find_entry(&self.receivers, &at);
-            let is_met = receiver.is_some_and(|receive| Self::has_begun(cut, receive));
+            let meetings = [&self.receivers, &self.takers].map(|table| find_entry(table, &at));
+            let mut met = meetings.into_iter().flatten();
+            let is_met = met.any(|meeting| Self::has_begun(cut, meeting));
             (destination == to && !is_met).then_some(envelope)
         })
     }

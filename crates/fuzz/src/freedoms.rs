@@ -19,7 +19,7 @@ mod windows;
 pub use compare::{Effort, FreedomLayer};
 pub use enumerate::{Outcomes, StatedBounds, enumerate_outcomes};
 pub use export::c_program;
-pub use family::{Family, HOLDING};
+pub use family::Family;
 pub use program::{
     Accepts, Access, Answer, Answers, Communicator, FreedomOp, FreedomProgram, Message, Operation,
     RankedCall, SendMode, Stripes,

@@ -1,29 +1,13 @@
 //! Promise: on random actor programs the model checker finds what brute force finds; each seeded
 //! defect of the search is found and shrunk; a text is read as it was written.
 
-use std::ops::ControlFlow;
-
+use crate::{check_failure, check_texts, run_layer};
 use explore::SeededDefect;
-use fuzz::actors::{ActorLayer, ActorProgram};
-use fuzz::{
-    Choices, FuzzProgram, Layer, LayerLimits, LayerReport, compare, layer_campaign, minimise,
-};
-use sim_core::Stream;
-
-fn campaign(layer: &ActorLayer, tries: u64) -> LayerReport<ActorProgram> {
-    let limits = LayerLimits {
-        seed: 1,
-        tries,
-        errors: 1,
-        examples: u64::MAX,
-        shrink_budget: 10_000,
-    };
-    layer_campaign(layer, &limits, &mut |_| ControlFlow::Continue(()))
-}
+use fuzz::actors::ActorLayer;
 
 #[test]
 fn the_checker_finds_what_brute_force_finds() {
-    let report = campaign(&ActorLayer::new(1_000), 500);
+    let report = run_layer(&ActorLayer::new(1_000), 500, 10_000);
     assert_eq!(report.failures, []);
     let counts = (report.tries, report.too_large, report.operations);
     assert_eq!(counts, (500, 203, 5_582));
@@ -41,31 +25,12 @@ fn seeded_defects_are_found_and_shrunk() {
     ] {
         let mut layer = ActorLayer::new(1_000);
         layer.options.defect = Some(defect);
-        let report = campaign(&layer, 3_000);
-        let [failure] = &report.failures[..] else {
-            panic!("{defect:?} is not found");
-        };
-        let property = Some(failure.property);
-        assert_eq!(
-            compare(&layer, &failure.shrunk.program).property(),
-            property
-        );
-        let operations = failure.shrunk.program.operations();
-        assert!(operations <= 3, "{defect:?}: {:?}", failure.shrunk);
-        assert!(operations < failure.original.operations());
-        let fails = |candidate: &ActorProgram| compare(&layer, candidate).property() == property;
-        let (again, _) = minimise(&layer, &failure.shrunk, 10_000, fails);
-        assert_eq!(again, failure.shrunk);
+        let report = run_layer(&layer, 3_000, 10_000);
+        check_failure(&layer, report.failures.first(), (&defect, 3), 10_000);
     }
 }
 
 #[test]
 fn a_text_is_read_as_it_was_written() {
-    let layer = ActorLayer::new(1);
-    let mut stream = Stream::new(5, "texts");
-    for _ in 0..200 {
-        let program = layer.generate(&mut Choices::drawn(&mut stream));
-        let text = program.to_toml();
-        assert_eq!(ActorProgram::from_toml(&text), Ok(program), "{text}");
-    }
+    check_texts(&ActorLayer::new(1), 200);
 }

@@ -2,51 +2,22 @@
 //! and without faults of the network; a seeded defect of queue pairs is found and shrunk; a text is
 //! read as it was written.
 
-use std::ops::ControlFlow;
-
+use crate::{check_failure, check_texts, run_layer};
 use fuzz::verbs::{VerbsLayer, VerbsProgram, c_source};
-use fuzz::{
-    Choices, Comparison, FuzzProgram, Layer, LayerLimits, LayerReport, compare, layer_campaign,
-    minimise,
-};
+use fuzz::{Comparison, FuzzProgram, compare};
 use rdma::Defect;
-use sim_core::Stream;
-
-fn campaign(layer: &VerbsLayer, tries: u64) -> LayerReport<VerbsProgram> {
-    let limits = LayerLimits {
-        seed: 1,
-        tries,
-        errors: 1,
-        examples: u64::MAX,
-        shrink_budget: 5_000,
-    };
-    layer_campaign(layer, &limits, &mut |_| ControlFlow::Continue(()))
-}
 
 #[test]
 fn adapters_do_what_the_model_does() {
-    let report = campaign(&VerbsLayer::default(), 300);
-    if let Some(failure) = report.failures.first() {
-        panic!(
-            "{}\n{}\n{}",
-            failure.property,
-            failure.description,
-            failure.shrunk.program.to_toml()
-        );
-    }
+    let report = run_layer(&VerbsLayer::default(), 300, 5_000);
+    assert_eq!(report.failures, []);
     let counts = (report.tries, report.too_large, report.operations);
     assert_eq!(counts, (300, 0, 6_261));
 }
 
 #[test]
 fn a_text_is_read_as_it_was_written() {
-    let layer = VerbsLayer::default();
-    let mut stream = Stream::new(5, "texts");
-    for _ in 0..200 {
-        let program = layer.generate(&mut Choices::drawn(&mut stream));
-        let text = program.to_toml();
-        assert_eq!(VerbsProgram::from_toml(&text), Ok(program), "{text}");
-    }
+    check_texts(&VerbsLayer::default(), 200);
 }
 
 /// Each shrunk program shrinks no further, and still fails in the same property. Not seen in
@@ -77,26 +48,10 @@ fn seeded_defects_are_found_and_shrunk() {
     ] {
         let mut layer = VerbsLayer::default();
         layer.settings.defect = Some(defect);
-        let report = campaign(&layer, 300);
-        let [failure] = &report.failures[..] else {
-            panic!("{defect:?} is not found");
-        };
-        let shrunk = &failure.shrunk.program;
-        assert!(
-            shrunk.operations() <= most,
-            "{defect:?}: {}",
-            shrunk.to_toml()
-        );
-        assert!(shrunk.operations() < failure.original.operations());
+        let report = run_layer(&layer, 300, 5_000);
+        let failure = report.failures.first();
+        let shrunk = check_failure(&layer, failure, (&defect, most), 5_000);
         assert!(shrunk.faults.len() <= 2, "{defect:?}: {}", shrunk.to_toml());
-        let property = Some(failure.property);
-        let fails = |candidate: &VerbsProgram| compare(&layer, candidate).property() == property;
-        assert!(fails(shrunk), "{defect:?}");
-        assert_eq!(
-            minimise(&layer, &failure.shrunk, 5_000, fails).0,
-            failure.shrunk,
-            "{defect:?}"
-        );
     }
 }
 

@@ -51,6 +51,21 @@ fn read_freedoms() -> Vec<Freedom> {
     files.iter().map(read).collect()
 }
 
+/// Messages with different tags arrive in order: that is a bound where another order could matter.
+#[test]
+fn the_order_of_tags_is_a_stated_bound() {
+    let folder = Folder::new();
+    let program = compiled_with(&folder, "-g", "crates/cmpi/tests/programs/tag-order.c");
+    let bound = "messages of one rank on one communicator arrive in the order of their sends";
+    for mode in ["overtake", "pass-over"] {
+        let ran = simrun(&program, &format!("check -n 3 -- {mode}"));
+        let line = format!("{bound} (crates/cmpi/tests/programs/tag-order.c:11)");
+        let is_right = ran.status == 0 && ran.stdout.contains(&line);
+        assert!(is_right, "{mode}: {line}: {ran:?}");
+    }
+    simrun(&program, "check -n 3 -- follow").prints_text("no errors found; search complete");
+}
+
 #[test]
 fn each_freedom_has_the_verdict_of_the_standard() {
     let folder = Folder::new();

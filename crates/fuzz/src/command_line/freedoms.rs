@@ -14,7 +14,7 @@ use simrun::{ProgressLine, quoted, status};
 
 use super::layers::{CommonArgs, keep, read, replay};
 use super::shrinking_text;
-use crate::freedoms::{Effort, Family, FreedomLayer, FreedomProgram, HOLDING, c_program};
+use crate::freedoms::{Effort, Family, FreedomLayer, FreedomProgram, c_program};
 use crate::{Comparison, FuzzProgram, LayerLimits, LayerReport, compare, layer_campaign};
 
 /// Comparisons that shrinking a failure may take: each explores a program three times. \[choice\]
@@ -34,16 +34,12 @@ const COLUMNS: [(&str, &str); 7] = [
     ("no-panic", "panic"),
 ];
 
-/// Reads the name of a family, or `all`.
-pub(super) fn parse_families(text: &str) -> Result<Vec<Family>, String> {
-    if text == "all" {
-        return Ok(Family::ALL.to_vec());
-    }
+/// Reads the name of a family.
+pub(super) fn parse_family(text: &str) -> Result<Family, String> {
     let found = Family::ALL.iter().find(|family| family.as_str() == text);
     let names: Vec<&str> = Family::ALL.iter().map(|family| family.as_str()).collect();
-    found
-        .map(|family| vec![*family])
-        .ok_or_else(|| format!("expected all, or one of {}", names.join(", ")))
+    let expected = || format!("expected one of {}", names.join(", "));
+    found.copied().ok_or_else(expected)
 }
 
 /// The campaign of a family.
@@ -55,7 +51,7 @@ struct FamilyReport {
 
 /// Options of the layer.
 pub(super) struct FreedomArgs<'a> {
-    /// The families; none for the families that hold.
+    /// The families; none for all families.
     pub(super) families: Vec<Family>,
     /// Failures of each family and property that are shrunk.
     pub(super) examples: Option<u64>,
@@ -87,7 +83,7 @@ pub(super) fn run_families(
         return replay(&layer, file, common.format);
     }
     let families = match &args.families[..] {
-        [] => &HOLDING,
+        [] => &Family::ALL[..],
         families => families,
     };
     let mut line = ProgressLine::new();

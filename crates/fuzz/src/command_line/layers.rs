@@ -16,7 +16,7 @@ use serde_json::json;
 use simrun::args::Format;
 use simrun::{ProgressLine, quoted, status};
 
-use super::freedoms::{FreedomArgs, parse_families, run_families};
+use super::freedoms::{FreedomArgs, parse_family, run_families};
 #[cfg(feature = "verbs")]
 use super::verbs::adapter;
 use super::{package, processes, shrinking_text};
@@ -60,9 +60,9 @@ pub(super) struct LayerArgs {
     #[arg(long, value_name = "N")]
     max_executions: Option<u64>,
 
-    /// With --layer mpi/check: families of programs, or all [default: the families that hold]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_families)]
-    families: Vec<Vec<Family>>,
+    /// With --layer mpi/check: families of programs [default: all]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_family)]
+    families: Vec<Family>,
 
     /// With --layer mpi/check: shrink and keep this many failures of each family and property, and
     /// count all others
@@ -153,7 +153,7 @@ pub(super) fn run(args: &LayerArgs, common: &CommonArgs<'_>) -> Option<ExitCode>
         LayerArg::Mpi => mpi(args, common),
         LayerArg::MpiCheck => {
             let freedoms = FreedomArgs {
-                families: args.families.concat(),
+                families: args.families.clone(),
                 examples: args.examples,
                 max_executions: args.max_executions,
                 export: args.export.as_deref(),

@@ -64,6 +64,7 @@ const STATES_MAX: usize = 400_000;
 
 /// The texts of the bounds.
 const ACCESSES_IN_ORDER: &str = "accesses of one rank to one target arrive in order";
+const TAGS_IN_ORDER: &str = "messages of one rank on one communicator arrive in the order";
 const ONE_OR_ALL: &str = "single requests and all of them, no other subsets";
 
 /// The outcomes of the executions of a search.
@@ -84,6 +85,7 @@ impl Observer for Observation {
         run.stepper.visit_notes(&mut |note| {
             if let Note::Bound(text) = note {
                 bounds.accesses_in_order |= text.starts_with(ACCESSES_IN_ORDER);
+                bounds.tags_in_order |= text.starts_with(TAGS_IN_ORDER);
                 bounds.one_or_all |= text.contains(ONE_OR_ALL);
             }
         });

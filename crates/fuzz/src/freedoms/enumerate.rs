@@ -26,6 +26,8 @@ pub struct Outcomes {
 pub struct StatedBounds {
     /// The accesses of one rank to one target are done in their order.
     pub accesses_in_order: bool,
+    /// The messages of one sender on one communicator arrive in the order of their sends.
+    pub tags_in_order: bool,
     /// Of more than three requests, `MPI_Waitsome` and `MPI_Testsome` complete one, or all.
     pub one_or_all: bool,
 }
@@ -66,7 +68,13 @@ pub fn enumerate_outcomes(
 impl State {
     /// Returns the states after each possible step.
     fn next_steps(&self, program: &FreedomProgram, bounds: StatedBounds) -> Vec<Self> {
-        let mut next = self.match_steps();
+        if let Some(matched) = self.match_arrived() {
+            return vec![matched];
+        }
+        let mut next = match bounds.tags_in_order {
+            true => self.arrival_steps(),
+            false => self.match_steps(),
+        };
         next.extend(self.cancel_steps());
         next.extend(self.window_steps(bounds.accesses_in_order));
         for rank in 0..self.ranks.len() {
@@ -138,7 +146,7 @@ impl State {
             FreedomOp::Probe(accepts)
             | FreedomOp::Iprobe(accepts)
             | FreedomOp::Mprobe(accepts)
-            | FreedomOp::Improbe(accepts) => self.add_probes(rank, op, *accepts, next),
+            | FreedomOp::Improbe(accepts) => self.add_probes((rank, bounds), op, *accepts, next),
             FreedomOp::Mrecv(place) => next.push(self.receive_taken(rank, *place)),
             FreedomOp::Cancel(place) => {
                 let mut state = self.clone();
@@ -276,6 +284,7 @@ impl State {
                 waiting: waits.then_some(request),
                 is_attached: message.mode == SendMode::Buffered,
                 is_seen: false,
+                arrival: None,
             });
             state.ranks[rank].requests.push(Active {
                 place: request,
@@ -293,9 +302,15 @@ impl State {
     }
 
     /// Appends the states after each answer of a probe.
-    fn add_probes(&self, rank: usize, op: &FreedomOp, accepts: Accepts, next: &mut Vec<Self>) {
+    fn add_probes(
+        &self,
+        (rank, bounds): (usize, StatedBounds),
+        op: &FreedomOp,
+        accepts: Accepts,
+        next: &mut Vec<Self>,
+    ) {
         let takes = matches!(op, FreedomOp::Mprobe(_) | FreedomOp::Improbe(_));
-        let visible = self.visible_messages(rank, accepts);
+        let visible = self.visible_messages((rank, accepts), bounds);
         for &number in &visible {
             let mut state = self.clone();
             let InFlight { from, tag, .. } = state.messages[number];

@@ -57,32 +57,6 @@ pub enum Family {
     Mixtures,
 }
 
-/// The families for which the model checker finds all outcomes.
-pub const HOLDING: [Family; 22] = [
-    Family::SynchronousSends,
-    Family::StandardSends,
-    Family::BufferedSends,
-    Family::Tags,
-    Family::Sendrecv,
-    Family::Persistent,
-    Family::RequestFree,
-    Family::Probes,
-    Family::GetStatus,
-    Family::Cancel,
-    Family::Polling,
-    Family::Collectives,
-    Family::RootedCollectives,
-    Family::StartedCollectives,
-    Family::Constructors,
-    Family::TwoCommunicators,
-    Family::InterCommunicators,
-    Family::Partitioned,
-    Family::WindowLocks,
-    Family::WindowFences,
-    Family::WindowPosts,
-    Family::Mixtures,
-];
-
 impl Family {
     /// All of them.
     pub const ALL: [Self; 23] = [

@@ -139,7 +139,8 @@ impl Draft {
     fn add_message(&mut self, family: Family, choices: &mut Choices<'_>) {
         let comm = Self::draw_communicator(family, choices);
         let (from, to) = self.pair_of_ranks(comm, choices);
-        let tag = u32::from(choices.once_in(3) && family == Family::Tags);
+        let tag =
+            u32::from(choices.once_in(3) && matches!(family, Family::Tags | Family::ProbesOfAny));
         let mode = match family {
             Family::SynchronousSends => SendMode::Synchronous,
             Family::StandardSends => SendMode::Standard,
@@ -264,10 +265,12 @@ impl Draft {
             _ => other,
         };
         let is_any = family == Family::ProbesOfAny && choices.index(2) == 1;
+        let has_tag = matches!(family, Family::Tags | Family::ProbesOfAny);
+        let tag = (has_tag && choices.once_in(3)).then(|| u32::from(choices.index(2) == 1));
         Accepts {
             comm,
             from: (!is_any).then_some(from),
-            tag: None,
+            tag,
         }
     }
 
@@ -532,13 +535,14 @@ const ROOTED: [Operation; 6] = [
     Operation::Exscan,
 ];
 
-/// Families that give mixtures their operations; others do not hold.
-const MIXED: [Family; 7] = [
+/// Families that give mixtures their operations.
+const MIXED: [Family; 8] = [
     Family::StandardSends,
     Family::SynchronousSends,
     Family::BufferedSends,
     Family::Sendrecv,
     Family::Persistent,
     Family::Probes,
+    Family::ProbesOfAny,
     Family::Polling,
 ];

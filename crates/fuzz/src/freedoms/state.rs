@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 
 use super::answers;
+use super::enumerate::StatedBounds;
 use super::program::{
     Accepts, Answer, Communicator, FreedomOp, FreedomProgram, Operation, RankedCall,
 };
@@ -87,6 +88,8 @@ pub(super) struct InFlight {
     pub(super) is_attached: bool,
     /// True if a probe has told the rank about the message.
     pub(super) is_seen: bool,
+    /// Where the order of arrivals counts: the number of the arrival, if the message has arrived.
+    pub(super) arrival: Option<usize>,
 }
 
 impl InFlight {
@@ -146,19 +149,54 @@ impl State {
                     && earlier.is_accepted(accepts)
             });
             if is_first {
-                let mut state = self.clone();
-                let message = state.messages.remove(number);
-                let requests = &mut state.ranks[message.to].requests;
-                if requests[at].is_freed {
-                    requests.remove(at);
-                } else {
-                    requests[at].request = Request::Received(message.from, message.place);
-                }
-                state.end_send(&message);
-                next.push(state);
+                next.push(self.match_message(number, at));
             }
         }
         next
+    }
+
+    /// Returns the state in which a request of the receiver has got a message.
+    fn match_message(&self, number: usize, at: usize) -> Self {
+        let mut state = self.clone();
+        let message = state.messages.remove(number);
+        let requests = &mut state.ranks[message.to].requests;
+        if requests[at].is_freed {
+            requests.remove(at);
+        } else {
+            requests[at].request = Request::Received(message.from, message.place);
+        }
+        state.end_send(&message);
+        state
+    }
+
+    /// Returns the states in which one more message has arrived, where the messages of one sender
+    /// on one communicator arrive in the order of their sends.
+    pub(super) fn arrival_steps(&self) -> Vec<Self> {
+        let mut lanes = BTreeSet::new();
+        let sent = self.messages.iter().enumerate();
+        let waiting = sent.filter(|(_, message)| message.arrival.is_none());
+        let first = waiting
+            .filter(|(_, message)| lanes.insert((message.from, message.to, message.comm as usize)));
+        let arrivals = self.messages.iter().filter_map(|message| message.arrival);
+        let last = arrivals.max().unwrap_or(0);
+        let arrived = first.map(|(number, _)| {
+            let mut state = self.clone();
+            state.messages[number].arrival = Some(last + 1);
+            state
+        });
+        arrived.collect()
+    }
+
+    /// Returns the state in which a posted receive has got a message that has arrived: the first
+    /// such message.
+    pub(super) fn match_arrived(&self) -> Option<Self> {
+        let arrived = self.messages.iter().enumerate();
+        let matching = arrived.filter_map(|(number, message)| {
+            let (at, _) = message.arrival.and(self.first_receive(message))?;
+            Some((message.arrival, number, at))
+        });
+        let (_, number, at) = matching.min()?;
+        Some(self.match_message(number, at))
     }
 
     /// Ends the send of a message that a receive has matched.
@@ -197,14 +235,21 @@ impl State {
 
     /// Returns the numbers of the messages that a probe of a rank can see: the first one of each
     /// sender, unless a posted receive accepts the message.
-    pub(super) fn visible_messages(&self, rank: usize, accepts: Accepts) -> Vec<usize> {
+    pub(super) fn visible_messages(
+        &self,
+        (rank, accepts): (usize, Accepts),
+        bounds: StatedBounds,
+    ) -> Vec<usize> {
         let mut senders = BTreeSet::new();
         let numbers = self.messages.iter().enumerate();
         let accepted =
             numbers.filter(|(_, message)| message.to == rank && message.is_accepted(accepts));
         let first = accepted.filter(|(_, message)| senders.insert(message.from));
         first
-            .filter(|(_, message)| self.first_receive(message).is_none())
+            .filter(|(_, message)| {
+                let is_here = message.arrival.is_some() || !bounds.tags_in_order;
+                is_here && self.first_receive(message).is_none()
+            })
             .map(|(number, _)| number)
             .collect()
     }

@@ -566,9 +566,11 @@ impl Comm {
                 PickedAnswer::Unpicked => {}
             }
             let scope = ProbeScope::from_pattern(pattern);
-            let attempt = move |process: &Process, engine: &mut ProtocolEngine| match engine
-                .probe(process.channel(), &scope)
-            {
+            let attempt = move |process: &Process, engine: &mut ProtocolEngine| match engine.probe(
+                process.channel(),
+                &scope,
+                location,
+            ) {
                 Some(status) => {
                     process.record_success();
                     process.note_answer((location, Question::Probe(pattern)), 1);

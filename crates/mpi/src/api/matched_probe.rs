@@ -159,7 +159,9 @@ async fn wait_to_take(
     location: SourceLocation,
 ) -> Message {
     let scope = (comm.process()).with_engine(|engine, _| engine.choose_scope(&pattern, picked));
-    let attempt = move |_: &Process, engine: &mut ProtocolEngine| engine.extract(&scope);
+    let attempt = move |process: &Process, engine: &mut ProtocolEngine| {
+        engine.extract(process.channel(), &scope, location)
+    };
     let waits = Waits::Probe(pattern);
     let content = Call::new(comm.process(), location, waits, attempt).await;
     comm.note_source(&pattern, &content, location);
@@ -171,7 +173,8 @@ fn try_extract(
     engine: &mut ProtocolEngine,
     (pattern, location): (Pattern, SourceLocation),
 ) -> Option<Option<UnexpectedMessage>> {
-    if let Some(content) = engine.extract(&ProbeScope::from_pattern(pattern)) {
+    let scope = ProbeScope::from_pattern(pattern);
+    if let Some(content) = engine.extract(process.channel(), &scope, location) {
         process.record_success();
         process.note_answer((location, Question::Probe(pattern)), 1);
         return Some(Some(content));

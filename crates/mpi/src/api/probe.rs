@@ -8,6 +8,7 @@ use observe::SourceLocation;
 
 use crate::api::request::small;
 use crate::protocol::engine::ProtocolEngine;
+use crate::protocol::engine::seen::has_claimed_seen;
 use crate::protocol::look::{Answers, Question};
 use crate::protocol::process::{AwaitedYes, Call, PickedAnswer, Process};
 use crate::protocol::waiting::Waits;
@@ -22,7 +23,7 @@ pub(super) async fn wait_for_message(
 ) -> Status {
     let scope = (comm.process()).with_engine(|engine, _| engine.choose_scope(&pattern, picked));
     let attempt = move |process: &Process, engine: &mut ProtocolEngine| {
-        engine.probe(process.channel(), &scope)
+        engine.probe(process.channel(), &scope, location)
     };
     let waits = Waits::Probe(pattern);
     let status = Call::new(comm.process(), location, waits, attempt).await;
@@ -45,6 +46,7 @@ pub(crate) fn look_for(
             yes: if has_others { seen + 1 } else { 1 },
             only_yes: waits_for_one || seen > 0,
             is_ready: engine.has_message(&pattern),
+            sees_arrivals: !waits_for_one && has_claimed_seen(engine, &pattern),
             ..Answers::default()
         }
     };

@@ -215,15 +215,13 @@ impl Request {
             return;
         };
         let (question, waits) = (Question::Cancel(token), Waits::Call("cancel"));
-        let (is_picked, is_posted, events) = (self.process).with_engine(|engine, _| {
-            let is_picked = engine.may_lose_cancel(token);
-            (is_picked, engine.is_posted(token), engine.events())
-        });
+        let (is_picked, is_posted) = (self.process)
+            .with_engine(|engine, _| (engine.may_lose_cancel(token), engine.is_posted(token)));
         let picked = if is_picked {
             let answers = move |engine: &ProtocolEngine| Answers {
                 yes: 1,
                 only_yes: !is_posted || will_meet_seen(engine, token),
-                is_late: engine.events() != events,
+                sees_arrivals: true,
                 ..Answers::default()
             };
             self.process.look(question, waits, location, answers).await
@@ -663,7 +661,7 @@ pub(crate) async fn pick_one(
         } else {
             Vec::new()
         },
-        is_late: false,
+        sees_arrivals: false,
     };
     let question = Question::about(name, requests);
     Some(

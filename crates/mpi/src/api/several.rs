@@ -151,7 +151,7 @@ async fn pick_some(
         } else {
             Vec::new()
         },
-        is_late: false,
+        sees_arrivals: false,
     };
     let question = Question::about(name, requests);
     let picked = match process.look(question, waits, location, answers).await {

@@ -28,6 +28,7 @@ mod rma;
 pub(crate) mod seen;
 mod sending;
 mod storing;
+mod tag_order;
 mod turns;
 
 use std::rc::Rc;

@@ -30,7 +30,8 @@
 //! A probe from any source sees the message that arrives first, and a receive or a probe behind
 //! that may get or see a message of another source. So a probe that could see a message again has
 //! a *yes* for each source that was seen, and one for all others; for a receive the message is
-//! delivered anew (`engine/seen.rs`).
+//! delivered anew (`engine/seen.rs`). If a posted receive may get a seen message, *no* means that
+//! the receive gets the message: like a cancel, such a question depends on arrivals.
 //!
 //! *Not modelled*: other subsets of more than [`SUBSETS_MAX`] operations than single ones and all,
 //! as answers to waits for some of them; both bounds are told to the user.
@@ -119,8 +120,9 @@ pub(crate) struct Answers {
     pub(crate) only_yes: bool,
     /// True if a *yes* would be right at this moment.
     pub(crate) is_ready: bool,
-    /// True if the question came too late: other runs have the answers.
-    pub(crate) is_late: bool,
+    /// True if arrivals decide the answers: behind a later event the question came too late, and
+    /// other runs have the answers.
+    pub(crate) sees_arrivals: bool,
     /// The operations of which the call waits for any.
     pub(crate) one_of: Vec<Token>,
 }

@@ -149,7 +149,7 @@ pub(crate) fn see_partition(
         let pieces = list_pieces(engine, pattern, wanted);
         let arrivals: Vec<u32> = pieces.map(|(.., message)| message.arrival.step).collect();
         for arrival in arrivals {
-            engine.note_seen(arrival, arrival);
+            engine.note_seen((arrival, arrival), false);
         }
     }
     has_arrived

@@ -1,6 +1,7 @@
 //! Records of the arrivals that ended operations, for a model checker: see [`crate::exploration`].
 
 use super::seen::ReturnedMessage;
+use super::tag_order::MatchTable;
 use super::{ProtocolEngine, State};
 use crate::Envelope;
 use crate::channel::{Channel, Token};
@@ -56,6 +57,12 @@ pub(super) struct Provenance {
     learnt: Vec<u32>,
     /// Messages that the network has again; messages of one sender and context are in order.
     pub(super) returned: Vec<ReturnedMessage>,
+    /// Seen messages that have arrived before the network delivers the messages a second time.
+    pub(super) arrived_early: Vec<Envelope>,
+    /// Messages that receives and probes have matched.
+    pub(super) matched: MatchTable,
+    /// The number of the latest receive.
+    last_receive: u32,
     /// Answers that operations have got before their last one: the operation and the arrival.
     parts: Vec<(Token, u32)>,
     /// The notes of the operations that the program has waited for, and the arrivals that probes
@@ -67,7 +74,8 @@ pub(super) struct Provenance {
 #[derive(Clone, Copy, Debug)]
 enum Waited {
     Operation(u32),
-    Arrival(u32),
+    /// The step of an arrival, and whether the message was taken.
+    Arrival(u32, bool),
 }
 
 impl ProtocolEngine {
@@ -81,6 +89,9 @@ impl ProtocolEngine {
             delivery: SendCause::NONE,
             learnt: Vec::new(),
             returned: Vec::new(),
+            arrived_early: Vec::new(),
+            matched: MatchTable::default(),
+            last_receive: 0,
             parts: Vec::new(),
             waits: Vec::new(),
         }));
@@ -187,6 +198,7 @@ impl ProtocolEngine {
         {
             let origin = &mut provenance.origins[receive as usize];
             (origin.known, origin.receive) = (causes.known(), causes.post_receive());
+            provenance.last_receive = origin.receive;
         }
         if let State::Posted { pattern, .. } = self.state(receive) {
             let operation = NotedOperation::Receive {
@@ -342,11 +354,11 @@ impl ProtocolEngine {
     }
 
     /// The program has seen a message that was there since `step` and was delivered first in
-    /// `delivery`.
-    pub(super) fn note_seen(&mut self, step: u32, delivery: u32) {
+    /// `delivery`. `takes`: no other receive can get the message.
+    pub(super) fn note_seen(&mut self, (step, delivery): (u32, u32), takes: bool) {
         if let Some(provenance) = self.provenance() {
             provenance.learn(step);
-            provenance.waits.push(Waited::Arrival(delivery));
+            provenance.waits.push(Waited::Arrival(delivery, takes));
         }
     }
 
@@ -381,7 +393,7 @@ impl ProtocolEngine {
             for waited in provenance.waits.drain(..) {
                 match waited {
                     Waited::Operation(note) => causes.note_wait(note),
-                    Waited::Arrival(step) => causes.note_seen(step),
+                    Waited::Arrival(step, takes) => causes.note_seen(step, takes),
                 }
             }
         }
@@ -420,6 +432,17 @@ impl Provenance {
         self.arrival
     }
 
+    /// Returns the step in which the message that is being handled was delivered for the first
+    /// time.
+    pub(super) const fn present_delivery(&self) -> u32 {
+        self.delivery
+    }
+
+    /// Returns the number of the next receive of the rank.
+    pub(super) const fn next_receive(&self) -> u32 {
+        self.last_receive + 1
+    }
+
     /// Returns the number of a receive among the receives of the rank, from 1.
     pub(super) fn number_of_receive(&self, token: Token) -> u32 {
         self.origins[token as usize].receive
@@ -453,7 +476,11 @@ impl Provenance {
 
     /// Learns of the arrivals that an operation has waited for.
     fn learn_result(&mut self, token: Token) {
-        self.learn(self.origins[token as usize].arrival);
+        let Origin { arrival, met, .. } = self.origins[token as usize];
+        if let Some(met) = met {
+            self.matched.note_told(&met, self.next_receive());
+        }
+        self.learn(arrival);
         let mut parts = std::mem::take(&mut self.parts);
         parts.retain(|&(operation, arrival)| {
             if operation == token {

@@ -10,10 +10,13 @@
 //! *Not decided here*: the order of deliveries, and which answers a model checker may pick; see
 //! [`crate::protocol::look`].
 
+use super::tag_order::{MatchKind, note_probe};
 use super::{ProtocolEngine, State, Status};
 use crate::channel::{Channel, Token};
+use crate::exploration::causality;
 use crate::matching::{Arrival, UnexpectedContent, UnexpectedMessage};
 use crate::{Envelope, Pattern};
+use observe::SourceLocation;
 
 /// A message that the network has again.
 #[derive(Clone, Debug)]
@@ -127,6 +130,40 @@ pub(crate) fn will_meet_seen(engine: &ProtocolEngine, receive: Token) -> bool {
     })
 }
 
+/// Returns the first message of the network that a probe has seen, this pattern accepts, and a
+/// posted receive gets unless another message arrives before.
+fn find_claimed_seen<'a>(
+    engine: &'a ProtocolEngine,
+    pattern: &Pattern,
+) -> Option<&'a UnexpectedMessage> {
+    let returned = list_returned(engine).iter().map(|one| &one.message);
+    let mut seen =
+        returned.filter(|message| message.arrival.is_seen && pattern.accepts(&message.envelope));
+    seen.find(|message| find_receive(engine, &message.envelope).is_some())
+}
+
+/// Returns true if a posted receive gets a seen message that this pattern accepts, unless another
+/// message arrives before.
+pub(crate) fn has_claimed_seen(engine: &ProtocolEngine, pattern: &Pattern) -> bool {
+    find_claimed_seen(engine, pattern).is_some()
+}
+
+/// A probe with this pattern was answered *no*: posted receives have got the seen messages.
+pub(crate) fn receive_claimed_seen(
+    engine: &mut ProtocolEngine,
+    channel: &dyn Channel,
+    pattern: &Pattern,
+) {
+    while let Some(claimed) = find_claimed_seen(engine, pattern).map(|message| message.envelope) {
+        if let Some((provenance, causes)) = engine.provenance().zip(causality(channel)) {
+            provenance.arrived_early.push(claimed);
+            engine.matching.arrival.step = causes.step();
+        }
+        receive_seen(engine, channel, &claimed);
+        engine.note_handled(channel);
+    }
+}
+
 /// Gives the messages of one sender and context back to the network. Returns the position of
 /// the one that was delivered in this step.
 fn return_lane(engine: &mut ProtocolEngine, of: &Envelope, delivery: u32) -> usize {
@@ -164,9 +201,42 @@ fn announce_delivery(engine: &mut ProtocolEngine, channel: &dyn Channel, positio
     }
 }
 
+/// Receives the first seen message of a sender and context that the network has, with the
+/// unseen messages before and behind.
+fn receive_seen(engine: &mut ProtocolEngine, channel: &dyn Channel, of: &Envelope) {
+    let Some(provenance) = engine.provenance() else {
+        return;
+    };
+    let mut announced = 0;
+    let arrives = |one: &mut ReturnedMessage| {
+        let is_in_lane = is_same_lane(&one.message.envelope, of);
+        announced += u32::from(is_in_lane && one.is_announced);
+        is_in_lane && announced <= 1
+    };
+    let mut left = std::mem::take(&mut provenance.returned);
+    let arrived: Vec<ReturnedMessage> = left.extract_if(.., arrives).collect();
+    for ReturnedMessage { message, .. } in arrived {
+        let step = engine.matching.arrival.step;
+        engine.matching.arrival = Arrival {
+            step,
+            ..message.arrival
+        };
+        engine.note_met(engine.matching.arrival);
+        engine.match_arrival(channel, message.envelope, message.content);
+    }
+    if let Some(provenance) = engine.provenance() {
+        provenance.returned = left;
+    }
+}
+
 impl ProtocolEngine {
     /// Returns the status of the message that a receive with this pattern would get.
-    pub(crate) fn probe(&mut self, channel: &dyn Channel, scope: &ProbeScope) -> Option<Status> {
+    pub(crate) fn probe(
+        &mut self,
+        channel: &dyn Channel,
+        scope: &ProbeScope,
+        location: SourceLocation,
+    ) -> Option<Status> {
         if !self.is_explored() {
             let message = self.matching.find(&scope.pattern)?;
             return Some(message.status());
@@ -181,7 +251,9 @@ impl ProtocolEngine {
         } = *first.message;
         let (found, returned) = (first.message.status(), first.returned);
         if !is_seen {
-            self.note_seen(delivery, delivery);
+            let seen = (scope.pattern, envelope, delivery);
+            note_probe(self, channel, MatchKind::Probe, seen, location);
+            self.note_seen((delivery, delivery), false);
             self.report_observed(channel);
             let position = returned.unwrap_or_else(|| return_lane(self, &envelope, delivery));
             announce_delivery(self, channel, position);
@@ -220,33 +292,17 @@ impl ProtocolEngine {
         None
     }
 
-    /// A message that a probe has seen arrives, with the unseen messages before and behind of the
-    /// same sender and context.
+    /// A message that a probe has seen arrives, unless the message has arrived before.
     #[cold]
     pub(super) fn handle_seen(&mut self, channel: &dyn Channel, of: &Envelope) {
-        let Some(provenance) = self.provenance() else {
-            return;
-        };
-        let mut announced = 0;
-        let arrives = |one: &mut ReturnedMessage| {
-            let is_in_lane = is_same_lane(&one.message.envelope, of);
-            announced += u32::from(is_in_lane && one.is_announced);
-            is_in_lane && announced <= 1
-        };
-        let mut left = std::mem::take(&mut provenance.returned);
-        let arrived: Vec<ReturnedMessage> = left.extract_if(.., arrives).collect();
-        for ReturnedMessage { message, .. } in arrived {
-            let step = self.matching.arrival.step;
-            self.matching.arrival = Arrival {
-                step,
-                ..message.arrival
-            };
-            self.note_met(self.matching.arrival);
-            self.match_arrival(channel, message.envelope, message.content);
-        }
         if let Some(provenance) = self.provenance() {
-            provenance.returned = left;
+            let mut early = provenance.arrived_early.iter();
+            if let Some(position) = early.position(|one| is_same_lane(one, of)) {
+                provenance.arrived_early.swap_remove(position);
+                return;
+            }
         }
+        receive_seen(self, channel, of);
     }
 
     /// Returns the sources of seen messages that a probe with this pattern may see again.
@@ -277,7 +333,12 @@ impl ProtocolEngine {
 
     /// Takes the message of [`Self::probe`], once the message has arrived, so that no other receive
     /// gets the message.
-    pub(crate) fn extract(&mut self, scope: &ProbeScope) -> Option<UnexpectedMessage> {
+    pub(crate) fn extract(
+        &mut self,
+        channel: &dyn Channel,
+        scope: &ProbeScope,
+        location: SourceLocation,
+    ) -> Option<UnexpectedMessage> {
         let pattern = if self.is_explored() {
             let first = find_candidate(self, scope)?;
             if first.returned.is_some() {
@@ -293,7 +354,9 @@ impl ProtocolEngine {
         let message = self.matching.extract(&pattern)?;
         self.actions += 1;
         let Arrival { step, delivery, .. } = message.arrival;
-        self.note_seen(step, delivery);
+        let taken = (scope.pattern, message.envelope, delivery);
+        note_probe(self, channel, MatchKind::MatchedProbe, taken, location);
+        self.note_seen((step, delivery), true);
         Some(message)
     }
 }

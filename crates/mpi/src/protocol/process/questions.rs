@@ -14,6 +14,7 @@ use crate::channel::{Interest, Token};
 use crate::exploration::{self, CausalityHooks};
 use crate::protocol::defect::{ProtocolDefect, ProtocolDefects};
 use crate::protocol::engine::ProtocolEngine;
+use crate::protocol::engine::seen::receive_claimed_seen;
 use crate::protocol::look::{Allowed, Answers, LookWindow, NOS_MAX, Question};
 use crate::protocol::waiting::Waits;
 
@@ -71,6 +72,7 @@ impl Process {
             waits,
             location,
             answers,
+            events_before: None,
             is_asking: false,
         }
     }
@@ -80,16 +82,15 @@ impl Process {
     fn pick(
         &self,
         at: (SourceLocation, Question),
-        answers: &Answers,
+        (answers, is_late): (&Answers, bool),
         causes: &dyn CausalityHooks,
     ) -> Option<u32> {
         let looks = &mut self.cold().looks;
-        if answers.is_late {
+        if is_late {
             looks.note_late();
             return None;
         }
         let first = u32::from(answers.only_yes);
-        let sees_arrivals = matches!(at.1, Question::Cancel(_));
         if answers.only_yes && answers.yes == 1 && !at.1.is_step() {
             return Some(first);
         }
@@ -101,8 +102,8 @@ impl Process {
             Allowed::Nothing => return None,
             Allowed::No => 0,
             Allowed::Any | Allowed::Last => {
-                let (question, answers) = (at.1.number_at(at.0), first..answers.yes + 1);
-                causes.pick(question, answers, sees_arrivals)?
+                let (question, range) = (at.1.number_at(at.0), first..answers.yes + 1);
+                causes.pick(question, range, answers.sees_arrivals)?
             }
         };
         if allowed == Allowed::Last {
@@ -222,6 +223,8 @@ pub(crate) struct LookCall<F> {
     waits: Waits,
     location: SourceLocation,
     answers: F,
+    /// Number of events when the question was asked, if arrivals decide the answers.
+    events_before: Option<u64>,
     /// The rank is parked until an answer is picked.
     is_asking: bool,
 }
@@ -262,7 +265,12 @@ impl<F: Fn(&ProtocolEngine) -> Answers + Unpin> Future for LookCall<F> {
         let cold = process.cold();
         let answers = leave_answers(engine.defects, (this.question, &cold.looks), answers);
         drop(cold);
-        let Some(picked) = process.pick(at, &answers, causes) else {
+        let events = engine.events();
+        if answers.sees_arrivals {
+            this.events_before.get_or_insert(events);
+        }
+        let is_late = this.events_before.is_some_and(|before| before != events);
+        let Some(picked) = process.pick(at, (&answers, is_late), causes) else {
             process.stays.set(process.cold().looks.stays());
             this.set_asking(!process.stays.get());
             process.wait_in(engine, this.waits, this.location);
@@ -281,6 +289,9 @@ impl<F: Fn(&ProtocolEngine) -> Answers + Unpin> Future for LookCall<F> {
             engine.note_buffered(channel, token);
         }
         if picked == 0 {
+            if let Question::Probe(pattern) = this.question {
+                receive_claimed_seen(engine, channel, &pattern);
+            }
             return Poll::Ready(PickedAnswer::No);
         }
         engine.note_look(channel, &answers.one_of);

@@ -145,8 +145,9 @@
 //! **Collective operations.** `[collectives]` sets `selector`, the tables that select an algorithm
 //! for each call, and `reduce_bandwidth`, at which a rank reduces (default: no time). A key with
 //! the name of an operation sets the algorithm of all its calls: `allreduce = "ring"`, or
-//! `allreduce = { algorithm = "segmented_ring", segment = "64KiB" }`. `setup = "messages"` lets the
-//! first call of a communicator exchange the nodes of its ranks, where the library of the selector
+//! `allreduce = { algorithm = "segmented_ring", segment = "64KiB" }`, where a segment of `"0B"`
+//! leaves messages whole, as in a rules file of Open MPI. `setup = "messages"` lets the first call
+//! of a communicator exchange the nodes of its ranks, where the library of the selector
 //! does so; by default (`"none"`) they are known. `simrun collectives list`
 //! prints the names.
 //!

@@ -96,11 +96,15 @@ impl Alias {
         })
     }
 
-    /// Sets the parameters that the library uses for a call. Returns the algorithm that the library
-    /// chooses.
+    /// Sets the parameters that the library uses for a call, if the call has none. Returns the
+    /// algorithm that the library chooses.
     pub(crate) fn choose(&self, call: &mut Call) -> &'static Algorithm {
-        call.segment = self.segment.unwrap_or(call.segment);
-        call.radix = self.radix.unwrap_or(call.radix);
+        if call.segment == 0 {
+            call.segment = self.segment.unwrap_or(0);
+        }
+        if call.radix == 0 {
+            call.radix = self.radix.unwrap_or(0);
+        }
         if let Some((needs, algorithm)) = self.hierarchical {
             rules::set_levels(call, algorithm, &self.levels);
             if needs.holds(call) {
@@ -213,6 +217,46 @@ mod tests {
             for name in names(kind) {
                 let forced = Selector::ours().clone().force(kind, &name, 0, 0);
                 assert_eq!(forced, Ok(()), "{kind} by {name}");
+            }
+        }
+    }
+
+    /// Returns the numbers of messages that the root sends and receives, and their bytes.
+    fn messages_of_root(kind: Collective, name: &str, segment: u64, radix: u32) -> (usize, u64) {
+        let mut selector = Selector::ours().clone();
+        let forced = selector.force(kind, name, segment, radix);
+        forced.expect("a known name");
+        let mut call = Call::new(kind, 0, 8, 1000);
+        let found = selector.select(&mut call, crate::Facts::default());
+        let sent = crate::messages(found.expect("an algorithm"), &call);
+        (sent.len(), sent.iter().map(|message| message.bytes).sum())
+    }
+
+    #[test]
+    fn a_call_has_its_own_segment_and_radix() {
+        let count =
+            |segment, radix| messages_of_root(Collective::Bcast, "openmpi:chain", segment, radix);
+        assert_eq!(count(0, 0), (1, 1000));
+        assert_eq!(count(u64::MAX, 0), (1, 1000));
+        assert_eq!(count(250, 2), (8, 2000));
+        let knomial = |radix| messages_of_root(Collective::Bcast, "openmpi:knomial", 0, radix);
+        assert_eq!((knomial(0), knomial(8)), ((4, 4000), (7, 7000)));
+    }
+
+    #[test]
+    fn all_algorithms_execute_calls_without_segments() {
+        for kind in Collective::ALL
+            .into_iter()
+            .filter(|kind| kind.name() != "barrier")
+        {
+            for name in names(kind) {
+                let mut selector = Selector::ours().clone();
+                let forced = selector.force(kind, &name, u64::MAX, 0);
+                assert_eq!(forced, Ok(()), "{kind} by {name}");
+                let mut call = Call::new(kind, 1, 6, 1200);
+                if let Ok(algorithm) = selector.select(&mut call, crate::Facts::default()) {
+                    let _ = crate::messages(algorithm, &call);
+                }
             }
         }
     }

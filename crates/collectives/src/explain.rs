@@ -235,7 +235,7 @@ mod tests {
         assert_eq!(found.name, "openmpi:nonoverlapping");
         let parts = [
             (Collective::Reduce, "binomial_segmented"),
-            (Collective::Bcast, "knomial"),
+            (Collective::Bcast, "knomial_segmented"),
         ];
         assert_eq!(found.parts, parts);
         let Reason::Row { selector, .. } = &found.reason else {

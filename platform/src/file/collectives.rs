@@ -32,7 +32,7 @@ pub struct Collectives {
 pub struct AlgorithmEntry {
     /// The name: one of simrun, or of another library as in `smpi:lr`.
     pub algorithm: String,
-    /// Length of a segment; `None` for that of the algorithm.
+    /// Length of a segment, 0 for messages without segments; `None` for that of the algorithm.
     pub segment: Option<Size>,
     /// Radix or number of children of a tree; `None` for that of the algorithm.
     pub radix: Option<u32>,
@@ -61,7 +61,13 @@ impl Collectives {
             None => Selector::parse(&self.selector).unwrap_or_else(|error| panic!("{error}")),
         };
         for (collective, entry) in &self.algorithms {
-            let segment = entry.segment.as_ref().map_or(0, Size::bytes);
+            let segment = entry
+                .segment
+                .as_ref()
+                .map_or(0, |segment| match segment.bytes() {
+                    0 => u64::MAX,
+                    bytes => bytes,
+                });
             let radix = entry.radix.unwrap_or(0);
             let forced = selector.force(*collective, &entry.algorithm, segment, radix);
             forced.unwrap_or_else(|error| panic!("{error}"));

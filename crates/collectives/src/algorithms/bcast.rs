@@ -25,6 +25,7 @@ pub(crate) const ALL: &[&Algorithm] = &[
     &segmented_tree::PIPELINE,
     &segmented_tree::CHAIN,
     &segmented_tree::BINARY,
+    &segmented_tree::KNOMIAL_SEGMENTED,
     &split_binary::SPLIT_BINARY,
     &scatter_ring_allgather::SCATTER_RING_ALLGATHER,
     &scatter_recursive_doubling_allgather::SCATTER_RECURSIVE_DOUBLING_ALLGATHER,

@@ -87,10 +87,12 @@ fn has_few_elements_or_order(call: &Call) -> bool {
     !Requirement::ElementPerPowerOfTwo.holds(call) || !call.commutative
 }
 
-/// Makes a segment of each half of a message.
+/// Makes a segment of each half of a message that is not in segments.
 fn halves(call: &mut Call) -> Option<&'static str> {
-    let element = call.element.max(1);
-    call.segment = (call.bytes / element / 2 * element).max(1);
+    if matches!(call.segment, 0 | u64::MAX) {
+        let element = call.element.max(1);
+        call.segment = (call.bytes / element / 2 * element).max(1);
+    }
     None
 }
 

@@ -66,6 +66,18 @@ pub(crate) static BINARY: Algorithm = Algorithm {
     ..ALONG_TREE
 };
 
+pub(crate) static KNOMIAL_SEGMENTED: Algorithm = Algorithm {
+    name: "knomial_segmented",
+    about: "k-nomial tree of radix 4 or as told, all children at once, in segments",
+    time: "k D (α + S β) with k segments of S bytes, D children of the root",
+    round: |call, number, steps| {
+        let radix = if call.radix < 2 { 4 } else { call.radix };
+        let segments = Segments::of(call, 0);
+        round(Tree::Knomial(radix), segments, call, number, steps);
+    },
+    ..ALONG_TREE
+};
+
 /// Makes the steps of a round, which is one segment.
 pub(super) fn round(
     tree: Tree,

@@ -4,6 +4,7 @@ mod common;
 mod data_all;
 mod many_ranks;
 mod nccl;
+mod openmpi_messages;
 mod rooted;
 mod selector_data;
 mod selector_tables;

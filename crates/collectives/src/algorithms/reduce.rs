@@ -25,6 +25,7 @@ pub(crate) const ALL: &[&Algorithm] = &[
     &halving::RABENSEIFNER,
     &halving::RABENSEIFNER_PADDED,
     &halving::RABENSEIFNER_HALVES,
+    &halving::RABENSEIFNER_PAIRS,
     &preposted_chain::PREPOSTED_CHAIN,
     &two_level::TWO_LEVEL,
     &two_level::TWO_LEVEL_PIPELINED,

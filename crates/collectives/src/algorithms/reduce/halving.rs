@@ -47,9 +47,21 @@ pub(crate) static RABENSEIFNER_HALVES: Algorithm = Algorithm {
     ..RABENSEIFNER_PADDED
 };
 
+/// Rabenseifner's first reduction, without superfluous messages.
+///
+/// Source: Open MPI 4.1, `ompi/mca/coll/base/coll_base_reduce.c`, reduce-scatter and gather.
+pub(crate) static RABENSEIFNER_PAIRS: Algorithm = Algorithm {
+    name: "rabenseifner_pairs",
+    about: "as rabenseifner_halves, and a rank is done after one send of the gather",
+    temp: |call| PAIRS.temp(call),
+    round: |call, round, steps| PAIRS.round(call, round, steps),
+    ..RABENSEIFNER_PADDED
+};
+
 const BLOCKS: Halving = Halving {
     cut: Cut::Blocks,
     is_padded: false,
+    gathers_all: false,
 };
 
 const PADDED: Halving = Halving {
@@ -57,9 +69,14 @@ const PADDED: Halving = Halving {
     ..BLOCKS
 };
 
-const HALVES: Halving = Halving {
+const PAIRS: Halving = Halving {
     cut: Cut::Halves,
     ..BLOCKS
+};
+
+const HALVES: Halving = Halving {
+    gathers_all: true,
+    ..PAIRS
 };
 
 /// A division of the elements among the ranks that take part.
@@ -79,6 +96,9 @@ struct Halving {
     /// A contribution with fewer elements than there are ranks is sent with more bytes, such that
     /// there is one element for each rank.
     is_padded: bool,
+    /// True if a rank takes part in the whole gather after the first send, and sends
+    /// bytes that the root does not need.
+    gathers_all: bool,
 }
 
 impl Halving {
@@ -209,10 +229,7 @@ impl Halving {
             core => core,
         };
         let root = Fold::Odd.role(call.root, call.size).core.unwrap_or(0);
-        // A rank that has sent its part is done. In the first form of the algorithm it takes part
-        // in all rounds, and sends bytes that the root does not need.
-        let takes_part =
-            |core: &u32| self.cut == Cut::Halves || core >> (bit + 1) == root >> (bit + 1);
+        let takes_part = |core: &u32| self.gathers_all || core >> (bit + 1) == root >> (bit + 1);
         let Some(core) = core.filter(takes_part) else {
             return;
         };

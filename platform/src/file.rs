@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Serialize};
-use settings::{Limits, TransportMode};
+use settings::{Limits, RendezvousSettings, TransportMode};
 use toml::Spanned;
 
 use crate::network::NetworkParameters;
@@ -135,6 +135,9 @@ pub struct Protocol {
     /// Limits of the message layer.
     #[serde(flatten)]
     pub limits: Limits<Size>,
+    /// Rendezvous and threshold of a library.
+    #[serde(flatten)]
+    pub rendezvous: RendezvousSettings<Size, Duration>,
     /// Simulation of control messages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub control_messages: Option<ControlMessageMode>,
@@ -426,6 +429,7 @@ impl Default for Protocol {
             eager_threshold,
             copy_bandwidth: None,
             limits: Limits::NONE,
+            rendezvous: RendezvousSettings::NONE,
             control_messages: None,
             control_size: None,
             ssend_protocol: None,

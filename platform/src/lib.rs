@@ -142,6 +142,14 @@
 //! default is `"lenient"`. `transport = "stream"` models TCP: no packets, credits and data buffers.
 //! The formulas are in `docs/protocols.md`.
 //!
+//! Libraries over UCX differ from that: nonblocking sends go by rendezvous from
+//! `eager_threshold_nonblocking = "8KiB"` on (by default and at most `eager_threshold`). With
+//! `rendezvous = "get"` the receiver reads the data and acknowledges the end, which ends the send
+//! (default: `"put"`, the sender writes after the answer of the receiver); `rendezvous_cost =
+//! "300ns"` is the processor time of the receiver to match an announcement (default: none), after
+//! which the read request leaves. The request and the acknowledgement are control messages: they
+//! take time where these are simulated. Adapters of `device = "verbs"` read by themselves.
+//!
 //! **Collective operations.** `[collectives]` sets `selector`, the tables that select an algorithm
 //! for each call, and `reduce_bandwidth`, at which a rank reduces (default: no time). A key with
 //! the name of an operation sets the algorithm of all its calls: `allreduce = "ring"`, or

@@ -18,6 +18,7 @@ use std::io::ErrorKind;
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
 
+use settings::LibrarySettings;
 use sim_core::{DiskId, HostId, Span};
 
 use crate::build::{build, finish};
@@ -30,6 +31,7 @@ use crate::overrides::{Override, apply, blame};
 use crate::profile::Profile;
 use crate::route::{LinkId, NoRoute, Place, Route, Wire};
 use crate::summary::{Outline, Summary};
+use crate::units::{Duration, Size};
 use crate::zone::{Gap, ZoneTree};
 use crate::{Collectives, Connection, NetworkModel, NetworkParameters, Noise, Protocol, Sharing};
 
@@ -221,6 +223,15 @@ impl Platform {
     #[must_use]
     pub const fn protocol(&self) -> &Protocol {
         &self.file.protocol
+    }
+
+    /// Returns the parts of the message layer of a library; `None` if no key of them is set.
+    #[must_use]
+    pub fn library_settings(&self) -> Option<LibrarySettings> {
+        let rendezvous = &self.protocol().rendezvous;
+        (!rendezvous.is_default()).then(|| LibrarySettings {
+            rendezvous: rendezvous.map_units(Size::bytes, Duration::as_secs),
+        })
     }
 
     /// Returns the parameters of connections between ranks.

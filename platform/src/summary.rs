@@ -4,7 +4,10 @@ mod changes;
 
 use std::fmt;
 
-use settings::{AtLimit, ConnectionMode, Limits, LogGopsLoopback, OverheadSection, TransportMode};
+use settings::{
+    AtLimit, ConnectionMode, Limits, LogGopsLoopback, OverheadSection, RendezvousMode,
+    TransportMode,
+};
 
 use crate::build::for_each_zone;
 use crate::file::{ClusterEntry, DiskEntry, Named, WifiEntry};
@@ -171,6 +174,16 @@ fn costs(f: &mut fmt::Formatter<'_>, protocol: &crate::Protocol) -> fmt::Result 
     }
     if protocol.transport == Some(TransportMode::Stream) {
         f.write_str(", streams")?;
+    }
+    let rendezvous = &protocol.rendezvous;
+    if let Some(threshold) = &rendezvous.eager_threshold_nonblocking {
+        write!(f, ", nonblocking sends eager below {threshold}")?;
+    }
+    if rendezvous.mode == RendezvousMode::Get {
+        f.write_str(", rendezvous by reads")?;
+    }
+    if let Some(cost) = &rendezvous.cost {
+        write!(f, ", {cost} to match an announcement")?;
     }
     Ok(())
 }

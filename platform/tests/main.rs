@@ -2,6 +2,7 @@
 
 mod connection;
 mod corpus;
+mod library;
 mod mistakes;
 mod never_panics;
 mod noise;

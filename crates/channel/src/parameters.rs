@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use collectives::Selector;
 
-use crate::{ConnectionSettings, Limits, Overheads, Placement, TransportMode};
+use crate::{ConnectionSettings, LibrarySettings, Limits, Overheads, Placement, TransportMode};
 
 /// The waits of a rank in a collective, and at the beginning of an epoch of one-sided
 /// communication. MPI permits both (MPI 5.0, 6.1, 6.14, 12.5.1 and 12.5.2).
@@ -74,6 +74,8 @@ pub struct Settings {
     pub variant: TransportMode,
     /// Limits of the message layer's resources; `None` if nothing is limited.
     pub limits: Option<Limits>,
+    /// Parts of a library that a platform sets besides the usual ones.
+    pub library: Option<Arc<LibrarySettings>>,
     /// Costs of connections; `None` if ranks are connected from the beginning, at no cost.
     pub connections: Option<ConnectionSettings>,
 }
@@ -116,6 +118,7 @@ impl Settings {
             },
             variant: TransportMode::Packet,
             limits: None,
+            library: None,
             connections: None,
         }
     }

@@ -37,6 +37,7 @@ use channel::{Buffer, Envelope, Event, Packet, RegisteredMemory, Settings, Token
 use models::packet::{PacketSettings, PacketTopology};
 use mpi_verbs::Options;
 use rdma::{Capture, LocalAdapter, RegionMemory, Verbs};
+use settings::RendezvousMode;
 use sim_core::{ActorId, Blocked, Device, End, HostId, Kernel, KernelHandle, Span, Work};
 
 use crate::flow::{begins, label};
@@ -136,7 +137,11 @@ impl VerbsFabric {
             eager_threshold: settings.eager_threshold.min(EAGER_THRESHOLD_MAX),
             ..Options::default()
         };
-        let settings = options.settings(settings);
+        let mut settings = options.settings(settings);
+        // Adapters read the data of a rendezvous by themselves.
+        if let Some(library) = &mut settings.library {
+            Arc::make_mut(library).rendezvous.mode = RendezvousMode::Put;
+        }
         let ranks = u32::try_from(hosts.len()).expect("ranks are counted in 32 bits");
         let fabric = Rc::new(Self {
             ranks: Ranks::new(port.clone(), ranks, settings),

@@ -8,6 +8,7 @@ mod dates;
 mod failures;
 mod hierarchical;
 mod intra_node;
+mod library;
 mod loggops;
 mod lost_ranks;
 mod outcomes;

@@ -327,9 +327,8 @@ fn settings(platform: &Platform, hosts: &[HostId], options: &Options) -> Setting
             fluid.overheads.map(Size::bytes, Duration::as_secs)
         }),
         copy_bandwidth: copy_bandwidth.map_or(f64::INFINITY, |rate| rate.bytes_per_s()),
-        limits: protocol
-            .is_limited()
-            .then(|| protocol.limits.map(Size::bytes)),
+        limits: (protocol.is_limited()).then(|| protocol.limits.map(Size::bytes)),
+        library: platform.library_settings().map(Arc::new),
         connections: connections(platform.connection()),
         reduce_bandwidth: (platform.collectives().reduce_bandwidth.as_ref())
             .map_or(f64::INFINITY, |rate| rate.bytes_per_s()),

@@ -10,12 +10,14 @@
 //! ranges of values in a file, which the package `platform` checks.
 
 mod connection;
+mod library;
 mod limits;
 mod loggops;
 mod overhead;
 mod transport;
 
 pub use connection::{AtLimit, ConnectionMode, ConnectionSettings};
+pub use library::{LibrarySettings, RendezvousMode, RendezvousSettings};
 pub use limits::Limits;
 pub use loggops::{LogGopsLoopback, LogGopsParameters};
 pub use overhead::{OverheadSection, OverheadTable, Overheads};

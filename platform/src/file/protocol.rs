@@ -1,6 +1,6 @@
 //! Reading `[protocol]`: the eager threshold, and what the message layer may use up.
 
-use settings::TransportMode;
+use settings::{RendezvousMode, TransportMode};
 use toml::Spanned;
 use toml::de::DeValue;
 
@@ -11,8 +11,11 @@ use crate::protocol::{ControlMessageMode, ReadySendMode, SsendProtocol};
 use crate::units::Size;
 
 /// All keys of `[protocol]`.
-const KEYS: [&str; 18] = [
+const KEYS: [&str; 21] = [
     "eager_threshold",
+    "eager_threshold_nonblocking",
+    "rendezvous",
+    "rendezvous_cost",
     "copy_bandwidth",
     "packet_size",
     "send_buffers",
@@ -53,6 +56,13 @@ impl ParseField for TransportMode {
     fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, InvalidValue> {
         let values = [Self::Packet, Self::Stream];
         word(value, "transport", &["packet", "stream"], &values)
+    }
+}
+
+impl ParseField for RendezvousMode {
+    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, InvalidValue> {
+        let values = [Self::Put, Self::Get];
+        word(value, "rendezvous", &["put", "get"], &values)
     }
 }
 
@@ -116,6 +126,7 @@ pub(super) fn protocol(
     if let Some(direct) = limit(collector, &section, "zero_copy") {
         limits.direct = direct;
     }
+    read_rendezvous(collector, &section, protocol);
     protocol.control_messages = limit(collector, &section, "control_messages");
     protocol.control_size = limit(collector, &section, "control_size");
     protocol.ssend_protocol = limit(collector, &section, "ssend_protocol");
@@ -123,6 +134,24 @@ pub(super) fn protocol(
     protocol.transport = limit(collector, &section, "transport");
     protocol.post_cost_per_packet = limit(collector, &section, "post_cost_per_packet");
     protocol.post_cost_per_batch = limit(collector, &section, "post_cost_per_batch");
+}
+
+/// Reads the keys of the rendezvous of a library.
+fn read_rendezvous(collector: &mut Collector, section: &Section<'_>, protocol: &mut Protocol) {
+    const NONBLOCKING: &str = "eager_threshold_nonblocking";
+    let rendezvous = &mut protocol.rendezvous;
+    rendezvous.eager_threshold_nonblocking = limit(collector, section, NONBLOCKING);
+    rendezvous.mode = limit(collector, section, "rendezvous").unwrap_or_default();
+    rendezvous.cost = limit(collector, section, "rendezvous_cost");
+    let blocking = &protocol.eager_threshold;
+    if let Some(threshold) = &rendezvous.eager_threshold_nonblocking
+        && threshold.bytes() > blocking.bytes()
+        && let Some(value) = section.get(NONBLOCKING)
+    {
+        let problem = format!("{NONBLOCKING} = \"{threshold}\"");
+        let expected = format!("expected at most eager_threshold, which is {blocking}");
+        collector.add(value.span(), problem, &expected, None);
+    }
 }
 
 /// The value of a key that may be absent or wrong.

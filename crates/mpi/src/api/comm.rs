@@ -318,6 +318,7 @@ impl Comm {
         let call = SendCall {
             blocks,
             synchronous: mode == SendMode::Synchronous,
+            exchanges: false,
             location,
         };
         if mode == SendMode::Buffered {

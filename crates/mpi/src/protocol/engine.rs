@@ -19,6 +19,7 @@ mod calls;
 mod collective;
 mod connected;
 mod flow_controlled;
+mod library;
 mod observation;
 pub(crate) mod partitions;
 mod provenance;
@@ -40,6 +41,7 @@ use crate::protocol::flow_control::{FlowControl, Slot};
 use crate::{Buffer, CallLog, Envelope, Error, Pattern};
 use collective::Collectives;
 pub(crate) use collective::{CallNumber, PersistentNumber, PreparedCall};
+pub(crate) use library::Library;
 use observation::Observation;
 use observe::SourceLocation;
 use provenance::Provenance;
@@ -66,7 +68,20 @@ pub(crate) struct SendCall {
     pub(crate) blocks: bool,
     /// True if it is over only when a receive has met it, however short it is.
     pub(crate) synchronous: bool,
+    /// True for the send of an exchange, which blocks.
+    pub(crate) exchanges: bool,
     pub(crate) location: SourceLocation,
+}
+
+/// The departure of a message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Departure {
+    /// By the eager threshold.
+    Standard,
+    /// By rendezvous, however short the message is.
+    Announced,
+    /// As for a synchronous send.
+    Synchronous,
 }
 
 /// Where an operation stands.
@@ -79,7 +94,7 @@ pub(crate) enum State {
         peer: u32,
         envelope: Envelope,
         buffer: Buffer,
-        synchronous: bool,
+        departure: Departure,
     },
     /// The rank is busy; the receive is posted after that, or gets the message that a matched probe
     /// has taken.
@@ -130,6 +145,8 @@ pub(crate) enum State {
     Packet(Slot),
     /// The connection to a peer waits until what it posts next is packed.
     Packing { peer: u32 },
+    /// The rank matches an announcement of a peer; the answer leaves after that.
+    Matching { peer: u32, header: PacketHeader },
     /// A timer or a computation runs.
     Elapsing,
     /// A partitioned send has this number of partitions that are not ready.
@@ -230,6 +247,7 @@ struct ColdState {
     /// Where a model checker wants to know it: which arrivals ended operations.
     provenance: Option<Box<Provenance>>,
     observation: Option<Observation>,
+    library: Option<Box<Library>>,
 }
 
 fn status(envelope: Envelope, length: u64) -> Status {
@@ -482,6 +500,10 @@ impl ProtocolEngine {
             Event::Elapsed(token) if matches!(self.state(token), State::Packing { .. }) => {
                 self.observe(|| observe::Event::Elapsed);
                 self.handle_packed(channel, token);
+            }
+            Event::Elapsed(token) if matches!(self.state(token), State::Matching { .. }) => {
+                self.observe(|| observe::Event::Elapsed);
+                library::answer_matched(self, channel, token);
             }
             Event::Elapsed(token) => {
                 self.observe(|| observe::Event::Elapsed);

@@ -19,7 +19,7 @@ use crate::channel::{Channel, Event, Interest, RankProtocols, Token, Waiting};
 use crate::exploration;
 use crate::exploration::{CausalityHooks, choose};
 use crate::matching::UnexpectedMessage;
-use crate::protocol::engine::{CallNumber, PersistentNumber, ProtocolEngine};
+use crate::protocol::engine::{CallNumber, Library, PersistentNumber, ProtocolEngine};
 use crate::protocol::look::LookWindow;
 use crate::protocol::waiting::{Blocked, Waits};
 use crate::rma::WindowMemory;
@@ -87,6 +87,9 @@ impl Process {
         }
         if exploration::is_explored(&*channel) {
             engine.enable_causality();
+        }
+        if let Some(library) = &channel.settings().library {
+            Library::add_to(&mut engine, library);
         }
         if let Some(observer) = channel.observer() {
             engine.enable_observation(observer, channel.rank());

@@ -330,6 +330,7 @@ fn partners(engine: &ProtocolEngine, state: &State) -> Vec<u32> {
         | State::AwaitCts { peer, .. }
         | State::AwaitAck { peer, .. }
         | State::Packing { peer }
+        | State::Matching { peer, .. }
         | State::Sending { peer, .. } => vec![*peer],
         State::AwaitData { envelope, .. } => vec![envelope.source],
         State::Remote(call) => call.peers.clone(),
@@ -406,9 +407,11 @@ fn words(state: &State) -> String {
             format!("a partitioned send, {left} of whose partitions are not ready")
         }
         State::Remote(call) => call.to_string(),
-        State::Elapsing | State::Assembly(_) | State::Packet(_) | State::Packing { .. } => {
-            "a timer".to_owned()
-        }
+        State::Elapsing
+        | State::Assembly(_)
+        | State::Packet(_)
+        | State::Packing { .. }
+        | State::Matching { .. } => "a timer".to_owned(),
         State::Done { result: Ok(_), .. } => "a completed operation".to_owned(),
         State::Done {
             result: Err(error), ..

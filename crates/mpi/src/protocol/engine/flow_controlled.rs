@@ -5,7 +5,7 @@
 //! messages if there is room for all of it, else in its packets, whose credits then come back when
 //! it has met its receive.
 
-use super::{ProtocolEngine, State};
+use super::{ProtocolEngine, State, library};
 use crate::channel::{Channel, CreditReturn, Packet, PacketHeader, Token};
 use crate::matching::UnexpectedContent;
 use crate::protocol::flow_control::{FlowAction, FlowControl, Kind, OutboundMessage, Slot};
@@ -497,6 +497,9 @@ impl ProtocolEngine {
         let buffer = std::mem::replace(buffer, Buffer::phantom(rest));
         if detached {
             self.add_charge(channel, token, length);
+        }
+        if !self.is_plain() {
+            library::acknowledge_read(self, channel, token);
         }
         // The bytes are there already.
         self.deliver(channel, token, envelope, (buffer, &Buffer::phantom(length)));

@@ -4,7 +4,7 @@ use observe::Event;
 use observe::SourceLocation;
 
 use super::tag_order::note_match;
-use super::{ProtocolEngine, State, status};
+use super::{ProtocolEngine, State, library, status};
 use crate::channel::{Channel, Packet, PacketHeader, Token};
 use crate::exploration;
 use crate::exploration::note_source_choice;
@@ -162,11 +162,10 @@ impl ProtocolEngine {
                     detached,
                     arrived: 0,
                 };
-                self.post_control(
-                    channel,
-                    envelope.source,
-                    PacketHeader::Cts { send, receive },
-                );
+                let (peer, answer) = (envelope.source, PacketHeader::Cts { send, receive });
+                if self.is_plain() || !library::answer_later(self, channel, peer, answer) {
+                    self.post_control(channel, peer, answer);
+                }
             }
         }
     }
@@ -310,6 +309,9 @@ impl ProtocolEngine {
         debug_assert_eq!(length, message.len(), "the RTS announced the length");
         if detached {
             self.add_charge(channel, receive, length);
+        }
+        if !self.is_plain() {
+            library::acknowledge_read(self, channel, receive);
         }
         self.deliver(channel, receive, envelope, (buffer, message));
     }

@@ -1,7 +1,7 @@
 //! Sends: the call, the decision between eager and rendezvous, the answer to an announcement,
 //! the end.
 
-use super::{ProtocolEngine, SendCall, State, status};
+use super::{Departure, ProtocolEngine, SendCall, State, library, status};
 use crate::channel::{Channel, PacketHeader, Token};
 use crate::protocol::flow_control::{Kind, OutboundMessage};
 use crate::{Buffer, Envelope};
@@ -58,11 +58,12 @@ impl ProtocolEngine {
         self.observe_send(peer, &envelope, buffer.len(), call.location);
         self.sends += 1;
         self.charge_send(channel, buffer.len(), call);
+        let departure = call.departure_of(self, buffer.len());
         if self.may_begin(channel) {
             let send = self.insert(State::Elapsing, call.location);
             let waits = call.synchronous || buffer.len() >= channel.settings().eager_threshold;
             self.note_call(channel, send, (peer, envelope), waits);
-            self.launch(channel, send, peer, envelope, (buffer, call.synchronous));
+            self.launch(channel, send, peer, envelope, (buffer, departure));
             self.note_message(channel, send);
             return send;
         }
@@ -70,7 +71,7 @@ impl ProtocolEngine {
             peer,
             envelope,
             buffer,
-            synchronous: call.synchronous,
+            departure,
         };
         let send = self.insert(waits, call.location);
         self.in_turn(channel, send);
@@ -99,7 +100,7 @@ impl ProtocolEngine {
         send: Token,
         peer: u32,
         envelope: Envelope,
-        (buffer, synchronous): (Buffer, bool),
+        (buffer, departure): (Buffer, Departure),
     ) {
         if self.lost.is_some() && self.is_lost(peer) {
             return self.fail_send(send, peer, buffer);
@@ -107,13 +108,15 @@ impl ProtocolEngine {
         let settings = channel.settings();
         let length = buffer.len();
         let leaves_at_once = length < settings.eager_threshold.min(settings.async_small_threshold);
+        let synchronous = departure == Departure::Synchronous;
         if synchronous && leaves_at_once && settings.acknowledged_ssend {
             return self.launch_synchronous(channel, send, peer, envelope, buffer);
         }
-        if leaves_at_once && !synchronous {
+        let is_standard = departure == Departure::Standard;
+        if leaves_at_once && is_standard {
             return self.launch_eager(channel, send, (peer, envelope), buffer);
         }
-        let detached = length < settings.eager_threshold && !synchronous;
+        let detached = length < settings.eager_threshold && is_standard;
         if detached {
             let location = self.operations[send as usize].location;
             self.note_stored(channel, &buffer, location);
@@ -174,11 +177,19 @@ impl ProtocolEngine {
         );
         let mut message =
             OutboundMessage::new(Kind::Data, PacketHeader::Data { receive }, buffer.clone());
-        message.operation = Some(send);
-        self.operations[send as usize].state = State::Sending {
-            peer,
-            envelope,
-            buffer,
+        self.operations[send as usize].state = if !self.is_plain() && library::reads_data(self) {
+            State::AwaitAck {
+                peer,
+                envelope,
+                buffer,
+            }
+        } else {
+            message.operation = Some(send);
+            State::Sending {
+                peer,
+                envelope,
+                buffer,
+            }
         };
         self.dispatch(channel, peer, message);
     }

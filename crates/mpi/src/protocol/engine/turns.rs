@@ -88,8 +88,8 @@ impl ProtocolEngine {
                 peer,
                 envelope,
                 buffer,
-                synchronous,
-            } => self.launch(channel, token, peer, envelope, (buffer, synchronous)),
+                departure,
+            } => self.launch(channel, token, peer, envelope, (buffer, departure)),
             State::AwaitPost { buffer, .. } if cancelled => self.finish_cancelled(token, buffer),
             State::AwaitPost {
                 pattern,

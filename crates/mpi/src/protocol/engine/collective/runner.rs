@@ -14,6 +14,9 @@ use crate::protocol::engine::{ProtocolEngine, Role, SendCall};
 use crate::{Buffer, Envelope, Error, Pattern, TypeSignature};
 use channel::{COLLECTIVE, CollectiveWaits};
 
+/// The slot of steps that block: sends and exchanges.
+const BLOCKING: Slot = 3;
+
 /// The executor of a round.
 pub(super) struct Runner<'a> {
     pub(super) engine: &'a mut ProtocolEngine,
@@ -113,6 +116,7 @@ impl Runner<'_> {
         let call = SendCall {
             blocks,
             synchronous,
+            exchanges: slot == BLOCKING,
             location,
         };
         let token = self
@@ -227,7 +231,6 @@ impl Steps for Runner<'_> {
     }
 
     fn send(&mut self, peer: u32, part: Part) {
-        const BLOCKING: Slot = 3;
         self.post_send(BLOCKING, peer, part, (true, false));
         self.wait(BLOCKING);
     }

@@ -274,6 +274,7 @@ impl World {
                 };
                 let call = SendCall {
                     blocks: false,
+                    exchanges: false,
                     synchronous: matches!(what, Do::Synchronous { .. }),
                     location,
                 };

@@ -1,0 +1,122 @@
+//! Parts of a library that a platform sets: thresholds, rendezvous by reads, costs of matching.
+//!
+//! A plain engine has none of them, and does not come here.
+//!
+//! *Not modelled*: a user's send and receive in one call (`MPI_Sendrecv`) has the threshold of a
+//! nonblocking send; only an exchange of a collective has the threshold of a blocking one, as in
+//! Open MPI.
+
+use std::sync::Arc;
+
+use settings::{LibrarySettings, RendezvousMode};
+
+use super::{Departure, ProtocolEngine, SendCall, State};
+use crate::channel::{Channel, PacketHeader, Token};
+
+/// The state of a rank with such parts.
+#[derive(Clone, Debug)]
+pub(crate) struct Library {
+    settings: Arc<LibrarySettings>,
+    /// Receives that read their data: the receive, the sender, and the send.
+    reads: Vec<(Token, u32, Token)>,
+}
+
+impl Library {
+    /// Gives a rank the parts of a library from now on.
+    pub(crate) fn add_to(engine: &mut ProtocolEngine, settings: &Arc<LibrarySettings>) {
+        engine.cold.get_or_insert_default().library = Some(Box::new(Self {
+            settings: Arc::clone(settings),
+            reads: Vec::new(),
+        }));
+    }
+
+    fn in_engine(engine: &ProtocolEngine) -> Option<&Self> {
+        engine.cold.as_ref()?.library.as_deref()
+    }
+
+    fn in_engine_mut(engine: &mut ProtocolEngine) -> Option<&mut Self> {
+        engine.cold.as_mut()?.library.as_deref_mut()
+    }
+
+    /// Returns the departure of the message of a nonblocking standard send.
+    fn nonblocking_departure(&self, length: u64) -> Departure {
+        match self.settings.rendezvous.eager_threshold_nonblocking {
+            Some(threshold) if length >= threshold => Departure::Announced,
+            _ => Departure::Standard,
+        }
+    }
+
+    /// Returns true if receivers read the data of a rendezvous.
+    fn reads_data(&self) -> bool {
+        self.settings.rendezvous.mode == RendezvousMode::Get
+    }
+}
+
+impl SendCall {
+    /// Returns the departure of the message.
+    #[inline]
+    pub(super) fn departure_of(self, engine: &ProtocolEngine, length: u64) -> Departure {
+        if self.synchronous {
+            return Departure::Synchronous;
+        }
+        if engine.is_plain() || self.blocks || self.exchanges {
+            return Departure::Standard;
+        }
+        let library = Library::in_engine(engine);
+        library.map_or(Departure::Standard, |library| {
+            library.nonblocking_departure(length)
+        })
+    }
+}
+
+/// Returns true if receivers read the data of a rendezvous.
+pub(super) fn reads_data(engine: &ProtocolEngine) -> bool {
+    Library::in_engine(engine).is_some_and(Library::reads_data)
+}
+
+/// Matches an announcement, and answers after the processor time of that. Returns false if there is
+/// no cost: then the caller answers.
+pub(super) fn answer_later(
+    engine: &mut ProtocolEngine,
+    channel: &dyn Channel,
+    peer: u32,
+    header: PacketHeader,
+) -> bool {
+    let PacketHeader::Cts { send, receive } = header else {
+        unreachable!("the answer to an announcement is a CTS");
+    };
+    let Some(library) = Library::in_engine_mut(engine) else {
+        return false;
+    };
+    let cost = library.settings.rendezvous.cost.unwrap_or(0.0);
+    if library.reads_data() {
+        library.reads.push((receive, peer, send));
+    }
+    if cost == 0.0 {
+        return false;
+    }
+    engine.busy_until = engine.now(channel) + cost;
+    let token = engine.insert_inner(State::Matching { peer, header });
+    channel.timer(engine.busy_until - channel.now(), token);
+    true
+}
+
+/// Handles the end of matching.
+pub(super) fn answer_matched(engine: &mut ProtocolEngine, channel: &dyn Channel, token: Token) {
+    let State::Matching { peer, header } = engine.remove(token) else {
+        unreachable!("only matching is over");
+    };
+    engine.post_control(channel, peer, header);
+}
+
+/// Tells the sender that the data have been read, if the receive has read them.
+pub(super) fn acknowledge_read(engine: &mut ProtocolEngine, channel: &dyn Channel, receive: Token) {
+    let Some(library) = Library::in_engine_mut(engine) else {
+        return;
+    };
+    let place = library.reads.iter().position(|(read, ..)| *read == receive);
+    if let Some(place) = place {
+        let (_, peer, send) = library.reads.swap_remove(place);
+        engine.post_control(channel, peer, PacketHeader::Ack { send });
+    }
+}

@@ -179,6 +179,7 @@ enum Sub {
 
 /// `simrun`, with the arguments of the process.
 pub(crate) fn simrun() -> ExitCode {
+    package::declare_simrun();
     let mut arguments = std::env::args_os();
     match arguments.next().and_then(package::wrapped_command) {
         Some(command) => {
@@ -314,9 +315,7 @@ fn hand_over(app: &Path, mode: Mode, quiet: bool, arguments: &[OsString]) -> Exi
         Err(error) => return status::refuse(error),
     };
     let mut command = Command::new(&program);
-    if let Ok(simrun) = std::env::current_exe() {
-        command.env(drawing::COMMAND, simrun);
-    }
+    command.envs(package::simrun().map(|simrun| (drawing::COMMAND, simrun)));
     let error = command.args(own).exec();
     status::refuse(format_args!(
         "{}: cannot start it: {error}: expected a program that is built with simrun",

@@ -79,10 +79,8 @@ impl Companion {
             Err(problem) => return status::refuse(problem),
         };
         let mut command = Command::new(&program);
-        if let Ok(simrun) = std::env::current_exe() {
-            // Programs that tools start ask it for analyses and pictures.
-            command.env(COMMAND, simrun);
-        }
+        // Programs that tools start ask simrun for analyses and pictures.
+        command.envs(package::simrun().map(|simrun| (COMMAND, simrun)));
         let error = command.args(arguments).exec();
         status::refuse(format_args!(
             "{}: cannot start it: {error}",

@@ -5,6 +5,7 @@ use std::io::{self, IsTerminal};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 
 use serde_json::Value;
 
@@ -106,9 +107,23 @@ pub fn may_be_compiled(file: &Path) -> bool {
     is_binary(file) && !handshake::has_answer(file)
 }
 
-/// Returns the command `simrun`: the one that has started this process, or that beside it.
+/// The executable of this process, if this process is the command `simrun`.
+static RUNNING: OnceLock<PathBuf> = OnceLock::new();
+
+/// Declares this process to be the command `simrun`, whatever the name of its executable.
+pub fn declare_simrun() {
+    if let Ok(executable) = std::env::current_exe() {
+        RUNNING.get_or_init(|| executable);
+    }
+}
+
+/// Returns the command `simrun`: this process, or the one that has started this process, or the
+/// file beside this executable.
 #[must_use]
 pub fn simrun() -> Option<PathBuf> {
+    if let Some(running) = RUNNING.get() {
+        return Some(running.clone());
+    }
     let started = std::env::var_os(COMMAND).map(PathBuf::from);
     let beside = || Some(std::env::current_exe().ok()?.with_file_name("simrun"));
     started.or_else(beside).filter(|file| file.is_file())

@@ -4,6 +4,7 @@
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 
 use serde_json::Value;
 use testing::commands::{compile, compile_with_libraries};
@@ -211,4 +212,39 @@ fn a_compiler_is_never_simrun() {
     let arguments = ["cc", "-O1", "-o", &program, "apps/c/ring.c"];
     called(&folder, &[("CC", &script)], &arguments).exits_with(0);
     assert_eq!(simrun!("-p {CLUSTER} -n 2 {program}").status, 0);
+}
+
+#[test]
+fn the_running_executable_analyses_and_draws() {
+    let folder = Folder::new();
+    let program = compiled(&folder, "apps/c/ring.c");
+    // The tools have been built before a copy of simrun can find them beside itself.
+    simrun!("collectives").exits_with(2);
+    let renamed = folder.path("simrun-1.0");
+    std::fs::copy(SIMRUN, &renamed).unwrap();
+    for name in ["simrun-tools", "simrun-compiled"] {
+        let built = Path::new(SIMRUN).with_file_name(name);
+        // A simrun with compiled programs in itself has no such file beside it.
+        if built.is_file() {
+            std::os::unix::fs::symlink(built, folder.path(name)).unwrap();
+        }
+    }
+    let path = |name: &str| folder.path(name);
+    let (trace, log, picture) = (path("run.pftrace"), path("run.log"), path("check.svg"));
+    for line in [
+        format!("-p {CLUSTER} -n 2 {program} --analyse"),
+        format!("-p {CLUSTER} -n 2 {program} --trace {trace} --log-events {log}"),
+        format!("check -p {CLUSTER} -n 2 {program} --timeline {picture}"),
+    ] {
+        for other in ["", "/no/simrun"] {
+            let mut command = command(&renamed);
+            command.env("PATH", "").env("SIMRUN", other);
+            let output = run(command.args(line.split_whitespace()));
+            assert!(matches!(output.status, 0 | 1), "{output:?}");
+            assert_eq!(output.stderr.matches("error").count(), 0, "{output:?}");
+        }
+    }
+    for file in [trace, picture] {
+        assert!(Path::new(&file).is_file(), "{file}");
+    }
 }

@@ -2,7 +2,8 @@
 //!
 //! A time is what a line says last with a unit (`round 3: 12.5 us`). Lines that differ in their
 //! numbers alone are rounds of one thing; its statistic is the 10 % quantile, on both sides the
-//! same. A *case* is one command line of the program, such as one size.
+//! same. Lines are compared by their words, of which a size with a unit (`64KiB`) is no number. A
+//! *case* is one command line of the program, such as one size.
 //!
 //! The error is predicted / measured − 1, as is, and after one common factor: how much slower the
 //! reference blocks of the calibration, small and large ping-pongs, are now. The first is the
@@ -12,6 +13,7 @@
 
 use std::fmt::Write as _;
 
+use platform::units::Size;
 use report::{Marker, Scatter, Series};
 use serde_json::{Value, json};
 
@@ -80,10 +82,24 @@ fn time_of(line: &str) -> Option<f64> {
     })
 }
 
-/// A line with its numbers taken out.
+/// Returns the words of a line, without their numbers except sizes: the rows of a table differ by
+/// these.
 fn shape(line: &str) -> String {
+    let words = line.split_whitespace().map(|word| {
+        let bare = word.trim_matches(['(', ')', ',', '.', ';', ':']);
+        match bare.parse::<Size>() {
+            Ok(_) => word.to_owned(),
+            Err(_) => without_numbers(word),
+        }
+    });
+    // A comma ends a field in a file of rounds.
+    words.collect::<Vec<_>>().join(" ").replace(',', ";")
+}
+
+/// Returns a word with `#` in the place of each number.
+fn without_numbers(word: &str) -> String {
     let mut shape = String::new();
-    for character in line.chars() {
+    for character in word.chars() {
         if !(character.is_ascii_digit() || (character == '.' && shape.ends_with('#'))) {
             shape.push(character);
         } else if !shape.ends_with('#') {
@@ -125,6 +141,8 @@ pub struct Comparison {
     pub band: Option<f64>,
     /// Remarks: things on one side only, few rounds.
     pub notes: Vec<String>,
+    /// The number of things on one side only.
+    pub unpaired: usize,
 }
 
 /// The statistic of rounds: each run is a block, and its first two rounds warm it up.
@@ -154,6 +172,7 @@ impl Comparison {
     ) -> Self {
         let mut notes = Vec::new();
         let mut figures = Vec::new();
+        let mut unpaired = 0;
         for one in predicted {
             let same = |other: &&RoundTimes| other.case == one.case && other.what == one.what;
             let pair = measured
@@ -163,6 +182,7 @@ impl Comparison {
                 .zip(summary(one));
             let Some((measured, predicted)) = pair else {
                 notes.push(format!("{} {:?} was not measured", one.case, one.what));
+                unpaired += 1;
                 continue;
             };
             if measured.samples < FEW && measured.blocks < 10 {
@@ -185,12 +205,14 @@ impl Comparison {
         };
         for one in measured.iter().filter(known) {
             notes.push(format!("{} {:?} was not simulated", one.case, one.what));
+            unpaired += 1;
         }
         Self {
             figures,
             factor,
             band,
             notes,
+            unpaired,
         }
     }
 
@@ -317,6 +339,7 @@ impl Comparison {
             "errors_rescaled": self.factor.map_or(Value::Null, errors),
             "band_90": self.band,
             "notes": self.notes,
+            "unpaired": self.unpaired,
         })
     }
 
@@ -378,13 +401,8 @@ pub fn rounds_as_csv(all: &[RoundTimes]) -> String {
     for rounds in all {
         for (run, times) in rounds.runs.iter().enumerate() {
             for (round, time) in times.iter().enumerate() {
-                let what = rounds.what.replace(',', ";");
-                let _ = writeln!(
-                    text,
-                    "{},{what},{run},{round},{}",
-                    rounds.case.replace(',', ";"),
-                    1e6 * time
-                );
+                let (case, what) = (rounds.case.replace(',', ";"), &rounds.what);
+                let _ = writeln!(text, "{case},{what},{run},{round},{}", 1e6 * time);
             }
         }
     }
@@ -409,6 +427,7 @@ pub fn read_rounds(file: &str, text: &str) -> Result<Vec<RoundTimes>, ReadError>
             ));
             continue;
         };
+        let what = &shape(what);
         let run: Option<usize> = run.parse().ok().filter(|run| *run < 1_000_000);
         let (Some(run), Some(time)) = (run, positive(time)) else {
             let problem = format!("run {run:?} and time {time:?}");
@@ -421,11 +440,11 @@ pub fn read_rounds(file: &str, text: &str) -> Result<Vec<RoundTimes>, ReadError>
         };
         let at = all
             .iter()
-            .position(|one| one.case == case && one.what == what);
+            .position(|one| one.case == case && one.what == *what);
         let at = at.unwrap_or_else(|| {
             all.push(RoundTimes {
                 case: case.to_owned(),
-                what: what.to_owned(),
+                what: what.clone(),
                 runs: Vec::new(),
             });
             all.len() - 1
@@ -502,6 +521,21 @@ mod tests {
     }
 
     #[test]
+    fn rows_of_a_table_are_compared_by_their_words() {
+        let simulated = "    4KiB     1.578 us\n   64KiB:    13.5 us, all\n  512KiB    22.2 us\n";
+        let measured = "  4KiB  111.578 us\n64KiB: 1113.5 us, all\n    1MiB  1122.2 us\n";
+        let (simulated, measured) = (rounds(simulated), rounds(measured));
+        let words = ["4KiB # us", "64KiB: # us; all", "512KiB # us"];
+        assert!(simulated.iter().map(|one| &*one.what).eq(words));
+        let comparison = Comparison::new(&simulated, &measured, None, None);
+        assert_eq!((comparison.figures.len(), comparison.unpaired), (2, 2));
+        // Files have other spaces, too.
+        let text = rounds_as_csv(&measured).replace(' ', "  ");
+        let again = read_rounds("r.csv", &text).unwrap();
+        assert_eq!(again, measured);
+    }
+
+    #[test]
     fn errors_are_signed_and_rescaled() {
         let predicted = rounds("round 0: 9 us\n");
         let measured = rounds(&"round 0: 10 us\n".repeat(200));
@@ -519,7 +553,7 @@ mod tests {
         );
         assert!(comparison.notes.is_empty());
         let lonely = Comparison::new(&predicted, &[], None, None);
-        assert_eq!(lonely.notes.len(), 1);
+        assert_eq!((lonely.notes.len(), lonely.unpaired), (1, 1));
         assert_eq!(lonely.errors(1.0), None);
     }
 

@@ -128,6 +128,12 @@ pub(crate) fn run(command: &CompareCommand) -> ExitCode {
     let Some(errors) = comparison.errors(1.0) else {
         return status::failed("no times to compare: the program must print times");
     };
+    if comparison.unpaired > 0 {
+        return status::failed(format_args!(
+            "{} on one side only, as the notes say: expected the same lines of both",
+            text_of_quantities(comparison.unpaired)
+        ));
+    }
     if let Some(most) = command.max_error.filter(|most| errors.worst > *most) {
         return status::failed(format_args!(
             "maximum error {:.2} % exceeds the limit of {:.2} %",
@@ -138,6 +144,13 @@ pub(crate) fn run(command: &CompareCommand) -> ExitCode {
     match missed(&command.require, Some(&errors)) {
         Some(missed) => status::failed(missed),
         None => printed,
+    }
+}
+
+fn text_of_quantities(number: usize) -> String {
+    match number {
+        1 => "1 quantity is".to_owned(),
+        _ => format!("{number} quantities are"),
     }
 }
 

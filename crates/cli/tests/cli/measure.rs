@@ -301,6 +301,24 @@ fn program(folder: &Folder) -> String {
 }
 
 #[test]
+fn a_row_without_a_partner_fails_a_comparison() {
+    let folder = Folder::new();
+    let head = "case,what,run,round,time_us\n";
+    let platform = folder.write("known.toml", KNOWN);
+    let program = program(&folder);
+    let compared = |rows: &str| {
+        let rounds = folder.write("measured.csv", &format!("{head}{rows}"));
+        simrun!("compare --platform {platform} -n 2 --measured-times {rounds} {program}")
+    };
+    let row = "as given,round   #:  # us,0,0,11\n";
+    compared(row).exits_with(0);
+    let lonely = compared(&format!("{row}as given,64KiB # us,0,0,11\n"));
+    lonely.exits_with(1);
+    lonely.prints_text("note: as given \"64KiB # us\" was not simulated");
+    lonely.reports_text("1 quantity is on one side only");
+}
+
+#[test]
 fn what_was_measured_is_compared_with_what_was_predicted() {
     let folder = Folder::new();
     let mut text = String::from("# references: 64=2.2\ncase,what,run,round,time_us\n");

@@ -441,6 +441,7 @@ pub use diagnostic::{Diagnostic, Diagnostics, LoadError, Source, Unreadable};
 pub use disk::DiskInfo;
 pub use file::{AlgorithmEntry, Collectives, Connection, Protocol, Routing, Sharing};
 pub use names::HostNames;
+pub use nearest::suggest_word;
 pub use network::{
     CROSSTRAFFIC, Compat, FactorStep, Factors, FluidParameters, IbPenaltyFactors, LogGops,
     Loopback, NetworkDevice, NetworkModel, NetworkParameters, PacketFaults, VerbsParameters,

@@ -34,6 +34,14 @@ pub(crate) fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) 
     nearest.map(|(_, _, candidate)| candidate)
 }
 
+/// Returns the end of a message that suggests the word of `known` nearest to `word`; empty if none
+/// is near.
+#[must_use]
+pub fn suggest_word<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> String {
+    let near = nearest(word, known);
+    near.map_or_else(String::new, |near| format!("; did you mean {near:?}?"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

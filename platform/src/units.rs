@@ -52,6 +52,26 @@ pub(crate) fn split_number(text: &str) -> (&str, &str) {
     decimal::split(text)
 }
 
+/// Returns true for two spellings of a unit of data, as `Gbps`, `gbit/s` and `GBits`.
+fn spells_same(one: &str, other: &str) -> bool {
+    // The prefix, and true for bytes, which a last letter tells by its case.
+    let short = |unit: &str| {
+        let small = unit.to_ascii_lowercase();
+        let small = small.trim_end_matches("/s").trim_end_matches("ps");
+        let is_large = unit[..small.len()].ends_with('B');
+        let words = [
+            ("bits", false),
+            ("bit", false),
+            ("bytes", true),
+            ("byte", true),
+        ];
+        let mut words = words.into_iter().chain([("b", is_large)]);
+        words.find_map(|(word, is_byte)| Some((small.strip_suffix(word)?.to_owned(), is_byte)))
+    };
+    let one = short(one);
+    one.is_some() && one == short(other)
+}
+
 /// A kind of quantity, with its units and its valid values.
 pub trait Kind {
     /// Name of the quantity in messages, with its article, such as `a bandwidth`.
@@ -130,7 +150,9 @@ impl<K: Kind> FromStr for Quantity<K> {
             return Err(error(error::Problem::NotFinite));
         }
         let Some(unit) = K::UNITS.iter().find(|known| known.name == unit) else {
-            let near = nearest(unit, K::UNITS.iter().map(|known| known.name));
+            let names = || K::UNITS.iter().map(|known| known.name);
+            let other_spelling = names().find(|known| spells_same(known, unit));
+            let near = other_spelling.or_else(|| nearest(unit, names()));
             return Err(error(error::Problem::UnknownUnit {
                 unit: unit.to_owned(),
                 suggestion: near.map(|near| format!("{number}{near}")),
@@ -244,6 +266,22 @@ mod tests {
     fn they_print_back_what_they_read() {
         let read: Bandwidth = "1.00e2 Gbps".parse().expect("a bandwidth");
         assert_eq!(read.to_string(), "1.00e2 Gbps");
+    }
+
+    #[test]
+    fn bits_and_bytes_are_suggested_as_they_are_written_out() {
+        let check = |message: String, expected: &str| {
+            let expected = format!("did you mean {expected:?}?");
+            assert!(message.ends_with(&expected), "{message}, {expected}");
+        };
+        for unit in ["GBit", "Gbit", "gbits", "GBit/s", "Gbitps", "gb/s", "Gb"] {
+            check(message::<BandwidthKind>(&format!("200{unit}")), "200Gbps");
+        }
+        for unit in ["GByte", "gbytes/s", "GB", "gBps"] {
+            check(message::<BandwidthKind>(&format!("25{unit}")), "25GBps");
+        }
+        check(message::<BandwidthKind>("8kibit"), "8Kibps");
+        check(message::<SizeKind>("4Kibyte"), "4KiB");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use clap::{Args, Subcommand};
 use collectives::{
     Algorithm, Call, Collective, Explanation, Facts, Nodes, Reason, Selector, aliases, named,
 };
-use platform::{Override, Platform};
+use platform::{Override, Platform, suggest_word};
 use serde_json::json;
 use simrun::{Size, load, status};
 
@@ -74,8 +74,8 @@ pub(crate) struct ExplainCommand {
 /// Reads a kind of operation.
 pub(crate) fn kind(text: &str) -> Result<Collective, String> {
     text.parse().map_err(|()| {
-        let all = Collective::ALL.map(Collective::name).join(", ");
-        format!("expected {all}")
+        let all = Collective::ALL.map(Collective::name);
+        format!("expected {}{}", all.join(", "), suggest_word(text, all))
     })
 }
 
@@ -141,8 +141,9 @@ pub(crate) fn selector(name: &str) -> Result<Selector, ExitCode> {
     if Path::new(name).extension().is_none_or(|end| end != "toml") {
         let all: Vec<&str> = Selector::names().collect();
         return Err(status::refuse(format_args!(
-            "unknown selector {name:?}: expected {}, or a file that ends with .toml",
-            all.join(", ")
+            "unknown selector {name:?}: expected {}, or a file that ends with .toml{}",
+            all.join(", "),
+            suggest_word(name, all.iter().copied())
         )));
     }
     let text = files::read_text(Path::new(name))

@@ -18,7 +18,7 @@ use clap::Args;
 use collectives::{Algorithm, Call, Collective, messages, named};
 use files::Output;
 use mpi::{Comm, Op};
-use platform::{Override, Platform};
+use platform::{Override, Platform, suggest_word};
 use report::{Marker, Scatter, Series, plot_scatter};
 use run::{LogFilter, Options, RankProgram, Stream, simulate, without_panic_messages};
 use sim_core::Outcome;
@@ -135,9 +135,10 @@ fn algorithms(command: &TuneCommand) -> Result<Vec<&'static Algorithm>, ExitCode
                 .map(|algorithm| algorithm.name)
                 .collect();
             status::refuse(format_args!(
-                "unknown algorithm {name:?} of {}: expected {}",
+                "unknown algorithm {name:?} of {}: expected {}{}",
                 command.kind,
-                all.join(", ")
+                all.join(", "),
+                suggest_word(name, all.iter().copied())
             ))
         })
     };

@@ -24,7 +24,7 @@ use crate::new::{self, NewCommand};
 use crate::platform_command::{self, PlatformCommand};
 use crate::rerun::{self, RerunCommand};
 
-const USAGE: &str = "simrun [OPTIONS] APP [-- ARGUMENTS OF APP]\n       simrun COMMAND";
+const USAGE: &str = "simrun [OPTIONS] APP [ARGUMENTS OF APP]\n       simrun COMMAND";
 const ABOUT_APP: &str = "\
 APP is the folder of a package, such as apps/ring, which is built first, or a built program.
 APP can also be an MPI program in C or C++ that simrun cc or mpicc_abi has compiled.
@@ -110,17 +110,17 @@ pub(crate) enum Mode {
 #[derive(Subcommand)]
 enum Sub {
     /// Simulate a program on a platform (default command)
-    #[command(override_usage = "simrun [run] [OPTIONS] APP [-- ARGUMENTS OF APP]")]
+    #[command(override_usage = "simrun [run] [OPTIONS] APP [ARGUMENTS OF APP]")]
     #[command(before_help = ABOUT_APP, after_help = EXIT_STATUS)]
     #[command(help_template = "{about}\n\nUsage: {usage}\n\n{before-help}{all-args}{after-help}")]
     Run(Box<RunCommand>),
     /// Model-check a program: explore its interleavings and report errors
-    #[command(override_usage = "simrun check [OPTIONS] APP [-- ARGUMENTS OF APP]")]
+    #[command(override_usage = "simrun check [OPTIONS] APP [ARGUMENTS OF APP]")]
     #[command(before_help = ABOUT_CHECK, after_help = CHECK_EXIT_STATUS)]
     #[command(help_template = "{about}\n\nUsage: {usage}\n\n{before-help}{all-args}{after-help}")]
     Check(Box<CheckCommand>),
     /// Run a program on a real network
-    #[command(override_usage = "simrun real [OPTIONS] APP [-- ARGUMENTS OF APP]")]
+    #[command(override_usage = "simrun real [OPTIONS] APP [ARGUMENTS OF APP]")]
     #[command(before_help = ABOUT_REAL, after_help = REAL_EXIT_STATUS)]
     #[command(help_template = "{about}\n\nUsage: {usage}\n\n{before-help}{all-args}{after-help}")]
     Real(Box<RealCommand>),
@@ -208,24 +208,7 @@ fn act_on(mut arguments: Vec<OsString>) -> ExitCode {
     let program_name = OsString::from("simrun");
     let cli = match Cli::try_parse_from(std::iter::once(&program_name).chain(&arguments)) {
         Ok(cli) => cli,
-        Err(error) => {
-            let named = match first {
-                Some("run") => Some(Mode::Run),
-                Some("check") => Some(Mode::Check),
-                Some("real") => Some(Mode::Real(false)),
-                _ => None,
-            };
-            let rest = &arguments[usize::from(named.is_some())..];
-            let mode = named.unwrap_or(Mode::Run);
-            if error.kind() == ErrorKind::DisplayHelp
-                && let Some(at) = first_plain(rest, mode)
-                && (named.is_some() || !is_command(&rest[at]))
-            {
-                // The program's help has the options of the run, and its own arguments.
-                return hand_over(Path::new(&rest[at]), mode, false, rest);
-            }
-            return status::show(&error);
-        }
+        Err(error) => return answer_mistake(&error, &arguments),
     };
     match cli.command {
         Some(Sub::Run(run)) => start(&run, &arguments[1..]),
@@ -261,6 +244,31 @@ fn act_on(mut arguments: Vec<OsString>) -> ExitCode {
         Some(Sub::Man { folder }) => help_pages::man(&folder, Cli::command()),
         None => start(&cli.run, &arguments),
     }
+}
+
+/// Answers arguments that are none of `simrun`, or that ask for help.
+fn answer_mistake(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
+    let named = match arguments.first().and_then(|first| first.to_str()) {
+        Some("run") => Some(Mode::Run),
+        Some("check") => Some(Mode::Check),
+        Some("real") => Some(Mode::Real(false)),
+        _ => None,
+    };
+    let rest = &arguments[usize::from(named.is_some())..];
+    let mode = named.unwrap_or(Mode::Run);
+    let app = first_plain(rest, mode).map(|at| &rest[at]);
+    if let Some(app) = app.filter(|app| named.is_some() || !is_command(app)) {
+        let app = Path::new(app);
+        if error.kind() == ErrorKind::DisplayHelp {
+            // The program's help has the options of the run, and its own arguments.
+            return hand_over(app, mode, false, rest);
+        }
+        if named.is_none() && !suggest_command(app).is_empty() {
+            // The options are not judged: they are for another command.
+            return hand_over(app, mode, false, &[]);
+        }
+    }
+    status::show(error)
 }
 
 /// Compiles MPI programs, or acts as a compiled one.
@@ -312,7 +320,7 @@ fn hand_over(app: &Path, mode: Mode, quiet: bool, arguments: &[OsString]) -> Exi
     }
     let program = match package::program(app, quiet, features) {
         Ok(program) => program,
-        Err(error) => return status::refuse(error),
+        Err(error) => return status::refuse(format_args!("{error}{}", suggest_command(app))),
     };
     let mut command = Command::new(&program);
     command.envs(package::simrun().map(|simrun| (drawing::COMMAND, simrun)));
@@ -321,6 +329,19 @@ fn hand_over(app: &Path, mode: Mode, quiet: bool, arguments: &[OsString]) -> Exi
         "{}: cannot start it: {error}: expected a program that is built with simrun",
         app.display()
     ))
+}
+
+/// Returns the end of a message about an APP that is missing: the command of a similar name.
+fn suggest_command(app: &Path) -> String {
+    let is_missing = |path: &Path| !path.exists();
+    let command = Cli::command();
+    let known = command.get_subcommands().map(clap::Command::get_name);
+    match app.to_str() {
+        Some(word) if is_missing(app) && is_missing(&Path::new("apps").join(app)) => {
+            platform::suggest_word(word, known.chain(["help"]))
+        }
+        _ => String::new(),
+    }
 }
 
 /// Returns the beginning of a command that checks the program.

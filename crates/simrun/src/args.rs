@@ -237,7 +237,7 @@ pub struct RunArgs {
     pub verbose: bool,
 
     /// Arguments of the program
-    #[arg(last = true, value_name = "ARGUMENTS OF APP", hide = true)]
+    #[arg(trailing_var_arg = true, value_name = "ARGUMENTS OF APP", hide = true)]
     pub arguments: Vec<OsString>,
 }
 

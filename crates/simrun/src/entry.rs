@@ -102,7 +102,7 @@ fn check_app<Shape, A: App<Shape> + Clone + Sync>(
     arguments: &[OsString],
 ) -> ExitCode {
     let parsed = command::<CheckArgs>(name, A::command(), check::EXIT_STATUS)
-        .override_usage(format!("{name} check [OPTIONS] [-- ARGUMENTS OF {name}]"))
+        .override_usage(format!("{name} check [OPTIONS] [ARGUMENTS OF {name}]"))
         .try_get_matches_from(arguments)
         .and_then(|matches| CheckArgs::from_arg_matches(&matches))
         .and_then(|args| {
@@ -129,7 +129,7 @@ fn real_app<Shape, A: App<Shape>>(
     arguments: &[OsString],
 ) -> ExitCode {
     let parsed = command::<RealArgs>(name, A::command(), real_command::EXIT_STATUS)
-        .override_usage(format!("{name} real [OPTIONS] [-- ARGUMENTS OF {name}]"))
+        .override_usage(format!("{name} real [OPTIONS] [ARGUMENTS OF {name}]"))
         .try_get_matches_from(arguments)
         .and_then(|matches| RealArgs::from_arg_matches(&matches))
         .and_then(|args| Ok((app.bind((name, place), &args.arguments)?, args)));
@@ -159,7 +159,7 @@ fn command<Options: clap::Args>(
     let command = Options::augment_args(clap::Command::new(name))
         .no_binary_name(true)
         .version(VERSION)
-        .override_usage(format!("{name} [OPTIONS] [-- ARGUMENTS OF {name}]"))
+        .override_usage(format!("{name} [OPTIONS] [ARGUMENTS OF {name}]"))
         .after_help(format!("{sections}{exit_status}"));
     match about {
         Some(about) => command.about(about),

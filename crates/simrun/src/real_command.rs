@@ -240,7 +240,7 @@ pub struct RealArgs {
     pub output_mode: OutputArg,
 
     /// Arguments of the program
-    #[arg(last = true, value_name = "ARGUMENTS OF APP", hide = true)]
+    #[arg(trailing_var_arg = true, value_name = "ARGUMENTS OF APP", hide = true)]
     pub arguments: Vec<OsString>,
 }
 

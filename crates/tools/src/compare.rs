@@ -82,7 +82,7 @@ pub(crate) struct CompareCommand {
     format: Format,
 
     /// Arguments of the program
-    #[arg(last = true, value_name = "ARGUMENTS OF APP")]
+    #[arg(trailing_var_arg = true, value_name = "ARGUMENTS OF APP")]
     arguments: Vec<OsString>,
 }
 

@@ -581,7 +581,7 @@ fn a_program_alone_checks_itself() {
     assert_eq!(alone.status.code(), Some(0), "{alone:?}");
     let help = run(command(program("checked")).args(["check", "--help"]));
     help.exits_with(0);
-    help.prints_text("Usage: checked check [OPTIONS] [-- ARGUMENTS OF checked]");
+    help.prints_text("Usage: checked check [OPTIONS] [ARGUMENTS OF checked]");
     help.prints_text("--case <CASE>");
     let through = simrun!("check {} --help", program("checked"));
     assert_eq!((through.status, through.stdout), (0, help.stdout));

@@ -1,7 +1,9 @@
 //! The command line: help, versions, where options and APP may stand, and programs that
 //! run alone.
 
-use crate::support::{CLUSTER, SIMRUN, command, program, run, simrun};
+use testing::commands::compile;
+
+use crate::support::{CLUSTER, Folder, SIMRUN, command, program, run, simrun};
 
 #[test]
 fn help_fits_and_ends_with_success() {
@@ -51,7 +53,7 @@ fn the_help_of_a_program_has_its_own_arguments() {
         ran.exits_with(0);
         let text = ran.stdout;
         assert!(
-            text.contains("Usage: cases [OPTIONS] [-- ARGUMENTS OF cases]"),
+            text.contains("Usage: cases [OPTIONS] [ARGUMENTS OF cases]"),
             "{text}"
         );
         assert!(
@@ -95,8 +97,53 @@ fn options_and_app_in_any_order() {
 }
 
 #[test]
+fn words_after_app_are_arguments_of_the_program() {
+    let folder = Folder::new();
+    let pingpong = compile(SIMRUN, &folder, "", "apps/c/pingpong.c");
+    let rows = |line: &str| {
+        let ran = simrun(line);
+        ran.exits_with(0);
+        let is_row = |line: &&str| line.ends_with(" us");
+        let rows = ran.stdout.lines().filter(is_row);
+        rows.filter_map(|row| row.split('B').next()?.trim().parse().ok())
+            .collect::<Vec<u32>>()
+    };
+    for words in ["8 64", "8 -r 3 64", "8 -- 64", "-- 8 64", "-- -r 3 8 64"] {
+        let options = format!("-p {CLUSTER} -q -n 2");
+        assert_eq!(rows(&format!("{options} {pingpong} {words}")), [8, 64]);
+        assert_eq!(rows(&format!("{pingpong} {options} {words}")), [8, 64]);
+    }
+    simrun!("check -n 2 {pingpong} --stop-at-first 8").exits_with(0);
+    simrun!("whatif -p {CLUSTER} -n 2 {pingpong} 8").exits_with(0);
+    // An unknown option is a mistake and no argument of the program.
+    let unknown = simrun!("{pingpong} -p {CLUSTER} --platfrm 8");
+    unknown.refuses_with("tip: a similar argument exists: '--platform'");
+}
+
+#[test]
+fn mistyped_commands_are_told_the_nearest_one() {
+    for (line, nearest) in [
+        ("chek", "check"),
+        ("chek -p p.toml --stop-at-first apps/ring", "check"),
+        ("analyze run.log", "analyse"),
+        ("whatf -n 4 apps/ring -- --size 1", "whatif"),
+    ] {
+        let word = line.split(' ').next().unwrap();
+        let ran = simrun(line);
+        ran.refuses_with(&format!("error: {word}: no such file or directory: "));
+        ran.reports_last(&format!("; did you mean {nearest:?}?\n"));
+    }
+    let app = simrun("ring");
+    app.refuses_with("did you mean apps/ring?");
+    let kind = "collectives list allreduc";
+    simrun(kind).refuses_with("did you mean \"allreduce\"?");
+    let tuned = simrun!("collectives tune allreduce -p {CLUSTER} -n 4 --algorithms rng");
+    tuned.refuses_with("did you mean \"ring\"?");
+}
+
+#[test]
 fn an_app_may_be_called_like_a_command() {
-    let folder = crate::support::Folder::new();
+    let folder = Folder::new();
     std::os::unix::fs::symlink(program("actors"), folder.path("new")).unwrap();
     let platform = crate::support::root().join(CLUSTER);
     for app in ["run new", "./new"] {

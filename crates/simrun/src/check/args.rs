@@ -309,7 +309,7 @@ pub struct CheckArgs {
     called_as: Option<String>,
 
     /// Arguments of the program
-    #[arg(last = true, value_name = "ARGUMENTS OF APP", hide = true)]
+    #[arg(trailing_var_arg = true, value_name = "ARGUMENTS OF APP", hide = true)]
     pub(crate) arguments: Vec<OsString>,
 }
 

@@ -288,7 +288,7 @@ const NAMES: [&str; 4] = ["record.json", "platform.toml", "hosts.txt", "deadlock
 pub enum RecordError {
     /// The folder cannot be made or written to.
     Folder(PathBuf, io::Error),
-    /// The folder holds the record of another run.
+    /// The folder holds the record of another command.
     Exists(PathBuf),
     /// A file cannot be written, or is an input.
     Output(OutputError),
@@ -302,7 +302,7 @@ impl fmt::Display for RecordError {
             }
             Self::Exists(path) => write!(
                 f,
-                "{}: it holds the record of another run: expected another folder, or --force to replace the record",
+                "{}: it holds the record of another command: expected another folder, or --force to replace the record",
                 path.display()
             ),
             Self::Output(error) => error.fmt(f),

@@ -13,6 +13,7 @@ use crate::Size;
 use crate::compute_args::ComputeArgs;
 use crate::observation::ObservationArgs;
 use crate::pcap::PcapArgs;
+use crate::rerun::is_recorded_in;
 
 /// Output format of results.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
@@ -55,10 +56,25 @@ impl RecordArgs {
     /// Opens the directory of the record, if there is to be one.
     ///
     /// # Errors
-    /// [`RecordError`] if it cannot be written or contains something else.
+    /// [`RecordError`] if the directory cannot be written or contains another record.
     pub(crate) fn open(&self) -> Result<Option<Folder>, RecordError> {
         let folder = self.out.as_deref();
         folder.map(|out| Folder::open(out, self.force)).transpose()
+    }
+
+    /// Opens the directory as [`open`](Self::open) does, also if the record is one of the same
+    /// command: a simulation is repeated after a mistake in a file.
+    ///
+    /// # Errors
+    /// [`RecordError`] if the directory cannot be written or contains another record.
+    pub(crate) fn open_for(&self, arguments: &[String]) -> Result<Option<Folder>, RecordError> {
+        let is_same = |out: &PathBuf| is_recorded_in(out, arguments);
+        let force = self.force || self.out.as_ref().is_some_and(is_same);
+        Self {
+            force,
+            ..self.clone()
+        }
+        .open()
     }
 }
 

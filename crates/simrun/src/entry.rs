@@ -193,7 +193,7 @@ fn run(
     arguments: &[OsString],
     stop: Arc<AtomicBool>,
 ) -> ExitCode {
-    let mut start = match Start::new(args, stop) {
+    let mut start = match Start::new(args, &as_text(arguments), stop) {
         Ok(start) => start,
         Err(code) => return code,
     };
@@ -305,6 +305,12 @@ fn estimate_memory(ranks: u32, args: &RunArgs) -> Result<(), ExitCode> {
     }
 }
 
+/// Returns arguments as a record has them.
+fn as_text(arguments: &[OsString]) -> Vec<String> {
+    let text = |argument: &OsString| argument.to_string_lossy().into_owned();
+    arguments.iter().map(text).collect()
+}
+
 /// A run as it was asked for.
 pub(crate) struct Job {
     name: String,
@@ -334,14 +340,11 @@ impl Job {
     }
 
     pub(crate) fn origin(&self) -> Origin {
-        let arguments = self.arguments.iter();
         Origin {
             seed: self.args.seed,
             revision: REVISION.to_owned(),
             program: self.name.clone(),
-            arguments: arguments
-                .map(|argument| argument.to_string_lossy().into_owned())
-                .collect(),
+            arguments: as_text(&self.arguments),
             platform: self.start.path.display().to_string(),
             network_model: self.start.platform.network_model().name(),
             compute: self.compute,
@@ -402,7 +405,7 @@ pub(crate) struct Start {
 }
 
 impl Start {
-    fn new(args: &RunArgs, stop: Arc<AtomicBool>) -> Result<Self, ExitCode> {
+    fn new(args: &RunArgs, arguments: &[String], stop: Arc<AtomicBool>) -> Result<Self, ExitCode> {
         let path = args.platform.clone().ok_or_else(|| {
             status::refuse(
                 "no platform: expected --platform FILE, such as --platform platforms/cluster.toml",
@@ -412,7 +415,7 @@ impl Start {
         let progress = Arc::new(Progress::default());
         let mut options = options(args, &stop).map_err(status::refuse)?;
         options.progress = Some(Arc::clone(&progress));
-        let folder = args.record.open().map_err(status::refuse)?;
+        let folder = args.record.open_for(arguments).map_err(status::refuse)?;
         Ok(Self {
             platform,
             path,

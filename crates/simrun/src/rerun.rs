@@ -5,10 +5,11 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use run::{Mapping, MessageProtocol, Rerun};
+use serde_json::Value;
 
 use crate::args::{Payload, RunArgs};
 
@@ -48,6 +49,26 @@ pub(crate) fn of_this_run(args: &RunArgs, ranks: u32, mapping: &Mapping) -> Opti
         options: options(args, ranks, mapping),
         arguments: args.arguments.iter().map(text).collect::<Option<_>>()?,
     })
+}
+
+/// Returns true if a folder holds the record of a simulation of this program by the same command:
+/// these arguments in the current folder.
+pub(crate) fn is_recorded_in(folder: &Path, arguments: &[String]) -> bool {
+    let text = files::read_state(&folder.join("record.json")).unwrap_or_default();
+    let record: Value = serde_json::from_str(&text).unwrap_or_default();
+    let Some(rerun) = Rerun::from_record(&record) else {
+        return false;
+    };
+    let program = files_of_program().unwrap_or_default();
+    let is_here =
+        std::env::current_dir().is_ok_and(|here| here == Path::new(&rerun.working_directory));
+    is_here
+        && program
+            .first()
+            .is_some_and(|program| program == Path::new(&rerun.program))
+        && record["arguments"]
+            .as_array()
+            .is_some_and(|recorded| recorded == arguments)
 }
 
 /// The options of a run that decide what it computes, but for the platform and a mapping file,

@@ -1,7 +1,7 @@
 //! The folder of a study: its file, results and failures.
 //!
 //! * `study.toml`: the study file as it was read. A folder belongs to one study: another file is
-//!   refused, so that tables never mix two studies.
+//!   refused once a run has succeeded, so that tables never mix two studies.
 //! * `points.jsonl`: the points, ordered by key, one line each. Worker I of N takes the lines whose
 //!   number is I modulo N: the order of hashes mixes long and short runs.
 //! * `program`, `platforms/SHA256.toml`, `maps/SHA256.txt`: everything that the runs read. A study
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::key::{Key, KeyContent};
 use crate::point::Assignment;
-use crate::results::ResultError;
+use crate::results::{RESULTS_FOLDER, ResultError, ResultLine, ResultSet};
 
 /// The name of the study file within the folder.
 const STUDY_FILE: &str = "study.toml";
@@ -27,6 +27,18 @@ const POINTS_FILE: &str = "points.jsonl";
 
 /// The folder of failures.
 const FAILURES_FOLDER: &str = "failures";
+
+/// Everything in the folder that belongs to points.
+const STATE: [&str; 8] = [
+    POINTS_FILE,
+    FAILURES_FOLDER,
+    RESULTS_FOLDER,
+    "claims",
+    "libraries",
+    "maps",
+    "platforms",
+    "program",
+];
 
 /// A point of a study with everything that decides its results.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -48,13 +60,18 @@ pub struct StudyFolder {
 }
 
 impl StudyFolder {
-    /// Makes the folder of a study file with this text, or continues it.
+    /// Makes the folder of a study file with this text, or continues it. A folder in which no run
+    /// has succeeded is taken over from another study.
     pub fn create(path: &Path, text: &str) -> Result<Self, ResultError> {
         let error = |error: &io::Error| ResultError::at(path, error);
         fs::create_dir_all(path).map_err(|it| error(&it))?;
         let file = path.join(STUDY_FILE);
         match files::read_state(&file) {
             Ok(found) if found == text => {}
+            Ok(_) if !has_results(path)? => {
+                forget_points(path)?;
+                files::write(&file, text)?;
+            }
             Ok(_) => {
                 let problem = "it is the folder of another study: expected the same study.toml, or a \
                                new folder";
@@ -92,8 +109,16 @@ impl StudyFolder {
         &self.path
     }
 
+    /// Removes the points of a search of which no run has succeeded: the choice begins anew.
+    pub fn forget_search(&self) -> Result<(), ResultError> {
+        match has_results(&self.path)? {
+            true => Ok(()),
+            false => forget_points(&self.path),
+        }
+    }
+
     /// Orders points by the keys of their first runs, and writes the list of points, or compares it
-    /// with the one that is there.
+    /// with the one that is there, which is replaced if no run has succeeded.
     ///
     /// # Panics
     /// Never: points are expressible in JSON.
@@ -107,10 +132,11 @@ impl StudyFolder {
                 let reason = |known: &PlannedPoint| known.content.difference(&point.content);
                 same.map_or(Some("other points".to_owned()), reason)
             });
-            return match differences {
-                Some(reason) => Err(ResultError::at(&file, began_with(&reason))),
-                None => Ok(()),
-            };
+            match differences {
+                None => return Ok(()),
+                Some(_) if !has_results(&self.path)? => forget_points(&self.path)?,
+                Some(reason) => return Err(ResultError::at(&file, began_with(&reason))),
+            }
         }
         Ok(files::write(&file, lines(points))?)
     }
@@ -177,6 +203,30 @@ impl StudyFolder {
     }
 }
 
+/// Returns true if a run in the folder of a study has succeeded.
+fn has_results(path: &Path) -> Result<bool, ResultError> {
+    let results = ResultSet::read(path)?;
+    Ok(results.iter().any(ResultLine::succeeded))
+}
+
+/// Removes the points in the folder of a study, their failures, and everything that they read.
+fn forget_points(path: &Path) -> Result<(), ResultError> {
+    for name in STATE {
+        let state = path.join(name);
+        let removed = match state.is_dir() {
+            true => fs::remove_dir_all(&state),
+            false => fs::remove_file(&state),
+        };
+        match removed {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(ResultError::at(&state, &error));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
 fn began_with(reason: &str) -> String {
     format!("the study began with {reason}: expected the same, or a new folder")
 }
@@ -193,6 +243,7 @@ fn lines(points: &[PlannedPoint]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::results::ResultWriter;
     use crate::testing::{TestFolder, content, result};
 
     #[test]
@@ -202,6 +253,7 @@ mod tests {
         let folder = StudyFolder::create(&path, "a").expect("a folder");
         assert_eq!(StudyFolder::create(&path, "a"), Ok(folder.clone()));
         assert_eq!(StudyFolder::open(&path), Ok((folder, "a".to_owned())));
+        add_result(&path, &result(0, 1.0, "d"));
         let other = StudyFolder::create(&path, "b")
             .expect_err("refused")
             .to_string();
@@ -218,6 +270,57 @@ mod tests {
             foreign.contains("it has files, but no study.toml"),
             "{foreign}"
         );
+    }
+
+    fn add_result(study: &Path, result: &ResultLine) {
+        let mut writer = ResultWriter::open(study, "worker").expect("a folder");
+        writer.append(result).expect("written");
+    }
+
+    #[test]
+    fn a_folder_without_a_successful_run_is_taken_over() {
+        let test = TestFolder::new("taken");
+        let path = test.path().join("study");
+        let folder = StudyFolder::create(&path, "a").expect("a folder");
+        let planned = |ranks: u8| {
+            let ranks = u32::from(ranks);
+            let content = KeyContent { ranks, ..content() };
+            PlannedPoint {
+                key: content.key(0),
+                point: 0,
+                parameters: Assignment::default(),
+                content,
+            }
+        };
+        let failed = ResultLine {
+            outcome: "failed".to_owned(),
+            ..result(0, 1.0, "d")
+        };
+        let begin = |ranks| {
+            folder.write_points(&mut [planned(ranks)]).expect("written");
+            folder.keep("program", &[ranks]).expect("kept");
+            add_result(&path, &failed);
+            assert_eq!(folder.points(), Ok(vec![planned(ranks)]));
+            let program = fs::read(path.join("program")).expect("kept");
+            assert_eq!(program, [ranks]);
+        };
+        begin(2);
+        fs::write(path.join("notes.txt"), "mine").expect("written");
+        // Another program, another study, another search.
+        begin(3);
+        assert_eq!(StudyFolder::create(&path, "b"), Ok(folder.clone()));
+        begin(4);
+        assert_eq!(
+            StudyFolder::open(&path),
+            Ok((folder.clone(), "b".to_owned()))
+        );
+        folder.forget_search().expect("forgotten");
+        assert!(!path.join("points.jsonl").exists() && !path.join("results").exists());
+        assert!(path.join("notes.txt").exists());
+        begin(5);
+        add_result(&path, &result(1, 1.0, "d"));
+        folder.forget_search().expect("a search with results stays");
+        assert_eq!(folder.points(), Ok(vec![planned(5)]));
     }
 
     #[test]
@@ -239,6 +342,7 @@ mod tests {
         assert!(points.is_sorted_by(|one, other| one.key < other.key));
         assert_eq!(folder.points(), Ok(points.clone()));
 
+        add_result(folder.path(), &result(0, 1.0, "d"));
         points.reverse();
         folder.write_points(&mut points).expect("the same list");
         points[3].content.revision = "s".to_owned();

@@ -43,7 +43,7 @@ fn a_study_has_the_libraries_of_its_program() {
                  [measure]\nmessages = { json = \"messages\" }\n";
     let file = study(&folder, &program, lines);
     let (out, record) = (folder.path("out"), folder.path("record"));
-    let begun = simrun!("study run {file} --out {out} --no-run");
+    let begun = simrun!("study run {file} --out {out}");
     let recorded = simrun!("-p {CLUSTER} -n 2 --out {record} {program}");
     assert_eq!((begun.status, recorded.status), (0, 0), "{begun:?}");
     let first = folder.path("libfirst.so");

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::support::{CLUSTER, Folder, case, command, program, run, simrun};
+use crate::support::{CLUSTER, Folder, SIMRUN, case, command, program, root, run, simrun};
 
 #[test]
 fn a_record_is_complete_and_reproduces_the_run() {
@@ -85,7 +85,7 @@ fn a_record_is_replaced_only_by_force() {
     assert_eq!(case("head-to-head", &options).status, 1);
     let first = fs::read_to_string(format!("{out}/record.json")).unwrap();
     let ran = case("hosts", &format!("-n 2 -o {out}"));
-    ran.refuses_with("it holds the record of another run: expected another folder");
+    ran.refuses_with("it holds the record of another command: expected another folder");
     assert_eq!(
         fs::read_to_string(format!("{out}/record.json")).unwrap(),
         first
@@ -97,6 +97,35 @@ fn a_record_is_replaced_only_by_force() {
     );
     // Nothing of the first run is left.
     assert!(fs::metadata(format!("{out}/deadlock.dot")).is_err());
+}
+
+#[test]
+fn the_record_of_the_same_command_is_replaced() {
+    let folder = Folder::new();
+    let (out, platform) = (folder.path("out"), folder.path("p.toml"));
+    let text = fs::read_to_string(root().join(CLUSTER)).unwrap();
+    let line = format!("-p {platform} -n 2 -o {out} {}", program("cases"));
+    let first = |text: &str| {
+        fs::write(&platform, text).unwrap();
+        let ran = simrun!("{line} -- --case late");
+        ran.succeeds_silently().digest()
+    };
+    let before = first(&text);
+    let after = first(&text.replace("625ns", "725ns"));
+    assert_ne!(before, after);
+    let record = || fs::read_to_string(format!("{out}/record.json")).unwrap();
+    assert!(record().contains(&after), "{}", record());
+    for other in [
+        format!("--seed 1 {line} -- --case late"),
+        format!("{line} -- --case hosts"),
+    ] {
+        simrun(&other).refuses_with("it holds the record of another command");
+    }
+    let elsewhere = run(command(SIMRUN)
+        .current_dir(folder.path(""))
+        .args(line.split(' '))
+        .args(["--", "--case", "late"]));
+    elsewhere.refuses_with("it holds the record of another command");
 }
 
 #[test]

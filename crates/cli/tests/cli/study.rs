@@ -272,8 +272,7 @@ fn a_folder_belongs_to_one_study_and_one_revision() {
     let lines = "arguments = ['--case', 'relay']\noptions = ['-n', '3']";
     let file = study(&folder, &program("cases"), lines);
     let out = folder.path("out");
-    let made = simrun!("study run {file} --out {out} --no-run");
-    made.exits_with(0);
+    simrun!("study run {file} --out {out}").exits_with(0);
     let other = study(
         &folder,
         &program("cases"),
@@ -293,6 +292,35 @@ fn a_folder_belongs_to_one_study_and_one_revision() {
         &worker,
         "the study began with revision 0123 of simrun, and this is",
     );
+}
+
+#[test]
+fn a_study_begins_anew_after_a_mistake() {
+    let folder = Folder::new();
+    let cases = program("cases");
+    let out = folder.path("out");
+    let table = || simrun!("study table {out} --csv --no-wall").stdout;
+    for (case, status) in [("panic", 1), ("error", 1), ("relay", 0)] {
+        let lines = format!("arguments = ['--case', '{case}']\noptions = ['-n', '3']");
+        let file = study(&folder, &cases, &lines);
+        let ran = simrun!("study run {file} --out {out}");
+        ran.exits_with(status);
+        assert_eq!(table().lines().count(), 2, "{}", table());
+    }
+    let search = |case: &str| {
+        let lines = format!(
+            "arguments = ['--case', '{case}']\noptions = ['-n', '3']\n\
+             [vary]\nlatency = '1us..2us'\n[set]\n'clusters.nodes.latency' = '{{latency}}'\n\
+             [measure]\ntime = {{ json = 'simulated_s' }}\n[optimise]\nminimise = 'time'\nruns = 3\n"
+        );
+        let file = study(&folder, &cases, &lines);
+        simrun!("optimise {file} --out {}", folder.path("search"))
+    };
+    search("panic").exits_with(1);
+    let ran = search("relay");
+    ran.exits_with(0).prints_text("\nbest: ");
+    let other = search("hosts");
+    refused(&other, "it is the folder of another study");
 }
 
 #[test]

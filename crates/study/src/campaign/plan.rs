@@ -86,8 +86,9 @@ impl Plan {
         let lock = FolderLock::exclusive(out).map_err(status::refuse)?;
         let folder = StudyFolder::create(out, &text).map_err(status::refuse)?;
         let mut keep = || -> Result<(), ResultError> {
-            if study.optimisation.is_none() {
-                folder.write_points(&mut points)?;
+            match study.optimisation {
+                None => folder.write_points(&mut points)?,
+                Some(_) => folder.forget_search()?,
             }
             keep_program(&folder, &program)?;
             sources.keep(&folder)

@@ -102,12 +102,24 @@ fn output_of(command: &str) -> Vec<String> {
 
 #[test]
 fn what_the_readme_shows_is_true() {
-    let mut readme = std::fs::read_to_string(root().join("README.md")).unwrap();
+    assert!(check_page("README.md") >= 5, "the README has its examples");
+}
+
+#[test]
+fn what_the_page_for_users_of_smpi_shows_is_true() {
+    assert_eq!(check_page("docs/from-smpi.md"), 1);
+}
+
+/// Runs the commands of a page; returns their number.
+fn check_page(page: &str) -> usize {
+    let mut readme = std::fs::read_to_string(root().join(page)).unwrap();
     let shown = readme.clone();
     let blocks = blocks(&shown);
-    assert!(blocks.len() >= 5, "the README has its examples");
+    let count = blocks.len();
     let update = std::env::var_os("UPDATE_EXPECT").is_some();
-    let _ = std::fs::remove_dir_all(root().join("target/readme"));
+    if page == "README.md" {
+        let _ = std::fs::remove_dir_all(root().join("target/readme"));
+    }
     for block in blocks {
         let command = block[0]
             .strip_prefix("$ ")
@@ -136,8 +148,9 @@ fn what_the_readme_shows_is_true() {
         }
     }
     if update {
-        std::fs::write(root().join("README.md"), readme).unwrap();
+        std::fs::write(root().join(page), readme).unwrap();
     }
+    count
 }
 
 #[test]

@@ -30,7 +30,7 @@ pub use driver::{MessageProtocol, Options, Run, RunError, simulate, simulate_rec
 pub use event_log::EventLog;
 pub use explorable::{explorable, stepper, without_panic_messages};
 pub use fabric::{Capture, CaptureFilter, QueueNumbers};
-pub use mapping::{Mapping, MappingError, RankMap};
+pub use mapping::{FileProblem, Mapping, MappingError, RankMap};
 pub use output::{LogFilter, Output, Stream, TerminalGuard};
 pub use panic_hook::{with_quiet_panics, with_silent_panics};
 pub use platform_file::load_platform;

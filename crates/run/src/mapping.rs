@@ -4,8 +4,9 @@
 //! more, *block* keeps consecutive ranks together (rank r of n on host floor(r·H/n)) and *cyclic*
 //! deals them out (host r mod H). *Blocks of N* puts N ranks on each host: rank r on host
 //! floor(r/N). *Random* is cyclic over the hosts in a random order, drawn from the stream
-//! `mapping`. A file has one host name per line, with `name:count` for several ranks on
-//! it; `#` begins a comment.
+//! `mapping`; *by name* is cyclic over the hosts in the order of their names, letter by letter
+//! (`node-10` before `node-2`), as in SMPI. A file, or a list on the command line, has host
+//! names, `name:2` or `name slots=2` for two ranks, on lines or with commas; `#` begins a comment.
 
 use std::fmt;
 use std::num::IntErrorKind;
@@ -29,6 +30,8 @@ pub enum Mapping {
     Cyclic,
     /// One rank per host in turn, the hosts in random order.
     Random,
+    /// One rank per host in turn, the hosts in the order of their names.
+    ByName,
     /// As a file says.
     File(RankMap),
 }
@@ -58,63 +61,35 @@ pub enum MappingError {
         /// The number of ranks on each host.
         each: u32,
     },
-    /// The file cannot be read.
-    Unreadable {
+    /// A mistake in a mapping file.
+    File {
         /// The file.
         path: PathBuf,
-        /// Why.
-        problem: String,
+        /// The line, from 1, of a mistake in a line.
+        line: Option<usize>,
+        /// The mistake.
+        problem: FileProblem,
     },
-    /// A line is not `name` or `name:count`.
-    Line {
-        /// The file.
-        path: PathBuf,
-        /// The line, from 1.
-        line: usize,
-        /// Its text.
-        found: String,
-    },
-    /// It is a file of XML, such as a deployment file of SimGrid.
-    Xml {
-        /// The file.
-        path: PathBuf,
-        /// The line of its first tag that places a program, or else of its first tag, from 1.
-        line: usize,
-        /// That tag, without attributes.
-        tag: String,
-    },
-    /// The number of ranks of a host is too large.
-    Count {
-        /// The file.
-        path: PathBuf,
-        /// The line, from 1.
-        line: usize,
-        /// The number.
-        found: String,
-    },
-    /// The platform has no such host.
-    UnknownHost {
-        /// The file.
-        path: PathBuf,
-        /// The line, from 1.
-        line: usize,
-        /// The name.
-        name: String,
-    },
+}
+
+/// A mistake in a mapping file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum FileProblem {
+    /// The file cannot be read, for this reason.
+    Unreadable(String),
+    /// A text that is not `name` or `name:count`.
+    Host(String),
+    /// The file is XML, such as a deployment file of SimGrid: the first tag that places a program,
+    /// or else the first tag, without attributes.
+    Xml(String),
+    /// A number of ranks on a host that is too large.
+    Count(String),
+    /// The platform has no host of this name, but perhaps one of a similar name.
+    UnknownHost(String, Option<String>),
     /// The file names no host at all.
-    Empty {
-        /// The file.
-        path: PathBuf,
-    },
-    /// The file names fewer hosts than there are ranks.
-    TooFew {
-        /// The file.
-        path: PathBuf,
-        /// The hosts it names, each as often as it has ranks.
-        named: usize,
-        /// The number of ranks.
-        ranks: u32,
-    },
+    Empty,
+    /// The file places fewer ranks than there are: both numbers.
+    TooFew(usize, u32),
 }
 
 impl fmt::Display for MappingError {
@@ -132,46 +107,51 @@ impl fmt::Display for MappingError {
                      required"
                 )
             }
-            Self::Unreadable { path, problem } => write!(f, "{}: {problem}", path.display()),
-            Self::Line { path, line, found } => write!(
+            Self::File {
+                path,
+                line,
+                problem,
+            } => {
+                write!(f, "{}:", path.display())?;
+                line.map_or(Ok(()), |line| write!(f, "{line}:"))?;
+                write!(f, " {problem}")
+            }
+        }
+    }
+}
+
+impl fmt::Display for FileProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreadable(problem) => f.write_str(problem),
+            Self::Host(found) => write!(
                 f,
-                "{}:{line}: invalid host \"{found}\": expected NAME or NAME:COUNT, COUNT >= 1",
-                path.display()
+                "invalid host \"{found}\": expected NAME or NAME:COUNT, COUNT >= 1"
             ),
-            Self::Xml { path, line, tag } => {
-                let what = match tag.as_str() {
+            Self::Xml(tag) => {
+                let role = match tag.as_str() {
                     "actor" | "process" => "belongs to a deployment file",
                     _ => "is no host",
                 };
                 write!(
                     f,
-                    "{}:{line}: <{tag}> {what}: expected one host per line, NAME or NAME:COUNT; \
-                     programs get their arguments after --",
-                    path.display()
+                    "<{tag}> {role}: expected one host per line, NAME or NAME:COUNT; \
+                     programs get their arguments after --"
                 )
             }
-            Self::Count { path, line, found } => write!(
-                f,
-                "{}:{line}: {found} ranks on a host: expected at most {COUNT_MAX}",
-                path.display()
-            ),
-            Self::UnknownHost { path, line, name } => {
+            Self::Count(found) => {
+                write!(f, "{found} ranks on a host: expected at most {COUNT_MAX}")
+            }
+            Self::UnknownHost(name, near) => {
+                let help = near.iter().map(|near| format!("; did you mean {near:?}?"));
                 write!(
                     f,
-                    "{}:{line}: the platform has no host \"{name}\"",
-                    path.display()
+                    "the platform has no host \"{name}\"{}",
+                    help.collect::<String>()
                 )
             }
-            Self::Empty { path } => write!(
-                f,
-                "{}: empty mapping file: expected lines NAME or NAME:COUNT",
-                path.display()
-            ),
-            Self::TooFew { path, named, ranks } => write!(
-                f,
-                "{}: {named} ranks mapped, {ranks} required",
-                path.display()
-            ),
+            Self::Empty => f.write_str("empty mapping file: expected lines NAME or NAME:COUNT"),
+            Self::TooFew(placed, ranks) => write!(f, "{placed} ranks mapped, {ranks} required"),
         }
     }
 }
@@ -179,71 +159,84 @@ impl fmt::Display for MappingError {
 impl std::error::Error for MappingError {}
 
 impl RankMap {
-    /// Reads a mapping file.
-    pub fn read(path: &Path) -> Result<Self, MappingError> {
-        let unreadable = |error: std::io::Error| MappingError::Unreadable {
-            path: path.to_owned(),
-            problem: match error.kind() {
+    /// Reads a mapping file, or a list of hosts with commas.
+    pub fn read(map: &Path) -> Result<Self, MappingError> {
+        Self::parse(map, &Self::read_text(map)?)
+    }
+
+    /// Reads the text of a mapping file, or the list of hosts itself.
+    pub fn read_text(path: &Path) -> Result<String, MappingError> {
+        if let Some(list) = path.to_str().filter(|list| list.contains(','))
+            && !path.exists()
+        {
+            return Ok(list.to_owned());
+        }
+        files::read_text(path).map_err(|error| {
+            let problem = match error.kind() {
                 std::io::ErrorKind::NotFound => {
-                    "there is no such file: expected block, block:N, cyclic, random or a file of \
-                     host names"
+                    "there is no such file: expected block, block:N, cyclic, random, by-name, a \
+                     file of host names or a list HOST,HOST"
                         .to_owned()
                 }
                 std::io::ErrorKind::IsADirectory => {
                     "it is a directory: expected a file of host names".to_owned()
                 }
                 _ => error.to_string(),
-            },
-        };
-        Self::parse(path, &files::read_text(path).map_err(unreadable)?)
+            };
+            MappingError::in_file(path, None, FileProblem::Unreadable(problem))
+        })
     }
 
     /// Reads the text of a mapping file with this name.
     pub fn parse(path: &Path, text: &str) -> Result<Self, MappingError> {
         if let Some((line, tag)) = first_tag(text) {
-            let path = path.to_owned();
-            return Err(MappingError::Xml { path, line, tag });
+            return Err(MappingError::in_file(
+                path,
+                Some(line),
+                FileProblem::Xml(tag),
+            ));
         }
+        let entries = (1..).zip(text.lines()).flat_map(|(number, line)| {
+            let entries = line.split('#').next().unwrap_or_default().split(',');
+            entries.map(move |entry| (number, entry.trim()))
+        });
         let mut lines = Vec::new();
-        for (number_of_line, line) in (1..).zip(text.lines()) {
-            let entry = line.split('#').next().unwrap_or_default().trim();
-            if entry.is_empty() {
-                continue;
-            }
-            let (name, count) = entry.split_once(':').unwrap_or_else(|| split_slots(entry));
-            let count = count.trim();
-            let number: Result<usize, _> = count.parse();
-            let is_too_large = match &number {
-                Ok(number) => *number > COUNT_MAX,
-                Err(error) => *error.kind() == IntErrorKind::PosOverflow,
-            };
-            if is_too_large {
-                return Err(MappingError::Count {
-                    path: path.to_owned(),
-                    line: number_of_line,
-                    found: count.to_owned(),
-                });
-            }
-            let count = number.ok().filter(|&count| count > 0);
-            let (Some(count), false) = (count, name.trim().is_empty()) else {
-                return Err(MappingError::Line {
-                    path: path.to_owned(),
-                    line: number_of_line,
-                    found: entry.to_owned(),
-                });
-            };
-            let entry = (name.trim().to_owned(), number_of_line);
-            lines.extend(std::iter::repeat_n(entry, count));
+        for (line, entry) in entries.filter(|(_, entry)| !entry.is_empty()) {
+            let (name, count) = read_entry(entry)
+                .map_err(|problem| MappingError::in_file(path, Some(line), problem))?;
+            lines.extend(std::iter::repeat_n((name.to_owned(), line), count));
         }
         if lines.is_empty() {
-            return Err(MappingError::Empty {
-                path: path.to_owned(),
-            });
+            return Err(MappingError::in_file(path, None, FileProblem::Empty));
         }
         Ok(Self {
             path: path.to_owned(),
             lines,
         })
+    }
+}
+
+impl MappingError {
+    fn in_file(path: &Path, line: Option<usize>, problem: FileProblem) -> Self {
+        Self::File {
+            path: path.to_owned(),
+            line,
+            problem,
+        }
+    }
+}
+
+/// Returns the name of a host and its number of ranks.
+fn read_entry(entry: &str) -> Result<(&str, usize), FileProblem> {
+    let (name, count) = entry.split_once(':').unwrap_or_else(|| split_slots(entry));
+    let (name, count) = (name.trim(), count.trim());
+    match count.parse::<usize>() {
+        Ok(number) if number > COUNT_MAX => Err(FileProblem::Count(count.to_owned())),
+        Err(error) if *error.kind() == IntErrorKind::PosOverflow => {
+            Err(FileProblem::Count(count.to_owned()))
+        }
+        Ok(number) if number > 0 && !name.is_empty() => Ok((name, number)),
+        _ => Err(FileProblem::Host(entry.to_owned())),
     }
 }
 
@@ -293,16 +286,38 @@ impl RankMap {
     /// The names of the hosts of this many ranks, by rank; of all that are placed if no number is
     /// given.
     pub fn names(&self, ranks: Option<u32>) -> Result<Vec<String>, MappingError> {
-        let named = self.lines.len();
-        let ranks = ranks.unwrap_or_else(|| u32::try_from(named).unwrap_or(u32::MAX));
-        let lines = self.lines.get(..ranks as usize);
-        let path = || self.path.clone();
-        let lines = lines.ok_or_else(|| MappingError::TooFew {
-            path: path(),
-            named,
-            ranks,
-        })?;
-        Ok(lines.iter().map(|(name, _)| name.clone()).collect())
+        let all = u32::try_from(self.lines.len()).unwrap_or(u32::MAX);
+        self.find_hosts(ranks.unwrap_or(all), |name, _| Ok(name.to_owned()))
+    }
+
+    /// Returns the hosts of this many ranks, each found by name and line: an unknown host is told
+    /// before a number of hosts that is too small.
+    fn find_hosts<Host>(
+        &self,
+        ranks: u32,
+        find: impl Fn(&str, usize) -> Result<Host, MappingError>,
+    ) -> Result<Vec<Host>, MappingError> {
+        let named = self.lines.iter().take(ranks as usize);
+        let found: Vec<Host> = named
+            .map(|(name, line)| find(name, *line))
+            .collect::<Result<_, _>>()?;
+        match found.len() {
+            placed if placed < ranks as usize => {
+                let problem = FileProblem::TooFew(placed, ranks);
+                Err(MappingError::in_file(&self.path, None, problem))
+            }
+            _ => Ok(found),
+        }
+    }
+
+    fn place(&self, platform: &Platform, ranks: u32) -> Result<Vec<HostId>, MappingError> {
+        self.find_hosts(ranks, |name, line| {
+            platform.host_by_name(name).ok_or_else(|| {
+                let near = platform.nearest_host(name);
+                let problem = FileProblem::UnknownHost(name.to_owned(), near);
+                MappingError::in_file(&self.path, Some(line), problem)
+            })
+        })
     }
 }
 
@@ -310,7 +325,7 @@ impl Mapping {
     /// The number of ranks if the user gives none: one per host, or as many as the file places.
     pub fn default_ranks(&self, hosts: u32) -> u32 {
         match self {
-            Self::Block | Self::Cyclic | Self::Random => hosts,
+            Self::Block | Self::Cyclic | Self::Random | Self::ByName => hosts,
             Self::Blocks(each) => hosts.saturating_mul(*each),
             Self::File(file) => u32::try_from(file.lines.len()).unwrap_or(u32::MAX),
         }
@@ -346,29 +361,12 @@ impl Mapping {
                 Stream::new(seed, "mapping").shuffle(&mut order);
                 Ok(each(&|rank| order[(rank % hosts) as usize]))
             }
+            Self::ByName => {
+                let mut order: Vec<u32> = (0..hosts).collect();
+                order.sort_by_cached_key(|&host| platform.host_name(HostId(host)).into_owned());
+                Ok(each(&|rank| order[(rank % hosts) as usize]))
+            }
             Self::File(file) => file.place(platform, ranks),
         }
-    }
-}
-
-impl RankMap {
-    fn place(&self, platform: &Platform, ranks: u32) -> Result<Vec<HostId>, MappingError> {
-        if self.lines.len() < ranks as usize {
-            return Err(MappingError::TooFew {
-                path: self.path.clone(),
-                named: self.lines.len(),
-                ranks,
-            });
-        }
-        let find = |(name, line): &(String, usize)| {
-            platform
-                .host_by_name(name)
-                .ok_or_else(|| MappingError::UnknownHost {
-                    path: self.path.clone(),
-                    line: *line,
-                    name: name.clone(),
-                })
-        };
-        self.lines[..ranks as usize].iter().map(find).collect()
     }
 }

@@ -41,7 +41,6 @@ fn blocks_that_are_too_small_say_how_many_fit() {
     );
 }
 
-/// Lines of MPICH and of Open MPI, and texts that are neither.
 #[test]
 fn host_files_of_mpi_libraries_are_read() {
     let names = |text: &str| RankMap::parse(Path::new("hosts"), text)?.names(None);
@@ -49,6 +48,8 @@ fn host_files_of_mpi_libraries_are_read() {
     for text in [
         "a:2\nb:2\nc\n",
         "# the cluster\na slots=2\nb  slots=2 max_slots=4 # two\nc max-slots=8\n",
+        "a:2,b:2,c",
+        "a,a, b slots=2\nc, # d,e",
     ] {
         assert_eq!(names(text), Ok(expected.clone()), "{text}");
     }

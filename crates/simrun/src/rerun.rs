@@ -80,6 +80,7 @@ fn options(args: &RunArgs, ranks: u32, mapping: &Mapping) -> Vec<String> {
         Mapping::Blocks(each) => Some(format!("--map=block:{each}")),
         Mapping::Cyclic => Some("--map=cyclic".to_owned()),
         Mapping::Random => Some("--map=random".to_owned()),
+        Mapping::ByName => Some("--map=by-name".to_owned()),
         Mapping::File(_) => None,
     });
     options.extend(args.protocol.map(|mode| match mode {

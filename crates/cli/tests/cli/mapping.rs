@@ -67,3 +67,31 @@ fn a_file_says_it_line_by_line() {
     assert_eq!(hosts(&format!("--map {file}")), expected);
     assert_eq!(hosts(&format!("--map {file} -n 3")), expected[..3]);
 }
+
+#[test]
+fn a_list_stands_for_a_file_and_names_are_an_order() {
+    let folder = Folder::new();
+    let expected = ["node-7", "node-7", "node-3", "node-1"];
+    assert_eq!(hosts("--map node-7:2,node-3,node-1"), expected);
+    let file = folder.write("hosts", "node-7 slots=2\nnode-3,node-1\n");
+    assert_eq!(hosts(&format!("--map {file}")), expected);
+    // The order of smpirun 3.32 without a host file.
+    let sorted = hosts("-n 66 --map by-name");
+    assert!(sorted[..64].is_sorted() && sorted[64..] == ["node-0", "node-1"]);
+    // A record has what makes the run again.
+    for map in ["node-7,node-3", "by-name"] {
+        let out = folder.path(map);
+        case("hosts", &format!("-q -n 2 --map {map} -o {out}")).exits_with(0);
+        simrun!("rerun {out}")
+            .exits_with(0)
+            .prints_text("as recorded");
+    }
+    let unknown = case("hosts", "-n 4 --map node-7,nod-3");
+    unknown.refuses_with(
+        "error: node-7,nod-3:1: the platform has no host \"nod-3\"; did you mean \"node-0\"?",
+    );
+    let few = case("hosts", "-n 4 --map node-7,node-3");
+    few.refuses_with("error: node-7,node-3: 2 ranks mapped, 4 required");
+    let missing = case("hosts", "--map by-nam");
+    missing.refuses_with("random, by-name, a file of host names or a list HOST,HOST");
+}

@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use clap::{Args as _, FromArgMatches as _};
 use files::FolderLock;
 use platform::{LoadError, Override};
-use run::Mapping;
+use run::{Mapping, RankMap};
 use simrun::args::{RunArgs, mapping};
 use simrun::package::{self, Executable};
 use simrun::{PROGRAM_MAX, REVISION, status};
@@ -449,8 +449,7 @@ impl Options {
                 others: options.to_vec(),
             });
         }
-        let content = files::read_bytes(&args.map, files::INPUT_MAX);
-        let content = content.map_err(|error| format!("{}: {error}", args.map.display()))?;
+        let content = RankMap::read_text(&args.map).map_err(|error| error.to_string())?;
         let mut others = Vec::new();
         let mut words = options.iter();
         while let Some(word) = words.next() {
@@ -463,7 +462,7 @@ impl Options {
         Ok(Self {
             ranks: args.ranks,
             mapping,
-            map_file: Some(content),
+            map_file: Some(content.into_bytes()),
             others,
         })
     }

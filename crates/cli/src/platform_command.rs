@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
-use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -190,7 +189,7 @@ fn output_beside(out: &Path, file: &Path) -> Result<Output, ExitCode> {
 }
 
 fn import(file: &Path, out: Option<&Path>) -> Result<String, ExitCode> {
-    let refuse = |error: LoadError| status::refuse_with(&error.report(io::stderr().is_terminal()));
+    let refuse = |error: LoadError| status::refuse_with(&error.report(status::has_colours()));
     let output = out.map(|out| output_beside(out, file)).transpose()?;
     let imported = simgrid_import::import_file(file).map_err(refuse)?;
     status::warn_all(&imported.notes);

@@ -2,7 +2,7 @@
 
 use sim_core::SourceLocation;
 use std::ffi::OsString;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::rc::Rc;
@@ -181,7 +181,7 @@ pub const VERSION: &str = concat!(
 /// The status of bad input, after the mistakes have been printed.
 pub fn load(path: &Path, changes: &[Override]) -> Result<Platform, ExitCode> {
     let platform = run::load_platform(path, changes)
-        .map_err(|error| status::refuse_with(&error.report(io::stderr().is_terminal())))?;
+        .map_err(|error| status::refuse_with(&error.report(status::has_colours())))?;
     status::warn_all(platform.notes());
     Ok(platform)
 }

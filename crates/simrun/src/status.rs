@@ -1,7 +1,8 @@
 //! Exit statuses: what the shell learns of a run.
 
+use std::ffi::OsString;
 use std::fmt;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, IsTerminal as _, Write};
 use std::process::ExitCode;
 
 use sim_core::Outcome;
@@ -31,6 +32,22 @@ pub fn refuse_with(report: &str) -> ExitCode {
     // Nobody can be told that standard error is closed.
     let _ = write!(io::stderr().lock(), "{report}");
     ExitCode::from(USAGE)
+}
+
+/// Returns true if reports on standard error have colours: on a terminal, unless `NO_COLOR`,
+/// `CLICOLOR=0` or `TERM=dumb` is set; with `CLICOLOR_FORCE` everywhere.
+#[must_use]
+pub fn has_colours() -> bool {
+    let value = |name: &str| std::env::var_os(name);
+    are_wanted(&value, io::stderr().is_terminal())
+}
+
+fn are_wanted(value: &dyn Fn(&str) -> Option<OsString>, is_terminal: bool) -> bool {
+    let is_set = |name: &str| value(name).is_some_and(|value| !value.is_empty() && value != "0");
+    let is_refused = value("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let is_plain = value("CLICOLOR").is_some_and(|value| value == "0")
+        || value("TERM").is_some_and(|value| value == "dumb");
+    !is_refused && (is_set("CLICOLOR_FORCE") || (is_terminal && !is_plain))
 }
 
 /// Prints `warning: …` to standard error.
@@ -112,5 +129,33 @@ pub fn of(outcome: &Outcome) -> u8 {
         Outcome::BadInput(_) => USAGE,
         Outcome::Limit(_) => LIMIT,
         Outcome::Interrupted | Outcome::Stopped => INTERRUPTED,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_are_refused_and_forced_by_variables() {
+        let check = |variables: &[(&str, &str)], expected: [bool; 2]| {
+            let value = |name: &str| {
+                let found = variables.iter().find(|(known, _)| *known == name);
+                found.map(|(_, value)| OsString::from(value))
+            };
+            let found = [true, false].map(|is_terminal| are_wanted(&value, is_terminal));
+            assert_eq!(found, expected, "{variables:?}");
+        };
+        check(&[], [true, false]);
+        check(&[("TERM", "xterm"), ("NO_COLOR", "")], [true, false]);
+        check(&[("CLICOLOR", "1"), ("CLICOLOR_FORCE", "0")], [true, false]);
+        for variable in [("NO_COLOR", "1"), ("CLICOLOR", "0"), ("TERM", "dumb")] {
+            check(&[variable], [false, false]);
+        }
+        check(&[("CLICOLOR_FORCE", "1"), ("TERM", "dumb")], [true, true]);
+        check(
+            &[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")],
+            [false, false],
+        );
     }
 }

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
-use std::io::{self, IsTerminal as _};
+use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::ExitCode;
@@ -269,10 +269,8 @@ fn keep_program(folder: &StudyFolder, program: &Executable) -> Result<(), Result
 }
 
 fn parse(name: &str, text: &str) -> Result<Study, ExitCode> {
-    Study::parse(name, text).map_err(|error| {
-        let colours = io::stderr().is_terminal();
-        status::refuse_with(&error.report(colours))
-    })
+    Study::parse(name, text)
+        .map_err(|error| status::refuse_with(&error.report(status::has_colours())))
 }
 
 /// Everything that the points of a study read, by its SHA-256.

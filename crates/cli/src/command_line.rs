@@ -293,7 +293,8 @@ fn start(run: &RunCommand, arguments: &[OsString]) -> ExitCode {
 }
 
 fn start_app(app: Option<&Path>, mode: Mode, quiet: bool, arguments: &[OsString]) -> ExitCode {
-    match app {
+    // After -- there are arguments of the program only.
+    match app.filter(|_| first_plain(arguments, mode).is_some()) {
         Some(app) => hand_over(app, mode, quiet, arguments),
         None => status::refuse(
             "missing APP: expected a package directory, for example apps/ring, or an executable",

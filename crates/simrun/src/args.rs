@@ -148,9 +148,9 @@ pub struct RunArgs {
     #[arg(short = 'n', long, value_name = "N", allow_negative_numbers = true, value_parser = ranks)]
     pub ranks: Option<u32>,
 
-    /// Mapping of ranks to hosts: block, block:N (N ranks on each host), cyclic, random, by-name
-    /// (cyclic, in the order of names, as smpirun), a list HOST,HOST:COUNT, or a file with lines
-    /// HOST, HOST:COUNT or HOST slots=COUNT
+    /// Mapping of ranks to hosts: block, block:N (N ranks on each host), cyclic, random,
+    /// by-name (cyclic, in the order of names, as smpirun), a list HOST,HOST:COUNT, or a file
+    /// with lines HOST, HOST:COUNT or HOST slots=COUNT
     #[arg(
         long,
         value_name = "MAP",

@@ -27,6 +27,7 @@ use std::task::{Context, Poll};
 
 use corosensei::trap::CoroutineTrapHandler;
 use corosensei::{Coroutine, Yielder};
+use mpi::exploration::is_rank_explored;
 use mpi::{Comm, NativeLocation, set_native_caller};
 
 use crate::datatypes::MadeDatatype;
@@ -659,12 +660,13 @@ pub(crate) fn read_clock() -> f64 {
 /// changed since it was asked before: at most [`ANSWER`], then the answer is no.
 ///
 /// After [`ANSWERS`] such answers in succession it waits without end, so that a program that asks
-/// for ever is a deadlock. So it does in a check, where no time passes.
+/// for ever is a deadlock. So it does where a model checker explores the program, or finds the
+/// schedule of a run: no time passes there.
 pub(crate) async fn ask<T>(
     question: impl Future<Output = mpi::Result<Option<T>>>,
 ) -> mpi::Result<Option<T>> {
     let rank = caller();
-    if rank.answers.get() >= ANSWERS || rank.heap().is_some() {
+    if rank.answers.get() >= ANSWERS || is_rank_explored(&rank.world) {
         return question.await;
     }
     let mut question = pin!(question);

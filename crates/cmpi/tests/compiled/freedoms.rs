@@ -42,6 +42,19 @@ fn the_clock_goes_forward_where_a_loop_waits_for_it() {
     ran(&program, "-n 2", "spin").exits_with(0);
 }
 
+/// No time passes while the schedule of a run is looked for, so that no loop waits for time.
+#[test]
+fn a_loop_that_asks_for_ever_has_a_schedule() {
+    let folder = Folder::new();
+    let program = compiled_with(&folder, "-g", "crates/cmpi/tests/programs/waiting.c");
+    let file = folder.path("never.schedule");
+    let options = format!("-n 3 --schedule {file}");
+    let deadlock = "waits in polling: probe (any source, tag 0)";
+    ran(&program, &options, "never").reports_text(deadlock);
+    let replayed = simrun(&program, &format!("check -n 3 --replay {file} -- never"));
+    replayed.exits_with(1).prints_text(deadlock);
+}
+
 #[test]
 fn a_get_into_the_own_window_conflicts_until_the_epoch_ends() {
     let folder = Folder::new();

@@ -1,6 +1,7 @@
 /* Loops that wait for time to pass. By the first argument: `spin` for one that only reads the clock,
  * `sleep` for one that also sleeps, `either` for a message that may come too late, `message` and
- * `time` believe that it comes in time or does not, `none` reads the clock without a loop. */
+ * `time` believe that it comes in time or does not, `none` reads the clock without a loop, `never`
+ * for a loop that asks for a message without a sender. */
 
 #include <assert.h>
 #include <mpi.h>
@@ -23,6 +24,9 @@ int main(int argc, char **argv) {
   } else if (is(mode, "none")) {
     MPI_Barrier(MPI_COMM_WORLD);
     assert(MPI_Wtime() >= begin);
+  } else if (is(mode, "never")) {
+    while (!has_come)
+      MPI_Iprobe(MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, &has_come, MPI_STATUS_IGNORE);
   } else if (rank == 0) {
     while (!has_come && MPI_Wtime() - begin < 0.5)
       MPI_Iprobe(1, 0, MPI_COMM_WORLD, &has_come, MPI_STATUS_IGNORE);

@@ -8,6 +8,7 @@ pub use channel::{
     CausalityHooks, ExplorationHooks, NotedOperation, SendCause, SendEnd, is_of_collectives,
 };
 
+use crate::Comm;
 use crate::channel::{Channel, CollectivePlace};
 use observe::SourceLocation;
 
@@ -15,6 +16,12 @@ use observe::SourceLocation;
 #[inline]
 pub(crate) fn is_explored(channel: &dyn Channel) -> bool {
     channel.causality().is_some()
+}
+
+/// Returns true if a model checker explores the rank of a communicator.
+#[must_use]
+pub fn is_rank_explored(comm: &Comm) -> bool {
+    is_explored(comm.process().channel())
 }
 
 /// Returns the notes on why packets leave, if they are taken.

@@ -1,7 +1,7 @@
 //! Records of the arrivals that ended operations, for a model checker: see [`crate::exploration`].
 
 use super::seen::ReturnedMessage;
-use super::tag_order::MatchTable;
+use super::tag_order::{MatchTable, note_match};
 use super::{ProtocolEngine, State};
 use crate::Envelope;
 use crate::channel::{Channel, Token};
@@ -259,6 +259,9 @@ impl ProtocolEngine {
                 arrival: provenance.arrival,
                 receives: origin.receive,
             }));
+            if let State::Posted { pattern, .. } = self.operations[receive as usize].state {
+                note_match(self, channel, receive, (pattern, met));
+            }
             if self.operations[receive as usize].released {
                 self.note_lost(receive);
             }

@@ -3,7 +3,6 @@
 use observe::Event;
 use observe::SourceLocation;
 
-use super::tag_order::note_match;
 use super::{ProtocolEngine, State, library, status};
 use crate::channel::{Channel, Packet, PacketHeader, Token};
 use crate::exploration;
@@ -115,7 +114,7 @@ impl ProtocolEngine {
         self.note_answer(channel, receive, envelope);
         self.note_met_content(channel, envelope.source, &content);
         let content = self.unwrapped(channel, receive, envelope, content);
-        let buffer = self.take_buffer(channel, receive, envelope);
+        let buffer = self.take_buffer(channel, receive, envelope.source);
         match content {
             UnexpectedContent::Eager(message) => {
                 self.deliver_whole(channel, receive, envelope, (buffer, &message));
@@ -194,24 +193,21 @@ impl ProtocolEngine {
     ) {
         self.note_answer(channel, receive, envelope);
         self.note_met_stored(envelope.source, message);
-        let buffer = self.take_buffer(channel, receive, envelope);
+        let buffer = self.take_buffer(channel, receive, envelope.source);
         self.deliver_whole(channel, receive, envelope, (buffer, message));
     }
 
-    /// Takes the buffer of a posted receive that has met this message.
+    /// Takes the buffer of a posted receive that has met a message of `source`.
     #[inline]
-    fn take_buffer(&mut self, channel: &dyn Channel, receive: Token, met: Envelope) -> Buffer {
+    fn take_buffer(&mut self, channel: &dyn Channel, receive: Token, source: u32) -> Buffer {
         let operation = &mut self.operations[receive as usize];
         let State::Posted { pattern, buffer } = &mut operation.state else {
             unreachable!("only posted receives are matched");
         };
-        let (pattern, buffer) = (*pattern, buffer.take());
+        let (is_wildcard, buffer) = (pattern.source.is_none(), buffer.take());
         operation.state = State::Elapsing;
-        if pattern.source.is_none() {
-            exploration::note_source(channel, met.source, operation.location);
-        }
-        if !self.is_plain() {
-            note_match(self, channel, receive, (pattern, met));
+        if is_wildcard {
+            exploration::note_source(channel, source, operation.location);
         }
         buffer
     }

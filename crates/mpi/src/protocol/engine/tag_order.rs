@@ -11,6 +11,7 @@
 use observe::SourceLocation;
 
 use super::ProtocolEngine;
+use super::provenance::Provenance;
 use crate::channel::{Channel, Token};
 use crate::exploration::{is_of_collectives, note_bound};
 use crate::{Envelope, Pattern};
@@ -65,41 +66,31 @@ impl MatchedMessages {
         self.source == envelope.source && self.context == envelope.context
     }
 
-    /// Returns true if the message of a record could have arrived before one of these messages, and
-    /// a receive or probe from any source could then have matched a message of a third rank.
-    fn could_be_late(&self, record: &MatchRecord) -> bool {
+    /// Returns the place of the receive or probe from any source that could have matched the
+    /// message of a third rank if messages of different tags arrived in another order.
+    fn find_reordering(&self, record: &MatchRecord) -> Option<SourceLocation> {
         let MatchRecord {
             pattern,
-            envelope,
             delivery,
             receive,
+            location,
             ..
-        } = record;
+        } = *record;
+        if pattern.source.is_none() && self.last_delivery > delivery {
+            return Some(location);
+        }
         let is_passed_over = pattern.tag.is_some_and(|tag| tag != self.tag);
-        self.any_source.is_some()
-            && self.is_in_lane(envelope)
-            && is_passed_over
-            && self.first_delivery < *delivery
-            && (self.untold > 0 || *receive < self.told_before)
+        let could_be_late = is_passed_over
+            && self.first_delivery < delivery
+            && (self.untold > 0 || receive < self.told_before);
+        self.any_source.filter(|_| could_be_late)
     }
 }
 
 impl MatchTable {
-    /// Returns the place of the receive or probe from any source that could have matched the
-    /// message of a third rank if messages of different tags arrived in another order.
-    fn find_reordering(&self, record: &MatchRecord) -> Option<SourceLocation> {
-        let envelope = &record.envelope;
-        let has_overtaken = |matched: &MatchedMessages| {
-            matched.is_in_lane(envelope) && matched.last_delivery > record.delivery
-        };
-        if record.pattern.source.is_none() && self.0.iter().any(has_overtaken) {
-            return Some(record.location);
-        }
-        let late = self.0.iter().find(|matched| matched.could_be_late(record));
-        late.and_then(|matched| matched.any_source)
-    }
-
-    fn add_entry(&mut self, record: &MatchRecord) -> &mut MatchedMessages {
+    /// Adds a match. Returns the place of a receive or probe that could have matched another
+    /// message.
+    fn add_match(&mut self, record: &MatchRecord, next_receive: u32) -> Option<SourceLocation> {
         let Envelope {
             source,
             context,
@@ -107,12 +98,19 @@ impl MatchTable {
             ..
         } = record.envelope;
         let is_any = record.pattern.source.is_none();
-        let is_same = |matched: &MatchedMessages| {
-            matched.is_in_lane(&record.envelope)
-                && matched.tag == tag
-                && matched.any_source.is_some() == is_any
-        };
-        let position = self.0.iter().position(is_same).unwrap_or_else(|| {
+        let (mut place, mut known) = (None, None);
+        for (position, matched) in self.0.iter().enumerate() {
+            if matched.is_in_lane(&record.envelope) {
+                place = place.or_else(|| matched.find_reordering(record));
+                if matched.tag == tag && matched.any_source.is_some() == is_any {
+                    known = Some(position);
+                }
+            }
+        }
+        let position = known.unwrap_or_else(|| {
+            if self.0.is_empty() {
+                self.0.reserve_exact(ENTRIES);
+            }
             self.0.push(MatchedMessages {
                 source,
                 context,
@@ -126,13 +124,19 @@ impl MatchTable {
             self.0.len() - 1
         });
         let matched = &mut self.0[position];
-        matched.any_source = is_any.then_some(record.location);
         matched.first_delivery = matched.first_delivery.min(record.delivery);
         // The network delivers the messages before one that a probe has seen again.
         if record.kind != MatchKind::Probe {
             matched.last_delivery = matched.last_delivery.max(record.delivery);
         }
-        matched
+        if is_any {
+            matched.any_source = Some(record.location);
+            match record.kind {
+                MatchKind::Receive => matched.untold += 1,
+                MatchKind::Probe | MatchKind::MatchedProbe => matched.told_before = next_receive,
+            }
+        }
+        place
     }
 
     /// The program is told about a message that a receive from any source has matched.
@@ -147,11 +151,23 @@ impl MatchTable {
     }
 }
 
+/// Entries for which a table has room from its first one: engines under a model checker live
+/// shortly. \[choice\]
+const ENTRIES: usize = 8;
+
 /// Ranks that are necessary for an outcome that depends on the order of tags: a receiver and two
 /// senders.
 const RANKS_MIN: u32 = 3;
 
-/// A posted receive has matched a message.
+/// Returns true if the order of tags may matter for a match: a receive of one source with any tag
+/// takes the first message.
+fn may_matter(channel: &dyn Channel, pattern: &Pattern) -> bool {
+    (pattern.source.is_none() || pattern.tag.is_some())
+        && !is_of_collectives(pattern.context)
+        && channel.size() >= RANKS_MIN
+}
+
+/// A posted receive has matched a message, under a model checker.
 pub(super) fn note_match(
     engine: &mut ProtocolEngine,
     channel: &dyn Channel,
@@ -159,7 +175,9 @@ pub(super) fn note_match(
     (pattern, envelope): (Pattern, Envelope),
 ) {
     let location = engine.operations[receive as usize].location;
-    if let Some(provenance) = engine.provenance() {
+    if may_matter(channel, &pattern)
+        && let Some(provenance) = engine.provenance()
+    {
         let record = MatchRecord {
             kind: MatchKind::Receive,
             pattern,
@@ -168,7 +186,7 @@ pub(super) fn note_match(
             receive: provenance.number_of_receive(receive),
             location,
         };
-        add_record(engine, channel, record);
+        add_record(provenance, channel, &record);
     }
 }
 
@@ -180,7 +198,9 @@ pub(super) fn note_probe(
     (pattern, envelope, delivery): (Pattern, Envelope, u32),
     location: SourceLocation,
 ) {
-    if let Some(provenance) = engine.provenance() {
+    if may_matter(channel, &pattern)
+        && let Some(provenance) = engine.provenance()
+    {
         let record = MatchRecord {
             kind,
             pattern,
@@ -189,27 +209,14 @@ pub(super) fn note_probe(
             receive: provenance.next_receive(),
             location,
         };
-        add_record(engine, channel, record);
+        add_record(provenance, channel, &record);
     }
 }
 
-fn add_record(engine: &mut ProtocolEngine, channel: &dyn Channel, record: MatchRecord) {
-    if channel.size() < RANKS_MIN || is_of_collectives(record.envelope.context) {
-        return;
-    }
-    if let Some(provenance) = engine.provenance() {
-        if let Some(place) = provenance.matched.find_reordering(&record) {
-            let bound =
-                "messages of one rank on one communicator arrive in the order of their sends";
-            note_bound(channel, &format!("{bound} ({place})"));
-        }
-        let next = provenance.next_receive();
-        let matched = provenance.matched.add_entry(&record);
-        if matched.any_source.is_some() {
-            match record.kind {
-                MatchKind::Receive => matched.untold += 1,
-                MatchKind::Probe | MatchKind::MatchedProbe => matched.told_before = next,
-            }
-        }
+fn add_record(provenance: &mut Provenance, channel: &dyn Channel, record: &MatchRecord) {
+    let next = provenance.next_receive();
+    if let Some(place) = provenance.matched.add_match(record, next) {
+        let bound = "messages of one rank on one communicator arrive in the order of their sends";
+        note_bound(channel, &format!("{bound} ({place})"));
     }
 }

@@ -198,10 +198,13 @@ pub(crate) fn work<C: Collector>(
         let mut walk = Walk::new(stepper, &options, &mut look, Stopwatch::start());
         walk.stop = Some(Arc::clone(&exchange.stop));
         let mut worker = Worker::<C>::new(walk, sight, &exchange.lists);
-        while let Some(job) = exchange.next_job() {
+        // A program may fork in any poll, also in the polls of its creation. The calling thread looks
+        // at the flag, too.
+        while !worker.walk.is_interrupted()
+            && let Some(job) = exchange.next_job()
+        {
             let done = do_job(&mut worker, &job);
             if matches!(done, Done::Halted(Halt::Bound(Bound::Interrupt), ..)) {
-                // The calling thread looks at the flag, too.
                 return;
             }
             let is_broken = matches!(done, Done::Panicked(_));

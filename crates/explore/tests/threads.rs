@@ -5,6 +5,9 @@
 use crate::programs;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::Duration;
 
 use explore::{
     Checkpoint, Collector, End, Options, Report, Run, Statistics, Threads, TraceId, Verdict, check,
@@ -242,6 +245,45 @@ fn damaged_checkpoints_are_refused_or_read() {
             drop(Checkpoint::from_words(damaged));
         }
     }
+}
+
+/// A child that is forked while a thread creates its program has no other thread that ends the wait
+/// for a job.
+#[test]
+fn a_thread_that_is_interrupted_does_not_wait_for_a_job() {
+    let first = std::thread::current().id();
+    let interrupt = Arc::new(AtomicBool::new(false));
+    let make: Make<'_> = &|| {
+        if std::thread::current().id() != first {
+            interrupt.store(true, Ordering::Relaxed);
+        }
+        programs::mutex_users(6)
+    };
+    let (sender, receiver) = mpsc::channel();
+    let (receiver, is_back) = (Mutex::new(receiver), AtomicBool::new(false));
+    let threads = Threads {
+        number: 2,
+        make,
+        around: &|work| {
+            if std::thread::current().id() == first {
+                let returned = receiver
+                    .lock()
+                    .unwrap()
+                    .recv_timeout(Duration::from_secs(20));
+                is_back.store(returned.is_ok(), Ordering::Relaxed);
+            }
+            work();
+            let _ = sender.send(());
+        },
+    };
+    let options = Options {
+        interrupt: Some(Arc::clone(&interrupt)),
+        ..Options::default()
+    };
+    let report = check_on_threads(&threads, &options, None);
+    assert!(report.checkpoint.is_some(), "{report:?}");
+    let is_back = is_back.into_inner();
+    assert!(is_back, "it waited for a job that nobody can hand out");
 }
 
 /// An actor that cannot even begin, on every thread but the first.

@@ -7,9 +7,14 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc;
+use std::time::Duration;
 
 /// A platform that every machine simulates at once.
 pub const CLUSTER: &str = "platforms/cluster.toml";
+
+/// Time for a command, many times the longest: a command without an end fails its own test only.
+const TIME_MAX: Duration = Duration::from_secs(600);
 
 /// Output and status of a process.
 #[derive(Debug)]
@@ -40,9 +45,20 @@ pub fn command(program: impl AsRef<OsStr>) -> Command {
 }
 
 /// Runs a command to its end.
+///
+/// # Panics
+/// If the command, or a child that keeps its output open, does not end within [`TIME_MAX`].
 pub fn run(command: &mut Command) -> Output {
-    let output = command.output().expect("the command starts");
-    let output = Output::new(format!("{command:?}"), output);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().expect("the command starts");
+    let number = child.id();
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || sender.send(child.wait_with_output()));
+    let output = receiver.recv_timeout(TIME_MAX).unwrap_or_else(|_| {
+        let _ = Command::new("kill").arg(number.to_string()).status();
+        panic!("no end of output after {TIME_MAX:?}: {command:?}");
+    });
+    let output = Output::new(format!("{command:?}"), output.expect("output"));
     assert!(output.status < 1000, "killed: {output:?}");
     output
 }

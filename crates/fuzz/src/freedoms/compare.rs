@@ -128,7 +128,11 @@ impl Layer for FreedomLayer {
             Err(different) => return different,
         };
         let is_cut = !statistics.bounds.is_empty();
-        let Some(required) = enumerate(seen.bounds) else {
+        let required = match seen.bounds == StatedBounds::default() {
+            true => Some(legal.clone()),
+            false => enumerate(seen.bounds),
+        };
+        let Some(required) = required else {
             return Comparison::TooLarge;
         };
         let missed = legal.completing.difference(&seen.found.completing);

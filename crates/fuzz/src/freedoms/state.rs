@@ -4,6 +4,8 @@
 //! steps, see `enumerate.rs`.
 
 use std::collections::BTreeSet;
+use std::ops::{Deref, DerefMut};
+use std::rc::Rc;
 
 use super::answers;
 use super::enumerate::StatedBounds;
@@ -12,13 +14,37 @@ use super::program::{
 };
 use super::windows::Windows;
 
+/// A value that states share until one of them changes its own.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(super) struct Shared<T>(Rc<T>);
+
+impl<T> Shared<T> {
+    pub(super) fn new(value: T) -> Self {
+        Self(Rc::new(value))
+    }
+}
+
+impl<T> Deref for Shared<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T: Clone> DerefMut for Shared<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        Rc::make_mut(&mut self.0)
+    }
+}
+
 /// A state of all ranks.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct State {
-    pub(super) ranks: Vec<Rank>,
+    pub(super) ranks: Vec<Shared<Rank>>,
     /// Messages that no receive has matched, in the order of their sends.
     pub(super) messages: Vec<InFlight>,
-    pub(super) windows: Windows,
+    pub(super) windows: Shared<Windows>,
 }
 
 /// A rank.
@@ -129,9 +155,9 @@ impl State {
     pub(super) fn new(program: &FreedomProgram) -> Self {
         let count = program.ranks.len();
         Self {
-            ranks: vec![Rank::default(); count],
+            ranks: vec![Shared::new(Rank::default()); count],
             messages: Vec::new(),
-            windows: Windows::new(count),
+            windows: Shared::new(Windows::new(count)),
         }
     }
 

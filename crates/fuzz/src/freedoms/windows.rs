@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 use super::answers;
 use super::program::{Access, FreedomOp};
-use super::state::State;
+use super::state::{Shared, State};
 
 /// The window of each rank, and all epochs.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -154,7 +154,7 @@ impl State {
         let mut next = Vec::new();
         for (at, epoch) in self.windows.epochs.iter().enumerate() {
             next.extend(self.windows.lock_steps(at).into_iter().map(|windows| Self {
-                windows,
+                windows: Shared::new(windows),
                 ..self.clone()
             }));
             if !self.windows.is_open(epoch) {
@@ -241,7 +241,8 @@ impl State {
             FreedomOp::Complete => {
                 let open = windows.current_epoch(rank, None);
                 if let Some(at) = open {
-                    windows.completes[rank][windows.epochs[at].target] += 1;
+                    let target = windows.epochs[at].target;
+                    windows.completes[rank][target] += 1;
                     windows.epochs[at].is_closed = true;
                     windows.drop_closed();
                 }

@@ -7,7 +7,7 @@ use fuzz::{Faults, Interaction, RunSettings, check, run};
 
 #[test]
 fn what_was_found_stays_mended() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("regressions");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("regressions/interactions");
     let mut count = 0;
     for entry in std::fs::read_dir(folder).expect("the folder") {
         let path = entry.expect("an entry").path();

@@ -38,7 +38,7 @@ for program in simrun simrun-tools ring conformance verbs-pingpong; do strip -o 
 # Interactions of endpoints and programs of work requests as C programs against libibverbs; the last one expects a wrong byte.
 interactions=(fence-ignored remote-offset-ignored stale-remote-handle deregistration-ignored bytes-not-copied buffer-not-posted message-before-data)
 for name in "${interactions[@]}"; do
-  "$built/simrun-tools" fuzz --replay "crates/fuzz/regressions/$name.toml" --export "$job/$name.c" >/dev/null
+  "$built/simrun-tools" fuzz --replay "crates/fuzz/regressions/interactions/$name.toml" --export "$job/$name.c" >/dev/null
 done
 for name in all-kinds wrong-rkey; do
   "$built/simrun-tools" fuzz --layer verbs --replay "crates/fuzz/requests/$name.toml" --export "$job/$name.c" >/dev/null

@@ -17,7 +17,7 @@
 //! predictive analysis for discovering communication deadlocks in MPI programs*, 2014); the number
 //! of states is limited.
 //!
-//! *Not modelled*: waits for the lock of a rank's own memory, and for the results of accesses.
+//! *Not modelled*: waits for the results of accesses.
 
 use std::cell::Ref;
 use std::collections::BTreeSet;
@@ -418,8 +418,8 @@ impl<'a> Notes<'a> {
     /// Returns true if a message that has been sent and is not received fits a receive of a rank
     /// that has another message in this run, not sent yet.
     fn receives_another(&self, cut: &Cut, rank: u32) -> bool {
-        let posted = &self.ranks[rank as usize][..cut[rank as usize] as usize];
-        posted.iter().any(|note| match note {
+        let posted = self.ranks[rank as usize][..cut[rank as usize] as usize].iter();
+        (0..).zip(posted).any(|(position, note)| match note {
             &Note::Begin {
                 operation:
                     NotedOperation::Receive {
@@ -436,7 +436,7 @@ impl<'a> Notes<'a> {
                         && source.is_none_or(|source| source == envelope.source)
                         && tag.is_none_or(|tag| tag == envelope.tag)
                 };
-                self.list_messages(cut, rank)
+                self.list_messages(cut, (rank, position))
                     .any(|envelope| fits(&envelope))
             }
             _ => false,
@@ -454,9 +454,14 @@ impl<'a> Notes<'a> {
         matches!(operation, Some(NotedOperation::Epoch { .. }))
     }
 
-    /// The messages that have been sent to a rank and that no receive has met and no probe has
-    /// taken so far.
-    fn list_messages<'b>(&'b self, cut: &'b Cut, to: u32) -> impl Iterator<Item = Envelope> + 'b {
+    /// The messages that have been sent to the rank of a receive and that no probe has taken and no
+    /// receive has met so far. A message that a later receive of the rank has met counts, too: the
+    /// message is for the first receive without a message.
+    fn list_messages<'b>(
+        &'b self,
+        cut: &'b Cut,
+        (to, receive): At,
+    ) -> impl Iterator<Item = Envelope> + 'b {
         let ranks = (0..).zip(&self.ranks);
         let sent = ranks.flat_map(move |(rank, notes)| {
             let sent = notes[..cut[rank as usize] as usize].iter();
@@ -477,8 +482,10 @@ impl<'a> Notes<'a> {
             else {
                 return None;
             };
-            let meetings = [&self.receivers, &self.takers].map(|table| find_entry(table, &at));
-            let mut met = meetings.into_iter().flatten();
+            let earlier = find_entry(&self.receivers, &at).filter(|(_, other)| *other < receive);
+            let mut met = [earlier, find_entry(&self.takers, &at)]
+                .into_iter()
+                .flatten();
             let is_met = met.any(|meeting| Self::has_begun(cut, meeting));
             (destination == to && !is_met).then_some(envelope)
         })

@@ -45,6 +45,9 @@ pub struct SendCause {
     pub known: u32,
     /// The step of one more arrival; [`SendCause::NONE`] if there is none.
     pub arrival: u32,
+    /// The step in which the message of that arrival was delivered for the first time, perhaps the
+    /// same one; [`SendCause::NONE`] if there is none.
+    pub delivery: u32,
     /// Number of receives that the rank had posted before the packet, as far as the packet shows
     /// it.
     pub receives: u32,

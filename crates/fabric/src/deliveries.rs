@@ -70,7 +70,9 @@ impl Deliveries {
         };
         let Delivery { reason, also, .. } = &all[position];
         let mut arrivals = also.clone();
-        arrivals.push(reason.arrival);
+        if !also.contains(&reason.arrival) {
+            arrivals.push(reason.arrival);
+        }
         arrivals
     }
 
@@ -101,9 +103,8 @@ impl Deliveries {
             if source == rank && reason.receives >= receive {
                 return true;
             }
-            if reason.arrival != SendCause::NONE {
-                pending.push(reason.arrival);
-            }
+            let arrivals = [reason.arrival, reason.delivery].into_iter();
+            pending.extend(arrivals.filter(|arrival| *arrival != SendCause::NONE));
             let added = &mut added[source as usize];
             if *added < reason.known {
                 learnt(source, *added..reason.known, &mut pending);
@@ -130,6 +131,7 @@ mod tests {
             reason: SendCause {
                 known,
                 arrival: SendCause::NONE,
+                delivery: SendCause::NONE,
                 receives,
             },
             also: Vec::new(),
@@ -167,6 +169,7 @@ mod tests {
         let answer = SendCause {
             known: 0,
             arrival: 1,
+            delivery: 1,
             receives: 4,
         };
         deliveries.push(Delivery {

@@ -104,6 +104,7 @@ impl CausalityTracker {
         known.reason.get().unwrap_or_else(|| SendCause {
             known: known.count(),
             arrival: SendCause::NONE,
+            delivery: SendCause::NONE,
             receives: known.receives.get(),
         })
     }
@@ -117,9 +118,8 @@ impl CausalityTracker {
     /// waited for.
     pub(crate) fn causes(&self, rank: u32, reason: SendCause, without: u32, into: &mut Vec<u32>) {
         self.add_learnt(rank, without..reason.known, into);
-        if reason.arrival != SendCause::NONE {
-            into.push(reason.arrival);
-        }
+        let arrivals = [reason.arrival, reason.delivery].into_iter();
+        into.extend(arrivals.filter(|arrival| *arrival != SendCause::NONE));
     }
 
     /// Adds the steps of some of the arrivals that the program of a rank has waited for.

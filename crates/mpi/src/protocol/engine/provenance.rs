@@ -12,8 +12,10 @@ use observe::SourceLocation;
 /// Of one operation.
 #[derive(Clone, Copy, Debug)]
 struct Origin {
-    /// The step in which what ended it arrived.
+    /// The step in which what ended it arrived, and the step in which that was delivered for the
+    /// first time.
     arrival: u32,
+    delivery: u32,
     /// Number of arrivals known to the program when it posted the receive.
     known: u32,
     /// Its number among the receives of the rank, from 1, if it is a posted receive.
@@ -35,6 +37,7 @@ const OPERATIONS: usize = 4;
 
 const UNKNOWN: Origin = Origin {
     arrival: SendCause::NONE,
+    delivery: SendCause::NONE,
     known: 0,
     receive: 0,
     unready: None,
@@ -257,9 +260,13 @@ impl ProtocolEngine {
             causes.because(Some(SendCause {
                 known: origin.known,
                 arrival: provenance.arrival,
+                delivery: provenance.delivery,
                 receives: origin.receive,
             }));
             if let State::Posted { pattern, .. } = self.operations[receive as usize].state {
+                if let Some(provenance) = self.provenance() {
+                    provenance.note_claim_over(&pattern);
+                }
                 note_match(self, channel, receive, (pattern, met));
             }
             if self.operations[receive as usize].released {
@@ -301,7 +308,7 @@ impl ProtocolEngine {
         if let Some(provenance) = self.provenance()
             && let Some(causes) = causality(channel)
         {
-            provenance.arrival = SendCause::NONE;
+            (provenance.arrival, provenance.delivery) = (SendCause::NONE, SendCause::NONE);
             causes.because(None);
         }
     }
@@ -309,7 +316,8 @@ impl ProtocolEngine {
     /// An operation ends.
     pub(super) fn note_end(&mut self, token: Token) {
         if let Some(provenance) = self.provenance() {
-            provenance.origins[token as usize].arrival = provenance.arrival;
+            let origin = &mut provenance.origins[token as usize];
+            (origin.arrival, origin.delivery) = (provenance.arrival, provenance.delivery);
         }
     }
 
@@ -335,7 +343,8 @@ impl ProtocolEngine {
         self.drop_charge(token);
         if let Some(provenance) = self.provenance() {
             let origin = &mut provenance.origins[token as usize];
-            (origin.arrival, origin.note) = (SendCause::NONE, None);
+            (origin.arrival, origin.delivery) = (SendCause::NONE, SendCause::NONE);
+            origin.note = None;
         }
     }
 
@@ -343,9 +352,10 @@ impl ProtocolEngine {
     pub(super) fn note_passed(&mut self, token: Token, learner: Token) {
         if let Some(provenance) = self.provenance() {
             let origin = &mut provenance.origins[token as usize];
-            let arrival = std::mem::replace(&mut origin.arrival, SendCause::NONE);
+            let arrivals = [&mut origin.arrival, &mut origin.delivery];
+            let arrivals = arrivals.map(|arrival| std::mem::replace(arrival, SendCause::NONE));
             origin.note = None;
-            provenance.parts.push((learner, arrival));
+            provenance.add_parts(learner, &arrivals);
         }
     }
 
@@ -361,6 +371,9 @@ impl ProtocolEngine {
     pub(super) fn note_seen(&mut self, (step, delivery): (u32, u32), takes: bool) {
         if let Some(provenance) = self.provenance() {
             provenance.learn(step);
+            if delivery != step {
+                provenance.learn(delivery);
+            }
             provenance.waits.push(Waited::Arrival(delivery, takes));
         }
     }
@@ -441,6 +454,11 @@ impl Provenance {
         self.delivery
     }
 
+    /// Returns the step of the arrival that has ended an operation.
+    pub(super) fn arrival_of(&self, token: Token) -> u32 {
+        self.origins[token as usize].arrival
+    }
+
     /// Returns the number of the next receive of the rank.
     pub(super) const fn next_receive(&self) -> u32 {
         self.last_receive + 1
@@ -456,6 +474,7 @@ impl Provenance {
         (self.arrival != SendCause::NONE).then_some(SendCause {
             known: 0,
             arrival: self.arrival,
+            delivery: self.delivery,
             receives: 0,
         })
     }
@@ -471,7 +490,8 @@ impl Provenance {
         self.parts.extend(parts);
     }
 
-    fn learn(&mut self, arrival: u32) {
+    /// The program learns of an arrival.
+    pub(super) fn learn(&mut self, arrival: u32) {
         if arrival != SendCause::NONE {
             self.learnt.push(arrival);
         }
@@ -479,11 +499,19 @@ impl Provenance {
 
     /// Learns of the arrivals that an operation has waited for.
     fn learn_result(&mut self, token: Token) {
-        let Origin { arrival, met, .. } = self.origins[token as usize];
+        let Origin {
+            arrival,
+            delivery,
+            met,
+            ..
+        } = self.origins[token as usize];
         if let Some(met) = met {
             self.matched.note_told(&met, self.next_receive());
         }
         self.learn(arrival);
+        if delivery != arrival {
+            self.learn(delivery);
+        }
         let mut parts = std::mem::take(&mut self.parts);
         parts.retain(|&(operation, arrival)| {
             if operation == token {

@@ -10,6 +10,7 @@
 //! *Not decided here*: the order of deliveries, and which answers a model checker may pick; see
 //! [`crate::protocol::look`].
 
+use super::provenance::Provenance;
 use super::tag_order::{MatchKind, note_probe};
 use super::{ProtocolEngine, State, Status};
 use crate::channel::{Channel, Token};
@@ -24,6 +25,8 @@ pub(super) struct ReturnedMessage {
     message: UnexpectedMessage,
     /// True if a delivery is for this message; false if the message comes with another one.
     is_announced: bool,
+    /// The arrivals of other messages, which posted receives that accept this message have got.
+    others: Vec<u32>,
 }
 
 /// The messages that a probe may see.
@@ -97,7 +100,8 @@ fn list_candidates<'a>(engine: &'a ProtocolEngine, scope: &ProbeScope) -> Vec<Ca
         }
     }
     candidates.retain(|one| {
-        one.returned.is_none() || find_receive(engine, &one.message.envelope).is_none()
+        one.returned
+            .is_none_or(|position| find_claim(engine, position).is_none())
     });
     candidates
 }
@@ -108,25 +112,41 @@ fn find_candidate<'a>(engine: &'a ProtocolEngine, scope: &ProbeScope) -> Option<
     candidates.min_by_key(|one| one.message.arrival.delivery)
 }
 
-/// Returns the posted receive that gets a message if the message arrives now.
-fn find_receive(engine: &ProtocolEngine, envelope: &Envelope) -> Option<Token> {
+/// Returns the posted receive that gets a message if the message arrives now and these receives
+/// have got other ones.
+fn find_receive(engine: &ProtocolEngine, envelope: &Envelope, without: &[Token]) -> Option<Token> {
     let provenance = engine.cold.as_ref()?.provenance.as_ref()?;
     let accepts = |state: &State| match state {
         State::Posted { pattern, .. } => pattern.accepts(envelope),
         _ => false,
     };
     let receives = (0..).zip(engine.states());
-    let accepting = receives.filter(|(_, state)| accepts(state));
+    let accepting = receives.filter(|(token, state)| accepts(state) && !without.contains(token));
     let first = accepting.min_by_key(|(token, _)| provenance.number_of_receive(*token));
     first.map(|(token, _)| token)
+}
+
+/// Returns the posted receive that gets the message at this position of those that the network has
+/// again, unless a message of another sender arrives before: the messages ahead arrive
+/// with that message.
+fn find_claim(engine: &ProtocolEngine, position: usize) -> Option<Token> {
+    let returned = list_returned(engine);
+    let (last, ahead) = returned[..=position].split_last()?;
+    let mut claimed = Vec::new();
+    for one in ahead {
+        if is_same_lane(&one.message.envelope, &last.message.envelope) {
+            claimed.extend(find_receive(engine, &one.message.envelope, &claimed));
+        }
+    }
+    find_receive(engine, &last.message.envelope, &claimed)
 }
 
 /// Returns true if a posted receive certainly gets a message: one that a probe has seen and
 /// that no receive posted earlier may get.
 pub(crate) fn will_meet_seen(engine: &ProtocolEngine, receive: Token) -> bool {
-    list_returned(engine).iter().any(|one| {
-        let first = find_receive(engine, &one.message.envelope);
-        one.message.arrival.is_seen && first == Some(receive)
+    let mut returned = list_returned(engine).iter().enumerate();
+    returned.any(|(position, one)| {
+        one.message.arrival.is_seen && find_claim(engine, position) == Some(receive)
     })
 }
 
@@ -137,9 +157,13 @@ fn find_claimed_seen<'a>(
     pattern: &Pattern,
 ) -> Option<&'a UnexpectedMessage> {
     let returned = list_returned(engine).iter().map(|one| &one.message);
-    let mut seen =
-        returned.filter(|message| message.arrival.is_seen && pattern.accepts(&message.envelope));
-    seen.find(|message| find_receive(engine, &message.envelope).is_some())
+    let is_claimed_seen = |(position, message): &(usize, &UnexpectedMessage)| {
+        message.arrival.is_seen
+            && pattern.accepts(&message.envelope)
+            && find_claim(engine, *position).is_some()
+    };
+    let mut claimed = returned.enumerate().filter(is_claimed_seen);
+    claimed.next().map(|(_, message)| message)
 }
 
 /// Returns true if a posted receive gets a seen message that this pattern accepts, unless another
@@ -181,6 +205,7 @@ fn return_lane(engine: &mut ProtocolEngine, of: &Envelope, delivery: u32) -> usi
             provenance.returned.push(ReturnedMessage {
                 message,
                 is_announced: false,
+                others: Vec::new(),
             });
         }
     }
@@ -217,15 +242,38 @@ fn receive_seen(engine: &mut ProtocolEngine, channel: &dyn Channel, of: &Envelop
     let arrived: Vec<ReturnedMessage> = left.extract_if(.., arrives).collect();
     for ReturnedMessage { message, .. } in arrived {
         let step = engine.matching.arrival.step;
-        engine.matching.arrival = Arrival {
+        let arrival = Arrival {
             step,
             ..message.arrival
         };
-        engine.note_met(engine.matching.arrival);
+        engine.matching.arrival = arrival;
+        engine.note_met(arrival);
+        let receive = find_receive(engine, &message.envelope, &[]);
+        if let Some(State::Posted { pattern, .. }) = receive.map(|token| engine.state(token)) {
+            end_claim(&mut left, pattern, &[step, arrival.delivery]);
+        }
         engine.match_arrival(channel, message.envelope, message.content);
     }
     if let Some(provenance) = engine.provenance() {
         provenance.returned = left;
+    }
+}
+
+/// A receive with this pattern gets a message of these arrivals, so that the receive claims none
+/// of the messages that the network has again.
+fn end_claim(returned: &mut [ReturnedMessage], pattern: &Pattern, arrivals: &[u32]) {
+    for one in returned {
+        if pattern.accepts(&one.message.envelope) {
+            one.others.extend(arrivals);
+        }
+    }
+}
+
+impl Provenance {
+    /// A receive with this pattern gets the message that arrives.
+    pub(super) fn note_claim_over(&mut self, pattern: &Pattern) {
+        let arrivals = [self.present_arrival(), self.present_delivery()];
+        end_claim(&mut self.returned, pattern, &arrivals);
     }
 }
 
@@ -244,17 +292,28 @@ impl ProtocolEngine {
         let first = find_candidate(self, scope)?;
         let UnexpectedMessage {
             envelope,
-            arrival: Arrival {
-                delivery, is_seen, ..
-            },
+            arrival:
+                Arrival {
+                    step,
+                    delivery,
+                    is_seen,
+                },
             ..
         } = *first.message;
         let (found, returned) = (first.message.status(), first.returned);
+        if let Some((position, provenance)) = returned.zip(self.provenance()) {
+            // Posted receives that accept the message have got other ones.
+            for arrival in std::mem::take(&mut provenance.returned[position].others) {
+                provenance.learn(arrival);
+            }
+        }
         if !is_seen {
             let seen = (scope.pattern, envelope, delivery);
             note_probe(self, channel, MatchKind::Probe, seen, location);
-            self.note_seen((delivery, delivery), false);
-            self.report_observed(channel);
+            self.note_seen((step, delivery), false);
+        }
+        self.report_observed(channel);
+        if !is_seen {
             let position = returned.unwrap_or_else(|| return_lane(self, &envelope, delivery));
             announce_delivery(self, channel, position);
         }
@@ -287,6 +346,7 @@ impl ProtocolEngine {
                     arrival,
                 },
                 is_announced: false,
+                others: Vec::new(),
             });
         }
         None

@@ -17,20 +17,21 @@ use std::future::Future;
 use super::error::WindowError;
 use super::{RmaCall, Window};
 use crate::api::communicators::Step;
-use crate::channel::Channel;
+use crate::channel::{Channel, Token};
 use crate::protocol::engine::{EpochCalls, ProtocolEngine, waits_least};
 use crate::protocol::process::{Call, Process};
 use crate::protocol::waiting::Waits;
 use crate::{Error, Group, PROC_NULL, Request, Result};
 
 impl Window {
-    /// Asks ranks of the communicator for something and waits for the answers.
+    /// Asks ranks of the communicator for something and waits for the answers. Returns the
+    /// operation, which is over.
     async fn ask(
         &self,
         name: &'static str,
         (targets, call): (Vec<usize>, RmaCall),
         location: SourceLocation,
-    ) -> Result<()> {
+    ) -> Result<Token> {
         let process = self.comm().process();
         let peers: Result<Vec<u32>> = targets.iter().map(|&rank| self.comm().peer(rank)).collect();
         let (peers, context) = (peers?, self.comm().context());
@@ -40,7 +41,8 @@ impl Window {
         };
         let token = process.with_engine(ask);
         Request::new(self.comm(), token).wait_at(location).await?;
-        self.check_conflict()
+        self.check_conflict()?;
+        Ok(token)
     }
 
     /// Asks a target for a lock, and waits for the grant unless calls wait least. The lock of the
@@ -55,9 +57,9 @@ impl Window {
         let peer = self.comm().peer(target)?;
         if target == self.comm().rank() || !self.waits_least() {
             let call = RmaCall::Lock { exclusive };
-            self.ask(name, (vec![target], call), location).await?;
+            let asked = self.ask(name, (vec![target], call), location).await?;
             process.with_engine(|engine, channel| {
-                EpochCalls::new(engine, channel, context).note_lock((name, peer), location);
+                EpochCalls::new(engine, channel, context).note_lock((name, peer), asked, location);
             });
             return Ok(());
         }
@@ -205,6 +207,7 @@ impl Window {
             }
             self.ask("unlock", (vec![rank], RmaCall::Unlock), location)
                 .await
+                .map(drop)
         }
     }
 
@@ -244,6 +247,7 @@ impl Window {
             let granted = granted.into_iter().collect();
             self.ask("unlock_all", (granted, RmaCall::Unlock), location)
                 .await
+                .map(drop)
         }
     }
 
@@ -270,6 +274,7 @@ impl Window {
             }
             self.ask("flush", (vec![rank], RmaCall::Flush), location)
                 .await
+                .map(drop)
         }
     }
 
@@ -289,6 +294,7 @@ impl Window {
             let targets = touched.into_iter().collect();
             self.ask("flush_all", (targets, RmaCall::Flush), location)
                 .await
+                .map(drop)
         }
     }
 

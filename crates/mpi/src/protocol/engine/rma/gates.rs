@@ -156,17 +156,23 @@ impl<'a> EpochCalls<'a> {
         }
     }
 
-    /// Notes that the rank has the lock of the own memory.
+    /// Notes that the rank has waited for the lock of the own memory in this operation.
     pub(crate) fn note_lock(
         &mut self,
         (name, peer): (&'static str, u32),
+        asked: Token,
         location: SourceLocation,
     ) {
         if waits_least(self.channel) {
-            let (lock, _) = self.note_epoch((name, None, false), (&[], UNLOCK), location);
+            let (lock, notes) = self.note_epoch((name, None, false), (&[peer], UNLOCK), location);
             if let (Some(lock), Some(window)) = (lock, self.find_window()) {
                 window.locked.insert(peer, lock);
             }
+            if let Some(provenance) = self.engine.provenance() {
+                let grant = provenance.arrival_of(asked);
+                self.note_permitted(notes.first().copied(), (peer, true), grant);
+            }
+            self.note_wait(lock);
         }
     }
 
@@ -207,6 +213,7 @@ impl<'a> EpochCalls<'a> {
         }
         let note = match call {
             RmaCall::Unlock => self.note_send((peer, UNLOCK), location),
+            RmaCall::Lock { .. } => self.note_send((peer, LOCK), location),
             _ => None,
         };
         let key = (peer, is_lock);

@@ -14,9 +14,9 @@ use mpi::{ProtocolDefect, with_protocol_defect};
 
 use FreedomOp::{
     Cancel, Collective, Complete, Fence, Free, GetStatus, Icollective, Improbe, Iprobe, Irecv,
-    Isend, Lock, Mprobe, Mrecv, Open, Parrived, Post, Pready, PrecvInit, Probe, PsendInit, Recv,
-    RecvInit, Replace, Send, SendInit, Sendrecv, Start, Swap, Test, TestWindow, Testall, Testany,
-    Testsome, Unlock, Wait, WaitWindow, Waitall, Waitany, Waitsome,
+    Isend, Lock, Mrecv, Open, Parrived, Post, Pready, PrecvInit, Probe, PsendInit, Recv, RecvInit,
+    Replace, Send, SendInit, Sendrecv, Start, Swap, Test, TestWindow, Testall, Testany, Testsome,
+    Unlock, Wait, WaitWindow, Waitall, Waitany, Waitsome,
 };
 
 const ANY: Accepts = Accepts {
@@ -315,47 +315,6 @@ fn shared_locks_may_queue_behind_exclusive_ones() {
     assert_eq!(outcomes(ranks(true)), (1, true));
     assert_eq!(outcomes(ranks(false)), (1, false));
     assert_eq!(efforts(ranks(true)), [(1, 0)]);
-}
-
-/// A send that is not buffered keeps a lock from the other rank, which has given a lock back
-/// before.
-#[test]
-fn a_deadlock_behind_a_second_lock_is_found() {
-    let other = vec![
-        Lock(0, false),
-        Replace(access(0, 0, 35)),
-        Unlock(0),
-        Lock(1, true),
-        standard(0),
-        Replace(access(1, 0, 39)),
-        Unlock(1),
-    ];
-    let first = vec![
-        Lock(1, false),
-        Replace(access(1, 0, 2)),
-        Unlock(1),
-        Recv(from(1)),
-    ];
-    assert_eq!(outcomes(vec![first.clone(), other.clone()]), (2, true));
-    assert_eq!(efforts(vec![first, other]), [(2, 0)]);
-}
-
-/// *No* of a probe behind a probe and a receive means that the receive has got the seen message.
-#[test]
-fn a_probe_that_says_no_leaves_the_seen_message_to_a_receive() {
-    let receiver = vec![Probe(from(1)), Irecv(ANY), Iprobe(ANY)];
-    let ranks = vec![receiver, vec![standard(0)], vec![standard(0)]];
-    assert_eq!(efforts(ranks), [(3, 0)]);
-}
-
-/// A receive cannot get a message that a matched probe has taken: the first send may wait for the
-/// receive behind the probe.
-#[test]
-fn a_deadlock_behind_a_matched_probe_is_found() {
-    let receiver = vec![Mprobe(from(1)), Recv(from(1)), Mrecv(0)];
-    let ranks = vec![receiver, vec![standard(0), standard(0)]];
-    assert_eq!(outcomes(ranks.clone()), (1, true));
-    assert_eq!(efforts(ranks), [(1, 0)]);
 }
 
 /// Returns the numbers of outcomes, and of outcomes beyond a stated bound, if the checker agrees.

@@ -1,23 +1,43 @@
 //! Promise: interactions that have found a defect violate no property, on a network as it was then
-//! and on one without faults.
+//! and on one without faults; programs with a verdict that was wrong have the right one.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use fuzz::{Faults, Interaction, RunSettings, check, run};
+use fuzz::freedoms::{Family, FreedomLayer, FreedomProgram};
+use fuzz::{Comparison, Faults, FuzzProgram as _, Interaction, RunSettings, check, compare, run};
+
+/// Reads the files of a folder.
+fn read_texts(folder: &str) -> Vec<(PathBuf, String)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("regressions")
+        .join(folder);
+    let files = std::fs::read_dir(folder).expect("the folder");
+    let paths = files.map(|file| file.expect("a file").path());
+    let read = |path| std::fs::read_to_string(&path).map(|text| (path, text));
+    paths.map(|path| read(path).expect("a text")).collect()
+}
 
 #[test]
 fn what_was_found_stays_mended() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("regressions/interactions");
-    let mut count = 0;
-    for entry in std::fs::read_dir(folder).expect("the folder") {
-        let path = entry.expect("an entry").path();
-        let text = std::fs::read_to_string(&path).expect("a text");
+    let texts = read_texts("interactions");
+    assert!(texts.len() >= 25, "{} interactions", texts.len());
+    for (path, text) in texts {
         let interaction = Interaction::from_toml(&text).expect("an interaction");
         let run = |interaction: &Interaction| run(interaction, &RunSettings::default());
         assert_eq!(check(&interaction, &run), Ok(None), "{}", path.display());
         let perfect = Interaction::new(Faults::default(), interaction.steps);
         assert_eq!(check(&perfect, &run), Ok(None), "{}", path.display());
-        count += 1;
     }
-    assert!(count >= 25, "{count} interactions");
+}
+
+#[test]
+fn programs_with_wrong_verdicts_have_the_right_ones() {
+    let texts = read_texts("programs");
+    assert!(texts.len() >= 13, "{} programs", texts.len());
+    let layer = FreedomLayer::new(&Family::ALL);
+    for (path, text) in texts {
+        let program = FreedomProgram::from_toml(&text).expect("a program");
+        let compared = compare(&layer, &program);
+        assert_eq!(compared, Comparison::Same, "{}", path.display());
+    }
 }

@@ -198,8 +198,8 @@ pub(crate) fn work<C: Collector>(
         let mut walk = Walk::new(stepper, &options, &mut look, Stopwatch::start());
         walk.stop = Some(Arc::clone(&exchange.stop));
         let mut worker = Worker::<C>::new(walk, sight, &exchange.lists);
-        // A program may fork in any poll, also in the polls of its creation. The calling thread looks
-        // at the flag, too.
+        // A program may fork in any poll, also while a thread creates the program. The calling
+        // thread looks at the flag, too.
         while !worker.walk.is_interrupted()
             && let Some(job) = exchange.next_job()
         {

@@ -247,7 +247,7 @@ fn damaged_checkpoints_are_refused_or_read() {
     }
 }
 
-/// A child that is forked while a thread creates its program has no other thread that ends the wait
+/// A child that is forked while a thread creates a program has no other thread that ends the wait
 /// for a job.
 #[test]
 fn a_thread_that_is_interrupted_does_not_wait_for_a_job() {
@@ -283,7 +283,7 @@ fn a_thread_that_is_interrupted_does_not_wait_for_a_job() {
     let report = check_on_threads(&threads, &options, None);
     assert!(report.checkpoint.is_some(), "{report:?}");
     let is_back = is_back.into_inner();
-    assert!(is_back, "it waited for a job that nobody can hand out");
+    assert!(is_back, "the thread waited for a job");
 }
 
 /// An actor that cannot even begin, on every thread but the first.

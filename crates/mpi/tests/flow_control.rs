@@ -164,16 +164,17 @@ fn m2_eager_bytes_are_limited_too() {
     );
 }
 
+const EIGHT_CREDITS: Limits = Limits {
+    credits: Some(8),
+    reserved: 4,
+    ..Limits::NONE
+};
+
 /// M-3: an update of its own leaves when half of the window is unreported, and needs no credit.
 #[test]
 fn m3_credits_come_back_by_an_explicit_update_at_half_of_the_window() {
-    let limits = Limits {
-        credits: Some(8),
-        reserved: 4,
-        ..Limits::NONE
-    };
     let outcome = world(2)
-        .limits(limits.clone())
+        .limits(EIGHT_CREDITS)
         .run(|world: Comm| async move {
             let mut buffer = world.buffer(5);
             for _ in 0..9 {
@@ -186,7 +187,7 @@ fn m3_credits_come_back_by_an_explicit_update_at_half_of_the_window() {
             Ok(())
         })
         .returned()
-        .settled(&limits);
+        .settled(&EIGHT_CREDITS);
     let updates = outcome
         .transcript
         .iter()
@@ -197,13 +198,8 @@ fn m3_credits_come_back_by_an_explicit_update_at_half_of_the_window() {
 /// M-3: packets that leave anyway take the credits along.
 #[test]
 fn m3_credits_come_back_with_other_packets() {
-    let limits = Limits {
-        credits: Some(8),
-        reserved: 4,
-        ..Limits::NONE
-    };
     let outcome = world(2)
-        .limits(limits.clone())
+        .limits(EIGHT_CREDITS)
         .run_finished(|world: Comm| async move {
             let mut buffer = world.buffer(5);
             for _ in 0..50 {
@@ -217,7 +213,7 @@ fn m3_credits_come_back_with_other_packets() {
             }
             Ok(())
         })
-        .settled(&limits);
+        .settled(&EIGHT_CREDITS);
     assert_eq!(outcome.transcript.len(), 100, "no packet but the messages");
 }
 

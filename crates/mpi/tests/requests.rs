@@ -417,15 +417,19 @@ fn futures_that_are_never_polled_do_nothing() {
     assert_eq!(outcome.now, 0.0);
 }
 
+async fn send_with_pauses(world: &Comm) -> Result<()> {
+    for tag in [2, 0, 1] {
+        world.sleep(1.0).await;
+        world.send(&pattern(u64::from(tag), 0), 1, tag).await?;
+    }
+    Ok(())
+}
+
 #[test]
 fn several_waits_at_once_are_all_woken() {
     world(2).run_finished(|world: Comm| async move {
         if world.rank() == 0 {
-            for tag in [2, 0, 1] {
-                world.sleep(1.0).await;
-                world.send(&pattern(u64::from(tag), 0), 1, tag).await?;
-            }
-            return Ok(());
+            return send_with_pauses(&world).await;
         }
         let (mut a, mut b) = (world.buffer(4), world.buffer(4));
         let (first, second) = join(world.recv(&mut a, 0, 0), world.recv(&mut b, 0, 1)).await;
@@ -439,11 +443,7 @@ fn several_waits_at_once_are_all_woken() {
 fn combinators_that_poll_only_what_was_woken_see_every_message() {
     world(2).run_finished(|world: Comm| async move {
         if world.rank() == 0 {
-            for tag in [2, 0, 1] {
-                world.sleep(1.0).await;
-                world.send(&pattern(u64::from(tag), 0), 1, tag).await?;
-            }
-            return Ok(());
+            return send_with_pauses(&world).await;
         }
         let receive = |tag: u32| {
             let world = &world;

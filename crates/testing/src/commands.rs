@@ -13,7 +13,7 @@ use std::time::Duration;
 /// A platform that every machine simulates at once.
 pub const CLUSTER: &str = "platforms/cluster.toml";
 
-/// Time for a command, many times the longest: a command without an end fails its own test only.
+/// Time for a command, many times the longest: a command without an end fails one test only.
 const TIME_MAX: Duration = Duration::from_secs(600);
 
 /// Output and status of a process.
@@ -47,12 +47,13 @@ pub fn command(program: impl AsRef<OsStr>) -> Command {
 /// Runs a command to its end.
 ///
 /// # Panics
-/// If the command, or a child that keeps its output open, does not end within [`TIME_MAX`].
+/// If the command, or a child that keeps the output open, does not end within [`TIME_MAX`].
 pub fn run(command: &mut Command) -> Output {
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = command.spawn().expect("the command starts");
     let number = child.id();
     let (sender, receiver) = mpsc::channel();
+    #[expect(clippy::disallowed_methods, reason = "no kernel sees the thread")]
     std::thread::spawn(move || sender.send(child.wait_with_output()));
     let output = receiver.recv_timeout(TIME_MAX).unwrap_or_else(|_| {
         let _ = Command::new("kill").arg(number.to_string()).status();

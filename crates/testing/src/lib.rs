@@ -15,6 +15,7 @@ pub mod commands;
 pub mod compiled;
 #[cfg(feature = "damage")]
 pub mod damage;
+pub mod fingerprint;
 #[cfg(feature = "models")]
 pub mod lab;
 pub mod memory;

@@ -14,7 +14,7 @@ mod model;
 mod monitor;
 
 use std::cell::{Cell, RefCell};
-use std::hash::{Hash, Hasher};
+use std::hash::Hash as _;
 use std::rc::Rc;
 
 use rdma::wire::{Packet, RoceFrame};
@@ -26,6 +26,7 @@ use rdma::{
 };
 
 use crate::adapter::{Clock, Frame, frame, port};
+use crate::fingerprint::hash_parts;
 pub use model::{Model, PostedWork, Work};
 pub use monitor::Monitor;
 
@@ -469,18 +470,18 @@ impl PairState {
 
     /// Returns a fingerprint of everything that decides what can happen from here on.
     pub fn fingerprint(&self) -> (u64, u64) {
-        let mut lanes = Lanes(0x5EED, 0xFEED);
-        for (node, flights) in self.nodes.iter().zip(&self.flights) {
-            node.adapter.borrow().hash(&mut lanes);
-            for flight in flights {
-                flight.bytes.hash(&mut lanes);
+        hash_parts(|hasher| {
+            for (node, flights) in self.nodes.iter().zip(&self.flights) {
+                node.adapter.borrow().hash(hasher);
+                for flight in flights {
+                    flight.bytes.hash(hasher);
+                }
             }
-        }
-        self.monitor.hash(&mut lanes);
-        self.now.get().hash(&mut lanes);
-        (self.posted_receives, self.polled, self.failed).hash(&mut lanes);
-        (self.faults_left, self.late_rounds_left).hash(&mut lanes);
-        (lanes.0 ^ lanes.0 >> 29, lanes.1 ^ lanes.1 >> 31)
+            self.monitor.hash(hasher);
+            self.now.get().hash(hasher);
+            (self.posted_receives, self.polled, self.failed).hash(hasher);
+            (self.faults_left, self.late_rounds_left).hash(hasher);
+        })
     }
 }
 
@@ -524,27 +525,5 @@ impl Node {
             receives,
             can_transmit: false,
         }
-    }
-}
-
-/// Two hash functions at once, the same in every run.
-struct Lanes(u64, u64);
-
-impl Hasher for Lanes {
-    fn write(&mut self, bytes: &[u8]) {
-        for chunk in bytes.chunks(8) {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            self.write_u64(u64::from_le_bytes(word));
-        }
-    }
-
-    fn write_u64(&mut self, word: u64) {
-        self.0 = (self.0.rotate_left(5) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        self.1 = (self.1.rotate_left(7) ^ word).wrapping_mul(0xC2B2_AE3D_27D4_EB4F);
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
     }
 }

@@ -128,11 +128,9 @@ impl Layer for FreedomLayer {
             Err(different) => return different,
         };
         let is_cut = !statistics.bounds.is_empty();
-        let required = match seen.bounds == StatedBounds::default() {
-            true => Some(legal.clone()),
-            false => enumerate(seen.bounds),
-        };
-        let Some(required) = required else {
+        let is_bounded = seen.bounds != StatedBounds::default();
+        let bounded = is_bounded.then(|| enumerate(seen.bounds));
+        let Some(required) = bounded.unwrap_or_else(|| Some(legal.clone())) else {
             return Comparison::TooLarge;
         };
         let missed = legal.completing.difference(&seen.found.completing);

@@ -7,9 +7,9 @@
 #![expect(clippy::disallowed_types, reason = "the states have no order")]
 
 use std::collections::{BTreeSet, HashSet};
-use std::hash::Hash as _;
+use std::hash::BuildHasher as _;
 
-use rustc_stable_hash::{FromStableHash, SipHasher128Hash, StableSipHasher128};
+use foldhash::quality::FixedState;
 
 use super::answers;
 use super::program::{Accepts, Answer, Answers, FreedomOp, FreedomProgram, Message, SendMode};
@@ -42,11 +42,13 @@ pub fn enumerate_outcomes(
     bounds: StatedBounds,
     states_max: usize,
 ) -> Option<Outcomes> {
+    // Half a million states have 1e11 pairs, and there are 3e38 hashes of 128 bits.
+    let hashers = [1, 2].map(FixedState::with_seed);
     let mut seen = HashSet::new();
     let mut open = vec![State::new(program)];
     let mut outcomes = Outcomes::default();
     while let Some(state) = open.pop() {
-        if !seen.insert(state.fingerprint()) {
+        if !seen.insert(hashers.each_ref().map(|hasher| hasher.hash_one(&state))) {
             continue;
         }
         if seen.len() > states_max {
@@ -68,26 +70,7 @@ pub fn enumerate_outcomes(
     Some(outcomes)
 }
 
-/// The hash of a state. Half a million states have 1e11 pairs, and there are 3e38 hashes: two states
-/// of a program share one with a probability below 1e-26.
-#[derive(PartialEq, Eq, Hash)]
-struct Fingerprint([u64; 2]);
-
-impl FromStableHash for Fingerprint {
-    type Hash = SipHasher128Hash;
-
-    fn from(SipHasher128Hash(words): Self::Hash) -> Self {
-        Self(words)
-    }
-}
-
 impl State {
-    fn fingerprint(&self) -> Fingerprint {
-        let mut hasher = StableSipHasher128::new();
-        self.hash(&mut hasher);
-        hasher.finish()
-    }
-
     /// Returns the states after each possible step.
     fn next_steps(&self, program: &FreedomProgram, bounds: StatedBounds) -> Vec<Self> {
         if let Some(matched) = self.match_arrived() {

@@ -14,15 +14,9 @@ use super::program::{
 };
 use super::windows::Windows;
 
-/// A value that states share until one of them changes its own.
+/// A value that states share until one of them changes the value.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub(super) struct Shared<T>(Rc<T>);
-
-impl<T> Shared<T> {
-    pub(super) fn new(value: T) -> Self {
-        Self(Rc::new(value))
-    }
-}
+pub(super) struct Shared<T>(pub(super) Rc<T>);
 
 impl<T> Deref for Shared<T> {
     type Target = T;
@@ -155,9 +149,9 @@ impl State {
     pub(super) fn new(program: &FreedomProgram) -> Self {
         let count = program.ranks.len();
         Self {
-            ranks: vec![Shared::new(Rank::default()); count],
+            ranks: vec![Shared(Rc::default()); count],
             messages: Vec::new(),
-            windows: Shared::new(Windows::new(count)),
+            windows: Shared(Rc::new(Windows::new(count))),
         }
     }
 

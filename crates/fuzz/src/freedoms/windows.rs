@@ -7,6 +7,7 @@
 //! them have no defined result.
 
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 use super::answers;
 use super::program::{Access, FreedomOp};
@@ -154,7 +155,7 @@ impl State {
         let mut next = Vec::new();
         for (at, epoch) in self.windows.epochs.iter().enumerate() {
             next.extend(self.windows.lock_steps(at).into_iter().map(|windows| Self {
-                windows: Shared::new(windows),
+                windows: Shared(Rc::new(windows)),
                 ..self.clone()
             }));
             if !self.windows.is_open(epoch) {

@@ -308,8 +308,7 @@ impl Window {
         place: impl Into<TargetPlace>,
         op: &Op,
     ) -> impl Future<Output = Result<Buffer>> + 'a {
-        let name = "get_accumulate";
-        let arguments = combined(name, origin, (target, place.into()), op);
+        let arguments = combined("get_accumulate", origin, (target, place.into()), op);
         self.read_now(arguments, SourceLocation::caller())
     }
 
@@ -326,8 +325,7 @@ impl Window {
         place: impl Into<TargetPlace>,
         op: &Op,
     ) -> impl Future<Output = Result<Request>> + 'a {
-        let name = "get_accumulate";
-        let arguments = combined(name, origin, (target, place.into()), op);
+        let arguments = combined("get_accumulate", origin, (target, place.into()), op);
         self.access(arguments, SourceLocation::caller())
     }
 

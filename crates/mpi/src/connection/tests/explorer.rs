@@ -5,7 +5,9 @@
 //! nothing runs in circles for ever. The first violation comes with a shortest path.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::hash::{Hash, Hasher};
+use std::hash::Hash as _;
+
+use testing::fingerprint::hash_parts;
 
 use super::super::Step;
 use super::world::{Choice, World};
@@ -34,48 +36,8 @@ impl Report {
     }
 }
 
-/// Two hashes side by side: 128 bits, so that no state is missed in practice.
-struct Lanes(u64, u64);
-
-impl Lanes {
-    fn mix(&mut self, value: u64) {
-        self.0 = (self.0.rotate_left(23) ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        self.1 = (self.1.rotate_left(41) ^ value).wrapping_mul(0xd6e8_feb8_6659_fd93);
-    }
-}
-
-impl Hasher for Lanes {
-    fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.mix(u64::from(byte));
-        }
-    }
-
-    fn write_u8(&mut self, value: u8) {
-        self.mix(u64::from(value));
-    }
-
-    fn write_u32(&mut self, value: u32) {
-        self.mix(u64::from(value));
-    }
-
-    fn write_u64(&mut self, value: u64) {
-        self.mix(value);
-    }
-
-    fn write_usize(&mut self, value: usize) {
-        self.mix(value as u64);
-    }
-
-    fn finish(&self) -> u64 {
-        self.0 ^ self.0 >> 29
-    }
-}
-
 pub(super) fn fingerprint(world: &World) -> (u64, u64) {
-    let mut lanes = Lanes(0x5eed, 0xfeed);
-    world.hash(&mut lanes);
-    (lanes.0 ^ lanes.0 >> 29, lanes.1 ^ lanes.1 >> 31)
+    hash_parts(|hasher| world.hash(hasher))
 }
 
 #[derive(Default)]

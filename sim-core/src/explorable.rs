@@ -103,6 +103,12 @@ pub trait ExplorableDevice: Device {
         Ok(())
     }
 
+    /// Returns true if an actor is stopped at a question with answers that depend on arrivals.
+    fn asks_for_arrivals(&self, actor: ActorId) -> bool {
+        let _ = actor;
+        false
+    }
+
     /// Returns true if the end of the run says nothing, because other runs continue where this one
     /// has stopped an actor.
     fn is_covered(&self) -> bool {

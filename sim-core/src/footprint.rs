@@ -99,7 +99,7 @@ pub struct Executed {
     pub alternatives: u32,
     /// Flags of further effects up to the actor's next operation: [`Executed::HIDDEN`],
     /// [`Executed::ALLOCATES`], [`Executed::AWAITED`], [`Executed::FAILED`], [`Executed::SEVERAL`],
-    /// [`Executed::IDLE`].
+    /// [`Executed::ASKS`], [`Executed::IDLE`].
     pub effects: u8,
     /// The step that sent what a delivery has delivered;
     /// [`QueueHead::BEFORE`](crate::QueueHead::BEFORE) if none.
@@ -120,6 +120,8 @@ impl Executed {
     /// The actor waited in several operations, or for any of several activities: it may have other
     /// steps in other orders.
     pub const SEVERAL: u8 = 16;
+    /// A choice behind which the actor asks a question with answers that depend on arrivals.
+    pub const ASKS: u8 = 64;
     /// A time limit was up because nothing else could happen.
     pub const IDLE: u8 = 128;
 }

@@ -27,7 +27,8 @@ impl Event {
     /// Flag of a delivery or a choice: the actor cannot observe its order relative to deliveries
     /// from other senders.
     pub(crate) const ORDERLESS: u8 = 32;
-    /// Flag of a test: it distinguishes work in progress from work that is over.
+    /// Flag of a test: it distinguishes work in progress from work that is over. A choice has
+    /// [`Executed::ASKS`] there.
     pub(crate) const TELLS_ENDS: u8 = 64;
 
     /// Returns true if this is the same step of the same actor.

@@ -540,6 +540,7 @@ fn rarer(rule: Rule, first: &Event, second: &Event, lists: &Lists) -> bool {
             }
             first.object == second.object
                 && (effects & Event::ORDERLESS == 0
+                    || effects & Executed::ASKS != 0
                     || sees_arrivals(first)
                     || sees_arrivals(second))
         }

@@ -264,7 +264,11 @@ impl Machine {
     /// Notes the effects of a step whose answer may change.
     #[inline]
     fn note_effects(&mut self, event: &Event) -> Result<(), Halt> {
-        let effects = event.effects & (Executed::HIDDEN | Executed::ALLOCATES);
+        let mut effects = event.effects & (Executed::HIDDEN | Executed::ALLOCATES);
+        // What arrives before the question can come between the question and the answer.
+        if event.kind == StepKind::Choose {
+            effects |= event.effects & Executed::ASKS;
+        }
         if effects == 0 || !event.has_open_end() || self.properties.has_invariants {
             return Ok(());
         }

@@ -410,6 +410,10 @@ impl ExplorableDevice for IdealFabric {
         self.knowledge.order_sensitivity(actor.number() - 1)
     }
 
+    fn asks_for_arrivals(&self, actor: ActorId) -> bool {
+        self.knowledge.sees_arrivals(actor.number() - 1)
+    }
+
     fn visible_from(&self, queue: u32) -> OrderSensitivity {
         let queues = self.queues.borrow();
         let key = queues.all.get(queue as usize).and_then(|queue| queue.key);

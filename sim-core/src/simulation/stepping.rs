@@ -401,8 +401,12 @@ impl Stepper {
             self.failures_before = self.failures.len();
         }
         let effects = self.simulation.kernel.borrow().effects.get().0;
+        let Footprint { kind, object, .. } = self.latest.footprint;
+        let asks = kind == StepKind::Choose
+            && (self.device.as_ref())
+                .is_some_and(|device| device.asks_for_arrivals(ActorId(object)));
         Executed {
-            effects: self.latest.effects | effects | failed,
+            effects: self.latest.effects | effects | failed | if asks { Executed::ASKS } else { 0 },
             ..self.latest
         }
     }

@@ -26,6 +26,8 @@ pub(super) struct Windows {
     posts: Vec<Vec<usize>>,
     /// Numbers of `complete` of each rank for each other one.
     completes: Vec<Vec<usize>>,
+    /// The target of the last `complete` of each rank.
+    completed: Vec<usize>,
     /// The rank that each exposure is for, of each rank.
     exposed: Vec<Option<usize>>,
 }
@@ -73,6 +75,7 @@ impl Windows {
             passed: vec![0; ranks],
             posts: vec![vec![0; ranks]; ranks],
             completes: vec![vec![0; ranks]; ranks],
+            completed: vec![0; ranks],
             exposed: vec![None; ranks],
         }
     }
@@ -244,6 +247,7 @@ impl State {
                 if let Some(at) = open {
                     let target = windows.epochs[at].target;
                     windows.completes[rank][target] += 1;
+                    windows.completed[rank] = target;
                     windows.epochs[at].is_closed = true;
                     windows.drop_closed();
                 }
@@ -341,14 +345,14 @@ impl State {
                 answers::tell_done()
             }
             FreedomOp::Complete => {
-                // The wait for all accesses to be done, and for `post`.
-                let (epochs, posts) = (&windows.epochs, &windows.posts);
-                let mut closed = epochs.iter();
-                let is_done = !closed.any(|epoch| epoch.origin == rank && epoch.is_closed);
-                let targets = 0..posts.len();
-                let is_posted = targets
-                    .into_iter()
-                    .all(|target| posts[target][rank] >= windows.completes[rank][target]);
+                // The wait for the accesses of this epoch, and for `post`.
+                let target = windows.completed[rank];
+                let number = windows.completes[rank][target];
+                let is_own = |epoch: &Epoch| {
+                    (epoch.origin, epoch.target, epoch.kind) == (rank, target, Kind::Post(number))
+                };
+                let is_done = !windows.epochs.iter().any(is_own);
+                let is_posted = windows.posts[target][rank] >= number;
                 (is_done && is_posted).then(answers::tell_done)?
             }
             FreedomOp::WaitWindow => {

@@ -84,7 +84,7 @@ impl Export {
             self.line(&format!(
                 "make_side(&c[{number}].side[{side}], {access}, {pattern}, {length})"
             ));
-            let requests = program.requests(number, side).zip(&slots.requests);
+            let requests = program.requests((number, side)).zip(&slots.requests);
             for (at, (request, offset)) in (1..).zip(requests) {
                 if !request.kind.returns_data() {
                     self.line(&format!(

@@ -122,7 +122,7 @@ fn remove_unused(program: &mut VerbsProgram) {
     for gone in (0..program.connections.len()).rev() {
         let sides = [0, 1].into_iter();
         let count =
-            |side| program.requests(gone, side).count() + program.receives(gone, side).count();
+            |side| program.requests((gone, side)).count() + program.receives((gone, side)).count();
         if sides.map(count).sum::<usize>() > 0 {
             continue;
         }
@@ -344,7 +344,7 @@ fn set_signaled(program: &mut VerbsProgram) {
 
 /// Returns the lengths of the messages that a side receives on a connection, in their order.
 fn message_lengths(program: &VerbsProgram, connection: usize, side: usize) -> Vec<u32> {
-    let requests = program.requests(connection, 1 - side);
+    let requests = program.requests((connection, 1 - side));
     let messages = requests.filter(|request| request.kind.consumes_receive());
     let length = |request: &Request| match request.kind {
         RequestKind::WriteWithImm => 0,

@@ -33,7 +33,7 @@ impl Slots {
             receives: Vec::new(),
             content: vec![FILL; 8],
         };
-        for (number, request) in (1..).zip(program.requests(connection, side)) {
+        for (number, request) in (1..).zip(program.requests((connection, side))) {
             let begin = slots.content.len();
             slots.requests.push(begin as u32);
             slots.reserve(request.length);
@@ -43,7 +43,7 @@ impl Slots {
                 slots.content.splice(slot, bytes);
             }
         }
-        for receive in program.receives(connection, side) {
+        for receive in program.receives((connection, side)) {
             slots.receives.push(slots.content.len() as u32);
             slots.reserve(receive.length);
         }

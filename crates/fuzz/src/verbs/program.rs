@@ -260,24 +260,16 @@ impl VerbsProgram {
         Mtu::from_bytes(self.mtu).unwrap_or(Mtu::Mtu256)
     }
 
-    /// Returns all requests that a side posts on a connection, in their order.
-    pub(super) fn requests(
-        &self,
-        connection: usize,
-        side: usize,
-    ) -> impl Iterator<Item = &Request> {
+    /// Returns all requests that an end, a connection and a side, posts, in their order.
+    pub(super) fn requests(&self, end: (usize, usize)) -> impl Iterator<Item = &Request> {
         let requests = self.rounds.iter().flat_map(|round| &round.requests);
-        requests.filter(move |one| (one.connection, one.side) == (connection, side))
+        requests.filter(move |one| (one.connection, one.side) == end)
     }
 
-    /// Returns all receives that a side posts on a connection, in their order.
-    pub(super) fn receives(
-        &self,
-        connection: usize,
-        side: usize,
-    ) -> impl Iterator<Item = &Receive> {
+    /// Returns all receives that an end, a connection and a side, posts, in their order.
+    pub(super) fn receives(&self, end: (usize, usize)) -> impl Iterator<Item = &Receive> {
         let receives = self.rounds.iter().flat_map(|round| &round.receives);
-        receives.filter(move |one| (one.connection, one.side) == (connection, side))
+        receives.filter(move |one| (one.connection, one.side) == end)
     }
 
     fn validate_side(&self, connection: usize, side: usize) -> Result<(), String> {
@@ -361,8 +353,8 @@ impl VerbsProgram {
                 }
             }
             for side in [0, 1] {
-                let requests = self.requests(number, side).count();
-                let most = requests.max(self.receives(number, side).count());
+                let requests = self.requests((number, side)).count();
+                let most = requests.max(self.receives((number, side)).count());
                 if most > QUEUE_MAX {
                     return Err(format!(
                         "connections[{number}]: {most} requests or receives of side {side}: \

@@ -68,6 +68,7 @@ fn given(call: &Call, other: u32) -> Option<Part> {
         Part::send(block.offset, block.length)
     };
     match call.collective {
+        Collective::Barrier => Some(Part::EMPTY),
         Collective::Bcast => call.is_root().then_some(Part::recv(0, call.bytes)),
         Collective::Scatter | Collective::Scatterv => call.is_root().then(block),
         Collective::Gather | Collective::Gatherv => is_root.then_some(Part::send(0, call.bytes)),
@@ -88,6 +89,7 @@ fn taken(call: &Call, other: u32) -> Option<Part> {
         Part::recv(block.offset, block.length)
     };
     match call.collective {
+        Collective::Barrier => Some(Part::EMPTY),
         Collective::Bcast | Collective::Scatter | Collective::Scatterv => {
             is_root.then_some(Part::recv(0, call.bytes))
         }

@@ -13,7 +13,7 @@ use crate::{Algorithm, Call, Collective};
 #[must_use]
 pub fn independent(call: &Call) -> &'static Algorithm {
     match call.collective {
-        kind if call.is_between() && kind != Collective::Barrier => &between::DIRECT,
+        _ if call.is_between() => &between::DIRECT,
         Collective::Barrier => &barrier::all_to_all::ALL_TO_ALL,
         Collective::Bcast => &bcast::linear::LINEAR,
         Collective::Reduce => &reduce::linear_nb::LINEAR_NB,

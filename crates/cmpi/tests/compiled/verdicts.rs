@@ -66,6 +66,21 @@ fn the_order_of_tags_is_a_stated_bound() {
     simrun(&program, "check -n 3 -- follow").prints_text("no errors found; search complete");
 }
 
+/// Two updates of several elements could mix where no lock orders the updates: that is a bound.
+#[test]
+fn an_update_of_several_elements_is_a_stated_bound() {
+    let folder = Folder::new();
+    let source = "crates/cmpi/tests/programs/several-elements.c";
+    let program = compiled_with(&folder, "-g", source);
+    let ran = simrun(&program, "check -n 3 -- two");
+    let bound = format!("an access to several elements is one step ({source}:17)");
+    assert!(ran.status == 0 && ran.stdout.contains(&bound), "{ran:?}");
+    for mode in ["one", "exclusive"] {
+        let ran = simrun(&program, &format!("check -n 3 -- {mode}"));
+        ran.prints_text("no errors found; search complete");
+    }
+}
+
 #[test]
 fn each_freedom_has_the_verdict_of_the_standard() {
     let folder = Folder::new();

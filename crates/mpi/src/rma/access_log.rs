@@ -75,10 +75,21 @@ pub(crate) struct Access {
     /// First byte, and the one after the last.
     pub(crate) start: u64,
     pub(crate) end: u64,
+    /// Length of an element in bytes.
+    pub(crate) element: u64,
     pub(crate) mode: SyncMode,
     /// Number of fences that the origin has passed.
     pub(crate) fences: u32,
     pub(crate) location: SourceLocation,
+}
+
+impl Access {
+    /// Returns true if another rank updates several of the elements that this access updates.
+    fn shares_elements(&self, other: &Self) -> bool {
+        let are_updates = [self, other].map(|one| one.kind) == [AccessKind::Accumulate; 2];
+        let bytes = (self.end.min(other.end)).saturating_sub(self.start.max(other.start));
+        are_updates && self.origin != other.origin && bytes > self.element
+    }
 }
 
 /// Two accesses to the same bytes that nothing orders. Ranks are those of the world.
@@ -218,12 +229,15 @@ impl AccessLog {
         });
     }
 
-    /// The packet of the next access of an origin has arrived.
-    pub(crate) fn arrive(&self, window: u32, target: u32, origin: u32) {
-        let called = |log: &mut TargetLog| log.called.get_mut(&origin)?.pop_front();
-        let Some((access, places)) = self.with(window, target, called) else {
-            return;
-        };
+    /// The packet of the next access of an origin has arrived. Returns the call if another rank has
+    /// called an access that updates several of the same elements and has not arrived.
+    pub(crate) fn arrive(&self, window: u32, target: u32, origin: u32) -> Option<SourceLocation> {
+        let (access, places, is_shared) = self.with(window, target, |log| {
+            let (access, places) = log.called.get_mut(&origin)?.pop_front()?;
+            let mut others = log.called.values().flatten();
+            let is_shared = others.any(|(other, _)| access.shares_elements(other));
+            Some((access, places, is_shared))
+        })?;
         if places.is_empty() {
             self.begin(window, target, access);
         }
@@ -239,6 +253,7 @@ impl AccessLog {
                 },
             );
         }
+        is_shared.then_some(access.location)
     }
 
     /// An access begins: from now on it is in progress.

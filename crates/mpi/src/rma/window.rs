@@ -271,17 +271,8 @@ impl Window {
             self.check_range(self.comm.rank(), offset, length)?;
             let write = |memory: &mut WindowMemory| memory.place(offset, &bytes);
             self.local("write to a window", location, write).await;
-            let store = Access {
-                call: "write",
-                origin: self.comm.world_rank(),
-                kind: AccessKind::Put,
-                reads: false,
-                start: offset,
-                end: offset + length,
-                mode: SyncMode::Lock,
-                fences: self.epochs.borrow().fences,
-                location,
-            };
+            let place = (offset..offset + length, SyncMode::Lock);
+            let store = self.own_access("write", AccessKind::Put, place, location);
             self.check_store(&store)
         }
     }
@@ -314,32 +305,42 @@ impl Window {
         is_filled: bool,
         location: SourceLocation,
     ) -> Result<()> {
-        let epochs = self.epochs.borrow();
-        let mode = match epochs.mode(self.number, target)? {
+        let mode = match self.epochs.borrow().mode(self.number, target)? {
             SyncMode::Fence => SyncMode::Fence,
             SyncMode::Exposure | SyncMode::Lock => SyncMode::Lock,
         };
-        let kind = if is_filled {
-            AccessKind::Put
-        } else {
-            AccessKind::Get
+        let kind = match is_filled {
+            true => AccessKind::Put,
+            false => AccessKind::Get,
         };
+        let access = self.own_access("the buffer of an access", kind, (bytes, mode), location);
         let (context, rank) = (self.comm.context(), self.comm.world_rank());
-        let access = Access {
-            call: "the buffer of an access",
-            origin: rank,
-            kind,
-            reads: false,
-            start: bytes.start,
-            end: bytes.end,
-            mode,
-            fences: epochs.fences,
-            location,
-        };
         if let Some(log) = self.comm.process().call_log() {
             log.accesses().begin(context, rank, access);
         }
         Ok(())
+    }
+
+    /// An access of this rank to the own part of the window.
+    fn own_access(
+        &self,
+        call: &'static str,
+        kind: AccessKind,
+        (bytes, mode): (Range<u64>, SyncMode),
+        location: SourceLocation,
+    ) -> Access {
+        Access {
+            call,
+            origin: self.comm.world_rank(),
+            kind,
+            reads: false,
+            start: bytes.start,
+            end: bytes.end,
+            element: 1,
+            mode,
+            fences: self.epochs.borrow().fences,
+            location,
+        }
     }
 
     /// Notes that the accesses of this rank are over that [`Window::note_buffer`] was called for,

@@ -25,7 +25,7 @@ use std::fmt;
 
 use super::{ProtocolEngine, Role, State, Status};
 use crate::channel::{Channel, Packet, PacketHeader, Token};
-use crate::exploration::note_accesses;
+use crate::exploration::{note_accesses, note_bound};
 use crate::protocol::flow_control::{Kind, OutboundMessage};
 use crate::rma::{
     self, Access, AccessKind, RemoteWindow, RmaCall, Segment, SyncMode, WindowMemory,
@@ -135,6 +135,7 @@ impl AccessCall {
             reads: self.call.is_answered(),
             start: self.offset + offset,
             end: self.offset + offset + bytes,
+            element: self.element,
             mode: self.mode,
             fences: self.fences,
             location: self.location,
@@ -645,8 +646,12 @@ impl ProtocolEngine {
                 }
             }
             _ => {
-                if let Some(log) = &self.call_log {
-                    log.accesses().arrive(context, channel.rank(), source);
+                let log = self.call_log.as_ref();
+                let shared =
+                    log.and_then(|log| log.accesses().arrive(context, channel.rank(), source));
+                if let Some(location) = shared {
+                    let bound = "an access to several elements is one step";
+                    note_bound(channel, &format!("{bound} ({location})"));
                 }
                 let place = (context, offset, length);
                 let result = match call {

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use super::table::{Key, Table};
 use super::{FEW_MAX, NONE};
 use crate::channel::Token;
+use crate::exploration::SendCause;
 use crate::{Buffer, Envelope, Pattern, Status};
 
 /// A message that no receive has met.
@@ -25,6 +26,36 @@ pub(crate) struct Arrival {
     pub(crate) delivery: u32,
     /// True if a probe has seen the message.
     pub(crate) is_seen: bool,
+}
+
+impl Arrival {
+    /// No arrival.
+    pub(crate) const NONE: Self = Self::in_step(SendCause::NONE);
+
+    /// A message that is delivered for the first time in this step.
+    pub(crate) const fn in_step(step: u32) -> Self {
+        Self {
+            step,
+            delivery: step,
+            is_seen: false,
+        }
+    }
+
+    /// Returns both steps.
+    pub(crate) const fn both_steps(self) -> [u32; 2] {
+        [self.step, self.delivery]
+    }
+
+    /// The cause of an answer to the message: the rank had posted this number of receives, and had
+    /// known this number of arrivals then.
+    pub(crate) const fn send_cause(self, known: u32, receives: u32) -> SendCause {
+        SendCause {
+            known,
+            arrival: self.step,
+            delivery: self.delivery,
+            receives,
+        }
+    }
 }
 
 impl UnexpectedMessage {

@@ -10,7 +10,7 @@ use observe::SourceLocation;
 use super::{ProtocolEngine, State};
 use crate::channel::{Channel, PacketHeader, Token};
 use crate::exploration::{NotedOperation, SendEnd};
-use crate::matching::{UnexpectedContent, UnexpectedMessage};
+use crate::matching::{Arrival, UnexpectedContent, UnexpectedMessage};
 use crate::protocol::flow_control::{Kind, OutboundMessage};
 use crate::{Buffer, Envelope, Pattern};
 
@@ -149,7 +149,7 @@ pub(crate) fn see_partition(
         let pieces = list_pieces(engine, pattern, wanted);
         let arrivals: Vec<u32> = pieces.map(|(.., message)| message.arrival.step).collect();
         for arrival in arrivals {
-            engine.note_seen((arrival, arrival), false);
+            engine.note_seen(Arrival::in_step(arrival), false);
         }
     }
     has_arrived

@@ -5,17 +5,15 @@ use super::tag_order::{MatchTable, note_match};
 use super::{ProtocolEngine, State};
 use crate::Envelope;
 use crate::channel::{Channel, Token};
-use crate::exploration::{NotedOperation, SendCause, SendEnd, causality};
+use crate::exploration::{CausalityHooks, NotedOperation, SendCause, SendEnd, causality};
 use crate::matching::Arrival;
 use observe::SourceLocation;
 
 /// Of one operation.
 #[derive(Clone, Copy, Debug)]
 struct Origin {
-    /// The step in which what ended it arrived, and the step in which that was delivered for the
-    /// first time.
-    arrival: u32,
-    delivery: u32,
+    /// The arrival of the packet that ended the operation.
+    arrival: Arrival,
     /// Number of arrivals known to the program when it posted the receive.
     known: u32,
     /// Its number among the receives of the rank, from 1, if it is a posted receive.
@@ -36,8 +34,7 @@ struct Origin {
 const OPERATIONS: usize = 4;
 
 const UNKNOWN: Origin = Origin {
-    arrival: SendCause::NONE,
-    delivery: SendCause::NONE,
+    arrival: Arrival::NONE,
     known: 0,
     receive: 0,
     unready: None,
@@ -52,10 +49,8 @@ const UNKNOWN: Origin = Origin {
 pub(super) struct Provenance {
     /// By operation.
     origins: Vec<Origin>,
-    /// The step of the arrival that is being handled.
-    arrival: u32,
-    /// The step in which the message that is being handled was delivered for the first time.
-    delivery: u32,
+    /// The arrival that is being handled.
+    pub(super) arrival: Arrival,
     /// The steps of what the program has waited for and nobody has been told yet.
     learnt: Vec<u32>,
     /// Messages that the network has again; messages of one sender and context are in order.
@@ -81,6 +76,21 @@ enum Waited {
     Arrival(u32, bool),
 }
 
+/// Returns the records of an engine under a model checker.
+#[inline]
+pub(super) fn find_provenance(engine: &ProtocolEngine) -> Option<&Provenance> {
+    engine.cold.as_ref()?.provenance.as_deref()
+}
+
+/// Returns the records of an engine under a model checker, and the hooks of the checker.
+#[inline]
+fn find_causes<'a>(
+    engine: &'a mut ProtocolEngine,
+    channel: &'a dyn Channel,
+) -> Option<(&'a mut Provenance, &'a dyn CausalityHooks)> {
+    Some((engine.provenance()?, causality(channel)?))
+}
+
 impl ProtocolEngine {
     /// Remembers from now on.
     pub(crate) fn enable_causality(&mut self) {
@@ -88,8 +98,7 @@ impl ProtocolEngine {
         self.operations.reserve_exact(OPERATIONS);
         self.cold.get_or_insert_default().provenance = Some(Box::new(Provenance {
             origins: Vec::with_capacity(OPERATIONS),
-            arrival: SendCause::NONE,
-            delivery: SendCause::NONE,
+            arrival: Arrival::NONE,
             learnt: Vec::new(),
             returned: Vec::new(),
             arrived_early: Vec::new(),
@@ -102,8 +111,7 @@ impl ProtocolEngine {
 
     /// Returns true under a model checker.
     pub(crate) fn is_explored(&self) -> bool {
-        let cold = self.cold.as_ref();
-        cold.is_some_and(|cold| cold.provenance.is_some())
+        find_provenance(self).is_some()
     }
 
     pub(super) fn provenance(&mut self) -> Option<&mut Provenance> {
@@ -132,9 +140,7 @@ impl ProtocolEngine {
         operation: NotedOperation,
     ) {
         let location = self.operations[token as usize].location;
-        if let Some(provenance) = self.provenance()
-            && let Some(causes) = causality(channel)
-        {
+        if let Some((provenance, causes)) = find_causes(self, channel) {
             provenance.origins[token as usize].note = Some(causes.begin(operation, location));
         }
     }
@@ -165,17 +171,14 @@ impl ProtocolEngine {
     /// A send has posted its message.
     pub(super) fn note_message(&mut self, channel: &dyn Channel, send: Token) {
         let location = self.operations[send as usize].location;
-        if self.provenance().is_some()
-            && let Some(causes) = causality(channel)
-        {
+        if let Some((_, causes)) = find_causes(self, channel) {
             causes.note_send(location);
         }
     }
 
     /// The send is buffered whatever the library does.
     pub(crate) fn note_buffered(&mut self, channel: &dyn Channel, send: Token) {
-        if let Some(provenance) = self.provenance()
-            && let Some(causes) = causality(channel)
+        if let Some((provenance, causes)) = find_causes(self, channel)
             && let Some(note) = provenance.origins[send as usize].note
         {
             causes.note_buffered(note);
@@ -184,9 +187,7 @@ impl ProtocolEngine {
 
     /// A receive is a part of a collective.
     pub(super) fn note_part_of(&mut self, channel: &dyn Channel, receive: Token, whole: Token) {
-        if let Some(provenance) = self.provenance()
-            && let Some(causes) = causality(channel)
-        {
+        if let Some((provenance, causes)) = find_causes(self, channel) {
             let note = |token: Token| provenance.origins[token as usize].note;
             if let Some((receive, whole)) = note(receive).zip(note(whole)) {
                 causes.note_part(receive, whole);
@@ -196,9 +197,7 @@ impl ProtocolEngine {
 
     /// A receive is posted.
     pub(super) fn note_posted(&mut self, channel: &dyn Channel, receive: Token) {
-        if let Some(provenance) = self.provenance()
-            && let Some(causes) = causality(channel)
-        {
+        if let Some((provenance, causes)) = find_causes(self, channel) {
             let origin = &mut provenance.origins[receive as usize];
             (origin.known, origin.receive) = (causes.known(), causes.post_receive());
             provenance.last_receive = origin.receive;
@@ -216,9 +215,7 @@ impl ProtocolEngine {
     /// The rank waits for a picked answer: the rank could as well have continued when one of these
     /// operations was over, or at once if there is none.
     pub(crate) fn note_look(&mut self, channel: &dyn Channel, one_of: &[Token]) {
-        if let Some(provenance) = self.provenance()
-            && let Some(causes) = causality(channel)
-        {
+        if let Some((provenance, causes)) = find_causes(self, channel) {
             let note = |token: &Token| provenance.origins[*token as usize].note;
             causes.begin_look(&mut one_of.iter().filter_map(note));
         }
@@ -226,43 +223,31 @@ impl ProtocolEngine {
 
     /// A packet that has arrived is about to be handled.
     pub(super) fn note_arrival(&mut self, channel: &dyn Channel) {
-        if let Some(provenance) = self.provenance()
-            && let Some(causes) = causality(channel)
-        {
-            let arrival = causes.note_arrival();
-            (provenance.arrival, provenance.delivery) = (arrival, arrival);
+        if let Some((provenance, causes)) = find_causes(self, channel) {
+            let arrival = Arrival::in_step(causes.note_arrival());
+            provenance.arrival = arrival;
             causes.because(provenance.handling_reason());
-            self.matching.arrival = Arrival {
-                step: arrival,
-                delivery: arrival,
-                is_seen: false,
-            };
+            self.matching.arrival = arrival;
         }
     }
 
     /// A receive is about to meet a message that came before it.
     pub(super) fn note_met(&mut self, arrival: Arrival) {
         if let Some(provenance) = self.provenance() {
-            (provenance.arrival, provenance.delivery) = (arrival.step, arrival.delivery);
+            provenance.arrival = arrival;
         }
     }
 
     /// Notes that the packets that follow answer the message matched by a receive.
     pub(super) fn note_answer(&mut self, channel: &dyn Channel, receive: Token, met: Envelope) {
-        if let Some(provenance) = self.provenance()
-            && let Some(causes) = causality(channel)
-        {
+        if let Some((provenance, causes)) = find_causes(self, channel) {
             let origin = &mut provenance.origins[receive as usize];
             origin.met = Some(met);
             if let Some(note) = origin.note {
-                causes.note_met(note, provenance.delivery);
+                causes.note_met(note, provenance.arrival.delivery);
             }
-            causes.because(Some(SendCause {
-                known: origin.known,
-                arrival: provenance.arrival,
-                delivery: provenance.delivery,
-                receives: origin.receive,
-            }));
+            let (known, receives) = (origin.known, origin.receive);
+            causes.because(Some(provenance.arrival.send_cause(known, receives)));
             if let State::Posted { pattern, .. } = self.operations[receive as usize].state {
                 if let Some(provenance) = self.provenance() {
                     provenance.note_claim_over(&pattern);
@@ -279,36 +264,33 @@ impl ProtocolEngine {
     /// receive is posted before the send in every run of the same order, as far as this can be
     /// known.
     pub(super) fn may_meet_ready(&mut self, channel: &dyn Channel, receive: Token) -> bool {
-        let Some((provenance, causes)) = self.provenance().zip(causality(channel)) else {
+        let Some((provenance, causes)) = find_causes(self, channel) else {
             return true;
         };
         let number = provenance.origins[receive as usize].receive;
-        causes.is_posted_before(number, provenance.delivery)
+        causes.is_posted_before(number, provenance.arrival.delivery)
     }
 
     /// A receive meets the message of a ready send that could start before it was posted.
     pub(super) fn note_unready(&mut self, channel: &dyn Channel, receive: Token) {
-        if let Some(provenance) = self.provenance()
-            && let Some(causes) = causality(channel)
-        {
-            provenance.origins[receive as usize].unready = causes.call_of(provenance.delivery);
+        if let Some((provenance, causes)) = find_causes(self, channel) {
+            provenance.origins[receive as usize].unready =
+                causes.call_of(provenance.arrival.delivery);
         }
     }
 
     /// The calls of a receive and of the ready send whose message it should not have met, where
     /// they are remembered.
     pub(super) fn unready_calls(&self, receive: Token) -> Option<[SourceLocation; 2]> {
-        let provenance = self.cold.as_ref()?.provenance.as_ref()?;
+        let provenance = find_provenance(self)?;
         let send = provenance.origins[receive as usize].unready?;
         Some([self.operations[receive as usize].location, send])
     }
 
     /// No arrival is being handled any more.
     pub(crate) fn note_handled(&mut self, channel: &dyn Channel) {
-        if let Some(provenance) = self.provenance()
-            && let Some(causes) = causality(channel)
-        {
-            (provenance.arrival, provenance.delivery) = (SendCause::NONE, SendCause::NONE);
+        if let Some((provenance, causes)) = find_causes(self, channel) {
+            provenance.arrival = Arrival::NONE;
             causes.because(None);
         }
     }
@@ -316,8 +298,7 @@ impl ProtocolEngine {
     /// An operation ends.
     pub(super) fn note_end(&mut self, token: Token) {
         if let Some(provenance) = self.provenance() {
-            let origin = &mut provenance.origins[token as usize];
-            (origin.arrival, origin.delivery) = (provenance.arrival, provenance.delivery);
+            provenance.origins[token as usize].arrival = provenance.arrival;
         }
     }
 
@@ -343,7 +324,7 @@ impl ProtocolEngine {
         self.drop_charge(token);
         if let Some(provenance) = self.provenance() {
             let origin = &mut provenance.origins[token as usize];
-            (origin.arrival, origin.delivery) = (SendCause::NONE, SendCause::NONE);
+            origin.arrival = Arrival::NONE;
             origin.note = None;
         }
     }
@@ -352,29 +333,26 @@ impl ProtocolEngine {
     pub(super) fn note_passed(&mut self, token: Token, learner: Token) {
         if let Some(provenance) = self.provenance() {
             let origin = &mut provenance.origins[token as usize];
-            let arrivals = [&mut origin.arrival, &mut origin.delivery];
-            let arrivals = arrivals.map(|arrival| std::mem::replace(arrival, SendCause::NONE));
+            let arrival = std::mem::replace(&mut origin.arrival, Arrival::NONE);
             origin.note = None;
-            provenance.add_parts(learner, &arrivals);
+            provenance.add_parts(learner, &arrival.both_steps());
         }
     }
 
     /// An operation has got one of the answers that it waits for.
     pub(super) fn note_part(&mut self, token: Token) {
         if let Some(provenance) = self.provenance() {
-            provenance.parts.push((token, provenance.arrival));
+            provenance.parts.push((token, provenance.arrival.step));
         }
     }
 
-    /// The program has seen a message that was there since `step` and was delivered first in
-    /// `delivery`. `takes`: no other receive can get the message.
-    pub(super) fn note_seen(&mut self, (step, delivery): (u32, u32), takes: bool) {
+    /// The program has seen a message of this arrival. `takes`: no other receive can get the
+    /// message.
+    pub(super) fn note_seen(&mut self, arrival: Arrival, takes: bool) {
         if let Some(provenance) = self.provenance() {
-            provenance.learn(step);
-            if delivery != step {
-                provenance.learn(delivery);
-            }
-            provenance.waits.push(Waited::Arrival(delivery, takes));
+            provenance.learn_arrival(arrival);
+            let seen = Waited::Arrival(arrival.delivery, takes);
+            provenance.waits.push(seen);
         }
     }
 
@@ -388,21 +366,18 @@ impl ProtocolEngine {
 
     /// Returns true if the program knows that an operation is over.
     pub(crate) fn is_told(&self, token: Token) -> bool {
-        let provenance = self.cold.as_ref().and_then(|cold| cold.provenance.as_ref());
-        provenance.is_some_and(|provenance| provenance.origins[token as usize].is_told)
+        find_provenance(self).is_some_and(|provenance| provenance.origins[token as usize].is_told)
     }
 
     /// Returns true if an operation is a receive. Known only under a model checker.
     pub(crate) fn is_receive(&self, token: Token) -> bool {
-        let provenance = self.cold.as_ref().and_then(|cold| cold.provenance.as_ref());
-        provenance.is_some_and(|provenance| provenance.origins[token as usize].receive > 0)
+        find_provenance(self)
+            .is_some_and(|provenance| provenance.origins[token as usize].receive > 0)
     }
 
     /// Tells what the program has learnt.
     pub(crate) fn report_observed(&mut self, channel: &dyn Channel) {
-        if let Some(provenance) = self.provenance()
-            && let Some(causes) = causality(channel)
-        {
+        if let Some((provenance, causes)) = find_causes(self, channel) {
             for step in provenance.learnt.drain(..) {
                 causes.learn(step);
             }
@@ -417,13 +392,13 @@ impl ProtocolEngine {
 
     /// The message that a receive has met, where that is remembered.
     pub(super) fn met(&self, receive: Token) -> Option<Envelope> {
-        let provenance = self.cold.as_ref()?.provenance.as_ref()?;
+        let provenance = find_provenance(self)?;
         provenance.origins[receive as usize].met
     }
 
     /// The message that a receive has met which is of no use any more.
     pub(super) fn lost_message(&self, receive: Token) -> Option<Envelope> {
-        let provenance = self.cold.as_ref()?.provenance.as_ref()?;
+        let provenance = find_provenance(self)?;
         let origin = &provenance.origins[receive as usize];
         let is_of_use = origin.keeps_data || self.operations[receive as usize].cancelled;
         origin.met.filter(|_| !is_of_use)
@@ -431,32 +406,22 @@ impl ProtocolEngine {
 
     /// Returns true if an operation is over because of something that has arrived.
     pub(crate) fn depends_on_arrival(&self, token: Token) -> bool {
-        let provenance = self.cold.as_ref().and_then(|cold| cold.provenance.as_ref());
+        let provenance = find_provenance(self);
         if let State::Collective { .. } = self.state(token) {
             // Its steps may be over when the rank looks.
             return provenance.is_some();
         }
         provenance.is_some_and(|provenance| {
-            self.is_done(token) && provenance.origins[token as usize].arrival != SendCause::NONE
+            self.is_done(token)
+                && provenance.origins[token as usize].arrival.step != SendCause::NONE
         })
     }
 }
 
 impl Provenance {
-    /// Returns the step of the arrival that is being handled.
-    pub(super) const fn present_arrival(&self) -> u32 {
-        self.arrival
-    }
-
-    /// Returns the step in which the message that is being handled was delivered for the first
-    /// time.
-    pub(super) const fn present_delivery(&self) -> u32 {
-        self.delivery
-    }
-
     /// Returns the step of the arrival that has ended an operation.
     pub(super) fn arrival_of(&self, token: Token) -> u32 {
-        self.origins[token as usize].arrival
+        self.origins[token as usize].arrival.step
     }
 
     /// Returns the number of the next receive of the rank.
@@ -471,12 +436,8 @@ impl Provenance {
 
     /// Why packets leave: because of the arrival that is being handled, or of the program.
     pub(super) fn handling_reason(&self) -> Option<SendCause> {
-        (self.arrival != SendCause::NONE).then_some(SendCause {
-            known: 0,
-            arrival: self.arrival,
-            delivery: self.delivery,
-            receives: 0,
-        })
+        let is_handled = self.arrival.step != SendCause::NONE;
+        is_handled.then(|| self.arrival.send_cause(0, 0))
     }
 
     /// The note of an operation is this one.
@@ -497,21 +458,20 @@ impl Provenance {
         }
     }
 
+    fn learn_arrival(&mut self, arrival: Arrival) {
+        self.learn(arrival.step);
+        if arrival.delivery != arrival.step {
+            self.learn(arrival.delivery);
+        }
+    }
+
     /// Learns of the arrivals that an operation has waited for.
     fn learn_result(&mut self, token: Token) {
-        let Origin {
-            arrival,
-            delivery,
-            met,
-            ..
-        } = self.origins[token as usize];
+        let Origin { arrival, met, .. } = self.origins[token as usize];
         if let Some(met) = met {
             self.matched.note_told(&met, self.next_receive());
         }
-        self.learn(arrival);
-        if delivery != arrival {
-            self.learn(delivery);
-        }
+        self.learn_arrival(arrival);
         let mut parts = std::mem::take(&mut self.parts);
         parts.retain(|&(operation, arrival)| {
             if operation == token {

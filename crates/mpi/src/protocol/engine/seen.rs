@@ -10,7 +10,7 @@
 //! *Not decided here*: the order of deliveries, and which answers a model checker may pick; see
 //! [`crate::protocol::look`].
 
-use super::provenance::Provenance;
+use super::provenance::{Provenance, find_provenance};
 use super::tag_order::{MatchKind, note_probe};
 use super::{ProtocolEngine, State, Status};
 use crate::channel::{Channel, Token};
@@ -66,11 +66,7 @@ const fn is_same_lane(one: &Envelope, other: &Envelope) -> bool {
 }
 
 fn list_returned(engine: &ProtocolEngine) -> &[ReturnedMessage] {
-    let provenance = engine
-        .cold
-        .as_ref()
-        .and_then(|cold| cold.provenance.as_ref());
-    provenance.map_or(&[], |provenance| &provenance.returned)
+    find_provenance(engine).map_or(&[], |provenance| &provenance.returned)
 }
 
 /// Returns the first messages of each source that a probe with this scope may see.
@@ -115,7 +111,7 @@ fn find_candidate<'a>(engine: &'a ProtocolEngine, scope: &ProbeScope) -> Option<
 /// Returns the posted receive that gets a message if the message arrives now and these receives
 /// have got other ones.
 fn find_receive(engine: &ProtocolEngine, envelope: &Envelope, without: &[Token]) -> Option<Token> {
-    let provenance = engine.cold.as_ref()?.provenance.as_ref()?;
+    let provenance = find_provenance(engine)?;
     let accepts = |state: &State| match state {
         State::Posted { pattern, .. } => pattern.accepts(envelope),
         _ => false,
@@ -250,7 +246,7 @@ fn receive_seen(engine: &mut ProtocolEngine, channel: &dyn Channel, of: &Envelop
         engine.note_met(arrival);
         let receive = find_receive(engine, &message.envelope, &[]);
         if let Some(State::Posted { pattern, .. }) = receive.map(|token| engine.state(token)) {
-            end_claim(&mut left, pattern, &[step, arrival.delivery]);
+            end_claim(&mut left, pattern, &arrival.both_steps());
         }
         engine.match_arrival(channel, message.envelope, message.content);
     }
@@ -272,8 +268,7 @@ fn end_claim(returned: &mut [ReturnedMessage], pattern: &Pattern, arrivals: &[u3
 impl Provenance {
     /// A receive with this pattern gets the message that arrives.
     pub(super) fn note_claim_over(&mut self, pattern: &Pattern) {
-        let arrivals = [self.present_arrival(), self.present_delivery()];
-        end_claim(&mut self.returned, pattern, &arrivals);
+        end_claim(&mut self.returned, pattern, &self.arrival.both_steps());
     }
 }
 
@@ -291,15 +286,11 @@ impl ProtocolEngine {
         }
         let first = find_candidate(self, scope)?;
         let UnexpectedMessage {
-            envelope,
-            arrival:
-                Arrival {
-                    step,
-                    delivery,
-                    is_seen,
-                },
-            ..
+            envelope, arrival, ..
         } = *first.message;
+        let Arrival {
+            delivery, is_seen, ..
+        } = arrival;
         let (found, returned) = (first.message.status(), first.returned);
         if let Some((position, provenance)) = returned.zip(self.provenance()) {
             // Posted receives that accept the message have got other ones.
@@ -308,9 +299,8 @@ impl ProtocolEngine {
             }
         }
         if !is_seen {
-            let seen = (scope.pattern, envelope, delivery);
+            let seen = (scope.pattern, envelope, arrival);
             note_probe(self, channel, MatchKind::Probe, seen, location);
-            self.note_seen((step, delivery), false);
         }
         self.report_observed(channel);
         if !is_seen {
@@ -413,10 +403,8 @@ impl ProtocolEngine {
         };
         let message = self.matching.extract(&pattern)?;
         self.actions += 1;
-        let Arrival { step, delivery, .. } = message.arrival;
-        let taken = (scope.pattern, message.envelope, delivery);
+        let taken = (scope.pattern, message.envelope, message.arrival);
         note_probe(self, channel, MatchKind::MatchedProbe, taken, location);
-        self.note_seen((step, delivery), true);
         Some(message)
     }
 }

@@ -14,6 +14,7 @@ use super::ProtocolEngine;
 use super::provenance::Provenance;
 use crate::channel::{Channel, Token};
 use crate::exploration::{is_of_collectives, note_bound};
+use crate::matching::Arrival;
 use crate::{Envelope, Pattern};
 
 /// The operation that matches a message.
@@ -175,14 +176,12 @@ pub(super) fn note_match(
     (pattern, envelope): (Pattern, Envelope),
 ) {
     let location = engine.operations[receive as usize].location;
-    if may_matter(channel, &pattern)
-        && let Some(provenance) = engine.provenance()
-    {
+    if let Some(provenance) = engine.provenance() {
         let record = MatchRecord {
             kind: MatchKind::Receive,
             pattern,
             envelope,
-            delivery: provenance.present_delivery(),
+            delivery: provenance.arrival.delivery,
             receive: provenance.number_of_receive(receive),
             location,
         };
@@ -195,17 +194,16 @@ pub(super) fn note_probe(
     engine: &mut ProtocolEngine,
     channel: &dyn Channel,
     kind: MatchKind,
-    (pattern, envelope, delivery): (Pattern, Envelope, u32),
+    (pattern, envelope, arrival): (Pattern, Envelope, Arrival),
     location: SourceLocation,
 ) {
-    if may_matter(channel, &pattern)
-        && let Some(provenance) = engine.provenance()
-    {
+    engine.note_seen(arrival, kind == MatchKind::MatchedProbe);
+    if let Some(provenance) = engine.provenance() {
         let record = MatchRecord {
             kind,
             pattern,
             envelope,
-            delivery,
+            delivery: arrival.delivery,
             receive: provenance.next_receive(),
             location,
         };
@@ -215,7 +213,9 @@ pub(super) fn note_probe(
 
 fn add_record(provenance: &mut Provenance, channel: &dyn Channel, record: &MatchRecord) {
     let next = provenance.next_receive();
-    if let Some(place) = provenance.matched.add_match(record, next) {
+    if may_matter(channel, &record.pattern)
+        && let Some(place) = provenance.matched.add_match(record, next)
+    {
         let bound = "messages of one rank on one communicator arrive in the order of their sends";
         note_bound(channel, &format!("{bound} ({place})"));
     }

@@ -99,7 +99,7 @@ impl<'a> EpochCalls<'a> {
 
     pub(super) fn present_arrival(&mut self) -> u32 {
         let provenance = self.engine.provenance();
-        provenance.map_or(SendCause::NONE, |provenance| provenance.present_arrival())
+        provenance.map_or(SendCause::NONE, |provenance| provenance.arrival.step)
     }
 
     /// Begins an epoch of accesses to these ranks. The operation ends when all have posted, or at

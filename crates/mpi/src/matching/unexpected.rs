@@ -17,7 +17,7 @@ pub(crate) struct UnexpectedMessage {
 }
 
 /// When a message arrived, under a model checker.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrival {
     /// The step since which receives can get the message.
     pub(crate) step: u32,
@@ -26,6 +26,12 @@ pub(crate) struct Arrival {
     pub(crate) delivery: u32,
     /// True if a probe has seen the message.
     pub(crate) is_seen: bool,
+}
+
+impl Default for Arrival {
+    fn default() -> Self {
+        Self::NONE
+    }
 }
 
 impl Arrival {

@@ -45,7 +45,7 @@ const UNKNOWN: Origin = Origin {
 };
 
 /// Causes of the operations of a rank.
-#[derive(Clone, Debug)]
+#[derive(Clone, Default, Debug)]
 pub(super) struct Provenance {
     /// By operation.
     origins: Vec<Origin>,
@@ -98,14 +98,7 @@ impl ProtocolEngine {
         self.operations.reserve_exact(OPERATIONS);
         self.cold.get_or_insert_default().provenance = Some(Box::new(Provenance {
             origins: Vec::with_capacity(OPERATIONS),
-            arrival: Arrival::NONE,
-            learnt: Vec::new(),
-            returned: Vec::new(),
-            arrived_early: Vec::new(),
-            matched: MatchTable::default(),
-            last_receive: 0,
-            parts: Vec::new(),
-            waits: Vec::new(),
+            ..Provenance::default()
         }));
     }
 
@@ -351,8 +344,7 @@ impl ProtocolEngine {
     pub(super) fn note_seen(&mut self, arrival: Arrival, takes: bool) {
         if let Some(provenance) = self.provenance() {
             provenance.learn_arrival(arrival);
-            let seen = Waited::Arrival(arrival.delivery, takes);
-            provenance.waits.push(seen);
+            (provenance.waits).push(Waited::Arrival(arrival.delivery, takes));
         }
     }
 

@@ -3,9 +3,9 @@
 //! A probe promises its message only to a receive that names the source. A receive from any source
 //! may get a message of another rank first, even one that is sent after the probe (MPI 5.0,
 //! section 3.8.1). So a message that a probe has seen has not arrived yet: the message is delivered
-//! a second time, and the model checker explores each order of this delivery and of others. The
-//! messages of the same sender and context that have been delivered once come with the message, so
-//! that their order is kept. Probes see all of them at once.
+//! a second time, behind the earlier messages of the same sender and context, and the model checker
+//! explores each order of these deliveries and of others. Later messages that have been delivered
+//! once come with the message. Probes see all of them at once.
 //!
 //! *Not decided here*: the order of deliveries, and which answers a model checker may pick; see
 //! [`crate::protocol::look`].
@@ -208,22 +208,27 @@ fn return_lane(engine: &mut ProtocolEngine, of: &Envelope, delivery: u32) -> usi
     position
 }
 
-/// A probe sees a message in the network for the first time: the message will be delivered.
+/// A probe sees a message in the network for the first time: the message will be delivered, behind
+/// the earlier messages of the sender.
 fn announce_delivery(engine: &mut ProtocolEngine, channel: &dyn Channel, position: usize) {
-    if let Some(provenance) = engine.provenance() {
-        let one = &mut provenance.returned[position];
-        one.is_announced = true;
-        one.message.arrival.is_seen = true;
-        let UnexpectedMessage {
-            envelope, arrival, ..
-        } = one.message;
-        let length = one.message.content.length();
-        channel.return_to_network(envelope, length, arrival.delivery);
+    let Some(provenance) = engine.provenance() else {
+        return;
+    };
+    let seen = &mut provenance.returned[position].message;
+    seen.arrival.is_seen = true;
+    let of = seen.envelope;
+    for one in &mut provenance.returned[..=position] {
+        let message = &one.message;
+        if is_same_lane(&message.envelope, &of) && !one.is_announced {
+            let (length, delivery) = (message.content.length(), message.arrival.delivery);
+            channel.return_to_network(message.envelope, length, delivery);
+            one.is_announced = true;
+        }
     }
 }
 
-/// Receives the first seen message of a sender and context that the network has, with the
-/// unseen messages before and behind.
+/// Receives the first announced message of a sender and context that the network has, with the
+/// messages behind that are not announced.
 fn receive_seen(engine: &mut ProtocolEngine, channel: &dyn Channel, of: &Envelope) {
     let Some(provenance) = engine.provenance() else {
         return;

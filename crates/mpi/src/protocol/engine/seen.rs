@@ -162,6 +162,33 @@ fn find_claimed_seen<'a>(
     claimed.next().map(|(_, message)| message)
 }
 
+/// The program learns that posted receives which accept a message of the network have got other
+/// ones.
+fn learn_others(engine: &mut ProtocolEngine, position: usize) {
+    if let Some(provenance) = engine.provenance() {
+        for arrival in std::mem::take(&mut provenance.returned[position].others) {
+            provenance.learn(arrival);
+        }
+    }
+}
+
+/// A probe with this pattern asks, and the answers depend on the seen messages that no posted
+/// receive gets.
+pub(crate) fn learn_unclaimed(
+    engine: &mut ProtocolEngine,
+    channel: &dyn Channel,
+    pattern: &Pattern,
+) {
+    for position in 0..list_returned(engine).len() {
+        let message = &list_returned(engine)[position].message;
+        let is_seen = message.arrival.is_seen && pattern.accepts(&message.envelope);
+        if is_seen && find_claim(engine, position).is_none() {
+            learn_others(engine, position);
+        }
+    }
+    engine.report_observed(channel);
+}
+
 /// Returns true if a posted receive gets a seen message that this pattern accepts, unless another
 /// message arrives before.
 pub(crate) fn has_claimed_seen(engine: &ProtocolEngine, pattern: &Pattern) -> bool {
@@ -297,11 +324,8 @@ impl ProtocolEngine {
             delivery, is_seen, ..
         } = arrival;
         let (found, returned) = (first.message.status(), first.returned);
-        if let Some((position, provenance)) = returned.zip(self.provenance()) {
-            // Posted receives that accept the message have got other ones.
-            for arrival in std::mem::take(&mut provenance.returned[position].others) {
-                provenance.learn(arrival);
-            }
+        if let Some(position) = returned {
+            learn_others(self, position);
         }
         if !is_seen {
             let seen = (scope.pattern, envelope, arrival);

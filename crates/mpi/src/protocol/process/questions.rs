@@ -14,7 +14,7 @@ use crate::channel::{Interest, Token};
 use crate::exploration::{self, CausalityHooks};
 use crate::protocol::defect::{ProtocolDefect, ProtocolDefects};
 use crate::protocol::engine::ProtocolEngine;
-use crate::protocol::engine::seen::receive_claimed_seen;
+use crate::protocol::engine::seen::{learn_unclaimed, receive_claimed_seen};
 use crate::protocol::look::{Allowed, Answers, LookWindow, NOS_MAX, Question};
 use crate::protocol::waiting::Waits;
 
@@ -268,6 +268,9 @@ impl<F: Fn(&ProtocolEngine) -> Answers + Unpin> Future for LookCall<F> {
         let events = engine.events();
         if answers.sees_arrivals {
             this.events_before.get_or_insert(events);
+        }
+        if let (Question::Probe(pattern), false) = (&this.question, this.is_asking) {
+            learn_unclaimed(engine, channel, pattern);
         }
         let is_late = this.events_before.is_some_and(|before| before != events);
         let Some(picked) = process.pick(at, (&answers, is_late), causes) else {

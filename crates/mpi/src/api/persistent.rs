@@ -130,15 +130,19 @@ impl Persistent {
         partitions.awaited_from(&self.comm, *source, partition)
     }
 
+    fn partitioned_send(&self) -> Result<(&usize, &Partitions)> {
+        match &self.what {
+            What::PartitionedSend {
+                destination,
+                partitions,
+            } => Ok((destination, partitions)),
+            _ => Err(Error::Request),
+        }
+    }
+
     /// Sends a partition alone.
     pub(crate) fn post_partition(&self, partition: usize, location: SourceLocation) -> Result<()> {
-        let What::PartitionedSend {
-            destination,
-            partitions,
-        } = &self.what
-        else {
-            return Err(Error::Request);
-        };
+        let (destination, partitions) = self.partitioned_send()?;
         if *destination == PROC_NULL {
             return Ok(());
         }
@@ -157,13 +161,7 @@ impl Persistent {
 
     /// Sends the message whose partitions are ready.
     pub(crate) fn send_partitions(&self, location: SourceLocation) -> Result<Request> {
-        let What::PartitionedSend {
-            destination,
-            partitions,
-        } = &self.what
-        else {
-            return Err(Error::Request);
-        };
+        let (destination, partitions) = self.partitioned_send()?;
         let (inner, buffer) = (self.comm.collective()?, self.buffer.clone());
         inner.isend_at(buffer, *destination, partitions.message_tag, location)
     }

@@ -641,6 +641,21 @@ pub(crate) enum PickedOne {
     Yes(usize, AwaitedYes),
 }
 
+/// The answers to a question about several operations, with this number of *yes*.
+pub(crate) fn answer_several(
+    yes: u32,
+    tokens: Vec<Token>,
+    waits_for_one: bool,
+) -> impl Fn(&ProtocolEngine) -> Answers + Unpin {
+    move |engine| Answers {
+        yes,
+        only_yes: waits_for_one || tokens.iter().any(|token| engine.is_told(*token)),
+        is_ready: tokens.iter().any(|token| engine.is_done(*token)),
+        one_of: tokens.iter().copied().filter(|_| waits_for_one).collect(),
+        sees_arrivals: false,
+    }
+}
+
 /// Lets a model checker pick one of the active requests, or *no* unless the call `waits`; `None` if
 /// none is active.
 pub(crate) async fn pick_one(
@@ -652,17 +667,7 @@ pub(crate) async fn pick_one(
     let active: Vec<(usize, Token)> = active(requests);
     let process = Rc::clone(requests.get(active.first()?.0)?.process());
     let tokens: Vec<Token> = active.iter().map(|(_, token)| *token).collect();
-    let answers = move |engine: &ProtocolEngine| Answers {
-        yes: small(tokens.len()),
-        only_yes: waits_for_one || tokens.iter().any(|token| engine.is_told(*token)),
-        is_ready: tokens.iter().any(|token| engine.is_done(*token)),
-        one_of: if waits_for_one {
-            tokens.clone()
-        } else {
-            Vec::new()
-        },
-        sees_arrivals: false,
-    };
+    let answers = answer_several(small(tokens.len()), tokens, waits_for_one);
     let question = Question::about(name, requests);
     Some(
         match process.look(question, waits, location, answers).await {

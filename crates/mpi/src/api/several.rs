@@ -9,7 +9,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-use crate::api::request::{PickedOne, active, pick_one, small};
+use crate::api::request::{PickedOne, active, answer_several, pick_one, small};
 use crate::channel::{Channel, Token};
 use crate::exploration;
 use crate::protocol::engine::ProtocolEngine;
@@ -142,17 +142,7 @@ async fn pick_some(
     let process = Rc::clone(requests.get(*positions.first()?)?.process());
     let subsets = count_subsets(tokens.len());
     let all = tokens.clone();
-    let answers = move |engine: &ProtocolEngine| Answers {
-        yes: subsets,
-        only_yes: waits_for_one || tokens.iter().any(|token| engine.is_told(*token)),
-        is_ready: tokens.iter().any(|token| engine.is_done(*token)),
-        one_of: if waits_for_one {
-            tokens.clone()
-        } else {
-            Vec::new()
-        },
-        sees_arrivals: false,
-    };
+    let answers = answer_several(subsets, tokens, waits_for_one);
     let question = Question::about(name, requests);
     let picked = match process.look(question, waits, location, answers).await {
         PickedAnswer::Unpicked => PickedSome::Unpicked,

@@ -33,7 +33,7 @@ impl Connector {
     /// Something happened to a virtual connection: the table says what follows.
     pub(super) fn vc_event(&mut self, peer: Peer, event: Event, cause: Failure) {
         let from = self.vc(peer).state;
-        let Some(number) = TABLE.find(from, event, Default::default()) else {
+        let Some(number) = TABLE.find(from, event, ()) else {
             let what = format!("virtual connection to {peer:?}: {event:?} in {from:?}");
             return self.tell(Output::Illegal(what));
         };

@@ -18,7 +18,7 @@
 //! read and close that it was asked for.
 
 use super::accept::Verdict;
-use crate::protocol::table::{Impossible, Table, TableIndex, Transition, index, never, when};
+use crate::protocol::table::{Impossible, Table, Transition, index, never, number_in_order, when};
 
 /// Where a connection is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -149,17 +149,7 @@ pub enum Action {
     Destroy,
 }
 
-impl TableIndex for State {
-    fn number(self) -> usize {
-        self as usize
-    }
-}
-
-impl TableIndex for Event {
-    fn number(self) -> usize {
-        self as usize
-    }
-}
+number_in_order!(State, Event);
 
 use Action as A;
 use Event as E;

@@ -9,7 +9,7 @@
 //! connection and not stored, so the two cannot disagree (N-1).
 
 use super::socket;
-use crate::protocol::table::{Impossible, Table, TableIndex, Transition, index, never, when};
+use crate::protocol::table::{Impossible, Table, Transition, index, never, number_in_order, when};
 
 /// Where a virtual connection is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -80,14 +80,6 @@ pub enum Event {
     Finalize,
 }
 
-/// No transition of this machine depends on anything else.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
-pub enum Guard {
-    /// Nothing.
-    #[default]
-    Always,
-}
-
 /// Action of a transition.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Action {
@@ -111,17 +103,7 @@ pub enum Action {
     CountFailed,
 }
 
-impl TableIndex for State {
-    fn number(self) -> usize {
-        self as usize
-    }
-}
-
-impl TableIndex for Event {
-    fn number(self) -> usize {
-        self as usize
-    }
-}
+number_in_order!(State, Event);
 
 use Action as A;
 use Event as E;
@@ -133,12 +115,12 @@ const fn row(
     actions: &'static [Action],
     to: State,
     requirement: &'static str,
-) -> Transition<State, Event, Guard, Action> {
-    when(from, event, Guard::Always, actions, to, requirement)
+) -> Transition<State, Event, (), Action> {
+    when(from, event, (), actions, to, requirement)
 }
 
 /// The machine.
-pub static TABLE: Table<State, Event, Guard, Action> = Table {
+pub static TABLE: Table<State, Event, (), Action> = Table {
     name: "close",
     states: STATES,
     events: EVENTS,
@@ -169,7 +151,7 @@ const EVENTS: &[Event] = &[
 ];
 
 #[rustfmt::skip]
-const ROWS: &[Transition<State, Event, Guard, Action>] = &[
+const ROWS: &[Transition<State, Event, (), Action>] = &[
     row(S::Inactive, E::Use, &[A::ConnectIfNeeded], S::Active, "§5"),
     row(S::Active, E::Use, &[A::ConnectIfNeeded], S::Active, "N-19"),
     row(S::Active, E::NotOpened, &[A::FailPosted], S::Inactive, "N-17"),

@@ -179,14 +179,14 @@ impl FlowControl {
                 queue.rotate_right(1);
             }
         }
-        self.run(peer, now);
+        self.run_machines(peer, now);
     }
 
     /// The peer has told what it has used up.
     pub(crate) fn open(&mut self, peer: u32, returned: &CreditReturn, now: f64) {
         let limits = self.limits.clone();
         self.connection(peer, now).open(&limits, returned);
-        self.run(peer, now);
+        self.run_machines(peer, now);
     }
 
     /// A packet has left for good: what it held is free, and whoever waits for that continues.
@@ -198,7 +198,7 @@ impl FlowControl {
             Hold::Pool => self.shared.give_back(1),
             Hold::Reserved => {
                 self.connection(slot.peer, now).reserved += 1;
-                self.run(slot.peer, now);
+                self.run_machines(slot.peer, now);
             }
         }
         if let Some(operation) = slot.operation {
@@ -212,7 +212,7 @@ impl FlowControl {
     /// Handles the end of packing of the next packet to a peer.
     pub(crate) fn packed(&mut self, peer: u32, now: f64) {
         self.connection(peer, now).packed = true;
-        self.run(peer, now);
+        self.run_machines(peer, now);
     }
 
     /// Takes a message out of the queue of a connection, unless its first packet has left or is
@@ -232,7 +232,7 @@ impl FlowControl {
             return false;
         }
         connection.withdrawn = true;
-        self.run(peer, now);
+        self.run_machines(peer, now);
         self.serve(now);
         true
     }
@@ -245,13 +245,14 @@ impl FlowControl {
             }
             if let Some(peer) = self.line.pop_front() {
                 self.connection(peer, now).in_line = false;
-                self.run(peer, now);
+                self.run_machines(peer, now);
             }
         }
     }
 
-    /// Lets the machines of a connection continue as far as they can.
-    fn run(&mut self, peer: u32, now: f64) {
+    /// Lets the machines of a connection continue as far as they can. At the end of an event, so
+    /// that answers may take along the news for the peer.
+    pub(crate) fn run_machines(&mut self, peer: u32, now: f64) {
         // What is sent takes along what there is to tell the peer.
         self.run_send(peer, now);
         self.run_credits(peer);

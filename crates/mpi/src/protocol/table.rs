@@ -48,6 +48,18 @@ macro_rules! index {
 }
 pub(crate) use index;
 
+/// Numbers the values of some types in the order of their declaration.
+macro_rules! number_in_order {
+    ($($of:ty),*) => {
+        $(impl crate::protocol::table::TableIndex for $of {
+            fn number(self) -> usize {
+                self as usize
+            }
+        })*
+    };
+}
+pub(crate) use number_in_order;
+
 /// One row: in this state, at this event, if the guard says so.
 #[derive(Debug)]
 pub struct Transition<S: 'static, E: 'static, G: 'static, A: 'static> {

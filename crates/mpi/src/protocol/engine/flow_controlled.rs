@@ -267,7 +267,7 @@ impl ProtocolEngine {
 
     /// Lets the machines react after a packet has been handled.
     pub(super) fn answer_packet(&mut self, channel: &dyn Channel, source: u32) {
-        self.flow(channel).report(source, channel.now());
+        self.flow(channel).run_machines(source, channel.now());
         self.apply_effects(channel);
     }
 
@@ -295,7 +295,7 @@ impl ProtocolEngine {
         let now = channel.now();
         self.flow(channel).step(source, Event::Data, now);
         self.handle_data(channel, receive, message);
-        self.flow(channel).report(source, now);
+        self.flow(channel).run_machines(source, now);
         self.apply_effects(channel);
     }
 
@@ -323,7 +323,7 @@ impl ProtocolEngine {
         self.sends -= 1;
         let length = buffer.len();
         self.finish(send, Ok(super::status(envelope, length)), buffer);
-        self.flow(channel).report(peer, now);
+        self.flow(channel).run_machines(peer, now);
         self.apply_effects(channel);
     }
 
@@ -450,7 +450,7 @@ impl ProtocolEngine {
             debug_assert!(complete, "only the last message is incomplete");
             self.complete(channel, token);
         }
-        self.flow(channel).report(source, now);
+        self.flow(channel).run_machines(source, now);
         self.apply_effects(channel);
     }
 

@@ -10,12 +10,6 @@ use crate::protocol::machine::take;
 use crate::{Buffer, Limits};
 
 impl FlowControl {
-    /// Tells the peer if it is time to. For the end of what one event has done, so that answers may
-    /// take the news along.
-    pub(crate) fn report(&mut self, peer: u32, now: f64) {
-        self.run(peer, now);
-    }
-
     pub(super) fn run_credits(&mut self, peer: u32) {
         let Self {
             limits,

@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use clap::error::ErrorKind;
-use clap::{Args as _, CommandFactory, Parser, Subcommand};
+use clap::{Args as _, CommandFactory, FromArgMatches as _, Parser, Subcommand};
 use clap_complete::Shell;
 
 use simrun::args::{EXIT_STATUS, RunArgs};
 use simrun::transport_args::Network;
 use simrun::{
-    CHECK_EXIT_STATUS, CheckArgs, REAL_EXIT_STATUS, RealArgs, VERSION, drawing, package, quoted,
-    status,
+    CHECK_EXIT_STATUS, CheckArgs, REAL_EXIT_STATUS, RealArgs, VERSION, drawing, is_help_short,
+    package, prepare_help, quoted, status,
 };
 
 use crate::companion::{TOOLS, are_for_tools};
@@ -32,12 +32,31 @@ simrun APP without a command means simrun run APP; simrun APP --help shows also 
 
 const ABOUT_CHECK: &str = "\
 APP is the folder of a package, such as apps/philosophers, which is built first, or a built program.
-simrun check APP --help shows also the arguments of APP.
+simrun check APP --help shows also the arguments of APP.";
 
+const CHECK_EXAMPLES: &str = "\
 Examples:
   simrun check apps/allreduce -n 4
   simrun check apps/allreduce -n 4 --collectives algorithm
-  simrun check apps/allreduce -n 4 --reductions any";
+  simrun check apps/allreduce -n 4 --reductions any
+
+";
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  simrun run -p platforms/cluster.toml -n 8 apps/ring
+  simrun run -p platforms/cluster.toml --set 'clusters.*.latency*=2' apps/ring
+  simrun run -p platforms/cluster.toml apps/ring -- --size 1MiB
+  simrun run -p platforms/cluster.toml --analyse apps/ring
+
+";
+
+const REAL_EXAMPLES: &str = "\
+Examples:
+  simrun real -n 4 apps/ring
+  simrun real -n 2 --hosts hosts.txt apps/pingpong
+
+";
 
 const ABOUT_REAL: &str = "\
 APP is the folder of a package, such as apps/ring, which is built first, or a built program.
@@ -46,7 +65,7 @@ simrun real APP --help shows also the arguments of APP.";
 /// Simulates message-passing programs on machines that do not exist
 #[derive(Parser)]
 #[command(name = "simrun", version = VERSION, args_conflicts_with_subcommands = true, arg_required_else_help = true)]
-#[command(override_usage = USAGE, before_help = ABOUT_APP, after_help = EXIT_STATUS)]
+#[command(override_usage = USAGE, before_help = ABOUT_APP, after_help = format!("{RUN_EXAMPLES}{EXIT_STATUS}"))]
 #[command(help_template = "{about}\n\nUsage: {usage}\n\n{before-help}{all-args}{after-help}")]
 struct Cli {
     #[command(subcommand)]
@@ -98,6 +117,42 @@ struct CompilerCommand {
     arguments: Vec<OsString>,
 }
 
+/// The commands by subject, in the order of the help.
+const SUBJECTS: [(&str, &str); 6] = [
+    ("Programs", "run, check, real, rerun, new"),
+    ("Compilers", "cc, cxx, wrappers"),
+    (
+        "Platforms",
+        "platform, collectives, measure, calibrate, compare, conformance",
+    ),
+    ("Observation", "analyse, trace, whatif, draw, graph"),
+    ("Campaigns", "study, optimise, fuzz"),
+    ("Help", "completions, man, help"),
+];
+
+/// Returns the command line with the form of help that the arguments ask for.
+fn command_line(arguments: &[OsString]) -> clap::Command {
+    let command = prepare_help(Cli::command(), arguments);
+    let is_short = is_help_short(arguments);
+    let about = |name| command.find_subcommand(name)?.get_about();
+    let mut text = String::new();
+    for (subject, names) in SUBJECTS {
+        if is_short {
+            text += &format!("{:15}{names}\n", format!("{subject}:"));
+            continue;
+        }
+        text += &format!("\n\n{subject}:");
+        for name in names.split(", ") {
+            let about = about(name).map(ToString::to_string);
+            let about = about.unwrap_or_else(|| "Print the help of a command".to_owned());
+            text += &format!("\n  {name:11}  {about}");
+        }
+    }
+    let about_app = if is_short { "" } else { ABOUT_APP };
+    let command = command.before_help(format!("{about_app}{}", text.trim_end()));
+    command.mut_subcommands(|one| one.hide(true))
+}
+
 /// Action on a program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Mode {
@@ -111,25 +166,27 @@ pub(crate) enum Mode {
 enum Sub {
     /// Simulate a program on a platform (default command)
     #[command(override_usage = "simrun [run] [OPTIONS] APP [ARGUMENTS OF APP]")]
-    #[command(before_help = ABOUT_APP, after_help = EXIT_STATUS)]
+    #[command(before_help = ABOUT_APP, after_help = format!("{RUN_EXAMPLES}{EXIT_STATUS}"))]
     #[command(help_template = "{about}\n\nUsage: {usage}\n\n{before-help}{all-args}{after-help}")]
     Run(Box<RunCommand>),
     /// Model-check a program: explore its interleavings and report errors
     #[command(override_usage = "simrun check [OPTIONS] APP [ARGUMENTS OF APP]")]
-    #[command(before_help = ABOUT_CHECK, after_help = CHECK_EXIT_STATUS)]
+    #[command(before_help = ABOUT_CHECK, after_help = format!("{CHECK_EXAMPLES}{CHECK_EXIT_STATUS}"))]
     #[command(help_template = "{about}\n\nUsage: {usage}\n\n{before-help}{all-args}{after-help}")]
     Check(Box<CheckCommand>),
     /// Run a program on a real network
     #[command(override_usage = "simrun real [OPTIONS] APP [ARGUMENTS OF APP]")]
-    #[command(before_help = ABOUT_REAL, after_help = REAL_EXIT_STATUS)]
+    #[command(before_help = ABOUT_REAL, after_help = format!("{REAL_EXAMPLES}{REAL_EXIT_STATUS}"))]
     #[command(help_template = "{about}\n\nUsage: {usage}\n\n{before-help}{all-args}{after-help}")]
     Real(Box<RealCommand>),
     /// Inspect, check and import platform files
     #[command(subcommand)]
     Platform(PlatformCommand),
     /// Test an InfiniBand adapter, packet by packet
+    #[command(after_help = "Example:\n  simrun conformance --case C09-060")]
     Conformance(ConformanceCommand),
     /// Print a protocol state machine as a graph
+    #[command(after_help = "Example:\n  simrun graph send --format svg")]
     Graph(GraphCommand),
     /// Analyse the event log of a run: where the time is spent, and why
     Analyse,
@@ -161,15 +218,21 @@ enum Sub {
     #[command(after_help = "Example: PATH=$(simrun wrappers):$PATH make")]
     Wrappers,
     /// Make a recorded run again, and compare
+    #[command(after_help = "Example:\n  simrun rerun DIR")]
     Rerun(RerunCommand),
     /// Create a new package
+    #[command(after_help = "Example:\n  simrun new my-program")]
     New(NewCommand),
     /// Print a script that completes the command line in a shell
+    #[command(
+        after_help = "Example:\n  simrun completions bash > ~/.local/share/bash-completion/completions/simrun"
+    )]
     Completions {
         #[arg(value_enum)]
         shell: Shell,
     },
     /// Write the man pages of all commands
+    #[command(after_help = "Example:\n  simrun man /usr/local/share/man/man1")]
     Man {
         /// The folder that they go to, such as /usr/local/share/man/man1
         #[arg(value_name = "DIR")]
@@ -202,11 +265,14 @@ fn act_on(mut arguments: Vec<OsString>) -> ExitCode {
         return TOOLS.hand_over(&arguments);
     }
     let first = arguments.first().and_then(|first| first.to_str());
-    if matches!(first, Some("cc" | "cxx" | "wrappers" | package::AS_PROGRAM)) {
+    if matches!(first, Some("cc" | "cxx" | package::AS_PROGRAM)) {
         return act_on_compiled(&arguments);
     }
     let program_name = OsString::from("simrun");
-    let cli = match Cli::try_parse_from(std::iter::once(&program_name).chain(&arguments)) {
+    let found = command_line(&arguments)
+        .try_get_matches_from(std::iter::once(&program_name).chain(&arguments))
+        .and_then(|matches| Cli::from_arg_matches(&matches));
+    let cli = match found {
         Ok(cli) => cli,
         Err(error) => return answer_mistake(&error, &arguments),
     };

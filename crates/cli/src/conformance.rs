@@ -48,7 +48,7 @@ pub(crate) struct ConformanceCommand {
     start_psn: Vec<u32>,
 
     /// Output format
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_enum, default_value_t, help_heading = "Output")]
     format: ReportFormat,
 
     /// Known deviations of the adapter, which do not make the command fail: a line for each with
@@ -57,7 +57,7 @@ pub(crate) struct ConformanceCommand {
     expect: Option<PathBuf>,
 
     /// Write the packets to FILE in pcapng format
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
     pcap: Option<PathBuf>,
 
     /// List the cases with their rules, without playing them

@@ -20,11 +20,15 @@ use crate::platform_json;
 #[derive(Subcommand)]
 pub(crate) enum PlatformCommand {
     /// Check a platform file; print all errors, or a summary.
+    #[command(after_help = "Example:\n  simrun platform check platforms/cluster.toml")]
     Check {
         /// The platform file: TOML, or SimGrid's XML.
         file: PathBuf,
     },
     /// Print zones, counts and parameters of a platform, or a route.
+    #[command(
+        after_help = "Example:\n  simrun platform show platforms/cluster.toml --route node-0 node-1"
+    )]
     Show {
         /// The platform file: TOML, or SimGrid's XML.
         file: PathBuf,
@@ -38,10 +42,11 @@ pub(crate) enum PlatformCommand {
         #[arg(long = "set", value_name = "PATH=VALUE")]
         changes: Vec<Override>,
         /// Output format
-        #[arg(long, value_enum, default_value_t = Format::Text, conflicts_with = "plot")]
+        #[arg(long, value_enum, value_name = "text|json", hide_possible_values = true, default_value_t = Format::Text, conflicts_with = "plot")]
         format: Format,
     },
     /// Convert a SimGrid XML platform to TOML; list unsupported elements
+    #[command(after_help = "Example:\n  simrun platform import cluster.xml --out cluster.toml")]
     Import {
         /// The XML file
         file: PathBuf,

@@ -34,13 +34,13 @@ pub use worker::{WorkerCommand, run_worker};
 /// Runs a campaign, or replays an interaction.
 pub fn run_command(command: &FuzzCommand) -> ExitCode {
     let common = CommonArgs {
-        tries: command.tries,
-        errors: command.errors,
-        seed: command.seed,
-        replay: command.replay.as_deref(),
+        tries: command.campaign.tries,
+        errors: command.campaign.errors,
+        seed: command.campaign.seed,
+        replay: command.campaign.replay.as_deref(),
         out: &command.out,
         format: command.format,
-        budget: command.budget,
+        budget: command.campaign.budget,
         adapter: match command.layer_adapter() {
             Ok(adapter) => adapter,
             Err(error) => return status::refuse(error),
@@ -55,7 +55,7 @@ pub fn run_command(command: &FuzzCommand) -> ExitCode {
     if let Some(code) = layers::run(&command.layers, &common) {
         return code;
     }
-    let ran = match &command.replay {
+    let ran = match &command.campaign.replay {
         Some(file) => replay(file, command),
         None => run_campaign(command),
     };
@@ -129,20 +129,18 @@ fn run_campaign(command: &FuzzCommand) -> Result<ExitCode, String> {
     let backend = backend::Backend::new(command)?;
     let settings = CampaignSettings {
         generator: command.generator_settings()?,
-        seed: command.seed,
-        tries: (!command.endless).then_some(command.tries),
-        errors: command.errors,
+        seed: command.campaign.seed,
+        tries: (!command.campaign.endless).then_some(command.campaign.tries),
+        errors: command.campaign.errors,
         shrink_budget: backend.shrink_budget(),
-        jobs: command.jobs,
-        grows: command.endless,
+        jobs: usize::from(command.campaign.jobs),
+        grows: command.campaign.endless,
     };
     let identity = position::identity(&settings, &backend);
     // Two campaigns in one folder would replace the position of each other.
-    let lock = command
-        .endless
-        .then(|| lock_folder(&command.out))
-        .transpose()?;
-    let begin = if command.endless {
+    let endless = command.campaign.endless;
+    let lock = endless.then(|| lock_folder(&command.out)).transpose()?;
+    let begin = if endless {
         position::read(&command.out, &identity)?
     } else {
         Position::default()
@@ -168,12 +166,12 @@ fn run_campaign(command: &FuzzCommand) -> Result<ExitCode, String> {
         return Err(problem);
     }
     if let Some(file) = &command.junit {
-        let text = report::junit(&found, command.seed);
+        let text = report::junit(&found, command.campaign.seed);
         files::write(file, text).map_err(|error| error.to_string())?;
     }
     let text = match command.format {
-        Format::Text => report::text(&found, &kept, command.seed),
-        Format::Json => report::json(&found, &kept, command.seed),
+        Format::Text => report::text(&found, &kept, command.campaign.seed),
+        Format::Json => report::json(&found, &kept, command.campaign.seed),
     };
     let printed = status::print(text);
     let has_more = settings
@@ -231,13 +229,13 @@ impl<'a> Watch<'a> {
                 Err(problem) => self.problem = Some(problem),
             }
         }
-        if self.command.endless
+        if self.command.campaign.endless
             && let Err(problem) = position::write(&self.command.out, self.identity, position)
         {
             self.problem = Some(problem);
         }
         self.show(position);
-        let budget = self.command.budget;
+        let budget = self.command.campaign.budget;
         self.is_over = budget.is_some_and(|budget| self.progress.elapsed() >= budget);
         if self.is_over || self.problem.is_some() {
             ControlFlow::Break(())

@@ -84,7 +84,6 @@ pub struct PrefixArgs {
     /// Prefix each line of program output with the rank
     /// [default: true in real runs, otherwise false]
     #[arg(
-        verbatim_doc_comment,
         long,
         value_name = "true|false",
         num_args = 0..=1,
@@ -109,7 +108,6 @@ impl PrefixArgs {
 pub struct OutputArgs {
     /// Output format; with json, program output goes to standard error
     #[arg(
-        verbatim_doc_comment,
         long,
         value_name = "text|json",
         value_enum,
@@ -120,12 +118,7 @@ pub struct OutputArgs {
 
     /// Log filter: off, error, warn, info, debug or trace; per rank (or actor) as in
     /// info,3=debug,8-15=off
-    #[arg(
-        long,
-        value_name = "FILTER",
-        default_value = "warn",
-        verbatim_doc_comment
-    )]
+    #[arg(long, value_name = "FILTER", default_value = "warn")]
     pub log: LogFilter,
 
     /// Print only program output, findings and errors
@@ -151,21 +144,16 @@ pub struct RunArgs {
     /// Mapping of ranks to hosts: block, block:N (N ranks on each host), cyclic, random,
     /// by-name (cyclic, in the order of names, as smpirun), a list HOST,HOST:COUNT, or a file
     /// with lines HOST, HOST:COUNT or HOST slots=COUNT
-    #[arg(
-        long,
-        value_name = "MAP",
-        default_value = "block",
-        verbatim_doc_comment
-    )]
+    #[arg(long, value_name = "MAP", default_value = "block")]
     pub map: PathBuf,
 
     /// Seed of the random streams
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value = "0")]
     pub seed: u64,
 
     /// Message protocol: eager (a send does not wait for its receive), rendezvous (it does)
     /// or threshold=SIZE (rendezvous from SIZE on) [default: by the platform]
-    #[arg(long, value_name = "PROTOCOL", value_parser = protocol, verbatim_doc_comment)]
+    #[arg(long, value_name = "PROTOCOL", value_parser = protocol)]
     pub protocol: Option<MessageProtocol>,
 
     /// Buffer contents: real, or phantom (length only, saves memory)
@@ -188,12 +176,7 @@ pub struct RunArgs {
 
     /// Stop when a rank computes for this wall-clock time without awaiting anything
     /// [default: 60s with --until, else none]
-    #[arg(
-        long,
-        value_name = "TIME",
-        verbatim_doc_comment,
-        help_heading = "Limits"
-    )]
+    #[arg(long, value_name = "TIME", help_heading = "Limits")]
     pub max_busy: Option<Duration>,
 
     /// Stop after N events
@@ -210,12 +193,7 @@ pub struct RunArgs {
 
     /// Write the schedule of this run to FILE, for check --replay; a run that check cannot
     /// replay is reported, with the first step that differs
-    #[arg(
-        long,
-        value_name = "FILE",
-        verbatim_doc_comment,
-        help_heading = "Output"
-    )]
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) schedule: Option<PathBuf>,
 
     /// Options of timelines and analyses.
@@ -224,7 +202,7 @@ pub struct RunArgs {
 
     /// Print where the time of simrun itself goes: kernel, models, message layer, programs,
     /// observer
-    #[arg(long, verbatim_doc_comment, help_heading = "Output")]
+    #[arg(long, help_heading = "Output")]
     pub profile: bool,
 
     /// Time between lines of progress where standard error is no terminal

@@ -23,13 +23,12 @@ pub struct StartupArgs {
         value_name = "TIME",
         value_parser = keepalive_timeout,
         default_value = "10s",
-        verbatim_doc_comment
     )]
     pub network_timeout: KeepaliveSettings,
 
     /// Address on which ranks connect: an IP address, or host (the address of this
     /// machine's name) [default: loopback, for ranks on this machine]
-    #[arg(long, value_name = "ADDRESS[:PORT]", value_parser = listen, verbatim_doc_comment)]
+    #[arg(long, value_name = "ADDRESS[:PORT]", value_parser = listen)]
     pub listen: Option<SocketAddr>,
 }
 

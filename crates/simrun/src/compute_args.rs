@@ -25,7 +25,6 @@ pub struct ComputeArgs {
     /// --coverage-blocks) or host (processor time on this machine, not repeatable)
     /// [default: none]
     #[arg(
-        verbatim_doc_comment,
         long,
         value_name = "none|blocks|host",
         value_enum,
@@ -39,7 +38,7 @@ pub struct ComputeArgs {
 
     /// Speed of this machine in flop/s, for --compute host
     /// [default: that of the simulated hosts]
-    #[arg(verbatim_doc_comment, long, value_name = "FLOP/S")]
+    #[arg(long, value_name = "FLOP/S")]
     pub host_speed: Option<f64>,
 
     /// Write the times of --compute host to FILE
@@ -52,12 +51,12 @@ pub struct ComputeArgs {
 
     /// End a rank that computes for this processor time without a call of MPI
     /// [default: 60s]
-    #[arg(verbatim_doc_comment, long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME")]
     pub watchdog: Option<Duration>,
 
     /// Write a script for gdb to FILE: where the symbols of the program are, for each of
     /// the first 64 ranks
-    #[arg(verbatim_doc_comment, long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE")]
     pub gdb: Option<PathBuf>,
 
     /// Time of each call of MPI and of each reading of a clock [default: none]

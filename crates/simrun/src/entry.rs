@@ -18,6 +18,7 @@ use sim_core::{Limit, Outcome, Progress, Time};
 use crate::args::{EXIT_STATUS, Format, Payload, RunArgs, mapping};
 use crate::check::{self, CheckArgs};
 use crate::guard::{self, Guard, Misdeed, Watched};
+use crate::help::prepare_help;
 use crate::memory::{self, Estimate};
 use crate::observation::Observation;
 use crate::pcap::PcapFile;
@@ -78,7 +79,7 @@ pub(crate) fn run_command<Shape, A: App<Shape>>(
     arguments: &[OsString],
     stop: Arc<AtomicBool>,
 ) -> ExitCode {
-    let parsed = command::<RunArgs>(name, A::command(), EXIT_STATUS)
+    let parsed = command::<RunArgs>(name, A::command(), EXIT_STATUS, arguments)
         .try_get_matches_from(arguments)
         .and_then(|matches| RunArgs::from_arg_matches(&matches))
         .and_then(|args| {
@@ -101,7 +102,7 @@ fn check_app<Shape, A: App<Shape> + Clone + Sync>(
     app: A,
     arguments: &[OsString],
 ) -> ExitCode {
-    let parsed = command::<CheckArgs>(name, A::command(), check::EXIT_STATUS)
+    let parsed = command::<CheckArgs>(name, A::command(), check::EXIT_STATUS, arguments)
         .override_usage(format!("{name} check [OPTIONS] [ARGUMENTS OF {name}]"))
         .try_get_matches_from(arguments)
         .and_then(|matches| CheckArgs::from_arg_matches(&matches))
@@ -128,7 +129,7 @@ fn real_app<Shape, A: App<Shape>>(
     app: A,
     arguments: &[OsString],
 ) -> ExitCode {
-    let parsed = command::<RealArgs>(name, A::command(), real_command::EXIT_STATUS)
+    let parsed = command::<RealArgs>(name, A::command(), real_command::EXIT_STATUS, arguments)
         .override_usage(format!("{name} real [OPTIONS] [ARGUMENTS OF {name}]"))
         .try_get_matches_from(arguments)
         .and_then(|matches| RealArgs::from_arg_matches(&matches))
@@ -144,7 +145,8 @@ fn real_app<Shape, A: App<Shape>>(
 fn command<Options: clap::Args>(
     name: &'static str,
     own: Option<clap::Command>,
-    exit_status: &str,
+    exit_status: &'static str,
+    arguments: &[OsString],
 ) -> clap::Command {
     let about = own.as_ref().and_then(|own| own.get_about().cloned());
     let mut sections = String::new();
@@ -160,11 +162,14 @@ fn command<Options: clap::Args>(
         .no_binary_name(true)
         .version(VERSION)
         .override_usage(format!("{name} [OPTIONS] [ARGUMENTS OF {name}]"))
-        .after_help(format!("{sections}{exit_status}"));
-    match about {
+        .after_help(exit_status);
+    let command = match about {
         Some(about) => command.about(about),
         None => command,
-    }
+    };
+    let command = prepare_help(command, arguments);
+    let end = command.get_after_help().map(ToString::to_string);
+    command.after_help(sections + &end.unwrap_or_default())
 }
 
 /// The version with the revision, such as `0.1.0 (0123456789ab)`.

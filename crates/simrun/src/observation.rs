@@ -37,7 +37,6 @@ pub(crate) struct EventArgs {
     /// Print an analysis of the run: where the time is spent, and why; with DIR, write
     /// analysis.json, CSV files and a report there
     #[arg(
-        verbatim_doc_comment,
         long,
         value_name = "DIR",
         num_args = 0..=1,
@@ -67,12 +66,7 @@ pub(crate) struct ObservationArgs {
 
     /// With --analyse: also simulate the run on an ideal network, without latency, limits of
     /// bandwidth and software costs, for the efficiencies of serialisation and transfer
-    #[arg(
-        verbatim_doc_comment,
-        long,
-        requires = "analyse",
-        help_heading = "Observation"
-    )]
+    #[arg(long, requires = "analyse", help_heading = "Observation")]
     ideal_network: bool,
 }
 

@@ -19,7 +19,7 @@ use crate::status;
 pub(crate) struct PcapArgs {
     /// Write the packets of simulated queue pairs to FILE in pcapng format; the platform
     /// needs device = "verbs" in its network table
-    #[arg(long, value_name = "FILE", verbatim_doc_comment)]
+    #[arg(long, value_name = "FILE")]
     pcap: Option<PathBuf>,
 
     /// Capture only packets that this host sends or receives

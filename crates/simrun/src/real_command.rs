@@ -112,7 +112,7 @@ pub struct RealArgs {
 
     /// Message protocol: eager (a send does not wait for its receive), rendezvous (it does)
     /// or threshold=SIZE (rendezvous from SIZE on) [default: threshold=16KiB]
-    #[arg(long, value_name = "PROTOCOL", value_parser = protocol, verbatim_doc_comment)]
+    #[arg(long, value_name = "PROTOCOL", value_parser = protocol)]
     pub protocol: Option<MessageProtocol>,
 
     /// Options of TCP.
@@ -131,7 +131,7 @@ pub struct RealArgs {
         value_enum,
         default_value_t,
         hide_possible_values = true,
-        verbatim_doc_comment
+        help_heading = "Ranks"
     )]
     pub wait: WaitArg,
 
@@ -143,7 +143,7 @@ pub struct RealArgs {
         value_enum,
         default_value_t,
         hide_possible_values = true,
-        verbatim_doc_comment
+        help_heading = "Ranks"
     )]
     pub connect: ConnectArg,
 
@@ -154,16 +154,16 @@ pub struct RealArgs {
         value_enum,
         default_value_t,
         hide_possible_values = true,
-        verbatim_doc_comment
+        help_heading = "Ranks"
     )]
     pub compute: ComputeArg,
 
     /// Host speed, which determines the duration of a computation
-    #[arg(long, value_name = "SPEED", value_parser = host_speed, default_value = "1Gf")]
+    #[arg(long, value_name = "SPEED", value_parser = host_speed, default_value = "1Gf", help_heading = "Ranks")]
     pub host_speed: units::Speed,
 
     /// Bind each rank to its own core
-    #[arg(long)]
+    #[arg(long, help_heading = "Ranks")]
     pub bind_to_core: bool,
 
     /// Action when a rank dies: abort (end the run) or notify (the others get an error
@@ -174,13 +174,13 @@ pub struct RealArgs {
         value_enum,
         default_value_t,
         hide_possible_values = true,
-        verbatim_doc_comment
+        help_heading = "Ranks"
     )]
     pub on_loss: OnLossArg,
 
     /// Compare the collective calls of all ranks, and end the run where they differ, as a
     /// simulated run does
-    #[arg(long, verbatim_doc_comment)]
+    #[arg(long, help_heading = "Ranks")]
     pub compare_collectives: bool,
 
     /// Start the ranks on the hosts of a file with lines HOST, HOST:COUNT or HOST slots=COUNT
@@ -193,7 +193,6 @@ pub struct RealArgs {
         long,
         value_name = "COMMAND",
         requires = "hosts",
-        verbatim_doc_comment,
         help_heading = "Launch"
     )]
     pub remote_shell: Option<String>,
@@ -234,7 +233,6 @@ pub struct RealArgs {
         value_enum,
         default_value_t,
         hide_possible_values = true,
-        verbatim_doc_comment,
         help_heading = "Output"
     )]
     pub output_mode: OutputArg,

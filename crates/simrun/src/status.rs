@@ -7,6 +7,8 @@ use std::process::ExitCode;
 
 use sim_core::Outcome;
 
+use crate::help::wrap_help;
+
 /// Everything is as it should be.
 pub const SUCCESS: u8 = 0;
 /// The program or the property under study failed.
@@ -86,6 +88,9 @@ pub fn limited(message: impl fmt::Display) -> ExitCode {
 
 /// Shows what is wrong with a command line, or the help that was asked for.
 pub fn show(error: &clap::Error) -> ExitCode {
+    if error.kind() == clap::error::ErrorKind::DisplayHelp {
+        return print(wrap_help(&error.to_string()).trim_end());
+    }
     match error.print() {
         Err(problem) if !error.use_stderr() => output_failed(&problem).unwrap_or(ExitCode::SUCCESS),
         _ if error.use_stderr() => ExitCode::from(USAGE),

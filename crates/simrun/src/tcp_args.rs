@@ -9,7 +9,7 @@ use real::{Backend, congestion_control};
 #[derive(Args, Clone, Debug)]
 pub struct TcpArgs {
     /// TCP congestion control, for example cubic or reno [default: system setting]
-    #[arg(long, value_name = "NAME", help_heading = "TCP", verbatim_doc_comment)]
+    #[arg(long, value_name = "NAME", help_heading = "TCP")]
     pub tcp_congestion: Option<String>,
 }
 

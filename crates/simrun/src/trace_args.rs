@@ -12,7 +12,7 @@ use clap::Args;
 pub struct TraceArgs {
     /// Largest size of the file, before it is compressed; the rest of the run is left out
     /// [default: 500MB]
-    #[arg(long, value_name = "SIZE", verbatim_doc_comment)]
+    #[arg(long, value_name = "SIZE")]
     pub trace_limit: Option<String>,
 
     /// Only these ranks, for example 0-63,4096
@@ -46,7 +46,6 @@ pub struct TraceArgs {
     /// Sums of hosts over time instead of ranks
     /// [default: true above 4096 ranks, if none are selected]
     #[arg(
-        verbatim_doc_comment,
         long,
         value_name = "true|false",
         hide_possible_values = true,

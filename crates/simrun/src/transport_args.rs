@@ -38,6 +38,7 @@ impl Network {
 
 /// Options of startup, waiting and transport.
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Real ranks")]
 pub struct TransportArgs {
     /// Wait mode: block (sleep in the operating system) or spin (busy polling; needs a core per
     /// rank)

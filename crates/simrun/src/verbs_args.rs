@@ -42,24 +42,24 @@ pub struct VerbsArgs {
     pub device: Option<String>,
 
     /// Port of the adapter
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = value_parser!(u8).range(1..))]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = value_parser!(u8).range(1..))]
     pub port: u8,
 
     /// GID index [default: the first of RoCE v2 over IPv4, else the first of RoCE v2,
     /// else 0]
-    #[arg(long, value_name = "N", verbatim_doc_comment)]
+    #[arg(long, value_name = "N")]
     pub gid_index: Option<u8>,
 
     /// Path MTU in bytes: 256, 512, 1024, 2048 or 4096 [default: the largest that both
     /// ports support]
-    #[arg(long, value_name = "BYTES", value_parser = path_mtu, verbatim_doc_comment)]
+    #[arg(long, value_name = "BYTES", value_parser = path_mtu)]
     pub path_mtu: Option<u32>,
 
     /// Acknowledgement timeout: 4.096 us * 2^N; 0 = infinite
     #[arg(
         long,
         value_name = "N",
-        default_value_t = 18,
+        default_value = "18",
         value_parser = value_parser!(u8).range(0..32)
     )]
     pub ack_timeout: u8,
@@ -68,7 +68,7 @@ pub struct VerbsArgs {
     #[arg(
         long,
         value_name = "N",
-        default_value_t = 7,
+        default_value = "7",
         value_parser = value_parser!(u8).range(0..8)
     )]
     pub retry_count: u8,
@@ -80,8 +80,7 @@ pub struct VerbsArgs {
         value_name = "write|read",
         value_enum,
         default_value_t,
-        hide_possible_values = true,
-        verbatim_doc_comment
+        hide_possible_values = true
     )]
     pub rendezvous: RendezvousArg,
 
@@ -90,9 +89,8 @@ pub struct VerbsArgs {
     #[arg(
         long,
         value_name = "N",
-        default_value_t = 7,
+        default_value = "7",
         value_parser = value_parser!(u8).range(0..8),
-        verbatim_doc_comment
     )]
     pub rnr_retry: u8,
 
@@ -101,9 +99,8 @@ pub struct VerbsArgs {
     #[arg(
         long,
         value_name = "N",
-        default_value_t = 12,
+        default_value = "12",
         value_parser = value_parser!(u8).range(0..32),
-        verbatim_doc_comment
     )]
     pub min_rnr_timer: u8,
 
@@ -111,7 +108,7 @@ pub struct VerbsArgs {
     #[arg(
         long,
         value_name = "N",
-        default_value_t = 16,
+        default_value = "16",
         value_parser = value_parser!(u8).range(1..)
     )]
     pub max_rd_atomic: u8,
@@ -120,7 +117,7 @@ pub struct VerbsArgs {
     #[arg(
         long,
         value_name = "N",
-        default_value_t = 32,
+        default_value = "32",
         value_parser = value_parser!(u32).range(2..=16384)
     )]
     pub credits: u32,
@@ -129,7 +126,7 @@ pub struct VerbsArgs {
     #[arg(
         long,
         value_name = "N",
-        default_value_t = 8,
+        default_value = "8",
         value_parser = value_parser!(u32).range(1..16384)
     )]
     pub reserved_credits: u32,
@@ -138,7 +135,7 @@ pub struct VerbsArgs {
     #[arg(
         long,
         value_name = "N",
-        default_value_t = 64,
+        default_value = "64",
         value_parser = value_parser!(u32).range(1..=65536)
     )]
     pub send_buffers: u32,
@@ -147,7 +144,7 @@ pub struct VerbsArgs {
     #[arg(
         long,
         value_name = "N",
-        default_value_t = 128,
+        default_value = "128",
         value_parser = value_parser!(u32).range(2..=65536)
     )]
     pub send_queue_depth: u32,
@@ -157,9 +154,8 @@ pub struct VerbsArgs {
     #[arg(
         long,
         value_name = "N",
-        default_value_t = 4096,
+        default_value = "4096",
         value_parser = value_parser!(u32).range(2..=4_194_304),
-        verbatim_doc_comment
     )]
     pub cq_depth: u32,
 
@@ -167,7 +163,7 @@ pub struct VerbsArgs {
     #[arg(
         long,
         value_name = "N",
-        default_value_t = 16,
+        default_value = "16",
         value_parser = value_parser!(u32).range(1..=65536)
     )]
     pub signal_every: u32,
@@ -177,9 +173,8 @@ pub struct VerbsArgs {
     #[arg(
         long,
         value_name = "BYTES",
-        default_value_t = 220,
+        default_value = "220",
         value_parser = value_parser!(u32).range(0..=65536),
-        verbatim_doc_comment
     )]
     pub max_inline: u32,
 
@@ -187,7 +182,7 @@ pub struct VerbsArgs {
     #[arg(
         long,
         value_name = "N",
-        default_value_t = 64,
+        default_value = "64",
         value_parser = value_parser!(u32).range(0..=1_048_576)
     )]
     pub reg_cache_entries: u32,
@@ -198,12 +193,7 @@ pub struct VerbsArgs {
 
     /// Use bounce buffers for rendezvous messages up to this size whose memory is not
     /// registered
-    #[arg(
-        long,
-        value_name = "SIZE",
-        default_value = "128KiB",
-        verbatim_doc_comment
-    )]
+    #[arg(long, value_name = "SIZE", default_value = "128KiB")]
     pub bounce_max: Size,
 }
 

@@ -32,12 +32,18 @@ use share::Share;
 
 /// Meanings of the exit statuses, for the end of help texts.
 const EXIT_STATUS: &str = "\
+Examples:
+  simrun study run studies/pingpong.toml --out pingpong
+  simrun study work pingpong
+  simrun study retry pingpong --failed
+
 Exit status: 0 each point has its results, 1 some runs failed or are pending, 2 usage or input error, 130 interrupted.";
 
 /// The commands of studies.
 #[derive(Subcommand, Clone, Debug)]
 pub enum StudyCommand {
     /// Write a commented study file for a program
+    #[command(after_help = "Example:\n  simrun study init apps/ring -p platforms/cluster.toml")]
     Init(init::InitCommand),
     /// Run a study, or continue it: no result is computed twice
     #[command(after_help = EXIT_STATUS)]
@@ -49,14 +55,19 @@ pub enum StudyCommand {
     #[command(after_help = EXIT_STATUS)]
     Retry(RetryCommand),
     /// Print the progress of a study
+    #[command(after_help = "Example:\n  simrun study status pingpong")]
     Status(views::StatusCommand),
     /// Print the results of a study
+    #[command(after_help = "Example:\n  simrun study table pingpong --csv")]
     Table(views::TableCommand),
     /// Write report.html: tables, and curves over the parameters
+    #[command(after_help = "Example:\n  simrun study report pingpong")]
     Report(report::ReportCommand),
     /// Print the keys of the points, for job arrays and GNU parallel
+    #[command(after_help = "Example:\n  simrun study points pingpong")]
     Points(FolderArgs),
     /// Print a batch script for Slurm
+    #[command(after_help = "Example:\n  simrun study slurm pingpong -n 2")]
     Slurm(slurm::SlurmCommand),
 }
 
@@ -92,7 +103,7 @@ pub struct RunCommand {
 struct JobArgs {
     /// Number of runs at a time [default: the processors that simrun may use, and fewer for runs
     /// that need much memory]
-    #[arg(short, long, value_name = "N", verbatim_doc_comment)]
+    #[arg(short, long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
 }
 
@@ -104,12 +115,7 @@ pub struct WorkCommand {
 
     /// Take the points whose position is I modulo N [default: as Slurm, PMI or Open MPI number
     /// the processes of a job, else all]
-    #[arg(
-        long,
-        value_name = "I/N",
-        verbatim_doc_comment,
-        conflicts_with = "point"
-    )]
+    #[arg(long, value_name = "I/N", conflicts_with = "point")]
     worker: Option<Share>,
 
     /// Take the point with this key, as simrun study points prints it

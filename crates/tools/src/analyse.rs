@@ -46,11 +46,11 @@ pub(crate) struct AnalyseCommand {
     title: Option<String>,
 
     /// Print no page of text
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     no_text: bool,
 
     /// Write a timeline, too: FILE.pftrace or FILE.pftrace.gz for Perfetto, FILE.paje, FILE.csv
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
     trace: Option<PathBuf>,
 
     #[command(flatten)]

@@ -41,31 +41,32 @@ pub(crate) struct CalibrateCommand {
     pub(crate) changes: Vec<Override>,
 
     /// Report directory: HTML page, JSON data, SVG and PNG pictures
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
     report: Option<PathBuf>,
 
-    /// Network model to calibrate
-    #[arg(long, value_enum, default_value_t = ModelArg::Flow)]
+    /// Network model to calibrate: flow (latency and bandwidth, with factors by size), smpi
+    /// (factors, envelope, cross-traffic and window of TCP) or loggops (L, o, g, G, O, S)
+    #[arg(long, value_enum, value_name = "MODEL", hide_possible_values = true, default_value_t = ModelArg::Flow)]
     model: ModelArg,
 
     /// Rendezvous cost: included in the tables, or by simulated control messages
-    #[arg(long, value_enum, default_value_t = RendezvousCostArg::InTable)]
+    #[arg(long, value_enum, default_value_t = RendezvousCostArg::InTable, help_heading = "Fit")]
     rendezvous_cost: RendezvousCostArg,
 
     /// Eager threshold, if known; also used as a breakpoint of the fit
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", help_heading = "Fit")]
     eager_threshold: Option<Size>,
 
     /// Known breakpoint; repeatable
-    #[arg(long = "breakpoint", value_name = "SIZE")]
+    #[arg(long = "breakpoint", value_name = "SIZE", help_heading = "Fit")]
     breaks: Vec<Size>,
 
     /// Statistic that summarizes the samples of a size
-    #[arg(long, value_enum, default_value_t = StatisticArg::P10)]
+    #[arg(long, value_enum, default_value_t = StatisticArg::P10, help_heading = "Fit")]
     statistic: StatisticArg,
 
     /// Reduce the weight of outliers (Huber weights)
-    #[arg(long)]
+    #[arg(long, help_heading = "Fit")]
     huber: bool,
 
     /// Number of hosts of the platform
@@ -73,33 +74,40 @@ pub(crate) struct CalibrateCommand {
     platform_hosts: u32,
 
     /// Seed of the bootstrap
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Fit")]
     seed: u64,
 
     /// Fail on any warning
-    #[arg(long)]
+    #[arg(long, help_heading = "Limits")]
     strict: bool,
 
     /// Maximum errors, for example median=5%,worst=15%; exit with status 1 if exceeded
-    #[arg(long, value_name = "LIMITS", value_delimiter = ',')]
+    #[arg(
+        long,
+        value_name = "LIMITS",
+        value_delimiter = ',',
+        help_heading = "Limits"
+    )]
     pub(crate) require: Vec<Limit>,
 
     /// Maximum errors for the measured programs (kernel ringN)
-    #[arg(long, value_name = "LIMITS", value_delimiter = ',')]
+    #[arg(
+        long,
+        value_name = "LIMITS",
+        value_delimiter = ',',
+        help_heading = "Limits"
+    )]
     require_programs: Vec<Limit>,
 
     /// Output format
-    #[arg(long, value_enum, default_value_t = Format::Text)]
+    #[arg(long, value_enum, value_name = "text|json", hide_possible_values = true, default_value_t = Format::Text, help_heading = "Output")]
     pub(crate) format: Format,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum ModelArg {
-    /// Latency and bandwidth with size-dependent factors
     Flow,
-    /// SMPI model: factors, envelope bytes, crosstraffic, TCP window
     Smpi,
-    /// LogGOPS parameters L, o, g, G, O, S
     Loggops,
 }
 

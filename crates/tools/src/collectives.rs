@@ -19,6 +19,7 @@ use simrun::{Size, load, status};
 #[derive(Subcommand, Clone, Debug)]
 pub(crate) enum CollectivesCommand {
     /// List the algorithms, what they need, and the selectors
+    #[command(after_help = "Example:\n  simrun collectives list allreduce")]
     List {
         /// Kind of operation, such as allreduce [default: all]
         #[arg(value_parser = kind)]
@@ -28,8 +29,12 @@ pub(crate) enum CollectivesCommand {
         aliases: bool,
     },
     /// Print the algorithm of a call, its messages and its closed form
+    #[command(after_help = "Example:\n  simrun collectives explain allreduce -n 8 --size 64KiB")]
     Explain(ExplainCommand),
     /// Simulate all algorithms of an operation on a platform, and write the fastest as a selector
+    #[command(
+        after_help = "Example:\n  simrun collectives tune allreduce -p platforms/cluster.toml -n 16"
+    )]
     Tune(tune::TuneCommand),
 }
 

@@ -35,7 +35,13 @@ pub(crate) struct CompareCommand {
     platform: PathBuf,
 
     /// Back end of the real runs
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(
+        long,
+        value_enum,
+        value_name = "tcp|verbs",
+        default_value_t,
+        hide_possible_values = true
+    )]
     backend: Network,
 
     /// Number of ranks [default: the size of the allocation of srun or mpirun]
@@ -58,27 +64,32 @@ pub(crate) struct CompareCommand {
     measured_times: Option<PathBuf>,
 
     /// Output directory for predictions, measured times and comparison
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
     out: Option<PathBuf>,
 
     /// Report directory: HTML page, JSON data, SVG and PNG pictures
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
     report: Option<PathBuf>,
 
     /// Draw predicted against measured: SVG or PNG
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
     plot: Option<PathBuf>,
 
     /// Maximum errors, for example median=5%,worst=15%; exit with status 1 if exceeded
-    #[arg(long, value_name = "LIMITS", value_delimiter = ',')]
+    #[arg(
+        long,
+        value_name = "LIMITS",
+        value_delimiter = ',',
+        help_heading = "Limits"
+    )]
     require: Vec<Limit>,
 
     /// Maximum error of any value, for example 10%; exit with status 1 if exceeded
-    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    #[arg(long, value_name = "PERCENT", value_parser = percent, help_heading = "Limits")]
     max_error: Option<f64>,
 
     /// Output format
-    #[arg(long, value_enum, default_value_t = Format::Text)]
+    #[arg(long, value_enum, value_name = "text|json", hide_possible_values = true, default_value_t = Format::Text, help_heading = "Output")]
     format: Format,
 
     /// Arguments of the program

@@ -20,10 +20,10 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser};
+use clap::{CommandFactory, FromArgMatches as _, Parser};
 use files::OutputError;
 use fuzz::command_line::{FuzzCommand, WorkerCommand};
-use simrun::{VERSION, quoted, status};
+use simrun::{VERSION, prepare_help, quoted, status};
 use study::campaign::{self, OptimiseCommand, StudyCommand};
 
 /// The commands of simrun that measure, calibrate, compare, draw and fuzz.
@@ -31,17 +31,22 @@ use study::campaign::{self, OptimiseCommand, StudyCommand};
 #[command(name = "simrun", version = VERSION)]
 enum Tool {
     /// Analyse the event log of a run: where the time is spent, and why
+    #[command(after_help = "Example:\n  simrun analyse run.log --out analysis")]
     Analyse(analyse::AnalyseCommand),
     /// Fit a network model to measurements and write a platform file
+    #[command(after_help = "Example:\n  simrun calibrate samples.csv --out fitted.toml")]
     Calibrate(calibrate::CalibrateCommand),
     /// Measure a network for `calibrate`
+    #[command(after_help = "Example:\n  simrun measure --backend tcp --out samples.csv")]
     Measure(measure::MeasureCommand),
     /// Compare the simulation of a program with real runs
+    #[command(after_help = "Example:\n  simrun compare apps/pingpong --platform fitted.toml -n 2")]
     Compare(compare::CompareCommand),
     /// List, explain and tune algorithms of collective operations
     #[command(subcommand)]
     Collectives(collectives::CollectivesCommand),
     /// Draw a figure or a platform as SVG or PNG
+    #[command(after_help = "Example:\n  simrun draw platforms/cluster.toml --out cluster.svg")]
     Draw(draw::DrawCommand),
     /// Search the best point of a parameter space within a number of runs
     Optimise(OptimiseCommand),
@@ -52,8 +57,10 @@ enum Tool {
     #[command(subcommand)]
     Trace(trace::TraceCommand),
     /// Run random interactions over endpoints, and shrink what fails
+    #[command(after_help = "Example:\n  simrun fuzz --tries 100 --faults loss=1%")]
     Fuzz(Box<FuzzCommand>),
     /// Vary each parameter of a platform, and print its effect on the time of a program
+    #[command(after_help = "Example:\n  simrun whatif apps/ring -p platforms/cluster.toml -n 4")]
     Whatif(Box<whatif::WhatifCommand>),
     /// Be a worker of `fuzz`
     #[command(hide = true)]
@@ -69,7 +76,10 @@ fn main() -> ExitCode {
         return simrun::answer_handshake([]);
     }
     let name = OsString::from("simrun");
-    match Tool::try_parse_from(std::iter::once(&name).chain(&arguments)) {
+    let found = prepare_help(Tool::command(), &arguments)
+        .try_get_matches_from(std::iter::once(&name).chain(&arguments))
+        .and_then(|matches| Tool::from_arg_matches(&matches));
+    match found {
         Ok(Tool::Analyse(command)) => analyse::run(&command),
         Ok(Tool::Calibrate(command)) => calibrate::run(&command),
         Ok(Tool::Measure(command)) => measure::run(&command),

@@ -24,8 +24,8 @@ use crate::measure_real;
 /// A measurement: its subject, its device, and where the samples go.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct MeasureCommand {
-    /// Back end
-    #[arg(long, value_enum)]
+    /// Back end: tcp, verbs (InfiniBand or RoCE adapter) or simulated (a platform)
+    #[arg(long, value_enum, value_name = "BACKEND", hide_possible_values = true)]
     backend: Backend,
 
     /// Platform file, for --backend simulated
@@ -54,16 +54,14 @@ pub(crate) struct MeasureCommand {
 /// Back ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum Backend {
-    /// Sockets
     Tcp,
-    /// An adapter for InfiniBand or RoCE
     Verbs,
-    /// A simulated platform
     Simulated,
 }
 
 /// Sizes, order and time.
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Samples")]
 pub(crate) struct PlanArgs {
     /// Measurement effort: 30 s, 2 min or 10 min
     #[arg(long, value_enum, default_value_t = EffortArg::Standard)]
@@ -97,10 +95,14 @@ pub(crate) struct PlanArgs {
     #[arg(long, value_name = "PERCENT", default_value_t = 2.0)]
     target_precision: f64,
 
-    /// Measurement kernels in addition to the ping-pong
+    /// Measurement kernels besides the ping-pong: all; pp (none); prtt (streams, time inside a
+    /// send); or (time inside a receive, and inside a send that does not block); late (eager
+    /// threshold); sharing (incast, outcast, bidirectional); ring (over all ranks, at the held-out
+    /// sizes); copy (bandwidth of memory); reduce (bandwidth of a sum of doubles)
     #[arg(
         long,
         value_enum,
+        hide_possible_values = true,
         value_delimiter = ',',
         value_name = "LIST",
         default_value = "all"
@@ -121,23 +123,14 @@ enum EffortArg {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum KernelArg {
-    /// Everything
     All,
-    /// Ping-pongs alone
     Pp,
-    /// Streams (prttN, dprtt2) and the time inside a send (os)
     Prtt,
-    /// The time inside a receive (or) and inside a send that does not block (ois)
     Or,
-    /// Where the eager threshold is
     Late,
-    /// Contention: incast, outcast, bidirectional
     Sharing,
-    /// Ring over all ranks at the held-out sizes (ringN)
     Ring,
-    /// Memory copy bandwidth
     Copy,
-    /// Bandwidth of a sum of doubles
     Reduce,
 }
 

@@ -19,6 +19,7 @@ const BUFFER: usize = 256 * 1024;
 #[derive(Subcommand, Clone, Debug)]
 pub(crate) enum TraceCommand {
     /// Make a timeline of a run from its event log
+    #[command(after_help = "Example:\n  simrun trace convert run.log --out run.pftrace")]
     Convert(ConvertCommand),
 }
 

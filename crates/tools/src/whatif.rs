@@ -91,15 +91,20 @@ pub(crate) struct WhatifCommand {
 
     /// Write the analysis of the run without changes to this directory; its report has the
     /// greatest derivatives beside those by runs
-    #[arg(verbatim_doc_comment, long, value_name = "DIR", require_equals = true)]
+    #[arg(
+        long,
+        value_name = "DIR",
+        require_equals = true,
+        help_heading = "Output"
+    )]
     analyse: Option<PathBuf>,
 
     /// Draw the effects: SVG or PNG
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
     plot: Option<PathBuf>,
 
     /// Output format
-    #[arg(long, value_enum, default_value_t = Format::Text)]
+    #[arg(long, value_enum, value_name = "text|json", hide_possible_values = true, default_value_t = Format::Text, help_heading = "Output")]
     format: Format,
 
     /// Arguments of the program

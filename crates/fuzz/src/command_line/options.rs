@@ -15,14 +15,10 @@ use crate::{
 
 /// Interactions to generate, or one to replay.
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Interactions")]
 pub struct FuzzCommand {
-    /// Number of interactions
-    #[arg(long, value_name = "N", default_value_t = 300)]
-    pub(super) tries: u64,
-
-    /// Number of failures after which to stop
-    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..))]
-    pub(super) errors: u32,
+    #[command(flatten)]
+    pub(super) campaign: CampaignArgs,
 
     /// Number of workers
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(2..=64))]
@@ -49,13 +45,7 @@ pub struct FuzzCommand {
     rma: bool,
 
     /// Attributes of connections: reliable ordered, reliable unordered, unreliable unordered
-    #[arg(
-        long,
-        value_enum,
-        value_name = "LIST",
-        value_delimiter = ',',
-        default_value = "ro"
-    )]
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "ro")]
     attributes: Vec<ConnectionAttribute>,
 
     /// Share of requests that are rejected, such as 10% [default: differs between interactions]
@@ -69,10 +59,6 @@ pub struct FuzzCommand {
     /// Faults of the network: loss, duplicate, reorder and flap, such as loss=1%,reorder=5%
     #[arg(long, value_name = "LIST", value_parser = faults, default_value = "", hide_default_value = true)]
     faults: Faults,
-
-    /// Seed of all interactions and faults
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub(super) seed: u64,
 
     /// Endpoints of the workers: simulated, or of processes over TCP or libibverbs; with --layer
     /// verbs the adapters
@@ -103,9 +89,45 @@ pub struct FuzzCommand {
     #[arg(long)]
     check_memory: bool,
 
+    /// Folder for failures: each as it was generated and shrunk
+    #[arg(long, value_name = "DIR", default_value = "fuzz-failures")]
+    pub(super) out: PathBuf,
+
+    /// Also write the result as JUnit XML
+    #[arg(long, value_name = "FILE", conflicts_with = "replay")]
+    pub(super) junit: Option<PathBuf>,
+
+    /// Output format
+    #[arg(
+        long,
+        value_name = "text|json",
+        hide_possible_values = true,
+        default_value = "text"
+    )]
+    pub(super) format: Format,
+
+    #[command(flatten)]
+    pub(super) layers: LayerArgs,
+}
+
+/// Number of interactions, and when to stop.
+#[derive(Args, Clone, Debug)]
+pub(super) struct CampaignArgs {
+    /// Number of interactions
+    #[arg(long, value_name = "N", default_value_t = 300)]
+    pub(super) tries: u64,
+
+    /// Number of failures after which to stop
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) errors: u32,
+
+    /// Seed of all interactions and faults
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(super) seed: u64,
+
     /// Number of threads
-    #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = jobs)]
-    pub(super) jobs: usize,
+    #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(super) jobs: u16,
 
     /// Run larger and larger interactions until interrupted; continues where it was
     #[arg(long, conflicts_with_all = ["tries", "replay"])]
@@ -118,21 +140,6 @@ pub struct FuzzCommand {
     /// Run the interaction in FILE instead
     #[arg(long, value_name = "FILE")]
     pub(super) replay: Option<PathBuf>,
-
-    /// Folder for failures: each as it was generated and shrunk
-    #[arg(long, value_name = "DIR", default_value = "fuzz-failures")]
-    pub(super) out: PathBuf,
-
-    /// Also write the result as JUnit XML
-    #[arg(long, value_name = "FILE", conflicts_with = "replay")]
-    pub(super) junit: Option<PathBuf>,
-
-    /// Output format
-    #[arg(long, value_enum, default_value_t)]
-    pub(super) format: Format,
-
-    #[command(flatten)]
-    pub(super) layers: LayerArgs,
 }
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
@@ -169,14 +176,6 @@ enum PollingMode {
 enum ProgressKind {
     Thread,
     Polling,
-}
-
-fn jobs(text: &str) -> Result<usize, String> {
-    let number = text
-        .parse()
-        .ok()
-        .filter(|number| (1..=1024).contains(number));
-    number.ok_or_else(|| "expected a number from 1 to 1024".to_owned())
 }
 
 /// Reads a time that also has minutes and hours.
@@ -258,8 +257,8 @@ impl FuzzCommand {
                 self.receive_buffers != endpoints.receive_buffers,
             ),
             ("--check-memory", self.check_memory),
-            ("--jobs", self.jobs != 1),
-            ("--endless", self.endless),
+            ("--jobs", self.campaign.jobs != 1),
+            ("--endless", self.campaign.endless),
             ("--junit", self.junit.is_some()),
         ];
         set.iter()

@@ -84,53 +84,32 @@ fn strategy(text: &str) -> Result<Strategy, String> {
 
 /// The limits of a search and of the work after the search.
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Limits")]
 struct LimitArgs {
     /// Maximum number of steps of an execution
     #[arg(
         long,
         value_name = "N",
-        default_value_t = 100_000,
-        help_heading = "Limits",
+        default_value = "100000",
         conflicts_with = "replay"
     )]
     max_depth: usize,
 
     /// Stop after N executions
-    #[arg(
-        long,
-        value_name = "N",
-        help_heading = "Limits",
-        conflicts_with = "replay"
-    )]
+    #[arg(long, value_name = "N", conflicts_with = "replay")]
     max_executions: Option<u64>,
 
     /// Stop after about N transitions
-    #[arg(
-        long,
-        value_name = "N",
-        help_heading = "Limits",
-        conflicts_with = "replay"
-    )]
+    #[arg(long, value_name = "N", conflicts_with = "replay")]
     max_transitions: Option<u64>,
 
     /// Stop after this wall-clock time, for example 10s or 300s
-    #[arg(
-        long,
-        value_name = "TIME",
-        help_heading = "Limits",
-        conflicts_with = "replay"
-    )]
+    #[arg(long, value_name = "TIME", conflicts_with = "replay")]
     max_time: Option<Duration>,
 
     /// Time for the explanation of findings after the search: shorter counterexamples, critical
     /// transitions, and the comparison of repeated runs
-    #[arg(
-        long,
-        value_name = "TIME",
-        default_value = "10s",
-        verbatim_doc_comment,
-        help_heading = "Limits"
-    )]
+    #[arg(long, value_name = "TIME", default_value = "10s")]
     explain_time: Duration,
 }
 
@@ -138,21 +117,21 @@ struct LimitArgs {
 #[derive(Args, Clone, Debug)]
 pub struct CheckArgs {
     /// Number of ranks, or the count passed to an actor program
-    #[arg(short = 'n', long, value_name = "N", allow_negative_numbers = true, value_parser = ranks, default_value_t = 2)]
+    #[arg(short = 'n', long, value_name = "N", allow_negative_numbers = true, value_parser = ranks, default_value = "2")]
     ranks: u32,
 
     /// Platform file (TOML or SimGrid XML) [default: one host per rank]
-    #[arg(short, long, value_name = "FILE", verbatim_doc_comment)]
+    #[arg(short, long, value_name = "FILE")]
     pub(super) platform: Option<PathBuf>,
 
     /// Seed of the random streams and of the random strategies
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value = "0")]
     seed: u64,
 
     /// Message protocol: eager (a send does not wait for its receive), rendezvous (it
     /// does) or threshold=SIZE (rendezvous from SIZE on) [default: each standard send
     /// either way, all combinations]
-    #[arg(long, value_name = "MODE", value_parser = protocol, verbatim_doc_comment)]
+    #[arg(long, value_name = "MODE", value_parser = protocol)]
     pub(super) protocol: Option<MessageProtocol>,
 
     /// Messages of collectives: data (each rank sends what the others need when it calls) or
@@ -164,7 +143,7 @@ pub struct CheckArgs {
         value_name = "COLLECTIVES",
         default_value_t,
         hide_possible_values = true,
-        verbatim_doc_comment
+        help_heading = "Model"
     )]
     collectives: Collectives,
 
@@ -177,7 +156,7 @@ pub struct CheckArgs {
         value_name = "REDUCTIONS",
         default_value_t,
         hide_possible_values = true,
-        verbatim_doc_comment
+        help_heading = "Model"
     )]
     reductions: Reductions,
 
@@ -190,21 +169,21 @@ pub struct CheckArgs {
         value_name = "TRANSFERS",
         default_value_t,
         hide_possible_values = true,
-        verbatim_doc_comment
+        help_heading = "Model"
     )]
     transfers: Transfers,
 
     /// Explore timeouts: a timed wait may time out at any step [default: only when no other
     /// step is enabled, the earliest timeout first]
-    #[arg(long, verbatim_doc_comment)]
+    #[arg(long, help_heading = "Model")]
     pub(super) explore_timeouts: bool,
 
     /// Also report communicators that are never freed
-    #[arg(long)]
+    #[arg(long, help_heading = "Model")]
     leaks: bool,
 
     /// Inject up to N host or link failures into each execution, at any step
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value = "0", help_heading = "Model")]
     pub(super) max_faults: u32,
 
     /// Hosts and links that may fail [default: all hosts]
@@ -212,13 +191,14 @@ pub struct CheckArgs {
         long,
         value_name = "NAMES",
         value_delimiter = ',',
-        requires = "max_faults"
+        requires = "max_faults",
+        help_heading = "Model"
     )]
     pub(super) fault_targets: Vec<String>,
 
     /// Replay this schedule instead of searching: ACTOR or ACTOR/BRANCH, separated by ';';
     /// *N after a step repeats it; or a file with a schedule, as --schedule of a run writes
-    #[arg(long, value_name = "STEPS|FILE", value_parser = schedule, verbatim_doc_comment)]
+    #[arg(long, value_name = "STEPS|FILE", value_parser = schedule)]
     pub(super) replay: Option<Schedule>,
 
     /// Partial-order reduction: odpor (each Mazurkiewicz trace once), sdpor (each at least
@@ -229,7 +209,6 @@ pub struct CheckArgs {
         value_name = "REDUCTION",
         default_value_t,
         hide_possible_values = true,
-        verbatim_doc_comment,
         help_heading = "Search",
         conflicts_with = "replay"
     )]
@@ -243,7 +222,6 @@ pub struct CheckArgs {
         value_name = "STRATEGY",
         value_parser = strategy,
         default_value = "depth-first",
-        verbatim_doc_comment,
         help_heading = "Search",
         conflicts_with = "replay"
     )]
@@ -254,7 +232,7 @@ pub struct CheckArgs {
         long,
         value_name = "N",
         value_parser = value_parser!(u32).range(1..=256),
-        default_value_t = 1,
+        default_value = "1",
         help_heading = "Search",
         conflicts_with = "replay"
     )]
@@ -265,7 +243,6 @@ pub struct CheckArgs {
     #[arg(
         long,
         value_name = "FILE",
-        verbatim_doc_comment,
         help_heading = "Search",
         conflicts_with = "replay"
     )]
@@ -299,7 +276,6 @@ pub struct CheckArgs {
         long,
         value_name = "FILE",
         value_parser = crate::drawing::check,
-        verbatim_doc_comment,
         help_heading = "Output"
     )]
     pub(super) timeline: Option<PathBuf>,

@@ -33,6 +33,9 @@ use search::{Objective, search};
 
 /// Meanings of the exit statuses, for the end of help texts.
 const EXIT_STATUS: &str = "\
+Example:
+  simrun optimise studies/optimise/bcast-segment.toml --out segment
+
 Exit status: 0 there is a best point, 1 no point has a value, 2 usage or input error, 130 interrupted.";
 
 /// The name of the table of points in the order of their choice.

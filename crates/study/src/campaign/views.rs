@@ -25,7 +25,7 @@ pub struct StatusCommand {
     study: FolderArgs,
 
     /// Output format
-    #[arg(long, value_enum, default_value_t = Format::Text)]
+    #[arg(long, value_enum, value_name = "text|json", hide_possible_values = true, default_value_t = Format::Text)]
     format: Format,
 }
 

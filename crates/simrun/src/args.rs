@@ -2,18 +2,20 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
 use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
-use platform::Override;
 use platform::units::Duration;
-use run::{Folder, LogFilter, Mapping, MessageProtocol, RankMap, RecordError};
+use platform::{Override, Platform};
+use run::{Folder, LogFilter, Mapping, MessageProtocol, Options, RankMap, RecordError};
 
 use crate::Size;
 use crate::compute_args::ComputeArgs;
 use crate::observation::ObservationArgs;
 use crate::pcap::PcapArgs;
 use crate::rerun::is_recorded_in;
+use crate::{load, quoted, status};
 
 /// Output format of results.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
@@ -126,9 +128,9 @@ pub struct OutputArgs {
     pub quiet: bool,
 }
 
-/// The options of a run.
+/// The subject of a simulation: the options that mean the same for every command that simulates.
 #[derive(Args, Clone, Debug)]
-pub struct RunArgs {
+pub struct SimulationArgs {
     /// Platform file: TOML, or SimGrid XML
     #[arg(short, long, value_name = "FILE")]
     pub platform: Option<PathBuf>,
@@ -137,7 +139,7 @@ pub struct RunArgs {
     #[arg(long = "set", value_name = "PATH=VALUE")]
     pub changes: Vec<Override>,
 
-    /// Number of ranks [default: one per host, or the number in the mapping file]
+    /// Number of ranks [default: one per host, or the number in the mapping file; check: 2]
     #[arg(short = 'n', long, value_name = "N", allow_negative_numbers = true, value_parser = ranks)]
     pub ranks: Option<u32>,
 
@@ -152,9 +154,102 @@ pub struct RunArgs {
     pub seed: u64,
 
     /// Message protocol: eager (a send does not wait for its receive), rendezvous (it does)
-    /// or threshold=SIZE (rendezvous from SIZE on) [default: by the platform]
+    /// or threshold=SIZE (rendezvous from SIZE on) [default: by the platform; check: both]
     #[arg(long, value_name = "PROTOCOL", value_parser = protocol)]
     pub protocol: Option<MessageProtocol>,
+}
+
+impl SimulationArgs {
+    /// Returns the platform with its changes.
+    ///
+    /// # Errors
+    /// The status of bad input, after the mistakes have been printed.
+    pub fn load_platform(&self) -> Result<Platform, ExitCode> {
+        load(self.platform_file()?, &self.changes)
+    }
+
+    /// Returns the platform file.
+    ///
+    /// # Errors
+    /// The status of bad input, after a message if the option is missing.
+    pub fn platform_file(&self) -> Result<&Path, ExitCode> {
+        self.platform.as_deref().ok_or_else(|| {
+            status::refuse(
+                "no platform: expected --platform FILE, such as --platform platforms/cluster.toml",
+            )
+        })
+    }
+
+    /// Returns the options of a run.
+    ///
+    /// # Errors
+    /// If the mapping is a file that cannot be read, or names no hosts.
+    pub fn run_options(&self) -> Result<Options, run::MappingError> {
+        Ok(Options {
+            ranks: self.ranks,
+            mapping: mapping(&self.map)?,
+            seed: self.seed,
+            protocol: self.protocol,
+            ..Options::default()
+        })
+    }
+
+    /// Returns the options but for the platform and the number of ranks, as arguments.
+    pub fn as_arguments(&self) -> Vec<String> {
+        let mut arguments = vec![
+            format!("--seed={}", self.seed),
+            format!("--map={}", self.map.display()),
+        ];
+        arguments.extend(self.protocol.map(|mode| match mode {
+            MessageProtocol::Eager => "--protocol=eager".to_owned(),
+            MessageProtocol::Rendezvous => "--protocol=rendezvous".to_owned(),
+            MessageProtocol::Threshold(bytes) => format!("--protocol=threshold={bytes}B"),
+        }));
+        arguments
+    }
+
+    /// Returns the options but for the number of ranks and the protocol, as `check` prints them.
+    pub(crate) fn as_check_options(&self) -> String {
+        let mut words: Vec<String> = Vec::new();
+        let mut add =
+            |option: &str, value: &str| words.push(format!(" {option} {}", quoted(value)));
+        if let Some(platform) = &self.platform {
+            add("--platform", &platform.to_string_lossy());
+        }
+        for change in &self.changes {
+            add("--set", &change.to_string());
+        }
+        if self.has_mapping() {
+            add("--map", &self.map.to_string_lossy());
+        }
+        if self.seed != 0 {
+            add("--seed", &self.seed.to_string());
+        }
+        words.concat()
+    }
+
+    /// Returns true if the mapping is not the default.
+    pub(crate) fn has_mapping(&self) -> bool {
+        self.map != Path::new("block")
+    }
+
+    /// Adds the platform and its changes to a command.
+    pub fn add_platform(&self, command: &mut Command) {
+        if let Some(platform) = &self.platform {
+            command.arg("--platform").arg(platform);
+        }
+        for change in &self.changes {
+            command.arg("--set").arg(change.to_string());
+        }
+    }
+}
+
+/// The subject of the simulation of a program.
+#[derive(Args, Clone, Debug)]
+pub struct ProgramArgs {
+    /// Options of every simulation.
+    #[command(flatten)]
+    pub simulation: SimulationArgs,
 
     /// Buffer contents: real, or phantom (length only, saves memory)
     #[arg(
@@ -165,6 +260,30 @@ pub struct RunArgs {
         hide_possible_values = true
     )]
     pub payload: Payload,
+
+    /// Options of compiled programs.
+    #[command(flatten)]
+    pub compute: ComputeArgs,
+}
+
+impl ProgramArgs {
+    /// Returns the options but for the platform and the number of ranks, as arguments.
+    pub fn as_arguments(&self) -> Vec<String> {
+        let mut arguments = self.simulation.as_arguments();
+        if self.payload == Payload::Phantom {
+            arguments.push("--payload=phantom".to_owned());
+        }
+        arguments.extend(self.compute.given());
+        arguments
+    }
+}
+
+/// The options of a run.
+#[derive(Args, Clone, Debug)]
+pub struct RunArgs {
+    /// Options that other commands have, too.
+    #[command(flatten)]
+    pub program: ProgramArgs,
 
     /// Stop at this simulated time, for example 10s or 5ms
     #[arg(long, value_name = "TIME", help_heading = "Limits")]
@@ -218,10 +337,6 @@ pub struct RunArgs {
     /// Options of the capture of packets.
     #[command(flatten)]
     pub(crate) pcap: PcapArgs,
-
-    /// Options of compiled programs.
-    #[command(flatten)]
-    pub compute: ComputeArgs,
 
     /// Prefix of program output.
     #[command(flatten)]

@@ -26,13 +26,13 @@ use explore::{
     Critical, Deadline, End, Finding, FindingKind, FindingStep, ReceiveOrder, ReplayResult,
 };
 use platform::Platform;
-use run::{MessageProtocol, Output, Program, QueueNumbers, RunError, Stream};
+use run::{Mapping, MessageProtocol, Output, Program, QueueNumbers, RunError, Stream};
 use sim_core::{ActorId, Console, Level, LogLine, Progress, Schedule, Stepper, WaitGraph};
 
 pub(crate) use self::args::protocol_option;
 pub use self::args::{CheckArgs, EXIT_STATUS, quoted};
 pub(crate) use self::text::clock_warning;
-use crate::args::Format;
+use crate::args::{Format, mapping};
 use crate::guard::{self, Guard, Misdeed, Watched};
 use crate::memory::{self, Estimate};
 use crate::{entry, status};
@@ -158,6 +158,7 @@ struct Subject<'a> {
     make: MakeProgram<'a>,
     args: &'a CheckArgs,
     platform: Option<Arc<Platform>>,
+    mapping: Mapping,
     protocol: Option<MessageProtocol>,
     guard: &'a Guard,
 }
@@ -185,7 +186,10 @@ impl Subject<'_> {
             output,
             is_open: Cell::new(false),
         });
-        let (mut options, program) = (self.args.run_options(self.protocol), (self.make)());
+        let (mut options, program) = (
+            self.args.run_options(self.mapping.clone(), self.protocol),
+            (self.make)(),
+        );
         let progress = Arc::new(Progress::default());
         options.progress = Some(Arc::clone(&progress));
         self.guard.add(progress);
@@ -362,10 +366,18 @@ pub(crate) fn run(name: &str, make: MakeProgram<'_>, args: &CheckArgs) -> ExitCo
     if let Some(problem) = args.contradiction() {
         return status::refuse(problem);
     }
-    let platform = args.platform.as_deref().map(|path| entry::load(path, &[]));
+    let simulation = &args.simulation;
+    let platform = simulation
+        .platform
+        .as_ref()
+        .map(|_| simulation.load_platform());
     let platform = match platform.transpose() {
         Ok(platform) => platform.map(Arc::new),
         Err(code) => return code,
+    };
+    let mapping = match mapping(&simulation.map) {
+        Ok(mapping) => mapping,
+        Err(error) => return status::refuse(error),
     };
     // Its name was judged before the inputs were known.
     if let Some(Err(problem)) = args.timeline.as_deref().map(files::Output::new) {
@@ -383,7 +395,7 @@ pub(crate) fn run(name: &str, make: MakeProgram<'_>, args: &CheckArgs) -> ExitCo
     };
     let counts = Arc::new(explore::Progress::default());
     let has_ranks = make().has_ranks();
-    let ranks = args.run_options(None).ranks.filter(|_| has_ranks);
+    let ranks = has_ranks.then(|| args.rank_count());
     if let Some(Estimate::TooLarge(text)) = ranks.map(memory::estimate) {
         return status::limited(format_args!("out of memory: {text}"));
     }
@@ -393,7 +405,8 @@ pub(crate) fn run(name: &str, make: MakeProgram<'_>, args: &CheckArgs) -> ExitCo
         make,
         args,
         platform,
-        protocol: args.protocol,
+        mapping,
+        protocol: simulation.protocol,
         guard: &guard,
     };
     let done = match &args.replay {

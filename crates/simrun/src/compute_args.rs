@@ -76,7 +76,7 @@ impl ComputeArgs {
     }
 
     /// Returns the options that are given, with their values.
-    pub(crate) fn given(&self) -> Vec<String> {
+    pub fn given(&self) -> Vec<String> {
         let name = match self.compute {
             Some(ComputeMode::None) => Some("none"),
             Some(ComputeMode::Blocks) => Some("blocks"),

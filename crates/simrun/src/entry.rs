@@ -15,7 +15,7 @@ use platform::{Override, Platform};
 use run::{Folder, Mapping, Options, Origin, Output, Program, Run, RunError, RunRecord, Stream};
 use sim_core::{Limit, Outcome, Progress, Time};
 
-use crate::args::{EXIT_STATUS, Format, Payload, RunArgs, mapping};
+use crate::args::{EXIT_STATUS, Format, Payload, RunArgs};
 use crate::check::{self, CheckArgs};
 use crate::guard::{self, Guard, Misdeed, Watched};
 use crate::help::prepare_help;
@@ -83,10 +83,10 @@ pub(crate) fn run_command<Shape, A: App<Shape>>(
         .try_get_matches_from(arguments)
         .and_then(|matches| RunArgs::from_arg_matches(&matches))
         .and_then(|args| {
-            let app = app.with_compute(&args.compute)?;
+            let app = app.with_compute(&args.program.compute)?;
             Ok((app.bind((name, place), &args.arguments)?, args))
         });
-    let compute = |args: &RunArgs| A::IS_COMPILED.then(|| args.compute.name());
+    let compute = |args: &RunArgs| A::IS_COMPILED.then(|| args.program.compute.name());
     match parsed {
         Ok((program, args)) => {
             let named = (name, compute(&args));
@@ -346,7 +346,7 @@ impl Job {
 
     pub(crate) fn origin(&self) -> Origin {
         Origin {
-            seed: self.args.seed,
+            seed: self.args.program.simulation.seed,
             revision: REVISION.to_owned(),
             program: self.name.clone(),
             arguments: as_text(&self.arguments),
@@ -411,12 +411,9 @@ pub(crate) struct Start {
 
 impl Start {
     fn new(args: &RunArgs, arguments: &[String], stop: Arc<AtomicBool>) -> Result<Self, ExitCode> {
-        let path = args.platform.clone().ok_or_else(|| {
-            status::refuse(
-                "no platform: expected --platform FILE, such as --platform platforms/cluster.toml",
-            )
-        })?;
-        let platform = Arc::new(load(&path, &args.changes)?);
+        let simulation = &args.program.simulation;
+        let path = simulation.platform_file()?.to_owned();
+        let platform = Arc::new(simulation.load_platform()?);
         let progress = Arc::new(Progress::default());
         let mut options = options(args, &stop).map_err(status::refuse)?;
         options.progress = Some(Arc::clone(&progress));
@@ -471,25 +468,15 @@ fn is_ignored(signal: i32) -> bool {
 
 fn options(args: &RunArgs, stop: &Arc<AtomicBool>) -> Result<Options, run::MappingError> {
     Ok(Options {
-        ranks: args.ranks,
-        mapping: mapping(&args.map)?,
-        seed: args.seed,
-        protocol: args.protocol,
-        leaks: false,
-        collective_waits: mpi::channel::CollectiveWaits::default(),
-        orders_operands: false,
-        phantom: args.payload == Payload::Phantom,
+        phantom: args.program.payload == Payload::Phantom,
         until: args
             .until
             .as_ref()
             .map(|until| Time::from_secs(until.as_secs())),
         events_max: args.max_events,
-        progress: None,
         stop: Some(Arc::clone(stop)),
-        capture: None,
-        event_log: None,
-        ideal_network: false,
         profile: args.profile.then(Arc::default),
+        ..args.program.simulation.run_options()?
     })
 }
 

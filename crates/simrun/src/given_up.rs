@@ -50,7 +50,7 @@ impl Job {
         #[expect(clippy::cast_precision_loss, reason = "a quantity for people")]
         let in_use = memory::in_use().map(|in_use| summary::bytes(in_use as f64));
         let ranks = summary::count(u64::from(ranks), "rank");
-        let hint = match self.args.payload {
+        let hint = match self.args.program.payload {
             Payload::Real => "; --payload phantom saves the bytes of messages",
             Payload::Phantom => "",
         };

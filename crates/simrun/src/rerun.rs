@@ -8,10 +8,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use run::{Mapping, MessageProtocol, Rerun};
+use run::{Mapping, Rerun};
 use serde_json::Value;
 
-use crate::args::{Payload, RunArgs};
+use crate::args::RunArgs;
 
 /// The files of the program of this process, if it is not the executable.
 static PROGRAM: OnceLock<Vec<PathBuf>> = OnceLock::new();
@@ -74,30 +74,16 @@ pub(crate) fn is_recorded_in(folder: &Path, arguments: &[String]) -> bool {
 /// The options of a run that decide what it computes, but for the platform and a mapping file,
 /// which are in the record.
 fn options(args: &RunArgs, ranks: u32, mapping: &Mapping) -> Vec<String> {
-    let mut options = vec![format!("--ranks={ranks}"), format!("--seed={}", args.seed)];
-    options.extend(match mapping {
-        Mapping::Block => Some("--map=block".to_owned()),
-        Mapping::Blocks(each) => Some(format!("--map=block:{each}")),
-        Mapping::Cyclic => Some("--map=cyclic".to_owned()),
-        Mapping::Random => Some("--map=random".to_owned()),
-        Mapping::ByName => Some("--map=by-name".to_owned()),
-        Mapping::File(_) => None,
-    });
-    options.extend(args.protocol.map(|mode| match mode {
-        MessageProtocol::Eager => "--protocol=eager".to_owned(),
-        MessageProtocol::Rendezvous => "--protocol=rendezvous".to_owned(),
-        MessageProtocol::Threshold(bytes) => format!("--protocol=threshold={bytes}B"),
-    }));
-    if args.payload == Payload::Phantom {
-        options.push("--payload=phantom".to_owned());
-    }
-    options.extend(args.until.iter().map(|until| format!("--until={until}")));
-    // Files that the run writes are not written again.
-    let written = |option: &String| {
+    let mut options = vec![format!("--ranks={ranks}")];
+    // Files that the run writes are not written again, and the record has the hosts of a file.
+    let is_left_out = |option: &String| {
+        let is_file = matches!(mapping, Mapping::File(_));
         let files = ["--gdb=", "--record-compute="];
-        files.iter().any(|file| option.starts_with(file))
+        files.iter().any(|file| option.starts_with(file)) || is_file && option.starts_with("--map=")
     };
-    options.extend(args.compute.given().into_iter().filter(|it| !written(it)));
+    let of_program = args.program.as_arguments().into_iter();
+    options.extend(of_program.filter(|option| !is_left_out(option)));
+    options.extend(args.until.iter().map(|until| format!("--until={until}")));
     let events = args.max_events.iter();
     options.extend(events.map(|events| format!("--max-events={events}")));
     options

@@ -58,13 +58,15 @@ impl ScheduleFile {
         program: &Rc<dyn Program>,
         run: &Run,
     ) -> Result<(), String> {
+        let subject = &job.args.program.simulation;
         let has_timeouts = self.recording.steps.borrow().iter().any(is_timeout);
         let checked = Checked {
             platform: &job.start.platform,
             program,
             options: Options {
                 ranks: Some(run.ranks),
-                seed: job.args.seed,
+                seed: subject.seed,
+                mapping: job.start.options.mapping.clone(),
                 protocol: program
                     .has_ranks()
                     .then(|| protocol(&job.args, &job.start.platform)),
@@ -92,7 +94,8 @@ impl ScheduleFile {
 /// The message protocol under which a checker sends as the run did.
 fn protocol(args: &RunArgs, platform: &Platform) -> MessageProtocol {
     let threshold = platform.protocol().eager_threshold.bytes();
-    (args.protocol).unwrap_or(MessageProtocol::Threshold(threshold))
+    let asked = args.program.simulation.protocol;
+    asked.unwrap_or(MessageProtocol::Threshold(threshold))
 }
 
 /// Returns true if a step is the end of a time limit.
@@ -105,13 +108,8 @@ fn command(job: &Job, checked: &Checked<'_>, file: &files::Output) -> String {
     let program = std::env::args().next().unwrap_or_default();
     let ranks = checked.options.ranks.unwrap_or(1);
     let mut command = format!("{} check -n {ranks}", quoted(&program));
-    if let Some(platform) = &job.args.platform {
-        let platform = platform.to_string_lossy();
-        let _ = write!(command, " --platform {}", quoted(&platform));
-    }
-    if job.args.seed != 0 {
-        let _ = write!(command, " --seed {}", job.args.seed);
-    }
+    let simulation = &job.args.program.simulation;
+    command.push_str(&simulation.as_check_options());
     command.push_str(&protocol_option(checked.options.protocol));
     if checked.has_timeouts {
         command.push_str(" --explore-timeouts");

@@ -248,7 +248,7 @@ pub(crate) fn parameters(platform: &Platform, options: &Options, args: &RunArgs)
     format!(
         "{}\nranks     {ranks}, map {}\nsends     {sends}; messages carry {payload}\nseed      {}",
         platform.summary(),
-        args.map.display(),
+        args.program.simulation.map.display(),
         options.seed
     )
 }

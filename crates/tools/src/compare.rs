@@ -15,7 +15,8 @@ use validation::{
     read_rounds, reference_times, rounds_as_csv, text_digest, write_comparison,
 };
 
-use simrun::args::Format;
+use simrun::args::{Format, SimulationArgs};
+use simrun::compute_args::ComputeArgs;
 use simrun::package::{self, Executable};
 use simrun::transport_args::{self, Network, TransportArgs};
 use simrun::{Size, status};
@@ -30,9 +31,11 @@ pub(crate) struct CompareCommand {
     #[arg(value_name = "APP")]
     app: PathBuf,
 
-    /// Calibrated platform file
-    #[arg(long, value_name = "FILE")]
-    platform: PathBuf,
+    #[command(flatten)]
+    simulation: SimulationArgs,
+
+    #[command(flatten)]
+    compute: ComputeArgs,
 
     /// Back end of the real runs
     #[arg(
@@ -43,10 +46,6 @@ pub(crate) struct CompareCommand {
         hide_possible_values = true
     )]
     backend: Network,
-
-    /// Number of ranks [default: the size of the allocation of srun or mpirun]
-    #[arg(short = 'n', long, value_name = "N", allow_negative_numbers = true, value_parser = simrun::args::ranks)]
-    ranks: Option<u32>,
 
     /// Number of real runs
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -100,6 +99,7 @@ pub(crate) struct CompareCommand {
 /// Facts of a comparison besides the options.
 struct Plan<'a> {
     command: &'a CompareCommand,
+    platform: &'a Path,
     ranks: u32,
     /// The place of this process, where srun or mpirun has started it.
     place: Option<Place>,
@@ -175,12 +175,17 @@ fn plan(command: &CompareCommand) -> Result<Plan<'_>, String> {
                 .to_owned(),
         );
     }
-    check_outputs(command).map_err(|error| error.to_string())?;
+    let platform = command.simulation.platform.as_deref();
+    let platform = platform.ok_or("no platform: expected --platform FILE, the calibrated one")?;
+    check_outputs(command, platform).map_err(|error| error.to_string())?;
     let place = match &command.measured_times {
         Some(_) => None,
-        None => transport_args::placed(command.ranks)?,
+        None => transport_args::placed(command.simulation.ranks)?,
     };
-    let ranks = command.ranks.or(place.as_ref().map(|place| place.size));
+    let ranks = command
+        .simulation
+        .ranks
+        .or(place.as_ref().map(|place| place.size));
     let ranks = ranks.ok_or("no number of ranks: expected -n N, such as -n 2")?;
     if command.measured_times.is_none() {
         command.way.check(command.backend)?;
@@ -203,6 +208,7 @@ fn plan(command: &CompareCommand) -> Result<Plan<'_>, String> {
     }
     Ok(Plan {
         command,
+        platform,
         ranks,
         place,
         program,
@@ -214,10 +220,10 @@ fn plan(command: &CompareCommand) -> Result<Plan<'_>, String> {
 const KEPT: [&str; 3] = ["predictions.csv", "measured.csv", "comparison.json"];
 
 /// Refuses outputs that are no files, or that are inputs.
-fn check_outputs(command: &CompareCommand) -> Result<(), OutputError> {
+fn check_outputs(command: &CompareCommand, platform: &Path) -> Result<(), OutputError> {
     let kept = command.out.iter();
     let kept = kept.flat_map(|folder| KEPT.map(|name| folder.join(name)));
-    files::add_input(&command.platform);
+    files::add_input(platform);
     files::add_input(&command.app);
     if let Some(times) = &command.measured_times {
         files::add_input(times);
@@ -230,7 +236,7 @@ fn check_outputs(command: &CompareCommand) -> Result<(), OutputError> {
 
 fn compared(plan: &Plan<'_>) -> Result<Comparison, String> {
     let command = plan.command;
-    let platform = text_of(&command.platform)?;
+    let platform = text_of(plan.platform)?;
     let metadata = SampleMetadata::read(&platform);
     let predicted = predicted(plan)?;
     let predictions = rounds_as_csv(&predicted);
@@ -352,7 +358,9 @@ fn predicted(plan: &Plan<'_>) -> Result<Vec<RoundTimes>, String> {
     let mut all = Vec::new();
     for (case, arguments) in command.cases() {
         let mut simulation = plan.program.command();
-        simulation.arg("--platform").arg(&command.platform);
+        command.simulation.add_platform(&mut simulation);
+        simulation.args(command.simulation.as_arguments());
+        simulation.args(command.compute.given());
         simulation.args([
             "-q",
             "--payload",
@@ -384,7 +392,13 @@ fn measured(plan: &Plan<'_>) -> Result<Measured, String> {
             let mut real = plan.start(plan.program.file());
             // Each line that is printed at once wakes us, who take the processor of a rank then.
             real.args(["real", "--prefix-rank=false", "--output", "at-end", "-q"]);
-            real.args(command.way.for_real(command.backend));
+            let mut way = command.way.for_real(command.backend);
+            let mut simulated = command.simulation.as_arguments().into_iter();
+            if let Some(protocol) = simulated.find(|option| option.starts_with("--protocol=")) {
+                way.truncate(way.len() - 2);
+                way.push(protocol.into());
+            }
+            real.args(way);
             if plan.place.is_none() {
                 real.args(["-n", &plan.ranks.to_string()]);
             }

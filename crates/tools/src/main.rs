@@ -41,7 +41,7 @@ enum Tool {
     Measure(measure::MeasureCommand),
     /// Compare the simulation of a program with real runs
     #[command(after_help = "Example:\n  simrun compare apps/pingpong --platform fitted.toml -n 2")]
-    Compare(compare::CompareCommand),
+    Compare(Box<compare::CompareCommand>),
     /// List, explain and tune algorithms of collective operations
     #[command(subcommand)]
     Collectives(collectives::CollectivesCommand),
@@ -126,7 +126,38 @@ fn command_line() -> String {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory as _;
+    use clap::{Args as _, Command, CommandFactory as _};
+    use simrun::CheckArgs;
+    use simrun::args::{ProgramArgs, RunArgs, SimulationArgs};
+
+    /// Checks that commands have the options of a group, with the same texts and defaults.
+    fn check_group(group: &Command, commands: &[&Command]) {
+        for command in commands {
+            for option in group.get_arguments() {
+                let found = command
+                    .get_arguments()
+                    .find(|found| found.get_id() == option.get_id());
+                let facts = |option: &clap::Arg| format!("{option:?}");
+                let found = found.map(facts);
+                assert_eq!(found, Some(facts(option)), "{}", command.get_name());
+            }
+        }
+    }
+
+    #[test]
+    fn commands_that_simulate_have_the_same_options() {
+        let tool = super::Tool::command();
+        let [whatif, compare, collectives] =
+            ["whatif", "compare", "collectives"].map(|name| tool.find_subcommand(name).unwrap());
+        let tune = collectives.find_subcommand("tune").unwrap();
+        // Studies and optimisations parse `options` of a file as those of a run.
+        let run = RunArgs::augment_args(Command::new("run"));
+        let check = CheckArgs::augment_args(Command::new("check"));
+        let group = SimulationArgs::augment_args(Command::new("group"));
+        check_group(&group, &[&run, &check, whatif, compare, tune]);
+        let group = ProgramArgs::augment_args(Command::new("group"));
+        check_group(&group, &[&run, whatif]);
+    }
 
     #[test]
     fn the_command_line_is_well_formed() {

@@ -19,12 +19,12 @@ use std::process::{ExitCode, Stdio};
 use std::sync::Mutex;
 
 use clap::Args;
-use platform::{Override, Platform};
+use platform::Platform;
 use report::{Tornado, TornadoBar, plot_tornado};
 use serde_json::{Value, json};
-use simrun::args::Format;
+use simrun::args::{Format, ProgramArgs};
 use simrun::package::{self, Executable};
-use simrun::{ProgressLine, Size, load, status};
+use simrun::{ProgressLine, Size, status};
 use toml::Table as TomlTable;
 
 use crate::{analyse, command_line};
@@ -69,17 +69,8 @@ pub(crate) struct WhatifCommand {
     #[arg(value_name = "APP")]
     app: PathBuf,
 
-    /// Platform file
-    #[arg(short, long, value_name = "FILE")]
-    platform: PathBuf,
-
-    /// Change the platform before, as for a run
-    #[arg(long = "set", value_name = "PATH=VALUE")]
-    changes: Vec<Override>,
-
-    /// Number of ranks [default: one per host]
-    #[arg(short = 'n', long, value_name = "N", value_parser = simrun::args::ranks)]
-    ranks: Option<u32>,
+    #[command(flatten)]
+    program: ProgramArgs,
 
     /// Factor by which each parameter is divided and multiplied
     #[arg(long, value_name = "FACTOR", default_value_t = 2.0, value_parser = factor)]
@@ -182,7 +173,15 @@ pub(crate) fn run(command: &WhatifCommand) -> ExitCode {
 
 /// Checks the outputs before the runs, and makes the directory of `--analyse`.
 fn check(command: &WhatifCommand) -> Result<(), ExitCode> {
-    files::add_input(&command.platform);
+    let compute = &command.program.compute;
+    if let Some(file) = compute.gdb.as_ref().or(compute.record_compute.as_ref()) {
+        return Err(status::refuse(format_args!(
+            "{}: each of many runs would write this file: expected --gdb and --record-compute \
+             with simrun run alone",
+            file.display()
+        )));
+    }
+    files::add_input(command.program.simulation.platform_file()?);
     files::add_input(&command.app);
     if let Some(folder) = &command.analyse {
         std::fs::create_dir_all(folder)
@@ -196,7 +195,7 @@ fn check(command: &WhatifCommand) -> Result<(), ExitCode> {
 
 fn effects(command: &WhatifCommand, log: Option<&TemporaryLog>) -> Result<Effects, ExitCode> {
     check(command)?;
-    let platform = load(&command.platform, &command.changes)?;
+    let platform = command.program.simulation.load_platform()?;
     let table: TomlTable = (platform.to_toml().parse())
         .map_err(|error| status::refuse(format_args!("the platform as a file: {error}")))?;
     let parameters = parameters(&table);
@@ -407,14 +406,12 @@ fn time(
     log: Option<&Path>,
 ) -> Result<f64, String> {
     let mut simulation = program.command();
-    simulation.arg("--platform").arg(&command.platform);
-    for change in &command.changes {
-        simulation.args(["--set", &change.to_string()]);
-    }
+    command.program.simulation.add_platform(&mut simulation);
+    simulation.args(command.program.as_arguments());
     for change in changes {
         simulation.args(["--set", change]);
     }
-    if let Some(ranks) = command.ranks {
+    if let Some(ranks) = command.program.simulation.ranks {
         simulation.args(["-n", &ranks.to_string()]);
     }
     if let Some(log) = log {

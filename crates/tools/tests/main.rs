@@ -5,5 +5,6 @@
 mod damaged_files;
 mod draw;
 mod full_disk;
+mod options;
 mod readers;
 mod trace;

@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum, value_parser};
 use mpi::channel::CollectiveWaits;
 use platform::units::Duration;
-use run::MessageProtocol;
+use run::{Mapping, MessageProtocol};
 use sim_core::Schedule;
 
 use crate::Size;
-use crate::args::{OutputArgs, protocol, ranks};
+use crate::args::{OutputArgs, SimulationArgs};
 
 /// Meanings of the exit statuses, for the end of help texts.
 pub const EXIT_STATUS: &str = "\
@@ -20,6 +20,9 @@ Exit status: 0 no errors found, 1 errors found, 2 usage or input error, 3 search
 
 /// Number of findings that are kept. Those of them that differ in kind or place are shown.
 const FINDINGS_MAX: usize = 100;
+
+/// Number of ranks by default: the smallest with messages.
+const RANKS: u32 = 2;
 
 /// Partial-order reductions of the search.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
@@ -116,23 +119,9 @@ struct LimitArgs {
 /// The options of a search.
 #[derive(Args, Clone, Debug)]
 pub struct CheckArgs {
-    /// Number of ranks, or the count passed to an actor program
-    #[arg(short = 'n', long, value_name = "N", allow_negative_numbers = true, value_parser = ranks, default_value = "2")]
-    ranks: u32,
-
-    /// Platform file (TOML or SimGrid XML) [default: one host per rank]
-    #[arg(short, long, value_name = "FILE")]
-    pub(super) platform: Option<PathBuf>,
-
-    /// Seed of the random streams and of the random strategies
-    #[arg(long, value_name = "N", default_value = "0")]
-    seed: u64,
-
-    /// Message protocol: eager (a send does not wait for its receive), rendezvous (it
-    /// does) or threshold=SIZE (rendezvous from SIZE on) [default: each standard send
-    /// either way, all combinations]
-    #[arg(long, value_name = "MODE", value_parser = protocol)]
-    pub(super) protocol: Option<MessageProtocol>,
+    /// Options of every simulation.
+    #[command(flatten)]
+    pub(super) simulation: SimulationArgs,
 
     /// Messages of collectives: data (each rank sends what the others need when it calls) or
     /// algorithm (the messages of the selected algorithm); with both a call
@@ -314,7 +303,7 @@ fn schedule(text: &str) -> Result<Schedule, String> {
 impl CheckArgs {
     /// The seed of all random streams.
     pub(super) const fn seed(&self) -> u64 {
-        self.seed
+        self.simulation.seed
     }
 
     /// Returns true if activities take no time.
@@ -346,6 +335,11 @@ impl CheckArgs {
 
     /// Returns the option that the chosen strategy and reduction do not support.
     pub(super) fn contradiction(&self) -> Option<String> {
+        if self.simulation.platform.is_none()
+            && (self.simulation.has_mapping() || !self.simulation.changes.is_empty())
+        {
+            return Some("--set and --map: expected them with --platform FILE".to_owned());
+        }
         let is_optimal =
             self.strategy == Strategy::DepthFirst && self.reduction == Reduction::Odpor;
         let option = match &self.checkpoint {
@@ -380,9 +374,11 @@ impl CheckArgs {
             },
             strategy: match self.strategy {
                 Strategy::DepthFirst => explore::Strategy::DepthFirst,
-                Strategy::Uniform => explore::Strategy::Uniform { seed: self.seed },
+                Strategy::Uniform => explore::Strategy::Uniform {
+                    seed: self.simulation.seed,
+                },
                 Strategy::Pct(depth) => explore::Strategy::Pct {
-                    seed: self.seed,
+                    seed: self.simulation.seed,
                     depth,
                 },
             },
@@ -402,11 +398,21 @@ impl CheckArgs {
         }
     }
 
+    /// Returns the number of ranks.
+    pub(super) fn rank_count(&self) -> u32 {
+        self.simulation.ranks.unwrap_or(RANKS)
+    }
+
     /// Returns the options of the program under test.
-    pub(super) fn run_options(&self, protocol: Option<MessageProtocol>) -> run::Options {
+    pub(super) fn run_options(
+        &self,
+        mapping: Mapping,
+        protocol: Option<MessageProtocol>,
+    ) -> run::Options {
         run::Options {
-            ranks: Some(self.ranks),
-            seed: self.seed,
+            ranks: Some(self.rank_count()),
+            mapping,
+            seed: self.simulation.seed,
             protocol,
             leaks: self.leaks,
             collective_waits: self.collective_waits(),
@@ -443,7 +449,7 @@ impl CheckArgs {
         let depth = self.limits.max_depth;
         format!(
             "{} --max-depth {depth}",
-            self.program_options(self.protocol)
+            self.program_options(self.simulation.protocol)
         )
     }
 
@@ -457,17 +463,8 @@ impl CheckArgs {
 
     /// Returns the options of the program under test as text.
     fn program_options(&self, protocol: Option<MessageProtocol>) -> String {
-        let mut command = format!(" -n {}", self.ranks);
-        if let Some(platform) = &self.platform {
-            let _ = write!(
-                command,
-                " --platform {}",
-                quoted(&platform.to_string_lossy())
-            );
-        }
-        if self.seed != 0 {
-            let _ = write!(command, " --seed {}", self.seed);
-        }
+        let mut command = format!(" -n {}", self.rank_count());
+        command.push_str(&self.simulation.as_check_options());
         command.push_str(&protocol_option(protocol));
         let switches = [
             (self.transfers_are_instant(), " --transfers instant"),

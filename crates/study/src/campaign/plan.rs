@@ -438,6 +438,7 @@ impl Options {
                 let problem = first.strip_prefix("error: ").unwrap_or(first);
                 format!("options = {options:?}: {problem}")
             })?;
+        let args = args.program.simulation;
         let mapping = mapping(&args.map).map_err(|error| format!("--map: {error}"))?;
         if !matches!(mapping, Mapping::File(_)) {
             return Ok(Self {

@@ -22,7 +22,8 @@ use platform::{Override, Platform, suggest_word};
 use report::{Marker, Scatter, Series, plot_scatter};
 use run::{LogFilter, Options, RankProgram, Stream, simulate, without_panic_messages};
 use sim_core::Outcome;
-use simrun::{ProgressLine, Size, load, status};
+use simrun::args::SimulationArgs;
+use simrun::{ProgressLine, Size, status};
 
 use super::kind;
 use crate::command_line;
@@ -33,15 +34,8 @@ pub(crate) struct TuneCommand {
     /// Kind of operation, such as allreduce
     #[arg(value_parser = kind)]
     kind: Collective,
-    /// Platform file
-    #[arg(short, long, value_name = "FILE")]
-    platform: PathBuf,
-    /// Change the platform, as for a run
-    #[arg(long = "set", value_name = "PATH=VALUE")]
-    changes: Vec<Override>,
-    /// Number of ranks
-    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..))]
-    ranks: u32,
+    #[command(flatten)]
+    simulation: SimulationArgs,
     /// Sizes [default: powers of four from 8B to 4MiB]
     #[arg(long, value_name = "SIZE,…", value_delimiter = ',')]
     sizes: Vec<Size>,
@@ -66,6 +60,13 @@ struct Times {
     seconds: Vec<Option<f64>>,
 }
 
+impl TuneCommand {
+    /// Returns the number of ranks, 0 if there is no such option.
+    fn rank_count(&self) -> u32 {
+        self.simulation.ranks.unwrap_or(0)
+    }
+}
+
 /// Runs the command.
 pub(super) fn run(command: &TuneCommand) -> ExitCode {
     match tune(command) {
@@ -75,7 +76,13 @@ pub(super) fn run(command: &TuneCommand) -> ExitCode {
 }
 
 fn tune(command: &TuneCommand) -> Result<String, ExitCode> {
-    files::add_input(&command.platform);
+    files::add_input(command.simulation.platform_file()?);
+    if command.rank_count() < 2 {
+        let found = command.rank_count();
+        return Err(status::refuse(format_args!(
+            "{found} ranks: expected -n N with at least 2"
+        )));
+    }
     let outputs = [&command.out, &command.plot];
     for path in outputs.into_iter().flatten() {
         Output::new(path).map_err(status::refuse)?;
@@ -156,12 +163,12 @@ fn times(
 ) -> Result<Times, ExitCode> {
     let change = format!("collectives.{}={}", command.kind, algorithm.name);
     let change = change.parse::<Override>().map_err(status::refuse)?;
-    let mut changes = command.changes.clone();
-    changes.push(change);
-    let platform = Arc::new(load(&command.platform, &changes)?);
+    let mut simulation = command.simulation.clone();
+    simulation.changes.push(change);
+    let platform = Arc::new(simulation.load_platform()?);
     let mut seconds = Vec::new();
     for &size in sizes {
-        let mut call = Call::new(command.kind, 0, command.ranks, size);
+        let mut call = Call::new(command.kind, 0, command.rank_count(), size);
         call.element = size.clamp(1, 8);
         let selector = platform.collectives().to_selector();
         let selected = selector.select(&mut call, collectives::Facts::default());
@@ -207,9 +214,8 @@ fn simulated(platform: &Arc<Platform>, command: &TuneCommand, size: u64) -> Resu
         }
     });
     let options = Options {
-        ranks: Some(command.ranks),
         phantom: true,
-        ..Options::default()
+        ..command.simulation.run_options().map_err(status::refuse)?
     };
     let output = Rc::new(run::Output::new(
         Stream::Nowhere,
@@ -308,7 +314,7 @@ fn selector(command: &TuneCommand, sizes: &[u64], best: &[&Times]) -> String {
     let mut text = format!(
         "# Made with {}\nversion = 1\nname = \"tuned-{kind}-{}\"\n",
         command_line(),
-        command.ranks
+        command.rank_count()
     );
     let mut from = 0;
     for (at, times) in best.iter().enumerate() {
@@ -362,7 +368,8 @@ fn picture(command: &TuneCommand, sizes: &[u64], all: &[Times], best: &[&Times])
     Scatter {
         title: format!(
             "{} of {} ranks: fastest algorithms",
-            command.kind, command.ranks
+            command.kind,
+            command.rank_count()
         ),
         x: "size in bytes".to_owned(),
         log_x: true,

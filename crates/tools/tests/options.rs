@@ -1,0 +1,38 @@
+//! Promise: options of a run change the results of `tune`.
+
+use std::process::{Command, Output};
+
+/// Simulates an allreduce of 64 KiB by one algorithm with more arguments.
+fn tune(arguments: &[&str]) -> Output {
+    let platform = concat!(env!("CARGO_MANIFEST_DIR"), "/../../platforms/cluster.toml");
+    Command::new(env!("CARGO_BIN_EXE_simrun-tools"))
+        .args(["collectives", "tune", "allreduce", "-p", platform])
+        .args(["--sizes", "64KiB", "--algorithms", "ring"])
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn options_of_a_run_change_the_time_of_a_call() {
+    let times = |arguments: &[&str]| {
+        let ran = tune(&[&["-n", "8"], arguments].concat());
+        assert!(ran.status.success(), "{ran:?}");
+        ran.stdout
+    };
+    let plain = times(&[]);
+    assert_ne!(times(&["--map", "block:4"]), plain);
+    assert_ne!(times(&["--set", "clusters.*.latency*=2"]), plain);
+    let control = "protocol.control_messages=simulated";
+    let with = |protocol: &str| times(&["--set", control, "--protocol", protocol]);
+    assert_ne!(with("rendezvous"), with("eager"));
+    assert_eq!(times(&["--map", "block", "--seed", "3"]), plain);
+}
+
+#[test]
+fn a_missing_option_is_refused() {
+    let ran = tune(&[]);
+    assert_eq!(ran.status.code(), Some(2));
+    let text = String::from_utf8(ran.stderr).unwrap();
+    assert!(text.contains("expected -n N with at least 2"), "{text}");
+}

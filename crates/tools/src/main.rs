@@ -12,6 +12,7 @@ mod fit_keys;
 mod limits;
 mod measure;
 mod measure_real;
+mod message_costs;
 mod statics;
 mod trace;
 mod whatif;

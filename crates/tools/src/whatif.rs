@@ -27,6 +27,7 @@ use simrun::package::{self, Executable};
 use simrun::{ProgressLine, Size, status};
 use toml::Table as TomlTable;
 
+use crate::message_costs::warn_of_free_messages;
 use crate::{analyse, command_line};
 
 mod checked;
@@ -196,6 +197,7 @@ fn check(command: &WhatifCommand) -> Result<(), ExitCode> {
 fn effects(command: &WhatifCommand, log: Option<&TemporaryLog>) -> Result<Effects, ExitCode> {
     check(command)?;
     let platform = command.program.simulation.load_platform()?;
+    warn_of_free_messages(command.program.simulation.platform_file()?, &platform);
     let table: TomlTable = (platform.to_toml().parse())
         .map_err(|error| status::refuse(format_args!("the platform as a file: {error}")))?;
     let parameters = parameters(&table);

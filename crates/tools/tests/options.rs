@@ -1,4 +1,5 @@
-//! Promise: options of a run change the results of `tune`.
+//! Promise: options of a run change the results of `tune`, and platforms without costs of messages
+//! are told.
 
 use std::process::{Command, Output};
 
@@ -27,6 +28,21 @@ fn options_of_a_run_change_the_time_of_a_call() {
     let with = |protocol: &str| times(&["--set", control, "--protocol", protocol]);
     assert_ne!(with("rendezvous"), with("eager"));
     assert_eq!(times(&["--map", "block", "--seed", "3"]), plain);
+}
+
+#[test]
+fn a_platform_without_costs_of_messages_is_told() {
+    let warning = |arguments: &[&str]| {
+        let ran = tune(&[&["-n", "4"], arguments].concat());
+        String::from_utf8(ran.stderr).unwrap()
+    };
+    let told = warning(&[]);
+    assert!(told.contains("messages take no processor time"), "{told}");
+    let own: Vec<&str> = told.lines().filter(|line| line.contains(" = [")).collect();
+    assert_eq!(own.len(), 3, "{told}");
+    // The lines of the warning are what a platform file takes.
+    let set = format!("network.{}", own[0].trim());
+    assert_eq!(warning(&["--set", &set]), "");
 }
 
 #[test]

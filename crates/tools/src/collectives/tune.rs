@@ -27,6 +27,7 @@ use simrun::{ProgressLine, Size, status};
 
 use super::kind;
 use crate::command_line;
+use crate::message_costs::warn_of_free_messages;
 
 /// A selection for a platform.
 #[derive(Args, Clone, Debug)]
@@ -89,6 +90,10 @@ fn tune(command: &TuneCommand) -> Result<String, ExitCode> {
     }
     let sizes = sizes(command)?;
     let wanted = algorithms(command)?;
+    warn_of_free_messages(
+        command.simulation.platform_file()?,
+        &command.simulation.load_platform()?,
+    );
     let mut line = ProgressLine::new();
     let mut all = Vec::new();
     for (number, algorithm) in wanted.iter().enumerate() {

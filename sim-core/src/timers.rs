@@ -1,27 +1,24 @@
 //! The event queue: dates in order, ties in the order in which they were pushed.
 //!
-//! Entries are in one of three places, and the earliest first entry of the three is next:
+//! Entries are in one of four places:
 //!
 //! - The *lane* is a list to which entries are appended that are no earlier than the last one. So
 //!   ranks that go in step, or wait for one duration, cost no search, however many they are.
-//! - A binary *heap* has the other entries, while they are few.
-//! - One entry more than [`HEAP_MAX`] moves the entries of the heap to the *buckets* of a radix
-//!   heap on the bit pattern of the date, which has fewer cache misses. When few entries are left,
-//!   they return.
+//! - The *run* is a short sorted list with the other entries, while they are few.
+//! - The *calendar* has all later entries: in buckets of equal width, unsorted, and in a list of
+//!   the entries beyond the last bucket. A push costs one multiplication. A bucket that is reached
+//!   becomes the run.
+//! - A *heap* has the entries for which the run has no room.
 //!
-//! Bucket 0 holds the dates equal to `floor`; bucket k holds the dates whose highest bit that
-//! differs from `floor` is bit k-1. Taking the earliest date raises `floor` to it and spreads the
-//! lowest bucket that is not empty over the buckets below; every entry only ever moves down, so the
-//! cost is bounded by the 64 bits and in practice a few moves per entry, whatever the number of
-//! entries. Spreading keeps the order of entries, and equal dates are always in one bucket, so ties
-//! stay first in, first out.
+//! The earliest of the first entries of lane, run and heap is next. When the run and the heap are
+//! empty, the next bucket is taken; after the last one, the entries beyond get new buckets. The
+//! dates of a sample of these entries say how wide these buckets are, so that a few late dates do
+//! not matter. For any dates, an entry costs at most one sort or one heap. Measured against other
+//! queues in `docs/decisions/0002-event-queue.md`.
 //!
-//! Taking an entry finds the next one, which may raise `floor` above the present. Dates pushed
-//! below `floor` after that go to the heap. Measured against other queues in
-//! `docs/decisions/0002-event-queue.md`.
-//!
-//! Invariant: every date in the heap is below `floor`, every date in the buckets is at least
-//! `floor`.
+//! Invariants: the number of a bucket never falls with a later date, with rounding too. So every
+//! entry of the run and of the heap is before all entries of the buckets that are not taken. While
+//! the calendar is in use, the run or the heap has an entry.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, VecDeque};
@@ -64,30 +61,41 @@ impl PartialOrd for Timer {
     }
 }
 
-/// Up to this many entries are in the heap; more take less time in the buckets. Few in tests of the
-/// buckets.
-const HEAP_MAX: usize = if cfg!(test) { 16 } else { 1 << 13 };
+/// The run has no room for more entries than this, unless a bucket has more: moving half of them
+/// costs as much as a heap. Few in tests of the calendar.
+const RUN_MAX: usize = if cfg!(test) { 4 } else { 48 };
 
-/// Up to this many entries return from the buckets to the heap: three times as many others are
-/// pushed before they leave again.
-const RETURN_MAX: usize = HEAP_MAX / 4;
+/// The mean number of entries of a bucket: sorting 8 costs about as much as to find the next
+/// bucket.
+const ENTRIES_PER_BUCKET: usize = 8;
 
-/// Later than all dates: the first date of an empty queue, and `floor` while the buckets are not in
-/// use.
+/// Limits of the number of buckets: the ends of 2048 buckets stay in the cache.
+const BUCKETS: (usize, usize) = (4, 1 << 11);
+
+/// About this many entries are the sample that says how wide buckets are.
+const SAMPLE: usize = 32;
+
+/// Later than all dates: the first date of an empty queue.
 const NO_DATE: u64 = u64::MAX;
 
-/// Emptied buckets above this many entries give their memory back.
+/// Emptied buckets give back their memory above this many entries.
 const KEPT_CAPACITY: usize = 1024;
 
-/// Groups of at most this many entries are told to the caller when they come near.
-const NEAR_MAX: usize = 256;
+/// The position of a group of entries in the queue.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Nearness {
+    /// The next group.
+    Next,
+    /// The group after the next one.
+    Second,
+}
 
 /// A part of the queue.
 #[derive(Clone, Copy, Debug)]
 enum Place {
     Lane,
     Heap,
-    Bucket,
+    Run,
 }
 
 /// A monotone priority queue of dates.
@@ -98,14 +106,19 @@ pub(crate) struct TimerQueue {
     /// The place of this entry.
     first_place: Place,
     lane: VecDeque<Timer>,
-    /// Entries below `floor`.
     heap: BinaryHeap<Reverse<Timer>>,
-    floor: u64,
-    buckets: Box<[Vec<Timer>; 65]>,
-    /// Bit k is set when bucket k+1 is not empty.
-    occupied: u64,
-    /// Bucket 0 is taken from this position on.
+    /// Sorted; the entries before `run_at` have been taken.
+    run: Vec<Timer>,
+    run_at: usize,
+    /// By date. No buckets while the entries are few.
+    buckets: Vec<Vec<Timer>>,
+    /// Number of buckets that have been taken.
     taken: usize,
+    /// The date at which the first bucket begins, in seconds.
+    start_s: f64,
+    buckets_per_s: f64,
+    /// Entries after the last bucket.
+    beyond: Vec<Timer>,
     /// Number of entries in the buckets.
     in_buckets: usize,
 }
@@ -117,24 +130,28 @@ impl TimerQueue {
             first_place: Place::Lane,
             lane: VecDeque::new(),
             heap: BinaryHeap::new(),
-            floor: NO_DATE,
-            buckets: Box::new([const { Vec::new() }; 65]),
-            occupied: 0,
+            run: Vec::new(),
+            run_at: 0,
+            buckets: Vec::new(),
             taken: 0,
+            start_s: 0.0,
+            buckets_per_s: 0.0,
+            beyond: Vec::new(),
             in_buckets: 0,
         }
     }
 
     /// Forgets all entries.
     pub(crate) fn clear(&mut self) {
-        if self.len() > 0 || self.floor < NO_DATE {
+        if self.len() > 0 || !self.buckets.is_empty() {
             *self = Self::new();
         }
     }
 
     /// The number of entries.
     pub(crate) fn len(&self) -> usize {
-        self.lane.len() + self.heap.len() + self.in_buckets
+        let sorted = self.lane.len() + self.heap.len() + self.run.len() - self.run_at;
+        sorted + self.in_buckets + self.beyond.len()
     }
 
     /// Adds a date. Numbers must be pushed in growing order.
@@ -158,32 +175,53 @@ impl TimerQueue {
 
     #[inline(never)]
     fn push_unordered(&mut self, timer: Timer) {
-        if timer.date >= self.floor {
-            // The first date is at most `floor`.
-            self.place(timer);
-            return;
+        if !self.buckets.is_empty() {
+            let number = self.bucket_of(timer.date);
+            if number >= self.taken {
+                return self.store(timer, number);
+            }
+        }
+        if self.run.len() >= RUN_MAX {
+            self.run.drain(..self.run_at);
+            self.run_at = 0;
+        }
+        if self.run.len() < RUN_MAX {
+            let rest = &self.run[self.run_at..];
+            // Most entries are late.
+            let earlier = rest.iter().rposition(|other| other.date <= timer.date);
+            let before = earlier.map_or(0, |last| last + 1);
+            self.run.insert(self.run_at + before, timer);
+            return self.note_first(timer, Place::Run);
         }
         self.heap.push(Reverse(timer));
         self.note_first(timer, Place::Heap);
-        if self.heap.len() > HEAP_MAX && self.floor == NO_DATE {
-            let all = std::mem::take(&mut self.heap).into_sorted_vec();
-            self.floor = all.last().map_or(NO_DATE, |Reverse(first)| first.date);
-            for Reverse(timer) in all.into_iter().rev() {
-                self.place(timer);
-            }
-            self.find_first(|_| ());
+        if self.buckets.is_empty() {
+            self.beyond.append(&mut self.run);
+            let all = std::mem::take(&mut self.heap).into_iter();
+            self.beyond.extend(all.map(|Reverse(timer)| timer));
+            self.find_first(|_, _| ());
         }
     }
 
+    /// The number of the bucket of a date in bits, which may be beyond the last bucket.
     #[inline]
-    fn place(&mut self, timer: Timer) {
-        let differs = timer.date ^ self.floor;
-        let bucket = 64 - differs.leading_zeros();
-        if bucket > 0 {
-            self.occupied |= 1 << (bucket - 1);
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "rounds down, to 0 before the first bucket"
+    )]
+    fn bucket_of(&self, date: u64) -> usize {
+        ((f64::from_bits(date) - self.start_s) * self.buckets_per_s) as usize
+    }
+
+    #[inline]
+    fn store(&mut self, timer: Timer, number: usize) {
+        if let Some(bucket) = self.buckets.get_mut(number) {
+            bucket.push(timer);
+            self.in_buckets += 1;
+        } else {
+            self.beyond.push(timer);
         }
-        self.buckets[bucket as usize].push(timer);
-        self.in_buckets += 1;
     }
 
     /// The date of the earliest entry, in bits.
@@ -197,29 +235,32 @@ impl TimerQueue {
         match self.first_place {
             Place::Lane => self.lane.front().copied(),
             Place::Heap => self.heap.peek().map(|Reverse(first)| *first),
-            Place::Bucket => self.buckets[0].get(self.taken).copied(),
+            Place::Run => self.run.get(self.run_at).copied(),
         }
     }
 
     /// Takes the earliest entry.
     pub(crate) fn pop(&mut self) -> Option<Timer> {
-        self.pop_until(NO_DATE, |_| ())
+        self.pop_until(NO_DATE, |_, _| ())
     }
 
     /// Takes the earliest entry if its date is at most `date`, in bits. Tells `near` of groups of
     /// entries, in no order, that come soon.
     #[inline]
-    pub(crate) fn pop_until(&mut self, date: u64, near: impl FnMut(&[Timer])) -> Option<Timer> {
+    pub(crate) fn pop_until(
+        &mut self,
+        date: u64,
+        near: impl FnMut(&[Timer], Nearness),
+    ) -> Option<Timer> {
         if self.first_date > date {
             return None;
         }
         let first = match self.first_place {
             Place::Lane => self.lane.pop_front(),
             Place::Heap => self.heap.pop().map(|Reverse(first)| first),
-            Place::Bucket => {
-                self.taken += 1;
-                self.in_buckets -= 1;
-                Some(self.buckets[0][self.taken - 1])
+            Place::Run => {
+                self.run_at += 1;
+                self.run.get(self.run_at - 1).copied()
             }
         };
         self.find_first(near);
@@ -227,20 +268,17 @@ impl TimerQueue {
     }
 
     #[inline]
-    fn find_first(&mut self, near: impl FnMut(&[Timer])) {
-        let mut first = u128::MAX;
-        if let Some(timer) = self.lane.front() {
-            (first, self.first_place) = (timer.order(), Place::Lane);
+    fn find_first(&mut self, near: impl FnMut(&[Timer], Nearness)) {
+        self.first_place = Place::Lane;
+        let mut first = self.lane.front().map_or(u128::MAX, Timer::order);
+        let is_calendar_open = !self.buckets.is_empty() || !self.beyond.is_empty();
+        if is_calendar_open && self.run_at == self.run.len() && self.heap.is_empty() {
+            self.take_bucket(near);
         }
-        if self.floor < NO_DATE && self.heap.is_empty() {
-            if self.taken == self.buckets[0].len() {
-                self.refill(near);
-            }
-            if let Some(timer) = self.buckets[0].get(self.taken)
-                && timer.order() < first
-            {
-                (first, self.first_place) = (timer.order(), Place::Bucket);
-            }
+        if let Some(timer) = self.run.get(self.run_at)
+            && timer.order() < first
+        {
+            (first, self.first_place) = (timer.order(), Place::Run);
         }
         if let Some(Reverse(timer)) = self.heap.peek()
             && timer.order() < first
@@ -250,62 +288,74 @@ impl TimerQueue {
         self.first_date = (first >> 64) as u64;
     }
 
-    /// Raises `floor` to the earliest date in the buckets, or moves the last few entries there to
-    /// the heap.
+    /// Takes the next bucket.
     #[inline(never)]
-    fn refill(&mut self, mut near: impl FnMut(&[Timer])) {
-        self.taken = 0;
-        release(&mut self.buckets[0]);
-        if self.in_buckets <= RETURN_MAX {
-            for bucket in self.buckets.iter_mut() {
-                self.heap.extend(bucket.drain(..).map(Reverse));
-                release(bucket);
-            }
-            (self.floor, self.occupied, self.in_buckets) = (NO_DATE, 0, 0);
+    fn take_bucket(&mut self, mut near: impl FnMut(&[Timer], Nearness)) {
+        if self.in_buckets == 0 && !self.spread() {
             return;
         }
-        let lowest = self.occupied.trailing_zeros() as usize + 1;
-        self.occupied &= self.occupied - 1;
-        let mut spread = std::mem::take(&mut self.buckets[lowest]);
-        if spread.len() <= NEAR_MAX {
-            near(&spread);
+        while self.buckets[self.taken].is_empty() {
+            self.taken += 1;
         }
-        self.floor = spread
-            .iter()
-            .map(|timer| timer.date)
-            .min()
-            .expect("an occupied bucket has entries");
-        self.in_buckets -= spread.len();
-        for &timer in &spread {
-            self.place(timer);
+        self.run.clear();
+        self.run_at = 0;
+        self.run.shrink_to(KEPT_CAPACITY);
+        std::mem::swap(&mut self.run, &mut self.buckets[self.taken]);
+        self.taken += 1;
+        self.in_buckets -= self.run.len();
+        near(&self.run, Nearness::Next);
+        if let Some(bucket) = self.buckets.get(self.taken) {
+            near(bucket, Nearness::Second);
         }
-        release(&mut spread);
-        self.buckets[lowest] = spread;
+        self.run.sort_unstable();
+    }
+
+    /// Gives buckets to the entries beyond the last one. Returns false if these were few, and are
+    /// the run now.
+    fn spread(&mut self) -> bool {
+        self.taken = 0;
+        let mut entries = std::mem::take(&mut self.beyond);
+        if entries.len() <= RUN_MAX / 2 {
+            self.buckets.clear();
+            entries.sort_unstable();
+            (self.run, self.run_at) = (entries, 0);
+            return false;
+        }
+        let (least, most) = BUCKETS;
+        let count = (entries.len() / ENTRIES_PER_BUCKET).clamp(least, most);
+        self.buckets.resize_with(count, Vec::new);
+        let dates = entries.iter().map(|timer| timer.date);
+        self.start_s = dates.min().map_or(0.0, f64::from_bits);
+        let sample = entries.iter().step_by(entries.len().div_ceil(SAMPLE));
+        let mut sample: Vec<Timer> = sample.copied().collect();
+        sample.sort_unstable();
+        // Three quarters of the entries are up to this date.
+        let late_s = f64::from_bits(sample[sample.len() * 3 / 4].date);
+        let span_s = (late_s - self.start_s) * (4.0 / 3.0);
+        #[expect(clippy::cast_precision_loss, reason = "the number of buckets is small")]
+        let per_s = count as f64 / span_s;
+        self.buckets_per_s = if per_s < f64::INFINITY { per_s } else { 0.0 };
+        for timer in entries {
+            let number = self.bucket_of(timer.date);
+            self.store(timer, number);
+        }
+        true
     }
 
     /// Keeps only the entries for which `live` holds.
     pub(crate) fn retain(&mut self, mut live: impl FnMut(&Timer) -> bool) {
         self.heap.retain(|Reverse(timer)| live(timer));
         self.lane.retain(&mut live);
-        self.buckets[0].drain(..self.taken);
-        self.taken = 0;
-        (self.occupied, self.in_buckets) = (0, 0);
-        for (index, bucket) in self.buckets.iter_mut().enumerate() {
+        self.run.drain(..self.run_at);
+        self.run_at = 0;
+        self.run.retain(&mut live);
+        self.beyond.retain(&mut live);
+        self.in_buckets = 0;
+        for bucket in &mut self.buckets {
             bucket.retain(&mut live);
             self.in_buckets += bucket.len();
-            if index > 0 && !bucket.is_empty() {
-                self.occupied |= 1 << (index - 1);
-            }
         }
-        self.find_first(|_| ());
-    }
-}
-
-fn release(bucket: &mut Vec<Timer>) {
-    if bucket.capacity() > KEPT_CAPACITY {
-        *bucket = Vec::new();
-    } else {
-        bucket.clear();
+        self.find_first(|_, _| ());
     }
 }
 
@@ -336,7 +386,8 @@ mod tests {
 
     proptest! {
         /// Against a sorted list: the same entries in the same order, also when dates are pushed
-        /// below a date that has been looked at, and after entries were thrown out.
+        /// below a date that has been looked at, with dates far beyond the others, and after
+        /// entries were thrown out.
         #[test]
         fn agrees_with_a_sorted_list(steps in steps()) {
             let (mut timers, mut list) = (TimerQueue::new(), Vec::<Timer>::new());
@@ -344,7 +395,8 @@ mod tests {
             for (number, step) in (0..).zip(steps) {
                 match step {
                     Step::Push(delay) => {
-                        let date = Time::from_secs(now + f64::from(delay / 8) * 0.1).to_bits();
+                        let unit = if delay % 16 == 5 { 1e9 } else { 0.1 };
+                        let date = Time::from_secs(now + f64::from(delay / 8) * unit).to_bits();
                         let timer = Timer { date, number, target: u64::from(delay % 8) };
                         timers.push(timer);
                         list.push(timer);

@@ -5,16 +5,13 @@
 
 use super::{Kernel, PendingState};
 use crate::prefetch::prefetch;
-use crate::timers::Timer;
+use crate::timers::{Nearness, Timer};
 use crate::{ActivityId, Clock, End, Time};
 
 /// Targets from here on belong to the device; below are actors.
 pub(crate) const DEVICE_TARGET: u64 = 1 << 63;
 /// Marks the end of a device's work among its targets; otherwise it is a timer of the device.
 pub(crate) const DEVICE_WORK: u64 = 1 << 62;
-
-/// Of groups of at most this many timers that come near, the futures are asked for.
-const FUTURES_NEAR: usize = 16;
 
 impl Kernel {
     /// Puts a date into the queue; returns its number.
@@ -123,7 +120,7 @@ impl Kernel {
     #[inline]
     fn due(&mut self, date: Time) -> Option<Timer> {
         let actors = &self.actors;
-        let near = |timers: &[Timer]| prefetch_near(actors, timers);
+        let near = |timers: &[Timer], nearness| prefetch_near(actors, timers, nearness);
         self.timers.pop_until(date.to_bits(), near)
     }
 
@@ -201,15 +198,15 @@ impl super::ActorRecord {
 
 /// Asks for the actors whose timers come near from memory: first their records, then, when those
 /// have arrived, their futures.
-fn prefetch_near(actors: &[super::ActorRecord], timers: &[Timer]) {
+fn prefetch_near(actors: &[super::ActorRecord], timers: &[Timer], nearness: Nearness) {
     let near = timers
         .iter()
         .filter_map(|timer| actors.get(usize::try_from(timer.target).ok()?));
-    if timers.len() > FUTURES_NEAR {
-        near.for_each(prefetch);
-    } else {
-        near.filter_map(|record| record.body.as_deref())
-            .for_each(prefetch);
+    match nearness {
+        Nearness::Second => near.for_each(prefetch),
+        Nearness::Next => near
+            .filter_map(|record| record.body.as_deref())
+            .for_each(prefetch),
     }
 }
 

@@ -185,6 +185,10 @@ impl Resource for Constant {
         None
     }
 
+    fn is_idle(&self) -> bool {
+        self.ends.is_empty()
+    }
+
     fn advance(&mut self, now: Time, ended: &mut Vec<(ActivityId, End)>) {
         while let Some(&Reverse(first)) = self.ends.peek() {
             if first.0 > now {

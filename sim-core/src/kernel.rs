@@ -34,6 +34,7 @@ mod condvars;
 mod events;
 mod execute;
 mod hosts;
+mod idle;
 mod limits;
 mod mailboxes;
 mod mutexes;
@@ -154,7 +155,7 @@ pub struct Kernel {
     pub(crate) timers: TimerQueue,
     /// Timers in the queue that nobody waits for any more.
     pub(crate) stale_timers: usize,
-    pub(crate) resource: Box<dyn Resource>,
+    pub(crate) resource: idle::KernelResource,
     pub(crate) hosts: Rc<dyn Hosts>,
     pub(crate) activities: Activities,
     pub(crate) lists: Vec<Vec<u32>>,
@@ -265,7 +266,7 @@ impl Kernel {
             numbers: 0,
             timers: TimerQueue::new(),
             stale_timers: 0,
-            resource,
+            resource: idle::KernelResource::new(resource),
             hosts,
             activities: Activities::default(),
             lists: Vec::new(),

@@ -167,6 +167,13 @@ pub trait Resource {
         self.next_date(now)
     }
 
+    /// Returns true if no activity is in progress, and no change of a host or a link is to come:
+    /// [`Resource::next_event`] has no date and [`Resource::advance`] no effect, until another
+    /// method with `&mut self` is called. The kernel calls neither until then.
+    fn is_idle(&self) -> bool {
+        false
+    }
+
     /// The date of the next end where [`Resource::next_date`] has none because that end lies at
     /// [`Time::HORIZON`] or later: a time overflow, and no deadlock.
     fn overflow(&self) -> Option<Time> {

@@ -5,6 +5,7 @@ mod changes;
 mod closed_forms;
 mod dates;
 mod disks;
+mod idle;
 mod observation;
 mod packet;
 mod parallel;

@@ -60,11 +60,9 @@ impl Layer {
 pub struct Profile(AtomicU8);
 
 impl Profile {
-    /// Returns the part that is at work at this moment, for any thread. `progress` is that of the
-    /// same run.
+    /// Returns the part that is at work now, for any thread; `progress` is of the same run.
     pub fn layer(&self, progress: &Progress) -> Layer {
-        let number = usize::from(self.0.load(Ordering::Relaxed));
-        match Layer::ALL.get(number) {
+        match Layer::ALL.get(usize::from(self.0.load(Ordering::Relaxed))) {
             Some(Layer::Kernel) | None if progress.polled().is_some() => Layer::Programs,
             layer => layer.copied().unwrap_or(Layer::Kernel),
         }
@@ -143,6 +141,10 @@ impl Resource for ProfiledResource {
     fn next_event(&mut self, now: Time, horizon: Time) -> Option<Time> {
         let (inner, _inside) = self.enter();
         inner.next_event(now, horizon)
+    }
+
+    fn is_idle(&self) -> bool {
+        self.inner.is_idle()
     }
 
     fn overflow(&self) -> Option<Time> {

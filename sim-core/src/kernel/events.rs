@@ -90,7 +90,7 @@ impl Kernel {
         self.progress += 1;
         let mut ended = std::mem::take(&mut self.ended);
         if self.clock == Clock::Timed {
-            self.resource.advance(date, &mut ended);
+            self.resource.advance_to(date, &mut ended);
         }
         if ended.len() == 1 && self.timers.len() == 0 {
             let (activity, end) = ended.remove(0);

@@ -124,6 +124,9 @@ impl Kernel {
     /// Ends and starts actors after hosts have changed their state.
     #[inline]
     pub(crate) fn note_switched(&mut self) {
+        if self.resource.is_idle() {
+            return;
+        }
         let mut switched = Vec::new();
         self.resource.take_switched(&mut switched);
         if !switched.is_empty() {

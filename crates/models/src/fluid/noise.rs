@@ -225,6 +225,10 @@ impl Resource for NoisyModel {
         self.inner.next_event(now, horizon)
     }
 
+    fn is_idle(&self) -> bool {
+        self.inner.is_idle()
+    }
+
     fn overflow(&self) -> Option<Time> {
         self.inner.overflow()
     }

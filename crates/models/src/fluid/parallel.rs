@@ -239,6 +239,9 @@ impl FlowModel {
     /// Finds the weights of all tasks, if shares are about to change.
     #[inline]
     pub(super) fn update_task_weights(&mut self, now: Time) {
+        if self.parallel.is_empty() {
+            return;
+        }
         for (slot, task) in &self.parallel {
             let activity = &mut self.activities.0[*slot as usize];
             let shares = activity.phase == Phase::Work && !activity.suspended;

@@ -54,12 +54,6 @@ impl FlowModel {
         is_internal
     }
 
-    /// Returns true if nothing runs, and nothing will change by itself.
-    #[inline]
-    const fn is_idle(&self) -> bool {
-        self.running == 0 && self.is_steady()
-    }
-
     /// Returns true if nothing but what runs will change anything.
     #[inline]
     const fn is_steady(&self) -> bool {
@@ -206,6 +200,11 @@ impl Resource for FlowModel {
             }
             at = date;
         }
+    }
+
+    #[inline]
+    fn is_idle(&self) -> bool {
+        self.running == 0 && self.is_steady()
     }
 
     /// The first end of work, unless a link or a host stands still: then a late end may be its.

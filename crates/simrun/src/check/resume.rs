@@ -52,7 +52,7 @@ pub(super) fn identity(
     })
 }
 
-/// The file, and the subject of the search in it.
+/// The file of a search, and the subject of the search.
 pub(super) struct SearchFile<'a> {
     path: &'a Path,
     identity: Value,

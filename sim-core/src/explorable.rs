@@ -103,7 +103,8 @@ pub trait ExplorableDevice: Device {
         Ok(())
     }
 
-    /// Returns true if an actor is stopped at a question with answers that depend on arrivals.
+    /// Returns true if an actor has asked a question in this step with answers that depend on
+    /// arrivals.
     fn asks_for_arrivals(&self, actor: ActorId) -> bool {
         let _ = actor;
         false

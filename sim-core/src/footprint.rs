@@ -120,7 +120,8 @@ impl Executed {
     /// The actor waited in several operations, or for any of several activities: it may have other
     /// steps in other orders.
     pub const SEVERAL: u8 = 16;
-    /// A choice behind which the actor asks a question with answers that depend on arrivals.
+    /// A choice or a delivery behind which the actor asks a question with answers that depend on
+    /// arrivals: the order of this step and of deliveries to the actor matters.
     pub const ASKS: u8 = 64;
     /// A time limit was up because nothing else could happen.
     pub const IDLE: u8 = 128;

@@ -27,8 +27,8 @@ impl Event {
     /// Flag of a delivery or a choice: the actor cannot observe its order relative to deliveries
     /// from other senders.
     pub(crate) const ORDERLESS: u8 = 32;
-    /// Flag of a test: it distinguishes work in progress from work that is over. A choice has
-    /// [`Executed::ASKS`] there.
+    /// Flag of a test: it distinguishes work in progress from work that is over. A choice and a
+    /// delivery have [`Executed::ASKS`] there.
     pub(crate) const TELLS_ENDS: u8 = 64;
 
     /// Returns true if this is the same step of the same actor.
@@ -37,9 +37,21 @@ impl Event {
         self.actor == other.actor && self.choice == other.choice
     }
 
+    /// Returns the effects that the event may have in one order of events and not in another one.
+    pub const fn uncertain_effects(&self) -> u8 {
+        let effects = match self.has_open_end() {
+            true => Executed::HIDDEN | Executed::ALLOCATES,
+            false => 0,
+        };
+        match self.kind {
+            StepKind::Choose | StepKind::Deliver => effects | Executed::ASKS,
+            _ => effects,
+        }
+    }
+
     /// Returns true if what follows the event locally, or its branches, may differ when an earlier
     /// event is moved behind it.
-    pub const fn has_open_end(&self) -> bool {
+    const fn has_open_end(&self) -> bool {
         self.effects & Executed::SEVERAL != 0
             || matches!(
                 self.kind,

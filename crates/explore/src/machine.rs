@@ -198,10 +198,8 @@ impl Machine {
             detail,
             choice,
         };
-        if event.has_open_end()
-            && let Some(effects) = self.properties.may_have_effects.get(actor as usize)
-        {
-            event.effects |= effects;
+        if let Some(effects) = self.properties.may_have_effects.get(actor as usize) {
+            event.effects |= effects & event.uncertain_effects();
         }
         if self.properties.has_invariants {
             // Whatever it does, an invariant may look at it.
@@ -264,12 +262,8 @@ impl Machine {
     /// Notes the effects of a step whose answer may change.
     #[inline]
     fn note_effects(&mut self, event: &Event) -> Result<(), Halt> {
-        let mut effects = event.effects & (Executed::HIDDEN | Executed::ALLOCATES);
-        // What arrives before the question can come between the question and the answer.
-        if event.kind == StepKind::Choose {
-            effects |= event.effects & Executed::ASKS;
-        }
-        if effects == 0 || !event.has_open_end() || self.properties.has_invariants {
+        let effects = event.effects & event.uncertain_effects();
+        if effects == 0 || self.properties.has_invariants {
             return Ok(());
         }
         if self.properties.note_effects(event.actor, effects) {

@@ -411,7 +411,7 @@ impl ExplorableDevice for IdealFabric {
     }
 
     fn asks_for_arrivals(&self, actor: ActorId) -> bool {
-        self.knowledge.sees_arrivals(actor.number() - 1)
+        self.knowledge.has_asked_for_arrivals(actor.number() - 1)
     }
 
     fn visible_from(&self, queue: u32) -> OrderSensitivity {

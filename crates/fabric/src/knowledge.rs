@@ -32,6 +32,8 @@ struct Known {
     receives: Cell<u32>,
     deferred: Cell<bool>,
     question: Cell<PickState>,
+    /// The step in which the rank asked the last question.
+    asked_in: Cell<u32>,
     notes: RankNotes,
     /// The steps of the packets that have been delivered and are not handled yet.
     delivered: RefCell<VecDeque<u32>>,
@@ -173,6 +175,13 @@ impl CausalityTracker {
     pub(crate) fn sees_arrivals(&self, rank: u32) -> bool {
         let question = self.ranks.get(rank as usize);
         question.is_some_and(|rank| matches!(rank.question.get(), PickState::Asked(.., true)))
+    }
+
+    /// Returns true if a rank has asked a question in this step whose answers arrivals decide.
+    pub(crate) fn has_asked_for_arrivals(&self, rank: u32) -> bool {
+        let known = self.ranks.get(rank as usize);
+        let step = self.port.with(|kernel| kernel.current_step());
+        self.sees_arrivals(rank) && known.is_some_and(|known| known.asked_in.get() == step)
     }
 
     /// Picks the answer to the question of a rank.
@@ -319,6 +328,7 @@ impl CausalityHooks for RankCauses {
             PickState::No | PickState::Picked(..) => {
                 let range = (answers.start, answers.end);
                 state.set(PickState::Asked(question, range, sees_arrivals));
+                self.own().asked_in.set(self.step());
             }
         }
         None

@@ -402,7 +402,7 @@ impl Stepper {
         }
         let effects = self.simulation.kernel.borrow().effects.get().0;
         let Footprint { kind, object, .. } = self.latest.footprint;
-        let asks = kind == StepKind::Choose
+        let asks = matches!(kind, StepKind::Choose | StepKind::Deliver)
             && (self.device.as_ref())
                 .is_some_and(|device| device.asks_for_arrivals(ActorId(object)));
         Executed {

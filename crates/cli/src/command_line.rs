@@ -62,7 +62,7 @@ const ABOUT_REAL: &str = "\
 APP is the folder of a package, such as apps/ring, which is built first, or a built program.
 simrun real APP --help shows also the arguments of APP.";
 
-/// Simulates message-passing programs on machines that do not exist
+/// Simulates message-passing programs on modelled machines
 #[derive(Parser)]
 #[command(name = "simrun", version = VERSION, args_conflicts_with_subcommands = true, arg_required_else_help = true)]
 #[command(override_usage = USAGE, before_help = ABOUT_APP, after_help = format!("{RUN_EXAMPLES}{EXIT_STATUS}"))]

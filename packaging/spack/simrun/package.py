@@ -12,7 +12,7 @@ from spack.package import *
 
 
 class Simrun(CargoPackage):
-    """Simulates message-passing programs on machines that do not exist: deterministic runs with
+    """Simulates message-passing programs on modelled machines: deterministic runs with
     up to millions of ranks, model checking, and real runs of the same program."""
 
     license("Apache-2.0 OR MIT", checked_by="simrun")

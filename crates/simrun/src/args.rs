@@ -200,11 +200,7 @@ impl SimulationArgs {
             format!("--seed={}", self.seed),
             format!("--map={}", self.map.display()),
         ];
-        arguments.extend(self.protocol.map(|mode| match mode {
-            MessageProtocol::Eager => "--protocol=eager".to_owned(),
-            MessageProtocol::Rendezvous => "--protocol=rendezvous".to_owned(),
-            MessageProtocol::Threshold(bytes) => format!("--protocol=threshold={bytes}B"),
-        }));
+        arguments.extend(self.protocol.map(protocol_argument));
         arguments
     }
 
@@ -382,6 +378,15 @@ pub(crate) fn period(text: &str) -> Result<Duration, String> {
         return Err("expected 1ms or more".to_owned());
     }
     Ok(period)
+}
+
+/// Returns a message protocol as an argument, as [`protocol`] reads it.
+pub(crate) fn protocol_argument(protocol: MessageProtocol) -> String {
+    match protocol {
+        MessageProtocol::Eager => "--protocol=eager".to_owned(),
+        MessageProtocol::Rendezvous => "--protocol=rendezvous".to_owned(),
+        MessageProtocol::Threshold(bytes) => format!("--protocol=threshold={bytes}B"),
+    }
 }
 
 /// Parses a message protocol.

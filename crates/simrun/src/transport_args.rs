@@ -7,9 +7,10 @@ use std::fmt::Write as _;
 
 use clap::{Args, ValueEnum};
 use real::{Compute, Connecting, OutputMode, Place, RankOptions};
-use run::LogFilter;
+use run::{LogFilter, MessageProtocol};
 
 use crate::REVISION;
+use crate::args::protocol_argument;
 use crate::arrival_args::StartupArgs;
 use crate::real_command::WaitArg;
 use crate::size::Size;
@@ -151,11 +152,12 @@ impl TransportArgs {
         arguments
     }
 
-    /// The same options on the command line of a program's `real`.
-    pub fn for_real(&self, network: Network) -> Vec<OsString> {
+    /// The same options on the command line of a program's `real`, with the eager threshold unless
+    /// another protocol is given.
+    pub fn for_real(&self, network: Network, protocol: Option<MessageProtocol>) -> Vec<OsString> {
         let mut arguments = self.as_arguments(network);
-        arguments.push("--protocol".into());
-        arguments.push(format!("threshold={}", self.eager_threshold).into());
+        let threshold = MessageProtocol::Threshold(self.eager_threshold.0);
+        arguments.push(protocol_argument(protocol.unwrap_or(threshold)).into());
         arguments
     }
 

@@ -124,7 +124,11 @@ pub(crate) fn run(command: &CompareCommand) -> ExitCode {
             "{place}: all simulated ranks share this static, real ranks do not"
         ));
     }
-    let comparison = match plan(command).and_then(|plan| match &plan.place {
+    let platform = match command.simulation.platform_file() {
+        Ok(path) => path,
+        Err(status) => return status,
+    };
+    let comparison = match plan(command, platform).and_then(|plan| match &plan.place {
         Some(place) if place.rank > 0 => measured(&plan).map(|_| None),
         _ => compared(&plan).map(Some),
     }) {
@@ -166,7 +170,7 @@ fn text_of_quantities(number: usize) -> String {
 }
 
 /// Builds the program, if need be, and finds out where this process is.
-fn plan(command: &CompareCommand) -> Result<Plan<'_>, String> {
+fn plan<'a>(command: &'a CompareCommand, platform: &'a Path) -> Result<Plan<'a>, String> {
     let names_size = |argument: &OsString| argument.to_string_lossy().contains("{size}");
     if !command.sizes.is_empty() && !command.arguments.iter().any(names_size) {
         return Err(
@@ -175,8 +179,6 @@ fn plan(command: &CompareCommand) -> Result<Plan<'_>, String> {
                 .to_owned(),
         );
     }
-    let platform = command.simulation.platform.as_deref();
-    let platform = platform.ok_or("no platform: expected --platform FILE, the calibrated one")?;
     check_outputs(command, platform).map_err(|error| error.to_string())?;
     let place = match &command.measured_times {
         Some(_) => None,
@@ -390,15 +392,10 @@ fn measured(plan: &Plan<'_>) -> Result<Measured, String> {
     for _ in 0..command.runs {
         for (case, arguments) in command.cases() {
             let mut real = plan.start(plan.program.file());
-            // Each line that is printed at once wakes us, who take the processor of a rank then.
+            // Each line printed at once would wake this process, which would take a rank's core.
             real.args(["real", "--prefix-rank=false", "--output", "at-end", "-q"]);
-            let mut way = command.way.for_real(command.backend);
-            let mut simulated = command.simulation.as_arguments().into_iter();
-            if let Some(protocol) = simulated.find(|option| option.starts_with("--protocol=")) {
-                way.truncate(way.len() - 2);
-                way.push(protocol.into());
-            }
-            real.args(way);
+            let protocol = command.simulation.protocol;
+            real.args(command.way.for_real(command.backend, protocol));
             if plan.place.is_none() {
                 real.args(["-n", &plan.ranks.to_string()]);
             }

@@ -135,10 +135,9 @@ fn m2_eager_messages_beyond_the_limit_are_converted_until_half_are_received() {
     let kind = |tag: u32| {
         let eager = format!("0>1 eager tag {tag} length 5");
         let mut lines = outcome.transcript.iter();
-        if lines.any(|line| *line == eager) {
-            'e'
-        } else {
-            'r'
+        match lines.any(|line| *line == eager) {
+            true => 'e',
+            false => 'r',
         }
     };
     assert_eq!((0..8).map(kind).collect::<String>(), "eeeerrre");
@@ -154,14 +153,9 @@ fn m2_eager_bytes_are_limited_too() {
     let outcome = run(2, &limits, &[6, 6], Receives::Late, Order::Posted);
     let outcome = outcome.finished().settled(&limits);
     let lines = outcome.transcript;
-    assert!(
-        lines.contains(&"0>1 eager tag 0 length 6".to_owned()),
-        "{lines:?}"
-    );
-    assert!(
-        lines.contains(&"0>1 rts tag 1 length 6".to_owned()),
-        "{lines:?}"
-    );
+    for sent in ["0>1 eager tag 0 length 6", "0>1 rts tag 1 length 6"] {
+        assert!(lines.iter().any(|line| line == sent), "{lines:?}");
+    }
 }
 
 const EIGHT_CREDITS: Limits = Limits {
@@ -188,11 +182,9 @@ fn m3_credits_come_back_by_an_explicit_update_at_half_of_the_window() {
         })
         .returned()
         .settled(&EIGHT_CREDITS);
-    let updates = outcome
-        .transcript
-        .iter()
-        .filter(|line| *line == "1>0 credits");
-    assert_eq!(updates.count(), 2, "{:?}", outcome.transcript);
+    let lines = outcome.transcript;
+    let updates = lines.iter().filter(|line| *line == "1>0 credits");
+    assert_eq!(updates.count(), 2, "{lines:?}");
 }
 
 /// M-3: packets that leave anyway take the credits along.
@@ -245,10 +237,8 @@ fn m5_batches_post_the_same_packets() {
                     .sum::<u64>()
             })
             .sum();
-        let data = outcome
-            .transcript
-            .into_iter()
-            .filter(|line| line.contains("data from"));
+        let lines = outcome.transcript.into_iter();
+        let data = lines.filter(|line| line.contains("data from"));
         (posted, data.collect::<Vec<_>>())
     };
     let (one, single) = transcript(1);
@@ -316,11 +306,9 @@ fn e3_the_threshold_switches() {
         let outcome = run(2, &limits, &[length], Receives::Then, Order::Posted)
             .finished()
             .settled(&limits);
-        let line = outcome
-            .transcript
-            .iter()
-            .find(|line| line.starts_with("0>1"))
-            .expect("a message");
+        let mut lines = outcome.transcript.iter();
+        let line = lines.find(|line| line.starts_with("0>1"));
+        let line = line.expect("a message");
         assert!(line.starts_with(&format!("0>1 {expected} ")), "{line}");
     }
 }
@@ -341,11 +329,8 @@ fn e5_unexpected_messages_stay_within_their_memory() {
         assert_eq!(report.unexpected_peak, 90);
     }
     let count = |what: &str| {
-        outcome
-            .transcript
-            .iter()
-            .filter(|line| line.starts_with(what))
-            .count()
+        let lines = outcome.transcript.iter();
+        lines.filter(|line| line.starts_with(what)).count()
     };
     // Three in memory, and four in packets: two of the six credits are for control traffic.
     assert_eq!((count("0>1 eager"), count("0>1 rts")), (7, 5));

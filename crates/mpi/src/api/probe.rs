@@ -8,7 +8,7 @@ use observe::SourceLocation;
 
 use crate::api::request::small;
 use crate::protocol::engine::ProtocolEngine;
-use crate::protocol::engine::seen::has_claimed_seen;
+use crate::protocol::engine::seen::find_claimed_seen;
 use crate::protocol::look::{Answers, Question};
 use crate::protocol::process::{AwaitedYes, Call, PickedAnswer, Process};
 use crate::protocol::waiting::Waits;
@@ -46,7 +46,8 @@ pub(crate) fn look_for(
             yes: if has_others { seen + 1 } else { 1 },
             only_yes: waits_for_one || seen > 0,
             is_ready: engine.has_message(&pattern),
-            sees_arrivals: !waits_for_one && has_claimed_seen(engine, &pattern),
+            sees_arrivals: !waits_for_one
+                && find_claimed_seen(engine, &pattern, usize::MAX).is_some(),
             ..Answers::default()
         }
     };

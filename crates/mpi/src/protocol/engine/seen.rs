@@ -37,7 +37,7 @@ pub(crate) struct ProbeScope {
     except: Vec<u32>,
 }
 
-/// The first message of a source that a pattern accepts.
+/// The first message of a source that a pattern accepts and no posted receive gets.
 struct Candidate<'a> {
     message: &'a UnexpectedMessage,
     /// Position among the messages that the network has again.
@@ -85,7 +85,8 @@ fn list_candidates<'a>(engine: &'a ProtocolEngine, scope: &ProbeScope) -> Vec<Ca
     let mut candidates: Vec<Candidate<'_>> = Vec::new();
     for candidate in arrived.chain(returned) {
         let envelope = &candidate.message.envelope;
-        if !scope.accepts(envelope) {
+        let claim = (candidate.returned).and_then(|position| find_claim(engine, position));
+        if !scope.accepts(envelope) || claim.is_some() {
             continue;
         }
         let is_same_source =
@@ -95,10 +96,6 @@ fn list_candidates<'a>(engine: &'a ProtocolEngine, scope: &ProbeScope) -> Vec<Ca
             None => candidates.push(candidate),
         }
     }
-    candidates.retain(|one| {
-        one.returned
-            .is_none_or(|position| find_claim(engine, position).is_none())
-    });
     candidates
 }
 
@@ -146,20 +143,27 @@ pub(crate) fn will_meet_seen(engine: &ProtocolEngine, receive: Token) -> bool {
     })
 }
 
-/// Returns the first message of the network that a probe has seen, this pattern accepts, and a
-/// posted receive gets unless another message arrives before.
-fn find_claimed_seen<'a>(
-    engine: &'a ProtocolEngine,
+/// Returns the first message of the network before position `end` that this pattern accepts, and
+/// that a posted receive gets unless another message arrives before. A probe has seen this message,
+/// or a later one of the sender that the pattern accepts.
+pub(crate) fn find_claimed_seen(
+    engine: &ProtocolEngine,
     pattern: &Pattern,
-) -> Option<&'a UnexpectedMessage> {
-    let returned = list_returned(engine).iter().map(|one| &one.message);
-    let is_claimed_seen = |(position, message): &(usize, &UnexpectedMessage)| {
-        message.arrival.is_seen
-            && pattern.accepts(&message.envelope)
-            && find_claim(engine, *position).is_some()
+    end: usize,
+) -> Option<Envelope> {
+    let returned = list_returned(engine);
+    let is_claimed = |position: &usize| {
+        let of = &returned[*position].message.envelope;
+        let is_seen = |UnexpectedMessage {
+                           envelope, arrival, ..
+                       }: &UnexpectedMessage| {
+            arrival.is_seen && is_same_lane(envelope, of) && pattern.accepts(envelope)
+        };
+        let mut later = returned[*position..].iter().map(|one| &one.message);
+        pattern.accepts(of) && later.any(is_seen) && find_claim(engine, *position).is_some()
     };
-    let mut claimed = returned.enumerate().filter(is_claimed_seen);
-    claimed.next().map(|(_, message)| message)
+    let position = (0..returned.len().min(end)).find(is_claimed)?;
+    Some(returned[position].message.envelope)
 }
 
 /// The program learns that posted receives which accept a message of the network have got other
@@ -189,26 +193,25 @@ pub(crate) fn learn_unclaimed(
     engine.report_observed(channel);
 }
 
-/// Returns true if a posted receive gets a seen message that this pattern accepts, unless another
-/// message arrives before.
-pub(crate) fn has_claimed_seen(engine: &ProtocolEngine, pattern: &Pattern) -> bool {
-    find_claimed_seen(engine, pattern).is_some()
-}
-
 /// A probe with this pattern was answered *no*: posted receives have got the seen messages.
 pub(crate) fn receive_claimed_seen(
     engine: &mut ProtocolEngine,
     channel: &dyn Channel,
     pattern: &Pattern,
 ) {
-    while let Some(claimed) = find_claimed_seen(engine, pattern).map(|message| message.envelope) {
-        if let Some((provenance, causes)) = engine.provenance().zip(causality(channel)) {
-            provenance.arrived_early.push(claimed);
-            engine.matching.arrival.step = causes.step();
-        }
-        receive_seen(engine, channel, &claimed);
-        engine.note_handled(channel);
+    while let Some(claimed) = find_claimed_seen(engine, pattern, usize::MAX) {
+        receive_early(engine, channel, &claimed);
     }
+}
+
+/// The first announced message of a sender and context arrives before the network delivers it.
+fn receive_early(engine: &mut ProtocolEngine, channel: &dyn Channel, of: &Envelope) {
+    if let Some((provenance, causes)) = engine.provenance().zip(causality(channel)) {
+        provenance.arrived_early.push(*of);
+        engine.matching.arrival.step = causes.step();
+    }
+    receive_seen(engine, channel, of);
+    engine.note_handled(channel);
 }
 
 /// Gives the messages of one sender and context back to the network. Returns the position of
@@ -317,24 +320,32 @@ impl ProtocolEngine {
             return Some(message.status());
         }
         let first = find_candidate(self, scope)?;
-        let UnexpectedMessage {
-            envelope, arrival, ..
-        } = *first.message;
-        let Arrival {
-            delivery, is_seen, ..
-        } = arrival;
+        let (envelope, arrival) = (first.message.envelope, first.message.arrival);
         let (found, returned) = (first.message.status(), first.returned);
         if let Some(position) = returned {
             learn_others(self, position);
         }
-        if !is_seen {
+        if !arrival.is_seen {
             let seen = (scope.pattern, envelope, arrival);
             note_probe(self, channel, MatchKind::Probe, seen, location);
         }
         self.report_observed(channel);
-        if !is_seen {
-            let position = returned.unwrap_or_else(|| return_lane(self, &envelope, delivery));
+        let mut position = match returned {
+            None if arrival.is_seen => return Some(found),
+            None => return_lane(self, &envelope, arrival.delivery),
+            Some(position) => position,
+        };
+        if !arrival.is_seen {
             announce_delivery(self, channel, position);
+        }
+        // Posted receives have got the messages ahead that the probe would see otherwise.
+        let pattern = Pattern {
+            source: Some(envelope.source),
+            ..scope.pattern
+        };
+        while let Some(claimed) = find_claimed_seen(self, &pattern, position) {
+            receive_early(self, channel, &claimed);
+            position -= 1;
         }
         Some(found)
     }

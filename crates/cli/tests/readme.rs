@@ -1,10 +1,11 @@
-//! Everything that the README shows is true: each command runs and prints what is shown.
+//! Everything that the README and the pages of `docs` show is true: each command runs and prints
+//! the output that is shown.
 //!
-//! A `console` block is a command after `$` and its output, both streams, errors first. What
-//! differs from run to run (real time, rates, the revision) is replaced before the comparison. A
-//! block without output only has to succeed. `target/release/simrun` stands for the `simrun` of
-//! this test, because the tools of that build are there. With `UPDATE_EXPECT=1` the README is
-//! rewritten instead.
+//! A `console` block is a command after `$`, continued after a backslash, and its output, both
+//! streams, errors first. Values that differ from run to run (real time, rates, the revision) are
+//! replaced before the comparison. A block without output only has to succeed.
+//! `target/release/simrun` stands for the `simrun` of this test, because the tools of that build
+//! are there. With `UPDATE_EXPECT=1` the page is rewritten instead.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -101,14 +102,26 @@ fn output_of(command: &str) -> Vec<String> {
 }
 
 #[test]
-fn what_the_readme_shows_is_true() {
-    assert!(check_page("README.md") >= 5, "the README has its examples");
+fn what_the_pages_show_is_true() {
+    let counts = ["README.md", "docs/tour.md", "docs/from-smpi.md"].map(check_page);
+    assert_eq!(counts, [4, 19, 1]);
 }
 
+/// The lines of Rust in the README are lines of the app `ring`, in this order.
 #[test]
-fn what_the_page_for_users_of_smpi_shows_is_true() {
-    assert_eq!(check_page("docs/from-smpi.md"), 1);
+fn the_program_of_the_readme_is_that_of_the_app() {
+    let [readme, app] = ["README.md", "apps/ring/src/main.rs"]
+        .map(|page| std::fs::read_to_string(root().join(page)).unwrap());
+    let (_, shown) = readme.split_once("```rust\n").unwrap();
+    let (shown, _) = shown.split_once("```").unwrap();
+    let mut lines = app.lines().map(str::trim);
+    for line in shown.lines().map(str::trim).filter(|&line| line != "// …") {
+        assert!(lines.any(|found| found == line), "{line}");
+    }
 }
+
+/// The folders that commands of the pages make.
+const MADE: [&str; 3] = ["target/my-app", "target/tour-study", "target/tour-report"];
 
 /// Runs the commands of a page; returns their number.
 fn check_page(page: &str) -> usize {
@@ -117,34 +130,29 @@ fn check_page(page: &str) -> usize {
     let blocks = blocks(&shown);
     let count = blocks.len();
     let update = std::env::var_os("UPDATE_EXPECT").is_some();
-    if page == "README.md" {
-        let _ = std::fs::remove_dir_all(root().join("target/readme"));
+    for folder in MADE.iter().filter(|folder| shown.contains(**folder)) {
+        let _ = std::fs::remove_dir_all(root().join(folder));
     }
     for block in blocks {
-        let command = block[0]
-            .strip_prefix("$ ")
-            .expect("a block begins with its command");
+        let is_continued = |line: &&&str| line.ends_with('\\');
+        let (command, block) = block.split_at(block.iter().take_while(is_continued).count() + 1);
+        let command = command.join("\n");
+        let command = command.strip_prefix("$ ");
+        let command = command.expect("a block begins with its command");
         let found = output_of(command);
-        if block.len() == 1 {
+        if block.is_empty() {
             assert!(
                 found.len() > 1 && !found.concat().contains("[exit"),
                 "{command}\n{}",
                 found.join("\n")
             );
         } else if update {
-            readme = readme.replace(&block[1..].join("\n"), &found.join("\n"));
+            readme = readme.replace(&block.join("\n"), &found.join("\n"));
         } else {
-            let normal = |lines: &[String]| {
-                let lines = lines.iter().map(|line| normal_in(command, line));
-                lines.collect::<Vec<_>>()
-            };
-            let expected: Vec<String> = block[1..].iter().map(|&line| line.to_owned()).collect();
-            assert_eq!(
-                normal(&found),
-                normal(&expected),
-                "{command}\n{}",
-                found.join("\n")
-            );
+            let normal = |line: &str| normal_in(command, line);
+            let shown: Vec<String> = block.iter().map(|line| normal(line)).collect();
+            let printed: Vec<String> = found.iter().map(|line| normal(line)).collect();
+            assert_eq!(printed, shown, "{command}\n{}", found.join("\n"));
         }
     }
     if update {

@@ -1,4 +1,5 @@
-//! Comments have lines of at most 100 columns, but for rows of tables. Code is the formatter's.
+//! Comments and Markdown have lines of at most 100 columns, but for rows of tables. Code is the
+//! formatter's; code within Markdown, which may be output of a program, has no limit.
 
 use super::Finding;
 use super::repository::Repository;
@@ -21,6 +22,18 @@ pub(super) fn find(repository: &Repository) -> Vec<Finding> {
             }
         }
     }
+    for page in &repository.pages {
+        let mut is_code = false;
+        for (number, line) in page.lines() {
+            is_code ^= line.trim_start().starts_with("```");
+            let is_text = !is_code && !line.starts_with("    ") && !line.starts_with('|');
+            let columns = line.chars().count();
+            if is_text && columns > COLUMNS_MAX {
+                let text = format!("a line of {columns} columns: expected at most 100");
+                findings.push(page.finding(number, text));
+            }
+        }
+    }
     findings
 }
 
@@ -39,5 +52,16 @@ mod tests {
         assert_eq!(found.len(), 1, "{found:?}");
         assert_eq!(found[0].place, "crates/mpi/src/a.rs:2");
         assert_eq!(found[0].key, "mpi");
+    }
+
+    #[test]
+    fn a_wide_line_of_a_page_is_found() {
+        let wide = "x".repeat(101);
+        let text = format!("| {wide} |\n```\n{wide}\n```\n    {wide}\n{wide}\n");
+        let mut repository = Repository::of_sources(&[("docs/a.md", &text)]);
+        std::mem::swap(&mut repository.pages, &mut repository.sources);
+        let found = find(&repository);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].place, "docs/a.md:6");
     }
 }

@@ -20,6 +20,8 @@ const CRATES: &str = "crates/";
 pub(super) struct Repository {
     /// All Rust files, by path.
     pub(super) sources: Vec<Source>,
+    /// All Markdown files, by path.
+    pub(super) pages: Vec<Source>,
     /// The page with the table of packages.
     pub(super) architecture: String,
     /// The page with the terms.
@@ -34,7 +36,7 @@ pub(super) struct Repository {
     pub(super) built: [BTreeMap<String, String>; 3],
 }
 
-/// A Rust file.
+/// A file of Rust or Markdown.
 #[derive(Debug)]
 pub(super) struct Source {
     /// Relative to the root.
@@ -57,7 +59,8 @@ impl Repository {
     /// Reads the repository.
     pub(super) fn read(root: &Path) -> Result<Self, String> {
         Ok(Self {
-            sources: sources(root)?,
+            sources: texts(root, "rs")?,
+            pages: texts(root, "md")?,
             architecture: crate::read(root, "ARCHITECTURE.md")?,
             glossary: crate::read(root, "docs/glossary.md")?,
             mpi_coverage: crate::read(root, "docs/mpi-coverage.md")?,
@@ -114,8 +117,8 @@ impl Source {
     }
 }
 
-/// Reads all Rust files but built ones.
-fn sources(root: &Path) -> Result<Vec<Source>, String> {
+/// Reads all files with this ending but built ones.
+fn texts(root: &Path, ending: &str) -> Result<Vec<Source>, String> {
     let mut folders = vec![root.to_owned()];
     let mut sources = Vec::new();
     while let Some(folder) = folders.pop() {
@@ -125,10 +128,10 @@ fn sources(root: &Path) -> Result<Vec<Source>, String> {
             let name = path.file_name().and_then(|name| name.to_str());
             let name = name.unwrap_or_default();
             if path.is_dir() {
-                if !name.starts_with('.') && name != "target" && name != "results" {
+                if !name.starts_with('.') && name != "target" {
                     folders.push(path);
                 }
-            } else if path.extension().is_some_and(|ending| ending == "rs") {
+            } else if path.extension().is_some_and(|found| found == ending) {
                 let relative = path.strip_prefix(root).unwrap_or(&path);
                 let path = relative.display().to_string();
                 let text = crate::read(root, &path)?;

@@ -177,7 +177,8 @@ impl CausalityTracker {
         question.is_some_and(|rank| matches!(rank.question.get(), PickState::Asked(.., true)))
     }
 
-    /// Returns true if a rank has asked a question in this step whose answers arrivals decide.
+    /// Returns true if a rank has asked a question in this step with answers that depend on
+    /// arrivals.
     pub(crate) fn has_asked_for_arrivals(&self, rank: u32) -> bool {
         let known = self.ranks.get(rank as usize);
         let step = self.port.with(|kernel| kernel.current_step());

@@ -264,7 +264,6 @@ fn what_is_known_to_be_over_stays_over() {
 fn a_cancelled_receive_is_met_or_gone() {
     let counted = words(4, |world| cancels(world, false));
     assert_eq!(counted, (set(&["cancelled", "met"]), 2));
-    // Arrivals decide the answers, so they are ordered with the deliveries before the cancel, too.
     let counted = words(4, |world| cancels(world, true));
     assert_eq!(counted, (set(&["cancelled", "met"]), 8));
 }

@@ -380,7 +380,7 @@ pub(crate) fn period(text: &str) -> Result<Duration, String> {
     Ok(period)
 }
 
-/// Returns a message protocol as an argument, as [`protocol`] reads it.
+/// Returns a message protocol as an argument that [`protocol`] reads.
 pub(crate) fn protocol_argument(protocol: MessageProtocol) -> String {
     match protocol {
         MessageProtocol::Eager => "--protocol=eager".to_owned(),

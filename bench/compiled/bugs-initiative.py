@@ -62,7 +62,8 @@ found if the exit status is 1 and a message has a phrase of the class of the lab
 
     bench/compiled/bugs-initiative.py SIMRUN PROGRAMS
 
-with {revision}. [The misses are explained here](mpi-binaries.md#the-mpi-bugs-initiative).
+with {revision}.
+[The misses are explained here](mpi-binaries.md#the-mpi-bugs-initiative).
 
 | label | executions | found, or correct | other |
 |---|---|---|---|

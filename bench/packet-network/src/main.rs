@@ -86,9 +86,10 @@ fn table(arguments: &Arguments) -> Result<(), String> {
     }
     say("# Packets on a fat tree\n")?;
     say(&format!(
-        "1000 flows of {} packets of 4126 bytes (MTU 4096) on a fat tree of 1024 hosts with three levels of \
-         16-port switches, 100 Gb/s. Medians of {} runs, which alternate; user CPU time of one \
-         core, {}. Peak memory is that of the process, bytes per port without the packets inside. \
+        "1000 flows of {} packets of 4126 bytes (MTU 4096) on a fat tree of 1024 hosts with three\n\
+         levels of 16-port switches, 100 Gb/s. Medians of {} runs, which alternate; user CPU time\n\
+         of one core, {}. Peak memory is that of the process, bytes per port\n\
+         without the packets inside.\n\
          `cargo run --release -p packet-network > results/packet-network.md` writes this page.\n",
         arguments.packets,
         arguments.runs,

@@ -60,7 +60,23 @@ pub(crate) fn markdown(
         let _ = write!(text, "\n{notes}");
     }
     let _ = write!(text, "\n{}", obtained(part, simgrid, runs));
-    text
+    wrap(&text)
+}
+
+/// Breaks the lines of a page at 100 columns, but for rows of tables.
+pub(crate) fn wrap(text: &str) -> String {
+    let wrap_line = |line: &str| {
+        let is_item = line.starts_with("* ");
+        let options = textwrap::Options::new(100)
+            .subsequent_indent(if is_item { "  " } else { "" })
+            .word_splitter(textwrap::WordSplitter::NoHyphenation)
+            .break_words(false);
+        match line.starts_with('|') {
+            true => line.to_owned(),
+            false => textwrap::fill(line, options),
+        }
+    };
+    text.lines().map(|line| wrap_line(line) + "\n").collect()
 }
 
 /// One line, and whether the goal is reached, if that can be told.

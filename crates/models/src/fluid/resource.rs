@@ -186,9 +186,6 @@ impl Resource for FlowModel {
     }
 
     fn next_event(&mut self, now: Time, horizon: Time) -> Option<Time> {
-        if self.is_idle() {
-            return None;
-        }
         let mut at = now;
         loop {
             let Some(date) = self.next_date(at) else {
@@ -252,9 +249,6 @@ impl Resource for FlowModel {
     }
 
     fn advance(&mut self, now: Time, ended: &mut Vec<(ActivityId, End)>) {
-        if self.is_idle() {
-            return;
-        }
         self.play(now);
         if !self.dynamics.failed.is_empty() {
             for slot in std::mem::take(&mut self.dynamics.failed) {

@@ -53,8 +53,8 @@ impl Row {
 }
 
 /// See `results/message-path.md`.
-const RING_LIMIT: &str = "a message costs about 6 500 instructions, spread over five records of \
-    its transfer, two calls, two polls and two passages of the device";
+const RING_LIMIT: &str = "the [instructions](instructions.md) of a message are spread over \
+    five records of its transfer, two calls, two polls and two passages of the device";
 const IN_FLIGHT_LIMIT: &str = "a million messages in flight at once, each with two operations and \
     two requests (270 bytes), an activity of the kernel and one of the model (256), a flow (180), \
     and a place in two tables of the device (176)";

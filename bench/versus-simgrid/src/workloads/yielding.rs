@@ -18,8 +18,9 @@ pub(crate) const WORKLOAD: Workload = Workload {
         metric: Metric::Nanoseconds,
         goal: Goal::Times(9.0),
         limit: Some(
-            "a yield executes 349 instructions: the loop with the move of the future and the digest \
-             (190), issuing and collecting behind a borrow each, and the future itself",
+            "half of the [instructions](instructions.md) of a yield are the loop, with the move of \
+             the future and the digest; the rest are issuing and collecting behind a borrow each, \
+             and the future itself",
         ),
     }],
 };

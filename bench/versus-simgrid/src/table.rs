@@ -60,11 +60,11 @@ pub(crate) fn markdown(
         let _ = write!(text, "\n{notes}");
     }
     let _ = write!(text, "\n{}", obtained(part, simgrid, runs));
-    wrap(&text)
+    wrap_lines(&text)
 }
 
 /// Breaks the lines of a page at 100 columns, but for rows of tables.
-pub(crate) fn wrap(text: &str) -> String {
+pub(crate) fn wrap_lines(text: &str) -> String {
     let wrap_line = |line: &str| {
         let is_item = line.starts_with("* ");
         let options = textwrap::Options::new(100)

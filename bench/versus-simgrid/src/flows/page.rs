@@ -56,7 +56,7 @@ pub(crate) fn markdown(
     }
     text.push_str(&curve(results, simgrid));
     text.push_str(&obtained(simgrid, runs));
-    crate::table::wrap(&text)
+    crate::table::wrap_lines(&text)
 }
 
 fn version(simgrid: Option<&SimGrid>) -> String {

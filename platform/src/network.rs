@@ -1,6 +1,11 @@
 //! The network models by name and what `[network]` can set: the parameters of each model, one file
 //! each.
 //!
+//! This package reads the parameters, although `models` alone computes with them. All mistakes of a
+//! file are reported together with their lines, so no table can wait for a model.
+//! Models that read their own tables would need a trait for printing, defaults and overrides, and a
+//! list of the models as an argument of each function that reads a platform.
+//!
 //! *Not decided here*: what a model computes from them; the package `models` runs them.
 
 mod cm02;

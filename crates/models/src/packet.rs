@@ -7,6 +7,13 @@
 //! and cut-through forwarding. The description of links and routes is a [`PacketTopology`]:
 //! [`PlatformTopology`] of a platform, or [`ListedTopology`], written by hand.
 //!
+//! No object stands for a switch: between two links of a route there is one. An output is the
+//! beginning of a link, and a buffer belongs to the end of a link. So every platform is a packet
+//! network, also a torus with hosts that forward. Credits are added up only when a port looks, and
+//! a port wakes only if packets wait there, which halves the events. Since a missing wake-up would
+//! look like a deadlock, each refusal is compared with the real credits before a deadlock is
+//! reported.
+//!
 //! *Not modelled*: flits and bits; a packet occupies its buffers whole. Management packets
 //! (virtual lane 15), subnet management and its time. A crossbar has no limit of its own.
 //!

@@ -2,7 +2,7 @@
 //! forms; failures end them.
 //!
 //! Rows O19 and O23 are dates of `SimGrid` 4.1; pairs of tasks were run with `host/model:ptask_L07`
-//! of 3.32, see `docs/decisions/0007-parallel-tasks.md`.
+//! of 3.32.
 
 use std::rc::Rc;
 

@@ -6,6 +6,9 @@
 //! first one. So `platform` and `mpi` share the names, the defaults and the documentation of these
 //! parameters, and do not know each other.
 //!
+//! With the types in `mpi`, readers of platforms would link the protocols. With numbers alone, a
+//! printed platform would show `12.5GBps` where the file has `100Gbps`.
+//!
 //! *Not decided here*: the protocols, which the package `mpi` documents, and the syntax and the
 //! ranges of values in a file, which the package `platform` checks.
 

@@ -13,6 +13,10 @@
 //! to the network models. A bypass route that begins or ends at the gateway itself does not cross
 //! the implicit loopback of that host, as it does in SimGrid.
 //!
+//! The result has entries with positions in the XML and is no text in TOML, so a mistake that
+//! concerns the whole platform (an unknown gateway, two hosts with one name) has a line of the XML,
+//! too.
+//!
 //! Tags are read as a stream without expanding entities, nesting is bounded, and clusters stay one
 //! entry, so that the result is never much larger than the file.
 

@@ -92,7 +92,7 @@ pub enum Compat {
     ///   B_i` from its start: it does not get faster when the link does;
     /// - the cables of a cluster that are declared `fatpipe` are shared;
     /// - from the first parallel task on, everything shares by fair bottleneck instead of max-min
-    ///   fairness: see `docs/decisions/0007-parallel-tasks.md`;
+    ///   fairness (`crates/maxmin/src/bottleneck.rs`);
     /// - a host that comes back starts its restarting actors again also if they had ended by
     ///   themselves.
     ///

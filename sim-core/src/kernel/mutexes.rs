@@ -1,8 +1,8 @@
 //! Mutexes: a queue of actors whose head is the owner.
 //!
-//! Asking for a mutex never blocks; waiting to be its owner does. An actor may leave the queue from
-//! any place: the owner unlocks, a waiter cancels. What an actor has asked for is its request set;
-//! its end gives all of it back.
+//! Asking for a mutex never blocks; waiting for the ownership does. A waiter leaves the queue at
+//! any place. An unlock is a transition and no drop: a model checker can schedule others before it.
+//! The mutexes that an actor has asked for are its request set; the actor's end releases them.
 
 use std::collections::VecDeque;
 

@@ -16,7 +16,10 @@
 //! others on several full resources of different kinds has, on all but that one, a share that is
 //! only as good as flop and bytes can be compared. SimGrid's *fair bottleneck* offers equal parts
 //! of each resource instead: with `compat = "simgrid-4.1"` that rule holds for everything from the
-//! first task on. See `docs/decisions/0007-parallel-tasks.md`, with figures.
+//! first task on. By default there is one solver: fair bottleneck needs another one, with shares
+//! that are not max-min fair, for the whole platform. Tasks that share one resource have the same
+//! dates by both rules (`crates/models/tests/parallel.rs`). Fairness on each resource (SimGrid's
+//! *bmf*) has more than one solution, and no incremental form is known.
 //!
 //! *Not modelled*: factors, crosstraffic, penalties by round-trip time, rate limits of single
 //! transfers.

@@ -1,7 +1,9 @@
 //! Hierarchical schedules: parts within each node and among the leaders of the nodes.
 //!
 //! Each part is an algorithm of a smaller call, whose ranks are the positions within a node or the
-//! numbers of the nodes. The nodes are known without messages.
+//! numbers of the nodes. The nodes are known without messages: other libraries build communicators
+//! for the parts, but a rank here keeps no state in proportion to the number of ranks. A part is
+//! never hierarchical itself. Calls of ranks with a node each have no levels, and pay for none.
 //!
 //! *Not modelled*: memory that ranks of a node share; they exchange messages.
 

@@ -4,6 +4,12 @@
 //! Rank r is the actor with the index r. An end has an inbox of events that its rank has not
 //! handled, and knows whether the rank is parked. The events of all inboxes lie in one table, so
 //! that an empty inbox takes eight bytes.
+//!
+//! The protocols of a parked rank handle events before any actor continues, and the rank is woken
+//! only if the operation for which the rank waits may be complete. If each packet of a rendezvous
+//! woke the rank, three of four polls in a ring would have no effect, and a message would cost
+//! twice as much. With an engine in the device, the protocols would exist twice; later wake-ups
+//! would change times.
 
 use sim_core::SourceLocation;
 use std::cell::{OnceCell, RefCell};

@@ -4,7 +4,9 @@
 //! Interconnects 2011): an [`Endpoint`] has a [`Uri`]; connections have an [`Attribute`]; what
 //! happens comes as [`Event`]s that are returned. It has neither sockets nor a clock: its owner
 //! hands it datagrams and the time and takes datagrams from it, as with `rdma::ChannelAdapter`.
-//! [`simulated`] is an owner in simulated time.
+//! [`simulated`] is an owner in simulated time. Of `sim-core` endpoints use the random streams
+//! alone: processes and hosts of the kernel or of `fabric` would cost more than an interaction of
+//! the fuzzer.
 //!
 //! * *Handshake*: datagrams, repeated until they are acknowledged; so connecting is reliable with
 //!   every attribute. Files `stage` (the table of stages) and `handshake`.

@@ -3,8 +3,10 @@
 //! While memory is registered, the adapter reads and writes it whenever requests say so, and a
 //! remote peer with the key does too. So no Rust reference to it may exist: the adapter owns it,
 //! and the program copies in and out ([`Verbs::write_mr`](crate::Verbs::write_mr),
-//! [`Verbs::read_mr`](crate::Verbs::read_mr)). Without a copy goes what is *given* to the adapter
-//! and taken back:
+//! [`Verbs::read_mr`](crate::Verbs::read_mr)). A borrowed region would be unsound: after
+//! `mem::forget` the adapter writes to freed memory. A slice of cells is sound within one thread
+//! only, and `unsafe` methods would make the message layer `unsafe`. Without a copy goes what is
+//! *given* to the adapter and taken back:
 //!
 //! * [`RegionMemory::ReadOnly`] shares bytes that nobody changes while they are shared: a message
 //!   can leave the buffer it is in.

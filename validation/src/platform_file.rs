@@ -12,7 +12,8 @@
 //! Presets with hidden terms are inverted: with `smpi` sizes are looked up with their 16 bytes of
 //! envelope, which are taken off a'; the acknowledgements of a lone message on shared cables take a
 //! 1/1.05 of the bandwidth, which is made so much larger; the window is made so large that it does
-//! not bind.
+//! not bind. Eager messages leave at once: by the default of `smpi` they wait for their receive,
+//! which would then be measured with the whole way.
 //!
 //! The rendezvous is either *in the tables*, and control messages take no time, or *simulated*, and
 //! two control messages are taken off; both at once would count it twice. The file says which.

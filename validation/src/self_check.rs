@@ -1,6 +1,7 @@
 //! The calibration's kernels, simulated on the file that was written: they must give the fit back.
 //!
-//! This finds every mistake of sign, unit and double counting, and needs no hardware.
+//! This finds every mistake of sign, unit and double counting, and needs no hardware. Each
+//! calibration does the check: a test would see the fits of our tests, and no fit of a user.
 
 use std::fmt;
 use std::sync::Arc;

@@ -12,7 +12,8 @@
 //! times are divided by the speed of their piece, so that a size is not taken to be slow because
 //! the machine was when it had its turn. A size with more blocks has had its turn at all speeds,
 //! and its 10 % quantile is that of the fastest; levels, which are known from few blocks each,
-//! would add their own noise.
+//! would add their own noise. Below 0.05 levels are noise themselves. States that are dropped are
+//! not divided in this way: many concern some sizes only, as a processor without a cache.
 //!
 //! *Not seen*: a state that concerns only some sizes. Pinning the processes helps against that,
 //! filtering does not.

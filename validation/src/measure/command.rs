@@ -1,5 +1,5 @@
 //! Commands of rank 0 to the others: one small message, so that only rank 0 has to know the
-//! plan and when it ends.
+//! plan and when it ends. With the plan at all ranks, stopping and refinement would need agreement.
 
 use mpi::{Buffer, Comm, Result};
 

@@ -5,6 +5,10 @@
 //! * [`Output`], [`write()`]: the files that a command writes.
 //! * [`FolderLock`]: a folder in which one process works at a time.
 //!
+//! Only this package reads and writes files of commands. In `run` these functions would be out of
+//! reach of `report`, which knows no simulations; `platform` reads files and has no outputs. Crates
+//! for temporary files choose names, and implement none of these rules.
+//!
 //! *Not modelled*: inputs of other processes, such as the sources of which cargo makes a program.
 
 mod input;

@@ -9,11 +9,15 @@
 //! and analyses are made from it, forwards in one pass or backwards. Each rank of a real run writes
 //! a log of its own; [`merge`] makes one of them.
 //!
+//! A program writes the log and links no analysis: accumulators would make each program larger, and
+//! real runs would have to send them. All records have one length, because slack is computed from
+//! the end of the log. Perfetto's format has nanoseconds, and no identity of packets.
+//!
 //! # Identity of messages
 //!
 //! Events carry no message number. A packet is identified by its source, its destination, its
 //! [`PacketKind`] and its key: among those with the same four, packets arrive in the order in which
-//! they were posted (see the package `channel`).
+//! they were posted (see the package `channel`). So observers change no byte of a message.
 //!
 //! *Not observed*: operations of actor programs, which are not ranks, and what a program does
 //! between its calls in real time.

@@ -9,6 +9,10 @@
 //! links that do so equally, one is named. Without one it is limited by something else: its window,
 //! a link that is not shared, or a penalty of the model.
 //!
+//! A change of a rate is a record of the flow and not of each link, because a reader knows the
+//! route. Hops in records of their own would be three to ten times as many; for routes by pairs of
+//! hosts the writer would have to remember the pairs.
+//!
 //! *Not observed*: the packets of the packet network, disks, parallel tasks, and the
 //! acknowledgements of a transfer on its way back.
 

@@ -7,6 +7,9 @@
 //! folder if they are started by a remote shell, and beside the bootstrap file in an allocation:
 //! the other machines must see the same folder, as on a shared file system.
 //!
+//! Over the connection to the launcher, events would disturb the messages of a run on that network.
+//! A file for all ranks would need a lock, for which ranks wait.
+//!
 //! *Not corrected*: the difference between the clocks of two machines, see `clock`.
 
 use std::cell::{Cell, RefCell};

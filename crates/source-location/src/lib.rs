@@ -5,6 +5,11 @@
 //! sets the line of the executable with [`set_native_caller`] while that runs, and
 //! [`SourceLocation::caller`] returns that line instead of the bridge's own.
 //!
+//! A location has 8 bytes, as `&Location` has: the lowest bit of the address tells the kind. An
+//! enum of 16 bytes cost 2 % of the instructions per message. The line of an executable is a
+//! variable of the thread; as a parameter, the line would give each function of the message layer a
+//! second form.
+//!
 //! *Not decided here*: the lines of a native executable. The bridge finds them in its debugging
 //! information, once for each place that calls.
 

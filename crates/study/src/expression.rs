@@ -4,6 +4,10 @@
 //! Operands are numbers, quantities (`64KiB`), texts in single quotes (`'ring'`), `true`, `false`,
 //! names of parameters and parentheses. Arithmetic is that of `f64`; quantities are numbers in
 //! their base unit. Comparisons do not chain.
+//!
+//! General languages (`rhai`, `evalexpr`) have loops, assignments or functions that a study file
+//! must not have, and none knows `64KiB`. Tables of TOML as conditions would be unreadable with
+//! `or`.
 
 mod lexer;
 mod parser;

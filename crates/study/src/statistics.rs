@@ -8,6 +8,10 @@
 //! * Values of one run have a warm-up and are correlated: [`SteadyState`] makes batch means of
 //!   them.
 //!
+//! The functions are our own, on `libm`: the crate `statrs` uses the logarithms of the standard
+//! library, which differ between machines. A bootstrap is no better: of five normal values each,
+//! 85 % of the intervals of nominal 95 % contain the mean, and 95 % of Student's intervals.
+//!
 //! *Not modelled*: dependence between the values. Rare long values make every interval of a mean
 //! too narrow: [`Summary::long_values`] warns of them.
 

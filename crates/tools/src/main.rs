@@ -1,7 +1,12 @@
 //! The commands of simrun that measure, calibrate, compare, draw and fuzz.
 //!
 //! `simrun` starts this executable for them, so that simulating and checking need not wait until
-//! what draws and fits curves is built.
+//! what draws and fits curves is built. In a checkout `simrun` builds this executable for
+//! the first of these commands, and again for another revision. Cargo features of one executable
+//! would link `simrun` again at each change between commands with and without drawing.
+//!
+//! *Not noticed*: sources that changed without a commit; `cargo run -p simrun-tools -- COMMAND`
+//! builds from these.
 
 mod analyse;
 mod calibrate;

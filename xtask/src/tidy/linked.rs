@@ -6,7 +6,7 @@ use super::Finding;
 use super::repository::Repository;
 
 /// Largest number of packages that `apps/ring` links, itself among them.
-/// 64: decisions 29, 30, 35 and 37.
+/// Above 60: `collectives`, `observe`, `source-location` and `channel` are packages of their own.
 const PACKAGES_MAX: usize = 64;
 
 pub(super) fn find(repository: &Repository) -> Vec<Finding> {

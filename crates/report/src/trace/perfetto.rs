@@ -5,6 +5,10 @@
 //! free one is taken; their arrows end at an instant of the receiver, and not at its call, which
 //! often begins before the message leaves: readers would turn the arrow round.
 //!
+//! Perfetto's format is open and has arrows, counters, SQL, and a viewer without installation. The
+//! twelve messages are declared by hand for `prost`: crates that record for Perfetto use the clock
+//! of the running process, need `protoc`, or link C++. OTF2 has no crate in Rust.
+//!
 //! *Not drawn*: more than 65 534 messages in flight at one host; their arrows are.
 
 mod aggregate;

@@ -7,6 +7,11 @@
 //! Edges of a dimension with steps are at least one step, so that the last simplexes see the
 //! neighbours of the best point.
 //!
+//! Models of the objective (Gaussian processes) are worth their cost when a run takes hours;
+//! budgets here are tens of runs. `cmaes` needs a population of runs for each step. Starting points
+//! come from our random streams: a seed gives the same trajectory with any version of `argmin` and
+//! of `rand`.
+//!
 //! *Not modelled*: scatter of the values. A user sees the search follow a lucky value, and a local
 //! optimum where no first point is near the global one.
 

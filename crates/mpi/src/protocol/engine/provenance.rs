@@ -84,7 +84,7 @@ pub(super) fn find_provenance(engine: &ProtocolEngine) -> Option<&Provenance> {
 
 /// Returns the records of an engine under a model checker, and the hooks of the checker.
 #[inline]
-fn find_causes<'a>(
+pub(super) fn find_causes<'a>(
     engine: &'a mut ProtocolEngine,
     channel: &'a dyn Channel,
 ) -> Option<(&'a mut Provenance, &'a dyn CausalityHooks)> {

@@ -10,11 +10,10 @@
 //! *Not decided here*: the order of deliveries, and which answers a model checker may pick; see
 //! [`crate::protocol::look`].
 
-use super::provenance::{Provenance, find_provenance};
+use super::provenance::{Provenance, find_causes, find_provenance};
 use super::tag_order::{MatchKind, note_probe};
 use super::{ProtocolEngine, State, Status};
 use crate::channel::{Channel, Token};
-use crate::exploration::causality;
 use crate::matching::{Arrival, UnexpectedContent, UnexpectedMessage};
 use crate::{Envelope, Pattern};
 use observe::SourceLocation;
@@ -85,8 +84,8 @@ fn list_candidates<'a>(engine: &'a ProtocolEngine, scope: &ProbeScope) -> Vec<Ca
     let mut candidates: Vec<Candidate<'_>> = Vec::new();
     for candidate in arrived.chain(returned) {
         let envelope = &candidate.message.envelope;
-        let claim = (candidate.returned).and_then(|position| find_claim(engine, position));
-        if !scope.accepts(envelope) || claim.is_some() {
+        let is_claimed = |position: usize| find_claim(engine, position).is_some();
+        if !scope.accepts(envelope) || candidate.returned.is_some_and(is_claimed) {
             continue;
         }
         let is_same_source =
@@ -206,9 +205,10 @@ pub(crate) fn receive_claimed_seen(
 
 /// The first announced message of a sender and context arrives before the network delivers it.
 fn receive_early(engine: &mut ProtocolEngine, channel: &dyn Channel, of: &Envelope) {
-    if let Some((provenance, causes)) = engine.provenance().zip(causality(channel)) {
+    if let Some((provenance, causes)) = find_causes(engine, channel) {
         provenance.arrived_early.push(*of);
-        engine.matching.arrival.step = causes.step();
+        let step = causes.step();
+        engine.matching.arrival.step = step;
     }
     receive_seen(engine, channel, of);
     engine.note_handled(channel);

@@ -8,6 +8,9 @@ unshare -n sleep 100000 &
 sleeper=$!
 /bin/ip link add veth0 mtu 4200 type veth peer name veth1 mtu 4200
 until [ "$(readlink /proc/$sleeper/ns/net)" != "$(readlink /proc/self/ns/net)" ]; do sleep 0.1; done
+# veth queues a packet on the processor that sends it, and the adapter's responder moves from one to the other: two responses would change
+# places. One processor takes all packets.
+for end in veth0 veth1; do echo 1 >/sys/class/net/$end/queues/rx-0/rps_cpus; done
 /bin/ip link set veth1 netns $sleeper
 /bin/ip addr add 10.0.1.1/24 dev veth0
 /bin/ip link set veth0 up

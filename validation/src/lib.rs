@@ -19,6 +19,7 @@ mod compare;
 mod comparison_page;
 mod confidence;
 mod cross_check;
+mod error_limit;
 mod error_summary;
 mod fit;
 mod interpolation;
@@ -52,6 +53,7 @@ pub use compare::{
 pub use comparison_page::write_comparison;
 pub use confidence::{BootstrapIntervals, Interval};
 pub use cross_check::CrossCheck;
+pub use error_limit::{ErrorLimit, missed_limits};
 pub use error_summary::{ErrorSummary, Prediction};
 pub use fit::{
     Break, BreakKind, Fit, FitError, FitOptions, Line, Segment, fit, fit_line, rough_noise,
@@ -60,8 +62,8 @@ pub use interpolation::Interpolation;
 pub use key_fit::{KeyFit, KeyFitError, fit_keys};
 pub use loggp::LogGp;
 pub use measure::{
-    Effort, IdleMode, KernelSelection, Machine, MeasureOptions, Plan, ReportProgress, Session,
-    Task, measure, measure_simulated, samples_as_csv, simulated_times,
+    Effort, ElementType, IdleMode, KernelSelection, Machine, MeasureOptions, Plan, ReportProgress,
+    Session, Task, TimedCall, measure, measure_simulated, samples_as_csv, simulated_times,
 };
 pub use metadata::SampleMetadata;
 pub use overheads::{CallCosts, CostSegment, CostSplit};

@@ -20,9 +20,11 @@ mod reduction;
 mod session;
 mod simulated;
 mod stop;
+mod timed_call;
 
 pub use conductor::{ReportProgress, measure};
 pub use machine::Machine;
 pub use plan::{Effort, IdleMode, KernelSelection, MeasureOptions, Plan, Task};
 pub use session::{Session, samples_as_csv};
 pub use simulated::{measure_simulated, simulated_times};
+pub use timed_call::{ElementType, TimedCall};

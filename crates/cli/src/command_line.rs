@@ -123,7 +123,7 @@ const SUBJECTS: [(&str, &str); 6] = [
     ("Compilers", "cc, cxx, wrappers"),
     (
         "Platforms",
-        "platform, collectives, measure, calibrate, compare, conformance",
+        "platform, collectives, measure, calibrate, validate, compare, conformance",
     ),
     ("Observation", "analyse, trace, whatif, draw, graph"),
     ("Campaigns", "study, optimise, fuzz"),

@@ -47,7 +47,7 @@ pub(crate) const COMPILED: Companion = Companion {
 };
 
 /// The commands of the tools.
-const TOOL_COMMANDS: [&str; 11] = [
+const TOOL_COMMANDS: [&str; 12] = [
     "analyse",
     "calibrate",
     "collectives",
@@ -58,6 +58,7 @@ const TOOL_COMMANDS: [&str; 11] = [
     "optimise",
     "study",
     "trace",
+    "validate",
     "whatif",
 ];
 

@@ -8,14 +8,13 @@ use clap::{Args, ValueEnum};
 use files::Output;
 use platform::Override;
 use validation::{
-    CalibrateOptions, Calibration, Preset, RendezvousCost, Statistic, calibrate,
-    calibration_as_json, read, write_report,
+    CalibrateOptions, Calibration, ErrorLimit, Preset, RendezvousCost, Statistic, calibrate,
+    calibration_as_json, missed_limits, read, write_report,
 };
 
 use simrun::args::Format;
 use simrun::{Size, status};
 
-use crate::limits::{Limit, missed};
 use crate::{command_line, fit_keys};
 
 /// A calibration: its samples, and where the results go.
@@ -88,7 +87,7 @@ pub(crate) struct CalibrateCommand {
         value_delimiter = ',',
         help_heading = "Limits"
     )]
-    pub(crate) require: Vec<Limit>,
+    pub(crate) require: Vec<ErrorLimit>,
 
     /// Maximum errors for the measured programs (kernel ringN)
     #[arg(
@@ -97,7 +96,7 @@ pub(crate) struct CalibrateCommand {
         value_delimiter = ',',
         help_heading = "Limits"
     )]
-    require_programs: Vec<Limit>,
+    require_programs: Vec<ErrorLimit>,
 
     /// Output format
     #[arg(long, value_enum, value_name = "text|json", hide_possible_values = true, default_value_t = Format::Text, help_heading = "Output")]
@@ -155,13 +154,16 @@ pub(crate) fn run(command: &CalibrateCommand) -> ExitCode {
 
 /// Returns what is wrong, line by line, if any error is larger than was required.
 fn too_large(command: &CalibrateCommand, calibration: &Calibration) -> Option<String> {
-    let mut all = Vec::from_iter(missed(&command.require, calibration.errors().as_ref()));
+    let mut all = Vec::from_iter(missed_limits(
+        &command.require,
+        calibration.errors().as_ref(),
+    ));
     let limits = &command.require_programs;
     if calibration.programs.is_empty() {
-        all.extend(missed(limits, None));
+        all.extend(missed_limits(limits, None));
     }
     for program in &calibration.programs {
-        let missed = missed(limits, program.errors().as_ref());
+        let missed = missed_limits(limits, program.errors().as_ref());
         all.extend(missed.map(|missed| format!("{}: {missed}", program.name())));
     }
     (!all.is_empty()).then(|| all.join("\n"))

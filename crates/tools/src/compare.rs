@@ -11,8 +11,9 @@ use clap::Args;
 use files::{Output, OutputError};
 use real::{BOOTSTRAP_FILE, Place, congestion_control};
 use validation::{
-    Comparison, Measurements, RoundTimes, SampleMetadata, add_run, common_factor, read,
-    read_rounds, reference_times, rounds_as_csv, text_digest, write_comparison,
+    Comparison, ErrorLimit, Measurements, RoundTimes, SampleMetadata, add_run, common_factor,
+    missed_limits, read, read_rounds, reference_times, rounds_as_csv, text_digest,
+    write_comparison,
 };
 
 use simrun::args::{Format, SimulationArgs};
@@ -21,7 +22,6 @@ use simrun::package::{self, Executable};
 use simrun::transport_args::{self, Network, TransportArgs};
 use simrun::{Size, status};
 
-use crate::limits::{Limit, missed};
 use crate::{command_line, statics};
 
 /// Subjects of a comparison.
@@ -81,7 +81,7 @@ pub(crate) struct CompareCommand {
         value_delimiter = ',',
         help_heading = "Limits"
     )]
-    require: Vec<Limit>,
+    require: Vec<ErrorLimit>,
 
     /// Maximum error of any value, for example 10%; exit with status 1 if exceeded
     #[arg(long, value_name = "PERCENT", value_parser = percent, help_heading = "Limits")]
@@ -156,7 +156,7 @@ pub(crate) fn run(command: &CompareCommand) -> ExitCode {
             100.0 * most
         ));
     }
-    match missed(&command.require, Some(&errors)) {
+    match missed_limits(&command.require, Some(&errors)) {
         Some(missed) => status::failed(missed),
         None => printed,
     }

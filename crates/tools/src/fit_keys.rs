@@ -6,14 +6,13 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use files::Output;
-use validation::{ErrorSummary, KeyFit, Prediction, fit_keys, read_file};
+use validation::{ErrorSummary, KeyFit, Prediction, fit_keys, missed_limits, read_file};
 
 use simrun::args::Format;
 use simrun::{load, status};
 
 use crate::calibrate::CalibrateCommand;
 use crate::command_line;
-use crate::limits::missed;
 
 /// Fits the keys, writes the platform, and prints factors and errors.
 pub(crate) fn run(command: &CalibrateCommand, path: &Path, output: &Output) -> ExitCode {
@@ -43,7 +42,7 @@ pub(crate) fn run(command: &CalibrateCommand, path: &Path, output: &Output) -> E
     };
     let printed = status::print_beside(output, text.trim_end());
     let errors = ErrorSummary::new(&found.held_out);
-    match missed(&command.require, errors.as_ref()) {
+    match missed_limits(&command.require, errors.as_ref()) {
         Some(missed) => status::failed(missed),
         None => printed,
     }

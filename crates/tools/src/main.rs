@@ -14,12 +14,12 @@ mod collectives;
 mod compare;
 mod draw;
 mod fit_keys;
-mod limits;
 mod measure;
 mod measure_real;
 mod message_costs;
 mod statics;
 mod trace;
+mod validate;
 mod whatif;
 
 use std::ffi::OsString;
@@ -65,6 +65,11 @@ enum Tool {
     /// Run random interactions over endpoints, and shrink what fails
     #[command(after_help = "Example:\n  simrun fuzz --tries 100 --faults loss=1%")]
     Fuzz(Box<FuzzCommand>),
+    /// Judge a platform by published times of collective operations
+    #[command(
+        after_help = "Example:\n  simrun validate table.csv -p platforms/cluster.toml --machine lumi"
+    )]
+    Validate(validate::ValidateCommand),
     /// Vary each parameter of a platform, and print its effect on the time of a program
     #[command(after_help = "Example:\n  simrun whatif apps/ring -p platforms/cluster.toml -n 4")]
     Whatif(Box<whatif::WhatifCommand>),
@@ -96,6 +101,7 @@ fn main() -> ExitCode {
         Ok(Tool::Study(command)) => campaign::run(&command),
         Ok(Tool::Trace(command)) => trace::run(&command),
         Ok(Tool::Fuzz(command)) => fuzz::command_line::run_command(&command),
+        Ok(Tool::Validate(command)) => validate::run(&command),
         Ok(Tool::Whatif(command)) => whatif::run(&command),
         Ok(Tool::FuzzWorker(command)) => fuzz::command_line::run_worker(&command),
         Ok(Tool::Man { folder }) => match man_pages(&folder) {

@@ -8,3 +8,4 @@ mod full_disk;
 mod options;
 mod readers;
 mod trace;
+mod validate;

@@ -7,23 +7,19 @@
 //! *Not tuned*: segments and radices, which are those of the algorithms; calls with other numbers
 //! of ranks, for which the rows hold too.
 
-use std::cell::Cell;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::rc::Rc;
 use std::sync::Arc;
 
 use clap::Args;
 use collectives::{Algorithm, Call, Collective, messages, named};
 use files::Output;
-use mpi::{Comm, Op};
-use platform::{Override, Platform, suggest_word};
+use platform::{Override, suggest_word};
 use report::{Marker, Scatter, Series, plot_scatter};
-use run::{LogFilter, Options, RankProgram, Stream, simulate, without_panic_messages};
-use sim_core::Outcome;
 use simrun::args::SimulationArgs;
 use simrun::{ProgressLine, Size, status};
+use validation::{ElementType, TimedCall};
 
 use super::kind;
 use crate::command_line;
@@ -171,6 +167,7 @@ fn times(
     let mut simulation = command.simulation.clone();
     simulation.changes.push(change);
     let platform = Arc::new(simulation.load_platform()?);
+    let options = simulation.run_options().map_err(status::refuse)?;
     let mut seconds = Vec::new();
     for &size in sizes {
         let mut call = Call::new(command.kind, 0, command.rank_count(), size);
@@ -182,7 +179,14 @@ fn times(
             seconds.push(None);
             continue;
         }
-        seconds.push(Some(simulated(&platform, command, size)?));
+        let timed = TimedCall {
+            operation: command.kind,
+            bytes: size,
+            element: ElementType::Double,
+            iterations: 1,
+        };
+        let time = timed.simulate_loop(&platform, options.clone());
+        seconds.push(Some(time.map_err(status::refuse)?));
     }
     Ok(Times { algorithm, seconds })
 }
@@ -202,72 +206,6 @@ fn count(algorithm: &Algorithm, call: &Call) -> u64 {
     };
     let sum: u64 = (0..sampled).map(of_rank).sum();
     sum * u64::from(call.size) / u64::from(sampled)
-}
-
-/// Returns the time of one call in seconds.
-fn simulated(platform: &Arc<Platform>, command: &TuneCommand, size: u64) -> Result<f64, ExitCode> {
-    let slowest = Rc::new(Cell::new(0.0_f64));
-    let (found, kind) = (Rc::clone(&slowest), command.kind);
-    let program = RankProgram::new(move |world: Comm| {
-        let slowest = Rc::clone(&found);
-        async move {
-            world.barrier().await?;
-            let start = world.wtime();
-            perform(&world, kind, size).await?;
-            slowest.set(slowest.get().max(world.wtime() - start));
-            Ok::<(), mpi::Error>(())
-        }
-    });
-    let options = Options {
-        phantom: true,
-        ..command.simulation.run_options().map_err(status::refuse)?
-    };
-    let output = Rc::new(run::Output::new(
-        Stream::Nowhere,
-        false,
-        LogFilter::default(),
-    ));
-    let run = without_panic_messages(|| simulate(platform, &program, &options, &output));
-    let run = run.map_err(status::refuse)?;
-    match run.report.outcome {
-        Outcome::Finished => Ok(slowest.get()),
-        other => Err(status::refuse(format_args!(
-            "the simulation failed: {other:?}"
-        ))),
-    }
-}
-
-async fn perform(world: &Comm, kind: Collective, size: u64) -> mpi::Result<()> {
-    let (ranks, op) = (world.size() as u64, Op::sum::<f64>());
-    let mut own = world.buffer(size);
-    let all = || world.buffer(size * ranks);
-    let equal = || vec![size; world.size()];
-    match kind {
-        Collective::Barrier => world.barrier().await,
-        Collective::Bcast => world.bcast(&mut own, 0).await,
-        Collective::Reduce => world.reduce(&own, &op, 0).await.map(drop),
-        Collective::Allreduce => world.allreduce(&own, &op).await.map(drop),
-        Collective::Gather => world.gather(&own, 0).await.map(drop),
-        Collective::Gatherv => {
-            let blocks = mpi::Blocks::from(equal());
-            world.gather_v(&own, Some(&blocks), 0).await.map(drop)
-        }
-        Collective::Scatter => world.scatter(Some(&all()), &mut own, 0).await,
-        Collective::Scatterv => {
-            let blocks = mpi::Blocks::from(equal());
-            world.scatter_v(Some((&all(), &blocks)), &mut own, 0).await
-        }
-        Collective::Allgather => world.allgather(&own).await.map(drop),
-        Collective::Allgatherv => world.allgather_v(&own, equal()).await.map(drop),
-        Collective::Alltoall => world.alltoall(all()).await.map(drop),
-        Collective::Alltoallv | Collective::Alltoallw => {
-            world.alltoall_v(all(), equal(), equal()).await.map(drop)
-        }
-        Collective::ReduceScatter => world.reduce_scatter(all(), equal(), &op).await.map(drop),
-        Collective::ReduceScatterBlock => world.reduce_scatter_block(all(), &op).await.map(drop),
-        Collective::Scan => world.scan(&own, &op).await.map(drop),
-        Collective::Exscan => world.exscan(&own, &op).await.map(drop),
-    }
 }
 
 /// Returns the fastest algorithm at a size; the first of equally fast ones.

@@ -1,15 +1,17 @@
 //! Largest accepted errors, as `--require median=5%,p90=12%,worst=20%` says.
+//!
+//! *Not decided here*: which errors are summarised.
 
-use validation::ErrorSummary;
+use crate::error_summary::ErrorSummary;
 
-/// Largest errors that are accepted.
+/// The largest accepted median, 90th percentile or worst of errors.
 #[derive(Clone, Debug)]
-pub(crate) struct Limit {
+pub struct ErrorLimit {
     name: String,
     most: f64,
 }
 
-impl std::str::FromStr for Limit {
+impl std::str::FromStr for ErrorLimit {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -28,9 +30,9 @@ impl std::str::FromStr for Limit {
     }
 }
 
-impl Limit {
-    /// Returns what is wrong, if the errors are larger.
-    fn missed(&self, errors: Option<&ErrorSummary>) -> Option<String> {
+impl ErrorLimit {
+    /// Returns the excess in words, if the errors are larger.
+    fn find_excess(&self, errors: Option<&ErrorSummary>) -> Option<String> {
         let Some(errors) = errors else {
             return Some(format!(
                 "{} was required, but there are no predictions",
@@ -53,9 +55,9 @@ impl Limit {
     }
 }
 
-/// Returns what is wrong, line by line, if the errors are larger than any of the limits.
-pub(crate) fn missed(limits: &[Limit], errors: Option<&ErrorSummary>) -> Option<String> {
-    let missed = limits.iter().filter_map(|limit| limit.missed(errors));
+/// Returns the excess over each limit in words, line by line; `None` if there is no excess.
+pub fn missed_limits(limits: &[ErrorLimit], errors: Option<&ErrorSummary>) -> Option<String> {
+    let missed = limits.iter().filter_map(|limit| limit.find_excess(errors));
     let missed: Vec<String> = missed.collect();
     (!missed.is_empty()).then(|| missed.join("\n"))
 }

@@ -1,0 +1,147 @@
+//! Tables that simrun has made itself: the same platform has no error, another one has.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use accuracy::{
+    NoiseFloor, RegretSummary, find_regrets, group_errors, judge_rows, read_rows, summarise_errors,
+};
+use collectives::Collective;
+use platform::{Override, Platform};
+use run::Options;
+use validation::{ElementType, TimedCall};
+
+const PLATFORM: &str = r#"
+version = 1
+[network]
+model = "flow"
+os = [{ above = "0B", time = "200ns", per_byte = "50ps" }]
+or = [{ above = "0B", time = "100ns", per_byte = "50ps" }]
+[collectives]
+selector = "openmpi-4.1"
+[clusters.n]
+hosts = "n-[0-15]"
+speed = "1Gf"
+bandwidth = "10GBps"
+latency = "1us"
+"#;
+
+/// Names in the table and in simrun.
+const ALGORITHMS: [(Collective, &str, &str); 6] = [
+    (Collective::Bcast, "binomial_ompi", "openmpi:binomial"),
+    (Collective::Bcast, "knomial_ompi", "openmpi:knomial"),
+    (Collective::Allgather, "ring_ompi", "openmpi:ring"),
+    (Collective::Allgather, "neighbor_ompi", "openmpi:neighbor"),
+    (Collective::Allreduce, "ring_ompi", "openmpi:ring"),
+    (
+        Collective::Allreduce,
+        "recursive_doubling_ompi",
+        "openmpi:recursive_doubling",
+    ),
+];
+
+fn platform(changes: &[&str]) -> Platform {
+    let changes: Vec<Override> = changes.iter().map(|text| text.parse().unwrap()).collect();
+    let platform = Platform::parse("platform", PLATFORM).unwrap();
+    platform.with("platform", &changes).unwrap()
+}
+
+/// Returns the table that a machine like [`PLATFORM`] would give; the times of the algorithm
+/// `of(n)` stand in the rows of algorithm n.
+fn table(of: impl Fn(usize) -> usize) -> String {
+    let mut table = "machine,timestamp,nodes,ppn,collective,library,gpu,algorithm,segment,dtype,\
+                     bytes,p25_us,median_us,p75_us\n"
+        .to_owned();
+    for (number, (operation, label, _)) in ALGORITHMS.iter().enumerate() {
+        let (_, _, algorithm) = ALGORITHMS[of(number)];
+        let forced = format!("collectives.{operation}={algorithm}");
+        let platform = Arc::new(platform(&[
+            &forced,
+            "collectives.barrier=openmpi:recursive_doubling",
+        ]));
+        for total in [2048_u64, 1 << 20] {
+            let bytes = match operation {
+                Collective::Allgather => total / 16,
+                _ => total,
+            };
+            let call = TimedCall {
+                operation: *operation,
+                bytes,
+                element: ElementType::Int32,
+                iterations: 4,
+            };
+            let options = Options {
+                ranks: Some(16),
+                ..Options::default()
+            };
+            let time = call.simulate_loop(&platform, options).unwrap() * 1e6;
+            let (low, high) = (0.98 * time, 1.02 * time);
+            let _ = writeln!(
+                table,
+                "m,j,16,1,{operation},OMPI,,{label},,int32,{total},{low},{time},{high}"
+            );
+        }
+    }
+    table
+}
+
+#[test]
+fn a_machine_like_the_platform_has_no_error() {
+    let mut rows = read_rows(&table(|number| number), None).unwrap();
+    let judged = judge_rows(&platform(&[]), &mut rows, u32::MAX, &|_, _| {}).unwrap();
+    let all = summarise_errors(&judged).unwrap();
+    assert_eq!(all.count, 12);
+    assert!(all.worst < 1e-12, "{all:?}");
+    let regrets = find_regrets(&judged, &rows.rows);
+    let of_choice: Vec<f64> = regrets.iter().map(|regret| regret.of_choice).collect();
+    assert_eq!(of_choice, [1.0; 6]);
+    assert_eq!(RegretSummary::new(&of_choice).unwrap().exact, 1.0);
+    let (median, _) = NoiseFloor::new(&judged).within_jobs.unwrap();
+    assert!((median - 0.02).abs() < 1e-12, "{median}");
+}
+
+#[test]
+fn another_machine_has_an_error_of_its_size() {
+    let mut rows = read_rows(&table(|number| number), None).unwrap();
+    let slow = platform(&[
+        "clusters.n.latency*=2",
+        "clusters.n.bandwidth*=0.5",
+        "network.os.0.time*=2",
+        "network.os.0.per_byte*=2",
+        "network.or.0.time*=2",
+        "network.or.0.per_byte*=2",
+    ]);
+    let judged = judge_rows(&slow, &mut rows, u32::MAX, &|_, _| {}).unwrap();
+    // All costs are doubled, and so are all times.
+    for (name, errors) in group_errors(&judged, accuracy::Grouping::Algorithm) {
+        assert!((errors.median - 1.0).abs() < 1e-9, "{name}: {errors:?}");
+        assert!((errors.bias - 1.0).abs() < 1e-9, "{name}: {errors:?}");
+    }
+}
+
+#[test]
+fn times_of_other_algorithms_are_errors() {
+    let swapped = table(|number| number ^ 1);
+    let mut rows = read_rows(&swapped, None).unwrap();
+    let judged = judge_rows(&platform(&[]), &mut rows, u32::MAX, &|_, _| {}).unwrap();
+    let all = summarise_errors(&judged).unwrap();
+    assert!(all.worst > 0.2, "{all:?}");
+    let regrets = find_regrets(&judged, &rows.rows);
+    assert!(regrets.iter().all(|regret| regret.chosen != regret.best));
+}
+
+#[test]
+fn rows_that_do_not_fit_are_counted() {
+    let text = table(|number| number);
+    let mut rows = read_rows(&text, None).unwrap();
+    let judged = judge_rows(&platform(&[]), &mut rows, 15, &|_, _| {}).unwrap();
+    assert_eq!(judged, []);
+    assert_eq!(rows.skipped["more than 15 ranks"], 12);
+    let mut rows = read_rows(&text, None).unwrap();
+    let small = Platform::parse("platform", &PLATFORM.replace("n-[0-15]", "n-[0-7]")).unwrap();
+    judge_rows(&small, &mut rows, u32::MAX, &|_, _| {}).unwrap();
+    let reason = "more nodes than the 8 hosts of the platform";
+    assert_eq!(rows.skipped[reason], 12);
+}

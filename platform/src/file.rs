@@ -10,6 +10,7 @@ mod collectives;
 mod connection;
 mod disk;
 mod field;
+mod memory;
 mod names;
 mod network;
 mod noise;
@@ -41,6 +42,7 @@ pub use collectives::{AlgorithmEntry, Collectives};
 pub use connection::Connection;
 pub use disk::DiskEntry;
 pub use field::cut;
+pub use memory::Memory;
 pub(crate) use names::{MemberName, Names};
 pub(crate) use network::IN_PLACE_OF_LINKS;
 pub use profile::{ProfileEntry, ProfileKind, read_events};
@@ -69,6 +71,9 @@ pub struct PlatformFile {
     pub connection: Connection,
     /// `[collectives]`
     pub collectives: Collectives,
+    /// `[memory]`
+    #[serde(skip_serializing_if = "Memory::is_default")]
+    pub memory: Memory,
     /// `[noise]`
     #[serde(skip_serializing_if = "Noise::is_default")]
     pub noise: Noise,

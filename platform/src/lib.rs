@@ -159,6 +159,14 @@
 //! does so; by default (`"none"`) they are known. `simrun collectives list`
 //! prints the names.
 //!
+//! **Memory.** `[memory]` sets the costs of a rank's memory in collective operations, by the
+//! working set of the call: the data of all ranks, or of one where all have the same, and three
+//! times as many in reductions. `reduce = [{ above = "0B", time = "20ns", per_byte = "45ps" }, {
+//! above = "2MB", time = "20ns", per_byte = "65ps" }]` is the time of a reduction of two buffers,
+//! in the section in which the working set lies; from a threshold to twice the threshold, the
+//! numbers go linearly from one section to the next. `copy` is that of the copies of a schedule.
+//! Both are free by default; `reduce` and `reduce_bandwidth` exclude each other.
+//!
 //! **Connections.** `[connection]` sets `mode`: `"instant"` (from the start, at no cost; the
 //! default), `"on-demand"` (each pair at its first message) or `"static"` (all pairs before the
 //! program begins). Opening a socket takes a round trip of packets of `transport_packet_size`
@@ -439,7 +447,7 @@ mod zone;
 
 pub use diagnostic::{Diagnostic, Diagnostics, LoadError, Source, Unreadable};
 pub use disk::DiskInfo;
-pub use file::{AlgorithmEntry, Collectives, Connection, Protocol, Routing, Sharing};
+pub use file::{AlgorithmEntry, Collectives, Connection, Memory, Protocol, Routing, Sharing};
 pub use names::HostNames;
 pub use nearest::suggest_word;
 pub use network::{

@@ -18,7 +18,7 @@ use std::io::ErrorKind;
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
 
-use settings::LibrarySettings;
+use settings::{LibrarySettings, MemorySettings};
 use sim_core::{DiskId, HostId, Span};
 
 use crate::build::{build, finish};
@@ -33,7 +33,9 @@ use crate::route::{LinkId, NoRoute, Place, Route, Wire};
 use crate::summary::{Outline, Summary};
 use crate::units::{Duration, Size};
 use crate::zone::{Gap, ZoneTree};
-use crate::{Collectives, Connection, NetworkModel, NetworkParameters, Noise, Protocol, Sharing};
+use crate::{
+    Collectives, Connection, Memory, NetworkModel, NetworkParameters, Noise, Protocol, Sharing,
+};
 
 /// A platform: hosts, links and the routes between them.
 #[derive(Clone, Debug)]
@@ -232,6 +234,19 @@ impl Platform {
         (!rendezvous.is_default()).then(|| LibrarySettings {
             rendezvous: rendezvous.map_units(Size::bytes, Duration::as_secs),
         })
+    }
+
+    /// Returns the costs of memory in collective operations, as they are written.
+    #[must_use]
+    pub const fn memory_costs(&self) -> &Memory {
+        &self.file.memory
+    }
+
+    /// Returns the costs of memory in collective operations; `None` if there are none.
+    #[must_use]
+    pub fn memory_settings(&self) -> Option<MemorySettings> {
+        let memory = &self.file.memory;
+        (!memory.is_default()).then(|| memory.map_units(Size::bytes, Duration::as_secs))
     }
 
     /// Returns the parameters of connections between ranks.

@@ -5,13 +5,13 @@ mod changes;
 use std::fmt;
 
 use settings::{
-    AtLimit, ConnectionMode, Limits, LogGopsLoopback, OverheadSection, RendezvousMode,
-    TransportMode,
+    AtLimit, ConnectionMode, Limits, LogGopsLoopback, OverheadSection, OverheadTable,
+    RendezvousMode, TransportMode,
 };
 
 use crate::build::for_each_zone;
 use crate::file::{ClusterEntry, DiskEntry, Named, WifiEntry};
-use crate::units::Size;
+use crate::units::{Duration, Size};
 use crate::{Connection, Factors, FluidParameters, LogGops, NetworkParameters, Noise, Platform};
 
 /// A summary lists no more disks.
@@ -85,6 +85,11 @@ impl fmt::Display for Summary<'_> {
         costs(f, platform.protocol())?;
         limits(f, platform.protocol())?;
         connection(f, platform.connection())?;
+        let memory = platform.memory_costs();
+        let tables = [("reductions", &memory.reduce), ("copies", &memory.copy)];
+        for (name, table) in tables.into_iter().filter(|(_, table)| !table.is_empty()) {
+            write!(f, "\nmemory    {}", overhead_line(name, table))?;
+        }
         noise(f, platform.noise())
     }
 }
@@ -322,24 +327,27 @@ fn message_layer(f: &mut fmt::Formatter<'_>, fluid: &FluidParameters) -> fmt::Re
         )?;
     }
     for (name, table) in fluid.overheads.tables() {
-        if table.is_empty() {
-            continue;
+        if !table.is_empty() {
+            writeln!(f, "          {}", overhead_line(name, table))?;
         }
-        write!(f, "          {name}")?;
-        for section in table.sections() {
-            let OverheadSection {
-                above,
-                time,
-                per_byte,
-            } = section;
-            write!(f, " {time} + {per_byte}/B above {above},")?;
-        }
-        writeln!(f, " 0 below")?;
     }
     if fluid.envelope.bytes() > 0 {
         writeln!(f, "          messages grow by {}", fluid.envelope)?;
     }
     Ok(())
+}
+
+fn overhead_line(name: &str, table: &OverheadTable<Size, Duration>) -> String {
+    let mut line = name.to_owned();
+    for section in table.sections() {
+        let OverheadSection {
+            above,
+            time,
+            per_byte,
+        } = section;
+        line += &format!(" {time} + {per_byte}/B above {above},");
+    }
+    line + " 0 below"
 }
 
 /// The most lines about power states and profiles.

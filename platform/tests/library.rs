@@ -33,3 +33,32 @@ fn the_keys_of_a_rendezvous() {
     let again = Platform::parse("again.toml", &platform.to_toml()).expect("the same");
     assert_eq!(again.library_settings(), Some(library));
 }
+
+#[test]
+fn costs_of_memory() {
+    let steps = "[{ above = \"0B\", time = \"20ns\", per_byte = \"45ps\" }, { above = \"2MB\", \
+                 time = \"20ns\", per_byte = \"65ps\" }]";
+    let platform = read(&format!("[memory]\nreduce = {steps}"));
+    let memory = platform.memory_settings().expect("costs");
+    let sections = memory.reduce.sections();
+    assert_eq!(
+        (sections[1].above, sections[1].per_byte),
+        (2_000_000, 65e-12)
+    );
+    assert!(memory.copy.is_empty());
+    let summary = platform.summary().to_string();
+    let shown = "memory    reductions 20ns + 45ps/B above 0B, 20ns + 65ps/B above 2MB, 0 below";
+    assert!(summary.contains(shown), "{summary}");
+    let again = Platform::parse("again.toml", &platform.to_toml()).expect("the same");
+    assert_eq!(again.memory_settings(), Some(memory));
+    assert_eq!(read("").memory_settings(), None);
+
+    let both =
+        format!("{HOSTS}[collectives]\nreduce_bandwidth = \"1GBps\"\n[memory]\nreduce = {steps}\n");
+    let error = Platform::parse("l.toml", &both).expect_err("two costs");
+    let text = error.to_string();
+    assert!(
+        text.contains("reduce, beside [collectives] reduce_bandwidth"),
+        "{text}"
+    );
+}

@@ -49,7 +49,9 @@ pub use parameters::{CollectiveWaits, PostingCost, Settings};
 pub use placement::Placement;
 pub use rma_call::{AccumulateOp, NoncontiguousCall, RmaCall};
 pub use scalar::{PartialElement, Scalar};
-pub use settings::{ConnectionSettings, LibrarySettings, Limits, Overheads, TransportMode};
+pub use settings::{
+    ConnectionSettings, LibrarySettings, Limits, MemorySettings, Overheads, TransportMode,
+};
 pub use statistics::{ConnectionCounts, ConnectionStatistics};
 
 /// Number of a send, a timer or a computation whose end the channel reports; chosen by the message

@@ -6,7 +6,10 @@ use std::sync::Arc;
 
 use collectives::Selector;
 
-use crate::{ConnectionSettings, LibrarySettings, Limits, Overheads, Placement, TransportMode};
+use crate::{
+    ConnectionSettings, LibrarySettings, Limits, MemorySettings, Overheads, Placement,
+    TransportMode,
+};
 
 /// The waits of a rank in a collective, and at the beginning of an epoch of one-sided
 /// communication. MPI permits both (MPI 5.0, 6.1, 6.14, 12.5.1 and 12.5.2).
@@ -45,6 +48,9 @@ pub struct Settings {
     /// Bytes per second of the operations of collectives at one rank; infinite if they cost
     /// nothing.
     pub reduce_bandwidth: f64,
+    /// Costs of memory in collectives, besides [`Settings::reduce_bandwidth`]; `None` if they are
+    /// free.
+    pub memory: Option<Arc<MemorySettings>>,
     /// The nodes of all ranks; `None` if each rank has a node of its own.
     pub placement: Option<Arc<Placement>>,
     /// Selection of algorithms of collectives; `None` for the selection of the package `mpi`.
@@ -103,6 +109,7 @@ impl Settings {
             overheads: Overheads::NONE,
             copy_bandwidth: f64::INFINITY,
             reduce_bandwidth: f64::INFINITY,
+            memory: None,
             placement: None,
             collectives: None,
             node_setup: false,
@@ -121,6 +128,30 @@ impl Settings {
             library: None,
             connections: None,
         }
+    }
+
+    /// Returns the time in which a rank reduces `length` bytes, in seconds, in a collective with a
+    /// [working set](collectives::Call::working_set) in bytes.
+    #[must_use]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "messages of 2^53 bytes and more may be off by one"
+    )]
+    pub fn reduction_time(&self, length: u64, working_set: u64) -> f64 {
+        let memory = self.memory.as_ref();
+        let time = memory.map_or(0.0, |memory| {
+            memory.reduce.of_working_set(length, working_set)
+        });
+        length as f64 / self.reduce_bandwidth + time
+    }
+
+    /// Returns the time in which a rank copies `length` bytes for a schedule, in seconds.
+    #[must_use]
+    pub fn schedule_copy_time(&self, length: u64, working_set: u64) -> f64 {
+        let memory = self.memory.as_ref();
+        memory.map_or(0.0, |memory| {
+            memory.copy.of_working_set(length, working_set)
+        })
     }
 
     /// Returns true if a receiver pulls detached messages: where neither their announcements nor

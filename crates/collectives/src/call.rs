@@ -232,6 +232,28 @@ impl Call {
         }
     }
 
+    /// Returns the bytes that a rank touches in the call: the data of all ranks where these differ,
+    /// and else the data of a rank; three times as many in reductions, which have two operands and
+    /// a buffer for a message.
+    #[must_use]
+    pub fn working_set(&self) -> u64 {
+        use Collective::{Allreduce, Barrier, Bcast, Exscan, Reduce, ReduceScatter, Scan};
+        let blocks = self.blocks.as_deref().map_or(0, |blocks| {
+            let sum = |all: &[Block]| all.iter().map(|block| block.length).sum::<u64>();
+            sum(&blocks.send).max(sum(&blocks.recv))
+        });
+        let data = match self.collective {
+            _ if blocks > 0 => blocks,
+            Bcast | Reduce | Allreduce | ReduceScatter | Scan | Exscan | Barrier => self.bytes,
+            _ => self.bytes.saturating_mul(u64::from(self.size)),
+        };
+        if self.collective.has_operation() {
+            data.saturating_mul(3)
+        } else {
+            data
+        }
+    }
+
     /// The root of a rank that takes no part, in calls over an intercommunicator.
     pub const NO_ROOT: u32 = u32::MAX;
 

@@ -312,6 +312,7 @@ impl Ranks {
             // Where no time passes, calls take none.
             settings.overheads = Overheads::NONE;
             settings.copy_bandwidth = f64::INFINITY;
+            settings.memory = None;
             settings.posting = PostingCost::default();
             settings.control = None;
             if let Some(connections) = &mut settings.connections {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use crate::common::{DONE, Notes, ranks};
 use collectives::{Algorithm, named};
 use mpi::{Collective, Comm, Op, Result, Selector, Settings};
-use settings::LogGopsParameters;
+use settings::{LogGopsParameters, MemorySettings, OverheadSection, OverheadTable};
 use sim_core::Span;
 
 const CROSSBAR: &str = r#"
@@ -39,6 +39,9 @@ struct Case {
     threshold: u64,
     /// Seconds of a reduction for each byte.
     reduction: f64,
+    /// Costs of reductions and of copies by the working set.
+    reduce: &'static [OverheadSection],
+    copy: &'static [OverheadSection],
 }
 
 const COSTS: LogGopsParameters = LogGopsParameters {
@@ -61,6 +64,8 @@ impl Case {
             costs: COSTS,
             threshold: u64::MAX,
             reduction: 0.0,
+            reduce: &[],
+            copy: &[],
         }
     }
 
@@ -103,6 +108,10 @@ impl Case {
         let settings = Settings {
             phantom: true,
             reduce_bandwidth: 1.0 / self.reduction,
+            memory: Some(Arc::new(MemorySettings {
+                reduce: OverheadTable::new(self.reduce.to_vec()),
+                copy: OverheadTable::new(self.copy.to_vec()),
+            })),
             collectives: Some(Arc::new(selector)),
             ..Settings::new(self.threshold)
         };
@@ -339,6 +348,35 @@ fn time_of_the_operation() {
         let block = c.n() / c.ranks();
         (c.ranks() - 1.0) * (2.0 * c.message(block) + block * c.reduction)
     });
+}
+
+const fn section(above: u64, time: f64, per_byte: f64) -> OverheadSection {
+    OverheadSection {
+        above,
+        time,
+        per_byte,
+    }
+}
+
+/// A reduction of n bytes has a working set of 3 n bytes, and an allgather one of p n bytes.
+#[test]
+fn time_of_memory_by_the_working_set() {
+    const STEPS: &[OverheadSection] = &[section(0, 1e-7, 1e-9), section(300, 2e-7, 3e-9)];
+    fn cost(bytes: f64, working_set: f64) -> f64 {
+        let part = ((working_set - 300.0) / 300.0).clamp(0.0, 1.0);
+        1e-7 + part * 1e-7 + bytes * (1e-9 + part * 2e-9)
+    }
+    let case = Case {
+        reduce: STEPS,
+        ..Case::new(Collective::Allreduce, "recursive_doubling")
+    };
+    case.follows(|c| c.q() * (c.message(c.n()) + cost(c.n(), 3.0 * c.n())));
+    // The own block is copied before the first message.
+    let case = Case {
+        copy: STEPS,
+        ..Case::new(Collective::Allgather, "ring")
+    };
+    case.follows(|c| cost(c.n(), c.ranks() * c.n()) + (c.ranks() - 1.0) * c.message(c.n()));
 }
 
 /// A message by rendezvous takes 4 o + 2 L more, for two control messages.

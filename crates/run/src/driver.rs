@@ -314,7 +314,6 @@ fn settings(platform: &Platform, hosts: &[HostId], options: &Options) -> Setting
     let network = platform.network();
     let asked = options.protocol.map(MessageProtocol::threshold);
     let protocol = platform.protocol();
-    let in_file = protocol.eager_threshold.bytes();
     let copy_bandwidth = protocol.copy_bandwidth.as_ref();
     let fluid = network.fluid.as_ref();
     let small = fluid.and_then(|fluid| fluid.async_small_threshold.as_ref());
@@ -332,10 +331,11 @@ fn settings(platform: &Platform, hosts: &[HostId], options: &Options) -> Setting
         connections: connections(platform.connection()),
         reduce_bandwidth: (platform.collectives().reduce_bandwidth.as_ref())
             .map_or(f64::INFINITY, |rate| rate.bytes_per_s()),
+        memory: platform.memory_settings().map(Arc::new),
         placement: placement(hosts),
         collectives: selector(platform),
         node_setup: platform.collectives().node_setup,
-        ..costs(protocol, asked.unwrap_or(in_file))
+        ..costs(protocol, asked.unwrap_or(protocol.eager_threshold.bytes()))
     }
 }
 

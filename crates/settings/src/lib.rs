@@ -16,6 +16,7 @@ mod connection;
 mod library;
 mod limits;
 mod loggops;
+mod memory;
 mod overhead;
 mod transport;
 
@@ -23,5 +24,6 @@ pub use connection::{AtLimit, ConnectionMode, ConnectionSettings};
 pub use library::{LibrarySettings, RendezvousMode, RendezvousSettings};
 pub use limits::Limits;
 pub use loggops::{LogGopsLoopback, LogGopsParameters};
+pub use memory::MemorySettings;
 pub use overhead::{OverheadSection, OverheadTable, Overheads};
 pub use transport::TransportMode;

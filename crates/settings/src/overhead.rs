@@ -107,7 +107,7 @@ impl<S, T> OverheadTable<S, T> {
         self.0.is_empty()
     }
 
-    fn map<S2, T2>(
+    pub(crate) fn map<S2, T2>(
         &self,
         size: impl Fn(&S) -> S2,
         time: impl Fn(&T) -> T2,

@@ -117,6 +117,7 @@ fn read_xml(file_name: &str, text: &str, files: Files) -> Result<XmlRead, Diagno
         protocol,
         connection: platform::Connection::default(),
         collectives: platform::Collectives::default(),
+        memory: platform::Memory::default(),
         noise: platform::Noise::default(),
         root: zone,
     };

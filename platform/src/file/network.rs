@@ -521,7 +521,7 @@ fn factors(
 }
 
 /// An array of sections.
-fn overhead(
+pub(super) fn overhead(
     collector: &mut Collector,
     value: &Spanned<DeValue<'_>>,
     key: &'static str,

@@ -13,7 +13,7 @@ use super::names::Names;
 use super::section::Collector;
 use super::syntax::syntax;
 use super::zone::ZoneReader;
-use super::{Collectives, Connection, PlatformFile, Protocol, VERSION, ZoneEntry};
+use super::{Collectives, Connection, Memory, PlatformFile, Protocol, VERSION, ZoneEntry};
 use crate::diagnostic::Diagnostic;
 use crate::network::{NetworkModel, NetworkParameters};
 use crate::noise::Noise;
@@ -65,6 +65,7 @@ impl Read {
                 protocol: Protocol::default(),
                 connection: Connection::default(),
                 collectives: Collectives::default(),
+                memory: Memory::default(),
                 noise: Noise::default(),
                 root: ZoneEntry::default(),
             },
@@ -74,13 +75,14 @@ impl Read {
     }
 
     fn document(&mut self, document: &DeTable<'_>) {
-        const KEYS: [&str; 17] = [
+        const KEYS: [&str; 18] = [
             "version",
             "name",
             "network",
             "protocol",
             "connection",
             "collectives",
+            "memory",
             "noise",
             "routing",
             "wifi",
@@ -120,6 +122,11 @@ impl Read {
         if let Some(value) = root.get("collectives") {
             let collectives = &mut self.file.collectives;
             super::collectives::collectives(&mut self.collector, value, collectives);
+        }
+        if let Some(value) = root.get("memory") {
+            let reduces = self.file.collectives.reduce_bandwidth.is_some();
+            let memory = (&mut self.file.memory, reduces);
+            super::memory::read_memory(&mut self.collector, value, memory);
         }
         if let Some(value) = root.get("noise") {
             let PlatformFile { network, noise, .. } = &mut self.file;

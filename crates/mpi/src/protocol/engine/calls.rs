@@ -16,19 +16,11 @@ impl ProtocolEngine {
         reason = "messages of 2^53 bytes and more may be off by one"
     )]
     pub(crate) fn copy(&mut self, channel: &dyn Channel, length: u64) {
-        let cost = length as f64 / channel.settings().copy_bandwidth;
-        if cost > 0.0 {
-            self.busy_until = self.now(channel) + cost;
-        }
+        self.charge_time(channel, length as f64 / channel.settings().copy_bandwidth);
     }
 
-    /// Makes the rank busy with the reduction of this many bytes.
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "messages of 2^53 bytes and more may be off by one"
-    )]
-    pub(super) fn charge_reduction(&mut self, channel: &dyn Channel, length: u64) {
-        let cost = length as f64 / channel.settings().reduce_bandwidth;
+    /// Makes the rank busy for a time in seconds.
+    pub(super) fn charge_time(&mut self, channel: &dyn Channel, cost: f64) {
         if cost > 0.0 {
             self.busy_until = self.now(channel) + cost;
         }

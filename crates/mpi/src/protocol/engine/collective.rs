@@ -11,8 +11,7 @@
 //! [independent algorithms](::collectives::independent).
 //!
 //! *Not modelled*: a send of a part of a buffer costs a copy of it in real runs, and no time in
-//! simulated ones; copies of a schedule cost no time, reductions cost
-//! [`Settings::reduce_bandwidth`](crate::Settings::reduce_bandwidth).
+//! simulated ones.
 
 use observe::SourceLocation;
 use std::ops::Range;

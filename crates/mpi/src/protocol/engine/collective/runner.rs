@@ -297,6 +297,10 @@ impl Steps for Runner<'_> {
         if self.begins() {
             self.running
                 .update(from, to, |from, to| to.copy_from_slice(from));
+            let working_set = self.running.call.call.working_set();
+            let settings = self.channel.settings();
+            let cost = settings.schedule_copy_time(from.length, working_set);
+            self.engine.charge_time(self.channel, cost);
         }
     }
 
@@ -314,6 +318,9 @@ impl Steps for Runner<'_> {
                 into.copy_from_slice(&result);
             }
         });
-        self.engine.charge_reduction(self.channel, from.length);
+        let working_set = self.running.call.call.working_set();
+        let settings = self.channel.settings();
+        let cost = settings.reduction_time(from.length, working_set);
+        self.engine.charge_time(self.channel, cost);
     }
 }

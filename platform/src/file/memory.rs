@@ -1,0 +1,37 @@
+//! Reading `[memory]`: costs of a rank's memory in collective operations. The platform only carries
+//! them.
+
+use settings::MemorySettings;
+use toml::Spanned;
+use toml::de::DeValue;
+
+use super::network::overhead;
+use super::section::Collector;
+use crate::units::{Duration, Size};
+
+/// `[memory]`, with sizes and times as they are written.
+pub type Memory = MemorySettings<Size, Duration>;
+
+/// Reads the table into `memory`; `reduces` is true if `[collectives]` has a bandwidth of
+/// reductions.
+pub(super) fn read_memory(
+    collector: &mut Collector,
+    value: &Spanned<DeValue<'_>>,
+    (memory, reduces): (&mut Memory, bool),
+) {
+    const KEYS: [&str; 2] = ["reduce", "copy"];
+    let section = collector.section(value, value.span(), "memory table".to_owned(), &KEYS);
+    let Some(section) = section else { return };
+    let Memory { reduce, copy } = memory;
+    for (key, store) in KEYS.into_iter().zip([reduce, copy]) {
+        if let Some(value) = section.get(key)
+            && let Some(read) = overhead(collector, value, key)
+        {
+            *store = read;
+        }
+    }
+    if reduces && let Some(value) = section.get("reduce") {
+        let problem = "reduce, beside [collectives] reduce_bandwidth".to_owned();
+        collector.add(value.span(), problem, "expected one of the two", None);
+    }
+}

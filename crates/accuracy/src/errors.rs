@@ -35,17 +35,6 @@ impl Grouping {
         Self::Size,
     ];
 
-    /// Returns the name of the grouping.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::All => "all",
-            Self::Nodes => "nodes",
-            Self::Operation => "operation",
-            Self::Algorithm => "algorithm",
-            Self::Size => "size",
-        }
-    }
-
     /// Returns a number that orders the groups, and the name of the group of a row.
     fn group_of(self, judged: &JudgedRow) -> (u64, String) {
         let row = &judged.row;

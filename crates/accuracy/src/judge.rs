@@ -1,16 +1,17 @@
 //! Simulates the calls of rows, on all cores.
 //!
 //! *Decided here*: the simulated loop has 4 iterations. Rows with
-//! more nodes than the platform has hosts, or more ranks than wanted, are counted with the reason.
+//! more nodes than the platform has hosts are counted.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use platform::{Override, Platform};
-use run::{Mapping, Options};
-use validation::TimedCall;
+use run::{Mapping, Options, RankMap};
+use validation::{JobHosts, TimedCall};
 
 use crate::row::{MeasuredRow, ReadRows, RowError, divides_data};
 
@@ -33,9 +34,9 @@ impl JudgedRow {
     }
 }
 
-/// Simulates each row with a known algorithm that has at most `ranks_max` ranks; the choices
-/// of libraries are left in `rows`.
+/// Simulates each row with a known algorithm; the choices of libraries are left in `rows`.
 ///
+/// Ranks of a job without hosts in `hosts` take the first hosts of the platform.
 /// `progress` is called with the number of rows that are done and of all.
 ///
 /// # Errors
@@ -43,25 +44,20 @@ impl JudgedRow {
 pub fn judge_rows(
     platform: &Platform,
     rows: &mut ReadRows,
-    ranks_max: u32,
+    hosts: &JobHosts,
     progress: &(dyn Fn(usize, usize) + Sync),
 ) -> Result<Vec<JudgedRow>, RowError> {
-    let hosts = platform.host_count();
+    let count = platform.host_count();
     rows.keep_faultless(|row| {
-        if row.nodes > hosts {
-            Some(format!("more nodes than the {hosts} hosts of the platform"))
-        } else if row.rank_count() > ranks_max {
-            Some(format!("more than {} ranks", ranks_max))
-        } else {
-            None
-        }
+        let fault = || format!("more nodes than the {count} hosts of the platform");
+        (row.nodes > count).then(fault)
     });
     let all = std::mem::take(&mut rows.rows);
     let (wanted, choices) = all.into_iter().partition(|row| row.algorithm.is_some());
     rows.rows = choices;
     let wanted: Vec<MeasuredRow> = wanted;
     let platforms = forced_platforms(platform, &wanted)?;
-    let times = simulate_rows(&platforms, &wanted, progress);
+    let times = simulate_rows(&platforms, (&wanted, hosts), progress);
     let judged = wanted.into_iter().zip(times).map(|(row, time)| {
         let line = row.line;
         let simulated_s = time.map_err(|problem| RowError::Line { line, problem })?;
@@ -110,14 +106,15 @@ fn forced_platforms(
 /// Returns the times in the order of the rows.
 fn simulate_rows(
     platforms: &BTreeMap<Forced, Arc<Platform>>,
-    rows: &[MeasuredRow],
+    (rows, hosts): (&[MeasuredRow], &JobHosts),
     progress: &(dyn Fn(usize, usize) + Sync),
 ) -> Vec<Result<f64, String>> {
     let threads = thread::available_parallelism().map_or(1, usize::from);
     let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let work = || {
         while let Some(row) = rows.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let time = simulate_row(&platforms[&forced_by(row)], row);
+            let list = hosts.find_job(&row.job, row.rank_count());
+            let time = simulate_row(&platforms[&forced_by(row)], row, list);
             let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
             done.push((row.line, time));
             progress(done.len(), rows.len());
@@ -133,7 +130,11 @@ fn simulate_rows(
     done.into_iter().map(|(_, time)| time).collect()
 }
 
-fn simulate_row(platform: &Arc<Platform>, row: &MeasuredRow) -> Result<f64, String> {
+fn simulate_row(
+    platform: &Arc<Platform>,
+    row: &MeasuredRow,
+    hosts: Option<&str>,
+) -> Result<f64, String> {
     let element = row.element.byte_count();
     let bytes = if divides_data(row.operation) {
         row.bytes / element / u64::from(row.rank_count()) * element
@@ -146,9 +147,13 @@ fn simulate_row(platform: &Arc<Platform>, row: &MeasuredRow) -> Result<f64, Stri
         element: row.element,
         iterations: ITERATIONS,
     };
+    let mapping = match hosts.map(|list| RankMap::parse(Path::new("the hosts of the job"), list)) {
+        Some(map) => Mapping::File(map.map_err(|error| error.to_string())?),
+        None => Mapping::Blocks(row.ranks_per_node),
+    };
     let options = Options {
         ranks: Some(row.rank_count()),
-        mapping: Mapping::Blocks(row.ranks_per_node),
+        mapping,
         ..Options::default()
     };
     call.simulate_loop(platform, options)

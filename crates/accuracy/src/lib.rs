@@ -8,8 +8,7 @@
 //! An error is max(simulated / measured, measured / simulated) − 1: twice as fast and twice as slow
 //! are both 100 %.
 //!
-//! *Not modelled*: the placement of a job (ranks take the first hosts of the platform), and other
-//! jobs on the machine.
+//! *Not modelled*: other jobs on the machine.
 
 mod errors;
 mod judge;

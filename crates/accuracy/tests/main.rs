@@ -6,12 +6,13 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use accuracy::{
-    NoiseFloor, RegretSummary, find_regrets, group_errors, judge_rows, read_rows, summarise_errors,
+    JudgedRow, NoiseFloor, ReadRows, RegretSummary, find_regrets, group_errors, judge_rows,
+    read_rows, summarise_errors,
 };
 use collectives::Collective;
 use platform::{Override, Platform};
 use run::Options;
-use validation::{ElementType, TimedCall};
+use validation::{ElementType, JobHosts, TimedCall};
 
 const PLATFORM: &str = r#"
 version = 1
@@ -46,6 +47,10 @@ fn platform(changes: &[&str]) -> Platform {
     let changes: Vec<Override> = changes.iter().map(|text| text.parse().unwrap()).collect();
     let platform = Platform::parse("platform", PLATFORM).unwrap();
     platform.with("platform", &changes).unwrap()
+}
+
+fn judge(platform: &Platform, rows: &mut ReadRows) -> Vec<JudgedRow> {
+    judge_rows(platform, rows, &JobHosts::default(), &|_, _| {}).unwrap()
 }
 
 /// Returns the table that a machine like [`PLATFORM`] would give; the times of the algorithm
@@ -90,7 +95,7 @@ fn table(of: impl Fn(usize) -> usize) -> String {
 #[test]
 fn a_machine_like_the_platform_has_no_error() {
     let mut rows = read_rows(&table(|number| number), None).unwrap();
-    let judged = judge_rows(&platform(&[]), &mut rows, u32::MAX, &|_, _| {}).unwrap();
+    let judged = judge(&platform(&[]), &mut rows);
     let all = summarise_errors(&judged).unwrap();
     assert_eq!(all.count, 12);
     assert!(all.worst < 1e-12, "{all:?}");
@@ -113,7 +118,7 @@ fn another_machine_has_an_error_of_its_size() {
         "network.or.0.time*=2",
         "network.or.0.per_byte*=2",
     ]);
-    let judged = judge_rows(&slow, &mut rows, u32::MAX, &|_, _| {}).unwrap();
+    let judged = judge(&slow, &mut rows);
     // All costs are doubled, and so are all times.
     for (name, errors) in group_errors(&judged, accuracy::Grouping::Algorithm) {
         assert!((errors.median - 1.0).abs() < 1e-9, "{name}: {errors:?}");
@@ -125,7 +130,7 @@ fn another_machine_has_an_error_of_its_size() {
 fn times_of_other_algorithms_are_errors() {
     let swapped = table(|number| number ^ 1);
     let mut rows = read_rows(&swapped, None).unwrap();
-    let judged = judge_rows(&platform(&[]), &mut rows, u32::MAX, &|_, _| {}).unwrap();
+    let judged = judge(&platform(&[]), &mut rows);
     let all = summarise_errors(&judged).unwrap();
     assert!(all.worst > 0.2, "{all:?}");
     let regrets = find_regrets(&judged, &rows.rows);
@@ -136,12 +141,8 @@ fn times_of_other_algorithms_are_errors() {
 fn rows_that_do_not_fit_are_counted() {
     let text = table(|number| number);
     let mut rows = read_rows(&text, None).unwrap();
-    let judged = judge_rows(&platform(&[]), &mut rows, 15, &|_, _| {}).unwrap();
-    assert_eq!(judged, []);
-    assert_eq!(rows.skipped["more than 15 ranks"], 12);
-    let mut rows = read_rows(&text, None).unwrap();
     let small = Platform::parse("platform", &PLATFORM.replace("n-[0-15]", "n-[0-7]")).unwrap();
-    judge_rows(&small, &mut rows, u32::MAX, &|_, _| {}).unwrap();
+    assert_eq!(judge(&small, &mut rows), []);
     let reason = "more nodes than the 8 hosts of the platform";
     assert_eq!(rows.skipped[reason], 12);
 }

@@ -2,7 +2,7 @@
 //! tells the errors and the regret of the algorithms that the simulation would choose.
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Mutex;
 
@@ -14,7 +14,7 @@ use clap::Args;
 use platform::Override;
 use simrun::args::Format;
 use simrun::{ProgressLine, load, status};
-use validation::{ErrorLimit, ErrorSummary, missed_limits};
+use validation::{ErrorLimit, JobHosts, missed_limits};
 
 use crate::message_costs::warn_of_free_messages;
 
@@ -33,6 +33,10 @@ pub(crate) struct ValidateCommand {
     /// Machine of the table, if the table has several
     #[arg(long, value_name = "NAME")]
     machine: Option<String>,
+    /// Table of the hosts of the jobs, as
+    /// machine,timestamp,test,ranks,hosts_in_order_of_ranks; other jobs take the first hosts
+    #[arg(long, value_name = "FILE")]
+    hosts: Option<PathBuf>,
     /// Leave out rows with more ranks
     #[arg(long, value_name = "N", default_value_t = u32::MAX, hide_default_value = true)]
     max_ranks: u32,
@@ -78,25 +82,39 @@ fn reach_verdict(command: &ValidateCommand) -> Result<Verdict, ExitCode> {
     let platform = load(&command.platform, &command.changes)?;
     warn_of_free_messages(&command.platform, &platform);
     let name = command.data.display();
-    let text = files::read_text(&command.data)
-        .map_err(|error| status::refuse(format_args!("{name}: {error}")))?;
-    let mut rows = read_rows(&text, command.machine.as_deref())
-        .map_err(|error| status::refuse(format_args!("{name}: {error}")))?;
+    let refuse = |problem: String| status::refuse(format_args!("{name}: {problem}"));
+    let text = files::read_text(&command.data).map_err(|error| refuse(error.to_string()))?;
+    let rows = read_rows(&text, command.machine.as_deref());
+    let mut rows = rows.map_err(|error| refuse(error.to_string()))?;
+    let hosts = read_hosts(command.hosts.as_deref())?;
     let line = Mutex::new(ProgressLine::new());
     let progress = |done, all| {
         if let Ok(mut line) = line.lock() {
             line.show(|| format!("{done} of {all} rows"));
         }
     };
-    let judged = judge_rows(&platform, &mut rows, command.max_ranks, &progress);
+    rows.keep_faultless(|row| {
+        let most = command.max_ranks;
+        (row.rank_count() > most).then(|| format!("more than {most} ranks"))
+    });
+    let judged = judge_rows(&platform, &mut rows, &hosts, &progress);
     drop(line);
-    let judged = judged.map_err(|error| status::refuse(format_args!("{name}: {error}")))?;
+    let judged = judged.map_err(|error| refuse(error.to_string()))?;
     let regrets = find_regrets(&judged, &rows.rows);
     Ok(Verdict {
         judged,
         rows,
         regrets,
     })
+}
+
+fn read_hosts(path: Option<&Path>) -> Result<JobHosts, ExitCode> {
+    let Some(path) = path else {
+        return Ok(JobHosts::default());
+    };
+    let text = files::read_text(path).map_err(|error| error.to_string());
+    let hosts = text.and_then(|text| JobHosts::read_table(&text));
+    hosts.map_err(|problem| status::refuse(format_args!("{}: {problem}", path.display())))
 }
 
 fn write_text(verdict: &Verdict) -> String {
@@ -116,15 +134,9 @@ fn write_text(verdict: &Verdict) -> String {
     );
     for grouping in Grouping::ALL {
         for (name, errors) in group_errors(&verdict.judged, grouping) {
-            let ErrorSummary {
-                count,
-                median,
-                p90,
-                worst,
-                bias,
-                ..
-            } = errors;
-            let [median, p90, worst, bias] = [median, p90, worst, bias].map(|part| 100.0 * part);
+            let parts = [errors.median, errors.p90, errors.worst, errors.bias];
+            let [median, p90, worst, bias] = parts.map(|part| 100.0 * part);
+            let count = errors.count;
             let _ = writeln!(
                 text,
                 "{name:36} {count:>6} {median:>7.1} % {p90:>7.1} % {worst:>8.1} % {bias:>+7.1} %"
@@ -188,7 +200,7 @@ fn write_json(verdict: &Verdict) -> String {
         let groups = group_errors(&verdict.judged, grouping).into_iter();
         groups.map(move |(name, errors)| {
             serde_json::json!({
-                "grouping": grouping.as_str(), "group": name, "rows": errors.count,
+                "grouping": format!("{grouping:?}").to_lowercase(), "group": name, "rows": errors.count,
                 "median": errors.median, "p90": errors.p90, "worst": errors.worst,
                 "bias": errors.bias,
             })

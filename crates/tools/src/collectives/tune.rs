@@ -99,7 +99,7 @@ fn tune(command: &TuneCommand) -> Result<String, ExitCode> {
     drop(line);
     all.retain(|times| times.seconds.iter().any(Option::is_some));
     let best: Vec<&Times> = (0..sizes.len())
-        .filter_map(|at| fastest(&all, at))
+        .filter_map(|at| fastest(all.iter(), at))
         .collect();
     if best.len() < sizes.len() {
         return Err(status::refuse(format_args!(
@@ -209,12 +209,10 @@ fn count(algorithm: &Algorithm, call: &Call) -> u64 {
 }
 
 /// Returns the fastest algorithm at a size; the first of equally fast ones.
-fn fastest(all: &[Times], at: usize) -> Option<&Times> {
-    let known = all.iter().filter(|times| times.seconds[at].is_some());
-    known.min_by(|a, b| {
-        let seconds = |times: &Times| times.seconds[at].unwrap_or(f64::INFINITY);
-        seconds(a).total_cmp(&seconds(b))
-    })
+fn fastest<'a>(all: impl Iterator<Item = &'a Times>, at: usize) -> Option<&'a Times> {
+    let seconds = |times: &Times| times.seconds[at].unwrap_or(f64::INFINITY);
+    all.filter(|times| times.seconds[at].is_some())
+        .min_by(|a, b| seconds(a).total_cmp(&seconds(b)))
 }
 
 fn table(sizes: &[u64], all: &[Times], best: &[&Times]) -> String {
@@ -223,17 +221,8 @@ fn table(sizes: &[u64], all: &[Times], best: &[&Times]) -> String {
         "size", "fastest", "time", "second", "time"
     );
     for (at, (&size, first)) in sizes.iter().zip(best).enumerate() {
-        let others: Vec<&Times> = all
-            .iter()
-            .filter(|times| times.algorithm.name != first.algorithm.name)
-            .collect();
-        let second = others
-            .iter()
-            .filter(|times| times.seconds[at].is_some())
-            .min_by(|a, b| {
-                let seconds = |times: &Times| times.seconds[at].unwrap_or(f64::INFINITY);
-                seconds(a).total_cmp(&seconds(b))
-            });
+        let others = (all.iter()).filter(|times| times.algorithm.name != first.algorithm.name);
+        let second = fastest(others, at);
         let time = |times: &Times| {
             let seconds = times.seconds[at].unwrap_or(f64::NAN);
             format!("{:.3} us", seconds * 1e6)

@@ -354,6 +354,8 @@ impl ManagerThread {
                 Ok(Some(CoordinatorMessage::Over)) => {
                     self.is_over = true;
                     self.report(ManagerEvent::Over);
+                    // A coordinator that ends stops all ranks, also those that are over.
+                    break;
                 }
                 Ok(Some(book @ CoordinatorMessage::AddressList { .. })) => {
                     self.report(ManagerEvent::AddressList(book));
@@ -417,5 +419,38 @@ impl ManagerThread {
                 Err(_) => return,
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{Ipv4Addr, TcpListener};
+
+    use super::*;
+
+    #[test]
+    fn a_rank_that_is_over_is_not_stopped() {
+        let coordinator = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let address = coordinator.local_addr().unwrap();
+        let control = std::net::TcpStream::connect(address).unwrap();
+        let (mut coordinator, _) = coordinator.accept().unwrap();
+        let messages = [CoordinatorMessage::Over, CoordinatorMessage::Stop];
+        let bytes = messages.each_ref().map(control::encode).concat();
+        coordinator.write_all(&bytes).unwrap();
+        let poll = Poll::new().unwrap();
+        let waker = Arc::new(Waker::new(poll.registry(), WAKE).unwrap());
+        let listeners = ListenerOptions {
+            rank: 1,
+            address: (Ipv4Addr::LOCALHOST, 0).into(),
+            congestion: None,
+            within: Duration::from_secs(1),
+            coordinator: Some("rank 0".to_owned()),
+            calls: None,
+        };
+        let secret = RunSecret::random().unwrap();
+        let (manager, _) = start(control, listeners, &secret, waker).unwrap();
+        // A rank that is stopped ends this process.
+        assert!(matches!(manager.wait(), Some(ManagerEvent::Over)));
+        assert!(manager.wait().is_none());
     }
 }

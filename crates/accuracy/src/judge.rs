@@ -1,7 +1,7 @@
 //! Simulates the calls of rows, on all cores.
 //!
-//! *Decided here*: the simulated loop has 4 iterations. Rows with
-//! more nodes than the platform has hosts are counted.
+//! *Decided here*: the simulated loop has 4 iterations. Rows with more nodes than the platform has
+//! hosts are left out and counted.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -12,9 +12,9 @@ use std::sync::LazyLock;
 use collectives::Collective;
 use csv::StringRecord;
 use serde::Deserialize;
+use validation::ElementType;
 
 use crate::row::{MeasuredRow, ReadRows, RowError};
-use validation::ElementType;
 
 /// The columns that are read.
 pub(crate) const COLUMNS: &str = "machine,timestamp,nodes,ppn,collective,library,gpu,algorithm,\

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use collectives::Collective;
+use validation::ElementType;
 
 use crate::pico;
-use validation::ElementType;
 
 /// Shorter times are left out: tables have rows of 0.0 µs.
 const SHORTEST_S: f64 = 0.5e-6;

@@ -123,10 +123,10 @@ const SUBJECTS: [(&str, &str); 6] = [
     ("Compilers", "cc, cxx, wrappers"),
     (
         "Platforms",
-        "platform, collectives, measure, calibrate, validate, compare, conformance",
+        "platform, collectives, measure, calibrate, validate, compare",
     ),
     ("Observation", "analyse, trace, whatif, draw, graph"),
-    ("Campaigns", "study, optimise, fuzz"),
+    ("Campaigns", "study, optimise, fuzz, conformance"),
     ("Help", "completions, man, help"),
 ];
 

@@ -176,7 +176,7 @@ fn write_regrets(text: &mut String, regrets: &[Regret]) {
         };
         let _ = writeln!(
             text,
-            "time with the {name} / best measured time, {} calls: mean {:.3}, p90 {:.3}, \
+            "time with the {name} / best measured time, {} calls:\n  mean {:.3}, p90 {:.3}, \
              largest {:.3}; the best in {:.0} %",
             found.count,
             found.mean,

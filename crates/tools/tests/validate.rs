@@ -28,7 +28,7 @@ fn a_table_is_judged() {
         "2 rows judged, 1 of the library's choice, 1 left out",
         "1  unknown algorithm of OMPI, bcast",
         "noise of the measurements: 5.5 %",
-        "library's choice / best measured time, 1 calls: mean 2.000",
+        "library's choice / best measured time, 1 calls:\n  mean 2.000",
     ] {
         assert!(text.contains(expected), "{text}");
     }

@@ -33,8 +33,7 @@ pub(crate) struct ValidateCommand {
     /// Machine of the table, if the table has several
     #[arg(long, value_name = "NAME")]
     machine: Option<String>,
-    /// Table of the hosts of the jobs, as
-    /// machine,timestamp,test,ranks,hosts_in_order_of_ranks; other jobs take the first hosts
+    /// Table of the hosts of jobs (docs/validation.md); other jobs take the first hosts
     #[arg(long, value_name = "FILE")]
     hosts: Option<PathBuf>,
     /// Leave out rows with more ranks

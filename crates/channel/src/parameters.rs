@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use collectives::Selector;
+use collectives::{Call, Selector};
 
 use crate::{
     ConnectionSettings, LibrarySettings, Limits, MemorySettings, Overheads, Placement,
@@ -130,27 +130,25 @@ impl Settings {
         }
     }
 
-    /// Returns the time in which a rank reduces `length` bytes, in seconds, in a collective with a
-    /// [working set](collectives::Call::working_set) in bytes.
+    /// Returns the time in which a rank reduces `length` bytes of a call, in seconds.
     #[must_use]
     #[expect(
         clippy::cast_precision_loss,
         reason = "messages of 2^53 bytes and more may be off by one"
     )]
-    pub fn reduction_time(&self, length: u64, working_set: u64) -> f64 {
-        let memory = self.memory.as_ref();
-        let time = memory.map_or(0.0, |memory| {
-            memory.reduce.of_working_set(length, working_set)
+    pub fn reduction_time(&self, length: u64, call: &Call) -> f64 {
+        let memory = self.memory.as_ref().map_or(0.0, |memory| {
+            memory.reduce.of_working_set(length, call.working_set())
         });
-        length as f64 / self.reduce_bandwidth + time
+        length as f64 / self.reduce_bandwidth + memory
     }
 
-    /// Returns the time in which a rank copies `length` bytes for a schedule, in seconds.
+    /// Returns the time in which a rank copies `length` bytes for the schedule of a call, in
+    /// seconds.
     #[must_use]
-    pub fn schedule_copy_time(&self, length: u64, working_set: u64) -> f64 {
-        let memory = self.memory.as_ref();
-        memory.map_or(0.0, |memory| {
-            memory.copy.of_working_set(length, working_set)
+    pub fn schedule_copy_time(&self, length: u64, call: &Call) -> f64 {
+        self.memory.as_ref().map_or(0.0, |memory| {
+            memory.copy.of_working_set(length, call.working_set())
         })
     }
 

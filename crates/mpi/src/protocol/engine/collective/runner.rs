@@ -297,9 +297,8 @@ impl Steps for Runner<'_> {
         if self.begins() {
             self.running
                 .update(from, to, |from, to| to.copy_from_slice(from));
-            let working_set = self.running.call.call.working_set();
-            let settings = self.channel.settings();
-            let cost = settings.schedule_copy_time(from.length, working_set);
+            let (settings, call) = (self.channel.settings(), &self.running.call.call);
+            let cost = settings.schedule_copy_time(from.length, call);
             self.engine.charge_time(self.channel, cost);
         }
     }
@@ -318,9 +317,8 @@ impl Steps for Runner<'_> {
                 into.copy_from_slice(&result);
             }
         });
-        let working_set = self.running.call.call.working_set();
-        let settings = self.channel.settings();
-        let cost = settings.reduction_time(from.length, working_set);
+        let (settings, call) = (self.channel.settings(), &self.running.call.call);
+        let cost = settings.reduction_time(from.length, call);
         self.engine.charge_time(self.channel, cost);
     }
 }

@@ -74,7 +74,7 @@ fn endpoint_machine() -> Machine {
         to: name(row.to),
         requirement: "",
     });
-    let states: Vec<String> = endpoint::Stage::ALL.into_iter().map(name).collect();
+    let states: Vec<String> = endpoint::Stage::ALL.iter().copied().map(name).collect();
     Machine {
         name: "endpoint",
         waits: states.clone(),

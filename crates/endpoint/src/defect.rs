@@ -8,6 +8,7 @@ use crate::{ConnectionId, RmaHandle};
 
 /// A wrong rule of an endpoint.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "seeded-defects", derive(strum::VariantArray))]
 #[cfg_attr(
     not(feature = "seeded-defects"),
     expect(unreachable_pub, reason = "only tests can name it")
@@ -68,33 +69,7 @@ pub enum Defect {
 #[cfg(feature = "seeded-defects")]
 impl Defect {
     /// All defects.
-    pub const ALL: [Self; 25] = [
-        Self::PayloadCut,
-        Self::ConnectContextLost,
-        Self::AcceptContextLost,
-        Self::HandshakeCompletionLeaked,
-        Self::FirstMessageLost,
-        Self::CompletionMessageNotCopied,
-        Self::RemoteOffsetIgnored,
-        Self::SilentIgnored,
-        Self::FailedRmaReportedTwice,
-        Self::FailedRmaSucceeds,
-        Self::StaleRemoteHandle,
-        Self::HalfOpenNotReleased,
-        Self::CompletionLost,
-        Self::BufferNotPosted,
-        Self::DeregistrationIgnored,
-        Self::FenceIgnored,
-        Self::SilentIgnoredOnUu,
-        Self::MessageBeforeData,
-        Self::KeepaliveNotArmed,
-        Self::KeepaliveNotDisarmed,
-        Self::BufferPostedTwice,
-        Self::SecondDecision,
-        Self::RequestAcceptedTwice,
-        Self::BytesNotCopied,
-        Self::EventAfterDisconnect,
-    ];
+    pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
 }
 
 /// State of defects that need one.

@@ -2,7 +2,7 @@
 //! [`TRANSITIONS`], which `simrun graph endpoint` prints.
 
 /// Stage of a connection at one endpoint.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, strum::VariantArray)]
 pub enum Stage {
     /// There is no connection, or no more.
     Closed,
@@ -70,53 +70,32 @@ const fn row(from: Stage, event: StageEvent, to: Stage, output: &'static str) ->
 /// All changes. A pair of stage and event that is not there changes nothing.
 pub const TRANSITIONS: [StageTransition; 17] = {
     use Stage::{Accepting, Broken, Closed, Connecting, Open, Requested};
-    use StageEvent as Event;
+    use StageEvent::{Accept, Accepted, Connect, Destroy, Disconnect, Established, GivenUp};
+    use StageEvent::{OperationFailed, Reject, Rejected, Request};
     [
-        row(Closed, Event::Connect, Connecting, "REQUEST"),
-        row(Closed, Event::Request, Requested, "event CONNECT_REQUEST"),
-        row(
-            Connecting,
-            Event::Accepted,
-            Open,
-            "ESTABLISHED, event CONNECT",
-        ),
-        row(
-            Connecting,
-            Event::Rejected,
-            Closed,
-            "event CONNECT: refused",
-        ),
-        row(
-            Connecting,
-            Event::GivenUp,
-            Closed,
-            "event CONNECT: timed out",
-        ),
-        row(Connecting, Event::Destroy, Closed, ""),
-        row(Requested, Event::Accept, Accepting, "ACCEPT"),
-        row(Requested, Event::Reject, Closed, "REJECT"),
-        row(Requested, Event::Destroy, Closed, ""),
-        row(Accepting, Event::Established, Open, "event ACCEPT"),
-        row(Accepting, Event::GivenUp, Closed, "event ACCEPT: timed out"),
-        row(Accepting, Event::Destroy, Closed, ""),
-        row(Open, Event::OperationFailed, Broken, "event SEND: failed"),
-        row(Open, Event::Disconnect, Closed, ""),
-        row(Broken, Event::Disconnect, Closed, ""),
-        row(Broken, Event::Destroy, Closed, ""),
-        row(Open, Event::Destroy, Closed, ""),
+        row(Closed, Connect, Connecting, "REQUEST"),
+        row(Closed, Request, Requested, "event CONNECT_REQUEST"),
+        row(Connecting, Accepted, Open, "ESTABLISHED, event CONNECT"),
+        row(Connecting, Rejected, Closed, "event CONNECT: refused"),
+        row(Connecting, GivenUp, Closed, "event CONNECT: timed out"),
+        row(Connecting, Destroy, Closed, ""),
+        row(Requested, Accept, Accepting, "ACCEPT"),
+        row(Requested, Reject, Closed, "REJECT"),
+        row(Requested, Destroy, Closed, ""),
+        row(Accepting, Established, Open, "event ACCEPT"),
+        row(Accepting, GivenUp, Closed, "event ACCEPT: timed out"),
+        row(Accepting, Destroy, Closed, ""),
+        row(Open, OperationFailed, Broken, "event SEND: failed"),
+        row(Open, Disconnect, Closed, ""),
+        row(Broken, Disconnect, Closed, ""),
+        row(Broken, Destroy, Closed, ""),
+        row(Open, Destroy, Closed, ""),
     ]
 };
 
 impl Stage {
     /// All stages.
-    pub const ALL: [Self; 6] = [
-        Self::Closed,
-        Self::Connecting,
-        Self::Requested,
-        Self::Accepting,
-        Self::Open,
-        Self::Broken,
-    ];
+    pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
 
     /// Returns true if the handshake repeats datagrams.
     pub(crate) const fn is_half_open(self) -> bool {
@@ -138,7 +117,7 @@ mod tests {
 
     #[test]
     fn every_stage_is_reached_and_left() {
-        for stage in Stage::ALL {
+        for &stage in Stage::ALL {
             assert!(TRANSITIONS.iter().any(|one| one.to == stage), "{stage:?}");
             assert!(TRANSITIONS.iter().any(|one| one.from == stage), "{stage:?}");
         }

@@ -14,7 +14,7 @@ pub type Uri = Rc<str>;
 pub(crate) const PAYLOAD_MAX: usize = 1024;
 
 /// Delivery of the messages of a connection.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, strum::VariantArray)]
 pub enum Attribute {
     /// Once, in the order of the sends (RO).
     ReliableOrdered,
@@ -26,11 +26,7 @@ pub enum Attribute {
 
 impl Attribute {
     /// All attributes.
-    pub const ALL: [Self; 3] = [
-        Self::ReliableOrdered,
-        Self::ReliableUnordered,
-        Self::UnreliableUnordered,
-    ];
+    pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
 
     /// Returns true if messages are delivered once.
     pub const fn is_reliable(self) -> bool {
@@ -42,7 +38,7 @@ impl Attribute {
     }
 
     fn from_code(code: u8) -> Option<Self> {
-        Self::ALL.into_iter().find(|one| one.code() == code)
+        Self::ALL.iter().copied().find(|one| one.code() == code)
     }
 }
 

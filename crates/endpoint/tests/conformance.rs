@@ -74,8 +74,7 @@ cases! {
         silent_operations
         unreliable_messages;
     memory:
-        a_write_at_offsets
-        a_read_at_offsets
+        transfers_at_offsets
         completion_messages_follow_the_data
         completion_messages_are_copied
         a_fence_orders_transfers
@@ -95,7 +94,7 @@ cases! {
 
 #[test]
 fn each_seeded_defect_fails_a_case() {
-    for defect in Defect::ALL {
+    for &defect in Defect::ALL {
         let settings = EndpointSettings {
             defect: Some(defect),
             ..EndpointSettings::default()

@@ -166,7 +166,7 @@ fn a_campaign_continues() {
 /// in the median; what is shrunk fails in the same class.
 #[test]
 fn a2_seeded_defects_are_found_and_shrunk() {
-    for defect in Defect::ALL {
+    for &defect in Defect::ALL {
         assert_found(defect, 0..4, 3);
     }
 }
@@ -180,7 +180,7 @@ fn a2_seeded_defects_are_found_with_19_of_20_seeds() {
         "| defect | seeds | interactions to find | steps | shrunk | longest | runs | property |"
     );
     println!("|---|---|---|---|---|---|---|---|");
-    for defect in Defect::ALL {
+    for &defect in Defect::ALL {
         assert_found(defect, 0..20, 19);
     }
 }

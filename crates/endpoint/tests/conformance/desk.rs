@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use endpoint::{
-    Attribute, ConnectionId, Endpoint, EndpointSettings, Error, EventKind, Flags, Message,
+    Attribute, ConnectionId, Endpoint, EndpointSettings, Error, EventId, EventKind, Flags, Message,
     RequestId, Uri, simulated,
 };
 use rdma::wire::Packet;
@@ -108,6 +108,14 @@ impl Desk {
         letters[0].clone()
     }
 
+    /// Takes, delivers and returns the only datagram that an endpoint sends now.
+    #[track_caller]
+    pub(crate) fn carry(&mut self, from: usize, kind: u8) -> Letter {
+        let letter = self.letter(from, kind);
+        self.deliver(&letter);
+        letter
+    }
+
     pub(crate) fn deliver(&mut self, letter: &Letter) {
         self.deliver_from(letter.from, letter);
     }
@@ -174,31 +182,56 @@ impl Desk {
         kinds
     }
 
-    /// Lets endpoint 0 ask for a connection, and returns the request at endpoint 1.
-    pub(crate) fn request(&mut self, attribute: Attribute) -> RequestId {
+    /// Lets endpoint 0 ask for a connection to endpoint 1.
+    pub(crate) fn ask(
+        &mut self,
+        content: (Attribute, &[u8]),
+        timeout: Option<u64>,
+    ) -> Result<(), Error> {
         let uri = self.uri(1);
-        self.endpoints[0]
-            .connect(&uri, (attribute, b"hello"), 7, None)
-            .unwrap();
-        let request = self.letter(0, REQUEST);
-        self.deliver(&request);
+        self.endpoints[0].connect(&uri, content, 7, timeout)
+    }
+
+    /// Takes the request for a connection that endpoint 1 has got.
+    pub(crate) fn take_request(&mut self) -> (EventId, RequestId) {
         let event = self.endpoints[1].get_event().unwrap().unwrap();
         match event.kind {
-            EventKind::ConnectRequest { request, .. } => request,
+            EventKind::ConnectRequest { request, .. } => (event.id, request),
             other => panic!("{other:?}"),
         }
     }
 
-    /// Makes a connection; the acknowledgement of endpoint 0 is delivered last and returned.
-    pub(crate) fn connect(&mut self, attribute: Attribute) -> (ConnectionId, ConnectionId, Letter) {
+    /// Lets endpoint 0 ask for a connection, and returns the request at endpoint 1.
+    pub(crate) fn request(&mut self, attribute: Attribute) -> RequestId {
+        self.ask((attribute, b"hello"), None).unwrap();
+        self.carry(0, REQUEST);
+        self.take_request().1
+    }
+
+    /// Lets endpoint 1 accept a request of endpoint 0, and returns the answer.
+    pub(crate) fn acceptance(&mut self, attribute: Attribute) -> Letter {
         let request = self.request(attribute);
         self.endpoints[1].accept(request, 8).unwrap();
-        let accept = self.letter(1, ACCEPT);
+        self.letter(1, ACCEPT)
+    }
+
+    /// Makes a connection; the acknowledgement of endpoint 0 is delivered last and returned.
+    pub(crate) fn connect(&mut self, attribute: Attribute) -> (ConnectionId, ConnectionId, Letter) {
+        let accept = self.acceptance(attribute);
         self.deliver(&accept);
-        let established = self.letter(0, ESTABLISHED);
-        self.deliver(&established);
-        let (initiator, acceptor) = (self.connected(0), self.connected(1));
-        (initiator, acceptor, established)
+        let established = self.carry(0, ESTABLISHED);
+        (self.connected(0), self.connected(1), established)
+    }
+
+    /// Has an endpoint supervise the peer of a connection, or of all connections.
+    pub(crate) fn supervise(
+        &mut self,
+        number: usize,
+        connection: Option<ConnectionId>,
+        timeout: Option<u64>,
+    ) {
+        let set = self.endpoints[number].set_keepalive_timeout(connection, timeout);
+        assert_eq!(set, Ok(()));
     }
 
     /// Returns the connection of the only event of an endpoint, which says that there is one.

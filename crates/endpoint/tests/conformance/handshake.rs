@@ -11,16 +11,11 @@ use super::desk::{ACCEPT, Desk, ESTABLISHED, Letter, MESSAGE, REJECT, REQUEST};
 const UU: Attribute = Attribute::UnreliableUnordered;
 
 pub(crate) fn contexts_and_payloads(settings: EndpointSettings) {
-    for (attribute, length) in Attribute::ALL.into_iter().zip([0, 5, 1024]) {
+    for (&attribute, length) in Attribute::ALL.iter().zip([0, 5, 1024]) {
         let mut desk = Desk::new(settings);
         let payload: Vec<u8> = (0..length).map(|at: u32| at as u8).collect();
-        let uri = desk.uri(1);
-        let connected = desk
-            .endpoint(0)
-            .connect(&uri, (attribute, &payload), 7, None);
-        assert_eq!(connected, Ok(()));
-        let request = desk.letter(0, REQUEST);
-        desk.deliver(&request);
+        assert_eq!(desk.ask((attribute, &payload), None), Ok(()));
+        desk.carry(0, REQUEST);
         let event = desk.endpoint(1).get_event().unwrap().unwrap();
         let EventKind::ConnectRequest { request, .. } = event.kind else {
             panic!("{event:?}");
@@ -34,42 +29,36 @@ pub(crate) fn contexts_and_payloads(settings: EndpointSettings) {
         desk.endpoint(1).accept(request, 8).unwrap();
         desk.endpoint(1).return_event(event.id).unwrap();
         assert_eq!(desk.events(1), []);
-        let accept = desk.letter(1, ACCEPT);
-        desk.deliver(&accept);
+        desk.carry(1, ACCEPT);
         let initiator = desk.connected(0);
-        let established = desk.letter(0, ESTABLISHED);
-        desk.deliver(&established);
+        desk.carry(0, ESTABLISHED);
         let acceptor = desk.connected(1);
         assert_eq!(desk.endpoint(0).stage(initiator), Stage::Open);
         assert_eq!(desk.endpoint(1).stage(acceptor), Stage::Open);
         assert_eq!((desk.letters(0), desk.letters(1)), (vec![], vec![]));
     }
     let mut desk = Desk::new(settings);
-    let uri = desk.uri(1);
-    let refused = desk.endpoint(0).connect(&uri, (UU, &[0; 1025]), 7, None);
+    let refused = desk.ask((UU, &[0; 1025]), None);
     assert!(matches!(refused, Err(Error::Invalid(_))), "{refused:?}");
 }
 
 /// The first rejection is lost: the request is repeated, and so is the answer.
 pub(crate) fn a_rejection_is_repeated(settings: EndpointSettings) {
-    for attribute in Attribute::ALL {
+    for &attribute in Attribute::ALL {
         let mut desk = Desk::new(settings);
         let request = desk.request(attribute);
         desk.endpoint(1).reject(request).unwrap();
         desk.letter(1, REJECT);
         for _ in 0..3 {
             desk.pass(settings.resend_after);
-            let request = desk.letter(0, REQUEST);
-            desk.deliver(&request);
+            desk.carry(0, REQUEST);
             // The second rejection is lost, too; the program is not asked once more.
             desk.letter(1, REJECT);
             assert_eq!(desk.events(1), []);
         }
         desk.pass(settings.resend_after);
-        let request = desk.letter(0, REQUEST);
-        desk.deliver(&request);
-        let reject = desk.letter(1, REJECT);
-        desk.deliver(&reject);
+        desk.carry(0, REQUEST);
+        let reject = desk.carry(1, REJECT);
         let refused = EventKind::Connect {
             context: 7,
             result: Err(Status::Refused),
@@ -84,16 +73,13 @@ pub(crate) fn a_rejection_is_repeated(settings: EndpointSettings) {
 
 pub(crate) fn an_acceptance_is_repeated(settings: EndpointSettings) {
     let mut desk = Desk::new(settings);
-    let request = desk.request(UU);
-    desk.endpoint(1).accept(request, 8).unwrap();
-    let first = desk.letter(1, ACCEPT);
+    let first = desk.acceptance(UU);
     desk.pass(settings.resend_after - 1);
     assert_eq!(desk.letters(1), []);
     desk.pass(1);
     assert_eq!(desk.letters(1), [first]);
     desk.pass(settings.resend_after);
-    let accept = desk.letter(1, ACCEPT);
-    desk.deliver(&accept);
+    desk.carry(1, ACCEPT);
     assert_eq!(desk.events(0).len(), 1);
 }
 
@@ -102,9 +88,7 @@ pub(crate) fn an_acceptance_is_repeated(settings: EndpointSettings) {
 pub(crate) fn a_repeated_acceptance_is_acknowledged_again(settings: EndpointSettings) {
     for breaks in [false, true] {
         let mut desk = Desk::new(settings);
-        let request = desk.request(Attribute::ReliableOrdered);
-        desk.endpoint(1).accept(request, 8).unwrap();
-        let accept = desk.letter(1, ACCEPT);
+        let accept = desk.acceptance(Attribute::ReliableOrdered);
         desk.deliver(&accept);
         let acknowledgement = desk.letter(0, ESTABLISHED);
         let connection = desk.connected(0);
@@ -143,16 +127,14 @@ pub(crate) fn a_repeated_request_makes_no_second_connection(settings: EndpointSe
     let mut desk = Desk::new(settings);
     let request = desk.request(UU);
     desk.pass(settings.resend_after);
-    let repeated = desk.letter(0, REQUEST);
-    desk.deliver(&repeated);
+    let repeated = desk.carry(0, REQUEST);
     assert_eq!((desk.events(1), desk.letters(1)), (vec![], vec![]));
     desk.endpoint(1).accept(request, 8).unwrap();
     let accept = desk.letter(1, ACCEPT);
     desk.deliver(&repeated);
     assert_eq!(desk.letter(1, ACCEPT), accept);
     desk.deliver(&accept);
-    let established = desk.letter(0, ESTABLISHED);
-    desk.deliver(&established);
+    desk.carry(0, ESTABLISHED);
     desk.events(1);
     // A request that was under way for long: its answer has not changed.
     desk.deliver(&repeated);
@@ -176,18 +158,12 @@ pub(crate) fn old_requests_are_remembered(settings: EndpointSettings) {
 /// The last 1024 requests that have ended are remembered, and no more.
 pub(crate) fn some_old_requests_are_remembered(settings: EndpointSettings) {
     let mut desk = Desk::new(settings);
-    let uri = desk.uri(1);
     let mut requests = Vec::new();
     for _ in 0..1025 {
-        let asked = desk.endpoint(0).connect(&uri, (UU, b""), 7, None);
-        assert_eq!(asked, Ok(()));
-        let request = desk.letter(0, REQUEST);
-        desk.deliver(&request);
+        assert_eq!(desk.ask((UU, b""), None), Ok(()));
+        let request = desk.carry(0, REQUEST);
         requests.push(request);
-        let event = desk.endpoint(1).get_event().unwrap().unwrap();
-        let EventKind::ConnectRequest { request, .. } = event.kind else {
-            panic!("{event:?}");
-        };
+        let (_, request) = desk.take_request();
         // The connection ends with its last event, whatever the decision.
         if requests.len() % 2 == 0 {
             desk.endpoint(1).reject(request).unwrap();
@@ -212,12 +188,8 @@ pub(crate) fn some_old_requests_are_remembered(settings: EndpointSettings) {
 /// The sequence numbers of packets differ from connection to connection.
 pub(crate) fn each_connection_has_its_own_packet_numbers(settings: EndpointSettings) {
     let mut desk = Desk::new(settings);
-    let uri = desk.uri(1);
-    let attribute = Attribute::ReliableOrdered;
     for _ in 0..16 {
-        desk.endpoint(0)
-            .connect(&uri, (attribute, b""), 7, None)
-            .unwrap();
+        desk.ask((Attribute::ReliableOrdered, b""), None).unwrap();
     }
     // Kind, number, attribute and presence of a queue pair, then its number and that of packets.
     let requests = desk.letters(0);
@@ -235,9 +207,7 @@ pub(crate) fn strangers_are_not_heard(settings: EndpointSettings) {
     desk.endpoint(1).reject(request).unwrap();
     let reject = desk.letter(1, REJECT);
     let mut desk = Desk::new(settings);
-    let request = desk.request(UU);
-    desk.endpoint(1).accept(request, 8).unwrap();
-    let accept = desk.letter(1, ACCEPT);
+    let accept = desk.acceptance(UU);
     for letter in [&reject, &accept] {
         desk.deliver_from(2, letter);
         assert_eq!((desk.events(0), desk.letters(0)), (vec![], vec![]));
@@ -261,11 +231,8 @@ pub(crate) fn strangers_are_not_heard(settings: EndpointSettings) {
 
 pub(crate) fn malformed_datagrams_are_dropped(settings: EndpointSettings) {
     let mut desk = Desk::new(settings);
-    let uri = desk.uri(1);
     for attribute in [UU, Attribute::ReliableOrdered] {
-        desk.endpoint(0)
-            .connect(&uri, (attribute, b""), 7, None)
-            .unwrap();
+        desk.ask((attribute, b""), None).unwrap();
     }
     let requests = desk.letters(0);
     // The attributes of the other one: a reliable connection has a queue pair, and no other has.
@@ -302,16 +269,11 @@ pub(crate) fn malformed_datagrams_are_dropped(settings: EndpointSettings) {
 pub(crate) fn a_request_is_decided_once(settings: EndpointSettings) {
     for accepts in [false, true] {
         let mut desk = Desk::new(settings);
-        let uri = desk.uri(1);
-        desk.endpoint(0).connect(&uri, (UU, b""), 7, None).unwrap();
-        let letter = desk.letter(0, REQUEST);
-        desk.deliver(&letter);
+        desk.ask((UU, b""), None).unwrap();
+        desk.carry(0, REQUEST);
+        let (event, request) = desk.take_request();
         let endpoint = desk.endpoint(1);
-        let event = endpoint.get_event().unwrap().unwrap();
-        let EventKind::ConnectRequest { request, .. } = event.kind else {
-            panic!("{event:?}");
-        };
-        let undecided = endpoint.return_event(event.id);
+        let undecided = endpoint.return_event(event);
         assert!(matches!(undecided, Err(Error::Invalid(_))), "{undecided:?}");
         assert_eq!(endpoint.borrowed_events(), 1);
         let decided = if accepts {
@@ -323,7 +285,7 @@ pub(crate) fn a_request_is_decided_once(settings: EndpointSettings) {
         for decided in [endpoint.accept(request, 9), endpoint.reject(request)] {
             assert!(matches!(decided, Err(Error::Invalid(_))), "{decided:?}");
         }
-        assert_eq!(endpoint.return_event(event.id), Ok(()));
+        assert_eq!(endpoint.return_event(event), Ok(()));
         assert_eq!(endpoint.borrowed_events(), 0);
         let kind = if accepts { ACCEPT } else { REJECT };
         desk.letter(1, kind);
@@ -334,9 +296,8 @@ pub(crate) fn a_connect_times_out(settings: EndpointSettings) {
     let timeout = 5 * settings.resend_after / 2;
     for limit in [Some(timeout), None] {
         let mut desk = Desk::new(settings);
-        let uri = desk.uri(1);
         let begin = desk.now();
-        desk.endpoint(0).connect(&uri, (UU, b""), 7, limit).unwrap();
+        desk.ask((UU, b""), limit).unwrap();
         desk.letter(0, REQUEST);
         for _ in 0..2 {
             let next = desk.endpoint(0).next_timeout().unwrap();
@@ -374,9 +335,7 @@ pub(crate) fn an_accept_times_out(settings: EndpointSettings) {
         ..settings
     };
     let mut desk = Desk::new(settings);
-    let request = desk.request(UU);
-    desk.endpoint(1).accept(request, 8).unwrap();
-    let accept = desk.letter(1, ACCEPT);
+    let accept = desk.acceptance(UU);
     for _ in 0..3 {
         desk.pass(settings.resend_after);
         desk.letter(1, ACCEPT);
@@ -397,11 +356,9 @@ pub(crate) fn an_accept_times_out(settings: EndpointSettings) {
 
 /// A message that overtakes the acknowledgement says the same.
 pub(crate) fn a_first_message_is_an_acknowledgement(settings: EndpointSettings) {
-    for attribute in Attribute::ALL {
+    for &attribute in Attribute::ALL {
         let mut desk = Desk::new(settings);
-        let request = desk.request(attribute);
-        desk.endpoint(1).accept(request, 8).unwrap();
-        let accept = desk.letter(1, ACCEPT);
+        let accept = desk.acceptance(attribute);
         desk.deliver(&accept);
         let established = desk.letter(0, ESTABLISHED);
         let initiator = desk.connected(0);
@@ -480,7 +437,7 @@ pub(crate) fn no_event_after_disconnect(settings: EndpointSettings) {
 
 /// The peer is not told; it learns of the end when it uses the connection.
 pub(crate) fn disconnect_is_local(settings: EndpointSettings) {
-    for attribute in Attribute::ALL {
+    for &attribute in Attribute::ALL {
         let mut desk = Desk::new(settings);
         let (initiator, acceptor, _) = desk.connect(attribute);
         assert_eq!(desk.endpoint(1).disconnect(acceptor), Ok(()));
@@ -505,9 +462,7 @@ pub(crate) fn disconnect_is_local(settings: EndpointSettings) {
 pub(crate) fn destroy_releases_everything(settings: EndpointSettings) {
     let reliable = Attribute::ReliableOrdered;
     let mut desk = Desk::new(settings);
-    let requested = desk.request(reliable);
-    desk.endpoint(1).accept(requested, 8).unwrap();
-    desk.letter(1, ACCEPT);
+    desk.acceptance(reliable);
     desk.connect(reliable);
     desk.request(reliable);
     for number in [0, 1] {

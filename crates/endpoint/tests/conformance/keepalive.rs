@@ -21,7 +21,7 @@ fn supervised(settings: EndpointSettings) -> EndpointSettings {
 
 /// The connection stays, and is not supervised any more.
 pub(crate) fn a_silent_peer_is_reported_once(settings: EndpointSettings) {
-    for attribute in Attribute::ALL {
+    for &attribute in Attribute::ALL {
         let mut desk = Desk::new(supervised(settings));
         let (initiator, acceptor, _) = desk.connect(attribute);
         desk.pass(TIMEOUT - 1);
@@ -67,7 +67,7 @@ impl Sign {
 /// A ping, an answer to a ping and a message of any attribute are signs of life, each by itself;
 /// datagrams of a stranger are none.
 pub(crate) fn every_sign_of_life_counts(settings: EndpointSettings) {
-    let messages = Attribute::ALL.map(Sign::Message);
+    let messages = Attribute::ALL.iter().copied().map(Sign::Message);
     for sign in [Sign::None, Sign::Ping, Sign::Pong]
         .into_iter()
         .chain(messages)
@@ -77,17 +77,11 @@ pub(crate) fn every_sign_of_life_counts(settings: EndpointSettings) {
             Sign::Message(attribute) => attribute,
             _ => Attribute::UnreliableUnordered,
         });
-        let supervise = |desk: &mut Desk, number, connection, timeout| {
-            let set = desk
-                .endpoint(number)
-                .set_keepalive_timeout(Some(connection), Some(timeout));
-            assert_eq!(set, Ok(()));
-        };
-        supervise(&mut desk, 0, initiator, TIMEOUT);
+        desk.supervise(0, Some(initiator), Some(TIMEOUT));
         for round in 1..=20 {
             match sign {
                 // Each time anew, since its pings are not answered.
-                Sign::Ping => supervise(&mut desk, 1, acceptor, 2 * TIMEOUT),
+                Sign::Ping => desk.supervise(1, Some(acceptor), Some(2 * TIMEOUT)),
                 Sign::Message(_) => desk.send(1, acceptor, b"x"),
                 _ => {}
             }
@@ -125,19 +119,11 @@ pub(crate) fn supervision_begins_and_ends(settings: EndpointSettings) {
     let endpoint = desk.endpoint(0);
     let zero = endpoint.set_keepalive_timeout(None, Some(0));
     assert!(matches!(zero, Err(Error::Invalid(_))), "{zero:?}");
-    let mut set = |connection, timeout| {
-        let set = desk.endpoint(0).set_keepalive_timeout(connection, timeout);
-        assert_eq!(set, Ok(()));
-    };
-    set(Some(second), Some(TIMEOUT));
+    desk.supervise(0, Some(second), Some(TIMEOUT));
     desk.pass(TIMEOUT);
     assert_eq!(desk.events(0), [silent(second)]);
-    let mut set = |connection, timeout| {
-        let set = desk.endpoint(0).set_keepalive_timeout(connection, timeout);
-        assert_eq!(set, Ok(()));
-    };
-    set(None, Some(TIMEOUT));
-    set(Some(second), None);
+    desk.supervise(0, None, Some(TIMEOUT));
+    desk.supervise(0, Some(second), None);
     desk.letters(0);
     let (third, _, _) = desk.connect(uu);
     desk.pass(TIMEOUT);
@@ -151,9 +137,7 @@ pub(crate) fn supervision_begins_and_ends(settings: EndpointSettings) {
     // A connection in the handshake is supervised from its begin on only.
     let mut desk = Desk::new(settings);
     desk.request(uu);
-    desk.endpoint(0)
-        .set_keepalive_timeout(None, Some(TIMEOUT))
-        .unwrap();
+    desk.supervise(0, None, Some(TIMEOUT));
     desk.pass(2 * TIMEOUT);
     assert_eq!(desk.events(0), []);
 }
@@ -161,19 +145,15 @@ pub(crate) fn supervision_begins_and_ends(settings: EndpointSettings) {
 pub(crate) fn four_pings_in_each_timeout(settings: EndpointSettings) {
     let mut desk = Desk::new(settings);
     let (connection, _, _) = desk.connect(Attribute::ReliableOrdered);
-    desk.endpoint(0)
-        .set_keepalive_timeout(Some(connection), Some(TIMEOUT))
-        .unwrap();
+    desk.supervise(0, Some(connection), Some(TIMEOUT));
     for _ in 0..12 {
         let next = desk.endpoint(0).next_timeout();
         assert_eq!(next, Some(desk.now() + TIMEOUT / 4));
         desk.pass(TIMEOUT / 4 - 1);
         assert_eq!(desk.letters(0), []);
         desk.pass(1);
-        let ping = desk.letter(0, PING);
-        desk.deliver(&ping);
-        let pong = desk.letter(1, PONG);
-        desk.deliver(&pong);
+        desk.carry(0, PING);
+        desk.carry(1, PONG);
         assert_eq!((desk.events(0), desk.letters(0)), (vec![], vec![]));
     }
     // Without answers the third ping is the last one.

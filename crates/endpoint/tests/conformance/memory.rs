@@ -85,29 +85,25 @@ fn with_range(seeds: (u8, u8), to: usize, from: usize, length: usize) -> Vec<u8>
 /// Offsets and lengths of transfers: within a packet, over packets, and all of the memory.
 const PLACES: [(u64, u64, u64); 4] = [(100, 7, 1), (3, 1024, 500), (11, 5, 2900), (0, 0, 3000)];
 
-pub(crate) fn a_write_at_offsets(settings: EndpointSettings) {
-    for (from, to, length) in PLACES {
+pub(crate) fn transfers_at_offsets(settings: EndpointSettings) {
+    let directions = [(Direction::Write, (0, 0)), (Direction::Read, (1, 0xFF))];
+    for ((direction, (source, seed)), (from, to, length)) in directions
+        .into_iter()
+        .flat_map(|one| PLACES.map(|place| (one, place)))
+    {
         let mut memories = Memories::new(settings);
-        let transfer = memories.transfer(Direction::Write, (from, to), length);
+        let offsets = [(from, to), (to, from)][source as usize];
+        let transfer = memories.transfer(direction, offsets, length);
         memories.begin(1, &transfer, None, Flags::default());
-        let observed = run(&mut memories.network);
-        assert_eq!(observed.ends, successes([1]));
-        let expected = with_range((0xFF, 0), to as usize, from as usize, length as usize);
-        assert!(memories.content(1) == expected, "{from}, {to}, {length}");
-        assert!(memories.content(0) == with_range((0, 0), 0, 0, 0));
-    }
-}
-
-pub(crate) fn a_read_at_offsets(settings: EndpointSettings) {
-    for (to, from, length) in PLACES {
-        let mut memories = Memories::new(settings);
-        let transfer = memories.transfer(Direction::Read, (to, from), length);
-        memories.begin(1, &transfer, None, Flags::default());
-        let observed = run(&mut memories.network);
-        assert_eq!(observed.ends, successes([1]));
-        let expected = with_range((0, 0xFF), to as usize, from as usize, length as usize);
-        assert!(memories.content(0) == expected, "{from}, {to}, {length}");
-        assert!(memories.content(1) == with_range((0xFF, 0xFF), 0, 0, 0));
+        assert_eq!(run(&mut memories.network).ends, successes([1]));
+        let seeds = (seed ^ 0xFF, seed);
+        let expected = with_range(seeds, to as usize, from as usize, length as usize);
+        let case = format!("{direction:?}, {from}, {to}, {length}");
+        assert!(memories.content(1 - source) == expected, "{case}");
+        assert!(
+            memories.content(source) == with_range((seed, seed), 0, 0, 0),
+            "{case}"
+        );
     }
 }
 
@@ -225,14 +221,10 @@ pub(crate) fn deregistered_memory_is_not_accessed(settings: EndpointSettings) {
         let endpoint = memories.network.endpoint(0);
         assert_eq!(endpoint.stage(memories.connection), Stage::Broken);
         let connection = memories.connection;
-        let refused = endpoint.rma(connection, 2, &transfer, None, Flags::default());
+        let flags = Flags::default();
+        let refused = endpoint.rma(connection, 2, &transfer, None, flags);
         assert_eq!(refused, Err(Error::Disconnected));
-        let refused = send(
-            &mut memories.network,
-            connection,
-            (3, b"x"),
-            Flags::default(),
-        );
+        let refused = send(&mut memories.network, connection, (3, b"x"), flags);
         assert_eq!(refused, Err(Error::Disconnected));
     }
 }

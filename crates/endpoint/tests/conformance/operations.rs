@@ -37,8 +37,8 @@ fn send(network: &mut Network, connection: ConnectionId, context: u64) -> Result
 }
 
 pub(crate) fn an_operation_that_takes_too_long_breaks_the_connection(settings: EndpointSettings) {
-    let mut network = simulation::network(settings);
-    let (connection, other) = connect(&mut network, Attribute::ReliableOrdered);
+    let (mut network, connection, other) =
+        simulation::connected(Attribute::ReliableOrdered, settings);
     // Half of the first retry of the queue pair.
     let timeout = 2_000_000_000;
     let endpoint = network.endpoint(0);
@@ -59,8 +59,8 @@ pub(crate) fn an_operation_that_takes_too_long_breaks_the_connection(settings: E
 
 /// The retries of the queue pair end, too.
 pub(crate) fn a_peer_that_does_not_answer(settings: EndpointSettings) {
-    let mut network = simulation::network(settings);
-    let (connection, other) = connect(&mut network, Attribute::ReliableOrdered);
+    let (mut network, connection, other) =
+        simulation::connected(Attribute::ReliableOrdered, settings);
     network.endpoint(1).disconnect(other).unwrap();
     send(&mut network, connection, 7).unwrap();
     send(&mut network, connection, 8).unwrap();
@@ -116,15 +116,13 @@ pub(crate) fn buffers_run_out(settings: EndpointSettings) {
     endpoint.return_event(second.id).unwrap();
     assert_eq!(endpoint.get_event(), Ok(None));
     endpoint.return_event(first.id).unwrap();
-    assert!(matches!(
-        endpoint.return_event(first.id),
-        Err(Error::Invalid(_))
-    ));
+    let again = endpoint.return_event(first.id);
+    assert!(matches!(again, Err(Error::Invalid(_))), "{again:?}");
 }
 
 pub(crate) fn lent_messages_and_blocking_sends(settings: EndpointSettings) {
-    let mut network = simulation::network(settings);
-    let (connection, _) = connect(&mut network, Attribute::ReliableUnordered);
+    let (mut network, connection, _) =
+        simulation::connected(Attribute::ReliableUnordered, settings);
     let flags = Flags {
         blocking: true,
         ..Flags::default()
@@ -153,8 +151,7 @@ pub(crate) fn lent_messages_and_blocking_sends(settings: EndpointSettings) {
 /// An operation under way when its connection is disconnected ends as disconnected, and an unknown
 /// one has no end.
 pub(crate) fn blocking_operations_end_with_the_connection(settings: EndpointSettings) {
-    let mut network = simulation::network(settings);
-    let (connection, _) = connect(&mut network, Attribute::ReliableOrdered);
+    let (mut network, connection, _) = simulation::connected(Attribute::ReliableOrdered, settings);
     let flags = Flags {
         blocking: true,
         ..Flags::default()
@@ -163,27 +160,20 @@ pub(crate) fn blocking_operations_end_with_the_connection(settings: EndpointSett
     let lent = Message::Lent(Rc::new(b"lent".to_vec()));
     let operations = [Message::Copied(b"copied"), lent]
         .map(|message| endpoint.send(connection, 1, message, flags).unwrap());
-    assert_eq!(
-        operations.map(|one| endpoint.blocking_status(one)),
-        [None; 2]
-    );
-    assert_eq!(endpoint.disconnect(connection), Ok(()));
-    let disconnected = Some(Status::Disconnected);
-    assert_eq!(
-        operations.map(|one| endpoint.blocking_status(one)),
-        [disconnected; 2]
-    );
-    assert_eq!(
-        operations.map(|one| endpoint.blocking_status(one)),
-        [None; 2]
-    );
+    let mut disconnected = |status| {
+        let found = operations.map(|one| endpoint.blocking_status(one));
+        assert_eq!(found, [status; 2]);
+        endpoint.disconnect(connection)
+    };
+    assert_eq!(disconnected(None), Ok(()));
+    assert!(disconnected(Some(Status::Disconnected)).is_err());
+    assert!(disconnected(None).is_err());
     // Lent memory is given back, too.
     assert_eq!(network.destroy(0), Ok(()));
 }
 
 pub(crate) fn wrong_arguments_are_refused(settings: EndpointSettings) {
-    let mut network = simulation::network(settings);
-    let (reliable, _) = connect(&mut network, Attribute::ReliableUnordered);
+    let (mut network, reliable, _) = simulation::connected(Attribute::ReliableUnordered, settings);
     let (unreliable, _) = connect(&mut network, Attribute::UnreliableUnordered);
     let endpoint = network.endpoint(0);
     let long = vec![0; 4097];

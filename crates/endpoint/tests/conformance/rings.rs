@@ -6,7 +6,7 @@ use endpoint::{
     Access, Attribute, Direction, EndpointSettings, Error, EventKind, Flags, Message, Transfer,
 };
 
-use super::simulation::{advance, connect, network, run, send, successes};
+use super::simulation::{advance, connect, connected, network, run, send, successes};
 
 const RELIABLE: [Attribute; 2] = [Attribute::ReliableOrdered, Attribute::ReliableUnordered];
 
@@ -180,7 +180,7 @@ pub(crate) fn several_connections_have_buffers_of_their_own(settings: EndpointSe
 }
 
 pub(crate) fn the_longest_message(settings: EndpointSettings) {
-    for attribute in Attribute::ALL {
+    for &attribute in Attribute::ALL {
         let mut network = network(EndpointSettings {
             max_send_size: 100,
             ..settings
@@ -203,8 +203,7 @@ pub(crate) fn the_longest_message(settings: EndpointSettings) {
 /// Messages and ends of operations keep the order of the calls, lent messages and copies mixed.
 pub(crate) fn messages_and_completions_in_order(settings: EndpointSettings) {
     for attribute in RELIABLE {
-        let mut network = network(settings);
-        let (connection, _) = connect(&mut network, attribute);
+        let (mut network, connection, _) = connected(attribute, settings);
         let numbers = 0..u64::from(settings.send_buffers);
         for number in numbers.clone() {
             let bytes = numbered(number);
@@ -229,9 +228,8 @@ pub(crate) fn silent_operations(settings: EndpointSettings) {
         silent: true,
         ..Flags::default()
     };
-    for attribute in Attribute::ALL {
-        let mut network = network(settings);
-        let (connection, _) = connect(&mut network, attribute);
+    for &attribute in Attribute::ALL {
+        let (mut network, connection, _) = connected(attribute, settings);
         for (context, flags) in [(1, silent), (2, Flags::default()), (3, silent)] {
             send(&mut network, connection, (context, b"x"), flags).unwrap();
         }
@@ -249,8 +247,7 @@ pub(crate) fn silent_operations(settings: EndpointSettings) {
 
 /// The end of an unreliable send says nothing about the peer: the end comes at once.
 pub(crate) fn unreliable_messages(settings: EndpointSettings) {
-    let mut network = network(settings);
-    let (connection, acceptor) = connect(&mut network, Attribute::UnreliableUnordered);
+    let (mut network, connection, acceptor) = connected(Attribute::UnreliableUnordered, settings);
     let begin = network.now();
     for number in 0..100 {
         let message = (number, &numbered(number)[..]);

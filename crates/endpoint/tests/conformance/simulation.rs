@@ -49,6 +49,16 @@ pub(crate) fn connect(network: &mut Network, attribute: Attribute) -> (Connectio
     (initiator.unwrap(), acceptor.unwrap())
 }
 
+/// Returns a network and, at each endpoint, the connection to the other.
+pub(crate) fn connected(
+    attribute: Attribute,
+    settings: EndpointSettings,
+) -> (Network, ConnectionId, ConnectionId) {
+    let mut network = network(settings);
+    let (initiator, acceptor) = connect(&mut network, attribute);
+    (network, initiator, acceptor)
+}
+
 /// Sends a message of endpoint 0.
 pub(crate) fn send(
     network: &mut Network,

@@ -23,7 +23,6 @@ mod error_limit;
 mod error_summary;
 mod fit;
 mod interpolation;
-mod job_hosts;
 mod key_fit;
 mod loggp;
 mod measure;
@@ -60,7 +59,6 @@ pub use fit::{
     Break, BreakKind, Fit, FitError, FitOptions, Line, Segment, fit, fit_line, rough_noise,
 };
 pub use interpolation::Interpolation;
-pub use job_hosts::JobHosts;
 pub use key_fit::{KeyFit, KeyFitError, fit_keys};
 pub use loggp::LogGp;
 pub use measure::{

@@ -11,8 +11,9 @@ use std::thread;
 
 use platform::{Override, Platform};
 use run::{Mapping, Options, RankMap};
-use validation::{JobHosts, TimedCall};
+use validation::TimedCall;
 
+use crate::job_hosts::JobHosts;
 use crate::row::{MeasuredRow, ReadRows, RowError, divides_data};
 
 /// Calls of a simulated loop; the time settles in the second.

@@ -11,12 +11,14 @@
 //! *Not modelled*: other jobs on the machine.
 
 mod errors;
+mod job_hosts;
 mod judge;
 mod pico;
 mod regret;
 mod row;
 
 pub use errors::{Grouping, NoiseFloor, group_errors, summarise_errors};
+pub use job_hosts::JobHosts;
 pub use judge::{JudgedRow, judge_rows};
 pub use regret::{Regret, RegretSummary, find_regrets};
 pub use row::{MeasuredRow, ReadRows, RowError, read_rows};

@@ -6,13 +6,13 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use accuracy::{
-    JudgedRow, NoiseFloor, ReadRows, RegretSummary, find_regrets, group_errors, judge_rows,
-    read_rows, summarise_errors,
+    JobHosts, JudgedRow, NoiseFloor, ReadRows, RegretSummary, find_regrets, group_errors,
+    judge_rows, read_rows, summarise_errors,
 };
 use collectives::Collective;
 use platform::{Override, Platform};
 use run::Options;
-use validation::{ElementType, JobHosts, TimedCall};
+use validation::{ElementType, TimedCall};
 
 const PLATFORM: &str = r#"
 version = 1

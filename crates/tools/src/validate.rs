@@ -7,14 +7,14 @@ use std::process::ExitCode;
 use std::sync::Mutex;
 
 use accuracy::{
-    Grouping, JudgedRow, NoiseFloor, ReadRows, Regret, RegretSummary, find_regrets, group_errors,
-    judge_rows, read_rows, summarise_errors,
+    Grouping, JobHosts, JudgedRow, NoiseFloor, ReadRows, Regret, RegretSummary, find_regrets,
+    group_errors, judge_rows, read_rows, summarise_errors,
 };
 use clap::Args;
 use platform::Override;
 use simrun::args::Format;
 use simrun::{ProgressLine, load, status};
-use validation::{ErrorLimit, JobHosts, missed_limits};
+use validation::{ErrorLimit, missed_limits};
 
 use crate::message_costs::warn_of_free_messages;
 

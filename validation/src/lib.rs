@@ -23,6 +23,7 @@ mod error_limit;
 mod error_summary;
 mod fit;
 mod interpolation;
+mod key_factors;
 mod key_fit;
 mod loggp;
 mod measure;
@@ -59,6 +60,7 @@ pub use fit::{
     Break, BreakKind, Fit, FitError, FitOptions, Line, Segment, fit, fit_line, rough_noise,
 };
 pub use interpolation::Interpolation;
+pub use key_factors::{KeyFactor, fit_factors};
 pub use key_fit::{KeyFit, KeyFitError, fit_keys};
 pub use loggp::LogGp;
 pub use measure::{

@@ -85,7 +85,7 @@ fn values_are_found_again() {
     let found = fit_keys(&infiniband(&[]), &keys(&KEYS), &table(rows)).expect("a fit");
     for (factor, expected) in found.factors.iter().zip([1.7, 0.6, 1.3, 0.5]) {
         assert!(
-            (factor / expected - 1.0).abs() < 0.02,
+            (factor.factor / expected - 1.0).abs() < 0.02,
             "{:?}",
             found.factors
         );
@@ -135,9 +135,9 @@ fn what_cannot_be_fitted_is_refused() {
     let measured = table([(8, 1.0), (64, 1.1), (512, 1.2)]);
     let fail = |key: &[&str]| fit_keys(&infiniband(&[]), &keys(key), &measured).expect_err("a fit");
     let none = fail(&["network.verbs.atomic"]);
-    assert_eq!(none, KeyFitError::Undetermined);
-    let (sizes, count) = (2, 4);
-    assert_eq!(fail(&KEYS), KeyFitError::TooFewSizes { sizes, keys: count });
+    let atomic = "network.verbs.atomic".to_owned();
+    assert_eq!(none, KeyFitError::Undetermined(atomic));
+    assert_eq!(fail(&KEYS), KeyFitError::TooFewRows { rows: 2, keys: 4 });
     let unknown = fail(&["network.verbs.dma"]).to_string();
     assert!(unknown.contains("network.verbs.dma"), "{unknown}");
 }

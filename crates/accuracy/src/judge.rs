@@ -48,11 +48,7 @@ pub fn judge_rows(
     hosts: &JobHosts,
     progress: &(dyn Fn(usize, usize) + Sync),
 ) -> Result<Vec<JudgedRow>, RowError> {
-    let count = platform.host_count();
-    rows.keep_faultless(|row| {
-        let fault = || format!("more nodes than the {count} hosts of the platform");
-        (row.nodes > count).then(fault)
-    });
+    leave_out_large(platform, rows);
     let all = std::mem::take(&mut rows.rows);
     let (wanted, choices) = all.into_iter().partition(|row| row.algorithm.is_some());
     rows.rows = choices;
@@ -65,6 +61,15 @@ pub fn judge_rows(
         Ok(JudgedRow { row, simulated_s })
     });
     judged.collect()
+}
+
+/// Leaves out rows with more nodes than the platform has hosts.
+pub fn leave_out_large(platform: &Platform, rows: &mut ReadRows) {
+    let count = platform.host_count();
+    rows.keep_faultless(|row| {
+        let fault = || format!("more nodes than the {count} hosts of the platform");
+        (row.nodes > count).then(fault)
+    });
 }
 
 /// The changes of a platform that force the algorithms of a row.

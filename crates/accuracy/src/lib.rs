@@ -3,7 +3,8 @@
 //!
 //! * [`read_rows`]: a table of measurements → [`MeasuredRow`]s, and the rows that cannot be judged.
 //! * [`judge_rows`]: rows → [`JudgedRow`]s: the loop of the benchmark is simulated, on all cores.
-//! * [`group_errors`], [`find_regrets`], [`NoiseFloor`]: judged rows → tables.
+//! * [`FitSample`], [`PlatformFit`]: keys of the platform are fitted to a part of the rows.
+//! * [`group_errors`], [`find_regrets`], [`NoiseFloor`]: judged rows → tables; [`AccuracyReport`].
 //!
 //! An error is max(simulated / measured, measured / simulated) − 1: twice as fast and twice as slow
 //! are both 100 %.
@@ -11,14 +12,18 @@
 //! *Not modelled*: other jobs on the machine.
 
 mod errors;
+mod fit;
 mod job_hosts;
 mod judge;
 mod pico;
 mod regret;
+mod report;
 mod row;
 
 pub use errors::{Grouping, NoiseFloor, group_errors, summarise_errors};
+pub use fit::{FitSample, PlatformFit};
 pub use job_hosts::JobHosts;
-pub use judge::{JudgedRow, judge_rows};
+pub use judge::{JudgedRow, judge_rows, leave_out_large};
 pub use regret::{Regret, RegretSummary, find_regrets};
+pub use report::{AccuracyReport, write_json, write_text};
 pub use row::{MeasuredRow, ReadRows, RowError, read_rows};

@@ -2,12 +2,13 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
 use accuracy::{
-    JobHosts, JudgedRow, NoiseFloor, ReadRows, RegretSummary, find_regrets, group_errors,
-    judge_rows, read_rows, summarise_errors,
+    FitSample, JobHosts, JudgedRow, MeasuredRow, NoiseFloor, PlatformFit, ReadRows, RegretSummary,
+    find_regrets, group_errors, judge_rows, read_rows, summarise_errors,
 };
 use collectives::Collective;
 use platform::{Override, Platform};
@@ -145,4 +146,78 @@ fn rows_that_do_not_fit_are_counted() {
     assert_eq!(judge(&small, &mut rows), []);
     let reason = "more nodes than the 8 hosts of the platform";
     assert_eq!(rows.skipped[reason], 12);
+}
+
+/// Keys that another machine has at other values.
+const KEYS: [(&str, f64); 5] = [
+    ("clusters.n.latency", 1.5),
+    ("clusters.n.bandwidth", 0.6),
+    ("network.os.0.time", 0.5),
+    ("network.or.0.time", 1.8),
+    ("network.o*.0.per_byte", 2.0),
+];
+
+#[test]
+fn values_of_a_machine_are_found_again() {
+    let rows = read_rows(&table(|number| number), None).unwrap();
+    let changes = KEYS.map(|(key, factor)| format!("{key}*={factor}"));
+    let other = platform(&changes.each_ref().map(String::as_str));
+    let keys = KEYS.map(|(key, _)| key.to_owned());
+    let fit = PlatformFit::new(&other, &keys, (&rows.rows, &JobHosts::default()), &|| ());
+    let fit = fit.unwrap();
+    for (found, (_, factor)) in fit.factors.iter().zip(KEYS) {
+        assert!((found.factor * factor - 1.0).abs() < 0.03, "{found}");
+        assert!(found.width < 0.2, "{found}");
+    }
+    let judged = judge(&fit.platform, &mut rows.clone());
+    assert!(summarise_errors(&judged).unwrap().worst < 0.01);
+}
+
+#[test]
+fn keys_without_effect_and_too_many_keys_are_refused() {
+    let rows = read_rows(&table(|number| number), None).unwrap();
+    let fail = |keys: &[&str], rows: &[MeasuredRow]| {
+        let keys: Vec<String> = keys.iter().map(|key| (*key).to_owned()).collect();
+        let hosts = JobHosts::default();
+        let fit = PlatformFit::new(&platform(&[]), &keys, (rows, &hosts), &|| ());
+        fit.unwrap_err().to_string()
+    };
+    let without = fail(&["clusters.n.speed"], &rows.rows);
+    assert!(
+        without.starts_with("clusters.n.speed: expected a key"),
+        "{without}"
+    );
+    let few = fail(
+        &["clusters.n.latency", "clusters.n.bandwidth"],
+        &rows.rows[..1],
+    );
+    assert!(few.starts_with("1 rows to fit, and 2 keys"), "{few}");
+}
+
+#[test]
+fn rows_are_drawn_by_algorithm() {
+    let rows = read_rows(&table(|number| number), None).unwrap();
+    let draw = |share, nodes_max, bytes_max, seed| {
+        let sample = FitSample {
+            share,
+            nodes_max,
+            bytes_max,
+            seed,
+        };
+        sample.draw_rows(&rows)
+    };
+    let half = draw(0.5, 16, u64::MAX, 1);
+    let algorithms = half
+        .iter()
+        .map(|row| (row.operation.name(), &row.label[..]));
+    assert_eq!(
+        algorithms.collect::<BTreeSet<_>>().len(),
+        6,
+        "one row of each"
+    );
+    assert_eq!(half, draw(0.5, 16, u64::MAX, 1));
+    assert!((2..9).any(|seed| draw(0.5, 16, u64::MAX, seed) != half));
+    assert_eq!(draw(1.0, 16, u64::MAX, 1), rows.rows);
+    assert!(draw(1.0, 16, 2048, 1).iter().all(|row| row.bytes == 2048));
+    assert_eq!(draw(1.0, 15, u64::MAX, 1), []);
 }

@@ -108,7 +108,7 @@ struct Plan<'a> {
     started: Cell<u32>,
 }
 
-fn percent(text: &str) -> Result<f64, String> {
+pub(crate) fn percent(text: &str) -> Result<f64, String> {
     let number: Option<f64> = text.trim_end_matches('%').parse().ok();
     let right = number.filter(|number| number.is_finite() && *number >= 0.0);
     right

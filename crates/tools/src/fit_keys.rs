@@ -37,8 +37,8 @@ pub(crate) fn run(command: &CalibrateCommand, path: &Path, output: &Output) -> E
         return status::refuse(error);
     }
     let text = match command.format {
-        Format::Text => summary(command, &found),
-        Format::Json => json(command, &found),
+        Format::Text => summary(&found),
+        Format::Json => json(&found),
     };
     let printed = status::print_beside(output, text.trim_end());
     let errors = ErrorSummary::new(&found.held_out);
@@ -48,10 +48,10 @@ pub(crate) fn run(command: &CalibrateCommand, path: &Path, output: &Output) -> E
     }
 }
 
-fn summary(command: &CalibrateCommand, found: &KeyFit) -> String {
+fn summary(found: &KeyFit) -> String {
     let mut text = String::new();
-    for (key, factor) in command.fit.iter().zip(&found.factors) {
-        let _ = writeln!(text, "{key} x {factor:.4}");
+    for factor in &found.factors {
+        let _ = writeln!(text, "{factor}");
     }
     for (name, predictions) in [("fitted", &found.training), ("held-out", &found.held_out)] {
         if let Some(errors) = ErrorSummary::new(predictions) {
@@ -87,13 +87,12 @@ fn summary(command: &CalibrateCommand, found: &KeyFit) -> String {
     text
 }
 
-fn json(command: &CalibrateCommand, found: &KeyFit) -> String {
-    let keys: serde_json::Map<String, serde_json::Value> = command
-        .fit
+fn json(found: &KeyFit) -> String {
+    let factors = found
+        .factors
         .iter()
-        .zip(&found.factors)
-        .map(|(key, factor)| (key.clone(), (*factor).into()))
-        .collect();
+        .map(|one| (one.key.clone(), one.factor.into()));
+    let factors = serde_json::Value::Object(factors.collect());
     let rows = |predictions: &[Prediction]| -> Vec<serde_json::Value> {
         let row = |one: &Prediction| {
             serde_json::json!({
@@ -106,7 +105,7 @@ fn json(command: &CalibrateCommand, found: &KeyFit) -> String {
     };
     let median = ErrorSummary::new(&found.held_out).map(|errors| errors.median);
     let value = serde_json::json!({
-        "factors": keys,
+        "factors": factors,
         "median_error_held_out": median,
         "fitted": rows(&found.training),
         "held_out": rows(&found.held_out),

@@ -1,21 +1,25 @@
 //! `simrun validate`: simulates the calls of a table of measurements of collective operations, and
 //! tells the errors and the regret of the algorithms that the simulation would choose.
 
-use std::fmt::Write as _;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use accuracy::{
-    Grouping, JobHosts, JudgedRow, NoiseFloor, ReadRows, Regret, RegretSummary, find_regrets,
-    group_errors, judge_rows, read_rows, summarise_errors,
+    AccuracyReport, FitSample, JobHosts, PlatformFit, judge_rows, leave_out_large, read_rows,
+    summarise_errors, write_json, write_text,
 };
 use clap::Args;
-use platform::Override;
+use files::Output;
+use platform::{Override, Platform};
 use simrun::args::Format;
-use simrun::{ProgressLine, load, status};
+use simrun::{ProgressLine, Size, load, status};
 use validation::{ErrorLimit, missed_limits};
 
+use crate::command_line;
+use crate::compare::percent;
 use crate::message_costs::warn_of_free_messages;
 
 /// A table of measurements and the platform to be judged.
@@ -36,6 +40,36 @@ pub(crate) struct ValidateCommand {
     /// Table of the hosts of jobs (docs/validation.md); other jobs take the first hosts
     #[arg(long, value_name = "FILE")]
     hosts: Option<PathBuf>,
+    /// Fit these keys, as 'clusters.*.latency', to a part of the rows, and judge the others
+    #[arg(
+        long,
+        value_name = "KEYS",
+        value_delimiter = ',',
+        requires = "out",
+        help_heading = "Fit"
+    )]
+    fit: Vec<String>,
+    /// Output platform file with the fitted values
+    #[arg(long, value_name = "FILE", requires = "fit", help_heading = "Fit")]
+    out: Option<PathBuf>,
+    /// Part of the rows that the fit sees, drawn by operation and algorithm
+    #[arg(long, value_name = "PERCENT", value_parser = percent, default_value = "15%", requires = "fit", help_heading = "Fit")]
+    fit_share: f64,
+    /// Draw no rows with more nodes
+    #[arg(long, value_name = "N", requires = "fit", help_heading = "Fit")]
+    fit_nodes: Option<u32>,
+    /// Draw no larger sizes
+    #[arg(long, value_name = "SIZE", requires = "fit", help_heading = "Fit")]
+    fit_size: Option<Size>,
+    /// Seed of the drawing
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 1,
+        requires = "fit",
+        help_heading = "Fit"
+    )]
+    seed: u64,
     /// Leave out rows with more ranks
     #[arg(long, value_name = "N", default_value_t = u32::MAX, hide_default_value = true)]
     max_ranks: u32,
@@ -53,31 +87,51 @@ pub(crate) struct ValidateCommand {
     format: Format,
 }
 
-/// All that was found out about a table.
-struct Verdict {
-    judged: Vec<JudgedRow>,
-    rows: ReadRows,
-    regrets: Vec<Regret>,
+impl ValidateCommand {
+    fn fit_sample(&self) -> FitSample {
+        FitSample {
+            share: self.fit_share,
+            nodes_max: self.fit_nodes.unwrap_or(u32::MAX),
+            bytes_max: self.fit_size.map_or(u64::MAX, |size| size.0),
+            seed: self.seed,
+        }
+    }
 }
 
 /// Runs the command.
 pub(crate) fn run(command: &ValidateCommand) -> ExitCode {
-    let verdict = match reach_verdict(command) {
-        Ok(verdict) => verdict,
+    files::add_input(&command.data);
+    files::add_input(&command.platform);
+    let output = match command.out.as_deref().map(Output::new).transpose() {
+        Ok(output) => output,
+        Err(problem) => return status::refuse(problem),
+    };
+    let (report, platform) = match judge_table(command) {
+        Ok(found) => found,
         Err(code) => return code,
     };
     let text = match command.format {
-        Format::Text => write_text(&verdict),
-        Format::Json => write_json(&verdict),
+        Format::Text => write_text(&report),
+        Format::Json => write_json(&report),
     };
-    let printed = status::print(text.trim_end());
-    match missed_limits(&command.require, summarise_errors(&verdict.judged).as_ref()) {
+    let printed = match &output {
+        Some(output) => {
+            let toml = format!("# Fitted by: {}\n{}", command_line(), platform.to_toml());
+            if let Err(error) = output.write(&toml) {
+                return status::refuse(error);
+            }
+            status::print_beside(output, text.trim_end())
+        }
+        None => status::print(text.trim_end()),
+    };
+    match missed_limits(&command.require, summarise_errors(&report.judged).as_ref()) {
         Some(missed) => status::failed(missed),
         None => printed,
     }
 }
 
-fn reach_verdict(command: &ValidateCommand) -> Result<Verdict, ExitCode> {
+/// Returns the report, and the platform with the fitted values.
+fn judge_table(command: &ValidateCommand) -> Result<(AccuracyReport, Platform), ExitCode> {
     let platform = load(&command.platform, &command.changes)?;
     warn_of_free_messages(&command.platform, &platform);
     let name = command.data.display();
@@ -86,25 +140,45 @@ fn reach_verdict(command: &ValidateCommand) -> Result<Verdict, ExitCode> {
     let rows = read_rows(&text, command.machine.as_deref());
     let mut rows = rows.map_err(|error| refuse(error.to_string()))?;
     let hosts = read_hosts(command.hosts.as_deref())?;
-    let line = Mutex::new(ProgressLine::new());
-    let progress = |done, all| {
-        if let Ok(mut line) = line.lock() {
-            line.show(|| format!("{done} of {all} rows"));
-        }
-    };
     rows.keep_faultless(|row| {
         let most = command.max_ranks;
         (row.rank_count() > most).then(|| format!("more than {most} ranks"))
     });
+    leave_out_large(&platform, &mut rows);
+    let line = Mutex::new(ProgressLine::new());
+    let show = |text: &dyn Fn() -> String| {
+        if let Ok(mut line) = line.lock() {
+            line.show(text);
+        }
+    };
+    let (mut platform, mut lines, mut factors) = (platform, BTreeSet::new(), Vec::new());
+    if !command.fit.is_empty() {
+        let sample = command.fit_sample().draw_rows(&rows);
+        let count = AtomicUsize::new(0);
+        let progress = || {
+            let runs = count.fetch_add(1, Ordering::Relaxed);
+            show(&|| format!("fit: {} rows, simulated {runs} times", sample.len()));
+        };
+        let found = PlatformFit::new(&platform, &command.fit, (&sample, &hosts), &progress);
+        let found = found.map_err(|error| refuse(error.to_string()))?;
+        (platform, lines, factors) = (found.platform, found.lines, found.factors);
+    }
+    let progress = |done, all| show(&|| format!("{done} of {all} rows"));
     let judged = judge_rows(&platform, &mut rows, &hosts, &progress);
     drop(line);
-    let judged = judged.map_err(|error| refuse(error.to_string()))?;
-    let regrets = find_regrets(&judged, &rows.rows);
-    Ok(Verdict {
-        judged,
-        rows,
-        regrets,
-    })
+    let judged = judged
+        .map_err(|error| refuse(error.to_string()))?
+        .into_iter();
+    let (fitted, judged) = judged.partition(|judged| lines.contains(&judged.row.line));
+    let fitted = (fitted, factors);
+    Ok((
+        AccuracyReport {
+            judged,
+            fitted,
+            rows,
+        },
+        platform,
+    ))
 }
 
 fn read_hosts(path: Option<&Path>) -> Result<JobHosts, ExitCode> {
@@ -114,112 +188,4 @@ fn read_hosts(path: Option<&Path>) -> Result<JobHosts, ExitCode> {
     let text = files::read_text(path).map_err(|error| error.to_string());
     let hosts = text.and_then(|text| JobHosts::read_table(&text));
     hosts.map_err(|problem| status::refuse(format_args!("{}: {problem}", path.display())))
-}
-
-fn write_text(verdict: &Verdict) -> String {
-    let mut text = format!(
-        "{} rows judged, {} of the library's choice, {} left out:\n",
-        verdict.judged.len(),
-        verdict.rows.rows.len(),
-        verdict.rows.skipped.values().sum::<usize>()
-    );
-    for (reason, count) in &verdict.rows.skipped {
-        let _ = writeln!(text, "  {count:>5}  {reason}");
-    }
-    let _ = writeln!(
-        text,
-        "\n{:36} {:>6} {:>9} {:>9} {:>10} {:>9}",
-        "error", "rows", "median", "p90", "worst", "bias"
-    );
-    for grouping in Grouping::ALL {
-        for (name, errors) in group_errors(&verdict.judged, grouping) {
-            let parts = [errors.median, errors.p90, errors.worst, errors.bias];
-            let [median, p90, worst, bias] = parts.map(|part| 100.0 * part);
-            let count = errors.count;
-            let _ = writeln!(
-                text,
-                "{name:36} {count:>6} {median:>7.1} % {p90:>7.1} % {worst:>8.1} % {bias:>+7.1} %"
-            );
-        }
-        text.push('\n');
-    }
-    write_noise(&mut text, &NoiseFloor::new(&verdict.judged));
-    write_regrets(&mut text, &verdict.regrets);
-    text
-}
-
-fn write_noise(text: &mut String, noise: &NoiseFloor) {
-    if let Some((median, p90)) = noise.within_jobs {
-        let (median, p90) = (100.0 * median, 100.0 * p90);
-        let _ = writeln!(
-            text,
-            "noise of the measurements: {median:.1} % (p90 {p90:.1} %) between iterations"
-        );
-    }
-    if let Some((median, p90)) = noise.between_jobs {
-        let (median, p90, pairs) = (100.0 * median, 100.0 * p90, noise.pairs);
-        let _ = writeln!(
-            text,
-            "  {median:.1} % (p90 {p90:.1} %) between {pairs} pairs of equal rows of two jobs"
-        );
-    }
-}
-
-fn write_regrets(text: &mut String, regrets: &[Regret]) {
-    let choices: Vec<f64> = regrets.iter().map(|regret| regret.of_choice).collect();
-    let defaults: Vec<f64> = regrets.iter().filter_map(|one| one.of_default).collect();
-    let names = ["simulated choice", "library's choice"];
-    for (name, regrets) in names.into_iter().zip([choices, defaults]) {
-        let Some(found) = RegretSummary::new(&regrets) else {
-            continue;
-        };
-        let _ = writeln!(
-            text,
-            "time with the {name} / best measured time, {} calls:\n  mean {:.3}, p90 {:.3}, \
-             largest {:.3}; the best in {:.0} %",
-            found.count,
-            found.mean,
-            found.p90,
-            found.largest,
-            100.0 * found.exact
-        );
-    }
-}
-
-fn write_json(verdict: &Verdict) -> String {
-    let rows = verdict.judged.iter().map(|judged| {
-        let row = &judged.row;
-        serde_json::json!({
-            "line": row.line, "nodes": row.nodes, "ranks_per_node": row.ranks_per_node,
-            "operation": row.operation.name(), "algorithm": row.algorithm,
-            "bytes": row.bytes, "measured_s": row.median_s, "simulated_s": judged.simulated_s,
-        })
-    });
-    let groups = Grouping::ALL.into_iter().flat_map(|grouping| {
-        let groups = group_errors(&verdict.judged, grouping).into_iter();
-        groups.map(move |(name, errors)| {
-            serde_json::json!({
-                "grouping": format!("{grouping:?}").to_lowercase(), "group": name, "rows": errors.count,
-                "median": errors.median, "p90": errors.p90, "worst": errors.worst,
-                "bias": errors.bias,
-            })
-        })
-    });
-    let regrets = verdict.regrets.iter().map(|regret| {
-        serde_json::json!({
-            "nodes": regret.nodes, "ranks_per_node": regret.ranks_per_node,
-            "operation": regret.operation.name(), "bytes": regret.bytes,
-            "chosen": regret.chosen, "best": regret.best,
-            "of_choice": regret.of_choice, "of_default": regret.of_default,
-        })
-    });
-    let noise = NoiseFloor::new(&verdict.judged);
-    let value = serde_json::json!({
-        "skipped": verdict.rows.skipped,
-        "errors": groups.collect::<Vec<_>>(),
-        "noise": { "within_jobs": noise.within_jobs, "between_jobs": noise.between_jobs },
-        "regrets": regrets.collect::<Vec<_>>(),
-        "rows": rows.collect::<Vec<_>>(),
-    });
-    format!("{value:#}")
 }

@@ -1,4 +1,5 @@
-//! Promise: errors, noise and regret of a table are printed, and limits decide the exit status.
+//! Promise: errors, noise and regret of a table are printed, limits decide the exit status, and
+//! keys are fitted to a part of the rows.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -47,4 +48,34 @@ fn a_table_is_judged() {
         text.contains("line 2: the hosts of the job:1: the platform has no host"),
         "{text}"
     );
+}
+
+#[test]
+fn keys_are_fitted() {
+    let fitted = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fitted.toml");
+    let fitted = fitted.to_str().unwrap();
+    let fit = ["--fit", "clusters.*.latency", "--fit-share", "50%"];
+    let output = validate(TABLE, &[&fit[..], &["--out", fitted]].concat());
+    let text = String::from_utf8(output.stdout).unwrap();
+    for expected in [
+        "1 rows judged, 1 fitted, 1 of the library's choice",
+        "\nclusters.*.latency x ",
+        "\nfitted   ",
+    ] {
+        assert!(text.contains(expected), "{text}");
+    }
+    let toml = std::fs::read_to_string(fitted).unwrap();
+    assert!(
+        toml.starts_with("# Fitted by: ") && toml.contains("latency"),
+        "{toml}"
+    );
+    for without_effect in [
+        &fit[..2],
+        &["--fit-share", "50%"],
+        &["--seed", "2"],
+        &["--out", "x"],
+    ] {
+        let refused = validate(TABLE, without_effect);
+        assert_eq!(refused.status.code(), Some(2), "{without_effect:?}");
+    }
 }

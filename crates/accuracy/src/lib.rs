@@ -6,11 +6,15 @@
 //! * [`FitSample`], [`PlatformFit`]: keys of the platform are fitted to a part of the rows.
 //! * [`group_errors`], [`find_regrets`], [`NoiseFloor`]: judged rows → tables; [`AccuracyReport`].
 //!
+//! [`FastestAlgorithms`]: files that make a library choose the algorithms that are the fastest in
+//! the simulation.
+//!
 //! An error is max(simulated / measured, measured / simulated) − 1: twice as fast and twice as slow
 //! are both 100 %.
 //!
 //! *Not modelled*: other jobs on the machine.
 
+mod algorithm_times;
 mod errors;
 mod fit;
 mod job_hosts;
@@ -20,6 +24,7 @@ mod regret;
 mod report;
 mod row;
 
+pub use algorithm_times::{AlgorithmTimes, FastestAlgorithms, estimate_messages};
 pub use errors::{Grouping, NoiseFloor, group_errors, summarise_errors};
 pub use fit::{FitSample, PlatformFit};
 pub use job_hosts::JobHosts;

@@ -7,10 +7,11 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use accuracy::{
-    FitSample, JobHosts, JudgedRow, MeasuredRow, NoiseFloor, PlatformFit, ReadRows, RegretSummary,
-    find_regrets, group_errors, judge_rows, read_rows, summarise_errors,
+    AlgorithmTimes, FastestAlgorithms, FitSample, JobHosts, JudgedRow, MeasuredRow, NoiseFloor,
+    PlatformFit, ReadRows, RegretSummary, find_regrets, group_errors, judge_rows, read_rows,
+    summarise_errors,
 };
-use collectives::Collective;
+use collectives::{Collective, TunedLibrary};
 use platform::{Override, Platform};
 use run::Options;
 use validation::{ElementType, TimedCall};
@@ -220,4 +221,26 @@ fn rows_are_drawn_by_algorithm() {
     assert_eq!(draw(1.0, 16, u64::MAX, 1), rows.rows);
     assert!(draw(1.0, 16, 2048, 1).iter().all(|row| row.bytes == 2048));
     assert_eq!(draw(1.0, 15, u64::MAX, 1), []);
+}
+
+#[test]
+fn the_fastest_algorithms_become_files() {
+    let times = |name: &str, seconds: [f64; 3]| AlgorithmTimes {
+        name: name.to_owned(),
+        seconds: seconds.map(Some).to_vec(),
+    };
+    let all = [
+        times("openmpi:ring", [3.0, 2.0, 1.0]),
+        times("openmpi:recursive_doubling", [1.0, 1.0, 4.0]),
+    ];
+    let best = (0..3).map(|at| AlgorithmTimes::find_fastest(all.iter(), at).unwrap());
+    let best: Vec<&AlgorithmTimes> = best.collect();
+    let fastest = FastestAlgorithms::new((Collective::Allgather, 16), &[8, 64, 512], &best);
+    let selector = fastest.write_selector();
+    let rows = "\n[[allgather]]\nbytes = [0, 511]\nalgorithm = \"openmpi:recursive_doubling\"\n\
+                \n[[allgather]]\nalgorithm = \"openmpi:ring\"\n";
+    assert!(selector.ends_with(rows), "{selector}");
+    let rules = fastest.write_library_file(TunedLibrary::OpenMpi);
+    let rows = "\n0 3 0 0  # recursive_doubling\n8192 4 0 0  # ring\n";
+    assert!(rules.ends_with(rows), "{rules}");
 }

@@ -12,8 +12,9 @@
 //! A row has `name` and `algorithm`, and as far as needed `segment` in bytes or `whole = true` (no
 //! segments), `radix`, `parts` (the algorithms of which the algorithm consists), `shared_nodes` or
 //! `regular_nodes` (the hierarchical algorithm where ranks share nodes) with the algorithms of its
-//! `levels`, `asks_nodes`, and `rule`, a function of `src/aliases/rules.rs`: the library computes a
-//! parameter or the algorithm from the call.
+//! `levels`, `asks_nodes`, `number` (of the algorithm in files of the library), and `rule`, a
+//! function of `src/aliases/rules.rs`: the library computes a parameter or the algorithm from the
+//! call.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -43,6 +44,7 @@ struct RowText {
     whole: bool,
     radix: Option<u32>,
     rule: Option<String>,
+    number: Option<u32>,
 }
 
 /// A name of another library.
@@ -63,8 +65,10 @@ pub struct Alias {
     /// The algorithms of the levels of the hierarchical one, or rules that name them.
     levels: Vec<String>,
     segment: Option<u64>,
-    radix: Option<u32>,
+    pub(crate) radix: Option<u32>,
     rule: Option<rules::Rule>,
+    /// The number of the algorithm in files of the library.
+    pub(crate) number: Option<u32>,
 }
 
 impl Alias {
@@ -93,6 +97,7 @@ impl Alias {
             levels: text.levels,
             asks_nodes: text.asks_nodes,
             radix: text.radix,
+            number: text.number,
         })
     }
 

@@ -27,6 +27,7 @@ mod selector;
 mod setup;
 mod steps;
 pub mod trees;
+mod tuning_file;
 
 pub use algorithm::{Algorithm, QUADRATIC_RANKS_MAX, Requirement};
 pub use algorithms::{
@@ -42,3 +43,4 @@ pub use selector::{
 };
 pub use setup::node_setup;
 pub use steps::{Area, Operand, Part, Slot, Steps};
+pub use tuning_file::{TunedLibrary, TunedRow};

@@ -77,13 +77,7 @@ pub(crate) struct ValidateCommand {
     #[arg(long, value_name = "LIMIT", value_delimiter = ',')]
     require: Vec<ErrorLimit>,
     /// Output format
-    #[arg(
-        long,
-        value_name = "text|json",
-        value_enum,
-        default_value_t,
-        hide_possible_values = true
-    )]
+    #[arg(long, value_enum, value_name = "text|json", hide_possible_values = true, default_value_t = Format::Text, help_heading = "Output")]
     format: Format,
 }
 

@@ -1,6 +1,7 @@
-//! Promise: options of a run change the results of `tune`, and platforms without costs of messages
-//! are told.
+//! Promise: options of a run change the results of `tune`, platforms without costs of messages are
+//! told, and a library reads the choice.
 
+use std::path::Path;
 use std::process::{Command, Output};
 
 /// Simulates an allreduce of 64 KiB by one algorithm with more arguments.
@@ -51,4 +52,21 @@ fn a_missing_option_is_refused() {
     assert_eq!(ran.status.code(), Some(2));
     let text = String::from_utf8(ran.stderr).unwrap();
     assert!(text.contains("expected -n N with at least 2"), "{text}");
+}
+
+#[test]
+fn a_library_reads_the_choice() {
+    let rules = Path::new(env!("CARGO_TARGET_TMPDIR")).join("rules.txt");
+    let platform = concat!(env!("CARGO_MANIFEST_DIR"), "/../../platforms/cluster.toml");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_simrun-tools"));
+    command.args(["collectives", "tune", "bcast", "-p", platform, "-n", "8"]);
+    command.args(["--sizes", "64KiB", "--export", "openmpi", "--out"]);
+    let ran = command.arg(&rules).output().unwrap();
+    let text = String::from_utf8(ran.stdout).unwrap();
+    assert!(text.contains("  library's choice  "), "{text}");
+    let text = std::fs::read_to_string(rules).unwrap();
+    assert!(
+        text.contains("\n7  # bcast\n1  # communicator sizes\n8  #"),
+        "{text}"
+    );
 }

@@ -4,6 +4,9 @@
 //! The time of a call is from the end of a barrier to the time at which the last rank leaves the
 //! call. Between two sizes the algorithm of the lower one is selected.
 //!
+//! With `--export` the algorithms have names of a library, the library reads the file, and the
+//! times are compared with the library's own choice.
+//!
 //! *Not tuned*: segments and radices, which are those of the algorithms; calls with other numbers
 //! of ranks, for which the rows hold too.
 
@@ -12,8 +15,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use accuracy::{AlgorithmTimes, FastestAlgorithms, estimate_messages};
 use clap::Args;
-use collectives::{Algorithm, Call, Collective, messages, named};
+use collectives::{Algorithm, Call, Collective, TunedLibrary, named};
 use files::Output;
 use platform::{Override, suggest_word};
 use report::{Marker, Scatter, Series, plot_scatter};
@@ -39,6 +43,15 @@ pub(crate) struct TuneCommand {
     /// Algorithms [default: all that suit the call]
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     algorithms: Vec<String>,
+    /// Write --out for a library, with algorithms of the library: a rules file of Open MPI, a table
+    /// of NCCL's tuner
+    #[arg(
+        long,
+        value_name = "openmpi|nccl",
+        requires = "out",
+        conflicts_with = "algorithms"
+    )]
+    export: Option<TunedLibrary>,
     /// Largest number of messages of a simulated call; algorithms with more are left out
     #[arg(long, value_name = "N", default_value_t = 2_000_000)]
     max_messages: u64,
@@ -50,12 +63,8 @@ pub(crate) struct TuneCommand {
     plot: Option<PathBuf>,
 }
 
-/// The times of an algorithm.
-struct Times {
-    algorithm: &'static Algorithm,
-    /// By size in seconds; `None` where it does not suit the call.
-    seconds: Vec<Option<f64>>,
-}
+/// An algorithm that may be chosen, by the name in `collectives.OPERATION`.
+type Candidate = (String, &'static Algorithm);
 
 impl TuneCommand {
     /// Returns the number of ranks, 0 if there is no such option.
@@ -86,20 +95,25 @@ fn tune(command: &TuneCommand) -> Result<String, ExitCode> {
     }
     let sizes = sizes(command)?;
     let wanted = algorithms(command)?;
-    warn_of_free_messages(
-        command.simulation.platform_file()?,
-        &command.simulation.load_platform()?,
-    );
+    let simulation = &command.simulation;
+    warn_of_free_messages(simulation.platform_file()?, &simulation.load_platform()?);
     let mut line = ProgressLine::new();
     let mut all = Vec::new();
-    for (number, algorithm) in wanted.iter().enumerate() {
-        line.show(|| format!("{} of {}: {}", number + 1, wanted.len(), algorithm.name));
-        all.push(times(command, algorithm, &sizes)?);
+    for (number, (name, algorithm)) in wanted.iter().enumerate() {
+        line.show(|| format!("{} of {}: {name}", number + 1, wanted.len()));
+        let change = format!("collectives.{}={name}", command.kind);
+        let seconds = times(command, (&change, Some(algorithm)), &sizes)?;
+        let name = name.clone();
+        all.push(AlgorithmTimes { name, seconds });
     }
+    let selector = command.export.map(TunedLibrary::selector_name);
+    let change = selector.map(|name| format!("collectives.selector={name}"));
+    let default = change.map(|change| times(command, (&change, None), &sizes));
+    let default = default.transpose()?;
     drop(line);
     all.retain(|times| times.seconds.iter().any(Option::is_some));
-    let best: Vec<&Times> = (0..sizes.len())
-        .filter_map(|at| fastest(all.iter(), at))
+    let best: Vec<&AlgorithmTimes> = (0..sizes.len())
+        .filter_map(|at| AlgorithmTimes::find_fastest(all.iter(), at))
         .collect();
     if best.len() < sizes.len() {
         return Err(status::refuse(format_args!(
@@ -107,13 +121,50 @@ fn tune(command: &TuneCommand) -> Result<String, ExitCode> {
             command.kind
         )));
     }
+    let fastest = FastestAlgorithms::new((command.kind, command.rank_count()), &sizes, &best);
     if let Some(path) = &command.out {
-        files::write(path, selector(command, &sizes, &best)).map_err(status::refuse)?;
+        let text = match command.export {
+            Some(library) => fastest.write_library_file(library),
+            None => fastest.write_selector(),
+        };
+        let text = format!("# Made with {}\n{text}", command_line());
+        files::write(path, text).map_err(status::refuse)?;
     }
     if let Some(path) = &command.plot {
-        plot_scatter(&picture(command, &sizes, &all, &best), path).map_err(status::refuse)?;
+        plot_scatter(&picture(&fastest, &sizes, &all), path).map_err(status::refuse)?;
     }
-    Ok(table(&sizes, &all, &best))
+    let second = |at: usize, first: &AlgorithmTimes| {
+        if let Some(default) = &default {
+            return Some(("library's choice", default[at]?));
+        }
+        let others = all.iter().filter(|times| times.name != first.name);
+        let second = AlgorithmTimes::find_fastest(others, at)?;
+        Some((&second.name[..], second.seconds[at]?))
+    };
+    Ok(table(&sizes, &best, second))
+}
+
+/// Writes the fastest algorithm at each size, and the time saved against another choice.
+fn table<'a>(
+    sizes: &[u64],
+    best: &[&AlgorithmTimes],
+    second: impl Fn(usize, &AlgorithmTimes) -> Option<(&'a str, f64)>,
+) -> String {
+    let mut text = format!(
+        "{:>10}  {:28}  {:>14}  {:28}  {:>14}  {:>7}\n",
+        "size", "fastest", "time", "second", "time", "saved"
+    );
+    for (at, (&size, first)) in sizes.iter().zip(best).enumerate() {
+        let (size, name) = (Size(size).to_string(), &first.name);
+        let seconds = first.seconds[at].unwrap_or(f64::NAN);
+        let _ = write!(text, "{size:>10}  {name:28}  {:>11.3} us", 1e6 * seconds);
+        if let Some((other, other_s)) = second(at, first) {
+            let (us, saved) = (1e6 * other_s, 100.0 * (1.0 - seconds / other_s));
+            let _ = write!(text, "  {other:28}  {us:>11.3} us  {saved:>5.1} %");
+        }
+        text.push('\n');
+    }
+    text
 }
 
 fn sizes(command: &TuneCommand) -> Result<Vec<u64>, ExitCode> {
@@ -136,12 +187,22 @@ fn sizes(command: &TuneCommand) -> Result<Vec<u64>, ExitCode> {
     Ok(sizes)
 }
 
-fn algorithms(command: &TuneCommand) -> Result<Vec<&'static Algorithm>, ExitCode> {
+fn algorithms(command: &TuneCommand) -> Result<Vec<Candidate>, ExitCode> {
+    if let Some(library) = command.export {
+        let all = library.file_algorithms(command.kind);
+        if all.is_empty() {
+            let kind = command.kind;
+            return Err(status::refuse(format_args!(
+                "--export: files of the library have no rows for {kind}"
+            )));
+        }
+        return Ok(all);
+    }
+    let own = |algorithm: &'static Algorithm| (algorithm.name.to_owned(), algorithm);
     let known = |name: &String| {
-        collectives::find(command.kind, name).ok_or_else(|| {
-            let all: Vec<&str> = named(command.kind)
-                .map(|algorithm| algorithm.name)
-                .collect();
+        let found = collectives::find(command.kind, name).map(own);
+        found.ok_or_else(|| {
+            let all: Vec<&str> = named(command.kind).map(|one| one.name).collect();
             status::refuse(format_args!(
                 "unknown algorithm {name:?} of {}: expected {}{}",
                 command.kind,
@@ -151,31 +212,33 @@ fn algorithms(command: &TuneCommand) -> Result<Vec<&'static Algorithm>, ExitCode
         })
     };
     if command.algorithms.is_empty() {
-        return Ok(named(command.kind).collect());
+        return Ok(named(command.kind).map(own).collect());
     }
     command.algorithms.iter().map(known).collect()
 }
 
-/// Simulates an algorithm at all sizes.
+/// Simulates an algorithm, or the choice of a selector, at all sizes, and returns the seconds.
 fn times(
     command: &TuneCommand,
-    algorithm: &'static Algorithm,
+    (change, algorithm): (&str, Option<&Algorithm>),
     sizes: &[u64],
-) -> Result<Times, ExitCode> {
-    let change = format!("collectives.{}={}", command.kind, algorithm.name);
+) -> Result<Vec<Option<f64>>, ExitCode> {
     let change = change.parse::<Override>().map_err(status::refuse)?;
     let mut simulation = command.simulation.clone();
     simulation.changes.push(change);
     let platform = Arc::new(simulation.load_platform()?);
     let options = simulation.run_options().map_err(status::refuse)?;
+    let selector = platform.collectives().to_selector();
     let mut seconds = Vec::new();
     for &size in sizes {
         let mut call = Call::new(command.kind, 0, command.rank_count(), size);
         call.element = size.clamp(1, 8);
-        let selector = platform.collectives().to_selector();
         let selected = selector.select(&mut call, collectives::Facts::default());
-        let is_it = selected.is_ok_and(|selected| selected.name == algorithm.name);
-        if !is_it || count(algorithm, &call) > command.max_messages {
+        let suits = selected.is_ok_and(|selected| {
+            let is_it = algorithm.is_none_or(|algorithm| algorithm.name == selected.name);
+            is_it && estimate_messages(selected, &call) <= command.max_messages
+        });
+        if !suits {
             seconds.push(None);
             continue;
         }
@@ -188,93 +251,20 @@ fn times(
         let time = timed.simulate_loop(&platform, options.clone());
         seconds.push(Some(time.map_err(status::refuse)?));
     }
-    Ok(Times { algorithm, seconds })
-}
-
-/// Returns the number of messages of all ranks, estimated from some of them.
-fn count(algorithm: &Algorithm, call: &Call) -> u64 {
-    const SAMPLED: u32 = 64;
-    let sampled = call.size.min(SAMPLED);
-    let step = call.size / sampled;
-    let of_rank = |number: u32| {
-        let rank = number * step;
-        let own = Call {
-            rank,
-            ..call.clone()
-        };
-        messages(algorithm, &own).len() as u64
-    };
-    let sum: u64 = (0..sampled).map(of_rank).sum();
-    sum * u64::from(call.size) / u64::from(sampled)
-}
-
-/// Returns the fastest algorithm at a size; the first of equally fast ones.
-fn fastest<'a>(all: impl Iterator<Item = &'a Times>, at: usize) -> Option<&'a Times> {
-    let seconds = |times: &Times| times.seconds[at].unwrap_or(f64::INFINITY);
-    all.filter(|times| times.seconds[at].is_some())
-        .min_by(|a, b| seconds(a).total_cmp(&seconds(b)))
-}
-
-fn table(sizes: &[u64], all: &[Times], best: &[&Times]) -> String {
-    let mut text = format!(
-        "{:>10}  {:28}  {:>14}  {:28}  {:>14}\n",
-        "size", "fastest", "time", "second", "time"
-    );
-    for (at, (&size, first)) in sizes.iter().zip(best).enumerate() {
-        let others = (all.iter()).filter(|times| times.algorithm.name != first.algorithm.name);
-        let second = fastest(others, at);
-        let time = |times: &Times| {
-            let seconds = times.seconds[at].unwrap_or(f64::NAN);
-            format!("{:.3} us", seconds * 1e6)
-        };
-        let (name, second) = second.map_or((String::new(), String::new()), |second| {
-            (second.algorithm.name.to_owned(), time(second))
-        });
-        let _ = writeln!(
-            text,
-            "{:>10}  {:28}  {:>14}  {name:28}  {second:>14}",
-            Size(size).to_string(),
-            first.algorithm.name,
-            time(first)
-        );
-    }
-    text
-}
-
-fn selector(command: &TuneCommand, sizes: &[u64], best: &[&Times]) -> String {
-    let kind = command.kind;
-    let mut text = format!(
-        "# Made with {}\nversion = 1\nname = \"tuned-{kind}-{}\"\n",
-        command_line(),
-        command.rank_count()
-    );
-    let mut from = 0;
-    for (at, times) in best.iter().enumerate() {
-        let next = best.get(at + 1);
-        if next.is_some_and(|next| next.algorithm.name == times.algorithm.name) {
-            continue;
-        }
-        let _ = write!(text, "\n[[{kind}]]\n");
-        if let Some(next) = sizes.get(at + 1) {
-            let _ = writeln!(text, "bytes = [{from}, {}]", next - 1);
-            from = *next;
-        }
-        let _ = writeln!(text, "algorithm = \"{}\"", times.algorithm.name);
-    }
-    text
+    Ok(seconds)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "sizes of a picture")]
-fn picture(command: &TuneCommand, sizes: &[u64], all: &[Times], best: &[&Times]) -> Scatter {
-    let points = |times: &Times| {
+fn picture(fastest: &FastestAlgorithms, sizes: &[u64], all: &[AlgorithmTimes]) -> Scatter {
+    let points = |times: &AlgorithmTimes| {
         let points = sizes.iter().zip(&times.seconds);
         points
             .filter_map(|(size, seconds)| Some((*size as f64, (*seconds)? * 1e6)))
             .collect::<Vec<(f64, f64)>>()
     };
-    let is_best = |times: &Times| {
-        let mut best = best.iter();
-        best.any(|best| best.algorithm.name == times.algorithm.name)
+    let is_best = |times: &AlgorithmTimes| {
+        let mut best = fastest.crossings.iter();
+        best.any(|(_, name)| *name == times.name)
     };
     const MARKERS: [Marker; 3] = [Marker::Line, Marker::Second, Marker::Third];
     let mut markers = MARKERS.into_iter().cycle();
@@ -288,26 +278,23 @@ fn picture(command: &TuneCommand, sizes: &[u64], all: &[Times], best: &[&Times])
     }
     for times in all.iter().filter(|times| is_best(times)) {
         series.push(Series {
-            name: times.algorithm.name.to_owned(),
+            name: times.name.clone(),
             mark: markers.next().unwrap_or(Marker::Line),
             points: points(times),
         });
     }
-    let crossings = best.windows(2).zip(&sizes[1..]).filter_map(|(pair, size)| {
-        let differ = pair[0].algorithm.name != pair[1].algorithm.name;
-        differ.then_some(*size as f64)
-    });
+    let crossings = fastest.crossings.iter().skip(1);
+    let verticals = crossings.map(|(size, _)| *size as f64).collect();
     Scatter {
         title: format!(
             "{} of {} ranks: fastest algorithms",
-            command.kind,
-            command.rank_count()
+            fastest.kind, fastest.ranks
         ),
         x: "size in bytes".to_owned(),
         log_x: true,
         y: "time in us".to_owned(),
         log_y: true,
         series,
-        verticals: crossings.collect(),
+        verticals,
     }
 }

@@ -237,14 +237,14 @@ impl Call {
     /// a buffer for a message.
     #[must_use]
     pub fn working_set(&self) -> u64 {
-        use Collective::{Allreduce, Barrier, Bcast, Exscan, Reduce, ReduceScatter, Scan};
+        use Collective::{Allreduce, Barrier, Bcast, Exscan, Reduce, Scan};
         let blocks = self.blocks.as_deref().map_or(0, |blocks| {
             let sum = |all: &[Block]| all.iter().map(|block| block.length).sum::<u64>();
             sum(&blocks.send).max(sum(&blocks.recv))
         });
         let data = match self.collective {
             _ if blocks > 0 => blocks,
-            Bcast | Reduce | Allreduce | ReduceScatter | Scan | Exscan | Barrier => self.bytes,
+            Bcast | Reduce | Allreduce | Scan | Exscan | Barrier => self.bytes,
             _ => self.bytes.saturating_mul(u64::from(self.size)),
         };
         if self.collective.has_operation() {

@@ -442,6 +442,7 @@ mod route;
 mod sketch;
 mod summary;
 pub mod topology;
+mod torus_box;
 pub mod units;
 mod zone;
 

@@ -37,7 +37,7 @@ impl JudgedRow {
 
 /// Simulates each row with a known algorithm; the choices of libraries are left in `rows`.
 ///
-/// Ranks of a job without hosts in `hosts` take the first hosts of the platform.
+/// Ranks of a job without hosts in `hosts` take a box of a torus, or else the first hosts.
 /// `progress` is called with the number of rows that are done and of all.
 ///
 /// # Errors
@@ -153,7 +153,11 @@ fn simulate_row(
         element: row.element,
         iterations: ITERATIONS,
     };
-    let mapping = match hosts.map(|list| RankMap::parse(Path::new("the hosts of the job"), list)) {
+    let each = format!(":{}", row.ranks_per_node);
+    let in_box = |names: Vec<String>| names.join(&format!("{each},")) + &each;
+    let hosts = hosts.map(str::to_owned);
+    let hosts = hosts.or_else(|| platform.name_box(&row.sides).map(in_box));
+    let mapping = match hosts.map(|list| RankMap::parse(Path::new("the hosts of the job"), &list)) {
         Some(map) => Mapping::File(map.map_err(|error| error.to_string())?),
         None => Mapping::Blocks(row.ranks_per_node),
     };

@@ -125,15 +125,13 @@ fn parse_row(line: u64, text: &RowText) -> Result<MeasuredRow, String> {
     let element = ElementType::from_name(&text.dtype)
         .ok_or_else(|| format!("unknown type {}", text.dtype))?;
     // The nodes of a torus are written as its shape.
-    let sides = text.nodes.split('x').map(|side| side.parse().ok());
-    let nodes = sides
-        .reduce(|one, other| u32::checked_mul(one?, other?))
-        .flatten()
-        .ok_or_else(|| format!("{} nodes", text.nodes))?;
+    let sides: Result<Vec<u32>, _> = text.nodes.split('x').map(str::parse).collect();
+    let sides = sides.map_err(|_| format!("{} nodes", text.nodes))?;
     Ok(MeasuredRow {
         line,
         job: text.timestamp.clone(),
-        nodes,
+        nodes: sides.iter().copied().fold(1, u32::saturating_mul),
+        sides,
         ranks_per_node: text.ppn,
         operation,
         label: text.algorithm.clone(),
@@ -158,7 +156,9 @@ fn find_algorithm(
     label: &str,
 ) -> Result<Option<&'static str>, String> {
     let unknown = || format!("unknown algorithm of {library}, {operation}");
-    let (name, end) = label.rsplit_once('_').ok_or_else(unknown)?;
+    let of_fjmpi = label.strip_prefix("default-").map(|name| (name, "fjmpi"));
+    let found = of_fjmpi.or_else(|| label.rsplit_once('_'));
+    let (name, end) = found.ok_or_else(unknown)?;
     // A changed library has the name of the one that was changed.
     if library.starts_with("custom") {
         return Err(unknown());
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn all_listed_algorithms_exist() {
-        assert_eq!(ALGORITHMS.len(), 3);
+        assert_eq!(ALGORITHMS.len(), 4);
         for (operation, names) in ALGORITHMS.values().flatten() {
             let operation: Collective = operation.parse().unwrap();
             for name in names.values() {
@@ -202,6 +202,7 @@ mod tests {
             line: 2,
             job: "j".to_owned(),
             nodes: 4,
+            sides: vec![2, 2],
             ranks_per_node: 3,
             operation: Collective::ReduceScatter,
             label: "ring_ompi".to_owned(),

@@ -22,6 +22,8 @@ pub struct MeasuredRow {
     pub job: String,
     /// Number of nodes.
     pub nodes: u32,
+    /// The sides of the box of nodes in a torus; elsewhere only the number of nodes.
+    pub sides: Vec<u32>,
     /// Number of ranks on each node.
     pub ranks_per_node: u32,
     /// The operation.

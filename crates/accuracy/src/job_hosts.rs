@@ -43,6 +43,14 @@ impl JobHosts {
         let key = (job.to_owned(), ranks as usize);
         self.0.get(&key).map(String::as_str)
     }
+
+    /// Returns the numbers of ranks of the runs of a job; none if the table has no such job.
+    pub fn rank_counts(&self, job: &str) -> Vec<usize> {
+        let runs = self
+            .0
+            .range((job.to_owned(), 0)..=(job.to_owned(), usize::MAX));
+        runs.map(|((_, ranks), _)| *ranks).collect()
+    }
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@
 //! *Not modelled*: other jobs on the machine.
 
 mod algorithm_times;
+mod doubts;
 mod errors;
 mod fit;
 mod job_hosts;
@@ -25,6 +26,7 @@ mod report;
 mod row;
 
 pub use algorithm_times::{AlgorithmTimes, FastestAlgorithms, estimate_messages};
+pub use doubts::find_doubts;
 pub use errors::{Grouping, NoiseFloor, group_errors, summarise_errors};
 pub use fit::{FitSample, PlatformFit};
 pub use job_hosts::JobHosts;

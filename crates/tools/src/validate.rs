@@ -8,8 +8,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use accuracy::{
-    AccuracyReport, FitSample, JobHosts, PlatformFit, judge_rows, leave_out_large, read_rows,
-    summarise_errors, write_json, write_text,
+    AccuracyReport, FitSample, JobHosts, PlatformFit, find_doubts, judge_rows, leave_out_large,
+    read_rows, summarise_errors, write_json, write_text,
 };
 use clap::Args;
 use files::Output;
@@ -134,6 +134,7 @@ fn judge_table(command: &ValidateCommand) -> Result<(AccuracyReport, Platform), 
     let rows = read_rows(&text, command.machine.as_deref());
     let mut rows = rows.map_err(|error| refuse(error.to_string()))?;
     let hosts = read_hosts(command.hosts.as_deref())?;
+    status::warn_all(&find_doubts(&rows.rows, &hosts));
     rows.keep_faultless(|row| {
         let most = command.max_ranks;
         (row.rank_count() > most).then(|| format!("more than {most} ranks"))
@@ -154,7 +155,7 @@ fn judge_table(command: &ValidateCommand) -> Result<(AccuracyReport, Platform), 
             show(&|| format!("fit: {} rows, simulated {runs} times", sample.len()));
         };
         let found = PlatformFit::new(&platform, &command.fit, (&sample, &hosts), &progress);
-        let found = found.map_err(|error| refuse(error.to_string()))?;
+        let found = found.map_err(|error| status::refuse(format_args!("--fit: {error}")))?;
         (platform, lines, factors) = (found.platform, found.lines, found.factors);
     }
     let progress = |done, all| show(&|| format!("{done} of {all} rows"));
@@ -179,6 +180,7 @@ fn read_hosts(path: Option<&Path>) -> Result<JobHosts, ExitCode> {
     let Some(path) = path else {
         return Ok(JobHosts::default());
     };
+    files::add_input(path);
     let text = files::read_text(path).map_err(|error| error.to_string());
     let hosts = text.and_then(|text| JobHosts::read_table(&text));
     hosts.map_err(|problem| status::refuse(format_args!("{}: {problem}", path.display())))

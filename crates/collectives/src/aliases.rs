@@ -12,9 +12,8 @@
 //! A row has `name` and `algorithm`, and as far as needed `segment` in bytes or `whole = true` (no
 //! segments), `radix`, `parts` (the algorithms of which the algorithm consists), `shared_nodes` or
 //! `regular_nodes` (the hierarchical algorithm where ranks share nodes) with the algorithms of its
-//! `levels`, `asks_nodes`, `number` (of the algorithm in files of the library), and `rule`, a
-//! function of `src/aliases/rules.rs`: the library computes a parameter or the algorithm from the
-//! call.
+//! `levels`, `asks_nodes`, and `rule`, a function of `src/aliases/rules.rs`: the library computes a
+//! parameter or the algorithm from the call.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -44,7 +43,6 @@ struct RowText {
     whole: bool,
     radix: Option<u32>,
     rule: Option<String>,
-    number: Option<u32>,
 }
 
 /// A name of another library.
@@ -67,8 +65,6 @@ pub struct Alias {
     segment: Option<u64>,
     pub(crate) radix: Option<u32>,
     rule: Option<rules::Rule>,
-    /// The number of the algorithm in files of the library.
-    pub(crate) number: Option<u32>,
 }
 
 impl Alias {
@@ -97,7 +93,6 @@ impl Alias {
             levels: text.levels,
             asks_nodes: text.asks_nodes,
             radix: text.radix,
-            number: text.number,
         })
     }
 

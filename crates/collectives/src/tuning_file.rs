@@ -7,8 +7,12 @@
 //! *Not modelled*: segments and protocols. Rules of Open MPI have the fan-out of the names in
 //! `aliases/openmpi.toml` and no segments; rows of NCCL name the protocol `simple`.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::str::FromStr;
+use std::sync::LazyLock;
+
+use serde::Deserialize;
 
 use crate::aliases::Alias;
 use crate::{Algorithm, Collective, aliases};
@@ -70,7 +74,7 @@ impl TunedLibrary {
 
     fn can_name(self, alias: &Alias) -> bool {
         match self {
-            Self::OpenMpi => alias.number.is_some(),
+            Self::OpenMpi => rule_numbers(alias).is_some(),
             Self::Nccl => alias.name != "p2p" && nccl_operation(alias.collective).is_some(),
         }
     }
@@ -99,51 +103,48 @@ const fn call_bytes(kind: Collective, ranks: u32, bytes: u64) -> u64 {
     }
 }
 
-/// Returns the number of an operation in rules files: `COLLTYPE` in
-/// `ompi/mca/coll/base/coll_base_functions.h`.
-const fn rule_operation(kind: Collective) -> u32 {
-    match kind {
-        Collective::Allgather => 0,
-        Collective::Allgatherv => 1,
-        Collective::Allreduce => 2,
-        Collective::Alltoall => 3,
-        Collective::Alltoallv => 4,
-        Collective::Alltoallw => 5,
-        Collective::Barrier => 6,
-        Collective::Bcast => 7,
-        Collective::Exscan => 8,
-        Collective::Gather => 9,
-        Collective::Gatherv => 10,
-        Collective::Reduce => 11,
-        Collective::ReduceScatter => 12,
-        Collective::ReduceScatterBlock => 13,
-        Collective::Scan => 14,
-        Collective::Scatter => 15,
-        Collective::Scatterv => 16,
-    }
+/// The numbers of an operation and of the algorithms, as in the file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RuleNumbers {
+    number: u32,
+    algorithms: Vec<String>,
+}
+
+/// By the name of the operation. A table of its own, which programs do not link.
+static RULE_NUMBERS: LazyLock<BTreeMap<String, RuleNumbers>> = LazyLock::new(|| {
+    let text = include_str!("../aliases/openmpi-rules.toml");
+    toml::from_str(text).unwrap_or_else(|error| panic!("openmpi-rules.toml: {error}"))
+});
+
+/// Returns the numbers of the operation and of the algorithm in rules files.
+fn rule_numbers(alias: &Alias) -> Option<(u32, usize)> {
+    let numbers = RULE_NUMBERS.get(alias.collective.name())?;
+    let mut names = numbers.algorithms.iter();
+    let at = names.position(|name| *name == alias.name)?;
+    Some((numbers.number, at + 1))
 }
 
 /// Writes a rules file: numbers of operations, of communicator sizes and of message sizes; a
 /// message size has the algorithm, the fan-out and the segment.
 fn write_rules(ranks: u32, rows: &[TunedRow]) -> String {
-    let Some(kind) = rows.first().map(|row| row.alias.collective) else {
+    let numbers = rows
+        .iter()
+        .filter_map(|row| Some((row, rule_numbers(row.alias)?)));
+    let numbers: Vec<(&TunedRow, (u32, usize))> = numbers.collect();
+    let Some((first, (operation, _))) = numbers.first() else {
         return "0\n".to_owned();
     };
+    let kind = first.alias.collective;
     let mut text = format!(
-        "1  # operations\n{}  # {kind}\n1  # communicator sizes\n{ranks}  # ranks and more\n{}  \
-         # message sizes: bytes, algorithm, fan-out, segment\n",
-        rule_operation(kind),
-        rows.len()
+        "1  # operations\n{operation}  # {kind}\n1  # communicator sizes\n{ranks}  # ranks and \
+         more\n{}  # message sizes: bytes, algorithm, fan-out, segment\n",
+        numbers.len()
     );
-    for TunedRow { from_bytes, alias } in rows {
-        let _ = writeln!(
-            text,
-            "{} {} {} 0  # {}",
-            call_bytes(kind, ranks, *from_bytes),
-            alias.number.unwrap_or(0),
-            alias.radix.unwrap_or(0),
-            alias.name
-        );
+    for (TunedRow { from_bytes, alias }, (_, algorithm)) in &numbers {
+        let bytes = call_bytes(kind, ranks, *from_bytes);
+        let (fan_out, name) = (alias.radix.unwrap_or(0), &alias.name);
+        let _ = writeln!(text, "{bytes} {algorithm} {fan_out} 0  # {name}");
     }
     text
 }

@@ -442,7 +442,6 @@ mod route;
 mod sketch;
 mod summary;
 pub mod topology;
-mod torus_box;
 pub mod units;
 mod zone;
 

@@ -73,6 +73,15 @@ pub enum Shape {
 }
 
 impl Platform {
+    /// Returns the arrangement of the hosts; `None` if they are not in one cluster.
+    #[must_use]
+    pub fn host_shape(&self) -> Option<Shape> {
+        match &self.tree.clusters[..] {
+            [cluster] if cluster.hosts.count() == self.host_count => Some(cluster.topology.shape()),
+            _ => None,
+        }
+    }
+
     /// Returns the contents of a picture of the platform; `None` if it is too large for one.
     #[must_use]
     pub fn sketch(&self) -> Option<ZoneSketch> {

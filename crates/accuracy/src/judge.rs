@@ -15,6 +15,7 @@ use validation::TimedCall;
 
 use crate::job_hosts::JobHosts;
 use crate::row::{MeasuredRow, ReadRows, RowError, divides_data};
+use crate::torus;
 
 /// Calls of a simulated loop; the time settles in the second.
 const ITERATIONS: u32 = 4;
@@ -153,10 +154,8 @@ fn simulate_row(
         element: row.element,
         iterations: ITERATIONS,
     };
-    let each = format!(":{}", row.ranks_per_node);
-    let in_box = |names: Vec<String>| names.join(&format!("{each},")) + &each;
     let hosts = hosts.map(str::to_owned);
-    let hosts = hosts.or_else(|| platform.name_box(&row.sides).map(in_box));
+    let hosts = hosts.or_else(|| torus::name_hosts(platform, row));
     let mapping = match hosts.map(|list| RankMap::parse(Path::new("the hosts of the job"), &list)) {
         Some(map) => Mapping::File(map.map_err(|error| error.to_string())?),
         None => Mapping::Blocks(row.ranks_per_node),

@@ -24,6 +24,7 @@ mod pico;
 mod regret;
 mod report;
 mod row;
+mod torus;
 
 pub use algorithm_times::{AlgorithmTimes, FastestAlgorithms, estimate_messages};
 pub use doubts::find_doubts;

@@ -1,31 +1,29 @@
-//! Hosts of a box in a torus.
+//! Hosts of jobs that run on a box of a torus.
 //!
-//! *Decided here*: the box is at the origin; hosts go along the first side of the box first, then
-//! along the second one. A torus of twice as many dimensions as the box is a network such as Tofu:
-//! each side of the box goes up in one dimension and comes back beside that, so that the ends of
-//! a side are neighbours.
+//! *Decided here*: ranks go along the first side of the box first, then along the second one. A
+//! torus of twice as many dimensions as the box is a network such as Tofu: each side of the box
+//! goes up in one dimension and comes back beside that, so that the ends of a side are neighbours.
 //!
 //! Source: Ajima et al., "Tofu: a 6D mesh/torus interconnect for exascale computers", IEEE
 //! Computer 42(11), 2009.
 
-use crate::platform::Platform;
-use crate::sketch::Shape;
+use platform::{Platform, Shape};
 
-impl Platform {
-    /// Returns the names of the hosts of a box with these sides; `None` if the platform is no torus
-    /// or has no such box.
-    #[must_use]
-    pub fn name_box(&self, sides: &[u32]) -> Option<Vec<String>> {
-        let [cluster] = &self.tree.clusters[..] else {
-            return None;
-        };
-        let Shape::Grid(dimensions) = cluster.topology.shape() else {
-            return None;
-        };
-        let places = box_places(sides, &dimensions)?;
-        let names = places.into_iter().map(|place| cluster.hosts.name(place));
-        Some(names.collect())
-    }
+use crate::row::MeasuredRow;
+
+/// Returns the hosts in the order of ranks; `None` if the platform is no torus with such a box.
+pub(crate) fn name_hosts(platform: &Platform, row: &MeasuredRow) -> Option<String> {
+    let Some(Shape::Grid(dimensions)) = platform.host_shape() else {
+        return None;
+    };
+    let places = box_places(&row.sides, &dimensions)?;
+    let hosts: Vec<_> = platform.hosts().collect();
+    let count = row.ranks_per_node;
+    let names = places.into_iter().map(|place| {
+        let name = platform.host_name(hosts[place as usize]);
+        format!("{name}:{count}")
+    });
+    Some(names.collect::<Vec<String>>().join(","))
 }
 
 /// Returns the numbers of the hosts of a box, at the origin of a torus.

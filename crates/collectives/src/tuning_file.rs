@@ -22,7 +22,7 @@ use crate::{Algorithm, Collective, aliases};
 pub enum TunedLibrary {
     /// Open MPI 4.1 and 5.0: `coll_tuned_dynamic_rules_filename`.
     OpenMpi,
-    /// NCCL with the tuner plugin of its examples: `NCCL_TUNER_CONFIG_FILE`.
+    /// NCCL with the example of a tuner plugin: `NCCL_TUNER_CONFIG_FILE`.
     Nccl,
 }
 

@@ -31,7 +31,7 @@ pub(crate) enum CollectivesCommand {
     /// Print the algorithm of a call, its messages and its closed form
     #[command(after_help = "Example:\n  simrun collectives explain allreduce -n 8 --size 64KiB")]
     Explain(ExplainCommand),
-    /// Simulate all algorithms of an operation on a platform, and write the fastest as a selector
+    /// Simulate all algorithms of an operation, and write the fastest as a selector
     #[command(
         after_help = "Example:\n  simrun collectives tune allreduce -p platforms/cluster.toml -n 16"
     )]

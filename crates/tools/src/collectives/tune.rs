@@ -43,11 +43,11 @@ pub(crate) struct TuneCommand {
     /// Algorithms [default: all that suit the call]
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     algorithms: Vec<String>,
-    /// Write --out for a library, with algorithms of the library: a rules file of Open MPI, a table
-    /// of NCCL's tuner
+    /// Write --out for a library, with algorithms of the library: openmpi (a rules file) or nccl (a
+    /// table of the tuner)
     #[arg(
         long,
-        value_name = "openmpi|nccl",
+        value_name = "LIBRARY",
         requires = "out",
         conflicts_with = "algorithms"
     )]

@@ -45,16 +45,18 @@ fn e1_no_order_deadlocks_between_two_senders() {
     }
 }
 
+/// One buffer and one credit, none of them reserved.
+const BARE: Limits = Limits {
+    buffers: Some(1),
+    credits: Some(1),
+    reserved: 0,
+    ..FEW
+};
+
 /// E2, M-8: without reserved buffers each rank fills its buffers with what waits for a credit of
 /// the other, and the update that would bring the credit needs a buffer.
 #[test]
 fn e2_without_reserved_buffers_there_is_a_deadlock() {
-    let bare = Limits {
-        buffers: Some(1),
-        credits: Some(1),
-        reserved: 0,
-        ..FEW
-    };
     let find = |limits: &Limits| {
         let mut stuck = 0;
         every_order(limits, &[5, 5, 5], Receives::Then, 300, |outcome| {
@@ -62,12 +64,9 @@ fn e2_without_reserved_buffers_there_is_a_deadlock() {
         });
         stuck
     };
-    assert!(find(&bare) > 0, "the known deadlock is found");
+    assert!(find(&BARE) > 0, "the known deadlock is found");
     for reserved in 1..4 {
-        let reserved = Limits {
-            reserved,
-            ..bare.clone()
-        };
+        let reserved = Limits { reserved, ..BARE };
         assert_eq!(find(&reserved), 0);
     }
 }
@@ -75,13 +74,7 @@ fn e2_without_reserved_buffers_there_is_a_deadlock() {
 /// A rank that is held up says by what.
 #[test]
 fn a_deadlock_says_what_the_connection_waits_for() {
-    let bare = Limits {
-        buffers: Some(1),
-        credits: Some(1),
-        reserved: 0,
-        ..FEW
-    };
-    let outcome = world(2).limits(bare).run(|world| async move {
+    let outcome = world(2).limits(BARE).run(|world| async move {
         if world.rank() == 0 {
             for _ in 0..3 {
                 world.send(&pattern(5, 0), 1, 0).await?;

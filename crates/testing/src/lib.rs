@@ -15,6 +15,8 @@ pub mod commands;
 pub mod compiled;
 #[cfg(feature = "damage")]
 pub mod damage;
+#[cfg(feature = "explore")]
+pub mod explored;
 pub mod fingerprint;
 #[cfg(feature = "models")]
 pub mod lab;

@@ -104,7 +104,7 @@ impl Connector {
             Action::CompleteWrite => self.complete_write(id, detail.written),
             Action::Deliver => self.deliver(id, detail.message.as_ref()),
             Action::ExpectPeer => {
-                if let Some(peer) = self.leave(id) {
+                if let Some((peer, _)) = self.leave(id) {
                     let expects = self.defect() != SeededDefect::NoExpectation;
                     self.vc(peer).expects_peer = expects;
                 }
@@ -323,42 +323,36 @@ impl Connector {
         }
     }
 
-    /// Takes a connection from its virtual connection.
-    fn leave(&mut self, id: ConnectionId) -> Option<Peer> {
+    /// Takes a connection from its virtual connection. Returns the peer, and true if the
+    /// connection was in use.
+    fn leave(&mut self, id: ConnectionId) -> Option<(Peer, bool)> {
         let peer = self.connection_mut(id).peer.take()?;
         let vc = self.vc(peer);
         vc.candidates -= 1;
-        if vc.connection == Some(id) {
+        let was_used = vc.connection == Some(id);
+        if was_used {
             vc.connection = None;
         }
-        Some(peer)
+        Some((peer, was_used))
     }
 
     fn abandon(&mut self, id: ConnectionId, cause: Failure) {
-        let Some(peer) = self.connection(id).peer else {
-            return;
-        };
-        let is_its = self.vc(peer).connection == Some(id);
-        self.leave(id);
-        if is_its {
+        if let Some((peer, true)) = self.leave(id) {
             self.outputs.counts.broken += u64::from(cause == Failure::PeerLost);
             self.vc_event(peer, VcEvent::Terminated, cause);
         }
     }
 
     fn detach(&mut self, id: ConnectionId) {
-        let Some(peer) = self.connection(id).peer else {
-            return;
-        };
-        let is_its = self.vc(peer).connection == Some(id);
-        self.leave(id);
-        if is_its {
-            self.outputs.counts.closed += 1;
-            self.vc_event(peer, VcEvent::Terminated, Failure::PeerLost);
-            self.is_closed(peer);
-        } else {
+        match self.leave(id) {
+            Some((peer, true)) => {
+                self.outputs.counts.closed += 1;
+                self.vc_event(peer, VcEvent::Terminated, Failure::PeerLost);
+                self.is_closed(peer);
+            }
             // A discarded one: what waited for it may continue.
-            self.try_close(peer);
+            Some((peer, false)) => self.try_close(peer),
+            None => {}
         }
     }
 

@@ -250,6 +250,35 @@ struct ColdState {
     library: Option<Box<Library>>,
 }
 
+impl Operation {
+    /// Adds to the cost of completion. Returns the number of operations that have a cost now and
+    /// had none before.
+    #[inline]
+    fn add_debt(&mut self, cost: f64) -> u32 {
+        if cost <= 0.0 || self.released {
+            return 0;
+        }
+        let is_first = self.owed == 0.0;
+        self.owed += cost;
+        is_first.into()
+    }
+
+    #[inline]
+    const fn new(state: State, location: SourceLocation) -> Self {
+        Self {
+            state,
+            location,
+            released: false,
+            cancelled: false,
+            detached: false,
+            unpacks: false,
+            unready: false,
+            role: Role::None,
+            owed: 0.0,
+        }
+    }
+}
+
 fn status(envelope: Envelope, length: u64) -> Status {
     Status {
         source: envelope.source as usize,
@@ -298,17 +327,7 @@ impl ProtocolEngine {
 
     fn insert(&mut self, state: State, location: SourceLocation) -> Token {
         self.actions += 1;
-        let operation = Operation {
-            state,
-            location,
-            released: false,
-            cancelled: false,
-            detached: false,
-            unpacks: false,
-            unready: false,
-            role: Role::None,
-            owed: 0.0,
-        };
+        let operation = Operation::new(state, location);
         if let Some(token) = self.free {
             let place = &mut self.operations[token as usize];
             let State::Free { next } = place.state else {

@@ -178,7 +178,6 @@ impl Process {
             .is_some_and(|cold| cold.contexts.is_freed(context))
     }
 
-    /// The buffer of buffered sends.
     /// Counts a partitioned request. Returns its position among those of the same ranks and tag.
     pub(crate) fn count_partitioned(&self, key: (u32, u32, u32, bool)) -> u32 {
         let mut cold = self.cold();
@@ -188,6 +187,7 @@ impl Process {
         position
     }
 
+    /// The buffers of buffered sends.
     pub(crate) fn attached(&self) -> RefMut<'_, BTreeMap<Option<u32>, AttachedBuffer>> {
         RefMut::map(self.cold(), |cold| &mut cold.attached)
     }

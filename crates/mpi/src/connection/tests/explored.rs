@@ -5,10 +5,9 @@
 //! other process, which may have stopped to listen: it touches both.
 
 use std::collections::BTreeSet;
-use std::ops::ControlFlow;
 
 use explore::state_machines::{self, ModelBranch};
-use explore::{End, Observer, Options, Reduction, Run, Statistics};
+use explore::{Reduction, Statistics};
 
 use super::super::*;
 use super::explorer::{explore, fingerprint};
@@ -108,32 +107,6 @@ fn state(world: &World) -> (u64, u64) {
     }
 }
 
-struct Ends {
-    world: state_machines::Shared<World>,
-    states: BTreeSet<(u64, u64)>,
-    fault: Option<String>,
-}
-
-impl Observer for Ends {
-    fn look(&mut self, run: &Run<'_>) -> ControlFlow<()> {
-        if run.end == End::Failed {
-            self.fault = Some(run.stepper.failures()[0].message.clone());
-        } else {
-            self.states.insert(self.world.with(state));
-            self.fault = self.world.with(World::at_the_end);
-        }
-        if self.fault.is_some() {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
-        }
-    }
-
-    fn forget(&mut self) {
-        self.states.clear();
-    }
-}
-
 fn world(programs: &[&[Do]], mutations: &[SeededDefect]) -> World {
     let mut world = World::new(programs, Settings::default(), mutations);
     world.own_numbers = true;
@@ -158,20 +131,8 @@ fn search_by(
     world: World,
     executions_max: u64,
 ) -> (Statistics, BTreeSet<(u64, u64)>, Option<String>) {
-    let (mut stepper, shared) = state_machines::stepper(move || world.clone());
-    let mut ends = Ends {
-        world: shared,
-        states: BTreeSet::new(),
-        fault: None,
-    };
-    let options = Options {
-        reduction,
-        executions_max,
-        ..Options::default()
-    };
-    let (statistics, broken) = explore::explore(&mut stepper, &options, &mut ends);
-    assert_eq!(broken, None);
-    (statistics, ends.states, ends.fault)
+    let look = |world: &World| (state(world), world.at_the_end());
+    testing::explored::search_world(world, reduction, executions_max, look)
 }
 
 /// F1: the whole product of who connects, who closes and who finalizes. Where at most one connects,

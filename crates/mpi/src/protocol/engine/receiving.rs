@@ -162,7 +162,8 @@ impl ProtocolEngine {
                     arrived: 0,
                 };
                 let (peer, answer) = (envelope.source, PacketHeader::Cts { send, receive });
-                if self.is_plain() || !library::answer_later(self, channel, peer, answer) {
+                let is_free = self.is_plain() && self.collectives.is_none();
+                if is_free || !library::answer_later(self, channel, peer, answer) {
                     self.post_control(channel, peer, answer);
                 }
             }
@@ -216,11 +217,7 @@ impl ProtocolEngine {
     #[inline]
     pub(super) fn add_charge(&mut self, channel: &dyn Channel, receive: Token, length: u64) {
         let cost = channel.settings().overheads.or.of(length);
-        let operation = &mut self.operations[receive as usize];
-        if cost > 0.0 && !operation.released {
-            self.debts += u32::from(operation.owed == 0.0);
-            operation.owed += cost;
-        }
+        self.debts += self.operations[receive as usize].add_debt(cost);
     }
 
     /// Notes what copying a message costs that came before its receive.
@@ -230,11 +227,7 @@ impl ProtocolEngine {
     )]
     pub(super) fn add_copy_charge(&mut self, channel: &dyn Channel, receive: Token, length: u64) {
         let cost = length as f64 / channel.settings().copy_bandwidth;
-        let operation = &mut self.operations[receive as usize];
-        if cost > 0.0 && !operation.released {
-            self.debts += u32::from(operation.owed == 0.0);
-            operation.owed += cost;
-        }
+        self.debts += self.operations[receive as usize].add_debt(cost);
     }
 
     #[inline(always)]

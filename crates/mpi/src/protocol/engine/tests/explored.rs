@@ -2,42 +2,12 @@
 //! `simrun check`.
 
 use std::collections::BTreeSet;
-use std::ops::ControlFlow;
 
-use explore::{End, Observer, Options, Reduction, Run, Statistics, state_machines};
+use explore::{Reduction, Statistics};
 
 use super::explorer::{Check, Do, World, explore};
 use super::scenarios::{BOTH_WAYS, CROSSING, LONG, ONE_WAY, anything, in_order, settings};
 use crate::protocol::defect::ProtocolDefect;
-
-struct Ends {
-    world: state_machines::Shared<World>,
-    check: Check,
-    states: BTreeSet<u128>,
-    fault: Option<String>,
-}
-
-impl Observer for Ends {
-    fn look(&mut self, run: &Run<'_>) -> ControlFlow<()> {
-        if run.end == End::Failed {
-            let failure = &run.stepper.failures()[0];
-            self.fault = Some(failure.message.clone());
-        } else {
-            let check = self.check;
-            self.states.insert(self.world.with(World::fingerprint));
-            self.fault = self.world.with(|world| world.fault_at_the_end(check));
-        }
-        if self.fault.is_some() {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
-        }
-    }
-
-    fn forget(&mut self) {
-        self.states.clear();
-    }
-}
 
 /// Searches a world: the counts, the states at the ends, and what is wrong.
 fn bounded(
@@ -46,21 +16,8 @@ fn bounded(
     reduction: Reduction,
     executions_max: u64,
 ) -> (Statistics, BTreeSet<u128>, Option<String>) {
-    let (mut stepper, shared) = state_machines::stepper(move || world.clone());
-    let mut ends = Ends {
-        world: shared,
-        check,
-        states: BTreeSet::new(),
-        fault: None,
-    };
-    let options = Options {
-        reduction,
-        executions_max,
-        ..Options::default()
-    };
-    let (statistics, broken) = explore::explore(&mut stepper, &options, &mut ends);
-    assert_eq!(broken, None);
-    (statistics, ends.states, ends.fault)
+    let look = |world: &World| (world.fingerprint(), world.fault_at_the_end(check));
+    testing::explored::search_world(world, reduction, executions_max, look)
 }
 
 use Do::{Receive, Send};

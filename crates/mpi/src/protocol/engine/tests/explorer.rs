@@ -15,7 +15,7 @@ use std::rc::Rc;
 
 use explore::state_machines::ModelBranch;
 
-use super::super::{Operation, ProtocolEngine, Role, SendCall, State};
+use super::super::{Operation, ProtocolEngine, SendCall, State};
 use crate::channel::{Channel, Event, Interest, Packet, Settings, Token};
 use crate::channel::{ConnectionLifecycle, RankHost, RemoteMemory};
 use crate::exploration::ExplorationHooks;
@@ -166,7 +166,10 @@ impl World {
         let rank = |calls: &[Do]| Rank {
             engine: ProtocolEngine {
                 defects: ProtocolDefects { one: defect },
-                operations: calls.iter().map(|_| unused()).collect(),
+                operations: calls
+                    .iter()
+                    .map(|_| Operation::new(State::Free { next: None }, SourceLocation::caller()))
+                    .collect(),
                 ..ProtocolEngine::default()
             },
             calls: Rc::new(calls.to_vec()),
@@ -418,21 +421,6 @@ impl explore::state_machines::StateMachineModel for World {
             _ => Choice::Left(process as usize),
         });
         self.fault().map_or(Ok(()), Err)
-    }
-}
-
-/// A place that is not used.
-fn unused() -> Operation {
-    Operation {
-        state: State::Free { next: None },
-        location: SourceLocation::caller(),
-        released: false,
-        cancelled: false,
-        detached: false,
-        unpacks: false,
-        unready: false,
-        role: Role::None,
-        owed: 0.0,
     }
 }
 

@@ -84,20 +84,12 @@ fn e1_two_senders_in_every_order() {
 }
 
 /// Both send twice and then receive twice.
-pub(super) const CROSSING: [&[Do]; 2] = [
-    &[
-        Send { tag: 1, length: 5 },
-        Send { tag: 1, length: 6 },
-        Receive { tag: Some(1) },
-        Receive { tag: Some(1) },
-    ],
-    &[
-        Send { tag: 1, length: 5 },
-        Send { tag: 1, length: 6 },
-        Receive { tag: Some(1) },
-        Receive { tag: Some(1) },
-    ],
-];
+pub(super) const CROSSING: [&[Do]; 2] = [&[
+    Send { tag: 1, length: 5 },
+    Send { tag: 1, length: 6 },
+    Receive { tag: Some(1) },
+    Receive { tag: Some(1) },
+]; 2];
 
 /// E2: without reserved buffers and credits, the known deadlock (M-8): each side holds its only
 /// buffer for a packet that waits for a credit, and the update that would bring the credit needs a

@@ -1,10 +1,11 @@
 //! Reduce-scatter along a ring: blocks pass through all ranks, are reduced on their way, and end at
-//! their own rank. The next receive is posted before the current block is reduced.
+//! their own rank. The next receive is posted before the current block is reduced, in a copy of the
+//! contribution.
 //!
 //! Source: Open MPI, `coll_base_reduce_scatter.c` (`ring`).
 
-use super::{contribution, result};
-use crate::{Algorithm, Call, Collective, Operand, Part, Slot, Steps};
+use super::{pack, packed, result};
+use crate::{Algorithm, Area, Call, Collective, Operand, Part, Slot, Steps};
 
 pub(crate) static RING: Algorithm = Algorithm {
     name: "ring",
@@ -13,7 +14,7 @@ pub(crate) static RING: Algorithm = Algorithm {
     about: "blocks pass through all ranks and are reduced on their way",
     time: "(p − 1) (α + n (β + γ))",
     fallback: "recursive_doubling",
-    temp: |call| 2 * longest(call),
+    temp: |call| call.send_total() + 2 * longest(call),
     rounds: |call| call.size,
     round,
     ..Algorithm::BASE
@@ -29,28 +30,28 @@ fn longest(call: &Call) -> u64 {
 
 fn round(call: &Call, round: u32, steps: &mut dyn Steps) {
     let slot = |round: u32| (round % 2) as Slot;
+    if round == 0 {
+        pack(call, steps);
+    }
     // The block that a rank passes on in a round has gone through the ranks below it.
-    let current = contribution(call, call.below(round + 1));
+    let block = call.below(round + 1);
+    let current = packed(call, Area::Temp, block..block + 1);
     let arriving = |round: u32| {
         let length = call.send_block(call.below(round + 2)).length;
-        Part::temp(u64::from(round % 2) * longest(call), length)
+        let place = u64::from(round % 2) * longest(call);
+        Part::temp(call.send_total() + place, length)
     };
-    if call.size == 1 {
-        return steps.copy(current, result(call));
-    }
     let is_last = round + 1 == call.size;
     if !is_last {
         steps.irecv_in(slot(round), call.below(1), arriving(round));
     }
-    let mut out = current;
     if let Some(before) = round.checked_sub(1) {
-        out = arriving(before);
         steps.wait(slot(before));
-        steps.reduce(current, out, Operand::Right);
+        steps.reduce(arriving(before), current, Operand::Left);
     }
     if is_last {
-        steps.copy(out, result(call));
+        steps.copy(current, result(call));
     } else {
-        steps.send(call.above(1), out);
+        steps.send(call.above(1), current);
     }
 }

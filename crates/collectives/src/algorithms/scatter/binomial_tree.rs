@@ -4,10 +4,10 @@
 //! Ranks that have children need memory for the blocks of their subtree. A root that is not rank 0
 //! rotates the blocks at the beginning.
 //!
-//! Sources: Open MPI 4.1, `ompi/mca/coll/base/coll_base_scatter.c`, binomial (the smallest subtree
-//! first); R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of Collective Communication
-//! Operations in MPICH", International Journal of High Performance Computing Applications 19(1),
-//! 2005 (the largest subtree first).
+//! Sources: Open MPI 3.1, `ompi/mca/coll/base/coll_base_scatter.c`, binomial (the smallest subtree
+//! first; the largest one since 4.0); R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of
+//! Collective Communication Operations in MPICH", International Journal of High Performance
+//! Computing Applications 19(1), 2005 (the largest subtree first).
 
 use super::{own, place};
 use crate::trees::Tree;

@@ -165,7 +165,10 @@
 //! above = "2MB", time = "20ns", per_byte = "65ps" }]` is the time of a reduction of two buffers,
 //! in the section in which the working set lies; from a threshold to twice the threshold, the
 //! numbers go linearly from one section to the next. `copy` is that of the copies of a schedule.
-//! Both are free by default; `reduce` and `reduce_bandwidth` exclude each other.
+//! `first_touch` and `registration` are the times to write a region of a fresh temporary buffer for
+//! the first time and to register a region for a rendezvous, by the length of the region
+//! (`docs/collectives.md`). All are free by default; `reduce` and `reduce_bandwidth` exclude each
+//! other.
 //!
 //! **Connections.** `[connection]` sets `mode`: `"instant"` (from the start, at no cost; the
 //! default), `"on-demand"` (each pair at its first message) or `"static"` (all pairs before the

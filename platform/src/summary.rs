@@ -10,7 +10,7 @@ use settings::{
 };
 
 use crate::build::for_each_zone;
-use crate::file::{ClusterEntry, DiskEntry, Named, WifiEntry};
+use crate::file::{ClusterEntry, DiskEntry, Memory, Named, WifiEntry};
 use crate::units::{Duration, Size};
 use crate::{Connection, Factors, FluidParameters, LogGops, NetworkParameters, Noise, Platform};
 
@@ -85,13 +85,23 @@ impl fmt::Display for Summary<'_> {
         costs(f, platform.protocol())?;
         limits(f, platform.protocol())?;
         connection(f, platform.connection())?;
-        let memory = platform.memory_costs();
-        let tables = [("reductions", &memory.reduce), ("copies", &memory.copy)];
-        for (name, table) in tables.into_iter().filter(|(_, table)| !table.is_empty()) {
-            write!(f, "\nmemory    {}", overhead_line(name, table))?;
-        }
+        memory_costs(f, platform.memory_costs())?;
         noise(f, platform.noise())
     }
+}
+
+/// Prints the costs of memory, if there are any.
+fn memory_costs(f: &mut fmt::Formatter<'_>, memory: &Memory) -> fmt::Result {
+    let tables = [
+        ("reductions", &memory.reduce),
+        ("copies", &memory.copy),
+        ("first touches", &memory.first_touch),
+        ("registrations", &memory.registration),
+    ];
+    for (name, table) in tables.into_iter().filter(|(_, table)| !table.is_empty()) {
+        write!(f, "\nmemory    {}", overhead_line(name, table))?;
+    }
+    Ok(())
 }
 
 /// Prints the noise of hosts and links, if there is any.

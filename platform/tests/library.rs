@@ -45,13 +45,22 @@ fn costs_of_memory() {
         (sections[1].above, sections[1].per_byte),
         (2_000_000, 65e-12)
     );
-    assert!(memory.copy.is_empty());
+    assert!(memory.copy.is_empty() && !memory.has_fresh_buffers());
     let summary = platform.summary().to_string();
     let shown = "memory    reductions 20ns + 45ps/B above 0B, 20ns + 65ps/B above 2MB, 0 below";
     assert!(summary.contains(shown), "{summary}");
     let again = Platform::parse("again.toml", &platform.to_toml()).expect("the same");
     assert_eq!(again.memory_settings(), Some(memory));
     assert_eq!(read("").memory_settings(), None);
+    let fresh = read(
+        "[memory]\nfirst_touch = [{ above = \"0B\", time = \"0s\", per_byte = \"80ps\" }]\n\
+         registration = [{ above = \"0B\", time = \"16us\", per_byte = \"60ps\" }]",
+    );
+    let memory = fresh.memory_settings().expect("costs");
+    let costs = (memory.first_touch.of(1000), memory.registration.of(1000));
+    assert_eq!(costs, (8e-8, 16e-6 + 6e-8));
+    let again = Platform::parse("again.toml", &fresh.to_toml()).expect("the same");
+    assert_eq!(again.memory_settings(), Some(memory));
 
     let both =
         format!("{HOSTS}[collectives]\nreduce_bandwidth = \"1GBps\"\n[memory]\nreduce = {steps}\n");

@@ -135,6 +135,10 @@ pub struct Algorithm {
     pub parts: &'static [Collective],
     /// The parts within nodes and among their leaders, if it is hierarchical.
     pub levels: &'static [Level],
+    /// Number of equal buffers of which the area `Temp` consists.
+    pub temp_buffers: u8,
+    /// True if libraries have one more buffer of that length at ranks that are not the root.
+    pub copies_operand: bool,
     /// Returns the number of bytes of the area `Temp` at the calling rank.
     pub temp: fn(&Call) -> u64,
     /// Returns the number of lanes: sequences of rounds that the calling rank executes side by
@@ -162,6 +166,8 @@ impl Algorithm {
         ordered: false,
         parts: &[],
         levels: &[],
+        temp_buffers: 1,
+        copies_operand: false,
         temp: |_| 0,
         lanes: |_| 1,
         rounds: |_| 1,

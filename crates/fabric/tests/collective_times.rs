@@ -42,6 +42,9 @@ struct Case {
     /// Costs of reductions and of copies by the working set.
     reduce: &'static [OverheadSection],
     copy: &'static [OverheadSection],
+    /// Costs of fresh buffers by the length of a region.
+    first_touch: &'static [OverheadSection],
+    registration: &'static [OverheadSection],
 }
 
 const COSTS: LogGopsParameters = LogGopsParameters {
@@ -66,6 +69,8 @@ impl Case {
             reduction: 0.0,
             reduce: &[],
             copy: &[],
+            first_touch: &[],
+            registration: &[],
         }
     }
 
@@ -111,6 +116,8 @@ impl Case {
             memory: Some(Arc::new(MemorySettings {
                 reduce: OverheadTable::new(self.reduce.to_vec()),
                 copy: OverheadTable::new(self.copy.to_vec()),
+                first_touch: OverheadTable::new(self.first_touch.to_vec()),
+                registration: OverheadTable::new(self.registration.to_vec()),
             })),
             collectives: Some(Arc::new(selector)),
             ..Settings::new(self.threshold)
@@ -377,6 +384,44 @@ fn time_of_memory_by_the_working_set() {
         ..Case::new(Collective::Allgather, "ring")
     };
     case.follows(|c| cost(c.n(), c.ranks() * c.n()) + (c.ranks() - 1.0) * c.message(c.n()));
+}
+
+/// A region of fresh memory is written for the first time and registered once, before the data of a
+/// rendezvous.
+#[test]
+fn time_of_fresh_memory() {
+    const TOUCH: &[OverheadSection] = &[section(0, 1e-7, 2e-9)];
+    const REGISTRATION: &[OverheadSection] = &[section(0, 2e-6, 3e-9)];
+    fn touch(bytes: f64) -> f64 {
+        1e-7 + bytes * 2e-9
+    }
+    fn registration(bytes: f64) -> f64 {
+        2e-6 + bytes * 3e-9
+    }
+    fn rendezvous(case: &Case, bytes: f64) -> f64 {
+        2.0 * case.message(1.0) + case.message(bytes)
+    }
+    let case = |kind, algorithm, q, bytes| Case {
+        q,
+        bytes,
+        segment: u64::MAX,
+        threshold: 16,
+        first_touch: TOUCH,
+        registration: REGISTRATION,
+        ..Case::new(kind, algorithm)
+    };
+    // Each rank of the chain but the last one receives into one of two buffers.
+    let chain = case(Collective::Reduce, "pipeline", 3, 200_000);
+    let n = chain.n();
+    chain.takes(7.0 * (rendezvous(&chain, n) + touch(n) + registration(n)));
+    // Not above the threshold, memory stays with the program.
+    let short = case(Collective::Reduce, "pipeline", 3, 128 << 10);
+    short.takes(7.0 * rendezvous(&short, short.n()));
+    // Rank 2 copies its block, receives one, and sends both, of which one is registered.
+    let tree = case(Collective::Gather, "binomial", 2, 32 << 20);
+    let n = tree.n();
+    let received = touch(n) + touch(n) + registration(n) + tree.message(1.0) + tree.message(n);
+    tree.takes(received + registration(n) + rendezvous(&tree, 2.0 * n));
 }
 
 /// A message by rendezvous takes 4 o + 2 L more, for two control messages.

@@ -24,6 +24,6 @@ pub use connection::{AtLimit, ConnectionMode, ConnectionSettings};
 pub use library::{LibrarySettings, RendezvousMode, RendezvousSettings};
 pub use limits::Limits;
 pub use loggops::{LogGopsLoopback, LogGopsParameters};
-pub use memory::MemorySettings;
+pub use memory::{MMAP_THRESHOLD_MAX, MemorySettings, TRIM_THRESHOLD};
 pub use overhead::{OverheadSection, OverheadTable, Overheads};
 pub use transport::TransportMode;

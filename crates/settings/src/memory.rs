@@ -7,16 +7,36 @@
 //! * `reduce`: of each reduction of two buffers, `length` is the length of one.
 //! * `copy`: of each copy that a schedule makes.
 //!
+//! Temporary buffers that are *fresh* have further costs, by the length of the region:
+//!
+//! * `first_touch`: the kernel maps and clears pages when they are written for the first time.
+//! * `registration`: the adapter registers a region before a rendezvous reads or writes the region.
+//!
+//! Buffers are fresh if the allocator gave their pages back to the kernel at the end of the last
+//! call. glibc does so for a buffer of [`MMAP_THRESHOLD_MAX`] and more, and for two or more buffers
+//! above [`TRIM_THRESHOLD`]: together they are above the threshold at which the heap is trimmed,
+//! which is twice the largest freed buffer.
+//!
 //! *Not modelled*: the state of the caches before the call, and ranks of one node that share a
-//! cache or the bandwidth of the memory.
+//! cache or the bandwidth of the memory. Buffers of the program are touched and registered.
+//! Buffers of different lengths in one call; other allocators.
 //!
 //! Sources: stream benchmarks have one bandwidth for each level of caches; the step is smooth
 //! because caches are not flushed between two blocks (measured collectives of MareNostrum 5 and
-//! LUMI, PICO, github.com/HLC-Lab/pico).
+//! LUMI, PICO, github.com/HLC-Lab/pico). glibc 2.31, `malloc/malloc.c`, `M_MMAP_THRESHOLD` and
+//! `M_TRIM_THRESHOLD`, which are dynamic. UCX 1.15, `ib_md.c`, `MEM_REG_OVERHEAD` and
+//! `MEM_REG_GROWTH`: a registration costs 16 µs and 60 ps per byte.
 
 use serde::Serialize;
 
 use crate::OverheadTable;
+
+/// Buffers of this many bytes and more are mapped for each allocation
+/// (`DEFAULT_MMAP_THRESHOLD_MAX` of glibc on 64-bit systems).
+pub const MMAP_THRESHOLD_MAX: u64 = 32 << 20;
+
+/// The heap is not trimmed for fewer free bytes than these (`DEFAULT_TRIM_THRESHOLD` of glibc).
+pub const TRIM_THRESHOLD: u64 = 128 << 10;
 
 /// Costs of memory in collective operations.
 ///
@@ -29,6 +49,12 @@ pub struct MemorySettings<S = u64, T = f64> {
     /// Of a copy, by working set.
     #[serde(skip_serializing_if = "OverheadTable::is_empty")]
     pub copy: OverheadTable<S, T>,
+    /// Of the first write to a region of a fresh buffer, by the length of the region.
+    #[serde(skip_serializing_if = "OverheadTable::is_empty")]
+    pub first_touch: OverheadTable<S, T>,
+    /// Of the registration of a region of a fresh buffer, by the length of the region.
+    #[serde(skip_serializing_if = "OverheadTable::is_empty")]
+    pub registration: OverheadTable<S, T>,
 }
 
 impl<S, T> MemorySettings<S, T> {
@@ -36,11 +62,18 @@ impl<S, T> MemorySettings<S, T> {
     pub const NONE: Self = Self {
         reduce: OverheadTable::NONE,
         copy: OverheadTable::NONE,
+        first_touch: OverheadTable::NONE,
+        registration: OverheadTable::NONE,
     };
 
     /// Returns true if memory is free.
     pub const fn is_default(&self) -> bool {
-        self.reduce.is_empty() && self.copy.is_empty()
+        self.reduce.is_empty() && self.copy.is_empty() && !self.has_fresh_buffers()
+    }
+
+    /// Returns true if fresh buffers have costs.
+    pub const fn has_fresh_buffers(&self) -> bool {
+        !self.first_touch.is_empty() || !self.registration.is_empty()
     }
 
     /// Returns the costs with converted sizes and times.
@@ -52,6 +85,8 @@ impl<S, T> MemorySettings<S, T> {
         MemorySettings {
             reduce: self.reduce.map(&size, &time),
             copy: self.copy.map(&size, &time),
+            first_touch: self.first_touch.map(&size, &time),
+            registration: self.registration.map(&size, &time),
         }
     }
 }

@@ -19,11 +19,16 @@ pub(super) fn read_memory(
     value: &Spanned<DeValue<'_>>,
     (memory, reduces): (&mut Memory, bool),
 ) {
-    const KEYS: [&str; 2] = ["reduce", "copy"];
+    const KEYS: [&str; 4] = ["reduce", "copy", "first_touch", "registration"];
     let section = collector.section(value, value.span(), "memory table".to_owned(), &KEYS);
     let Some(section) = section else { return };
-    let Memory { reduce, copy } = memory;
-    for (key, store) in KEYS.into_iter().zip([reduce, copy]) {
+    let tables = [
+        &mut memory.reduce,
+        &mut memory.copy,
+        &mut memory.first_touch,
+        &mut memory.registration,
+    ];
+    for (key, store) in KEYS.into_iter().zip(tables) {
         if let Some(value) = section.get(key)
             && let Some(read) = overhead(collector, value, key)
         {

@@ -19,6 +19,7 @@ pub(crate) static RING: Algorithm = Algorithm {
     time: "2 (p − 1) α + 2 n (p − 1) / p β + n (p − 1) / p γ",
     needs: Requirement::ElementPerRank,
     fallback: "recursive_doubling",
+    temp_buffers: 2,
     temp: |call| 2 * longest(call),
     rounds: |call| 2 * call.size,
     round: |call, round, steps| {

@@ -16,6 +16,7 @@ pub(crate) static SEGMENTED_RING: Algorithm = Algorithm {
     time: "(p − 1) (1 + k) α + 2 n (p − 1) / p β + n (p − 1) / p γ with k phases",
     needs: Requirement::SegmentPerRank,
     fallback: "ring",
+    temp_buffers: 2,
     temp: |call| 2 * longest(call),
     rounds: |call| call.size * phases(call) + call.size,
     round,

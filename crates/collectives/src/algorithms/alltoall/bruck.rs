@@ -14,6 +14,7 @@ pub(crate) static BRUCK: Algorithm = Algorithm {
     collectives: &[Collective::Alltoall],
     about: "to the rank m above, from the rank m below, m = 1, 2, 4, …: half of all blocks",
     time: "L (α + p n / 2 β)",
+    temp_buffers: 2,
     temp: |call| u64::from(call.size + call.size / 2 * 2) * call.bytes,
     rounds: |call| 2 + log2_ceil(call.size),
     round,

@@ -21,6 +21,7 @@ pub(crate) static RABENSEIFNER: Algorithm = Algorithm {
     needs: Requirement::ElementPerPowerOfTwo,
     fallback: "binomial",
     ordered: true,
+    copies_operand: true,
     temp: |call| BLOCKS.temp(call),
     rounds: Halving::rounds,
     round: |call, round, steps| BLOCKS.round(call, round, steps),

@@ -15,6 +15,7 @@ pub(crate) static IN_ORDER_BINARY: Algorithm = Algorithm {
     about: "binary tree in the order of the ranks, in segments, then to the root",
     time: "2 (k + L − 2) (α + S β) + L S γ + α + n β with k segments of S bytes",
     ordered: true,
+    temp_buffers: 2,
     temp: |call| tree(call).temp(call),
     rounds: |call| tree(call).rounds(call) + 1,
     round,

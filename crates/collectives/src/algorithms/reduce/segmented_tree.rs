@@ -20,6 +20,7 @@ macro_rules! along {
             collectives: &[Collective::Reduce],
             about: $about,
             time: $time,
+            temp_buffers: 2,
             temp: |$call| SegmentedTree::new($tree, $call, $segment).temp($call),
             rounds: |$call| SegmentedTree::new($tree, $call, $segment).rounds($call),
             round: |$call, round, steps| {

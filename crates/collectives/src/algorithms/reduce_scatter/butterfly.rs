@@ -18,6 +18,7 @@ pub(crate) static BUTTERFLY: Algorithm = Algorithm {
     about: "partners at distances 1, 2, 4, … reduce halves, then blocks go to their ranks",
     time: "(L + 1) α + p n β + (p − 1) n γ",
     ordered: true,
+    temp_buffers: 2,
     temp: |call| 2 * call.send_total(),
     rounds: |call| 3 + power_of_two_below(call.size).ilog2(),
     round,

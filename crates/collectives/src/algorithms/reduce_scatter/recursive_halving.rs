@@ -17,6 +17,7 @@ pub(crate) static RECURSIVE_HALVING: Algorithm = Algorithm {
     about: "partners at distances p / 2, …, 2, 1 reduce halves of the blocks",
     time: "L α + (p − 1) n (β + γ)",
     fallback: "recursive_doubling",
+    temp_buffers: 2,
     temp: |call| 2 * call.send_total(),
     rounds: |call| 3 + power_of_two_below(call.size).ilog2(),
     round,

@@ -25,6 +25,7 @@ use crate::channel::{Channel, Token};
 use crate::collectives::{Place as CallPlace, position};
 use crate::exploration::NotedOperation;
 use crate::{Buffer, Error};
+use channel::FreshMemory;
 
 mod lanes;
 mod runner;
@@ -138,6 +139,7 @@ struct Running {
 #[derive(Clone, Debug)]
 struct Progress {
     temp: Buffer,
+    fresh: Option<Box<FreshMemory>>,
     /// The operation of the program.
     token: Token,
     /// Number of rounds of each lane.
@@ -181,6 +183,8 @@ struct StepRequest {
     peer: u32,
     /// Where a message is put; `None` of a send.
     target: Option<Part>,
+    /// Processor time of a receive when an announcement is matched, besides that of the library.
+    matching_cost: f64,
 }
 
 /// The collectives of a rank.
@@ -200,6 +204,8 @@ pub(super) struct Collectives {
     landed: Vec<Result<Option<(Part, Buffer)>, Error>>,
     /// Costs of receives that have not been paid, in seconds.
     owed: f64,
+    /// [`StepRequest::matching_cost`] of the receive that is being posted.
+    matching_cost: f64,
     /// The next number, and that of the next persistent request, by context.
     next: Vec<(u32, CallNumber, u32)>,
     /// Contexts of communicators whose ranks have exchanged their nodes.
@@ -257,6 +263,12 @@ impl Collectives {
         next.position = position::next(number.position);
         next.tag = (number.tag + u32::from(has_tag)) % (TAG_COUNT / 2);
         number
+    }
+
+    /// Returns the time of a receive to match an announcement, besides that of the library.
+    pub(super) fn matching_cost(&self, receive: Token) -> f64 {
+        let step = self.steps.get(receive as usize).copied().flatten();
+        step.map_or(self.matching_cost, |step| step.matching_cost)
     }
 
     fn insert(&mut self, mut running: Box<Running>) -> u32 {
@@ -373,16 +385,19 @@ impl ProtocolEngine {
         let location = call.location;
         let token = self.insert(State::Elapsing, location);
         let temp = call.recv.of_kind((call.algorithm.temp)(&call.call));
+        let memory = channel.settings().memory.as_ref();
+        let fresh = FreshMemory::of_call(memory, call.algorithm, &call.call, temp.len());
+        let copying = fresh.as_ref().map(|fresh| fresh.copy_time(&call.call));
+        self.charge_time(channel, copying.unwrap_or_default());
         if call.number.position != position::UNCOUNTED {
             self.observe_collective(&call, token);
-        }
-        if call.number.position != position::UNCOUNTED {
             self.note_collective(channel, &call, token);
         }
         let collectives = self.collectives.get_or_insert_default();
         let running = Box::new(Running {
             progress: Progress {
                 temp,
+                fresh,
                 token,
                 rounds: (call.algorithm.rounds)(&call.call),
                 first: Position::default(),
@@ -518,9 +533,7 @@ impl ProtocolEngine {
     fn pay_steps(&mut self, channel: &dyn Channel) {
         let collectives = self.collectives.get_or_insert_default();
         let owed = std::mem::take(&mut collectives.owed);
-        if owed > 0.0 {
-            self.busy_until = self.now(channel) + owed;
-        }
+        self.charge_time(channel, owed);
     }
 
     /// Gives up the requests of a collective that has failed.

@@ -74,8 +74,8 @@ pub(super) fn reads_data(engine: &ProtocolEngine) -> bool {
     Library::in_engine(engine).is_some_and(Library::reads_data)
 }
 
-/// Matches an announcement, and answers after the processor time of that. Returns false if there is
-/// no cost: then the caller answers.
+/// Matches an announcement, and answers after the processor time of that, which the memory of a
+/// collective may prolong. Returns false if there is no cost: then the caller answers.
 pub(super) fn answer_later(
     engine: &mut ProtocolEngine,
     channel: &dyn Channel,
@@ -85,12 +85,13 @@ pub(super) fn answer_later(
     let PacketHeader::Cts { send, receive } = header else {
         unreachable!("the answer to an announcement is a CTS");
     };
-    let Some(library) = Library::in_engine_mut(engine) else {
-        return false;
-    };
-    let cost = library.settings.rendezvous.cost.unwrap_or(0.0);
-    if library.reads_data() {
-        library.reads.push((receive, peer, send));
+    let collectives = engine.collectives.as_ref();
+    let mut cost = collectives.map_or(0.0, |all| all.matching_cost(receive));
+    if let Some(library) = Library::in_engine_mut(engine) {
+        cost += library.settings.rendezvous.cost.unwrap_or(0.0);
+        if library.reads_data() {
+            library.reads.push((receive, peer, send));
+        }
     }
     if cost == 0.0 {
         return false;

@@ -5,7 +5,8 @@
 use ::collectives::{Collective, Operand, Part, Slot, Steps};
 
 use super::{
-    ALL, BETWEEN_TAGS, EDGE_TAGS, JOIN, NEIGHBOR_TAGS, Running, StepRequest, TAG_COUNT, TAGS,
+    ALL, BETWEEN_TAGS, EDGE_TAGS, JOIN, NEIGHBOR_TAGS, Requests, Running, StepRequest, TAG_COUNT,
+    TAGS,
 };
 use crate::channel::{Channel, Token};
 use crate::collectives::position;
@@ -103,6 +104,8 @@ impl Runner<'_> {
             signature: TypeSignature::NONE,
         };
         let buffer = self.running.part(part);
+        let cost = self.fresh_cost(part, false);
+        self.engine.charge_time(self.channel, cost);
         let costs = &self.channel.settings().overheads;
         let is_free = blocks || costs.ois.of(part.length) == 0.0;
         if is_free
@@ -124,30 +127,44 @@ impl Runner<'_> {
             .send(self.channel, world, envelope, buffer, call);
         // A schedule has no deadlock of its own, whichever sends are buffered.
         self.engine.note_buffered(self.channel, token);
-        let step = StepRequest {
-            lane: self.number,
-            slot,
-            number: 0,
-            peer,
-            target: None,
+        self.track(token, (slot, peer), None, 0.0);
+    }
+
+    /// Returns the time of a rendezvous for a part of fresh memory, which the message is `written`
+    /// to or read from.
+    fn fresh_cost(&mut self, part: Part, written: bool) -> f64 {
+        let Some(fresh) = &mut self.running.progress.fresh else {
+            return 0.0;
         };
-        self.track(token, step);
+        let writing = if written { fresh.write_time(part) } else { 0.0 };
+        if part.length < self.channel.settings().eager_threshold {
+            return 0.0;
+        }
+        writing + fresh.registration_time(part)
     }
 
     /// Notes a request that has been started; one that is over already has no more to do.
-    fn track(&mut self, token: Token, mut step: StepRequest) {
-        let collectives = self.engine.collectives.get_or_insert_default();
-        let started = &mut collectives.requests[self.number as usize].started;
-        step.number = started[usize::from(step.slot)];
-        started[usize::from(step.slot)] += 1;
+    fn track(
+        &mut self,
+        token: Token,
+        (slot, peer): (Slot, u32),
+        target: Option<Part>,
+        matching_cost: f64,
+    ) {
+        let started = &mut self.lane_requests().started[usize::from(slot)];
+        let number = *started;
+        *started += 1;
+        let step = StepRequest {
+            lane: self.number,
+            slot,
+            number,
+            peer,
+            target,
+            matching_cost,
+        };
         if self.engine.is_done(token) {
-            let owed = std::mem::take(&mut self.engine.operations[token as usize].owed);
-            self.engine.debts -= u32::from(owed > 0.0);
-            if owed > 0.0 {
-                self.engine.busy_until = self.engine.now(self.channel) + owed;
-            }
-            let collectives = self.engine.collectives.get_or_insert_default();
-            if let Some(learner) = collectives.requests[self.number as usize].learner {
+            self.engine.pay(self.channel, token);
+            if let Some(learner) = self.lane_requests().learner {
                 self.engine.note_passed(token, learner);
             }
             let (result, content) = self.engine.take(token);
@@ -162,7 +179,7 @@ impl Runner<'_> {
                 collectives.steps.resize(place + 1, None);
             }
             collectives.steps[place] = Some(step);
-            collectives.requests[self.number as usize].pending[usize::from(step.slot)] += 1;
+            self.lane_requests().pending[usize::from(slot)] += 1;
         }
         let collectives = self.engine.collectives.get_or_insert_default();
         for landed in std::mem::take(&mut collectives.landed) {
@@ -175,11 +192,16 @@ impl Runner<'_> {
         self.stops |= self.running.progress.error.is_some();
     }
 
+    /// Returns the requests of the lane.
+    fn lane_requests(&mut self) -> &mut Requests {
+        let collectives = self.engine.collectives.get_or_insert_default();
+        &mut collectives.requests[self.number as usize]
+    }
+
     /// Waits for requests of a slot: for one of them, or until no more than `leaves` are in
     /// progress.
     fn wait_for(&mut self, slot: u8, request: u32, leaves: u32) {
-        let collectives = self.engine.collectives.get_or_insert_default();
-        let requests = &mut collectives.requests[self.number as usize];
+        let requests = self.lane_requests();
         (requests.waits_for, requests.waits_for_request) = (slot, request);
         requests.leaves = leaves;
         self.stops = true;
@@ -214,20 +236,22 @@ impl Steps for Runner<'_> {
             source: Some(world),
             tag: Some(self.tag()),
         };
+        let matching_cost = self.fresh_cost(part, true);
+        self.engine
+            .collectives
+            .get_or_insert_default()
+            .matching_cost = matching_cost;
         // Takes a message of any length: the schedule knows which one it expects.
         let token = self
             .engine
             .receive(self.channel, pattern, Buffer::unbounded(), location);
+        self.engine
+            .collectives
+            .get_or_insert_default()
+            .matching_cost = 0.0;
         let whole = self.running.progress.token;
         self.engine.note_part_of(self.channel, token, whole);
-        let step = StepRequest {
-            lane: self.number,
-            slot,
-            number: 0,
-            peer,
-            target: Some(part),
-        };
-        self.track(token, step);
+        self.track(token, (slot, peer), Some(part), matching_cost);
     }
 
     fn send(&mut self, peer: u32, part: Part) {
@@ -239,9 +263,8 @@ impl Steps for Runner<'_> {
         if !self.reaches() {
             return;
         }
-        let collectives = self.engine.collectives.get_or_insert_default();
-        let requests = &mut collectives.requests[self.number as usize];
         let place = usize::from(slot);
+        let requests = self.lane_requests();
         if requests.pending[place] == 0 {
             (requests.started[place], requests.waited[place]) = (0, 0);
             self.done = self.position;
@@ -272,9 +295,7 @@ impl Steps for Runner<'_> {
             return;
         }
         let leaves = size.saturating_sub(1);
-        let collectives = self.engine.collectives.get_or_insert_default();
-        let requests = &collectives.requests[self.number as usize];
-        if requests.pending[usize::from(slot)] <= leaves {
+        if self.lane_requests().pending[usize::from(slot)] <= leaves {
             self.done = self.position;
         } else {
             self.wait_for(slot, ALL, leaves);
@@ -298,7 +319,10 @@ impl Steps for Runner<'_> {
             self.running
                 .update(from, to, |from, to| to.copy_from_slice(from));
             let (settings, call) = (self.channel.settings(), &self.running.call.call);
-            let cost = settings.schedule_copy_time(from.length, call);
+            let mut cost = settings.schedule_copy_time(from.length, call);
+            if let Some(fresh) = &mut self.running.progress.fresh {
+                cost += fresh.write_time(to);
+            }
             self.engine.charge_time(self.channel, cost);
         }
     }

@@ -137,7 +137,8 @@ pub struct Algorithm {
     pub levels: &'static [Level],
     /// Number of equal buffers of which the area `Temp` consists.
     pub temp_buffers: u8,
-    /// True if libraries have one more buffer of that length at ranks that are not the root.
+    /// True if libraries copy the operand into one more buffer of that length at ranks that are not
+    /// the root.
     pub copies_operand: bool,
     /// Returns the number of bytes of the area `Temp` at the calling rank.
     pub temp: fn(&Call) -> u64,

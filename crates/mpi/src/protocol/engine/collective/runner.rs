@@ -130,8 +130,8 @@ impl Runner<'_> {
         self.track(token, (slot, peer), None, 0.0);
     }
 
-    /// Returns the time of a rendezvous for a part of fresh memory, which the message is `written`
-    /// to or read from.
+    /// Returns the time that fresh memory adds to a rendezvous with this part, which a receive has
+    /// `written` and a send reads.
     fn fresh_cost(&mut self, part: Part, written: bool) -> f64 {
         let Some(fresh) = &mut self.running.progress.fresh else {
             return 0.0;

@@ -99,7 +99,9 @@
 //! # Ok::<(), platform::LoadError>(())
 //! ```
 //!
-//! Model `"ib"` has also `ib_penalty_factors = { be = 0.965, bs = 0.925, ys = 1.35 }`; model
+//! The fluid models but `"ib"` have also `pair_duplex = { from = "190kB", full = "12MB" }`: two
+//! hosts that send to each other, and exchange nothing else, slow each other
+//! (`src/network/flow.rs`). Model `"ib"` has also `ib_penalty_factors = { be = 0.965, bs = 0.925, ys = 1.35 }`; model
 //! `"constant"` has nothing but `duration = "1s"`. Model `"loggops"` ([`LogGops`]) has `latency =
 //! "2500ns"` (L), `overhead = "1500ns"` (o), `gap = "1000ns"` (g), `gap_per_byte = "6ns"` (G) and
 //! `overhead_per_byte = "0ns"` (O); its S is `[protocol] eager_threshold` less one byte. The model
@@ -455,7 +457,8 @@ pub use names::HostNames;
 pub use nearest::suggest_word;
 pub use network::{
     CROSSTRAFFIC, Compat, FactorStep, Factors, FluidParameters, IbPenaltyFactors, LogGops,
-    Loopback, NetworkDevice, NetworkModel, NetworkParameters, PacketFaults, VerbsParameters,
+    Loopback, NetworkDevice, NetworkModel, NetworkParameters, PacketFaults, PairDuplex,
+    VerbsParameters,
 };
 pub use noise::{ComputeNoise, LinkNoise, Noise};
 pub use note::ImportNote;

@@ -25,7 +25,7 @@ pub use factors::{FactorStep, Factors};
 pub use loggops::LogGops;
 pub use parameters::{
     Compat, FluidParameters, IbPenaltyFactors, Loopback, NetworkDevice, NetworkModel,
-    NetworkParameters,
+    NetworkParameters, PairDuplex,
 };
 pub(crate) use verbs::LANES_MAX;
 pub use verbs::{PacketFaults, VerbsParameters};

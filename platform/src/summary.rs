@@ -281,6 +281,12 @@ fn parameters(f: &mut fmt::Formatter<'_>, network: &NetworkParameters) -> fmt::R
         let crate::IbPenaltyFactors { be, bs, ys } = factors;
         writeln!(f, "          penalties be {be}, bs {bs}, ys {ys}")?;
     }
+    if let Some(crate::PairDuplex { from, full }) = &network.pair_duplex {
+        writeln!(
+            f,
+            "          exchanges of two hosts half duplex above {from}, fully from {full} on"
+        )?;
+    }
     if let Some(costs) = &network.loggops {
         loggops(f, costs)?;
     }

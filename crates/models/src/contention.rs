@@ -1,17 +1,28 @@
-//! Penalties of concurrent transfers on InfiniBand, by the hosts that exchange transfers at the
-//! moment.
+//! Penalties of concurrent transfers, by the hosts that exchange transfers at the moment: on
+//! InfiniBand, or between two hosts that exchange nothing else.
 //!
-//! The formula, its source and what it leaves out are at the parameters of the model `ib` in
-//! `platform`.
+//! The formulas, their sources and what they leave out are at the parameters of the models `ib` and
+//! `flow` in `platform`.
 
 use std::collections::BTreeMap;
 
-use platform::IbPenaltyFactors;
+use platform::{IbPenaltyFactors, NetworkParameters};
+
+/// The rule of the penalties.
+#[derive(Clone, Copy, Debug)]
+enum Rule {
+    Factors(IbPenaltyFactors),
+    /// Bytes from which exchanges have a penalty, and from which on they have the whole one.
+    PairDuplex {
+        from: f64,
+        full: f64,
+    },
+}
 
 /// Transfers in progress between pairs of hosts.
 #[derive(Debug)]
 pub(crate) struct Contention {
-    factors: IbPenaltyFactors,
+    rule: Rule,
     /// The hosts that take part in a transfer, by number.
     nodes: BTreeMap<u32, Node>,
 }
@@ -21,24 +32,45 @@ pub(crate) struct Contention {
 struct Node {
     /// Outgoing transfers by slot, with their targets.
     outgoing: BTreeMap<u32, u32>,
+    /// Penalties in an exchange by slot, of transfers that have one.
+    exchanging: BTreeMap<u32, f64>,
     /// Number of transfers that come in from each host.
     sources: BTreeMap<u32, u32>,
     incoming: u32,
 }
 
 impl Contention {
-    pub(crate) const fn new(factors: IbPenaltyFactors) -> Self {
-        Self {
-            factors,
+    /// Returns the penalties of a model; `None` if the model has none.
+    pub(crate) fn of_network(network: &NetworkParameters) -> Option<Self> {
+        let factors = network.ib_penalty_factors.map(Rule::Factors);
+        let pair = network.pair_duplex.as_ref().map(|pair| Rule::PairDuplex {
+            from: pair.from.bytes() as f64,
+            full: pair.full.bytes() as f64,
+        });
+        let rule = factors.or(pair)?;
+        Some(Self {
+            rule,
             nodes: BTreeMap::new(),
-        }
+        })
     }
 
     /// Notes that the transfer in `slot` begins; `affected` gets it and all others whose penalty
     /// may change.
-    pub(crate) fn begin(&mut self, slot: u32, from: u32, to: u32, affected: &mut Vec<u32>) {
+    pub(crate) fn begin(
+        &mut self,
+        slot: u32,
+        (from, to): (u32, u32),
+        bytes: f64,
+        affected: &mut Vec<u32>,
+    ) {
         let source = self.nodes.entry(from).or_default();
         source.outgoing.insert(slot, to);
+        if let Rule::PairDuplex { from, full } = self.rule {
+            let share = half_duplex_share((from, full), bytes);
+            if share > 0.0 {
+                source.exchanging.insert(slot, 1.0 + share);
+            }
+        }
         let target = self.nodes.entry(to).or_default();
         *target.sources.entry(from).or_default() += 1;
         target.incoming += 1;
@@ -50,6 +82,7 @@ impl Contention {
     pub(crate) fn end(&mut self, slot: u32, from: u32, to: u32, affected: &mut Vec<u32>) {
         if let Some(source) = self.nodes.get_mut(&from) {
             source.outgoing.remove(&slot);
+            source.exchanging.remove(&slot);
         }
         if let Some(target) = self.nodes.get_mut(&to) {
             target.incoming -= 1;
@@ -84,10 +117,36 @@ impl Contention {
                 add(*source);
             }
         }
+        if let (Rule::PairDuplex { .. }, Some(source)) = (self.rule, self.nodes.get(&from)) {
+            // An exchange depends on all transfers of both hosts.
+            add(to);
+            source.sources.keys().for_each(|other| add(*other));
+        }
     }
 
-    /// The penalty of a transfer in progress, at least 1 unless the factors are below.
-    pub(crate) fn penalty(&self, from: u32, to: u32) -> f64 {
+    /// Returns the penalty of the transfer in `slot`, at least 1 unless the factors are below.
+    pub(crate) fn penalty(&self, slot: u32, from: u32, to: u32) -> f64 {
+        match self.rule {
+            Rule::Factors(factors) => self.infiniband_penalty(factors, from, to),
+            Rule::PairDuplex { .. } => self.exchange_penalty(slot, from, to).unwrap_or(1.0),
+        }
+    }
+
+    /// Returns the penalty of a long transfer between hosts that have one transfer in each
+    /// direction, and no other one.
+    fn exchange_penalty(&self, slot: u32, from: u32, to: u32) -> Option<f64> {
+        let penalty = *self.nodes.get(&from)?.exchanging.get(&slot)?;
+        let exchanges = |host: u32, other: u32| {
+            let node = self.nodes.get(&host)?;
+            let is_alone = node.outgoing.len() == 1 && node.incoming == 1;
+            (is_alone && node.sources.contains_key(&other)).then_some(())
+        };
+        exchanges(from, to)?;
+        exchanges(to, from)?;
+        Some(penalty)
+    }
+
+    fn infiniband_penalty(&self, factors: IbPenaltyFactors, from: u32, to: u32) -> f64 {
         let incoming = |host: u32| self.nodes.get(&host).map_or(0, |node| node.incoming);
         let outgoing = self.nodes.get(&from).map_or(1.0, |node| {
             let count = node.outgoing.len() as f64;
@@ -95,12 +154,12 @@ impl Contention {
                 return 1.0;
             }
             let to_busy_target = node.outgoing.values().any(|to| incoming(*to) > 2);
-            let plain = count * self.factors.bs;
+            let plain = count * factors.bs;
             // The maximum of both kinds: with `ys` below 1 a target that is not busy decides.
             let quiet = node.outgoing.values().any(|to| incoming(*to) <= 2);
             match (to_busy_target, quiet) {
-                (true, true) => plain.max(plain * self.factors.ys),
-                (true, false) => plain * self.factors.ys,
+                (true, true) => plain.max(plain * factors.ys),
+                (true, false) => plain * factors.ys,
                 (false, _) => plain,
             }
         });
@@ -109,39 +168,71 @@ impl Contention {
                 return 1.0;
             }
             let mine = node.sources.get(&from).copied().unwrap_or(0);
-            f64::from(mine) * self.factors.be * node.sources.len() as f64
+            f64::from(mine) * factors.be * node.sources.len() as f64
         });
         outgoing.max(into)
     }
 }
 
+/// Returns the share of the bandwidth of one direction that a transfer takes from the other one, 0
+/// to 1.
+fn half_duplex_share((from, full): (f64, f64), bytes: f64) -> f64 {
+    if bytes <= from {
+        return 0.0;
+    }
+    (libm::log2(bytes / from) / libm::log2(full / from)).min(1.0)
+}
+
 #[cfg(test)]
 mod tests {
-    use platform::{NetworkModel, NetworkParameters};
+    use platform::{NetworkModel, NetworkParameters, PairDuplex};
 
     use super::*;
 
     /// The penalties of transfers between the hosts given, all in progress at once.
     fn penalties(transfers: &[(u32, u32)]) -> Vec<f64> {
-        let factors = NetworkParameters::preset(NetworkModel::by_name("ib").expect("a model"))
-            .ib_penalty_factors
-            .expect("factors");
-        let mut contention = Contention::new(factors);
+        let network = NetworkParameters::preset(NetworkModel::by_name("ib").expect("a model"));
+        penalties_in(&network, 1e6, transfers)
+    }
+
+    fn penalties_in(network: &NetworkParameters, bytes: f64, transfers: &[(u32, u32)]) -> Vec<f64> {
+        let mut contention = Contention::of_network(network).expect("penalties");
         let mut affected = Vec::new();
-        for ((from, to), slot) in transfers.iter().zip(0..) {
+        for (pair, slot) in transfers.iter().zip(0..) {
             affected.clear();
-            contention.begin(slot, *from, *to, &mut affected);
+            contention.begin(slot, *pair, bytes, &mut affected);
             assert!(affected.contains(&slot));
         }
-        let found = transfers
-            .iter()
-            .map(|(from, to)| contention.penalty(*from, *to))
-            .collect();
+        let pairs = transfers.iter().zip(0..);
+        let found = pairs.map(|((from, to), slot)| contention.penalty(slot, *from, *to));
+        let found = found.collect();
         for ((from, to), slot) in transfers.iter().zip(0..) {
             contention.end(slot, *from, *to, &mut affected);
         }
         assert!(contention.nodes.is_empty());
         found
+    }
+
+    #[test]
+    fn exchanges_of_two_hosts_are_half_duplex() {
+        let mut network = NetworkParameters::preset(NetworkModel::DEFAULT);
+        network.pair_duplex = Some(PairDuplex {
+            from: "1MB".parse().expect("a size"),
+            full: "64MB".parse().expect("a size"),
+        });
+        let found = |bytes, transfers: &[(u32, u32)]| penalties_in(&network, bytes, transfers);
+        // log2(8) / log2(64) is a half.
+        for (bytes, penalty) in [(5e5, 1.0), (1e6, 1.0), (8e6, 1.5), (64e6, 2.0), (1e9, 2.0)] {
+            assert_eq!(found(bytes, &[(0, 1), (1, 0)]), [penalty; 2]);
+        }
+        // One direction, a ring, and a host that has another transfer.
+        for others in [
+            &[(0, 1)][..],
+            &[(0, 1), (1, 2), (2, 0)],
+            &[(0, 1), (1, 0), (2, 0)],
+        ] {
+            assert!(found(1e9, others).iter().all(|penalty| *penalty == 1.0));
+        }
     }
 
     #[test]

@@ -121,7 +121,7 @@ impl FlowModel {
             "{capacities} capacities in one platform"
         );
         let model_kind = ModelKind::new(platform.network());
-        let contention = platform.network().ib_penalty_factors.map(Contention::new);
+        let contention = Contention::of_network(platform.network());
         let mut model = Self {
             solver: Solver::new(capacities as usize),
             model_kind,
@@ -328,7 +328,10 @@ impl FlowModel {
         let between = self.activities.0[slot as usize].between;
         if let (Some(contention), Some((from, to))) = (&mut self.contention, between) {
             self.affected.clear();
-            contention.begin(slot, from, to, &mut self.affected);
+            let Activity {
+                remaining, scale, ..
+            } = self.activities.0[slot as usize];
+            contention.begin(slot, (from, to), remaining * scale, &mut self.affected);
             self.renew_penalties(now);
         }
     }
@@ -354,7 +357,7 @@ impl FlowModel {
                 continue;
             };
             let before = activity.bound;
-            activity.set_bound(contention.penalty(from, to));
+            activity.set_bound(contention.penalty(*slot, from, to));
             let shares = activity.phase == Phase::Work && !activity.suspended;
             if shares && before != activity.bound {
                 let (weight, bound) = (activity.weight, activity.bound);

@@ -11,12 +11,12 @@ use super::field::{InvalidValue, ParseField};
 use super::section::{Collector, Section};
 use crate::network::{
     Compat, FactorStep, Factors, IbPenaltyFactors, LANES_MAX, LogGops, NetworkDevice, NetworkModel,
-    NetworkParameters, PacketFaults, VerbsParameters,
+    NetworkParameters, PacketFaults, PairDuplex, VerbsParameters,
 };
 use crate::units::{Duration, Size};
 
 /// All keys of `[network]`.
-const KEYS: [&str; 23] = [
+const KEYS: [&str; 24] = [
     "model",
     "compat",
     "latency_factor",
@@ -32,6 +32,7 @@ const KEYS: [&str; 23] = [
     "ois",
     "or",
     "ib_penalty_factors",
+    PAIR_DUPLEX,
     "duration",
     "latency",
     "overhead",
@@ -44,6 +45,8 @@ const KEYS: [&str; 23] = [
 
 /// The table of the costs of messages within a host.
 const LOOPBACK: &str = "loopback";
+/// The table of opposite transfers between two hosts.
+const PAIR_DUPLEX: &str = "pair_duplex";
 /// The table of the parameters of the device `verbs`.
 const VERBS: &str = "verbs";
 /// The table of faults in that of the device `verbs`.
@@ -151,6 +154,10 @@ pub(super) fn network(
         && let Some(factors) = ib_penalty_factors(collector, value)
     {
         network.ib_penalty_factors = Some(factors);
+    }
+    if network.fluid.is_some() && network.ib_penalty_factors.is_none() {
+        let value = section.get(PAIR_DUPLEX);
+        network.pair_duplex = value.and_then(|value| pair_duplex(collector, value));
     }
     if network.duration.is_some() {
         set(collector, &section, "duration", |read| {
@@ -404,6 +411,7 @@ fn refuse_meaningless(
         let has_meaning = match key {
             "model" | "compat" | "device" | VERBS => true,
             "ib_penalty_factors" => preset.ib_penalty_factors.is_some(),
+            PAIR_DUPLEX => preset.fluid.is_some() && preset.ib_penalty_factors.is_none(),
             "duration" => preset.duration.is_some(),
             LOOPBACK => preset.loggops.is_some() || preset.fluid.is_some(),
             key if OF_LOGGOPS.contains(&key) => preset.loggops.is_some(),
@@ -553,6 +561,20 @@ pub(super) fn overhead(
         sections.push(next);
     }
     Some(OverheadTable::new(sections))
+}
+
+fn pair_duplex(collector: &mut Collector, value: &Spanned<DeValue<'_>>) -> Option<PairDuplex> {
+    let what = PAIR_DUPLEX.to_owned();
+    let section = collector.section(value, value.span(), what, &["from", "full"])?;
+    let from = collector.required::<Size>(&section, "from", "\"190kB\"");
+    let full = collector.required::<Size>(&section, "full", "\"12MB\"");
+    let (from, full) = (from?, full?);
+    if from.bytes() == 0 || full.bytes() <= from.bytes() {
+        let problem = format!("pair_duplex from {from} to {full}");
+        collector.add(value.span(), problem, "expected 0 < from < full", None);
+        return None;
+    }
+    Some(PairDuplex { from, full })
 }
 
 fn ib_penalty_factors(

@@ -27,6 +27,7 @@ fn preset() -> NetworkParameters {
         compat: None,
         fluid: None,
         ib_penalty_factors: None,
+        pair_duplex: None,
         duration: Some("1s".parse().expect("a duration")),
         loggops: None,
         device: None,

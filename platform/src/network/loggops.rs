@@ -53,6 +53,7 @@ fn preset() -> NetworkParameters {
         compat: None,
         fluid: None,
         ib_penalty_factors: None,
+        pair_duplex: None,
         duration: None,
         loggops: Some(LogGopsParameters {
             latency: time("2500ns"),

@@ -56,6 +56,9 @@ pub struct NetworkParameters {
     /// Penalties of concurrent transfers, in the model `ib` only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ib_penalty_factors: Option<IbPenaltyFactors>,
+    /// Opposite transfers between two hosts, in the fluid models but `ib`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pair_duplex: Option<PairDuplex>,
     /// Duration of every transfer, in the model `constant` only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration: Option<Duration>,
@@ -144,6 +147,15 @@ pub struct Loopback {
     pub latency: Duration,
 }
 
+/// Opposite transfers between two hosts: see the file of the model `flow`.
+#[derive(Clone, PartialEq, Serialize, Debug)]
+pub struct PairDuplex {
+    /// Transfers up to this size have the whole bandwidth in each direction.
+    pub from: Size,
+    /// Transfers from this size on share one bandwidth.
+    pub full: Size,
+}
+
 /// Penalties of concurrent transfers on InfiniBand: see the file of the model `ib`.
 #[derive(Clone, Copy, PartialEq, Serialize, Deserialize, Debug)]
 pub struct IbPenaltyFactors {
@@ -229,6 +241,7 @@ impl NetworkParameters {
             compat: None,
             fluid: Some(fluid),
             ib_penalty_factors: None,
+            pair_duplex: None,
             duration: None,
             loggops: None,
             device: None,

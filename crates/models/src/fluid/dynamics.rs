@@ -308,7 +308,7 @@ impl FlowModel {
     pub(super) fn update_share(&mut self, slot: u32, now: Time) {
         let activity = &mut self.activities.0[slot as usize];
         let penalty = match (&self.contention, activity.between) {
-            (Some(contention), Some((from, to))) => contention.penalty(from, to),
+            (Some(contention), Some((from, to))) => contention.penalty(slot, from, to),
             _ => 1.0,
         };
         activity.set_bound(penalty);

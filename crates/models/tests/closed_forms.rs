@@ -73,6 +73,32 @@ fn a_transfer_that_starts_later_takes_its_share_after_its_latency() {
     lab.expect(&[(5.0, &[0]), (6.0, &[1])], TOLERANCE);
 }
 
+/// log(200 / 100) / log(400 / 100) is a half, so the first transfer has 100 / 1.5 bytes/s from 1 s on
+/// and ends at 4 s. The second one has 50 bytes/s until then, and 100 for the last 250 bytes.
+#[test]
+fn an_exchange_of_two_hosts_is_half_duplex() {
+    let mut lab = Lab::new(
+        r#"
+        version = 1
+        network = { pair_duplex = { from = "100B", full = "400B" } }
+        [hosts]
+        a = { speed = "10f" }
+        b = { speed = "10f" }
+        [links.wire]
+        bandwidth = "100Bps"
+        latency = "1s"
+        sharing = "split-duplex"
+        [[routes]]
+        from = "a"
+        to = "b"
+        links = ["wire"]
+        "#,
+    );
+    lab.send("a", "b", 200.0);
+    lab.send("b", "a", 400.0);
+    lab.expect(&[(4.0, &[0]), (6.5, &[1])], TOLERANCE);
+}
+
 #[test]
 fn what_ends_together_comes_together() {
     let mut lab = triangle("shared");

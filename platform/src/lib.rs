@@ -100,8 +100,8 @@
 //! ```
 //!
 //! The fluid models but `"ib"` have also `pair_duplex = { from = "190kB", full = "12MB" }`: two
-//! hosts that send to each other, and exchange nothing else, slow each other
-//! (`src/network/flow.rs`). Model `"ib"` has also `ib_penalty_factors = { be = 0.965, bs = 0.925, ys = 1.35 }`; model
+//! hosts that send to each other, and to no others, slow each other (`src/network/flow.rs`). Model
+//! `"ib"` has also `ib_penalty_factors = { be = 0.965, bs = 0.925, ys = 1.35 }`; model
 //! `"constant"` has nothing but `duration = "1s"`. Model `"loggops"` ([`LogGops`]) has `latency =
 //! "2500ns"` (L), `overhead = "1500ns"` (o), `gap = "1000ns"` (g), `gap_per_byte = "6ns"` (G) and
 //! `overhead_per_byte = "0ns"` (O); its S is `[protocol] eager_threshold` less one byte. The model
@@ -182,7 +182,10 @@
 //! not delay its program. `descriptors` limits the sockets of a rank: the least recently used idle
 //! connection is closed; if none is idle, the send waits (`descriptor_limit_policy = "wait"`) or
 //! fails (`"fail"`). `idle_timeout = "10ms"` closes connections that have been idle for that time.
-//! With `"static"` and `"on-demand"` programs can survive the loss of a rank.
+//! `endpoints = { kind = "dc", above = 60, initiators = 8 }` is InfiniBand's dynamically connected
+//! transport in runs of more than 60 ranks: a rank sends to at most 8 peers on other hosts at one
+//! time, and to another one when all packets to one of these are acknowledged (in mode `"instant"`,
+//! in all models but `"loggops"`). With `"static"` and `"on-demand"` programs can survive the loss of a rank.
 //!
 //! **Sharing.** The transfers on a `shared` link share its bandwidth, whatever their direction. A
 //! `split-duplex` link has its whole bandwidth in each direction. On a `fatpipe` each transfer has

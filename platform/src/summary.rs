@@ -5,7 +5,7 @@ mod changes;
 use std::fmt;
 
 use settings::{
-    AtLimit, ConnectionMode, Limits, LogGopsLoopback, OverheadSection, OverheadTable,
+    AtLimit, ConnectionMode, DcEndpoints, Limits, LogGopsLoopback, OverheadSection, OverheadTable,
     RendezvousMode, TransportMode,
 };
 
@@ -130,6 +130,13 @@ fn noise(f: &mut fmt::Formatter<'_>, noise: &Noise) -> fmt::Result {
 
 /// Prints the parameters of connections between ranks, if they cost time.
 fn connection(f: &mut fmt::Formatter<'_>, connection: &Connection) -> fmt::Result {
+    if let Some(DcEndpoints { above, initiators }) = connection.endpoints {
+        let text = "DC endpoints above";
+        write!(
+            f,
+            "\nconnect   {text} {above} ranks, {initiators} initiators per rank"
+        )?;
+    }
     let when = match connection.mode {
         ConnectionMode::Instant => return Ok(()),
         ConnectionMode::Static => "all pairs at startup",

@@ -62,6 +62,20 @@ fn every_key_is_read_shown_and_written() {
 }
 
 #[test]
+fn endpoints_may_share_initiators() {
+    let key = "endpoints = { kind = \"dc\", above = 60, initiators = 8 }";
+    let platform = read(key).expect("a platform");
+    let connection = platform.connection();
+    assert_eq!(connection.initiators(60), None);
+    assert_eq!(connection.initiators(61), Some(8));
+    let summary = platform.summary().to_string();
+    let shown = "\nconnect   DC endpoints above 60 ranks, 8 initiators per rank";
+    assert!(summary.ends_with(shown), "{summary}");
+    let again = Platform::parse("again.toml", &platform.to_toml()).expect("the same");
+    assert_eq!(again.connection(), connection);
+}
+
+#[test]
 fn all_wrong_values_are_answered() {
     let both = read("mode = 1\ndescriptors = \"many\"").expect_err("two mistakes");
     assert_eq!(both.lines().count(), 2, "{both}");

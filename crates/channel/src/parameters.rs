@@ -84,6 +84,9 @@ pub struct Settings {
     pub library: Option<Arc<LibrarySettings>>,
     /// Costs of connections; `None` if ranks are connected from the beginning, at no cost.
     pub connections: Option<ConnectionSettings>,
+    /// Number of peers on other hosts to which a rank sends at one time, until the
+    /// acknowledgements; `None` if the number is not limited.
+    pub initiators: Option<u32>,
 }
 
 /// Costs of posting packets, in seconds.
@@ -127,6 +130,7 @@ impl Settings {
             limits: None,
             library: None,
             connections: None,
+            initiators: None,
         }
     }
 

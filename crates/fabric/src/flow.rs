@@ -15,6 +15,9 @@
 //! host that goes off under a rank as a failure of that rank. Where ranks get connected, the
 //! connection breaks, and the others hear of the lost rank.
 //!
+//! Where ranks have a limited number of initiators ([`Settings::initiators`]), a packet to another
+//! host may wait for one (`initiators`). The acknowledgement takes the time of an empty packet.
+//!
 //! *Not modelled*: packet sizes, buffers, credits, injection order at the adapter, and, unless they
 //! have a size, the time of control messages. A user sees rendezvous without its round trip;
 //! messages of one pair share the bandwidth instead of queueing; and an RTS waits for the arrival
@@ -29,6 +32,7 @@ use std::rc::Rc;
 use channel::{Envelope, Event, Packet, PacketHeader, Settings, Token};
 use sim_core::{ActorId, Blocked, Device, End, Kernel, KernelHandle, Span, Time, Work};
 
+use crate::initiators::{Initiators, WaitingPacket};
 use crate::last::LastPackets;
 use crate::ranks::{PacketTransport, Ranks, actor};
 use crate::slab::Slab;
@@ -52,7 +56,12 @@ struct InFlightPacket {
 #[derive(Debug)]
 enum Job {
     Packet(InFlightPacket),
-    Elapse { rank: u32, token: Token },
+    Elapse {
+        rank: u32,
+        token: Token,
+    },
+    /// The acknowledgement of a packet from the first rank to the second.
+    Acknowledgement(u32, u32),
 }
 
 #[derive(Debug, Default)]
@@ -69,6 +78,8 @@ pub struct Flow {
     is_timed: bool,
     /// True if packets take no time.
     is_ideal: bool,
+    /// `None` if their number is not limited.
+    initiators: Option<RefCell<Initiators>>,
 }
 
 impl Flow {
@@ -81,6 +92,13 @@ impl Flow {
             let header = &packet.header;
             self.ranks.observe_injection(rank, peer, header, length);
         }
+    }
+
+    /// Returns true if a packet to another host needs an initiator.
+    #[inline]
+    fn needs_initiator(&self, header: &PacketHeader) -> bool {
+        let initiators = self.initiators.as_ref();
+        initiators.is_some_and(|all| all.borrow().are_needed(header))
     }
 
     /// Returns true if a control packet can be handed over where it is posted: time passes, and no
@@ -107,6 +125,9 @@ impl Flow {
         let flow = Rc::new(Self {
             is_ideal,
             is_timed: port.with(|kernel| kernel.is_timed()),
+            initiators: Initiators::of_settings(&settings)
+                .filter(|_| !is_ideal)
+                .map(RefCell::new),
             ranks: Ranks::new(port.clone(), ranks, settings),
             tables: RefCell::default(),
         });
@@ -173,6 +194,23 @@ pub(crate) fn message(packet: &Packet) -> Option<(Envelope, u64)> {
     }
 }
 
+/// Starts the transfer of a job from the host of one rank to that of another.
+#[inline]
+fn start_transfer(kernel: &mut Kernel, (rank, peer): (u32, u32), bytes: f64, job: u32) {
+    let work = Work::Transfer {
+        from: kernel.host_of(actor(rank)),
+        to: kernel.host_of(actor(peer)),
+        bytes,
+        rate: f64::INFINITY,
+    };
+    kernel.start_for_device(&work, u64::from(job));
+}
+
+/// Returns true if two ranks are on different hosts.
+fn is_remote(kernel: &Kernel, (rank, peer): (u32, u32)) -> bool {
+    kernel.host_of(actor(rank)) != kernel.host_of(actor(peer))
+}
+
 /// A packet is at its destination.
 #[inline]
 fn hand_over(kernel: &mut Kernel, ranks: &Ranks, source: u32, destination: u32, packet: Packet) {
@@ -186,7 +224,7 @@ impl Tables {
     fn packet(&mut self, index: u32) -> &mut InFlightPacket {
         match self.jobs.get_mut(index) {
             Job::Packet(packet) => packet,
-            Job::Elapse { .. } => unreachable!("a packet in flight does not elapse"),
+            Job::Elapse { .. } | Job::Acknowledgement(..) => unreachable!("the job is a packet"),
         }
     }
 
@@ -280,7 +318,8 @@ impl Tables {
                 source,
                 destination,
                 ..
-            }) => (
+            })
+            | Job::Acknowledgement(source, destination) => (
                 source,
                 format!("message to rank {destination} failed: host or link failure on the route"),
             ),
@@ -315,11 +354,27 @@ impl Device for Flow {
         if end != End::Done {
             return tables.fail(kernel, &self.ranks, index);
         }
-        if let Job::Elapse { rank, token } = *tables.jobs.get(index) {
-            tables.jobs.remove(index);
-            self.ranks.notify(kernel, rank, Event::Elapsed(token));
-        } else {
-            tables.arrive(kernel, &self.ranks, index);
+        match *tables.jobs.get(index) {
+            Job::Packet(ref packet) => {
+                let pair = (packet.source, packet.destination);
+                let acknowledges = self.needs_initiator(&packet.packet.header);
+                tables.arrive(kernel, &self.ranks, index);
+                if acknowledges && is_remote(kernel, pair) {
+                    let job = tables.jobs.insert(Job::Acknowledgement(pair.0, pair.1));
+                    start_transfer(kernel, (pair.1, pair.0), 0.0, job);
+                }
+            }
+            Job::Elapse { rank, token } => {
+                tables.jobs.remove(index);
+                self.ranks.notify(kernel, rank, Event::Elapsed(token));
+            }
+            Job::Acknowledgement(rank, peer) => {
+                tables.jobs.remove(index);
+                let initiators = self.initiators.as_ref();
+                if initiators.is_some_and(|all| all.borrow_mut().acknowledge(rank, peer)) {
+                    kernel.request_progress();
+                }
+            }
         }
     }
 
@@ -328,6 +383,17 @@ impl Device for Flow {
     }
 
     fn progress(&self) {
+        if let Some(initiators) = &self.initiators {
+            let leaving = initiators.borrow_mut().take_leaving();
+            for packet in leaving {
+                let pair = (packet.rank, packet.peer);
+                let port = &self.ranks.port;
+                port.with(|kernel| start_transfer(kernel, pair, packet.bytes, packet.job));
+                if self.ranks.is_observed() {
+                    self.observe_posted(packet.rank, packet.peer, packet.job);
+                }
+            }
+        }
         self.ranks.progress(|_| ());
     }
 
@@ -358,6 +424,7 @@ impl PacketTransport for Flow {
         let length = packet.header.charged_length(packet.payload.len());
         let settings = &self.ranks.settings;
         let begins = begins(&packet);
+        let needs_initiator = self.needs_initiator(&packet.header);
         if control
             && settings.control.is_none()
             && rank != peer
@@ -367,35 +434,36 @@ impl PacketTransport for Flow {
             return self.ranks.port.with(notify);
         }
         let index = self.tables.borrow_mut().launch(rank, peer, packet);
-        self.ranks.port.with(|kernel| {
+        let leaves = self.ranks.port.with(|kernel| {
+            if let Some(message) = begins {
+                kernel.count_message(message);
+            }
             let control_size = settings.control.filter(|_| control);
             if self.is_ideal || control && control_size.is_none() {
-                if let Some(message) = begins {
-                    kernel.count_message(message);
-                }
                 kernel.set_device_timer(kernel.now(), u64::from(index));
-                return;
+                return true;
             }
             #[expect(
                 clippy::cast_precision_loss,
                 reason = "messages of 2^53 bytes and more may be off by one"
             )]
             let bytes = control_size.unwrap_or(length + settings.envelope) as f64;
-            if let Some(message) = begins {
-                kernel.count_message(message);
-            }
-            let (from, to) = (kernel.host_of(actor(rank)), kernel.host_of(actor(peer)));
-            kernel.start_for_device(
-                &Work::Transfer {
-                    from,
-                    to,
+            if needs_initiator && is_remote(kernel, (rank, peer)) {
+                let packet = WaitingPacket {
+                    rank,
+                    peer,
+                    job: index,
                     bytes,
-                    rate: f64::INFINITY,
-                },
-                u64::from(index),
-            );
+                };
+                let initiators = self.initiators.as_ref();
+                if !initiators.is_none_or(|all| all.borrow_mut().admit(packet)) {
+                    return false;
+                }
+            }
+            start_transfer(kernel, (rank, peer), bytes, index);
+            true
         });
-        if self.ranks.is_observed() && (!control || settings.control.is_some()) {
+        if leaves && self.ranks.is_observed() && (!control || settings.control.is_some()) {
             self.observe_posted(rank, peer, index);
         }
     }

@@ -187,3 +187,72 @@ fn a_get_under_loggops() {
     let expected = 2.0 * message(1.0) + message(50_000.0);
     same([sent, received], [expected + message(1.0), expected]);
 }
+
+/// The root sends to two peers at a time; an acknowledgement takes the time of an empty packet.
+#[test]
+fn a_packet_waits_for_an_initiator() {
+    let settings = Settings {
+        initiators: Some(2),
+        ..Settings::new(THRESHOLD)
+    };
+    let program = |world: Comm, notes: Notes| async move {
+        let mut buffer = world.buffer(0);
+        if world.rank() == 0 {
+            for peer in [1, 1, 2, 3, 3] {
+                world.send(&buffer, peer, 0).await?;
+            }
+            return DONE;
+        }
+        let count = if world.rank() == 2 { 1 } else { 2 };
+        for _ in 0..count {
+            world.recv(&mut buffer, 0, 0).await?;
+        }
+        notes.add(&world, "");
+        DONE
+    };
+    let run = ranks(4).with_settings(settings).run(program).finished();
+    let round = 2.0 * travel(0);
+    let arrival = |rounds: f64| rounds * round + travel(0);
+    for (rank, rounds) in [(1, 0.0), (2, 0.0), (3, 1.0)] {
+        let mut notes = run.notes.iter();
+        let note = notes.find(|note| note.1 == rank).expect("a note");
+        assert!((note.0 - arrival(rounds)).abs() < 1e-12, "{note:?}");
+    }
+}
+
+/// One initiator: the eager message waits for the acknowledgement of the announcement; the data,
+/// which the receiver reads, do not wait.
+#[test]
+fn data_that_are_read_need_no_initiator_of_the_sender() {
+    let settings = Settings {
+        initiators: Some(1),
+        ..with(GET)
+    };
+    let program = |world: Comm, notes: Notes| async move {
+        let mut long = world.buffer(50_000);
+        let mut short = world.buffer(0);
+        match world.rank() {
+            0 => {
+                let mut announced = world.isend(long, 1, 0)?;
+                world.send(&short, 2, 0).await?;
+                announced.wait().await?;
+            }
+            1 => drop(world.recv(&mut long, 0, 0).await?),
+            _ => drop(world.recv(&mut short, 0, 0).await?),
+        }
+        notes.add(&world, "");
+        DONE
+    };
+    let run = ranks(3).with_settings(settings).run(program).finished();
+    let control = travel(CONTROL);
+    let read = 2.0 * control + travel(50_000);
+    for (rank, date) in [
+        (1, read),
+        (2, control + 2.0 * travel(0)),
+        (0, read + control),
+    ] {
+        let mut notes = run.notes.iter();
+        let note = notes.find(|note| note.1 == rank).expect("a note");
+        assert!((note.0 - date).abs() < 1e-12, "{note:?}, expected {date}");
+    }
+}

@@ -1,5 +1,5 @@
 //! Penalties of concurrent transfers, by the hosts that exchange transfers at the moment: on
-//! InfiniBand, or between two hosts that exchange nothing else.
+//! InfiniBand, or between two hosts without other transfers.
 //!
 //! The formulas, their sources and what they leave out are at the parameters of the models `ib` and
 //! `flow` in `platform`.

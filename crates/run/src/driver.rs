@@ -308,8 +308,7 @@ fn record(simulation: &mut Simulation, fabric: Option<&Rc<dyn Fabric>>, recordin
     }
 }
 
-/// The parameters of the message layer. A message protocol that is asked for decides both when a
-/// sender continues and when a message leaves.
+/// The parameters of the message layer. A given message protocol decides when sends end and leave.
 fn settings(platform: &Platform, hosts: &[HostId], options: &Options) -> Settings {
     let network = platform.network();
     let asked = options.protocol.map(MessageProtocol::threshold);
@@ -329,6 +328,7 @@ fn settings(platform: &Platform, hosts: &[HostId], options: &Options) -> Setting
         limits: (protocol.is_limited()).then(|| protocol.limits.map(Size::bytes)),
         library: platform.library_settings().map(Arc::new),
         connections: connections(platform.connection()),
+        initiators: platform.connection().initiators(hosts.len()),
         reduce_bandwidth: (platform.collectives().reduce_bandwidth.as_ref())
             .map_or(f64::INFINITY, |rate| rate.bytes_per_s()),
         memory: platform.memory_settings().map(Arc::new),

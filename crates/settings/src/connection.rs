@@ -28,6 +28,17 @@ pub enum AtLimit {
     Fail,
 }
 
+/// Endpoints of InfiniBand's dynamically connected transport (DC), which share the initiators of a
+/// rank: see `fabric::initiators`.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Debug)]
+#[serde(tag = "kind", rename = "dc")]
+pub struct DcEndpoints {
+    /// Largest number of ranks with another transport, without a limit.
+    pub above: u32,
+    /// Number of initiators of a rank.
+    pub initiators: u32,
+}
+
 /// Connection setup, the same at every rank. The other fields have no effect if `mode` is
 /// `Instant`.
 ///
@@ -36,6 +47,9 @@ pub enum AtLimit {
 pub struct ConnectionSettings<S = u64, T = f64> {
     /// Time at which ranks connect.
     pub mode: ConnectionMode,
+    /// Endpoints that share initiators; `None`: no limit. Independent of `mode`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub endpoints: Option<DcEndpoints>,
     /// Maximum number of sockets of a rank; at the limit the least recently used idle connection is
     /// closed.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -71,6 +85,7 @@ impl<S: From<u32>, T: Default> Default for ConnectionSettings<S, T> {
     fn default() -> Self {
         Self {
             mode: ConnectionMode::Instant,
+            endpoints: None,
             descriptors: None,
             at_limit: AtLimit::Wait,
             idle_close: None,
@@ -86,6 +101,12 @@ impl<S: From<u32>, T: Default> Default for ConnectionSettings<S, T> {
 }
 
 impl<S, T> ConnectionSettings<S, T> {
+    /// Returns the number of initiators of a rank among this many; `None` without a limit.
+    pub fn initiators(&self, ranks: usize) -> Option<u32> {
+        let shared = self.endpoints.filter(|dc| ranks > dc.above as usize);
+        shared.map(|dc| dc.initiators)
+    }
+
     /// Returns the parameters with converted sizes and times.
     pub fn map<S2, T2>(
         &self,
@@ -94,6 +115,7 @@ impl<S, T> ConnectionSettings<S, T> {
     ) -> ConnectionSettings<S2, T2> {
         ConnectionSettings {
             mode: self.mode,
+            endpoints: self.endpoints,
             descriptors: self.descriptors,
             at_limit: self.at_limit,
             idle_close: self.idle_close.as_ref().map(&time),

@@ -20,7 +20,7 @@ mod memory;
 mod overhead;
 mod transport;
 
-pub use connection::{AtLimit, ConnectionMode, ConnectionSettings};
+pub use connection::{AtLimit, ConnectionMode, ConnectionSettings, DcEndpoints};
 pub use library::{LibrarySettings, RendezvousMode, RendezvousSettings};
 pub use limits::Limits;
 pub use loggops::{LogGopsLoopback, LogGopsParameters};

@@ -1,19 +1,21 @@
 //! `[connection]`: how ranks get connected, and reading it. The platform only carries it.
 
-use settings::{AtLimit, ConnectionMode, ConnectionSettings};
+use settings::{AtLimit, ConnectionMode, ConnectionSettings, DcEndpoints};
 use toml::Spanned;
 use toml::de::DeValue;
 
 use super::field::{InvalidValue, ParseField, word};
 use super::section::Collector;
+use crate::NetworkParameters;
 use crate::units::{Duration, Size};
 
 /// `[connection]`, with sizes and times as they are written.
 pub type Connection = ConnectionSettings<Size, Duration>;
 
 /// All keys of `[connection]`.
-const KEYS: [&str; 11] = [
+const KEYS: [&str; 12] = [
     "mode",
+    "endpoints",
     "descriptors",
     "descriptor_limit_policy",
     "idle_timeout",
@@ -45,11 +47,32 @@ impl ParseField for AtLimit {
     }
 }
 
-/// Reads the table into `connection`.
+/// The only kind of endpoints that share initiators.
+struct DcKind;
+
+impl ParseField for DcKind {
+    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, InvalidValue> {
+        word(value, "kind of endpoints", &["dc"], &[()]).map(|()| Self)
+    }
+}
+
+fn endpoints(collector: &mut Collector, value: &Spanned<DeValue<'_>>) -> Option<DcEndpoints> {
+    let keys = ["kind", "above", "initiators"];
+    let section = collector.section(value, value.span(), "endpoints table".to_owned(), &keys)?;
+    let kind = collector.required::<DcKind>(&section, "kind", "\"dc\"");
+    let above = collector.required(&section, "above", "60");
+    let initiators = collector.required(&section, "initiators", "8");
+    kind.and(Some(DcEndpoints {
+        above: above?,
+        initiators: initiators?,
+    }))
+}
+
+/// Reads the table into `connection`, on this network.
 pub(super) fn connection(
     collector: &mut Collector,
     value: &Spanned<DeValue<'_>>,
-    connection: &mut Connection,
+    (connection, network): (&mut Connection, &NetworkParameters),
 ) {
     let section = collector.section(value, value.span(), "connection table".to_owned(), &KEYS);
     let Some(section) = section else { return };
@@ -72,6 +95,8 @@ pub(super) fn connection(
         response_size = "response_size",
         close_size = "close_size"
     );
+    let shared = section.get("endpoints");
+    connection.endpoints = shared.and_then(|value| endpoints(collector, value));
     connection.descriptors = collector.optional(&section, "descriptors").flatten();
     connection.idle_close = collector.optional(&section, "idle_timeout").flatten();
     if let Some(idle) = &connection.idle_close
@@ -80,6 +105,18 @@ pub(super) fn connection(
     {
         let problem = "idle timeout of 0".to_owned();
         let expected = "expected a duration above 0, such as \"10ms\"";
+        collector.add(value.span(), problem, expected, None);
+    }
+    let has_adapters = network.device.is_some() || network.loggops.is_some();
+    let is_instant = connection.mode == ConnectionMode::Instant;
+    if connection.endpoints.is_some() && (has_adapters || !is_instant) {
+        let problem = "endpoints that share initiators".to_owned();
+        let expected = "expected no device, a model of the network besides \"loggops\", and mode = \"instant\"";
+        collector.add(value.span(), problem, expected, None);
+    }
+    if network.device.is_some() && !is_instant {
+        let problem = "connection mode with [network] device = \"verbs\"".to_owned();
+        let expected = "expected mode = \"instant\": queue pairs are connected at their first message, at no cost";
         collector.add(value.span(), problem, expected, None);
     }
 }

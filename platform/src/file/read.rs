@@ -4,7 +4,6 @@
 
 use std::path::Path;
 
-use settings::ConnectionMode;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -112,12 +111,8 @@ impl Read {
         }
         if let Some(value) = root.get("connection") {
             let connection = &mut self.file.connection;
-            super::connection::connection(&mut self.collector, value, connection);
-            if self.file.network.device.is_some() && connection.mode != ConnectionMode::Instant {
-                let problem = "connection mode with [network] device = \"verbs\"".to_owned();
-                let expected = "expected mode = \"instant\": queue pairs are connected at their first message, at no cost";
-                self.collector.add(value.span(), problem, expected, None);
-            }
+            let network = &self.file.network;
+            super::connection::connection(&mut self.collector, value, (connection, network));
         }
         if let Some(value) = root.get("collectives") {
             let collectives = &mut self.file.collectives;

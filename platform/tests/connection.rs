@@ -66,8 +66,8 @@ fn endpoints_may_share_initiators() {
     let key = "endpoints = { kind = \"dc\", above = 60, initiators = 8 }";
     let platform = read(key).expect("a platform");
     let connection = platform.connection();
-    assert_eq!(connection.initiators(60), None);
-    assert_eq!(connection.initiators(61), Some(8));
+    assert_eq!(connection.initiators_among(60), None);
+    assert_eq!(connection.initiators_among(61), Some(8));
     let summary = platform.summary().to_string();
     let shown = "\nconnect   DC endpoints above 60 ranks, 8 initiators per rank";
     assert!(summary.ends_with(shown), "{summary}");

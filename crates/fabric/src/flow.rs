@@ -371,7 +371,7 @@ impl Device for Flow {
             Job::Acknowledgement(rank, peer) => {
                 tables.jobs.remove(index);
                 let initiators = self.initiators.as_ref();
-                if initiators.is_some_and(|all| all.borrow_mut().acknowledge(rank, peer)) {
+                if initiators.is_some_and(|all| all.borrow_mut().take_acknowledgement(rank, peer)) {
                     kernel.request_progress();
                 }
             }
@@ -456,7 +456,7 @@ impl PacketTransport for Flow {
                     bytes,
                 };
                 let initiators = self.initiators.as_ref();
-                if !initiators.is_none_or(|all| all.borrow_mut().admit(packet)) {
+                if !initiators.is_none_or(|all| all.borrow_mut().admit_packet(packet)) {
                     return false;
                 }
             }

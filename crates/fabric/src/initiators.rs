@@ -76,7 +76,7 @@ impl Initiators {
     }
 
     /// Returns true if a packet can leave; otherwise the packet waits.
-    pub(crate) fn admit(&mut self, packet: WaitingPacket) -> bool {
+    pub(crate) fn admit_packet(&mut self, packet: WaitingPacket) -> bool {
         let WaitingPacket { rank, peer, .. } = packet;
         let state = self.ranks.entry(rank).or_default();
         if let Some((_, packets)) = state.served.iter_mut().find(|(served, _)| *served == peer) {
@@ -96,7 +96,7 @@ impl Initiators {
     }
 
     /// Notes that a packet of a rank is acknowledged; returns true if packets leave now.
-    pub(crate) fn acknowledge(&mut self, rank: u32, peer: u32) -> bool {
+    pub(crate) fn take_acknowledgement(&mut self, rank: u32, peer: u32) -> bool {
         let state = self.ranks.entry(rank).or_default();
         let served = state.served.iter_mut();
         for (_, packets) in served.filter(|(served, _)| *served == peer) {

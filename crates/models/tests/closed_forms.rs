@@ -73,8 +73,8 @@ fn a_transfer_that_starts_later_takes_its_share_after_its_latency() {
     lab.expect(&[(5.0, &[0]), (6.0, &[1])], TOLERANCE);
 }
 
-/// log(200 / 100) / log(400 / 100) is a half, so the first transfer has 100 / 1.5 bytes/s from 1 s on
-/// and ends at 4 s. The second one has 50 bytes/s until then, and 100 for the last 250 bytes.
+/// log(200 / 100) / log(400 / 100) is a half, so the first transfer has 100 / 1.5 bytes/s from 1 s
+/// on and ends at 4 s. The second one has 50 bytes/s until then, and 100 for the last 250 bytes.
 #[test]
 fn an_exchange_of_two_hosts_is_half_duplex() {
     let mut lab = Lab::new(

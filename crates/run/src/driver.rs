@@ -328,7 +328,7 @@ fn settings(platform: &Platform, hosts: &[HostId], options: &Options) -> Setting
         limits: (protocol.is_limited()).then(|| protocol.limits.map(Size::bytes)),
         library: platform.library_settings().map(Arc::new),
         connections: connections(platform.connection()),
-        initiators: platform.connection().initiators(hosts.len()),
+        initiators: platform.connection().initiators_among(hosts.len()),
         reduce_bandwidth: (platform.collectives().reduce_bandwidth.as_ref())
             .map_or(f64::INFINITY, |rate| rate.bytes_per_s()),
         memory: platform.memory_settings().map(Arc::new),

@@ -102,7 +102,7 @@ impl<S: From<u32>, T: Default> Default for ConnectionSettings<S, T> {
 
 impl<S, T> ConnectionSettings<S, T> {
     /// Returns the number of initiators of a rank among this many; `None` without a limit.
-    pub fn initiators(&self, ranks: usize) -> Option<u32> {
+    pub fn initiators_among(&self, ranks: usize) -> Option<u32> {
         let shared = self.endpoints.filter(|dc| ranks > dc.above as usize);
         shared.map(|dc| dc.initiators)
     }

@@ -56,7 +56,7 @@ impl ParseField for DcKind {
     }
 }
 
-fn endpoints(collector: &mut Collector, value: &Spanned<DeValue<'_>>) -> Option<DcEndpoints> {
+fn read_endpoints(collector: &mut Collector, value: &Spanned<DeValue<'_>>) -> Option<DcEndpoints> {
     let keys = ["kind", "above", "initiators"];
     let section = collector.section(value, value.span(), "endpoints table".to_owned(), &keys)?;
     let kind = collector.required::<DcKind>(&section, "kind", "\"dc\"");
@@ -96,7 +96,7 @@ pub(super) fn connection(
         close_size = "close_size"
     );
     let shared = section.get("endpoints");
-    connection.endpoints = shared.and_then(|value| endpoints(collector, value));
+    connection.endpoints = shared.and_then(|value| read_endpoints(collector, value));
     connection.descriptors = collector.optional(&section, "descriptors").flatten();
     connection.idle_close = collector.optional(&section, "idle_timeout").flatten();
     if let Some(idle) = &connection.idle_close

@@ -6,12 +6,12 @@
 //! directions, a `split-duplex` link one per direction; a `fatpipe` link only limits each transfer.
 //! A transfer of 0 bytes takes the latency.
 //!
-//! With `pair_duplex`, a transfer of s bytes has at most the rate B / (1 + η) while the two hosts have
-//! one transfer in each direction, between them, and no other one. B is the rate of the slowest link
-//! of the route, and η = log(s / `from`) / log(`full` / `from`), at least 0 and at most 1. So long
-//! transfers of an exchange take as long as one after the other. Measured on MareNostrum 5 with Open
-//! MPI 4.1 over UCX (PICO, github.com/HLC-Lab/pico): an exchange of 256 MB has 12.3 GB/s in each
-//! direction, a ring 24.4 GB/s. The mechanism was not seen; one queue pair for both is possible.
+//! With `pair_duplex`, a transfer of s bytes has at most the rate B / (1 + η) while the two hosts
+//! have one transfer in each direction, between them, and no other one. B is the rate of the
+//! slowest link of the route, and η = log(s / `from`) / log(`full` / `from`), at least 0 and at
+//! most 1. So long transfers of an exchange take as long as one after the other. Measured on
+//! MareNostrum 5 with Open MPI 4.1 over UCX (PICO, github.com/HLC-Lab/pico): an exchange of 256 MB
+//! has 12.3 GB/s in each direction, a ring 24.4 GB/s. The mechanism was not seen.
 //!
 //! *Not modelled*, and what a user could therefore observe:
 //! - no protocol efficiency and no packet headers: a large transfer reaches 100 % of the nominal

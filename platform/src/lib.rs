@@ -157,9 +157,8 @@
 //! the name of an operation sets the algorithm of all its calls: `allreduce = "ring"`, or
 //! `allreduce = { algorithm = "segmented_ring", segment = "64KiB" }`, where a segment of `"0B"`
 //! leaves messages whole, as in a rules file of Open MPI. `setup = "messages"` lets the first call
-//! of a communicator exchange the nodes of its ranks, where the library of the selector
-//! does so; by default (`"none"`) they are known. `simrun collectives list`
-//! prints the names.
+//! of a communicator exchange the nodes of its ranks, where the library of the selector does so; by
+//! default (`"none"`) they are known. `simrun collectives list` prints the names.
 //!
 //! **Memory.** `[memory]` sets the costs of a rank's memory in collective operations, by the
 //! working set of the call: the data of all ranks, or of one where all have the same, and three
@@ -185,7 +184,8 @@
 //! `endpoints = { kind = "dc", above = 60, initiators = 8 }` is InfiniBand's dynamically connected
 //! transport in runs of more than 60 ranks: a rank sends to at most 8 peers on other hosts at one
 //! time, and to another one when all packets to one of these are acknowledged (in mode `"instant"`,
-//! in all models but `"loggops"`). With `"static"` and `"on-demand"` programs can survive the loss of a rank.
+//! in all models but `"loggops"`). With `"static"` and `"on-demand"` programs can survive the loss
+//! of a rank.
 //!
 //! **Sharing.** The transfers on a `shared` link share its bandwidth, whatever their direction. A
 //! `split-duplex` link has its whole bandwidth in each direction. On a `fatpipe` each transfer has

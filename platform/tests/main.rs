@@ -8,5 +8,6 @@ mod never_panics;
 mod noise;
 mod overrides;
 mod platforms;
+mod reference;
 mod topologies;
 mod zones;

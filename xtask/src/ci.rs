@@ -101,16 +101,20 @@ impl Steps<'_> {
     fn lint(&self) -> Outcome {
         // The lock file is complete, so that no later command changes a version.
         self.step("cargo fetch --locked")?;
-        if !is_installed("cargo-deny") {
-            // Without optimisation: the program runs once.
-            self.step("cargo install --locked --debug --quiet cargo-deny")?;
+        for program in ["cargo-deny", "mdbook"] {
+            if !is_installed(program) {
+                // Without optimisation: the program runs once.
+                self.step(&format!("cargo install --locked --debug --quiet {program}"))?;
+            }
         }
         self.step("cargo deny --locked check --hide-inclusion-graph licenses bans sources")?;
         self.step("cargo fmt --all --check")?;
         self.step("cargo xtask tidy")?;
         self.step("cargo package --locked --workspace --no-verify --quiet")?;
         self.step("cargo clippy --locked --workspace --all-targets -- -D warnings")?;
-        self.doc("--workspace")
+        self.doc("--workspace")?;
+        let site = self.target.join("site");
+        self.step(&format!("docs/site.sh {}", site.display()))
     }
 
     fn test(&self) -> Outcome {

@@ -46,6 +46,8 @@ struct InFlightPacket {
     arrived: bool,
     /// It will not be delivered.
     lost: bool,
+    /// An initiator of the sender waits for the acknowledgement.
+    has_initiator: bool,
     /// The packet of this pair that was posted before and has not been delivered.
     before: Option<u32>,
     /// The packet of this pair that was posted after.
@@ -94,11 +96,20 @@ impl Flow {
         }
     }
 
-    /// Returns true if a packet to another host needs an initiator.
-    #[inline]
-    fn needs_initiator(&self, header: &PacketHeader) -> bool {
-        let initiators = self.initiators.as_ref();
-        initiators.is_some_and(|all| all.borrow().are_needed(header))
+    /// Returns true if the transfer of a packet waits for an initiator of the sender.
+    #[cold]
+    fn waits_for_initiator(
+        &self,
+        initiators: &mut Initiators,
+        kernel: &Kernel,
+        packet: WaitingPacket,
+    ) -> bool {
+        let (from, to) = (actor(packet.pair.0), actor(packet.pair.1));
+        let tables = &mut *self.tables.borrow_mut();
+        let sent = tables.packet(packet.job);
+        sent.has_initiator = kernel.host_of(from) != kernel.host_of(to)
+            && initiators.are_needed(&sent.packet.header);
+        sent.has_initiator && !initiators.admit_packet(packet)
     }
 
     /// Returns true if a control packet can be handed over where it is posted: time passes, and no
@@ -195,7 +206,7 @@ pub(crate) fn message(packet: &Packet) -> Option<(Envelope, u64)> {
 }
 
 /// Starts the transfer of a job from the host of one rank to that of another.
-#[inline]
+#[inline(always)]
 fn start_transfer(kernel: &mut Kernel, (rank, peer): (u32, u32), bytes: f64, job: u32) {
     let work = Work::Transfer {
         from: kernel.host_of(actor(rank)),
@@ -204,11 +215,6 @@ fn start_transfer(kernel: &mut Kernel, (rank, peer): (u32, u32), bytes: f64, job
         rate: f64::INFINITY,
     };
     kernel.start_for_device(&work, u64::from(job));
-}
-
-/// Returns true if two ranks are on different hosts.
-fn is_remote(kernel: &Kernel, (rank, peer): (u32, u32)) -> bool {
-    kernel.host_of(actor(rank)) != kernel.host_of(actor(peer))
 }
 
 /// A packet is at its destination.
@@ -242,6 +248,7 @@ impl Tables {
             packet,
             arrived: false,
             lost: false,
+            has_initiator: false,
             before,
             after: None,
         };
@@ -301,6 +308,31 @@ impl Tables {
         hand_over(kernel, ranks, source, destination, packet);
     }
 
+    /// Starts the acknowledgement of a packet that has arrived, if an initiator waits for that;
+    /// returns true if the job was such an acknowledgement.
+    #[cold]
+    fn end_acknowledgement(
+        &mut self,
+        initiators: &mut Initiators,
+        kernel: &mut Kernel,
+        index: u32,
+    ) -> bool {
+        if let &Job::Acknowledgement(rank, peer) = self.jobs.get(index) {
+            self.jobs.remove(index);
+            if initiators.take_acknowledgement(rank, peer) {
+                kernel.request_progress();
+            }
+            return true;
+        }
+        let packet = self.packet(index);
+        if packet.has_initiator {
+            let (rank, peer) = (packet.source, packet.destination);
+            let job = self.jobs.insert(Job::Acknowledgement(rank, peer));
+            start_transfer(kernel, (peer, rank), 0.0, job);
+        }
+        false
+    }
+
     /// A host or a link under a packet or a computation went off. Without connections that ends the
     /// run. With them, the connection between the two ranks breaks when it is the packet's turn; of
     /// hosts the device hears otherwise.
@@ -354,28 +386,16 @@ impl Device for Flow {
         if end != End::Done {
             return tables.fail(kernel, &self.ranks, index);
         }
-        match *tables.jobs.get(index) {
-            Job::Packet(ref packet) => {
-                let pair = (packet.source, packet.destination);
-                let acknowledges = self.needs_initiator(&packet.packet.header);
-                tables.arrive(kernel, &self.ranks, index);
-                if acknowledges && is_remote(kernel, pair) {
-                    let job = tables.jobs.insert(Job::Acknowledgement(pair.0, pair.1));
-                    start_transfer(kernel, (pair.1, pair.0), 0.0, job);
-                }
-            }
-            Job::Elapse { rank, token } => {
-                tables.jobs.remove(index);
-                self.ranks.notify(kernel, rank, Event::Elapsed(token));
-            }
-            Job::Acknowledgement(rank, peer) => {
-                tables.jobs.remove(index);
-                let initiators = self.initiators.as_ref();
-                if initiators.is_some_and(|all| all.borrow_mut().take_acknowledgement(rank, peer)) {
-                    kernel.request_progress();
-                }
-            }
+        if let Job::Elapse { rank, token } = *tables.jobs.get(index) {
+            tables.jobs.remove(index);
+            return self.ranks.notify(kernel, rank, Event::Elapsed(token));
         }
+        if let Some(all) = &self.initiators
+            && tables.end_acknowledgement(&mut all.borrow_mut(), kernel, index)
+        {
+            return;
+        }
+        tables.arrive(kernel, &self.ranks, index);
     }
 
     fn on_timer(&self, kernel: &mut Kernel, token: u64) {
@@ -385,12 +405,10 @@ impl Device for Flow {
     fn progress(&self) {
         if let Some(initiators) = &self.initiators {
             let leaving = initiators.borrow_mut().take_leaving();
-            for packet in leaving {
-                let pair = (packet.rank, packet.peer);
-                let port = &self.ranks.port;
-                port.with(|kernel| start_transfer(kernel, pair, packet.bytes, packet.job));
+            for WaitingPacket { pair, job, bytes } in leaving {
+                (self.ranks.port).with(|kernel| start_transfer(kernel, pair, bytes, job));
                 if self.ranks.is_observed() {
-                    self.observe_posted(packet.rank, packet.peer, packet.job);
+                    self.observe_posted(pair.0, pair.1, job);
                 }
             }
         }
@@ -424,7 +442,6 @@ impl PacketTransport for Flow {
         let length = packet.header.charged_length(packet.payload.len());
         let settings = &self.ranks.settings;
         let begins = begins(&packet);
-        let needs_initiator = self.needs_initiator(&packet.header);
         if control
             && settings.control.is_none()
             && rank != peer
@@ -433,14 +450,14 @@ impl PacketTransport for Flow {
             let notify = |kernel: &mut Kernel| hand_over(kernel, &self.ranks, rank, peer, packet);
             return self.ranks.port.with(notify);
         }
-        let index = self.tables.borrow_mut().launch(rank, peer, packet);
+        let job = self.tables.borrow_mut().launch(rank, peer, packet);
         let leaves = self.ranks.port.with(|kernel| {
             if let Some(message) = begins {
                 kernel.count_message(message);
             }
             let control_size = settings.control.filter(|_| control);
             if self.is_ideal || control && control_size.is_none() {
-                kernel.set_device_timer(kernel.now(), u64::from(index));
+                kernel.set_device_timer(kernel.now(), u64::from(job));
                 return true;
             }
             #[expect(
@@ -448,23 +465,18 @@ impl PacketTransport for Flow {
                 reason = "messages of 2^53 bytes and more may be off by one"
             )]
             let bytes = control_size.unwrap_or(length + settings.envelope) as f64;
-            if needs_initiator && is_remote(kernel, (rank, peer)) {
-                let packet = WaitingPacket {
-                    rank,
-                    peer,
-                    job: index,
-                    bytes,
-                };
-                let initiators = self.initiators.as_ref();
-                if !initiators.is_none_or(|all| all.borrow_mut().admit_packet(packet)) {
+            if let Some(all) = &self.initiators {
+                let pair = (rank, peer);
+                let packet = WaitingPacket { pair, job, bytes };
+                if self.waits_for_initiator(&mut all.borrow_mut(), kernel, packet) {
                     return false;
                 }
             }
-            start_transfer(kernel, (rank, peer), bytes, index);
+            start_transfer(kernel, (rank, peer), bytes, job);
             true
         });
         if leaves && self.ranks.is_observed() && (!control || settings.control.is_some()) {
-            self.observe_posted(rank, peer, index);
+            self.observe_posted(rank, peer, job);
         }
     }
 

@@ -3,8 +3,8 @@
 //!
 //! An initiator serves one peer from a packet to that peer until all packets to that peer are
 //! acknowledged. A packet to a peer without an initiator takes a free one. If none is free, the
-//! packet waits; peers get initiators in the order of their first waiting packets. Data that a
-//! receiver reads need no initiator of their sender.
+//! packet waits behind the others that wait. Data that a receiver reads need no initiator of the
+//! sender.
 //!
 //! *Not modelled*: time to connect an initiator to another peer, and with that the choice among
 //! free initiators. A quota: packets that follow each other closely keep their initiator. The
@@ -13,19 +13,18 @@
 //!
 //! Source: UCX 1.15, `src/uct/ib/mlx5/dc` (`UCX_DC_MLX5_TX_POLICY=dcs_quota`).
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use channel::{PacketHeader, Settings};
 use settings::RendezvousMode;
 
-/// A packet that waits for an initiator.
-#[derive(Clone, Copy, PartialEq, Debug)]
+/// The transfer of a packet, which may wait for an initiator.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct WaitingPacket {
-    pub(crate) rank: u32,
-    pub(crate) peer: u32,
+    /// The rank that sends, and the other one.
+    pub(crate) pair: (u32, u32),
     /// The job of the device.
     pub(crate) job: u32,
-    /// Bytes to transfer.
     pub(crate) bytes: f64,
 }
 
@@ -36,10 +35,8 @@ pub(crate) struct Initiators {
     count: usize,
     /// True if the data of a rendezvous are read by the receiver.
     receivers_read: bool,
-    /// True if control packets take time.
-    controls_travel: bool,
-    /// The ranks with packets on their way.
-    ranks: BTreeMap<u32, RankInitiators>,
+    /// By rank, as far as ranks have sent.
+    ranks: Vec<RankInitiators>,
     /// Packets that have waited, and leave now.
     leaving: Vec<WaitingPacket>,
 }
@@ -47,11 +44,23 @@ pub(crate) struct Initiators {
 #[derive(Default, Debug)]
 struct RankInitiators {
     /// The peers that are served, with the number of packets that are not acknowledged.
-    served: Vec<(u32, usize)>,
-    /// The peers without an initiator, in the order of their first waiting packets.
-    queue: VecDeque<u32>,
-    /// Packets to the peers in the queue.
-    waiting: BTreeMap<u32, Vec<WaitingPacket>>,
+    served: Vec<(u32, u32)>,
+    waiting: VecDeque<WaitingPacket>,
+}
+
+impl RankInitiators {
+    /// Lets a packet to a peer leave if an initiator serves that peer, or one of `count` is free.
+    fn serve_peer(&mut self, peer: u32, count: usize) -> bool {
+        if let Some((_, packets)) = self.served.iter_mut().find(|(served, _)| *served == peer) {
+            *packets += 1;
+            return true;
+        }
+        let is_free = self.served.len() < count;
+        if is_free {
+            self.served.push((peer, 1));
+        }
+        is_free
+    }
 }
 
 impl Initiators {
@@ -61,61 +70,52 @@ impl Initiators {
         settings.initiators.map(|count| Self {
             count: count as usize,
             receivers_read: mode == Some(RendezvousMode::Get),
-            controls_travel: settings.control.is_some(),
-            ranks: BTreeMap::new(),
+            ranks: Vec::new(),
             leaving: Vec::new(),
         })
     }
 
-    /// Returns true if a packet to another host needs an initiator of the sender.
+    /// Returns true if the transfer of a packet to another host needs an initiator of the sender.
     pub(crate) const fn are_needed(&self, header: &PacketHeader) -> bool {
-        match header {
-            PacketHeader::Data { .. } | PacketHeader::DataPart { .. } => !self.receivers_read,
-            header => self.controls_travel || !header.is_control(),
-        }
+        let has_data = matches!(
+            header,
+            PacketHeader::Data { .. } | PacketHeader::DataPart { .. }
+        );
+        !(has_data && self.receivers_read)
     }
 
     /// Returns true if a packet can leave; otherwise the packet waits.
     pub(crate) fn admit_packet(&mut self, packet: WaitingPacket) -> bool {
-        let WaitingPacket { rank, peer, .. } = packet;
-        let state = self.ranks.entry(rank).or_default();
-        if let Some((_, packets)) = state.served.iter_mut().find(|(served, _)| *served == peer) {
-            *packets += 1;
-            return true;
+        let at = packet.pair.0 as usize;
+        if self.ranks.len() <= at {
+            self.ranks.resize_with(at + 1, RankInitiators::default);
         }
-        if state.served.len() < self.count {
-            state.served.push((peer, 1));
-            return true;
+        let leaves = self.ranks[at].serve_peer(packet.pair.1, self.count);
+        if !leaves {
+            self.ranks[at].waiting.push_back(packet);
         }
-        let waiting = state.waiting.entry(peer).or_default();
-        if waiting.is_empty() {
-            state.queue.push_back(peer);
-        }
-        waiting.push(packet);
-        false
+        leaves
     }
 
     /// Notes that a packet of a rank is acknowledged; returns true if packets leave now.
     pub(crate) fn take_acknowledgement(&mut self, rank: u32, peer: u32) -> bool {
-        let state = self.ranks.entry(rank).or_default();
-        let served = state.served.iter_mut();
-        for (_, packets) in served.filter(|(served, _)| *served == peer) {
+        let state = &mut self.ranks[rank as usize];
+        for (_, packets) in state
+            .served
+            .iter_mut()
+            .filter(|(served, _)| *served == peer)
+        {
             *packets -= 1;
         }
         state.served.retain(|(_, packets)| *packets > 0);
-        if state.served.len() == self.count {
-            return false;
+        while let Some(packet) = state.waiting.pop_front() {
+            if !state.serve_peer(packet.pair.1, self.count) {
+                state.waiting.push_front(packet);
+                break;
+            }
+            self.leaving.push(packet);
         }
-        let next = state.queue.pop_front();
-        let next = next.and_then(|peer| state.waiting.remove_entry(&peer));
-        let leaves = next.is_some();
-        if let Some((peer, packets)) = next {
-            state.served.push((peer, packets.len()));
-            self.leaving.extend(packets);
-        } else if state.served.is_empty() {
-            self.ranks.remove(&rank);
-        }
-        leaves
+        !self.leaving.is_empty()
     }
 
     /// Takes the packets that leave now.

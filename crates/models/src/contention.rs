@@ -30,10 +30,8 @@ pub(crate) struct Contention {
 /// The transfers of one host.
 #[derive(Default, Debug)]
 struct Node {
-    /// Outgoing transfers by slot, with their targets.
-    outgoing: BTreeMap<u32, u32>,
-    /// Penalties in an exchange by slot, of transfers that have one.
-    exchanging: BTreeMap<u32, f64>,
+    /// Outgoing transfers by slot, with their targets and their penalties in an exchange.
+    outgoing: BTreeMap<u32, (u32, f64)>,
     /// Number of transfers that come in from each host.
     sources: BTreeMap<u32, u32>,
     incoming: u32,
@@ -64,13 +62,11 @@ impl Contention {
         affected: &mut Vec<u32>,
     ) {
         let source = self.nodes.entry(from).or_default();
-        source.outgoing.insert(slot, to);
-        if let Rule::PairDuplex { from, full } = self.rule {
-            let share = half_duplex_share((from, full), bytes);
-            if share > 0.0 {
-                source.exchanging.insert(slot, 1.0 + share);
-            }
-        }
+        let share = match self.rule {
+            Rule::PairDuplex { from, full } => half_duplex_share((from, full), bytes),
+            Rule::Factors(_) => 0.0,
+        };
+        source.outgoing.insert(slot, (to, 1.0 + share));
         let target = self.nodes.entry(to).or_default();
         *target.sources.entry(from).or_default() += 1;
         target.incoming += 1;
@@ -82,7 +78,6 @@ impl Contention {
     pub(crate) fn end(&mut self, slot: u32, from: u32, to: u32, affected: &mut Vec<u32>) {
         if let Some(source) = self.nodes.get_mut(&from) {
             source.outgoing.remove(&slot);
-            source.exchanging.remove(&slot);
         }
         if let Some(target) = self.nodes.get_mut(&to) {
             target.incoming -= 1;
@@ -135,7 +130,7 @@ impl Contention {
     /// Returns the penalty of a long transfer between hosts that have one transfer in each
     /// direction, and no other one.
     fn exchange_penalty(&self, slot: u32, from: u32, to: u32) -> Option<f64> {
-        let penalty = *self.nodes.get(&from)?.exchanging.get(&slot)?;
+        let (_, penalty) = *self.nodes.get(&from)?.outgoing.get(&slot)?;
         let exchanges = |host: u32, other: u32| {
             let node = self.nodes.get(&host)?;
             let is_alone = node.outgoing.len() == 1 && node.incoming == 1;
@@ -153,10 +148,10 @@ impl Contention {
             if node.outgoing.len() <= 1 {
                 return 1.0;
             }
-            let to_busy_target = node.outgoing.values().any(|to| incoming(*to) > 2);
+            let to_busy_target = node.outgoing.values().any(|(to, _)| incoming(*to) > 2);
             let plain = count * factors.bs;
             // The maximum of both kinds: with `ys` below 1 a target that is not busy decides.
-            let quiet = node.outgoing.values().any(|to| incoming(*to) <= 2);
+            let quiet = node.outgoing.values().any(|(to, _)| incoming(*to) <= 2);
             match (to_busy_target, quiet) {
                 (true, true) => plain.max(plain * factors.ys),
                 (true, false) => plain * factors.ys,

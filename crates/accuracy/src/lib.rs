@@ -21,6 +21,7 @@ mod fit;
 mod job_hosts;
 mod judge;
 mod pico;
+mod pictures;
 mod regret;
 mod report;
 mod row;

@@ -24,6 +24,19 @@ pub struct AccuracyReport {
 }
 
 impl AccuracyReport {
+    /// Returns the report on rows that no fit has seen, fitted rows and keys, and other rows.
+    pub const fn new(
+        judged: Vec<JudgedRow>,
+        fitted: (Vec<JudgedRow>, Vec<KeyFactor>),
+        rows: ReadRows,
+    ) -> Self {
+        Self {
+            judged,
+            fitted,
+            rows,
+        }
+    }
+
     fn find_regrets(&self) -> Vec<Regret> {
         let all: Vec<JudgedRow> = self.judged.iter().chain(&self.fitted.0).cloned().collect();
         find_regrets(&all, &self.rows.rows)

@@ -191,9 +191,9 @@ impl Scatter {
             };
             let legend = drawn.map_err(text)?;
             if !series.name.is_empty() {
-                legend.label(&series.name).legend(move |(x, y)| {
-                    PathElement::new(vec![(x, y), (x + 24, y)], colour.stroke_width(3))
-                });
+                let mark = series.mark;
+                let legend = legend.label(&series.name);
+                legend.legend(move |at| legend_sign(mark, at));
             }
         }
         chart
@@ -222,6 +222,19 @@ fn style(mark: Marker) -> (RGBAColor, u32) {
         Marker::Third => (RGBColor(27, 120, 55).to_rgba(), 2),
         Marker::Whiskers => (RGBColor(33, 102, 172).mix(0.7), 1),
     }
+}
+
+/// The sign of a series in the legend: a path, since all signs of a chart have one type.
+fn legend_sign(mark: Marker, (x, y): (i32, i32)) -> PathElement<(i32, i32)> {
+    let (colour, _) = style(mark);
+    let (offsets, width): (&[(i32, i32)], u32) = match mark {
+        Marker::Dots => (&[(8, 0), (16, 0)], 8),
+        Marker::Rings => (&[(8, -4), (16, -4), (16, 4), (8, 4), (8, -4)], 2),
+        Marker::Crosses => (&[(8, -4), (16, 4), (12, 0), (16, -4), (8, 4)], 2),
+        _ => (&[(0, 0), (24, 0)], 3),
+    };
+    let points: Vec<(i32, i32)> = offsets.iter().map(|(dx, dy)| (x + dx, y + dy)).collect();
+    PathElement::new(points, colour.stroke_width(width))
 }
 
 /// A number as people write it.

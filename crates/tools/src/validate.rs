@@ -8,8 +8,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use accuracy::{
-    AccuracyReport, FitSample, JobHosts, PlatformFit, find_doubts, judge_rows, leave_out_large,
-    read_rows, summarise_errors, write_json, write_text,
+    AccuracyReport, FitSample, JobHosts, JudgedRow, PlatformFit, find_doubts, judge_rows,
+    leave_out_large, read_rows, summarise_errors, write_json, write_text,
 };
 use clap::Args;
 use files::Output;
@@ -76,6 +76,9 @@ pub(crate) struct ValidateCommand {
     /// Exit with 1 above these errors: median, p90, worst, as median=10%,p90=40%
     #[arg(long, value_name = "LIMIT", value_delimiter = ',')]
     require: Vec<ErrorLimit>,
+    /// Folder for pictures of the times and of their ratios
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    report: Option<PathBuf>,
     /// Output format
     #[arg(long, value_enum, value_name = "text|json", hide_possible_values = true, default_value_t = Format::Text, help_heading = "Output")]
     format: Format,
@@ -100,10 +103,18 @@ pub(crate) fn run(command: &ValidateCommand) -> ExitCode {
         Ok(output) => output,
         Err(problem) => return status::refuse(problem),
     };
+    let folder = command.report.as_deref();
+    let made = folder.map(|folder| (std::fs::create_dir_all(folder), folder.display()));
+    if let Some((Err(error), folder)) = made {
+        return status::refuse(format_args!("{folder}: {error}"));
+    }
     let (report, platform) = match judge_table(command) {
         Ok(found) => found,
         Err(code) => return code,
     };
+    if let Some(Err(error)) = folder.map(|folder| report.draw_pictures(folder)) {
+        return status::refuse(error);
+    }
     let text = match command.format {
         Format::Text => write_text(&report),
         Format::Json => write_json(&report),
@@ -161,19 +172,11 @@ fn judge_table(command: &ValidateCommand) -> Result<(AccuracyReport, Platform), 
     let progress = |done, all| show(&|| format!("{done} of {all} rows"));
     let judged = judge_rows(&platform, &mut rows, &hosts, &progress);
     drop(line);
-    let judged = judged
-        .map_err(|error| refuse(error.to_string()))?
-        .into_iter();
-    let (fitted, judged) = judged.partition(|judged| lines.contains(&judged.row.line));
-    let fitted = (fitted, factors);
-    Ok((
-        AccuracyReport {
-            judged,
-            fitted,
-            rows,
-        },
-        platform,
-    ))
+    let judged = judged.map_err(|error| refuse(error.to_string()))?;
+    let is_fitted = |judged: &JudgedRow| lines.contains(&judged.row.line);
+    let (fitted, judged) = judged.into_iter().partition(is_fitted);
+    let report = AccuracyReport::new(judged, (fitted, factors), rows);
+    Ok((report, platform))
 }
 
 fn read_hosts(path: Option<&Path>) -> Result<JobHosts, ExitCode> {

@@ -34,7 +34,10 @@ fn a_table_is_judged() {
         assert!(text.contains(expected), "{text}");
     }
     assert_eq!(output.status.code(), Some(1));
-    let output = validate(TABLE, &["--format", "json"]);
+    let folder = env!("CARGO_TARGET_TMPDIR");
+    let output = validate(TABLE, &["--format", "json", "--report", folder]);
+    let picture = std::fs::read_to_string(format!("{folder}/ratios-bcast.svg")).unwrap();
+    assert!(picture.contains("binomial_ompi"), "{picture}");
     let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(json["rows"][1]["algorithm"], "openmpi:knomial");
     assert_eq!(json["regrets"][0]["of_default"], 2.0);

@@ -32,7 +32,7 @@ impl AccuracyReport {
     pub fn draw_pictures(&self, folder: &Path) -> Result<(), PlotError> {
         plot_scatter(&self.draw_times(), &folder.join("times.svg"))?;
         let mut operations: BTreeMap<String, Vec<&JudgedRow>> = BTreeMap::new();
-        for judged in self.judged.iter().chain(&self.fitted.0) {
+        for judged in self.simulated_rows() {
             let operation = judged.row.operation.to_string();
             operations.entry(operation).or_default().push(judged);
         }
@@ -47,11 +47,7 @@ impl AccuracyReport {
         let points = |rows: &[JudgedRow]| rows.iter().map(in_microseconds).collect();
         let judged: Vec<(f64, f64)> = points(&self.judged);
         let fitted: Vec<(f64, f64)> = points(&self.fitted.0);
-        let measured = || judged.iter().chain(&fitted).map(|(measured, _)| *measured);
-        let ends = [
-            measured().fold(f64::INFINITY, f64::min),
-            measured().fold(0.0, f64::max),
-        ];
+        let ends = find_extent(judged.iter().chain(&fitted).map(|(measured, _)| *measured));
         let line = |factor: f64| ends.map(|end| (end, end * factor)).to_vec();
         let mut series = band_lines(line);
         series.push(one_series("not seen by the fit", Marker::Dots, judged));
@@ -78,11 +74,7 @@ fn draw_ratios(operation: &str, rows: &[&JudgedRow]) -> Scatter {
         let label = &*judged.row.label;
         algorithms.entry(label).or_default().push(point);
     }
-    let sizes = || rows.iter().map(|judged| judged.row.bytes as f64);
-    let ends = [
-        sizes().fold(f64::INFINITY, f64::min),
-        sizes().fold(0.0, f64::max),
-    ];
+    let ends = find_extent(rows.iter().map(|judged| judged.row.bytes as f64));
     let mut series = band_lines(|factor| ends.map(|end| (end, factor)).to_vec());
     for ((name, mut points), marker) in algorithms.into_iter().zip(MARKERS.into_iter().cycle()) {
         points.sort_by(|one, other| one.0.total_cmp(&other.0));
@@ -97,6 +89,13 @@ fn draw_ratios(operation: &str, rows: &[&JudgedRow]) -> Scatter {
         series,
         verticals: Vec::new(),
     }
+}
+
+/// The least and the largest of positive numbers.
+fn find_extent(numbers: impl Iterator<Item = f64>) -> [f64; 2] {
+    numbers.fold([f64::INFINITY, 0.0], |[low, high], number| {
+        [low.min(number), high.max(number)]
+    })
 }
 
 /// Lines of equal times, and of times that differ by [`BAND`].

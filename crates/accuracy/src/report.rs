@@ -18,9 +18,9 @@ pub struct AccuracyReport {
     /// The rows that no fit has seen.
     pub judged: Vec<JudgedRow>,
     /// The rows that were fitted, and the keys.
-    pub fitted: (Vec<JudgedRow>, Vec<KeyFactor>),
+    pub(crate) fitted: (Vec<JudgedRow>, Vec<KeyFactor>),
     /// The choices of libraries, and the reasons why other rows were left out.
-    pub rows: ReadRows,
+    pub(crate) rows: ReadRows,
 }
 
 impl AccuracyReport {
@@ -37,8 +37,13 @@ impl AccuracyReport {
         }
     }
 
+    /// The rows that were simulated, fitted ones too.
+    pub(crate) fn simulated_rows(&self) -> impl Iterator<Item = &JudgedRow> {
+        self.judged.iter().chain(&self.fitted.0)
+    }
+
     fn find_regrets(&self) -> Vec<Regret> {
-        let all: Vec<JudgedRow> = self.judged.iter().chain(&self.fitted.0).cloned().collect();
+        let all: Vec<JudgedRow> = self.simulated_rows().cloned().collect();
         find_regrets(&all, &self.rows.rows)
     }
 }

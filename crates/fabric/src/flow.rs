@@ -136,9 +136,7 @@ impl Flow {
         let flow = Rc::new(Self {
             is_ideal,
             is_timed: port.with(|kernel| kernel.is_timed()),
-            initiators: Initiators::of_settings(&settings)
-                .filter(|_| !is_ideal)
-                .map(RefCell::new),
+            initiators: Initiators::of_settings(&settings).map(RefCell::new),
             ranks: Ranks::new(port.clone(), ranks, settings),
             tables: RefCell::default(),
         });

@@ -100,19 +100,14 @@ impl Initiators {
     /// Notes that a packet of a rank is acknowledged; returns true if packets leave now.
     pub(crate) fn take_acknowledgement(&mut self, rank: u32, peer: u32) -> bool {
         let state = &mut self.ranks[rank as usize];
-        for (_, packets) in state
-            .served
-            .iter_mut()
-            .filter(|(served, _)| *served == peer)
+        state.served.retain_mut(|(served, packets)| {
+            *packets -= u32::from(*served == peer);
+            *packets > 0
+        });
+        while let Some(packet) = state.waiting.front().copied()
+            && state.serve_peer(packet.pair.1, self.count)
         {
-            *packets -= 1;
-        }
-        state.served.retain(|(_, packets)| *packets > 0);
-        while let Some(packet) = state.waiting.pop_front() {
-            if !state.serve_peer(packet.pair.1, self.count) {
-                state.waiting.push_front(packet);
-                break;
-            }
+            state.waiting.pop_front();
             self.leaving.push(packet);
         }
         !self.leaving.is_empty()

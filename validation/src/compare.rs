@@ -345,11 +345,6 @@ impl Comparison {
 
     /// Predicted against measured, with the identity and the band.
     pub fn picture(&self) -> Scatter {
-        let series = |name: &str, mark: Marker, points: Vec<(f64, f64)>| Series {
-            name: name.to_owned(),
-            mark,
-            points,
-        };
         let of = |factor: f64| -> Vec<(f64, f64)> {
             let pair = |figure: &Figure| {
                 (
@@ -370,18 +365,18 @@ impl Comparison {
         // One figure is a picture too.
         let ends = [low / 1.5, high * 1.5];
         let line = |factor: f64| ends.map(|x| (x, factor * x)).to_vec();
-        let mut drawn = vec![series("equal", Marker::Line, line(1.0))];
+        let mut drawn = vec![Series::new("equal", Marker::Line, line(1.0))];
         if let Some(band) = self.band {
-            drawn.push(series(
+            drawn.push(Series::new(
                 "90 % prediction band",
                 Marker::Thin,
                 line(1.0 + band),
             ));
-            drawn.push(series("", Marker::Thin, line(1.0 - band)));
+            drawn.push(Series::new("", Marker::Thin, line(1.0 - band)));
         }
-        drawn.push(series("as is", Marker::Dots, of(1.0)));
+        drawn.push(Series::new("as is", Marker::Dots, of(1.0)));
         if let Some(factor) = self.factor {
-            drawn.push(series("after rescaling", Marker::Rings, of(factor)));
+            drawn.push(Series::new("after rescaling", Marker::Rings, of(factor)));
         }
         Scatter {
             title: "A program: predicted against measured".to_owned(),

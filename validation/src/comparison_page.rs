@@ -50,11 +50,6 @@ impl Comparison {
             times().fold(0.0, f64::max) * 1.5,
         ];
         let level = |y: f64| ends.map(|x| (x, y)).to_vec();
-        let series = |name: &str, mark: Marker, points: Vec<(f64, f64)>| Series {
-            name: name.to_owned(),
-            mark,
-            points,
-        };
         let of = |factor: f64| -> Vec<(f64, f64)> {
             let error = |one: &Figure| 100.0 * ((1.0 + one.error()) * factor - 1.0);
             self.figures
@@ -73,25 +68,25 @@ impl Comparison {
             .figures
             .iter()
             .all(|one| one.measured.half_width < 0.99);
-        let mut drawn = vec![series("no error", Marker::Line, level(0.0))];
+        let mut drawn = vec![Series::new("no error", Marker::Line, level(0.0))];
         if let Some(band) = self.band {
-            drawn.push(series(
+            drawn.push(Series::new(
                 "90 % prediction band",
                 Marker::Thin,
                 level(100.0 * band),
             ));
-            drawn.push(series("", Marker::Thin, level(-100.0 * band)));
+            drawn.push(Series::new("", Marker::Thin, level(-100.0 * band)));
         }
         if narrow {
-            drawn.push(series(
+            drawn.push(Series::new(
                 "95 % interval of what was measured",
                 Marker::Whiskers,
                 intervals.collect(),
             ));
         }
-        drawn.push(series("as is", Marker::Dots, of(1.0)));
+        drawn.push(Series::new("as is", Marker::Dots, of(1.0)));
         if let Some(factor) = self.factor {
-            drawn.push(series("after rescaling", Marker::Rings, of(factor)));
+            drawn.push(Series::new("after rescaling", Marker::Rings, of(factor)));
         }
         Scatter {
             title: "A program: errors of the predictions".to_owned(),

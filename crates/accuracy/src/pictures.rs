@@ -50,9 +50,9 @@ impl AccuracyReport {
         let ends = find_extent(judged.iter().chain(&fitted).map(|(measured, _)| *measured));
         let line = |factor: f64| ends.map(|end| (end, end * factor)).to_vec();
         let mut series = band_lines(line);
-        series.push(one_series("not seen by the fit", Marker::Dots, judged));
+        series.push(Series::new("not seen by the fit", Marker::Dots, judged));
         if !fitted.is_empty() {
-            series.push(one_series("fitted", Marker::Rings, fitted));
+            series.push(Series::new("fitted", Marker::Rings, fitted));
         }
         Scatter {
             title: "Times of collective operations".to_owned(),
@@ -78,7 +78,7 @@ fn draw_ratios(operation: &str, rows: &[&JudgedRow]) -> Scatter {
     let mut series = band_lines(|factor| ends.map(|end| (end, factor)).to_vec());
     for ((name, mut points), marker) in algorithms.into_iter().zip(MARKERS.into_iter().cycle()) {
         points.sort_by(|one, other| one.0.total_cmp(&other.0));
-        series.push(one_series(name, marker, points));
+        series.push(Series::new(name, marker, points));
     }
     Scatter {
         title: format!("{operation}: ratio of the times"),
@@ -101,16 +101,8 @@ fn find_extent(numbers: impl Iterator<Item = f64>) -> [f64; 2] {
 /// Lines of equal times, and of times that differ by [`BAND`].
 fn band_lines(line: impl Fn(f64) -> Vec<(f64, f64)>) -> Vec<Series> {
     let factors = [1.0 / BAND, 1.0, BAND];
-    let lines = factors.map(|factor| one_series("", Marker::Thin, line(factor)));
+    let lines = factors.map(|factor| Series::new("", Marker::Thin, line(factor)));
     lines.to_vec()
-}
-
-fn one_series(name: &str, mark: Marker, points: Vec<(f64, f64)>) -> Series {
-    Series {
-        name: name.to_owned(),
-        mark,
-        points,
-    }
 }
 
 /// Measured and simulated time in µs.

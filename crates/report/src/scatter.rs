@@ -48,6 +48,17 @@ pub struct Series {
     pub points: Vec<(f64, f64)>,
 }
 
+impl Series {
+    /// Returns a series with a name for the legend.
+    pub fn new(name: &str, mark: Marker, points: Vec<(f64, f64)>) -> Self {
+        Self {
+            name: name.to_owned(),
+            mark,
+            points,
+        }
+    }
+}
+
 /// A picture of points and lines.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Scatter {

@@ -29,14 +29,6 @@ pub fn pictures(calibration: &Calibration) -> Vec<(&'static str, Scatter)> {
     all
 }
 
-fn series(name: &str, mark: Marker, points: Vec<(f64, f64)>) -> Series {
-    Series {
-        name: name.to_owned(),
-        mark,
-        points,
-    }
-}
-
 /// Sizes from end to end, evenly in their logarithms, and both sides of every break.
 fn sizes(calibration: &Calibration) -> Vec<u64> {
     let (smallest, largest) = calibration.fit.range();
@@ -95,23 +87,23 @@ fn fit(calibration: &Calibration) -> Scatter {
         [(one.point.x(), at(-1.0)), (one.point.x(), at(1.0))]
     });
     let mut drawn = vec![
-        series("all samples", Marker::Faint, samples.collect()),
-        series("95 % interval", Marker::Whiskers, ends.collect()),
-        series(
+        Series::new("all samples", Marker::Faint, samples.collect()),
+        Series::new("95 % interval", Marker::Whiskers, ends.collect()),
+        Series::new(
             "one line",
             Marker::Thin,
             curve(calibration, &|size| calibration.line.predict(size)),
         ),
-        series(
+        Series::new(
             "piecewise fit",
             Marker::Line,
             curve(calibration, &|size| calibration.fit.predict(size)),
         ),
-        series("measured, fitted", Marker::Dots, measured.collect()),
-        series("measured, held back", Marker::Rings, hidden.collect()),
+        Series::new("measured, fitted", Marker::Dots, measured.collect()),
+        Series::new("measured, held back", Marker::Rings, hidden.collect()),
     ];
     if let Some(model) = &calibration.loggp {
-        drawn.push(series(
+        drawn.push(Series::new(
             "LogGP",
             Marker::Third,
             curve(calibration, &|size| model.predict(size)),
@@ -160,7 +152,7 @@ fn residuals(calibration: &Calibration) -> Scatter {
     let (name, predictions) = calibration.predictions();
     let programs = calibration.programs.iter().map(|program| {
         let name = format!("of {}, never fitted", program.kernel);
-        series(&name, Marker::Crosses, errors(&program.predictions))
+        Series::new(&name, Marker::Crosses, errors(&program.predictions))
     });
     let programs: Vec<_> = programs.collect();
     Scatter {
@@ -170,10 +162,10 @@ fn residuals(calibration: &Calibration) -> Scatter {
         y: "error (%)".to_owned(),
         log_y: false,
         series: [
-            series("90 % prediction band", Marker::Thin, band(calibration, 1.0)),
-            series("", Marker::Thin, band(calibration, -1.0)),
-            series("of sizes that were fitted", Marker::Dots, errors(&fitted)),
-            series(&format!("of {name}"), Marker::Rings, errors(predictions)),
+            Series::new("90 % prediction band", Marker::Thin, band(calibration, 1.0)),
+            Series::new("", Marker::Thin, band(calibration, -1.0)),
+            Series::new("of sizes that were fitted", Marker::Dots, errors(&fitted)),
+            Series::new(&format!("of {name}"), Marker::Rings, errors(predictions)),
         ]
         .into_iter()
         .chain(programs)
@@ -210,10 +202,10 @@ fn predicted(calibration: &Calibration) -> Scatter {
         y: "predicted (us)".to_owned(),
         log_y: true,
         series: vec![
-            series("90 % prediction band", Marker::Thin, line(1.0)),
-            series("", Marker::Thin, line(-1.0)),
-            series("equal", Marker::Line, line(0.0)),
-            series(name, Marker::Rings, pairs),
+            Series::new("90 % prediction band", Marker::Thin, line(1.0)),
+            Series::new("", Marker::Thin, line(-1.0)),
+            Series::new("equal", Marker::Line, line(0.0)),
+            Series::new(name, Marker::Rings, pairs),
         ],
         verticals: Vec::new(),
     }
@@ -243,8 +235,8 @@ fn references(calibration: &Calibration) -> Scatter {
         y: "time / median".to_owned(),
         log_y: false,
         series: vec![
-            series("at the selected speed", Marker::Dots, of(true)),
-            series("dropped", Marker::Rings, of(false)),
+            Series::new("at the selected speed", Marker::Dots, of(true)),
+            Series::new("dropped", Marker::Rings, of(false)),
         ],
         verticals: Vec::new(),
     }
@@ -273,9 +265,9 @@ fn errors_by_rank(calibration: &Calibration) -> Scatter {
         y: "sizes (%)".to_owned(),
         log_y: false,
         series: vec![
-            series("piecewise fit", Marker::Line, curve(&check.piecewise)),
-            series("interpolation", Marker::Second, curve(&check.interpolated)),
-            series("one line", Marker::Thin, curve(&check.line)),
+            Series::new("piecewise fit", Marker::Line, curve(&check.piecewise)),
+            Series::new("interpolation", Marker::Second, curve(&check.interpolated)),
+            Series::new("one line", Marker::Thin, curve(&check.line)),
         ],
         verticals: Vec::new(),
     }
@@ -290,19 +282,19 @@ fn split(calibration: &Calibration) -> Scatter {
         y: "time (us)".to_owned(),
         log_y: true,
         series: vec![
-            series(
+            Series::new(
                 "total (send + receive + network)",
                 Marker::Line,
                 curve(calibration, &|size| piece(size).whole.at(bytes(size))),
             ),
-            series(
+            Series::new(
                 "send + receive",
                 Marker::Second,
                 curve(calibration, &|size| {
                     piece(size).os.at(bytes(size)) + piece(size).or.at(bytes(size))
                 }),
             ),
-            series(
+            Series::new(
                 "send",
                 Marker::Third,
                 curve(calibration, &|size| piece(size).os.at(bytes(size))),

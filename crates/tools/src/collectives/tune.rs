@@ -270,18 +270,11 @@ fn picture(fastest: &FastestAlgorithms, sizes: &[u64], all: &[AlgorithmTimes]) -
     let mut markers = MARKERS.into_iter().cycle();
     let mut series: Vec<Series> = Vec::new();
     for times in all.iter().filter(|times| !is_best(times)) {
-        series.push(Series {
-            name: String::new(),
-            mark: Marker::Thin,
-            points: points(times),
-        });
+        series.push(Series::new("", Marker::Thin, points(times)));
     }
     for times in all.iter().filter(|times| is_best(times)) {
-        series.push(Series {
-            name: times.name.clone(),
-            mark: markers.next().unwrap_or(Marker::Line),
-            points: points(times),
-        });
+        let marker = markers.next().unwrap_or(Marker::Line);
+        series.push(Series::new(&times.name, marker, points(times)));
     }
     let crossings = fastest.crossings.iter().skip(1);
     let verticals = crossings.map(|(size, _)| *size as f64).collect();

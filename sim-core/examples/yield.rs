@@ -1,5 +1,5 @@
-//! Two actors that let each other go first, each as often as the argument says.
-//! `cargo xtask instructions` counts what one `yield` costs.
+//! Two actors that yield to each other; the argument is the number of yields of each actor. `cargo
+//! xtask instructions` counts the instructions of one `yield`.
 
 use sim_core::{Outcome, Simulation};
 

@@ -1,7 +1,7 @@
 //! Handles of activities: test, wait, wait with a timeout, cancel.
 //!
-//! A handle owns the activity: dropping the handle of one that has not ended cancels it, and the
-//! other side of a communication sees that. Use a detached put for a message that nobody waits for.
+//! A handle owns its activity. Dropping the handle of an unfinished activity cancels the activity;
+//! the other side of a communication sees this. Use a detached put if no actor waits for a message.
 
 use std::fmt;
 use std::rc::Rc;
@@ -25,20 +25,20 @@ pub enum ActivityState {
     Send,
     /// A receive that no send has met.
     Receive,
-    /// Both sides of the communication are there, or the work runs: it takes its time.
+    /// Both sides of the communication have met, or the work is running.
     Ready,
-    /// It is over, well or not.
+    /// The activity has ended, with or without success.
     Done,
 }
 
 /// Reason why an activity did not end with success.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ActivityError {
-    /// It has not ended within the time allowed; it continues.
+    /// The activity has not ended within the time limit; the activity continues.
     TimedOut,
-    /// A host or a link under it failed.
+    /// A host or a link that the activity uses failed.
     Failed,
-    /// One side cancelled it, or went away.
+    /// One side cancelled the activity or ended.
     Cancelled,
 }
 
@@ -117,7 +117,7 @@ impl Activity {
         )
     }
 
-    /// Ends it without success, if it has not ended.
+    /// Ends the activity without success, if the activity has not ended.
     #[inline]
     #[track_caller]
     pub fn cancel(&self) -> Operation<'_, ()> {
@@ -130,7 +130,7 @@ impl Activity {
         )
     }
 
-    /// Where it stands.
+    /// Returns the state of the activity.
     #[must_use]
     pub fn status(&self) -> ActivityState {
         let kernel = self.kernel.borrow();
@@ -143,8 +143,8 @@ impl Activity {
         }
     }
 
-    /// The work that is left, in bytes or flop, or as a part (from 1 to 0) of a parallel task; all
-    /// of it if it has not begun.
+    /// Returns the remaining work in bytes or flop; for a parallel task a fraction from 1 to 0.
+    /// Before the start, the remaining work is all of the work.
     #[must_use]
     pub fn remaining(&self) -> f64 {
         let mut kernel = self.kernel.borrow_mut();
@@ -152,8 +152,8 @@ impl Activity {
         kernel.remaining(self.slot)
     }
 
-    /// Changes the priority or the bound of an activity that runs; does nothing to one that has not
-    /// begun or has ended.
+    /// Changes the priority or the bound of a running activity; has no effect before the start or
+    /// after the end of the activity.
     pub fn update(&self, change: Change) {
         self.kernel.borrow_mut().update_activity(self.slot, change);
     }

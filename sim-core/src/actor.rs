@@ -1,8 +1,8 @@
 //! Actors: the handle through which a program reaches the simulation.
 //!
-//! An actor is a future; `me` is the handle that it gets. The same type names other actors. A new
-//! actor runs up to its first operation before anybody else continues; that operation takes its
-//! turn behind what was runnable before.
+//! An actor is a future; `me` is the handle that its program gets. The same type names other
+//! actors. A new actor runs up to its first operation before any other actor continues. The first
+//! operation is queued behind the actors that were runnable before.
 
 use source_location::SourceLocation;
 use std::fmt;
@@ -17,7 +17,7 @@ use crate::simulation::{ActorResult, into_body};
 use crate::yielding::Yield;
 use crate::{ActorId, HostId, OperationResult, Span, Stream, Time, Transition};
 
-/// An actor, as its own program and others name it.
+/// An actor, as its own program and other programs name the actor.
 #[derive(Clone)]
 pub struct Actor {
     pub(crate) kernel: Shared,
@@ -47,7 +47,7 @@ impl Actor {
         self.id
     }
 
-    /// The actor's name; `actor-N` unless it was given one.
+    /// Returns the name of the actor; `actor-N` if the program gave no name.
     #[must_use]
     pub fn name(&self) -> String {
         self.kernel.borrow().actor_name(self.id.0)
@@ -84,7 +84,7 @@ impl Actor {
         }
     }
 
-    /// The present date. In an untimed run it is always 0, and the log has a warning.
+    /// Returns the present date. In an untimed run the date is always 0, and the log has a warning.
     #[must_use]
     #[track_caller]
     pub fn now(&self) -> Time {
@@ -130,8 +130,8 @@ impl Actor {
         Yield::new(&self.kernel)
     }
 
-    /// Sleeps for a duration of virtual time. A sleep of [`Span::INFINITE`] has no end, and is
-    /// reported as a deadlock when nothing else is left.
+    /// Sleeps for a duration of virtual time. A sleep of [`Span::INFINITE`] never ends; the kernel
+    /// reports a deadlock when no other event is left.
     #[inline]
     #[track_caller]
     pub fn sleep(&self, span: Span) -> Operation<'_, ()> {
@@ -139,15 +139,15 @@ impl Actor {
         Operation::new(&self.kernel, Transition::Sleep, nothing).within(span)
     }
 
-    /// Sleeps until a date; not at all if it is past.
+    /// Sleeps until a date; returns at once if the date is past.
     #[inline]
     #[track_caller]
     pub fn sleep_until(&self, date: Time) -> Operation<'_, ()> {
         self.sleep(date.since(self.now()))
     }
 
-    /// Starts an actor on a host. It runs up to its first operation when this actor has come to its
-    /// next one.
+    /// Starts an actor on a host. The new actor runs up to its first operation when this actor
+    /// reaches its next operation.
     ///
     /// # Panics
     /// If there is no such host.
@@ -184,7 +184,7 @@ impl Actor {
     /// Waits until the actor has ended, at most for `timeout`.
     ///
     /// # Errors
-    /// [`TimedOut`] if it has not.
+    /// [`TimedOut`] if the actor has not ended by then.
     #[inline]
     #[track_caller]
     pub fn join_timeout(&self, timeout: Span) -> Operation<'_, Result<(), TimedOut>> {
@@ -202,18 +202,18 @@ impl Actor {
         .within(timeout)
     }
 
-    /// Ends the actor: its destructors run, and what it asked for is withdrawn, before anybody else
-    /// continues. An actor may end itself; it does not return from that.
+    /// Ends the actor: its destructors run and its pending operations are withdrawn before any
+    /// other actor continues. An actor may end itself; in this case the call does not return.
     #[inline]
     #[track_caller]
     pub fn kill(&self) -> Operation<'_, ()> {
         Operation::new(&self.kernel, Transition::Kill { target: self.id }, nothing)
     }
 
-    /// Switches a host on or off. What runs on it ends at this instant: its actors, and its
-    /// computations and transfers as failed. Actors started by
-    /// [`Simulation::spawn_restarting`](crate::Simulation::spawn_restarting) start again when it
-    /// comes back. An actor may switch its own host off; it does not return from that.
+    /// Switches a host on or off. At this instant the actors on the host end, and its computations
+    /// and transfers fail. Actors of
+    /// [`Simulation::spawn_restarting`](crate::Simulation::spawn_restarting) start again with the
+    /// host. An actor may switch off its own host; in this case the call does not return.
     #[track_caller]
     pub fn switch_host(&self, host: HostId, on: bool) -> Operation<'_, ()> {
         Operation::new(
@@ -231,9 +231,9 @@ impl Actor {
         kernel.host_is_on(host)
     }
 
-    /// Stops the actor until it is resumed, also the computation that it waits for. Its sleep goes
-    /// on: an actor that should have woken in the meantime wakes when it is resumed. So do the
-    /// other things that it waits for, with their timeouts.
+    /// Stops the actor, and the computation that the actor waits for, until the actor is resumed. A
+    /// sleep continues: an actor with an expired sleep wakes when the actor is resumed. All other
+    /// activities that the actor waits for continue too, with their timeouts.
     #[inline]
     #[track_caller]
     pub fn suspend(&self) -> Operation<'_, ()> {
@@ -268,8 +268,8 @@ impl Actor {
         self.kernel.borrow_mut().set_daemon(self.id.0, true);
     }
 
-    /// Registers a function that is called when the actor has ended; with true if it was killed or
-    /// failed. The latest registered is called first.
+    /// Registers a function that is called after the end of the actor. The argument is true if the
+    /// actor was killed or failed. The function registered last is called first.
     pub fn on_exit(&self, hook: impl FnOnce(bool) + 'static) {
         let mut kernel = self.kernel.borrow_mut();
         kernel.actors[self.id.index()]
@@ -278,8 +278,8 @@ impl Actor {
             .push(Box::new(hook));
     }
 
-    /// Waits until any of the activities has ended; returns its position, the lowest if several
-    /// have.
+    /// Waits until any of the activities has ended; returns the position of this activity in the
+    /// list, the lowest position if several activities have ended.
     ///
     /// # Panics
     /// If the list is empty.

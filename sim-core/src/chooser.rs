@@ -1,16 +1,16 @@
 //! Choice of the next transition when several are possible.
 //!
-//! Two independent axes (the clock is the other one, see [`Clock`]): in a *plain* run actors go in
-//! the order in which they became runnable and nobody is asked; with a [`Chooser`] every transition
-//! is a decision. A plain run can write down its decisions as a [`Schedule`]; replaying it gives
-//! the same digest.
+//! There are two independent axes: the choice and the [`Clock`]. In a *plain* run actors go in the
+//! order in which they became runnable, without a decision. With a [`Chooser`] every transition is
+//! a decision. A plain run can record its decisions as a [`Schedule`]; the replay of this schedule
+//! gives the same digest.
 //!
 //! *Not modelled*: the place of a decision inside an actor that waits for several operations at
-//! once. A plain run executes what such an actor can do within one poll, a chooser is asked for
-//! each step, so the branch of a step can differ: replaying the schedule of a plain run with
+//! once. A plain run executes all enabled operations of such an actor within one poll; a chooser
+//! decides each step. The branch of a step can therefore differ: the replay of a plain run with
 //! `join!` or `select!` may take another order or stop. A schedule recorded under a chooser replays
 //! exactly, with any program. (An explorer finds its own steps in the [trace](crate::TraceEvent) of
-//! a plain run, whatever the actors wait for.)
+//! a plain run, for all operations of the actors.)
 
 use std::fmt;
 use std::str::FromStr;
@@ -20,17 +20,17 @@ use crate::{ActorId, Transition};
 /// Behaviour of the simulated clock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Clock {
-    /// Time passes; a decision is among what is runnable at one date.
+    /// Time passes; a decision is among the transitions that can happen at one date.
     #[default]
     Timed,
-    /// Time stands still: sleeping and computing do nothing, a matched communication is complete,
-    /// no timeout expires (under a [`Stepper`](crate::Stepper) only where nothing else can happen),
-    /// and the digest leaves dates out.
+    /// Time stands still: sleeps and computations have no effect, a matched communication is
+    /// complete, no timeout expires (under a [`Stepper`](crate::Stepper) only if no other step is
+    /// possible), and the digest contains no dates.
     Untimed,
 }
 
-/// One decision: the actor that goes next, and which of its branches it takes (0 if it has only
-/// one).
+/// One decision: the next actor, and the branch that this actor takes (0 if the actor has only one
+/// branch).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Choice {
     /// The actor.
@@ -42,15 +42,15 @@ pub struct Choice {
 /// One transition that could happen now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EnabledTransition {
-    /// The actor that would execute it.
+    /// The actor that would execute the transition.
     pub actor: ActorId,
     /// The transition.
     pub transition: Transition,
-    /// The number of its branches, at least 1.
+    /// The number of branches of the transition, at least 1.
     pub branches: u32,
 }
 
-/// Decides what happens next.
+/// Decides which transition happens next.
 pub trait Chooser {
     /// Picks one of the `candidates`, which are never empty and in the order in which they became
     /// runnable. `None` stops the run.
@@ -126,7 +126,7 @@ impl FromStr for Schedule {
     }
 }
 
-/// Follows a schedule and stops the run when it ends or asks for what is not possible.
+/// Follows a schedule; stops the run at the end of the schedule or at an impossible decision.
 #[derive(Clone, Debug)]
 pub struct Replay {
     schedule: Schedule,

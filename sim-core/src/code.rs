@@ -1,9 +1,9 @@
-//! A transition in two machine words: what the kernel keeps, copies and asks questions about.
+//! A transition in two machine words: the form that the kernel stores, copies and tests.
 //!
 //! [`Transition`](crate::Transition) is for people and choosers. An enum with fields of different
-//! sizes is copied piece by piece, and each question about it is a jump; here a copy is two words
-//! and a question is one test of a bit. The kinds and the two objects are folded into the digest as
-//! they are: part of the format of digests, never renumbered.
+//! sizes is copied piece by piece, and each test of such an enum is a jump. Here a copy is two
+//! words and a test is one test of a bit. The kinds and the two objects go into the digest
+//! unchanged: they are part of the format of digests and never renumbered.
 //!
 //! Invariant: `Code::from(transition).transition() == transition`, for every transition.
 
@@ -18,28 +18,28 @@ pub(crate) struct Class;
 impl Class {
     /// Only the loop lets them happen: they are never enabled when they are issued.
     pub(crate) const LATER: u16 = 1 << 0;
-    /// The issuing actor takes its turn behind those that became runnable before it: at a barrier
-    /// all continue in the order of their arrival, the last one too.
+    /// The issuing actor is queued behind the actors that became runnable before: at a barrier all
+    /// actors continue in the order of their arrival, the last one too.
     pub(crate) const QUEUED: u16 = 1 << 1;
-    /// The issuing actor must not run on in the same poll, because it may have stopped itself.
+    /// The issuing actor must not continue in the same poll: the actor may have stopped itself.
     pub(crate) const PAUSED: u16 = 1 << 2;
-    /// The time limit of an operation applies to this one of its transitions.
+    /// The time limit of an operation applies to this transition of the operation.
     pub(crate) const TIMED: u16 = 1 << 3;
     /// Waits for an object that must be told to wake the actor.
     pub(crate) const SUBSCRIBED: u16 = 1 << 4;
     /// Tests and probes.
     pub(crate) const POLLS: u16 = 1 << 5;
-    /// Those of [`Class::TIMED`] whose time limit is a choice of an explorer.
+    /// Transitions of [`Class::TIMED`] with a time limit that is a choice of an explorer.
     pub(crate) const LIMITED: u16 = 1 << 6;
-    /// Waits for work that takes time: it may be up also when the work could have ended.
+    /// Waits for work that takes time: the time limit may expire even if the work could have ended.
     pub(crate) const TAKES_TIME: u16 = 1 << 7;
     /// Each activity of a list is a branch.
     pub(crate) const WAITS_FOR_ANY: u16 = 1 << 8;
-    /// Under an explorer they may meet work on its way.
+    /// Under an explorer these transitions may meet work in progress.
     pub(crate) const MEETS_TRANSFERS: u16 = 1 << 9;
     /// They may tell the actor that an activity has ended.
     pub(crate) const TELLS_END: u16 = 1 << 10;
-    /// They change nothing when they happen and answer nothing.
+    /// Transitions without an effect and without an answer.
     pub(crate) const SILENT: u16 = 1 << 11;
     /// Always possible.
     pub(crate) const FREE: u16 = 1 << 12;
@@ -82,7 +82,7 @@ impl TransitionKindSet {
 /// One transition: kind, mark of ownership and up to three numbers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Code {
-    /// The kind in the lowest 8 bits, `owned` in bit 8, a mark in bit 9, what a control changes in
+    /// The kind in the lowest 8 bits, `owned` in bit 8, a mark in bit 9, the control parameter in
     /// bits 10 and 11, a time limit for an explorer in bit 12, the first number in the upper half.
     head: u64,
     /// The second number, and the third in the upper half.
@@ -118,7 +118,7 @@ impl Code {
         self.head >> 9 & 1 == 1
     }
 
-    /// A wait whose time may be up at any moment, for an explorer.
+    /// A wait with a time limit that may expire at any moment, for an explorer.
     #[inline]
     pub(crate) const fn limited(mut self) -> Self {
         self.head |= 1 << 12;

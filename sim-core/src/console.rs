@@ -1,4 +1,4 @@
-//! Where the programs' own output and log lines go: the kernel passes them on and keeps nothing.
+//! The destination of program output and log lines: the kernel passes them on and keeps no copy.
 
 use std::fmt;
 
@@ -7,34 +7,34 @@ use crate::{Actor, ActorId, Time};
 /// Severity of a line of the log.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Level {
-    /// Something went wrong.
+    /// An error.
     Error,
-    /// Something to check before a result is trusted.
+    /// A condition to check before a result is trusted.
     Warn,
     /// A milestone.
     Info,
-    /// For those who debug the program.
+    /// For the debugging of the program.
     Debug,
     /// Everything.
     Trace,
 }
 
-/// A line of the log, with its stamp.
+/// A line of the log with its time, actor and host.
 #[derive(Clone, Copy, Debug)]
 pub struct LogLine<'a> {
     /// The severity.
     pub level: Level,
-    /// When it was written.
+    /// The time at which the line was written.
     pub time: Time,
-    /// The name of the actor that wrote it.
+    /// The name of the actor that wrote the line.
     pub name: &'a str,
-    /// The name of its host.
+    /// The name of the host of the actor.
     pub host: &'a str,
     /// The text, without the stamp.
     pub text: fmt::Arguments<'a>,
 }
 
-/// Takes the programs' output. It must not touch the simulation.
+/// Takes the output of the programs. A console must not touch the simulation.
 pub trait Console {
     /// A line of an actor's output.
     fn print(&self, actor: ActorId, text: fmt::Arguments<'_>);
@@ -62,7 +62,7 @@ impl Actor {
         }
     }
 
-    /// Writes a line to the log, stamped with the time, the actor and its host. Nothing is
+    /// Writes a line to the log, stamped with the time, the actor and its host. The text is not
     /// formatted if the level is filtered out.
     pub fn log(&self, level: Level, text: fmt::Arguments<'_>) {
         let console = self.kernel.borrow().console.clone();

@@ -1,11 +1,11 @@
 //! The constant model: every transfer lasts one fixed latency, every computation lasts its flops
 //! over one speed.
 //!
-//! This is what `sim-core` brings so that it can be used and tested without a platform. *Not
-//! modelled*: sharing. Any number of transfers and computations run side by side without slowing
-//! each other, and the number of bytes does not matter; a user sees no contention at all. The
-//! threads of a computation all run, on as many cores. A parallel task lasts the latency, if it
-//! moves any bytes, and then as long as the host with the most flop. There are no disks.
+//! With this model `sim-core` can be used and tested without a platform. *Not modelled*: sharing.
+//! Any number of transfers and computations run side by side without slowing each other, and the
+//! number of bytes does not matter; a user sees no contention at all. The threads of a computation
+//! all run, on as many cores. A parallel task lasts the latency, if the task moves any bytes, and
+//! then as long as the computation of the host with the most flop. There are no disks.
 //!
 //! Units: seconds, flop, flop/s.
 
@@ -14,7 +14,7 @@ use std::collections::BinaryHeap;
 
 use crate::{ActivityId, Change, End, ParallelWork, Resource, Span, StartError, Time, Work};
 
-/// A [`Resource`] on which nothing is shared.
+/// A [`Resource`] without sharing.
 #[derive(Debug)]
 pub struct Constant {
     latency: Span,
@@ -27,11 +27,11 @@ pub struct Constant {
 #[derive(Clone, Copy, Debug)]
 struct Running {
     number: u64,
-    /// When it ends; [`Time::NEVER`] while it is suspended.
+    /// The end of the activity; [`Time::NEVER`] while the activity is suspended.
     end: Time,
-    /// Remaining time while it is suspended.
+    /// Remaining time while the activity is suspended.
     left: Span,
-    /// Units of work (flop or bytes) per second, to tell what remains.
+    /// Units of work (flop or bytes) per second, for the computation of the remaining work.
     rate: f64,
     /// Number of threads of a computation; 0 for other activities.
     threads: u32,

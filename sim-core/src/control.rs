@@ -1,11 +1,11 @@
-//! Changes of a resource by actors while it runs: links by name, and the power states of hosts.
+//! Changes of a resource by actors during the run: links by name, and the power states of hosts.
 //!
-//! The kernel knows no network: a link is a number that the resource gives to a name, and a change
-//! of it is handed on as it is. A change is a transition, because others can observe it; what fails
-//! by it ends at this instant, before the actor continues.
+//! The kernel knows no network: the resource gives a number to the name of a link, and the kernel
+//! passes changes of the link on. A change is a transition, because other actors can observe it.
+//! Activities that fail by a change end at this instant, before the actor continues.
 //!
-//! *Not modelled*: notifications of changes. An actor sees a link that went off by what fails on
-//! it, or by asking.
+//! *Not modelled*: notifications of changes. An actor sees that a link is off by a failed transfer
+//! or by a query.
 
 use std::fmt;
 use std::rc::Rc;
@@ -18,7 +18,7 @@ use crate::{Actor, HostId, Span, Transition};
 /// A change of a resource, asked for by an actor.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Control {
-    /// A host goes to another of its power states.
+    /// A host changes to another power state.
     PowerState {
         /// The host.
         host: HostId,
@@ -29,7 +29,7 @@ pub enum Control {
     Link {
         /// The link, by the number that the resource gave.
         link: u32,
-        /// True if it is on afterwards.
+        /// True if the link is on afterwards.
         on: bool,
     },
     /// A link gets another bandwidth.
@@ -51,9 +51,9 @@ pub enum Control {
 /// The parameter that a [`Transition::Control`] changes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ControlParameter {
-    /// The power state of a host; the value is its number.
+    /// The power state of a host; the value is the number of the power state.
     PowerState,
-    /// The state of a link; the value is 1 if it is on, otherwise 0.
+    /// The state of a link; the value is 1 if the link is on, otherwise 0.
     Link,
     /// The bandwidth of a link; the value has the bits of a number of bytes/s.
     Bandwidth,
@@ -121,10 +121,10 @@ impl Control {
     }
 }
 
-/// A link as it is now.
+/// The present state of a link.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct LinkState {
-    /// True if it is on.
+    /// True if the link is on.
     pub on: bool,
     /// In bytes/s.
     pub bandwidth: f64,
@@ -139,11 +139,11 @@ pub struct PowerStates {
     pub speeds: Vec<f64>,
     /// The number of the present one, from 0.
     pub state: u32,
-    /// The speed of one core now, in flop/s: that of the power state, less what the host has lost.
+    /// The present speed of one core in flop/s: the speed of the power state minus the lost speed.
     pub speed: f64,
 }
 
-/// A link of the resource, as actors name it. Both directions of it change together.
+/// A link of the resource, as actors name the link. A change applies to both directions.
 #[derive(Clone)]
 pub struct Link {
     kernel: Shared,
@@ -163,8 +163,8 @@ impl Actor {
         })
     }
 
-    /// Lets a host go to the power state number `state`: what runs on it continues with the speed
-    /// of that state. A host that has no such state ends the run.
+    /// Changes the power state of a host to number `state`: activities on the host continue with
+    /// the speed of this state. An unknown state ends the run.
     #[track_caller]
     pub fn set_pstate(&self, host: HostId, state: u32) -> Operation<'_, ()> {
         operation(&self.kernel, Control::PowerState { host, state })
@@ -189,7 +189,7 @@ impl Actor {
         u32::try_from(count).expect("power states are counted in 32 bits")
     }
 
-    /// The speed of one core of a host in one of its power states, in flop/s.
+    /// Returns the speed of one core of a host in the given power state, in flop/s.
     ///
     /// # Panics
     /// If there is no such host.
@@ -208,7 +208,7 @@ impl Actor {
         Some(self.power_states(host)?.speed)
     }
 
-    /// Switches a link on or off by its number.
+    /// Switches the link with the given number on or off.
     #[track_caller]
     pub(crate) fn switch_link(&self, link: u32, on: bool) -> Operation<'_, ()> {
         operation(&self.kernel, Control::Link { link, on })
@@ -221,16 +221,16 @@ impl Actor {
 }
 
 impl Link {
-    /// The name by which it was asked for.
+    /// Returns the name with which the actor asked for the link.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// As it is now.
+    /// Returns the present state of the link.
     ///
     /// # Panics
-    /// If the resource has forgotten a link that it had.
+    /// If the resource no longer knows the link.
     #[must_use]
     pub fn state(&self) -> LinkState {
         let kernel = self.kernel.borrow();
@@ -238,20 +238,20 @@ impl Link {
         state.expect("the resource knows a link that it has named")
     }
 
-    /// Returns true if it is on.
+    /// Returns true if the link is on.
     #[must_use]
     pub fn is_on(&self) -> bool {
         self.state().on
     }
 
-    /// Lets it work again.
+    /// Switches the link on.
     #[track_caller]
     pub fn turn_on(&self) -> Operation<'_, ()> {
         self.switch(true)
     }
 
-    /// Switches it off: the transfers over it fail at this instant, and so do those that start over
-    /// it until it is on again.
+    /// Switches the link off: transfers over the link fail at this instant. Transfers that start
+    /// while the link is off fail too.
     #[track_caller]
     pub fn turn_off(&self) -> Operation<'_, ()> {
         self.switch(false)
@@ -263,16 +263,16 @@ impl Link {
         operation(&self.kernel, Control::Link { link, on })
     }
 
-    /// Gives it another bandwidth in bytes/s, at once also for the transfers that run. With 0
-    /// nothing moves.
+    /// Changes the bandwidth of the link, in bytes/s. The change applies at once to running
+    /// transfers too. With bandwidth 0 no data moves.
     #[track_caller]
     pub fn set_bandwidth(&self, bytes_per_s: f64) -> Operation<'_, ()> {
         let link = self.link;
         operation(&self.kernel, Control::Bandwidth { link, bytes_per_s })
     }
 
-    /// Gives it another latency. A transfer that is paying its latency already continues with the
-    /// old one.
+    /// Changes the latency of the link. A transfer in its latency phase continues with the old
+    /// latency.
     #[track_caller]
     pub fn set_latency(&self, latency: Span) -> Operation<'_, ()> {
         let link = self.link;

@@ -1,11 +1,11 @@
-//! The seam for what carries messages of layers above without mailboxes: a device.
+//! The seam for devices: a device carries messages of upper layers without mailboxes.
 //!
-//! A device starts work on the resource and sets timers through the kernel, hears of their ends at
+//! A device starts work on the resource and sets timers through the kernel, gets their ends at
 //! their dates, and wakes actors. An actor that waits for a device is parked with
-//! [`KernelHandle::park`]. The kernel knows nothing about what the device carries.
+//! [`KernelHandle::park`]. The kernel does not know the contents of the messages.
 //!
-//! Ordering guarantee: what a device is told at one date comes in the order in which it was started
-//! or set.
+//! Ordering guarantee: the notifications of one date come in the order in which the device started
+//! the work and set the timers.
 
 use source_location::SourceLocation;
 use std::rc::Rc;
@@ -15,9 +15,9 @@ use crate::code::Code;
 use crate::kernel::{Kernel, NONE, PendingState, SendCall, Slot, Stop};
 use crate::{ActorId, Blocked, End, HostId, Limit, Note, Time, Work};
 
-/// A component that starts work and is notified when it ends. The kernel calls all methods but
-/// [`Device::progress`] while it is borrowed; they must not poll anything and reach the kernel only
-/// through the argument.
+/// A component that starts work and is notified when the work ends. The kernel is borrowed during
+/// all calls except [`Device::progress`]; the methods must not poll a future and reach the kernel
+/// only through the argument.
 pub trait Device {
     /// The work started under `token` has ended.
     fn on_end(&self, kernel: &mut Kernel, token: u64, end: End);
@@ -25,8 +25,8 @@ pub trait Device {
     /// The timer set under `token` has expired.
     fn on_timer(&self, kernel: &mut Kernel, token: u64);
 
-    /// The kernel is free, after [`Kernel::request_progress`]: no actor is being polled, and the
-    /// device may reach it through its port.
+    /// Called after [`Kernel::request_progress`], when the kernel is not borrowed: no actor is
+    /// being polled, and the device may reach the kernel through its port.
     fn progress(&self) {}
 
     /// The host of an actor went off, or is off when the actor should begin; the actor ends at this
@@ -44,13 +44,13 @@ pub trait Device {
 pub const DEVICE_TOKENS: u64 = 1 << 62;
 
 impl Kernel {
-    /// Starts work; the device hears of its end under `token`, which is below [`DEVICE_TOKENS`].
+    /// Starts work; the device gets the end under `token`, which is below [`DEVICE_TOKENS`].
     pub fn start_for_device(&mut self, work: &Work, token: u64) {
         debug_assert!(token < DEVICE_TOKENS, "tokens have 62 bits");
         self.start_device_work(work, token);
     }
 
-    /// Sets a timer; the device hears of it under `token`, which is below [`DEVICE_TOKENS`].
+    /// Sets a timer; the device gets its expiry under `token`, which is below [`DEVICE_TOKENS`].
     pub fn set_device_timer(&mut self, date: Time, token: u64) {
         debug_assert!(token < DEVICE_TOKENS, "tokens have 62 bits");
         let date = if self.clock == crate::Clock::Untimed {
@@ -61,7 +61,7 @@ impl Kernel {
         self.set_timer(date, crate::kernel::DEVICE_TARGET | token);
     }
 
-    /// Lets an actor that is parked for the device continue. Does nothing if it is not parked.
+    /// Lets an actor that is parked for the device continue. Has no effect on an unparked actor.
     #[inline]
     pub fn wake_actor(&mut self, actor: ActorId) {
         self.progress += 1;
@@ -81,7 +81,7 @@ impl Kernel {
         self.device_waits = true;
     }
 
-    /// Folds two words that describe what the device did into the digest.
+    /// Folds two words that describe an action of the device into the digest.
     #[inline]
     pub fn mix_digest(&mut self, first: u64, second: u64) {
         self.digest.mix(first, second);
@@ -141,13 +141,13 @@ impl Kernel {
         self.actors[actor.index()].host
     }
 
-    /// Ends the run: the input does not allow what was asked for.
+    /// Ends the run: the input does not allow the requested action.
     pub fn refuse(&mut self, message: String) {
         self.stop.get_or_insert(Stop::BadInput(message));
     }
 
-    /// Ends the run because of a limit, and the poll of the running actor, if one runs, by
-    /// unwinding. An explorer continues with other runs; the text is for its user.
+    /// Ends the run because of a limit. If an actor is running, the call also unwinds the poll of
+    /// this actor. An explorer continues with other runs and shows the text to its user.
     pub fn reach_limit(&mut self, limit: Limit, text: &str) {
         if self.stepped {
             self.note_for_user(Note::Remark(text.to_owned()));
@@ -167,7 +167,7 @@ impl Kernel {
         self.reach_limit(Limit::Standstill(count), &text);
     }
 
-    /// Ends the run as a failure of an actor. Nobody else continues at this date.
+    /// Ends the run as a failure of an actor. No other actor continues at this date.
     pub fn fail_actor(&mut self, actor: ActorId, message: String) {
         self.fail(actor.0, message, false);
     }
@@ -228,7 +228,7 @@ impl KernelHandle {
         self.kernel.borrow().now
     }
 
-    /// An actor, for its name, its host and its output.
+    /// Returns the handle of an actor, for the name, the host and the output of the actor.
     #[must_use]
     pub fn actor(&self, id: ActorId) -> crate::Actor {
         crate::Actor {
@@ -237,9 +237,8 @@ impl KernelHandle {
         }
     }
 
-    /// Returns true if this is the waker that the kernel itself polls with: waking it means
-    /// nothing, any other belongs to a combinator that polls only those of its futures that were
-    /// woken.
+    /// Returns true if `waker` is the waker of the kernel, which has no effect when woken. Any
+    /// other waker belongs to a combinator that polls only its woken futures.
     #[must_use]
     pub fn is_own_waker(&self, waker: &std::task::Waker) -> bool {
         std::ptr::eq(waker, self.kernel.borrow().waker)
@@ -250,7 +249,7 @@ impl KernelHandle {
         self.kernel.borrow_mut().device = Some(device);
     }
 
-    /// Attaches a device whose arrivals are steps of an explorer.
+    /// Attaches a device with arrivals that are steps of an explorer.
     pub fn attach_explorable(&self, device: Rc<dyn ExplorableDevice>) {
         let mut kernel = self.kernel.borrow_mut();
         kernel.branches = device.has_branches();
@@ -258,7 +257,7 @@ impl KernelHandle {
         kernel.device = Some(device);
     }
 
-    /// Parks the actor that is being polled until the device wakes it. Dropping the token unparks.
+    /// Parks the polled actor until the device wakes it. Dropping the token unparks the actor.
     #[must_use]
     pub fn park(&self, location: SourceLocation) -> Parked {
         let (actor, operation_id) = self.kernel.borrow_mut().park_for_device(location);

@@ -1,10 +1,10 @@
-//! The digest of a run: 64 bits folded over every transition and every date, always on.
+//! The digest of a run: a 64-bit fingerprint of every transition and every date, always on.
 //!
 //! Two runs with the same digest executed the same transitions, by the same actors, on the same
-//! objects, with the same results, at the same dates (in an untimed run dates are left out). The
-//! fold is one 64×64→128-bit multiplication per step, so that benchmarks can keep it on. It is a
-//! fingerprint, not a cryptographic hash: a program built for that purpose could make two runs
-//! collide.
+//! objects, with the same results, at the same dates (in an untimed run dates are left out). Each
+//! step costs one 64×64→128-bit multiplication; benchmarks can therefore keep the digest on. The
+//! digest is a fingerprint, not a cryptographic hash: a program built for this purpose could make
+//! two runs collide.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 /// A second odd constant, the fractional bits of the square root of 3.
 const ROOT_3: u64 = 0xBB67_AE85_84CA_A73B;
 
-/// The fingerprint of what a run did; it prints as 16 hexadecimal digits.
+/// The fingerprint of the transitions of a run; prints as 16 hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest(u64);
 

@@ -1,10 +1,10 @@
 //! Computations of an actor on its host, with threads, priority and bound.
 //!
-//! An execution with t threads uses t cores at a time: it has t times the flop, t times the share
-//! of one thread, and at most the speed of t cores. Threads beyond the number of cores share these
-//! cores.
+//! An execution with t threads uses t cores at a time: the execution has t times the flop, t times
+//! the share of one thread, and at most the speed of t cores. Threads beyond the number of cores
+//! share these cores.
 //!
-//! *Not modelled*: threads that end at different dates, and what it costs to start or join them.
+//! *Not modelled*: threads that end at different dates; the cost of starting or joining threads.
 
 use std::rc::Rc;
 
@@ -69,7 +69,7 @@ impl Execution<'_> {
         self
     }
 
-    /// Starts it without waiting for it.
+    /// Starts the computation without waiting for its end.
     #[must_use]
     pub fn start(self) -> Activity {
         self.actor.begin_prepared(self.prepare())
@@ -123,7 +123,7 @@ impl Actor {
         self.run_prepared(slot)
     }
 
-    /// Starts a computation of `flops` flop on the actor's host without waiting for it.
+    /// Starts a computation of `flops` flop on the host of the actor without waiting for the end.
     ///
     /// # Panics
     /// If `flops` is negative or not finite.
@@ -145,7 +145,7 @@ impl Actor {
             .start()
     }
 
-    /// Begins prepared work and waits for its end.
+    /// Starts prepared work and waits for its end.
     #[inline]
     #[track_caller]
     pub(crate) fn run_prepared(&self, slot: u32) -> Operation<'_, Result<(), ActivityError>> {
@@ -160,7 +160,7 @@ impl Actor {
         })
     }
 
-    /// Begins prepared work without waiting for it.
+    /// Starts prepared work without waiting for its end.
     pub(crate) fn begin_prepared(&self, slot: u32) -> Activity {
         self.kernel.borrow_mut().begin_work(slot);
         Activity::new(Rc::clone(&self.kernel), slot, false)

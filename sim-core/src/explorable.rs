@@ -1,36 +1,35 @@
-//! The questions of a model checker to a device: the queues from which something can arrive, and
-//! the choices of parked actors.
+//! The questions of a model checker to a device: the queues with possible arrivals, and the choices
+//! of parked actors.
 //!
 //! *Not decided here*: the order of arrivals. Under an explorer no time passes, and each delivery
-//! is a step that the explorer picks; outside of explorers a device decides itself when things
-//! arrive.
+//! is a step that the explorer picks. Without an explorer the device decides the dates of arrivals.
 
 use source_location::SourceLocation;
 
 use crate::{AccessClass, ActorId, Blocked, Device, Kernel, WaitGraph};
 
-/// A device whose arrivals, or the choices of whose actors, are steps of an explorer.
+/// A device with arrivals, or with choices of its actors, that are steps of an explorer.
 ///
 /// A device without queues and branches takes no steps of its own.
 pub trait ExplorableDevice: Device {
-    /// Returns the number of queues from which something can arrive.
+    /// Returns the number of queues with possible arrivals.
     fn queues(&self) -> u32 {
         0
     }
 
-    /// Returns what would arrive next from a queue.
+    /// Returns the next arrival of a queue.
     fn head(&self, queue: u32) -> Option<QueueHead> {
         let _ = queue;
         None
     }
 
-    /// Returns the queue from which something arrives first if nobody prefers another. It depends
+    /// Returns the queue of the next arrival if the explorer has no preference. The queue depends
     /// on the run alone, not on the numbers that earlier runs have given to queues.
     fn first_queue(&self) -> Option<u32> {
         (0..self.queues()).find(|&queue| self.head(queue).is_some())
     }
 
-    /// Returns true if an actor was stopped because it did nothing but let time pass, more often
+    /// Returns true if the device stopped an actor because the actor only let time pass, more often
     /// than the device allows.
     fn is_spinning(&self, actor: ActorId) -> bool {
         let _ = actor;
@@ -42,22 +41,22 @@ pub trait ExplorableDevice: Device {
         let _ = (kernel, queue);
     }
 
-    /// Appends the steps that have to come before the head of a queue can arrive, besides the
-    /// arrival of what was before it there: as far as its sender has not
-    /// [chosen](ExplorableDevice::order_sensitivity), because then it is [`QueueHead::cause`]
-    /// alone.
+    /// Appends the steps that must precede the arrival of the head of a queue, besides the arrival
+    /// of its predecessor in the queue. These steps count as long as the sender has not
+    /// [chosen](ExplorableDevice::order_sensitivity); after a choice of the sender,
+    /// [`QueueHead::cause`] is the only cause.
     fn causes(&self, queue: u32, into: &mut Vec<u32>) {
         into.extend(self.head(queue).map(|head| head.cause));
     }
 
-    /// Returns how much an actor could tell, by the questions that it has asked in this run, of the
-    /// order in which things arrive from different queues.
+    /// Returns how much of the order of arrivals from different queues an actor can observe, by the
+    /// calls that the actor has made in this run.
     fn order_sensitivity(&self, actor: ActorId) -> OrderSensitivity {
         let _ = actor;
         OrderSensitivity::Always
     }
 
-    /// Returns the least sensitivity with which an actor can tell the order of what a queue holds.
+    /// Returns the least sensitivity with which an actor observes the arrival order of a queue.
     fn visible_from(&self, queue: u32) -> OrderSensitivity {
         let _ = queue;
         OrderSensitivity::Sources
@@ -70,8 +69,8 @@ pub trait ExplorableDevice: Device {
         false
     }
 
-    /// Shows what came in this run where an actor takes what comes from anybody, in order. Nothing
-    /// for a device that does not remember it.
+    /// Shows the arrivals that wildcard receives have taken in this run, in order. A device that
+    /// does not record them shows no arrivals.
     fn received(&self, show: &mut dyn FnMut(&WildcardReceive)) {
         let _ = show;
     }
@@ -82,22 +81,22 @@ pub trait ExplorableDevice: Device {
         false
     }
 
-    /// Appends what a parked actor could do next. One of these is the actor's next step.
+    /// Appends the possible next steps of a parked actor. The actor takes one of these steps.
     fn branches(&self, actor: ActorId, into: &mut Vec<Branch>) {
         let _ = (actor, into);
     }
 
-    /// Appends the steps that have to come before a branch of an actor, or before it continues,
-    /// besides those of the actor itself: of a branch that [draws](Branch::draws), and of an actor
-    /// that has not [chosen](ExplorableDevice::order_sensitivity).
+    /// Appends the steps of other actors that must precede a branch of an actor, or its
+    /// continuation. These steps apply to a branch that [draws](Branch::draws) and to an actor that
+    /// has not [chosen](ExplorableDevice::order_sensitivity).
     fn branch_causes(&self, actor: ActorId, into: &mut Vec<u32>) {
         let _ = (actor, into);
     }
 
-    /// Takes a branch of a parked actor, which continues after that.
+    /// Takes a branch of a parked actor; the actor continues after the branch.
     ///
     /// # Errors
-    /// A text that says what is wrong; the actor fails with it.
+    /// A text that describes the error; the actor fails with this text.
     fn take_branch(&self, kernel: &mut Kernel, actor: ActorId, number: u32) -> Result<(), String> {
         let _ = (kernel, actor, number);
         Ok(())
@@ -110,20 +109,20 @@ pub trait ExplorableDevice: Device {
         false
     }
 
-    /// Returns true if the end of the run says nothing, because other runs continue where this one
-    /// has stopped an actor.
+    /// Returns true if the end of the run is not a result, because other runs continue at the point
+    /// where this run stopped an actor.
     fn is_covered(&self) -> bool {
         false
     }
 
-    /// Returns a fingerprint of all that decides what can happen from here on, if that is in the
-    /// device alone and its actors have no state of their own.
+    /// Returns a fingerprint of all state that decides the further run; `None` if a part of this
+    /// state is outside of the device, for example in the actors.
     fn state(&self) -> Option<(u64, u64)> {
         None
     }
 
-    /// Returns the next arrival from a queue, in words, and the place of the call that has sent it.
-    /// The names are filled in by others.
+    /// Returns the next arrival from a queue, in words, and the source location of the call that
+    /// sent the arrival. The caller fills in the names.
     fn describe_head(&self, queue: u32) -> Option<Blocked> {
         let _ = queue;
         None
@@ -134,7 +133,7 @@ pub trait ExplorableDevice: Device {
         format!("queue {queue}")
     }
 
-    /// Describes what was left unfinished at the end of a run.
+    /// Describes the unfinished operations at the end of a run.
     fn leftovers(&self) -> Vec<String> {
         Vec::new()
     }
@@ -197,28 +196,28 @@ pub struct ConditionalDeadlock {
 /// An arrival that the actor would have taken from others, too.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WildcardReceive {
-    /// The actor that took it.
+    /// The actor that took the arrival.
     pub by: ActorId,
-    /// The actor from which it came.
+    /// The actor that sent the arrival.
     pub from: ActorId,
-    /// The call that asked for it.
+    /// The source location of the receiving call.
     pub location: SourceLocation,
 }
 
 /// A step that an actor which is parked for a device could take next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Branch {
-    /// Its name among all that the actor may ever do, below 2^24.
+    /// The number of the branch among all branches that the actor may ever take, below 2^24.
     pub number: u32,
-    /// Another actor whose part of the device it reads or changes; the actor itself if the step
-    /// depends on all arrivals there, however little of the order the actor can tell. Arrivals
-    /// that come while the actor stands before such a step are explored after the step alone.
+    /// Another actor with state in the device that the branch reads or changes; the actor itself if
+    /// the branch depends on all arrivals at the actor, whatever its order sensitivity. Arrivals
+    /// while the actor stands before such a branch are explored after the branch alone.
     pub also: Option<ActorId>,
-    /// The step that made it possible, if that was one of another actor; otherwise
-    /// [`QueueHead::BEFORE`].
+    /// The step of another actor that made this branch possible; [`QueueHead::BEFORE`] if there is
+    /// no such step.
     pub cause: u32,
-    /// True if it only decides how the actor continues:
-    /// [`StepKind::Choose`](crate::StepKind::Choose), which depends only on what arrives at an
+    /// True if the branch only decides how the actor continues:
+    /// [`StepKind::Choose`](crate::StepKind::Choose). This step depends only on arrivals at an
     /// actor that [chooses](ExplorableDevice::order_sensitivity).
     pub draws: bool,
 }
@@ -232,33 +231,33 @@ impl Branch {
 /// The part of the order of arrivals that an actor can tell.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub enum OrderSensitivity {
-    /// Nothing: it asks by name and waits.
+    /// No part: the actor receives from named sources and waits.
     #[default]
     Never,
-    /// Others access its memory: the order of these accesses, and of nothing else.
+    /// The order of the accesses of other actors to the memory of this actor, and no other order.
     Accesses,
-    /// It probes from any source: the order of accesses, and of messages, and of nothing else.
+    /// The order of accesses and of messages, and no other order: the actor probes from any source.
     Sources,
-    /// It receives from any source: the same, and the order in which messages that a probe has seen
-    /// arrive.
+    /// As [`Self::Sources`], and the order in which messages seen by a probe arrive: the actor
+    /// receives from any source.
     Receives,
-    /// Everything: it tests, or waits for any of several things.
+    /// The whole order: the actor tests, or waits for any of several operations.
     Always,
 }
 
 /// The next arrival from a queue of a device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct QueueHead {
-    /// The actor for which it is.
+    /// The actor that receives the arrival.
     pub to: ActorId,
-    /// The actor that put it there.
+    /// The actor that put the arrival into the queue.
     pub from: ActorId,
-    /// Its position among all that its queue has ever held, from 1.
+    /// The position among all arrivals that the queue has ever held, from 1.
     pub place: u32,
     /// The access to memory of the actor; `None` if the arrival is none, or may be any.
     pub access: Option<AccessClass>,
-    /// The step in which it was put there, [`QueueHead::BEFORE`] if that was before the first; see
-    /// [`Kernel::current_step`].
+    /// The step in which the arrival entered the queue; [`QueueHead::BEFORE`] if it entered before
+    /// the first step. See [`Kernel::current_step`].
     pub cause: u32,
 }
 

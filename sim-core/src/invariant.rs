@@ -1,9 +1,8 @@
 //! Conditions that have to hold all the time: invariants of a program.
 //!
-//! An invariant is looked at whenever an actor has gone as far as it can, up to its next operation
-//! or its end, from the moment on at which it was stated. One that does not hold is a failure of
-//! that actor, which ends a run. Under an explorer, where the others continue, each invariant is
-//! violated once per run.
+//! An invariant is evaluated from its statement on, whenever an actor has reached its next
+//! operation or its end. A violated invariant is a failure of this actor, and the failure ends a
+//! run. Under an explorer the other actors continue, and each invariant is violated once per run.
 //!
 //! An actor runs from one operation to the next in one step: a violation that begins and ends
 //! within a step is not detected. *Not modelled*: invariants of ranks, which have no common memory.
@@ -85,8 +84,8 @@ fn state(kernel: &Shared, name: &str, holds: Box<dyn Fn() -> bool>) {
     });
 }
 
-/// The first invariant that does not hold, as a failure of the actor that was polled last. It is
-/// not looked at again.
+/// Returns the first violated invariant, as a failure of the actor that was polled last. This
+/// invariant is not evaluated again.
 #[cold]
 pub(crate) fn violated(kernel: &Shared) -> Option<Failure> {
     let (mut list, actor) = {

@@ -1,7 +1,7 @@
 //! Reading from and writing to disks.
 //!
-//! A disk is found by the name that it has in the platform and used by any actor; the bytes are not
-//! sent to the actor's host.
+//! An actor finds a disk by its name in the platform. Any actor may use the disk; the bytes are not
+//! sent to the host of the actor.
 //!
 //! *Not modelled*: files, sizes of disks, seeking, caches.
 
@@ -54,7 +54,7 @@ impl Actor {
     }
 
     /// Starts to read `bytes` bytes from a disk without waiting for the end. [`Activity::update`]
-    /// gives it a priority.
+    /// sets the priority.
     ///
     /// # Panics
     /// If `bytes` is negative or not finite.
@@ -64,7 +64,7 @@ impl Actor {
     }
 
     /// Starts to write `bytes` bytes to a disk without waiting for the end. [`Activity::update`]
-    /// gives it a priority.
+    /// sets the priority.
     ///
     /// # Panics
     /// If `bytes` is negative or not finite.

@@ -1,10 +1,10 @@
-//! The state of a simulation and the one way in which it changes: issue, enable, execute.
+//! The state of a simulation and its only way to change: issue, enable, execute.
 //!
-//! An operation of an actor is *issued*. In a plain run an enabled transition is executed at once;
-//! otherwise it is *parked* in a slot of the actor, and the actor's future is not polled again
-//! until the loop of [`Simulation`](crate::Simulation) has *resumed* it, which executes the
-//! transition. Waking (`schedule`) is only a hint: whether a transition can happen is decided by
-//! `is_enabled` when the actor's turn comes.
+//! An operation of an actor is *issued*. In a plain run an enabled transition is executed at once.
+//! Otherwise the operation is *parked* in a slot of the actor. The actor's future is not polled
+//! again until the loop of [`Simulation`](crate::Simulation) has *resumed* the actor, which
+//! executes the transition. Waking (`schedule`) is only a hint: `is_enabled` decides whether a
+//! transition can happen when the actor's turn comes.
 //!
 //! Each kind of object has a file of its own below `kernel/`. All methods here are called with the
 //! kernel borrowed and never call into user code.
@@ -55,7 +55,7 @@ pub(crate) use store::{ObjectStore, Recycle};
 /// No actor, no object.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// The kernel as its handles share it.
+/// The kernel, shared by its handles.
 pub(crate) type Shared = Rc<RefCell<Kernel>>;
 
 /// The names of hosts, for reports.
@@ -121,13 +121,13 @@ pub struct SendCall {
 /// The whole state of a simulation but for the actors' futures.
 pub struct Kernel {
     pub(crate) now: Time,
-    /// The last date at which an actor could do something.
+    /// The last date at which an actor had an enabled step.
     pub(crate) active: Time,
     pub(crate) clock: Clock,
     pub(crate) digest: Digest,
     pub(crate) myself: Weak<RefCell<Self>>,
-    /// The waker that futures are polled with, told by its address. (Comparing with `Waker::noop()`
-    /// afresh is no test: its table may exist once per unit of compilation.)
+    /// The waker for polling futures, identified by its address. (A comparison with a fresh
+    /// `Waker::noop()` fails: the table of this waker may exist once per unit of compilation.)
     pub(crate) waker: &'static Waker,
     /// The actor whose future is being polled.
     pub(crate) current: u32,
@@ -144,7 +144,7 @@ pub struct Kernel {
     pub(crate) stepping: bool,
     /// True if the actor being polled is one of the births.
     opening: bool,
-    /// Actors whose test or probe failed and that wait until anything has changed.
+    /// Actors with a failed test or probe that wait for any change.
     pub(crate) pollers: Vec<u32>,
     /// Under an explorer: actors that the device has woken, and that may not have gone on.
     pub(crate) woken: Vec<u32>,
@@ -153,7 +153,7 @@ pub struct Kernel {
     /// The last serial number given to a timer or an activity.
     pub(crate) numbers: u64,
     pub(crate) timers: TimerQueue,
-    /// Timers in the queue that nobody waits for any more.
+    /// Timers in the queue that no actor waits for any more.
     pub(crate) stale_timers: usize,
     pub(crate) resource: idle::KernelResource,
     pub(crate) hosts: Rc<dyn Hosts>,
@@ -165,7 +165,7 @@ pub struct Kernel {
     pub(crate) semaphores: ObjectStore<semaphores::SemaphoreRecord>,
     pub(crate) barriers: ObjectStore<barriers::BarrierRecord>,
     pub(crate) condvars: ObjectStore<condvars::CondvarRecord>,
-    /// Actors whose futures the loop must drop.
+    /// Actors with futures that the loop must drop.
     pub(crate) dying: Vec<u32>,
     /// Actors that are neither daemons nor dead.
     pub(crate) live: u32,
@@ -177,7 +177,7 @@ pub struct Kernel {
     pub(crate) trace: Option<TraceSink>,
     pub(crate) host_states: hosts::HostTable,
     pub(crate) device: Option<Rc<dyn Device>>,
-    /// The same device if an explorer decides what arrives from it.
+    /// The same device if an explorer decides its arrivals.
     pub(crate) explorable: Option<Rc<dyn ExplorableDevice>>,
     /// True if the device wants [`Device::progress`] to be called.
     pub(crate) device_waits: bool,
@@ -212,15 +212,15 @@ pub struct Kernel {
     pub(crate) branches: bool,
     /// The sends of this run, for an explorer that compares runs.
     pub(crate) sends: Option<Vec<SendCall>>,
-    /// Where programs have read the time although it stands still, in any run.
+    /// The source locations at which programs have read the clock of an untimed run, in any run.
     pub(crate) clock_reads: Vec<SourceLocation>,
     /// Notes of devices for the user of an explorer, of this run.
     pub(crate) notes: Vec<crate::Note>,
     /// True if the explorer may let the time of a wait be up.
     pub(crate) timeouts: bool,
-    /// The time limits that are up only when nothing else can happen, under an explorer.
+    /// The time limits that expire only when no other step is possible, under an explorer.
     pub(crate) limits: limits::Limits,
-    /// True if work is on its way, under an explorer, until an actor observes its end.
+    /// True if, under an explorer, work is in progress until an actor observes its end.
     pub(crate) transfers_last: bool,
     /// The invariants, if there are any.
     pub(crate) watch: Option<Box<crate::invariant::Watch>>,
@@ -348,7 +348,7 @@ impl Kernel {
         self.issue_now(actor, code, timeout, location, waker)
     }
 
-    /// Parks the actor that is being polled until the device wakes it; returns actor and ticket.
+    /// Parks the polled actor until the device wakes the actor; returns the actor and the ticket.
     #[inline]
     pub(crate) fn park_for_device(&mut self, location: SourceLocation) -> (u32, u32) {
         let actor = self.current;
@@ -360,7 +360,7 @@ impl Kernel {
         (actor, operation_id)
     }
 
-    /// [`Kernel::issue`] for what may happen at once.
+    /// [`Kernel::issue`] for operations that may happen at once.
     #[inline(never)]
     fn issue_now(
         &mut self,
@@ -383,15 +383,15 @@ impl Kernel {
         IssueResult::Parked(self.park(actor, code, timeout, location, waker))
     }
 
-    /// The kernel as its handles share it.
+    /// Returns the kernel, shared by its handles.
     pub(crate) fn myself(&self) -> Shared {
         self.myself
             .upgrade()
             .expect("the kernel is alive while it is used")
     }
 
-    /// Stops an actor that has an answer: another one ends or stops before it continues. Returns
-    /// the ticket.
+    /// Stops an actor that has an answer: before the actor continues, another actor ends or stops.
+    /// Returns the ticket.
     #[cold]
     #[inline(never)]
     fn pause(
@@ -408,7 +408,7 @@ impl Kernel {
         operation_id
     }
 
-    /// Puts an operation that cannot happen yet into a slot of the actor; returns its ticket.
+    /// Puts an operation that is not yet enabled into a slot of the actor; returns the ticket.
     #[inline(always)]
     fn park(
         &mut self,
@@ -458,8 +458,8 @@ impl Kernel {
         operation_id
     }
 
-    /// Sets the timer of an operation with a time limit, if the limit applies; returns its number,
-    /// 0 if there is none.
+    /// Sets the timer of an operation with a time limit, if the limit applies; returns the number
+    /// of the timer, 0 without a timer.
     #[inline]
     fn set_timeout(
         &mut self,
@@ -482,8 +482,8 @@ impl Kernel {
         }
     }
 
-    /// Makes sure that what a parked transition waits for wakes the actor; gives it its turn at
-    /// once where a decision about it is due.
+    /// Ensures that the object of a parked transition wakes the actor; schedules the actor at once
+    /// if a decision about the transition is due.
     #[inline(never)]
     fn settle(&mut self, actor: u32, code: Code, operation_id: u32) {
         if code.is_among(TransitionKindSet::SUBSCRIBED) {
@@ -566,7 +566,7 @@ impl Kernel {
         self.drop_timer(timer);
     }
 
-    /// Takes a parked operation back: its future was dropped.
+    /// Withdraws a parked operation: its future was dropped.
     pub(crate) fn withdraw(&mut self, actor: u32, operation_id: u32) {
         let Some(slot) = self.actors[actor as usize].remove(operation_id) else {
             return;
@@ -580,7 +580,7 @@ impl Kernel {
         self.free_list_of(slot.code.transition());
     }
 
-    /// Makes an actor take its turn, unless it will anyway.
+    /// Adds an actor to the queue of runnable actors, unless the actor is already there.
     #[inline]
     pub(crate) fn schedule(&mut self, actor: u32) {
         let record = &mut self.actors[actor as usize];
@@ -590,7 +590,7 @@ impl Kernel {
         }
     }
 
-    /// Makes an actor the next to take its turn.
+    /// Puts an actor at the front of the queue of runnable actors.
     pub(crate) fn schedule_first(&mut self, actor: u32) {
         let record = &mut self.actors[actor as usize];
         if record.dead {
@@ -605,8 +605,8 @@ impl Kernel {
         self.ready.push_front(actor);
     }
 
-    /// Takes the next actor that begins; it is then the current one. After the last the actors take
-    /// their turns.
+    /// Takes the next new actor and makes it the current actor. After the last new actor the other
+    /// actors take their turns.
     pub(crate) fn next_new_actor(&mut self) -> Option<u32> {
         while let Some(actor) = self.births.pop_front() {
             let record = &mut self.actors[actor as usize];
@@ -627,8 +627,8 @@ impl Kernel {
         None
     }
 
-    /// Gives an actor its turn: executes one enabled transition of it. True if its future is to be
-    /// polled.
+    /// Gives an actor its turn: executes one enabled transition of the actor. True if the future of
+    /// the actor is to be polled.
     #[inline]
     pub(crate) fn resume(&mut self, actor: u32) -> bool {
         let record = &mut self.actors[actor as usize];
@@ -702,8 +702,8 @@ impl Kernel {
         !self.pauses(actor, slot.code)
     }
 
-    /// Returns true if a pending operation can happen. A test that waits for the next event looks
-    /// again only when it is told to.
+    /// Returns true if a pending operation can happen. A test that waits for the next event is
+    /// evaluated again only after a wake-up.
     #[inline]
     pub(crate) fn can_happen(&self, actor: u32, slot: &Slot) -> bool {
         let fired = slot.state == PendingState::Fired;
@@ -711,7 +711,7 @@ impl Kernel {
             && self.is_enabled(actor, slot.code, fired)
     }
 
-    /// Begins the yields that a new actor has come with: it goes behind all that are runnable.
+    /// Begins the yields of a new actor: the actor is queued behind all runnable actors.
     #[cold]
     fn give_turn_away(&mut self, actor: u32) {
         for slot in self.actors[actor as usize].slots() {
@@ -724,8 +724,8 @@ impl Kernel {
         }
     }
 
-    /// True if another actor, or this one, must end or stop before this one continues; it is then
-    /// the next.
+    /// True if another actor, or this actor, must end or stop before this actor continues; this
+    /// actor is then the next.
     #[inline]
     pub(crate) fn pauses(&mut self, actor: u32, code: Code) -> bool {
         let pauses = code.is_among(TransitionKindSet::PAUSED);
@@ -735,7 +735,7 @@ impl Kernel {
         pauses
     }
 
-    /// Executes the transition of a slot that is enabled, or ends it because its time is up.
+    /// Executes the enabled transition of a slot, or ends it because its time limit expired.
     #[inline]
     pub(crate) fn execute_slot(&mut self, actor: u32, code: Code, fired: bool) -> u64 {
         if fired && !code.is_among(TransitionKindSet::LATER) && self.is_expired(actor, code) {

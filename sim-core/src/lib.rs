@@ -23,32 +23,32 @@
 //!
 //! # Order
 //!
-//! * Events are ordered by date, then by a serial number: what was created first happens first.
-//!   Timers and ends of activities share one sequence of numbers.
+//! * Events are ordered by date, then by a serial number: events created first happen first. Timers
+//!   and ends of activities share one sequence of numbers.
 //! * At one date, actors go in the order in which they became runnable.
-//! * A new actor runs up to its first operation at once: as soon as the actor that created it has
-//!   come to its next operation, which it then does. The new actor's first operation takes its turn
-//!   behind what is runnable then.
+//! * A new actor runs up to its first operation as soon as its creator reaches its next operation;
+//!   then this operation of the creator happens. The first operation of the new actor is queued
+//!   behind the actors that are runnable then.
 //! * Queues are first in, first out: mutexes, semaphores, condition variables, mailboxes. The
 //!   actors at a barrier continue in the order of their arrival.
-//! * A sleep of no time lets everything that is due at this date go first.
+//! * A sleep of no time lets all events that are due at this date go first.
 //! * The ends that a fluid model reports at one date happen in the order of the activities'
 //!   numbers.
 //!
 //! # Determinism
 //!
 //! The same program, platform, arguments and seed give the same [`Digest`], on every machine. The
-//! kernel reads no clock and no environment, iterates over nothing in hash order, and draws from
-//! named [`Stream`]s only. It is up to programs not to share memory between actors in ways that
-//! depend on addresses.
+//! kernel reads no clock and no environment, never iterates in hash order, and draws from named
+//! [`Stream`]s only. Programs must not share memory between actors in ways that depend on
+//! addresses.
 //!
 //! # Operations
 //!
-//! An action of an actor that others can observe is a [`Transition`]. Operations are futures
-//! ([`Operation`]) that do nothing before they are awaited and withdraw their request when they are
-//! dropped. Several can be awaited at once with any combinator: the actor continues when one of
-//! them completes. A foreign future (a socket, a timer of an asynchronous runtime) would never be
-//! woken; awaiting it ends the run with an outcome that says so.
+//! An action of an actor that other actors can observe is a [`Transition`]. Operations are futures
+//! ([`Operation`]): they have no effect before they are awaited, and withdraw their request when
+//! they are dropped. Any combinator can await several operations at once: the actor continues when
+//! one of them completes. A foreign future (a socket, a timer of an asynchronous runtime) would
+//! never be woken; awaiting such a future ends the run with [`Outcome::ForeignFuture`].
 //!
 //! # Limits
 //!

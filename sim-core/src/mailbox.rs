@@ -86,7 +86,7 @@ impl Mailbox {
         )
     }
 
-    /// [`Mailbox::put`], at most for `timeout`, after which it is withdrawn.
+    /// [`Mailbox::put`], at most for `timeout`; after this time the put is withdrawn.
     ///
     /// # Errors
     /// If the communication failed or was cancelled.
@@ -114,7 +114,7 @@ impl Mailbox {
         Operation::new(&self.kernel, self.receive(), follow_get)
     }
 
-    /// [`Mailbox::get`], at most for `timeout`, after which it is withdrawn.
+    /// [`Mailbox::get`], at most for `timeout`; after this time the get is withdrawn.
     ///
     /// # Errors
     /// If the communication failed or was cancelled.
@@ -124,7 +124,7 @@ impl Mailbox {
         self.get().within(timeout)
     }
 
-    /// Starts to put a message; the handle tells of its end.
+    /// Starts to put a message; the handle reports the end of the put.
     ///
     /// # Panics
     /// If `bytes` is negative or not finite.
@@ -157,7 +157,7 @@ impl Mailbox {
         )
     }
 
-    /// Puts a message that nobody waits for: it outlives the sender.
+    /// Puts a message that no actor waits for: the message outlives the sender.
     ///
     /// # Panics
     /// If `bytes` is negative or not finite.
@@ -171,7 +171,7 @@ impl Mailbox {
         )
     }
 
-    /// Starts to get a message; the handle tells of its end and then has the message.
+    /// Starts to get a message; the handle reports the end of the get and then has the message.
     #[inline]
     #[track_caller]
     pub fn get_async(&self) -> Operation<'_, Activity> {
@@ -191,8 +191,8 @@ impl Mailbox {
         )
     }
 
-    /// Makes `receiver` the permanent receiver: puts start to travel to its host at once. `None`
-    /// undoes it.
+    /// Makes `receiver` the permanent receiver: puts start to travel to the host of the receiver at
+    /// once. `None` removes the permanent receiver.
     pub fn set_receiver(&self, receiver: Option<&Actor>) {
         self.kernel
             .borrow_mut()
@@ -200,7 +200,7 @@ impl Mailbox {
     }
 }
 
-/// After the send or the receive comes the wait for it.
+/// Returns the wait that follows the send or the receive.
 fn started(answer: OperationResult) -> Code {
     let OperationResult::Number(activity) = answer else {
         unreachable!("posting answers with the communication")
@@ -258,8 +258,8 @@ impl fmt::Debug for Mailbox {
 mod tests {
     use crate::{Outcome, Simulation};
 
-    /// A thousand messages need no more activities than one: each is given back once both sides
-    /// have it.
+    /// A thousand messages need no more activities than one message: an activity is freed once both
+    /// sides have its result.
     #[test]
     fn a_blocking_transfer_gives_its_activity_back() {
         let mut simulation = Simulation::with_constant_model(2);

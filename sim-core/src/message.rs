@@ -3,8 +3,8 @@
 use std::any::Any;
 use std::fmt;
 
-/// The content of a message. Its simulated size is given apart, so a small value may stand for many
-/// bytes.
+/// The content of a message. The simulated size is a separate argument: a small value may stand for
+/// many bytes.
 #[derive(Default)]
 pub enum Message {
     /// No content.
@@ -32,10 +32,10 @@ impl Message {
         }
     }
 
-    /// The value, if the message carries one of type `T`.
+    /// Returns the value, if the message carries a value of type `T`.
     ///
     /// # Errors
-    /// The message itself, if it carries something else.
+    /// The message itself, if the message carries a value of another type.
     pub fn downcast<T: 'static>(self) -> Result<T, Self> {
         match self {
             Self::Value(value) => value.downcast().map(|value| *value).map_err(Self::Value),

@@ -1,8 +1,8 @@
 //! The future behind every public operation: one transition after another until there is a result.
 //!
-//! Nothing happens before the first poll. An operation that is dropped before its end takes back
-//! what it asked for. There is one named type, so that reports know the source line that made it
-//! (`#[track_caller]` has no effect on an `async fn`), and no allocation.
+//! An operation has no effect before the first poll. An operation that is dropped before its end
+//! withdraws its request. There is one named type, without allocation: so reports know the source
+//! line of the call (`#[track_caller]` has no effect on an `async fn`).
 
 use source_location::SourceLocation;
 use std::fmt;
@@ -35,16 +35,16 @@ pub(crate) struct Request {
     operation_id: u32,
 }
 
-/// The tickets of operations that have no ticket: never polled; between two transitions; over. (A
-/// new operation should not end in an odd number of zeros: they would be written as words that
-/// overlap in the ticket, and reading it right after that costs a stall of 4 ns.)
+/// The tickets of operations without a ticket: never polled; between two transitions; over. (The
+/// value for a new operation should not end in an odd number of zeros: such values would be written
+/// as words that overlap in the ticket, and the next read would cost a stall of 4 ns.)
 const FRESH: u32 = u32::MAX;
 const RUNNING: u32 = 0;
 const OVER: u32 = u32::MAX - 1;
 /// Tickets are at most this.
 pub(crate) const OPERATION_ID_MAX: u32 = u32::MAX - 2;
 
-/// An operation of an actor: a future that is polled by the actor that makes it.
+/// An operation of an actor: a future, polled by the actor that creates the operation.
 #[must_use = "an operation does nothing until it is awaited"]
 pub struct Operation<'a, T> {
     kernel: &'a Shared,
@@ -126,7 +126,7 @@ impl<T> Drop for Operation<'_, T> {
 }
 
 impl Kernel {
-    /// Begins the next transition of an operation: its answer, or `None` while there is none.
+    /// Begins the next transition of an operation; returns the answer, `None` if it must wait.
     pub(crate) fn start(
         &mut self,
         request: &mut Request,
@@ -143,7 +143,7 @@ impl Kernel {
         }
     }
 
-    /// An operation was dropped before its end.
+    /// Handles the drop of an operation before its end.
     #[cold]
     fn drop_request(&mut self, request: &Request) {
         if request.operation_id == FRESH {
@@ -153,7 +153,7 @@ impl Kernel {
         }
     }
 
-    /// Frees what was prepared for an operation that was never polled.
+    /// Frees the resources that were prepared for an operation that was never polled.
     fn forget(&mut self, transition: Transition) {
         match transition {
             Transition::AsyncSend { comm, .. } | Transition::AsyncReceive { comm, .. } => {

@@ -1,21 +1,21 @@
 //! The table of the kernel's operations: every transition, its number, its fields and its classes.
 //!
-//! A new operation is a row here, its effect in `kernel/execute.rs`, and the call that issues it;
-//! where its footprint is not its first two numbers, a line in `kernel/stepping.rs` too.
+//! A new operation is a row here, its effect in `kernel/execute.rs`, and the call that issues the
+//! operation; if the footprint is not the first two numbers, also a line in `kernel/stepping.rs`.
 //!
 //! [`Transition`] is for people and choosers, [`Code`](crate::code::Code) for the kernel, and
 //! [`StepKind`] for explorers; all three are made from the table. The numbers are part of the
 //! format of digests and are never changed.
 //!
-//! *Not decided here*: what an operation does, and which depend on each other.
+//! *Not decided here*: the effect of an operation, and which operations depend on each other.
 
 use crate::code::{Class, Code, Draft};
 use crate::{ActorId, ControlParameter};
 
 /// Makes `Transition`, `StepKind`, the classes and both directions of the code from the table.
 ///
-/// A field names the part of the code that holds it: `first`, `second` and `third` are numbers of
-/// 32 bits, `mark` is a bit, `wide` the second and the third number together, `parameter` two bits.
+/// A field names its part of the code: `first`, `second` and `third` are numbers of 32 bits, `mark`
+/// is a bit, `wide` the second and the third number together, `parameter` two bits.
 macro_rules! operations {
     (
         transitions {
@@ -40,7 +40,7 @@ macro_rules! operations {
             $( $(#[$doc])* $name $({ $($field: $type),* })?, )*
         }
 
-        /// The kind of a step. The numbers are those of the digest.
+        /// The kind of a step. The numbers are the numbers of the digest.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         #[repr(u8)]
         pub enum StepKind {
@@ -54,7 +54,7 @@ macro_rules! operations {
                 [ $(Self::$name,)* $(Self::$step,)* ];
         }
 
-        /// By transition, its number and its classes.
+        /// For each transition, its number and its classes.
         pub(crate) const TABLE: &[(u8, u16)] = &[ $( ($number, 0 $(| Class::$class)*) ),* ];
 
         impl Code {
@@ -97,7 +97,7 @@ operations! {
         Join { target: ActorId = first } = 5: [TIMED, SUBSCRIBED, LIMITED, SILENT];
         /// Ends an actor from outside.
         Kill { target: ActorId = first } = 6: [PAUSED, FREE];
-        /// Stops an actor until it is resumed.
+        /// Stops an actor until the actor is resumed.
         Suspend { target: ActorId = first } = 7: [PAUSED, FREE];
         /// Lets a suspended actor continue.
         Resume { target: ActorId = first } = 8: [FREE];
@@ -123,13 +123,13 @@ operations! {
         MutexAsyncLock { mutex: u32 = first } = 17: [FREE];
         /// Asks whether the actor is at the head of the queue.
         MutexTest { mutex: u32 = first } = 18: [POLLS];
-        /// Joins the queue of a mutex only if it is empty.
+        /// Joins the queue of a mutex only if the queue is empty.
         MutexTryLock { mutex: u32 = first } = 19: [POLLS];
         /// Waits to be at the head of the queue.
         MutexWait { mutex: u32 = first, owned: bool = mark } = 20: [SILENT];
         /// Leaves the head of the queue.
         MutexUnlock { mutex: u32 = first } = 21: [FREE];
-        /// Leaves the queue from behind its head.
+        /// Leaves the queue from a position behind the head.
         MutexCancel { mutex: u32 = first } = 22: [FREE];
         /// Asks for a unit of a semaphore; never blocks.
         SemaphoreAsyncLock { semaphore: u32 = first } = 23: [FREE];
@@ -138,8 +138,8 @@ operations! {
             [TIMED, LIMITED, SILENT];
         /// Gives a unit back.
         SemaphoreUnlock { semaphore: u32 = first } = 25: [FREE];
-        /// Arrives at a barrier; never blocks. `tells_last`: the actor will be told whether it was
-        /// the last to arrive.
+        /// Arrives at a barrier; never blocks. `tells_last`: the actor will learn whether its
+        /// arrival was the last.
         BarrierAsyncLock { barrier: u32 = first, tells_last: bool = mark } = 26: [FREE];
         /// Waits until all have arrived.
         BarrierWait { barrier: u32 = first, round: u32 = second, owned: bool = mark } = 27:
@@ -153,36 +153,36 @@ operations! {
         CondvarSignal { condvar: u32 = first } = 30: [FREE];
         /// Wakes all waiting actors.
         CondvarBroadcast { condvar: u32 = first } = 31: [FREE];
-        /// Continues after a device had something for the actor.
+        /// Continues after a device woke the actor.
         Device = 32: [LATER, SILENT];
         /// Switches a host on or off.
         SwitchHost { host: u32 = first, on: bool = mark } = 33: [PAUSED, MEETS_TRANSFERS, FREE];
-        /// Changes something in the resource: see [`Control`](crate::Control).
+        /// Changes a property of the resource: see [`Control`](crate::Control).
         Control { parameter: ControlParameter = parameter, object: u32 = first, value: u64 = wide } = 34:
             [PAUSED, MEETS_TRANSFERS, FREE];
     }
     other steps {
-        /// A device hands something over to an actor.
+        /// A device delivers an arrival to an actor.
         Deliver = 35;
         /// The time of a wait for an activity, or for any of several, is up. The activity
         /// continues.
         TimeUp = 36;
-        /// The time of a put or a get is up: it is withdrawn.
+        /// The time limit of a put or a get expired: the operation is withdrawn.
         Withdraw = 37;
-        /// A join with a time limit: it succeeds if its target has ended, and otherwise its time is
-        /// up.
+        /// A join with a time limit: the join succeeds if its target has ended; otherwise the limit
+        /// expires.
         TimedJoin = 38;
-        /// A wait for a unit with a time limit: if there is none, its time is up and the request is
-        /// withdrawn.
+        /// A wait for a unit with a time limit: if no unit is free, the limit expires and the
+        /// request is withdrawn.
         TimedSemaphoreWait = 39;
-        /// A wait for a signal with a time limit: if there is none, its time is up. The mutex is
-        /// asked for in any case.
+        /// A wait for a signal with a time limit: without a signal, the limit expires. The mutex is
+        /// requested in any case.
         TimedCondvarWait = 40;
         /// A choice of an explorer for an actor that waits for its device.
         Choose = 41;
-        /// A test that finds work over that was on its way.
+        /// A test that ends work in progress.
         TestEnded = 42;
-        /// A test of a list that finds a member over that was on its way.
+        /// A test of a list that ends a member in progress.
         TestAnyEnded = 43;
     }
 }

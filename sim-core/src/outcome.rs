@@ -1,8 +1,8 @@
 //! Outcome of a run: a value, never a panic of the process.
 //!
-//! A deadlock is a [`WaitGraph`]: every blocked actor, what it waits for, where in its source, and
-//! who could end that wait; as text and as a DOT graph. It contains no addresses, so two runs print
-//! the same.
+//! A deadlock is a [`WaitGraph`]: every blocked actor, its pending operation, its source line, and
+//! the actors that could end the wait; as text and as a DOT graph. The graph contains no addresses:
+//! two runs print the same text.
 
 use std::collections::BTreeSet;
 use std::fmt::{self, Write as _};
@@ -20,8 +20,8 @@ pub enum Outcome {
     Deadlock(WaitGraph),
     /// An actor panicked or returned an error.
     Failed(Failure),
-    /// An actor awaited a future that does not belong to this kernel, so nothing would ever wake
-    /// it.
+    /// An actor awaited a future that does not belong to this kernel: no event would ever wake the
+    /// actor.
     ForeignFuture(Failure),
     /// A limit was reached: no verdict.
     Limit(Limit),
@@ -29,7 +29,7 @@ pub enum Outcome {
     Interrupted,
     /// The chooser stopped the run.
     Stopped,
-    /// The input does not allow what an actor asked for, such as two hosts without a route.
+    /// The input does not allow an action of an actor, such as a transfer without a route.
     BadInput(String),
 }
 
@@ -42,14 +42,14 @@ pub enum Limit {
     Events(u64),
     /// Time overflow: the next event lies at this date, at or beyond [`Time::HORIZON`].
     Overflow(Time),
-    /// The real time that was allowed, in seconds. The kernel has no clock: whoever stopped it says
-    /// so.
+    /// The real time that was allowed, in seconds. The kernel has no clock: the caller that stopped
+    /// the run gives the value.
     RealTime(f64),
-    /// The real time in seconds for which one actor did not give control back, said by whoever
-    /// stopped it.
+    /// The real time in seconds for which one actor did not return control; given by the caller
+    /// that stopped the run.
     Busy(f64),
-    /// The memory of the machine: an allocation of this number of bytes failed. Said by whoever
-    /// noticed it.
+    /// The memory of the machine: an allocation of this number of bytes failed. The caller that
+    /// noticed the failure gives the value.
     Memory(u64),
     /// Number of times that actors continued at one date, under a limit of simulated time that a
     /// clock which stands still never reaches.
@@ -70,17 +70,17 @@ pub enum Limit {
 pub struct Failure {
     /// The actor.
     pub actor: ActorId,
-    /// Its name.
+    /// The name of the actor.
     pub name: String,
-    /// The name of its host.
+    /// The name of the host of the actor.
     pub host: String,
-    /// When it failed.
+    /// The time of the failure.
     pub time: Time,
     /// The panic's message or the error's text.
     pub message: String,
-    /// True if it panicked; otherwise it returned an error, or violated an invariant.
+    /// True if the actor panicked; otherwise the actor returned an error or violated an invariant.
     pub panicked: bool,
-    /// The name of the invariant that it violated, if that is the reason.
+    /// The name of the invariant that the actor violated, if this is the reason.
     pub invariant: Option<String>,
 }
 
@@ -100,15 +100,15 @@ impl fmt::Display for Failure {
 pub struct Blocked {
     /// The actor.
     pub actor: ActorId,
-    /// Its name.
+    /// The name of the actor.
     pub name: String,
-    /// The name of its host.
+    /// The name of the host of the actor.
     pub host: String,
-    /// The operation or event for which it waits, in words.
+    /// The operation or event that the actor waits for, in words.
     pub waits_in: String,
     /// The source line of the operation, as `file:line`.
     pub location: String,
-    /// The actors that hold what it waits for, or could provide it.
+    /// The actors that hold or could provide the awaited object.
     pub waits_for: Vec<ActorId>,
 }
 
@@ -225,7 +225,7 @@ impl fmt::Display for WaitGraph {
 pub struct Report {
     /// Outcome of the run.
     pub outcome: Outcome,
-    /// The date at which it ended.
+    /// The date at which the run ended.
     pub time: Time,
     /// Dates popped from the queue: timers that expired and activities that ended.
     pub events: u64,

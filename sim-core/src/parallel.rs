@@ -1,8 +1,8 @@
 //! Parallel tasks: computations on several hosts and transfers between them that progress together.
 //!
 //! Every part of a parallel task is at the same fraction of its amount at any date: the slowest
-//! resource slows all of them. This is the model of SimGrid's `ptask_L07`; what the parts share
-//! with others is the business of the [`Resource`](crate::Resource).
+//! resource slows all parts. This is the model of SimGrid's `ptask_L07`. The
+//! [`Resource`](crate::Resource) decides how the parts share hosts and links with other activities.
 //!
 //! *Not modelled*: phases. A task that first computes and then sends is two tasks.
 
@@ -12,20 +12,20 @@ use crate::activity::{Activity, ActivityError};
 use crate::operation::Operation;
 use crate::{Actor, HostId, StartError};
 
-/// Amounts of a parallel task: flop on each of its hosts, and bytes from each of them to each.
+/// Amounts of a parallel task: flop on each host, and bytes from each host to each host.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ParallelWork {
     hosts: Vec<HostId>,
     /// One per host, or none at all.
     flops: Vec<f64>,
-    /// One row per sending host, or nothing at all.
+    /// One row per sending host, or no row at all.
     bytes: Vec<f64>,
 }
 
 impl ParallelWork {
-    /// A task on `hosts`, one of which may be there several times. `flops` has the flop of each, in
-    /// the same order; `bytes` what goes from each to each, row by row: the bytes from host i to
-    /// host j of n are number n × i + j. Either may be empty, for none.
+    /// A task on `hosts`; a host may appear several times. `flops` has the flop of each host, in
+    /// the same order. `bytes` has the bytes from each host to each host, row by row: the bytes
+    /// from host i to host j of n are number n × i + j. Either may be empty, for no work.
     ///
     /// # Errors
     /// [`StartError`] if there is no host, a length does not fit, or an amount is negative or not
@@ -69,7 +69,7 @@ impl ParallelWork {
         })
     }
 
-    /// Its hosts, those without work included.
+    /// Returns the hosts of the task, including hosts without work.
     #[must_use]
     pub fn hosts(&self) -> &[HostId] {
         &self.hosts
@@ -111,8 +111,8 @@ impl Actor {
         self.run_prepared(slot)
     }
 
-    /// Starts what [`Actor::parallel_execute`] does without waiting for the end. What is left of it
-    /// is a part of 1.
+    /// Starts the task of [`Actor::parallel_execute`] without waiting for the end. The remaining
+    /// work is a fraction from 1 to 0.
     ///
     /// # Panics
     /// If [`ParallelWork::new`] refuses the amounts, or if there is no such host.

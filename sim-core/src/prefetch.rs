@@ -1,11 +1,11 @@
-//! Asking the processor for memory before it is needed.
+//! Prefetches: requests to the processor to load memory before the memory is needed.
 //!
-//! Resuming one of a million actors costs two misses of all caches, one after the other: its
-//! record, then its future. The event queue knows some time before which actors are next, and a
-//! prefetch lets the misses of many of them overlap. It has no effect but on time; on processors
-//! other than x86-64 it does nothing.
+//! Resuming one of a million actors costs two misses of all caches, one after the other: first the
+//! record, then the future of the actor. The event queue knows the next actors early, so prefetches
+//! let the misses of many actors overlap. A prefetch only saves time; on processors other than
+//! x86-64 a prefetch does nothing.
 
-/// Asks for more than this many lines are not worth it.
+/// The largest number of lines that is worth a prefetch.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 const LINES_MAX: usize = 4;
 

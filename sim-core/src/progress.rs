@@ -1,21 +1,21 @@
-//! The state of a run for other threads: how far it is, and which actor is being polled.
+//! The state of a run for other threads: the date that the run has reached, and the polled actor.
 //!
-//! The run writes it and never reads it. The counters are those of the date that the run has
-//! reached; what the actors do at that date is not in them yet.
+//! The run writes this state and never reads it. The counters belong to the date that the run has
+//! reached; they do not yet contain the actions of the actors at that date.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::kernel::NONE;
 use crate::{ActorId, HostId, Kernel, Time};
 
-/// The date that a run has reached, its counters, and the actor that it polls.
+/// The date that a run has reached, the counters of the run, and the polled actor.
 #[derive(Debug)]
 pub struct Progress {
     date: AtomicU64,
     events: AtomicU64,
     messages: AtomicU64,
     bytes: AtomicU64,
-    /// The number of the actor, and of its host in the upper half.
+    /// The number of the polled actor; the number of its host in the upper half.
     polled: AtomicU64,
     is_over: AtomicBool,
 }
@@ -58,7 +58,7 @@ impl Progress {
         f64::from_bits(self.bytes.load(Ordering::Relaxed))
     }
 
-    /// The actor whose program is running at this moment, and its host.
+    /// Returns the actor that is being polled, and the host of this actor.
     #[must_use]
     pub fn polled(&self) -> Option<(ActorId, HostId)> {
         let word = self.polled.load(Ordering::Relaxed);

@@ -1,10 +1,10 @@
-//! Named random streams: every consumer draws from a stream of its own, derived from the run's seed
+//! Named random streams: every consumer draws from its own stream, derived from the seed of the run
 //! and a name.
 //!
-//! A new draw in one stream shifts no draw in another. The generator is `ChaCha` with 8 rounds,
-//! whose output is specified bit for bit; the name selects the 64-bit stream number. The
-//! distributions are ours, part of the format of reproducible runs (version 1), and use only exact
-//! arithmetic and `libm`.
+//! A new draw in one stream does not change the draws in another stream. The generator is `ChaCha`
+//! with 8 rounds, with an output that is specified bit for bit; the name selects the 64-bit stream
+//! number. The distributions are ours, part of the format of reproducible runs (version 1), and use
+//! only exact arithmetic and `libm`.
 
 use std::cell::Cell;
 
@@ -18,8 +18,8 @@ thread_local! {
     static DRAWS: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Returns the number of draws from all streams of this thread so far. A run that draws nothing has
-/// the same result with every seed.
+/// Returns the number of draws from all streams of this thread so far. A run without draws has the
+/// same result with every seed.
 #[must_use]
 pub fn draws() -> u64 {
     DRAWS.get()
@@ -96,7 +96,7 @@ impl Stream {
     }
 
     /// A normally distributed number with mean 0 and variance 1, by the polar method of Marsaglia
-    /// and Bray (SIAM Review 6(3), 1964), whose second number is not kept.
+    /// and Bray (SIAM Review 6(3), 1964). The second number of the method is not kept.
     pub fn normal(&mut self) -> f64 {
         loop {
             let [x, y] = [(); 2].map(|()| 2.0 * self.uniform() - 1.0);

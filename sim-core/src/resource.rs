@@ -1,12 +1,12 @@
 //! The trait behind which all models live: a resource is an *event source*, not a duration.
 //!
-//! A fluid model cannot say how long a transfer takes when it starts, because later transfers slow
-//! it down. So the kernel never asks for a duration: it starts work, asks for the next date at
-//! which anything ends, and advances the resource to a date. [`Constant`](crate::Constant) in this
-//! crate and the network and host models of `platform` implement the same trait.
+//! A fluid model cannot know the duration of a transfer at its start, because later transfers slow
+//! the transfer down. So the kernel never asks for a duration. The kernel starts work, asks for the
+//! next date at which any work ends, and advances the resource to a date.
+//! [`Constant`](crate::Constant) and the network and host models of `platform` are resources.
 //!
-//! Ordering guarantee: what ends at one date is ordered by the kernel, by the number of the
-//! activity, whatever order a resource reports.
+//! Ordering guarantee: the kernel orders the ends of one date by the number of the activity, in
+//! whatever order a resource reports them.
 //!
 //! Units: flop for computation, bytes for transfers, seconds for dates.
 
@@ -26,17 +26,17 @@ pub struct DiskId(pub u32);
 /// Kind of a disk operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Io {
-    /// Bytes come from it.
+    /// A read from a disk.
     Read,
-    /// Bytes go to it.
+    /// A write to a disk.
     Write,
 }
 
 /// An activity in progress.
 ///
-/// `slot` is dense and used again after the activity has ended: a resource may index a table by it.
-/// `number` grows by one per activity, is never used again, and decides the order of simultaneous
-/// ends.
+/// `slot` is dense and used again after the end of the activity: a resource may use `slot` as the
+/// index of a table. `number` grows by one per activity, is never used again, and decides the order
+/// of simultaneous ends.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct ActivityId {
     /// The serial number of the activity in this simulation.
@@ -52,9 +52,9 @@ pub struct ActivityId {
 pub enum Work {
     /// A computation on one host.
     Exec {
-        /// Where it runs.
+        /// The host that runs the computation.
         host: HostId,
-        /// Cores that it uses at the same time, at least 1.
+        /// Number of cores that the computation uses at the same time, at least 1.
         threads: u32,
         /// Amount of all threads together in flop, at least 0 and finite.
         flops: f64,
@@ -103,11 +103,11 @@ pub enum Change {
 /// End of an activity.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum End {
-    /// All its work was done.
+    /// All work of the activity was done.
     Done,
-    /// A resource under it failed.
+    /// A resource that the activity uses failed.
     Failed,
-    /// It was cancelled, by its owner or because a partner went away.
+    /// The owner cancelled the activity, or a partner ended.
     Cancelled,
 }
 
@@ -126,10 +126,10 @@ impl std::error::Error for StartError {}
 
 /// A model of hosts and networks, driven by the kernel.
 ///
-/// The kernel calls `start`, `cancel`, `suspend`, `resume` and `update` as things happen at the
-/// date `now`, then `next_date` once nothing more happens at that date, then `advance` with a date
-/// that is at most the one returned. So all changes of one date can be answered by a single solve
-/// inside `next_date`.
+/// At a date `now` the kernel calls `start`, `cancel`, `suspend`, `resume` and `update`, one call
+/// for each change. After the last change of this date the kernel calls `next_date`, then `advance`
+/// with a date that is at most the returned date. So a resource can answer all changes of one date
+/// by a single solve inside `next_date`.
 pub trait Resource {
     /// Begins `work` for `activity` at the date `now`.
     ///
@@ -138,7 +138,7 @@ pub trait Resource {
     /// message.
     fn start(&mut self, activity: ActivityId, work: &Work, now: Time) -> Result<(), StartError>;
 
-    /// Forgets `activity`, which is running; it will not be reported as ended.
+    /// Forgets the running `activity`; the resource will not report its end.
     fn cancel(&mut self, activity: ActivityId, now: Time);
 
     /// Stops the progress of `activity` until [`Resource::resume`]. A latency being paid stops too.
@@ -155,13 +155,13 @@ pub trait Resource {
     /// parallel task.
     fn remaining(&mut self, activity: ActivityId, now: Time) -> f64;
 
-    /// The next date, at or after `now`, at which something ends or changes; `None` if there is
-    /// none.
+    /// Returns the next date, at or after `now`, at which an activity ends or the resource changes;
+    /// `None` without such a date.
     fn next_date(&mut self, now: Time) -> Option<Time>;
 
-    /// Returns the next date at which anything happens that others can notice. What only the
-    /// resource notices may happen before it, as long as that is before `horizon`; the kernel then
-    /// advances to the date that was returned, or to `horizon`.
+    /// Returns the next date of an event that the kernel can observe. Internal events of the
+    /// resource may happen earlier, as long as they are before `horizon`. The kernel then advances
+    /// to the returned date, or to `horizon`.
     fn next_event(&mut self, now: Time, horizon: Time) -> Option<Time> {
         let _ = horizon;
         self.next_date(now)
@@ -180,15 +180,15 @@ pub trait Resource {
         None
     }
 
-    /// Returns true if nothing runs, and what changes up to `date` has all changed before since
-    /// `since`: then nobody who has waited since then will ever continue. A model whose hosts
-    /// switch by themselves must say so in the end, or a deadlock is never found.
+    /// Returns true if no activity runs, and each change up to `date` repeats a change since
+    /// `since`: then no actor that has waited since then will ever continue. A model with hosts
+    /// that switch by themselves must return true in the end, or no deadlock is ever found.
     fn only_repeats(&self, since: Time, date: Time) -> bool {
         let _ = (since, date);
         false
     }
 
-    /// Switches a host on or off; what runs on it or needs it fails at the next
+    /// Switches a host on or off. Activities that use the host fail at the next
     /// [`Resource::advance`], which the kernel calls at once.
     ///
     /// # Errors
@@ -201,17 +201,17 @@ pub trait Resource {
         )))
     }
 
-    /// Returns true if a host that comes back also starts those restarting actors again that had
-    /// ended by themselves, or were killed, before it went off.
+    /// Returns true if a host that comes back also starts restarting actors that had ended by
+    /// themselves, or were killed, before the host went off.
     fn restarts_ended_actors(&self) -> bool {
         false
     }
 
-    /// Makes a change that an actor asked for; what it fails ends at the next
+    /// Makes a change that an actor requested; activities that fail by the change end at the next
     /// [`Resource::advance`], which the kernel calls at once.
     ///
     /// # Errors
-    /// [`StartError`] if this model, host or link cannot have it; the run ends with that message.
+    /// [`StartError`] if this model, host or link cannot change so; the run ends with the message.
     fn control(&mut self, control: Control, now: Time) -> Result<(), StartError> {
         let _ = now;
         let what = match control {

@@ -1,13 +1,12 @@
-//! The loop: who runs next, when time moves, and when a run is over.
+//! The loop: decides which actor runs next, when time advances, and when a run is over.
 //!
 //! 1. Runnable actors go, in the order in which they became runnable, until none is left.
-//! 2. Those whose last test failed look again, if anything has happened since.
-//! 3. The clock moves to the next date, and everything due there happens in the order of its
+//! 2. Actors with a failed last test test again, if an event has happened since.
+//! 3. The clock moves to the next date, and all events of this date happen in the order of their
 //!    numbers.
 //!
-//! A panic in an actor ends the run with an outcome; it never ends the process. The loop is
-//! single-threaded and has no state outside of itself: many simulations run side by side on many
-//! threads.
+//! A panic in an actor ends the run with an outcome; a panic never ends the process. The loop is
+//! single-threaded and has no global state: many simulations run side by side on many threads.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -35,12 +34,12 @@ mod tests;
 
 pub use stepping::Stepper;
 
-/// A function to be called when an actor has ended, with true if it was killed or failed.
+/// A function that is called after the end of an actor; true if the actor was killed or failed.
 pub(crate) type ExitHook = Box<dyn FnOnce(bool)>;
 
-/// The future of an actor, whatever its output.
+/// The future of an actor, for any type of output.
 pub(crate) trait Program {
-    /// Polls the future; its result goes to `result`.
+    /// Polls the future; writes the result of the future to `result`.
     fn poll_program(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -100,7 +99,7 @@ impl ActorResult for Result<Option<String>, String> {
     }
 }
 
-/// The type of what never returns, which has no name of its own in stable Rust.
+/// Names the type `!`, the type of a function that never returns; stable Rust has no name for it.
 trait Returns {
     type Output;
 }
@@ -123,9 +122,9 @@ impl ActorResult for <fn() -> ! as Returns>::Output {
 /// Number of polls between two reads of the interrupt flag.
 const POLLS_BETWEEN_LOOKS: u32 = 4096;
 
-/// Number of polls at one date after which a run with a limit of simulated time ends, and as many
-/// more for each actor. Our choice: seconds of real time, and beyond what programs do that continue
-/// afterwards. Fewer in the tests of this crate.
+/// Number of polls at one date after which a run with a limit of simulated time ends, plus a number
+/// for each actor. Our choice: seconds of real time, and more than the polls of programs that
+/// continue afterwards. Fewer in the tests of this crate.
 const STANDSTILL: (u64, u64) = (if cfg!(test) { 1 << 15 } else { 1 << 24 }, 1 << 10);
 
 /// Number of messages that an actor sends without a wait after which a run with a limit of
@@ -136,7 +135,7 @@ const SENDS_MAX: u64 = 1 << 20;
 pub struct Simulation {
     pub(crate) kernel: Shared,
     waker: &'static Waker,
-    /// Result of the last program that ended, until it is noted.
+    /// Result of the last program that ended, until the result is noted.
     result: Result<Option<String>, String>,
     /// The future that is being polled.
     running: Option<Body>,
@@ -215,13 +214,13 @@ impl Simulation {
         self.kernel.borrow_mut().clock = clock;
     }
 
-    /// Lets `chooser` decide what happens next.
+    /// Lets `chooser` decide which transition happens next.
     pub fn set_chooser(&mut self, chooser: Box<dyn Chooser>) {
         self.kernel.borrow_mut().chosen = true;
         self.chooser = Some(chooser);
     }
 
-    /// Keeps the decisions of the run in its report.
+    /// Records the decisions of the run in the report.
     pub fn record_schedule(&mut self) {
         self.kernel.borrow_mut().schedule = Some(Vec::new());
     }
@@ -274,7 +273,7 @@ impl Simulation {
         KernelHandle::new(Rc::clone(&self.kernel))
     }
 
-    /// Adds an actor that runs from the start, after those added before it.
+    /// Adds an actor that runs from the start, after the actors added before.
     ///
     /// # Panics
     /// If there is no host of that number.
@@ -301,9 +300,9 @@ impl Simulation {
     }
 
     /// Adds an actor that runs from the start, and again from its beginning whenever its host comes
-    /// back after it went off under it; if
-    /// [`Resource::restarts_ended_actors`](crate::Resource::restarts_ended_actors), also after it
-    /// has ended.
+    /// back after an outage that ended the actor; if
+    /// [`Resource::restarts_ended_actors`](crate::Resource::restarts_ended_actors), also after the
+    /// actor has ended.
     ///
     /// # Panics
     /// If there is no host of that number.
@@ -342,10 +341,10 @@ impl Simulation {
         actor
     }
 
-    /// Runs to the end, whatever it is.
+    /// Runs the simulation to its end, with any outcome.
     ///
     /// # Panics
-    /// If a chooser panics or picks what is not possible, or if an invariant of the kernel is
+    /// If a chooser panics or picks an impossible transition, or if an invariant of the kernel is
     /// broken; never because of an actor.
     #[must_use]
     pub fn run(mut self) -> Report {
@@ -394,7 +393,7 @@ impl Simulation {
         }
     }
 
-    /// Moves the clock to the next date at which an actor can do something, unless there is an
+    /// Moves the clock to the next date at which an actor has an enabled step, unless there is an
     /// outcome.
     fn next_instant(&mut self) -> Option<Outcome> {
         let mut kernel = self.kernel.borrow_mut();
@@ -501,7 +500,7 @@ impl Simulation {
         }
     }
 
-    /// Calls the device as long as it has requested progress.
+    /// Calls the device until the device no longer requests progress.
     #[inline]
     fn poll_device(&self) {
         while self.kernel.borrow().device_waits {
@@ -525,7 +524,7 @@ impl Simulation {
         self.poll_body(actor)
     }
 
-    /// Polls the future that was taken out of the record of an actor, and puts it back.
+    /// Polls the future that was taken out of the record of an actor, and puts the future back.
     #[inline(always)]
     fn poll_body(&mut self, actor: u32) -> Option<Outcome> {
         let body = self.running.as_mut();
@@ -622,7 +621,7 @@ impl Simulation {
             .then_some(Outcome::Limit(Limit::Standstill(polls)))
     }
 
-    /// Drops the future of an actor and everything that it asked for.
+    /// Drops the future of an actor and withdraws all its requests.
     fn remove_actor(&mut self, actor: u32) {
         // The actor is the current one while its destructors run, so that a panic there is its
         // failure.
@@ -669,8 +668,8 @@ impl Simulation {
         }
     }
 
-    /// Polls the actors that have something to find out and nothing to choose. `Some` ends the
-    /// instant.
+    /// Polls the new actors and the actors with an answer, which have no choice to make. `Some`
+    /// ends the instant.
     #[expect(
         clippy::option_option,
         reason = "the outer level ends the instant, the inner one the run"
@@ -734,7 +733,7 @@ impl Drop for Simulation {
 }
 
 impl Kernel {
-    /// Returns what has ended the run from within, if anything has.
+    /// Returns the outcome if a step has ended the run.
     #[cold]
     fn take_stop(&mut self) -> Option<Outcome> {
         self.stop.take().map(Stop::outcome)

@@ -1,9 +1,9 @@
 //! Handles of the synchronisation objects: mutex, semaphore, barrier, condition variable.
 //!
 //! Locking is two transitions, a request that never blocks and a wait; `lock` and `acquire` do
-//! both. Unlocking is a transition too and therefore an operation to await; there is no guard that
-//! unlocks when it is dropped, because a drop cannot be a point of choice. An actor that ends gives
-//! back what it has asked for. Wake-ups are in the order of the requests.
+//! both. Unlocking is a transition too and therefore an operation to await. There is no guard that
+//! unlocks when dropped, because a drop cannot be a point of choice. An actor that ends releases
+//! its objects and withdraws its requests. Wake-ups are in the order of the requests.
 
 use std::fmt;
 use std::rc::Rc;
@@ -83,7 +83,7 @@ impl Mutex {
         )
     }
 
-    /// Becomes the owner if nobody is in the queue.
+    /// Becomes the owner if the queue is empty.
     #[inline]
     #[track_caller]
     pub fn try_lock(&self) -> Operation<'_, bool> {
@@ -106,7 +106,7 @@ impl Mutex {
         )
     }
 
-    /// Leaves the queue from wherever the actor is in it: a waiter withdraws.
+    /// Leaves the queue from any position: a waiter withdraws.
     #[inline]
     #[track_caller]
     pub fn cancel(&self) -> Operation<'_, ()> {
@@ -199,7 +199,7 @@ impl Semaphore {
         )
     }
 
-    /// The number of units that nobody has taken.
+    /// Returns the number of free units.
     #[must_use]
     pub fn value(&self) -> u32 {
         let kernel = self.kernel.borrow();
@@ -246,8 +246,8 @@ impl Barrier {
         })
     }
 
-    /// [`Barrier::wait`]; true for the actor that arrived last. Who asks this makes the order of
-    /// arrival matter, which a model checker then explores.
+    /// [`Barrier::wait`]; true for the actor that arrived last. This call makes the order of
+    /// arrival observable; a model checker then explores this order.
     #[inline]
     #[track_caller]
     pub fn wait_leader(&self) -> Operation<'_, bool> {

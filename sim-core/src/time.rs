@@ -81,9 +81,9 @@ impl Time {
     pub const ZERO: Self = Self(0.0);
     /// A moment that never comes.
     pub const NEVER: Self = Self(f64::INFINITY);
-    /// The end of simulated time, 1e20 s (3e12 years): a run whose next event lies there or later
-    /// ends with [`Limit::Overflow`](crate::Limit::Overflow). Around that moment a double-precision
-    /// number knows only steps of 16384 s.
+    /// The end of simulated time, 1e20 s (3e12 years): a run with its next event at this date or
+    /// later ends with [`Limit::Overflow`](crate::Limit::Overflow). Around this date the steps of a
+    /// double-precision number are 16384 s.
     pub const HORIZON: Self = Self(1e20);
 
     /// The moment `seconds` after the start.
@@ -115,7 +115,7 @@ impl Time {
         self.0.to_bits()
     }
 
-    /// The moment whose [`Time::to_bits`] is `bits`.
+    /// Returns the moment with the [`Time::to_bits`] value `bits`.
     ///
     /// # Panics
     /// If `bits` is not the pattern of a moment.

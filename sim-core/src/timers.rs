@@ -244,8 +244,8 @@ impl TimerQueue {
         self.pop_until(NO_DATE, |_, _| ())
     }
 
-    /// Takes the earliest entry if its date is at most `date`, in bits. Tells `near` of groups of
-    /// entries, in no order, that come soon.
+    /// Takes the earliest entry if its date is at most `date`, in bits. Calls `near` with groups of
+    /// entries that come soon, in no order.
     #[inline]
     pub(crate) fn pop_until(
         &mut self,

@@ -1,4 +1,4 @@
-//! Trace events: what the digest is made of, for those who want to see it.
+//! Trace events: the input of the digest, for observers.
 
 use std::fmt;
 
@@ -9,26 +9,26 @@ use crate::{ActorId, Footprint, OperationResult, Time, Transition};
 pub struct TraceEvent {
     /// Date of the transition.
     pub time: Time,
-    /// The actor that executed it.
+    /// The actor that executed the transition.
     pub actor: ActorId,
     /// The transition.
     pub transition: Transition,
-    /// Its result.
+    /// The result of the transition.
     pub answer: OperationResult,
-    /// The objects that it touched, named as an explorer names them.
+    /// The objects that the transition accessed, with the names that an explorer uses.
     pub footprint: Footprint,
-    /// True if it was a cancellation that came before the end of its activity.
+    /// True if the transition was a cancellation before the end of its activity.
     pub cancelled: bool,
 }
 
-/// A step of a run, told so that an explorer finds its own step of the same meaning.
+/// A step of a run, in a form in which an explorer finds its own step of the same meaning.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Observed {
     /// A packet arrived from the [queue](crate::ExplorableDevice::queue_name) of this name.
     Arrival(String),
-    /// An actor looked into its device, to see whether something had arrived.
+    /// An actor polled its device for an arrival.
     Poll(ActorId),
-    /// An actor was told the answer to a question about its device, which an explorer would pick.
+    /// An actor got the answer to a question about its device; an explorer would pick the answer.
     Answer {
         /// The actor that asked.
         actor: ActorId,
@@ -43,7 +43,7 @@ pub enum Observed {
     Transition(TraceEvent),
 }
 
-/// Where trace events go. It must not touch the simulation.
+/// The receiver of trace events. A sink must not touch the simulation.
 pub(crate) struct TraceSink(pub(crate) Box<dyn FnMut(&TraceEvent)>);
 
 impl fmt::Debug for TraceSink {

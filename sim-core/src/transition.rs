@@ -1,17 +1,17 @@
-//! Actors and answers, the vocabulary of [transitions](crate::Transition): everything that an actor
-//! does and another actor can observe.
+//! Actors and answers, the vocabulary of [transitions](crate::Transition): all actions of an actor
+//! that another actor can observe.
 //!
-//! In a plain run a transition is executed at once; under a [`Chooser`](crate::Chooser) the actor
-//! stops before it and the chooser decides which of the pending transitions happens next. Both run
-//! the same code. Purely local steps (starting a computation, going to sleep) are not transitions;
-//! waking up is.
+//! In a plain run a transition is executed at once. Under a [`Chooser`](crate::Chooser) the actor
+//! stops before the transition, and the chooser decides which pending transition happens next. Both
+//! kinds of runs execute the same code. Purely local steps (starting a computation, going to sleep)
+//! are not transitions; waking up is.
 //!
-//! A *wait* is a transition that is enabled only when what it waits for is there. The names follow
-//! the usual ones of model checkers of message-passing programs.
+//! A *wait* is a transition that is enabled only when its object is ready. The names follow the
+//! usual names of model checkers of message-passing programs.
 
 use std::fmt;
 
-/// An actor: its serial number, counted from 1 in the order of creation.
+/// An actor: the serial number, counted from 1 in the order of creation.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct ActorId(pub(crate) u32);
 
@@ -46,13 +46,13 @@ impl fmt::Display for ActorId {
 /// Answer of a transition, for the digest, the trace and the operation that issued it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OperationResult {
-    /// Nothing but that it happened.
+    /// The transition happened; there is no other answer.
     Done,
     /// Yes or no.
     Bool(bool),
     /// A serial number, a position in a list or a drawn value.
     Number(u32),
-    /// The wait ended because its time was up.
+    /// The wait ended because its time limit expired.
     Timeout,
 }
 

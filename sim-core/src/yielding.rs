@@ -11,7 +11,7 @@ use crate::Span;
 use crate::code::Code;
 use crate::kernel::{IssueResult, Shared};
 
-/// Lets every other runnable actor go first; polled by the actor that makes it.
+/// Lets every other runnable actor go first; polled by the actor that creates this future.
 #[must_use = "an operation does nothing until it is awaited"]
 pub struct Yield<'a> {
     kernel: &'a Shared,

@@ -14,7 +14,7 @@ fn chosen(mut simulation: Simulation, chooser: impl Chooser + 'static) -> Report
     simulation.run()
 }
 
-/// Runs as it comes and keeps the schedule.
+/// Runs a plain simulation and records the schedule.
 fn plain(mut simulation: Simulation) -> Report {
     simulation.record_schedule();
     simulation.run()
@@ -40,7 +40,7 @@ impl Chooser for Last {
 proptest! {
     #![proptest_config(program::cases(600))]
 
-    /// The promise: a plain run replayed is the same run, whatever its outcome.
+    /// A replayed plain run is the same run, for any outcome.
     #[test]
     fn a_plain_run_replays_with_the_same_digest(programs in program::programs()) {
         for clock in [Clock::Timed, Clock::Untimed] {

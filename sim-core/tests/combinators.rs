@@ -205,8 +205,8 @@ proptest! {
         ..ProptestConfig::default()
     })]
 
-    /// No wake-up is lost: a run lasts as long as its longest branch, also with wakers of the
-    /// combinator's own, also under a chooser; and what a chooser did replays.
+    /// No wake-up is lost: a run lasts as long as its longest branch, also with own wakers of the
+    /// combinator, and also under a chooser; the decisions of a chooser replay.
     #[test]
     fn joins_of_sleeps_last_as_long_as_the_longest(actors in proptest::collection::vec(
         proptest::collection::vec(proptest::collection::vec(0..8_u8, 0..6), 0..40), 1..4,

@@ -1,5 +1,5 @@
-//! A deadlock names every blocked actor, what it waits for and who holds it; two runs print the
-//! same.
+//! A deadlock names every blocked actor, its operation and the holder of the object; two runs print
+//! the same text.
 
 use sim_core::{Outcome, Simulation, Span, WaitGraph};
 

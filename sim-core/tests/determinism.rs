@@ -1,5 +1,5 @@
-//! The same program and seed give the same digest, whatever runs beside it; another seed gives
-//! another where it draws.
+//! The same program and seed give the same digest, with any other runs beside it; another seed
+//! gives another digest if the program draws.
 
 use crate::program;
 use std::rc::Rc;

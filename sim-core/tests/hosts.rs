@@ -1,8 +1,8 @@
-//! Hosts that go off end what runs on them at that instant; those that come back start again what
-//! asked for it.
+//! Hosts that go off end their actors and activities at this instant; hosts that come back start
+//! restarting actors again.
 //!
-//! The model is the constant one, wrapped: computations on a host that goes off fail, and so do
-//! transfers from or to it; host 1 goes off by itself at 10 s and comes back at 20 s.
+//! The model is the constant model, wrapped: computations on a host that goes off fail, and so do
+//! transfers from or to this host. Host 1 goes off by itself at 10 s and comes back at 20 s.
 
 use std::cell::RefCell;
 use std::rc::Rc;

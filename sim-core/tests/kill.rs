@@ -1,4 +1,4 @@
-//! A kill runs destructors and leaves nothing behind: no request in any queue, no mutex owned.
+//! A kill runs destructors and leaves no trace: no request in any queue, no mutex owned.
 
 use crate::common::{Log, secs};
 use sim_core::{ActivityError, Actor, HostId, Outcome, Simulation, Time};

@@ -1,4 +1,4 @@
-//! Mailboxes: sends and receives meet first in, first out; nothing dangles.
+//! Mailboxes: sends and receives match first in, first out; no unmatched entry stays behind.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -428,7 +428,7 @@ proptest! {
     }
 }
 
-/// Whoever comes first, the transfer is limited by the rate of its send.
+/// Whichever side posts first, the rate of the send limits the transfer.
 #[test]
 fn a_send_with_a_rate_limits_its_transfer() {
     for (put_at, get_at) in [(0.0, 1.0), (1.0, 0.0)] {

@@ -241,7 +241,7 @@ fn an_actor_on_a_host_that_is_not_there_fails_its_creator() {
     );
 }
 
-/// Panics when it is dropped.
+/// A value that panics when dropped.
 struct Broken;
 
 impl Drop for Broken {

@@ -1,5 +1,5 @@
-//! Tests that an operation wakes the waker with which it was polled, and that a simulation that
-//! never runs frees its memory.
+//! Tests that an operation wakes the waker with which the operation was polled, and that a
+//! simulation that never runs frees its memory.
 
 use std::future::Future;
 use std::pin::{Pin, pin};
@@ -19,7 +19,7 @@ impl Wake for Count {
     }
 }
 
-/// Polls `inner` only once its own waker was called, as the combinators of other crates do.
+/// Polls `inner` only after a call of its own waker, as the combinators of other crates do.
 struct Patient<F> {
     inner: F,
     count: Arc<Count>,

@@ -1,4 +1,4 @@
-//! A suspended actor does not continue before it is resumed; computations stop, dates do not.
+//! A suspended actor does not continue before it is resumed; computations stop, timers do not.
 
 use crate::common::{Log, secs};
 use sim_core::{ActivityError, Outcome, Simulation, Time};

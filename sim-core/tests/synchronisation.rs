@@ -244,8 +244,8 @@ proptest! {
         ..ProptestConfig::default()
     })]
 
-    /// The model: a list whose head is the owner. A director tells each actor its next step through
-    /// a mailbox; after each step everybody compares what it sees with the list.
+    /// The model: a list with the owner at the head. A director tells each actor its next step
+    /// through a mailbox; after each step every actor compares its observation with the list.
     #[test]
     fn a_mutex_is_a_queue(steps in proptest::collection::vec((0..3_usize, prop_oneof![
         4 => Just(Step::Ask),

@@ -1,4 +1,4 @@
-//! In an untimed run time stands still, and a program that asks for it is told so, once.
+//! In an untimed run time stands still; a program that reads the time gets one warning.
 
 use std::cell::RefCell;
 use std::fmt;

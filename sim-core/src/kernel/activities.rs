@@ -1,8 +1,8 @@
 //! Activities: computations and communications in progress, with one vocabulary.
 //!
-//! A communication goes through *send* or *receive* (one side has posted it), *ready* (both are
-//! there, the data travel) and *ended*. A record is used again once nobody refers to it: each
-//! handle and each queue counts.
+//! A communication goes through *send* or *receive* (one side is posted), *ready* (both sides are
+//! posted, the data travel) and *ended*. A record is used again once no handle and no queue refers
+//! to the record.
 
 use super::events::{DEVICE_TARGET, DEVICE_WORK};
 use std::collections::BTreeMap;
@@ -24,7 +24,7 @@ pub(crate) enum Status {
     Receive,
     /// The data travel, or the computation runs.
     Ready,
-    /// It is over.
+    /// The activity has ended.
     Ended,
 }
 
@@ -41,9 +41,9 @@ pub(crate) enum Kind {
         operation: Io,
         priority: f64,
     },
-    /// A parallel task; its work is in [`Activities::parallel`] until it begins.
+    /// A parallel task; the work is in [`Activities::parallel`] until the task begins.
     Parallel,
-    /// Work that a device started; the number is its own.
+    /// Work that a device started, with the token of the device.
     Device(u64),
 }
 
@@ -59,20 +59,20 @@ pub(crate) struct Activity {
     /// The receiving actor.
     pub(crate) destination: u32,
     pub(crate) mailbox: u32,
-    /// Its place among the sends and among the receives of the mailbox, from 1; 0 before it is
-    /// posted.
+    /// The position among the sends and among the receives of the mailbox, from 1; 0 before the
+    /// activity is posted.
     pub(crate) place: u32,
     /// Handles and queues that refer to the record.
     pub(crate) references: u32,
     pub(crate) detached: bool,
-    /// Its mailbox had a permanent receiver when it was sent: it began then.
+    /// True if the mailbox had a permanent receiver at the send: the communication began then.
     pub(super) begun_by_send: bool,
-    /// A receive has been posted for it.
+    /// True if a receive has been posted for the communication.
     pub(super) received: bool,
-    /// Sides of a communication that know that it has ended, as flags: 1 the sender, 2 the
-    /// receiver, 4 any other actor. Kept for explorers only.
+    /// Sides of a communication that know its end, as flags: 1 the sender, 2 the receiver, 4 any
+    /// other actor. Kept for explorers only.
     pub(super) known: u8,
-    /// Work that stands still because an actor that waits for it is suspended.
+    /// True if the work is suspended because an actor that waits for the work is suspended.
     frozen: bool,
     pub(crate) message: Message,
     /// Bytes or flop, or 1 for a parallel task.
@@ -184,15 +184,15 @@ impl Kernel {
         })
     }
 
-    /// Forgets a prepared communication whose operation was never issued.
+    /// Forgets a prepared communication with an operation that was never issued.
     pub(crate) fn discard_prepared(&mut self, comm: u32) {
         if self.activities.get(comm).status == Status::Prepared {
             self.activities.free(comm);
         }
     }
 
-    /// A record for work of an actor that involves nobody else, with one reference; `rate` is its
-    /// upper limit.
+    /// Returns a record for work that involves only one actor, with one reference; `rate` is the
+    /// upper limit of the rate.
     pub(crate) fn prepare_work(&mut self, actor: u32, kind: Kind, amount: f64, rate: f64) -> u32 {
         let slot = self.prepare_comm(NONE, Message::Empty, amount, rate, false);
         let record = self.activities.get_mut(slot);
@@ -208,8 +208,7 @@ impl Kernel {
         slot
     }
 
-    /// Starts prepared work of an actor that involves nobody else; does nothing to any other
-    /// activity.
+    /// Starts prepared work that involves only one actor; has no effect on other activities.
     #[inline]
     pub(crate) fn begin_work(&mut self, slot: u32) {
         let record = self.activities.get(slot);
@@ -243,7 +242,7 @@ impl Kernel {
         self.start_work(slot, &work);
     }
 
-    /// Starts work for the device; it hears of the end with its token.
+    /// Starts work for the device; the device gets the end with the token.
     ///
     /// In untimed runs the work ends at once, as an event of its own.
     pub(crate) fn start_device_work(&mut self, work: &Work, token: u64) {
@@ -262,7 +261,7 @@ impl Kernel {
         self.start_work(slot, work);
     }
 
-    /// Starts a communication whose two sides are known.
+    /// Starts a communication with two known sides.
     pub(crate) fn start_comm(&mut self, slot: u32) {
         let record = self.activities.get(slot);
         let (from, mut to) = (record.source, record.destination);
@@ -308,7 +307,7 @@ impl Kernel {
         }
     }
 
-    /// Marks an activity as over and wakes those who wait for it.
+    /// Marks an activity as ended and wakes the actors that wait for the activity.
     pub(crate) fn finish_activity(&mut self, slot: u32, end: End) {
         let record = self.activities.get_mut(slot);
         if let Kind::Device(token) = record.kind {
@@ -368,7 +367,7 @@ impl Kernel {
         self.activities.get(slot).end
     }
 
-    /// Ends an activity without success; the other side of a communication sees it too.
+    /// Ends an activity without success; the other side of a communication sees the end too.
     pub(crate) fn cancel_activity(&mut self, slot: u32) {
         let record = self.activities.get(slot);
         let (number, mailbox) = (record.number, record.mailbox);
@@ -408,7 +407,7 @@ impl Kernel {
         }
     }
 
-    /// The last handle of an unfinished activity was dropped: it is cancelled.
+    /// Cancels an unfinished activity because its last handle was dropped.
     pub(crate) fn drop_handle(&mut self, slot: u32) {
         if self.stepped && !self.is_known(slot) {
             self.record_hidden_effect();
@@ -443,7 +442,7 @@ impl Kernel {
         u32::try_from(ended).expect("a list is counted in 32 bits")
     }
 
-    /// Suspends or resumes work that involves nobody else and runs.
+    /// Suspends or resumes running work that involves only one actor.
     pub(crate) fn suspend_work(&mut self, slot: u32, freeze: bool) {
         let record = self.activities.get_mut(slot);
         if matches!(record.kind, Kind::Comm | Kind::Device(_))

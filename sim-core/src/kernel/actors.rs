@@ -1,8 +1,8 @@
 //! The record of an actor and the slots of its pending operations.
 //!
 //! An actor has at most one pending operation unless its future waits for several at once (`join!`,
-//! `select!`); the first lives in the record, the others in a box that most actors never have. A
-//! record of an actor that has ended stays, so that its number is never used again.
+//! `select!`). The first operation is in the record, the others are in a box that most actors never
+//! have. The record stays after the end of the actor, so that its number is never used again.
 
 use source_location::SourceLocation;
 use std::task::Waker;
@@ -15,13 +15,13 @@ use crate::{ActorId, Failure, HostId, OperationResult, Outcome, Transition};
 /// The state of a slot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum PendingState {
-    /// Holds nothing.
+    /// The slot is empty.
     Free,
     /// The transition has not happened.
     Waiting,
-    /// Its timer has expired, or what polls may look again.
+    /// The timer of the operation has expired, or a polling operation may test again.
     Fired,
-    /// The answer is there and the future has not taken it.
+    /// The slot has the answer; the future has not taken the answer.
     Answered,
 }
 
@@ -30,7 +30,7 @@ pub(crate) enum PendingState {
 pub(crate) struct Slot {
     pub(crate) code: Code,
     pub(crate) location: SourceLocation,
-    /// Before the answer the number of its timer, 0 if there is none; then
+    /// Before the answer the number of the timer, 0 without a timer; after that
     /// [`OperationResult::code`].
     word: u64,
     pub(crate) operation_id: u32,
@@ -55,7 +55,7 @@ impl Slot {
         }
     }
 
-    /// The number of its timer, 0 if there is none.
+    /// Returns the number of the timer, 0 without a timer.
     #[inline]
     pub(crate) fn timer(&self) -> u64 {
         if self.state == PendingState::Answered {
@@ -85,7 +85,7 @@ impl Slot {
         OperationResult::from_code(self.word)
     }
 
-    /// Gives the slot its answer; returns the timer that it no longer needs, 0 if there is none.
+    /// Sets the answer of the slot; returns the timer that is no longer needed, 0 without a timer.
     #[inline]
     pub(crate) fn set_answer(&mut self, code: u64) -> u64 {
         let timer = self.timer();
@@ -103,20 +103,20 @@ pub(crate) struct ActorColdState {
     pub(crate) wakers: Vec<(u32, Waker)>,
     pub(crate) joiners: Vec<u32>,
     pub(crate) hooks: Vec<ExitHook>,
-    /// The mutexes that the actor has asked for and not released: its request set.
+    /// The mutexes that the actor has requested and not released: the request set.
     pub(crate) mutexes: Vec<u32>,
     /// The value of [`Kernel::progress`] at the last test that failed.
     pub(crate) failed_at: u64,
     /// The question of the first test that failed since then.
     pub(crate) failed_on: u32,
     pub(crate) failures: u32,
-    /// Under an explorer: what the actor has asked in vain since it has done anything else, in
+    /// Under an explorer: the questions that the actor has asked since its last other action, in
     /// order.
     pub(crate) asked: Vec<super::polling::Asked>,
 }
 
 impl ActorColdState {
-    /// Makes it as new and keeps its memory.
+    /// Resets the state and keeps the memory.
     pub(crate) fn recycle(&mut self) {
         self.name = None;
         self.slots.clear();
@@ -133,7 +133,7 @@ impl ActorColdState {
 pub(crate) struct ActorRecord {
     pub(crate) first: Slot,
     pub(crate) extra: Option<Box<ActorColdState>>,
-    /// The future; none while it is polled and after the end.
+    /// The future; `None` during a poll and after the end.
     pub(crate) body: Option<Body>,
     pub(crate) host: HostId,
     pub(crate) operation_ids: u32,
@@ -141,12 +141,12 @@ pub(crate) struct ActorRecord {
     pub(crate) dead: bool,
     pub(crate) daemon: bool,
     pub(crate) suspended: bool,
-    /// Its turn came while it was suspended.
+    /// True if the turn of the actor came while the actor was suspended.
     pub(crate) deferred: bool,
     pub(crate) started: bool,
-    /// Its creation has happened: it counts as alive.
+    /// True if the creation of the actor has happened: the actor counts as alive.
     pub(crate) created: bool,
-    /// Failed or killed, for those who join it.
+    /// True if the actor failed or was killed, for actors that join this actor.
     pub(crate) killed: bool,
 }
 
@@ -195,14 +195,14 @@ impl ActorRecord {
             .is_some_and(|extra| !extra.slots.is_empty())
     }
 
-    /// Returns true if any pending operation has its answer.
+    /// Returns true if any pending operation has an answer.
     pub(crate) fn is_answered(&self) -> bool {
         let mut more = self.extra.iter().flat_map(|extra| &extra.slots);
         self.first.state == PendingState::Answered
             || more.any(|slot| slot.state == PendingState::Answered)
     }
 
-    /// The ticket of the earliest operation that has its answer.
+    /// Returns the ticket of the earliest operation with an answer.
     #[inline]
     pub(crate) fn answered(&self) -> Option<u32> {
         if self.extra.is_none() {
@@ -239,7 +239,7 @@ impl ActorRecord {
         }
     }
 
-    /// Keeps the waker of a combinator, which polls only those of its futures that were woken.
+    /// Keeps the waker of a combinator; a combinator polls only its woken futures.
     #[cold]
     pub(crate) fn keep_waker(&mut self, operation_id: u32, waker: &Waker) {
         self.extra().wakers.push((operation_id, waker.clone()));
@@ -281,8 +281,8 @@ impl ActorRecord {
         Some(extra.slots.remove(position))
     }
 
-    /// Moves an operation into the first place. The one that is about to be answered must be there,
-    /// so that what is left is seen as *more* when it has been taken.
+    /// Moves an operation into the first slot. The operation that gets an answer next must be
+    /// there, so that the remaining operations count as *more* after the answer is taken.
     pub(crate) fn move_to_front(&mut self, operation_id: u32) {
         let Some(extra) = &mut self.extra else {
             return;
@@ -322,7 +322,7 @@ impl ActorRecord {
         pending.min_by_key(|slot| slot.operation_id).copied()
     }
 
-    /// Tells a combinator that keeps wakers of its own that an operation has its answer.
+    /// Wakes a combinator with its own wakers: an operation has an answer.
     #[inline]
     pub(crate) fn wake(&self, operation_id: u32) {
         if let Some(extra) = &self.extra {
@@ -338,7 +338,7 @@ impl ActorRecord {
 }
 
 impl Kernel {
-    /// Exchanges the future of an actor with nothing: its record must not be borrowed while user
+    /// Takes the future out of the record of an actor: the record must not be borrowed while user
     /// code runs.
     #[inline(always)]
     pub(crate) fn swap_body(
@@ -419,8 +419,8 @@ impl Kernel {
         }
     }
 
-    /// The end of an actor whose future is gone: wakes those who join it and withdraws what it
-    /// asked for. Returns its exit hooks, to be called without the kernel being borrowed.
+    /// Ends an actor after its future was dropped: wakes its joiners and withdraws its requests.
+    /// Returns the exit hooks, to be called while the kernel is not borrowed.
     pub(crate) fn remove_actor(&mut self, actor: u32) -> Vec<ExitHook> {
         let record = &mut self.actors[actor as usize];
         if record.dead {
@@ -467,8 +467,8 @@ impl Kernel {
         }
     }
 
-    /// Notes that an actor has failed at its end. The others continue; under an explorer, which
-    /// ends only the actor of a failure, there is no difference.
+    /// Notes that an actor has failed at its end. The other actors continue. Under an explorer
+    /// there is no difference, because a failure ends only its actor.
     pub(crate) fn fail_late(&mut self, actor: u32, message: String) {
         if self.stepped {
             return self.fail(actor, message, false);
@@ -496,8 +496,8 @@ impl Kernel {
         }
     }
 
-    /// Stops an actor, and the work of its own that it waits for, until [`Kernel::wake_up`]. Its
-    /// timers continue; what they end is seen when it is resumed.
+    /// Stops an actor, and its own work that the actor waits for, until [`Kernel::wake_up`]. The
+    /// timers of the actor continue; the actor sees an expired timer when it is resumed.
     pub(crate) fn suspend(&mut self, actor: u32) {
         let record = &mut self.actors[actor as usize];
         if record.suspended || record.dead {
@@ -548,8 +548,8 @@ mod tests {
     use super::*;
     use crate::Operation;
 
-    /// Checks the memory of a sleeping actor, besides its program's state and 24 bytes in the
-    /// queue.
+    /// Checks the memory of a sleeping actor, without the state of its program and the 24 bytes in
+    /// the queue.
     #[test]
     fn records_and_operations_stay_small() {
         assert_eq!(size_of::<ActorRecord>(), 80);

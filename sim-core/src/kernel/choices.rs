@@ -1,6 +1,6 @@
 //! The choices of a chooser, and the execution of a choice.
 //!
-//! A plain run never comes here; it executes the same transitions through the same functions.
+//! A plain run does not use this module; it executes the same transitions by the same functions.
 
 use super::{Kernel, PendingState, Slot};
 use crate::{ActorId, Choice, EnabledTransition, OperationResult};
@@ -34,8 +34,8 @@ impl Kernel {
         Some(actor)
     }
 
-    /// [`Kernel::take_answered`] under an explorer, which asks each actor itself what it can do:
-    /// all others leave the queue.
+    /// [`Kernel::take_answered`] under an explorer. The explorer asks each actor for its enabled
+    /// steps: all other actors leave the queue.
     fn next_answered(&mut self) -> Option<u32> {
         while let Some(actor) = self.ready.pop_front() {
             let record = &mut self.actors[actor as usize];
@@ -83,7 +83,7 @@ impl Kernel {
         candidates
     }
 
-    /// Each enabled operation of an actor with each of its branches.
+    /// Returns each enabled operation of an actor with each of its branches.
     fn enabled_branches(&self, actor: u32) -> Vec<(Slot, u32)> {
         let mut all = Vec::new();
         for slot in self.actors[actor as usize].slots() {
@@ -94,7 +94,7 @@ impl Kernel {
         all
     }
 
-    /// Executes a decision of the chooser. True if the actor continues; it is then the current one.
+    /// Executes a decision of the chooser. True if the actor continues; the actor is then current.
     ///
     /// # Panics
     /// If the decision is not among the candidates: the chooser is broken.

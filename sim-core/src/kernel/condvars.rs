@@ -1,7 +1,7 @@
 //! Condition variables: a queue of actors that wait for a signal, first in, first out.
 //!
-//! Waiting releases the mutex; a signal, a broadcast or the end of the time makes the actor ask for
-//! the mutex again. There are no spurious wake-ups. A signal nobody waits for is lost.
+//! Waiting releases the mutex. After a signal, a broadcast or a timeout the actor requests the
+//! mutex again. There are no spurious wake-ups. A signal without a waiting actor is lost.
 
 use std::collections::VecDeque;
 
@@ -13,7 +13,7 @@ pub(crate) struct CondvarRecord {
     requests: u32,
     /// Requests without a signal, as (number, actor).
     pub(crate) waiting: VecDeque<(u32, u32)>,
-    /// Requests that were signalled and whose actors have not gone on.
+    /// Signalled requests of actors that have not continued yet.
     pub(super) signalled: Vec<u32>,
 }
 
@@ -67,7 +67,7 @@ impl Kernel {
         }
     }
 
-    /// Takes a request back; a signal that it had already got goes to the next.
+    /// Withdraws a request; a signal for this request goes to the next request.
     pub(crate) fn withdraw_from_condvar(&mut self, condvar: u32, request: u32) {
         self.record_hidden_effect();
         let record = &mut self.condvars[condvar as usize];

@@ -1,7 +1,7 @@
-//! Dates: setting timers, finding the next date, and what happens at one instant.
+//! Dates: setting timers, finding the next date, and the events of one instant.
 //!
 //! Timers and ends of activities share one sequence of numbers. At one date they happen in the
-//! order of these numbers, that is, in the order in which they were created.
+//! order of these numbers, which is the order of creation.
 
 use super::{Kernel, PendingState};
 use crate::prefetch::prefetch;
@@ -10,11 +10,11 @@ use crate::{ActivityId, Clock, End, Time};
 
 /// Targets from here on belong to the device; below are actors.
 pub(crate) const DEVICE_TARGET: u64 = 1 << 63;
-/// Marks the end of a device's work among its targets; otherwise it is a timer of the device.
+/// Target bit that marks the end of device work; without this bit the target is a device timer.
 pub(crate) const DEVICE_WORK: u64 = 1 << 62;
 
 impl Kernel {
-    /// Puts a date into the queue; returns its number.
+    /// Puts a timer into the queue; returns the number of the timer.
     #[inline]
     pub(crate) fn set_timer(&mut self, date: Time, target: u64) -> u64 {
         let number = self.number();
@@ -28,7 +28,7 @@ impl Kernel {
         number
     }
 
-    /// Notes that nobody waits for a timer any more; 0 is no timer.
+    /// Notes that no actor waits for a timer any more; number 0 means no timer.
     #[inline]
     pub(crate) fn drop_timer(&mut self, number: u64) {
         if number == 0 {
@@ -106,8 +106,8 @@ impl Kernel {
         self.note_switched();
     }
 
-    /// Returns true if no actor can do anything at this date: a resource has only changed its
-    /// rates.
+    /// Returns true if no actor has a step at this date: only the rates in the resource have
+    /// changed.
     #[inline]
     pub(crate) fn is_idle(&self) -> bool {
         self.ready.is_empty()
@@ -173,7 +173,7 @@ impl Kernel {
 }
 
 impl super::ActorRecord {
-    /// Marks the operation whose timer this is; false if there is none.
+    /// Marks the operation with this timer; false if there is no such operation.
     #[inline]
     fn fire(&mut self, number: u64) -> bool {
         if self.dead {
@@ -196,8 +196,8 @@ impl super::ActorRecord {
     }
 }
 
-/// Asks for the actors whose timers come near from memory: first their records, then, when those
-/// have arrived, their futures.
+/// Prefetches the actors with timers that come soon: first the records, then, when the records are
+/// in the cache, the futures.
 fn prefetch_near(actors: &[super::ActorRecord], timers: &[Timer], nearness: Nearness) {
     let near = timers
         .iter()

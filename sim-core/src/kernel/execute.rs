@@ -1,15 +1,15 @@
-//! The transition table: when each transition is enabled, what it does, and what taking it back
-//! means.
+//! The transition table: when each transition is enabled, its effect, and the withdrawal of its
+//! effect.
 //!
-//! One flat match per question, because a new transition must be considered in each of them.
+//! One flat match per question, because each match must consider a new transition.
 
 use super::{Kernel, NONE};
 use crate::code::{Code, TransitionKindSet};
 use crate::{End, OperationResult, Transition};
 
 impl Kernel {
-    /// Returns true if a transition can happen now. `fired` tells that its timer has expired, or
-    /// that a poll may look again.
+    /// Returns true if a transition can happen now. `fired`: the timer of the transition has
+    /// expired, or a poll may test again.
     #[inline]
     pub(crate) fn is_enabled(&self, actor: u32, code: Code, fired: bool) -> bool {
         code.is_among(TransitionKindSet::FREE)
@@ -84,7 +84,7 @@ impl Kernel {
         answer
     }
 
-    /// Executes a transition that has an answer or changes something.
+    /// Executes a transition that has an answer or an effect.
     fn act(&mut self, actor: u32, transition: Transition) -> OperationResult {
         self.acting = actor;
         let answer = match transition {
@@ -182,7 +182,7 @@ impl Kernel {
         }
     }
 
-    /// Ends a wait whose time is up.
+    /// Ends a wait with an expired time limit.
     pub(crate) fn expire(&mut self, actor: u32, code: Code) -> OperationResult {
         self.progress += 1;
         let transition = code.transition();
@@ -203,7 +203,7 @@ impl Kernel {
         OperationResult::Timeout
     }
 
-    /// Takes back what a pending wait asked for, because the wait is over without success.
+    /// Withdraws the request of a pending wait, because the wait ended without success.
     pub(crate) fn abandon(&mut self, actor: u32, transition: Transition) {
         match transition {
             Transition::MutexWait { mutex, owned: true } => self.leave_mutex_if_asked(mutex, actor),
@@ -242,7 +242,7 @@ impl Kernel {
         }
     }
 
-    /// Takes back what an operation got: it was dropped before its future saw the answer.
+    /// Withdraws the result of an operation that was dropped before its future saw the answer.
     pub(crate) fn revert(&mut self, actor: u32, transition: Transition, answer: OperationResult) {
         match (transition, answer) {
             (
@@ -286,7 +286,7 @@ impl Kernel {
         }
     }
 
-    /// Marks an actor for its end; the loop drops its future before anything else runs.
+    /// Marks an actor for its end; the loop drops the future before any other actor runs.
     pub(crate) fn kill(&mut self, target: u32) {
         let record = &mut self.actors[target as usize];
         if record.dead {
@@ -311,7 +311,7 @@ impl Kernel {
         value
     }
 
-    /// Keeps a decision and shows it to the trace.
+    /// Records a decision and shows it to the trace.
     #[cold]
     pub(crate) fn write_down(&mut self, actor: u32, code: Code, answer: OperationResult) {
         let branch = std::mem::take(&mut self.branch);

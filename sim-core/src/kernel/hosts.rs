@@ -1,13 +1,13 @@
-//! Hosts that go off and come back: their actors end at that instant, and those that asked for it
-//! start again.
+//! Hosts that go off and come back: their actors end at that instant, and restarting actors start
+//! again.
 //!
 //! The resource reports the activities on a failed host as failed. The kernel ends them before the
 //! actors, so that a partner elsewhere sees a failure and not a cancellation. An actor that is
-//! created on a host that is off ends at once. The resource decides if an actor that had ended
-//! before its host went off starts again too.
+//! created on a host that is off ends at once. The resource decides whether an actor that had ended
+//! before its host went off also starts again.
 //!
-//! *Not modelled*: waiting for a host to come back. A run is over when no actor is left, even if
-//! one would be started again later.
+//! *Not modelled*: waiting for a host to come back. A run is over when no actor is left, even if an
+//! actor would be started again later.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -20,14 +20,14 @@ use crate::{ActivityId, Actor, ActorId, Control, End, HostId, Transition, Work};
 /// Makes the future of an actor, each time from the beginning.
 pub(crate) type Again = Rc<dyn Fn(Actor) -> Body>;
 
-/// An actor that starts again with its host.
+/// An actor that starts again when its host comes back.
 struct RestartingActor {
     name: Box<str>,
     host: HostId,
     program: Again,
-    /// The actor that runs it now.
+    /// The actor that runs the program now.
     actor: u32,
-    /// Its host went off under it.
+    /// True if the host went off while the actor was alive.
     down: bool,
 }
 
@@ -36,9 +36,9 @@ struct RestartingActor {
 pub(crate) struct HostTable {
     off: BTreeSet<HostId>,
     restarts: Vec<RestartingActor>,
-    /// The actor plus one that no host takes with it: the one that lets hosts fail.
+    /// The number, plus one, of the actor that no host failure ends: the fault injector.
     pub(crate) sheltered: u32,
-    /// In an untimed run: something may be off in the resource.
+    /// True if, in an untimed run, a host or link of the resource may be off.
     pub(crate) links_changed: bool,
 }
 
@@ -82,7 +82,7 @@ impl Kernel {
         actor
     }
 
-    /// Changes the resource as an actor wants; what fails by that ends at this date.
+    /// Changes the resource for an actor; activities that fail by the change end at this date.
     pub(crate) fn change_resource(&mut self, transition: Transition) {
         if self.clock == crate::Clock::Untimed {
             if let Transition::SwitchHost { host, on } = transition {
@@ -153,8 +153,8 @@ impl Kernel {
         }
     }
 
-    /// Returns the end of work that begins under an untimed clock: failed if a resource that it
-    /// needs is off, otherwise done.
+    /// Returns the end of work that begins under an untimed clock: failed if a resource of the work
+    /// is off, otherwise done.
     #[cold]
     pub(crate) fn untimed_outcome(&mut self, activity: ActivityId, work: &Work) -> End {
         if self.resource.start(activity, work, self.now).is_err() {
@@ -189,7 +189,7 @@ impl Kernel {
         }
     }
 
-    /// Ends an actor whose host is off.
+    /// Ends an actor on a host that is off.
     pub(super) fn lose(&mut self, actor: u32) {
         if let Some(device) = self.device.clone() {
             device.on_host_off(self, ActorId(actor));

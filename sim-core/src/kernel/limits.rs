@@ -1,11 +1,11 @@
-//! Time limits under an explorer that does not let them be up at any moment.
+//! Time limits under an explorer that does not let limits expire at any moment.
 //!
-//! A limit is up when nothing else can happen: the one that ends first, as if everything else took
-//! no time. So a wait with a limit never waits for ever, and which of several ends first does not
-//! depend on the order of earlier steps.
+//! A limit expires only if no other step is possible: first the limit with the earliest date, as if
+//! all other work took no time. So a wait with a limit always ends, and the order in which several
+//! limits expire does not depend on the order of earlier steps.
 //!
-//! *Not modelled*: limits that are up while others could still do something. An explorer finds
-//! those only if it may choose them.
+//! *Not modelled*: limits that expire while other actors still have steps. An explorer finds these
+//! cases only if it may choose the expiry.
 
 use super::{Kernel, PendingState};
 use crate::{Span, Time};
@@ -17,7 +17,7 @@ pub(crate) struct Limits {
     now: Time,
     /// Dates, with the actors and the tickets of the waits; waits that are over among them.
     pending: Vec<(Time, u32, u32)>,
-    /// A limit is up: its wait is what happens next.
+    /// True if a limit has expired: its wait is the next step.
     pub(crate) is_up: bool,
 }
 
@@ -37,7 +37,7 @@ impl Limits {
 }
 
 impl Kernel {
-    /// Lets the limit be up that ends first, because nothing else can happen.
+    /// Lets the limit with the earliest date expire, because no other step is possible.
     pub(crate) fn let_first_limit_be_up(&mut self) {
         let mut pending = std::mem::take(&mut self.limits.pending);
         pending.retain(|&(_, actor, operation_id)| {

@@ -30,7 +30,7 @@ impl Recycle for MailboxRecord {
     }
 }
 
-/// All mailboxes, with the names of those that have one.
+/// All mailboxes, and the names of the named mailboxes.
 #[derive(Debug, Default)]
 pub(crate) struct Mailboxes {
     pub(crate) records: ObjectStore<MailboxRecord>,
@@ -165,7 +165,7 @@ impl Kernel {
         prepared
     }
 
-    /// Takes a communication out of the queue of its mailbox, if it is there.
+    /// Removes a communication from the queue of its mailbox, if it is still there.
     pub(crate) fn unqueue(&mut self, mailbox: u32, comm: u32) {
         let Some(record) = self.mailboxes.records.get_mut(mailbox as usize) else {
             return;

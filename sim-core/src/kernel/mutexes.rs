@@ -1,8 +1,8 @@
-//! Mutexes: a queue of actors whose head is the owner.
+//! Mutexes: a queue of actors with the owner at the head.
 //!
-//! Asking for a mutex never blocks; waiting for the ownership does. A waiter leaves the queue at
-//! any place. An unlock is a transition and no drop: a model checker can schedule others before it.
-//! The mutexes that an actor has asked for are its request set; the actor's end releases them.
+//! The request of a mutex never blocks; the wait for the ownership does. A waiter leaves the queue
+//! at any place. An unlock is a transition and no drop: a model checker can schedule other actors
+//! before the unlock. The requested mutexes of an actor are its request set; its end releases them.
 
 use std::collections::VecDeque;
 
@@ -11,7 +11,7 @@ use super::{Kernel, Recycle, StepEffects};
 /// One mutex.
 #[derive(Debug, Default)]
 pub(crate) struct MutexRecord {
-    /// The owner first, then those who wait, in the order of their requests.
+    /// The owner first, then the waiters, in the order of their requests.
     pub(crate) queue: VecDeque<u32>,
     /// Number of times that an actor joined or left the queue.
     pub(crate) changes: u32,
@@ -44,8 +44,8 @@ impl Kernel {
     /// Joins the queue.
     ///
     /// # Panics
-    /// If the actor is in the queue already: these mutexes are not recursive. The run reports it as
-    /// the actor's.
+    /// If the actor is in the queue already: these mutexes are not recursive. The run reports the
+    /// panic as a panic of the actor.
     #[inline]
     pub(crate) fn enter_mutex(&mut self, mutex: u32, actor: u32) {
         let requests = &mut self.actors[actor as usize].extra().mutexes;
@@ -71,7 +71,7 @@ impl Kernel {
         self.leave_mutex(mutex, actor);
     }
 
-    /// Leaves the queue, unless the actor has left it already.
+    /// Leaves the queue, unless the actor has already left.
     pub(crate) fn leave_mutex_if_asked(&mut self, mutex: u32, actor: u32) {
         if self.actors[actor as usize].extra().mutexes.contains(&mutex) {
             self.leave_mutex_of(mutex, actor);

@@ -1,13 +1,13 @@
 //! Tests and probes: transitions that are always possible and may answer *no*.
 //!
-//! The first *no* within one state of the world is given at once, so that a program can test,
-//! compute and test again at the right dates. When an actor asks the same question again and
-//! nothing at all has happened in between, it waits for the next event; without one it is reported
-//! as blocked. So a loop of tests ends, costs no simulated time of its own, and never spins. *Not
-//! modelled*: the time that a test takes.
+//! The first *no* within one state of the simulation is immediate: a program can test, compute and
+//! test again at the right dates. When an actor asks the same question again without any event in
+//! between, the actor waits for the next event; without such an event the report calls the actor
+//! blocked. So a loop of tests ends, costs no simulated time of its own, and never spins. *Not
+//! modelled*: the duration of a test.
 //!
-//! Under an explorer what counts is what an actor has asked since it has done anything else: a
-//! question that comes again waits until one of those could be answered otherwise. So loops over
+//! Under an explorer the questions of an actor since its last other action count. A repeated
+//! question waits until the answer to one of these questions could be different. So loops over
 //! several questions end too.
 
 use super::Kernel;
@@ -59,7 +59,7 @@ impl Kernel {
         }
     }
 
-    /// Returns true if the actor has asked this before and nothing has happened since.
+    /// Returns true if the actor has asked this question before and no event has happened since.
     pub(crate) fn must_wait(&self, actor: u32, transition: Transition) -> bool {
         let record = &self.actors[actor as usize];
         if self.stepped {
@@ -85,16 +85,16 @@ impl Kernel {
         })
     }
 
-    /// Returns true if the actor has asked several questions in vain since it has done anything
-    /// else.
+    /// Returns true if the actor has asked several questions without success since its last other
+    /// action.
     pub(crate) fn is_polling_several(&self, actor: u32) -> bool {
         let extra = self.actors[actor as usize].extra.as_ref();
         extra.is_some_and(|extra| extra.asked.len() > 1)
     }
 
-    /// Returns true if a question may be asked another time: another answer is possible to one of
-    /// those that were asked, or one that was asked since then is about work on its way. The next
-    /// time that will have ended, so rounds of questions end.
+    /// Returns true if a question may be repeated: the answer to an earlier question could now
+    /// differ, or a question asked since then is about work in progress. At the next repetition
+    /// this work will have ended, so rounds of questions end.
     fn may_ask_again(&self, all: &[Asked], question: u32) -> bool {
         let is_it = |asked: &Asked| !asked.yes && asked.question == question;
         let position = all.iter().position(is_it);
@@ -104,7 +104,7 @@ impl Kernel {
             || (!on_its_way && since.iter().any(|asked| self.is_on_its_way(asked)))
     }
 
-    /// Returns true if a question was about work on its way.
+    /// Returns true if a question was about work in progress.
     fn is_on_its_way(&self, asked: &Asked) -> bool {
         let mut members = asked.members.iter();
         !asked.yes && members.any(|&slot| self.has_ended(slot) && !self.is_over(slot))
@@ -199,7 +199,7 @@ impl Kernel {
         }
     }
 
-    /// Lets those look again whose last test failed before the latest event. True if there are any.
+    /// Wakes the actors with a failed test before the latest event. True if there are such actors.
     pub(crate) fn wake_pollers(&mut self) -> bool {
         if self.pollers.is_empty() {
             return false;

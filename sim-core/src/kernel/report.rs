@@ -1,11 +1,11 @@
-//! The wait graph of a deadlock: what each blocked actor waits for, in words, and who could end it.
+//! The wait graph of a deadlock: each blocked actor, its operation, and actors that could end it.
 
 use super::{Activities, Kernel, NONE, PendingState, Slot, Status, activities::Kind};
 use crate::code::Code;
 use crate::{ActorId, Blocked, Transition, WaitGraph};
 
 impl Kernel {
-    /// Every actor that is neither dead nor a daemon, and what it waits for.
+    /// Every actor that is neither dead nor a daemon, and the operation that the actor waits in.
     pub(crate) fn wait_graph(&self) -> WaitGraph {
         let mut graph = WaitGraph::default();
         for (index, record) in self.actors.iter().enumerate() {
@@ -182,7 +182,7 @@ impl Kernel {
         sides
     }
 
-    /// The actors that hold what the operation waits for.
+    /// Returns the actors that hold the object of the operation.
     fn holders(&self, actor: u32, slot: &Slot) -> Vec<ActorId> {
         let found: Vec<u32> = match slot.code.transition() {
             Transition::Join { target } => vec![target.0],

@@ -1,7 +1,7 @@
 //! Semaphores: a number of units, and a queue of requests in the order in which they were made.
 //!
-//! A request that finds a unit takes it at once. A unit given back goes to the oldest request. A
-//! granted request that is withdrawn gives its unit to the next.
+//! A request takes a free unit at once. A released unit goes to the oldest request. The unit of a
+//! granted request that is withdrawn goes to the next request.
 
 use std::collections::VecDeque;
 
@@ -10,7 +10,7 @@ use super::{Kernel, Recycle, StepEffects};
 /// One semaphore.
 #[derive(Debug, Default)]
 pub(crate) struct SemaphoreRecord {
-    /// Units that nobody has taken.
+    /// The number of free units.
     pub(crate) value: u32,
     /// The units at first.
     pub(crate) initial: u32,
@@ -50,8 +50,8 @@ impl Kernel {
         record.requests
     }
 
-    /// Returns true if the request has its unit: the queue is sorted by number, and it is not in
-    /// it.
+    /// Returns true if the request has its unit: the queue is sorted by number and does not contain
+    /// the request.
     #[inline]
     pub(crate) fn is_granted(&self, semaphore: u32, request: u32) -> bool {
         self.semaphores[semaphore as usize]

@@ -1,10 +1,10 @@
-//! Steps for an explorer: which ones are possible, what they touch, and beginning anew.
+//! Steps for an explorer: the enabled steps, the objects that they access, and the restart.
 //!
-//! An explorer takes the same transitions, through the same functions, as a run. Three things
-//! differ. It asks whether *one* actor can continue, instead of keeping a queue of those that can.
-//! A test that is repeated in vain waits until something has changed that it depends on, instead of
-//! anything at all, so that steps of others that have nothing to do with it do not enable it. And a
-//! kernel begins anew without giving its memory back.
+//! An explorer takes the same transitions, through the same functions, as a run. There are three
+//! differences. The explorer asks whether *one* actor can continue; there is no queue of runnable
+//! actors. A test that failed before waits for a change of an object that it depends on, not for
+//! any change: independent steps of other actors do not enable this test. A restart of the kernel
+//! keeps the memory.
 
 use super::{Kernel, NONE, PendingState, Slot, Status, activities::Kind};
 use crate::code::{Code, TransitionKindSet};
@@ -23,8 +23,8 @@ impl StepEffects {
     pub(crate) const HIDDEN: u8 = Executed::HIDDEN;
 }
 
-/// The answer yes, and the first of those that are numbers, as
-/// [`OperationResult::code`](crate::OperationResult) has them.
+/// The answer *yes*, and the first answer that is a number, as numbers of
+/// [`OperationResult::code`](crate::OperationResult).
 const YES: u64 = 2;
 const NUMBERS: u64 = 4;
 
@@ -33,7 +33,7 @@ const BRANCH_BITS: u32 = 24;
 /// The branch of a choice.
 pub(crate) const BRANCH_MASK: u32 = (1 << BRANCH_BITS) - 1;
 
-/// A choice, from the position of the operation among those of the actor and the branch of it.
+/// A choice, from the position of an operation of the actor and the branch of the operation.
 fn choice(position: usize, branch: u32) -> u32 {
     assert!(
         branch < 1 << BRANCH_BITS && position < 1 << 8,
@@ -45,7 +45,7 @@ fn choice(position: usize, branch: u32) -> u32 {
 }
 
 impl Branch {
-    /// Returns the object that it accesses.
+    /// Returns the object that the branch accesses.
     pub(crate) const fn footprint(self, actor: u32) -> Footprint {
         Footprint {
             kind: if self.draws {
@@ -63,13 +63,13 @@ impl Branch {
 }
 
 impl Kernel {
-    /// Notes something that the present step does besides its transition.
+    /// Notes an effect of the present step besides its transition.
     #[inline]
     pub(crate) fn note(&self, effect: u8) {
         self.effects.set(StepEffects(self.effects.get().0 | effect));
     }
 
-    /// Notes a change of what others can touch, unless it is what the present transition does.
+    /// Notes a change of shared state, unless the present transition makes the change.
     #[inline]
     pub(crate) fn record_hidden_effect(&self) {
         if self.acting == NONE {
@@ -77,7 +77,7 @@ impl Kernel {
         }
     }
 
-    /// Notes that a program looks at the state of something that others can touch.
+    /// Notes that a program reads the state of a shared object.
     #[inline]
     pub(crate) fn note_look(&self) {
         self.note(StepEffects::HIDDEN);
@@ -154,13 +154,13 @@ impl Kernel {
         }
     }
 
-    /// Returns true if a pending operation waits for the explorer to choose what the device does.
+    /// Returns true if a pending operation waits for a choice of the explorer about the device.
     #[inline]
     fn is_branching(&self, slot: &Slot) -> bool {
         self.branches && slot.code == Code::DEVICE
     }
 
-    /// Returns true if the choices of a pending operation are those of its transition.
+    /// Returns true if the choices of a pending operation are the choices of its transition.
     #[inline]
     fn is_simple(&self, slot: &Slot) -> bool {
         !slot.code.is_limited() && !self.is_branching(slot) && !self.meets_transfers(slot.code)
@@ -179,7 +179,7 @@ impl Kernel {
         self.device_branches(actor).first().copied()
     }
 
-    /// The branch of a parked actor that has this number, if it stands before branches.
+    /// Returns the branch with this number of a parked actor, if the actor stands before branches.
     pub(crate) fn branch_of(&self, actor: u32, code: Code, number: u32) -> Option<Branch> {
         if !self.branches || code != Code::DEVICE {
             return None;
@@ -211,7 +211,7 @@ impl Kernel {
             && self.has_step(actor)
     }
 
-    /// The steps that an actor can take, in the order of its operations and their branches.
+    /// Appends the enabled steps of an actor, in the order of its operations and their branches.
     pub(crate) fn enabled_steps(&self, actor: u32, into: &mut Vec<EnabledStep>) {
         let Some(record) = self.actors.get(actor as usize) else {
             return;
@@ -272,9 +272,9 @@ impl Kernel {
             .for_each(enabled_step);
     }
 
-    /// Executes a step of a wait with a time limit that may be up at any moment. Work takes time,
-    /// so waiting for it can end in both ways, unless the other side of a communication knows
-    /// already that it is over; everything else is waited for as long as it is not there.
+    /// Executes a step of a wait with a time limit that may expire at any moment. A wait for work
+    /// can end in both ways, because work takes time; except if the other side of a communication
+    /// already knows the end. A wait for another object expires only while the object is not ready.
     #[cold]
     pub(crate) fn execute_limited(&mut self, actor: u32, code: Code) -> u64 {
         let up = if code.is_among(TransitionKindSet::TAKES_TIME) {
@@ -301,7 +301,7 @@ impl Kernel {
         self.expire(actor, code).code()
     }
 
-    /// Returns true if a put or a get has ended and its actor can no longer withdraw from it.
+    /// Returns true if a put or a get has ended and its actor can no longer withdraw the operation.
     fn is_over_for_good(&self, actor: u32, code: Code) -> bool {
         let Transition::Wait {
             activity,
@@ -325,8 +325,8 @@ impl Kernel {
         is_pending.then(|| self.footprint(actor, slot.code, 0))
     }
 
-    /// The operation and the branch of it that a choice means, and how many choices there are.
-    /// `None` if the choice is not possible.
+    /// Returns the operation and the branch of a choice, and the number of choices. `None` if the
+    /// choice is not possible.
     pub(crate) fn chosen_slot(&self, actor: u32, choice: u32) -> Option<(Slot, u32, u32)> {
         let record = self.actors.get(actor as usize)?;
         if record.dead || record.suspended || !record.started {
@@ -365,8 +365,8 @@ impl Kernel {
         Some((slot, branch, all))
     }
 
-    /// An actor that was woken by the device and does not stop before a choice; it has its answer
-    /// now.
+    /// Returns an actor that the device woke and that does not stop before a choice; the actor then
+    /// has its answer.
     pub(crate) fn take_woken(&mut self) -> Option<u32> {
         if self.woken.is_empty() {
             return None;
@@ -387,7 +387,7 @@ impl Kernel {
         Some(actor)
     }
 
-    /// The rank of a member of a list among those that have ended.
+    /// Returns the rank of a member of a list among the members that have ended.
     fn rank_of_ended(&self, list: u32, member: u32) -> Option<u32> {
         let members = &self.lists[list as usize];
         let activity = *members.get(member as usize)?;
@@ -399,8 +399,8 @@ impl Kernel {
         u32::try_from(rank).ok()
     }
 
-    /// Returns the footprint of a transition. Inlined: returned through memory, the kind would be
-    /// written as a byte and read with its neighbours, a stall of 4 ns.
+    /// Returns the footprint of a transition. Inlined: if it were returned through memory, the kind
+    /// would be written as a byte and read with its neighbours, a stall of 4 ns.
     #[inline(always)]
     pub(crate) fn footprint(&self, actor: u32, code: Code, branch: u32) -> Footprint {
         let mut kind = StepKind::from_number(code.kind());
@@ -483,8 +483,8 @@ impl Kernel {
         record.known |= u8::from(record.source == actor) | u8::from(receives) << 1;
     }
 
-    /// Returns true if dropping a handle of an activity tells or changes nothing: it was work of
-    /// the actor alone, or the actor has been told that it has ended.
+    /// Returns true if dropping a handle of an activity changes no shared state: the activity is
+    /// work of this actor alone, or the actor knows its end.
     pub(super) fn is_known(&self, slot: u32) -> bool {
         let record = self.activities.get(slot);
         let as_sender = record.source == self.current && record.known & 1 != 0;
@@ -492,8 +492,8 @@ impl Kernel {
         record.kind != Kind::Comm || as_sender || as_receiver
     }
 
-    /// The mailbox and the place of a communication; nothing for other activities, and for a
-    /// communication that was cancelled before it had met another: another one has its place.
+    /// The mailbox and the position of a communication; [`Footprint::NOTHING`] for other activities
+    /// and for a communication that was cancelled before its match: another one has its position.
     fn place_of(&self, activity: u32, actor: u32) -> (u32, u32) {
         let record = self.activities.get(activity);
         match record.kind {
@@ -520,8 +520,8 @@ impl Kernel {
         into.extend(members.map(|&activity| self.place_of(activity, actor)));
     }
 
-    /// A fingerprint of the objects: who waits where, and what has been posted. What actors know is
-    /// not in it.
+    /// Returns a fingerprint of the objects: the queues of waiting actors, and the posted
+    /// operations. The knowledge of the actors is not in the fingerprint.
     pub(crate) fn object_digest(&self) -> crate::Digest {
         let mut digest = crate::Digest::default();
         let mut queue = |queue: &mut dyn Iterator<Item = u64>| {

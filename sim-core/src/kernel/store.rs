@@ -1,11 +1,11 @@
-//! Objects that are counted from 0 and whose records are used again when a simulation begins anew.
+//! Objects that are counted from 0, with records that are used again after a restart.
 //!
-//! Beginning anew forgets the objects and keeps their memory, so that a model checker, which runs a
-//! program millions of times, allocates nothing for them after the first run.
+//! A restart forgets the objects and keeps their memory. So a model checker, which runs a program
+//! millions of times, allocates no memory for them after the first run.
 
 use std::ops::{Index, IndexMut};
 
-/// A record that can be made as new without giving its memory back.
+/// A record that can be reset without losing its memory.
 pub(crate) trait Recycle: Default {
     fn recycle(&mut self);
 }
@@ -27,7 +27,7 @@ impl<T> Default for ObjectStore<T> {
 }
 
 impl<T: Recycle> ObjectStore<T> {
-    /// A new record and its number.
+    /// Adds a record; returns the number and the record.
     pub(crate) fn add(&mut self) -> (u32, &mut T) {
         let number = u32::try_from(self.used).expect("objects are counted in 32 bits");
         if self.used == self.records.len() {

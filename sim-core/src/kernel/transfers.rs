@@ -1,30 +1,30 @@
-//! Work on its way, under an explorer.
+//! Work in progress, under an explorer.
 //!
-//! Where no time passes, the records of the kernel call work ended as soon as it begins. It is
-//! *over* from the step on that shows it to an actor: a wait, or a test that says yes. Until then
-//! it is on its way, and what meets it may come before or after its end: each is a branch of the
-//! step.
+//! Where no time passes, the records of the kernel mark work as ended as soon as the work begins.
+//! The work is *over* from the step on that shows the end to an actor: a wait, or a test that
+//! answers *yes*. Until then the work is in progress. A step that meets the work may come before or
+//! after its end; each case is a branch of the step.
 //!
-//! * A test: branch 0 says yes only if it is over already; another branch lets it end before the
-//!   test.
-//! * A cancellation: branch 0 comes too late for what both sides have posted; branch 1 catches it
-//!   on its way.
+//! * A test: branch 0 answers *yes* only if the work is over already; another branch lets the work
+//!   end before the test.
+//! * A cancellation: branch 0 comes after the end of a matched communication; branch 1 cancels the
+//!   communication in progress.
 //! * A host or a link that goes off: branch 0 comes after the end of all transfers, branch 1 fails
-//!   all that are on their way there, and each other branch one of them.
+//!   all transfers in progress there, and each other branch fails one of them.
 //!
-//! *Not modelled*: dropping a handle and the end of an actor come after the end of the transfer,
-//! and the state of an activity ([`crate::Activity::status`]) shows no work on its way.
+//! *Not modelled*: a drop of a handle and the end of an actor come after the end of the transfer.
+//! The state of an activity ([`crate::Activity::status`]) shows no work in progress.
 
 use super::activities::Kind;
 use super::{Kernel, NONE, Status};
 use crate::code::{Code, TransitionKindSet};
 use crate::{ControlParameter, End, Transition, Work};
 
-/// In what is known of an activity: it is over, whoever knows.
+/// Flag in the known sides of an activity: the activity is over, whichever actor knows.
 const OVER: u8 = 4;
 
 impl Kernel {
-    /// Returns true if an activity has ended, and was seen to have ended if it was on its way.
+    /// Returns true if an activity has ended, and an actor has seen the end of work in progress.
     #[inline]
     pub(crate) fn is_over(&self, slot: u32) -> bool {
         let record = self.activities.get(slot);
@@ -32,19 +32,19 @@ impl Kernel {
             && (!self.transfers_last || record.known != 0 || record.end == End::Cancelled)
     }
 
-    /// Returns the progress of an activity as a number that grows: 0 before it begins, 1 while it
-    /// is in progress, 2 when it is over.
+    /// Returns the progress of an activity as a number that grows: 0 before the start, 1 in
+    /// progress, 2 when the activity is over.
     pub(super) fn progress_of(&self, slot: u32) -> u64 {
         u64::from(self.has_ended(slot)) + u64::from(self.is_over(slot))
     }
 
-    /// Returns true if an operation may meet work on its way.
+    /// Returns true if an operation may meet work in progress.
     #[inline]
     pub(super) fn meets_transfers(&self, code: Code) -> bool {
         self.transfers_last && code.is_among(TransitionKindSet::MEETS_TRANSFERS)
     }
 
-    /// The branches of an operation that meet work on its way, but for branch 0.
+    /// Returns the branches of an operation that meet work in progress, except branch 0.
     pub(super) fn meetings(&self, actor: u32, code: Code) -> Vec<u32> {
         if !self.meets_transfers(code) {
             return Vec::new();
@@ -68,8 +68,8 @@ impl Kernel {
         }
     }
 
-    /// Returns true if an activity has begun, and the actor does not know yet that it is over. No
-    /// step of another actor makes this false.
+    /// Returns true if an activity has begun, and the actor does not yet know its end. No step of
+    /// another actor makes this false.
     fn may_be_on_its_way(&self, actor: u32, slot: u32) -> bool {
         let record = self.activities.get(slot);
         let has_met = record.source != NONE && (record.received || record.begun_by_send);
@@ -80,7 +80,7 @@ impl Kernel {
             && record.known & own == 0
     }
 
-    /// The communications on their way, in an order that does not depend on that of the steps.
+    /// The communications in progress, in an order that does not depend on the order of steps.
     fn on_their_way(&self) -> Vec<u32> {
         let is_on_its_way = |slot: &u32| {
             let record = self.activities.get(*slot);
@@ -118,7 +118,7 @@ impl Kernel {
         self.activities.get_mut(slot).known |= OVER;
     }
 
-    /// Cancels an activity; the branch decides whether that comes too late for work on its way.
+    /// Cancels an activity; the branch decides whether the call is too late for work in progress.
     pub(super) fn cancel_under_way(&mut self, slot: u32) {
         if self.branch == 0 {
             self.cancel_activity(slot);
@@ -133,7 +133,7 @@ impl Kernel {
         self.unqueue(mailbox, slot);
     }
 
-    /// Changes a host or a link, and lets those transfers fail on their way that the branch means.
+    /// Changes a host or a link, and fails the transfers in progress that the branch selects.
     pub(super) fn change_under_transfers(&mut self, transition: Transition) {
         let mut failing = Vec::new();
         if self.branch > 0 && goes_off(transition) {
@@ -152,7 +152,7 @@ impl Kernel {
         }
     }
 
-    /// Returns true if a transfer needs what has just gone off.
+    /// Returns true if a transfer uses the host or link that has just gone off.
     fn is_hit(&mut self, slot: u32, transition: Transition) -> bool {
         let record = self.activities.get(slot);
         let ends = [record.source, record.destination];

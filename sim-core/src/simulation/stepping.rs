@@ -1,29 +1,29 @@
-//! A simulation that an explorer drives, one step at a time, and begins anew as often as it likes.
+//! A simulation that an explorer drives, one step at a time, and restarts as often as necessary.
 //!
-//! Time stands still. A *step* executes one transition of one actor and lets that actor continue up
-//! to its next operation, together with the actors that it has created. Nothing else moves, so a
-//! run is its list of steps: taking the same steps again gives the same run, if the program keeps
-//! to the contract (no time, no randomness of its own, no memory shared between actors).
+//! Time stands still. A *step* executes one transition of one actor and lets this actor continue up
+//! to its next operation, together with the actors that it has created. All other actors stand
+//! still. So a run is its list of steps: the same steps give the same run again, if the program
+//! keeps to the contract (no time, no randomness of its own, no memory shared between actors).
 //!
-//! An actor that fails ends alone, so that what the others could still do is explored as well; the
-//! failures of a run are kept in order.
+//! An actor that fails ends alone: the explorer also explores the further steps of the other
+//! actors. The failures of a run are kept in order.
 //!
-//! A time limit is up when nothing else can happen, the one that ends first, as if everything else
-//! took no time; or at any moment, if the explorer [asks for it](Stepper::allow_timeouts). Then
-//! the time of a wait for an activity may be up at any moment before the wait ends, whether or not
-//! the activity could have ended: work takes time that the explorer does not know. A wait for an
-//! actor, a unit of a semaphore or a signal with a limit does not wait: it succeeds if what it
-//! waits for is there when its turn comes, and otherwise its time is up; the order of the steps
-//! decides.
+//! A time limit expires if no other step is possible, first the limit with the earliest date, as if
+//! all other work took no time; or at any moment, if the explorer [asks for
+//! it](Stepper::allow_timeouts). Then the limit of a wait for an activity may expire at any moment
+//! before the wait ends, whether or not the activity could have ended: work takes time that the
+//! explorer does not know. A wait with a limit for an actor, a unit of a semaphore or a signal does
+//! not block: if the object is ready at the turn of the wait, the wait succeeds; otherwise the
+//! limit expires. The order of the steps decides.
 //!
-//! Work takes time that the explorer does not know: what has begun is on its way until a step shows
-//! an actor that it is over. A test, a wait for any, a cancellation, a time limit, a host or a link
-//! that goes off may come before or after its end. With [instant
+//! Work takes time that the explorer does not know: work is in progress until a step shows its end
+//! to an actor. A test, a wait for any, a cancellation, a time limit, a host or a link that goes
+//! off may come before or after the end of the work. With [instant
 //! transfers](Stepper::use_instant_transfers) a communication is over when both sides have posted
 //! it.
 //!
 //! *Not modelled*: the end of an actor and the drop of a handle always come after the end of work
-//! on its way.
+//! in progress.
 
 mod device;
 mod observed;
@@ -43,7 +43,7 @@ use crate::{
     Footprint, HostId, OperationResult, Outcome, QueueHead, StepKind, Transition, WaitGraph,
 };
 
-/// Something that may fail.
+/// A host or a link that may fail.
 #[derive(Clone, Copy, Debug)]
 enum MayFail {
     Host(HostId),
@@ -75,9 +75,9 @@ pub struct Stepper {
     failures_allowed: (u32, Rc<[MayFail]>),
     /// The step that is being executed.
     latest: Executed,
-    /// The communications that it tests, if it tests a list.
+    /// The communications that the step tests, if the step tests a list.
     tested: Vec<(u32, u32)>,
-    /// The sender of what the latest step has delivered, and the steps that the delivery needs.
+    /// The sender of the latest delivery, and the steps that this delivery needs.
     sender: u32,
     causes: Vec<u32>,
 }
@@ -133,8 +133,8 @@ impl Stepper {
         self.restart();
     }
 
-    /// Lets work be over as soon as it has begun, as in the formal model of these programs, and
-    /// begins anew.
+    /// Lets work be over as soon as it begins, as in the formal model of these programs, and
+    /// restarts the run.
     pub fn use_instant_transfers(&mut self) {
         self.transfers_last = false;
         self.restart();
@@ -146,16 +146,16 @@ impl Stepper {
         self.transfers_last
     }
 
-    /// Lets up to `most` of the hosts and links called so fail in a run, at any moment; of all
-    /// hosts if no name is given. Begins anew.
+    /// Lets up to `most` of the named hosts and links fail in a run, at any moment; of all hosts if
+    /// no name is given. Restarts the run.
     ///
-    /// A failure is a step of an actor of its own, *failures*: it draws what fails next, or that
-    /// nothing more does, and then switches it off, and is itself on no host that fails. What fails
-    /// stays off. The actors of a host end. Transfers over a link fail that both sides have posted
-    /// after it went off; of those on their way none fails, all, or one.
+    /// A failure is a step of the extra actor *failures*, which no host failure ends: it draws the
+    /// next host or link, or the end of failures, and switches the host or link off for good. The
+    /// actors of the host end. Transfers over a link fail if both sides were posted after the
+    /// failure; of the transfers in progress none fails, all fail, or one.
     ///
     /// # Errors
-    /// The names of which there is neither a host nor a link.
+    /// The names that name neither a host nor a link.
     pub fn allow_failures(&mut self, most: u32, names: &[String]) -> Result<(), Vec<String>> {
         let (mut all, mut unknown) = (Vec::new(), Vec::new());
         {
@@ -249,9 +249,9 @@ impl Stepper {
             .set(StepEffects::default());
     }
 
-    /// The number of actors so far, dead ones included. They are numbered from 0 here: actor 0 is
-    /// the one whose [`ActorId`] prints as 1. The numbers from there on mean the queues of the
-    /// device, whose only step is a delivery.
+    /// Returns the number of actors so far, including dead actors. Actors are numbered from 0 here:
+    /// actor 0 has the [`ActorId`] that prints as 1. Higher numbers are queues of the device; the
+    /// only step of a queue is a delivery.
     #[must_use]
     pub fn actors(&self) -> u32 {
         self.simulation.kernel.borrow().count_actors()
@@ -289,7 +289,7 @@ impl Stepper {
         self.first_able_that(|_| true)
     }
 
-    /// The same among the actors that a condition holds for; queues need not meet it.
+    /// Returns the first enabled actor for which a condition holds; the condition ignores queues.
     pub fn first_able_that(&self, condition: impl Fn(u32) -> bool) -> Option<u32> {
         let kernel = self.simulation.kernel.borrow();
         let actors = kernel.count_actors();
@@ -310,7 +310,7 @@ impl Stepper {
         self.simulation.kernel.borrow().enabled_steps(actor, into);
     }
 
-    /// The first step that an actor can take, if it can take any.
+    /// Returns the first step that an actor can take, if there is any.
     #[must_use]
     pub fn first_choice(&self, actor: u32) -> Option<u32> {
         let kernel = self.simulation.kernel.borrow();
@@ -335,8 +335,8 @@ impl Stepper {
         self.simulation.kernel.borrow().next_footprint(actor)
     }
 
-    /// The mailboxes and places of the communications that the latest step has tested, if it was a
-    /// test of a list.
+    /// Returns the mailboxes and positions of the communications that the latest step tested, if
+    /// the step was a test of a list.
     #[must_use]
     pub fn tested(&self) -> &[(u32, u32)] {
         &self.tested
@@ -355,22 +355,22 @@ impl Stepper {
         }
     }
 
-    /// The actor that has put there what the latest step has delivered, if that was a delivery.
+    /// The actor that sent the message of the latest step, if this step was a delivery.
     #[must_use]
     pub const fn sender(&self) -> u32 {
         self.sender
     }
 
-    /// The steps that the latest step needs if it was a delivery and its [sender](Self::sender)
-    /// does not [choose](Self::order_sensitivity), if it [draws](Branch::draws), or if it was one
-    /// of a device and its actor does not choose;
+    /// Returns the steps that the latest step needs. They are set for a delivery if its
+    /// [sender](Self::sender) does not [choose](Self::order_sensitivity), for a step that
+    /// [draws](Branch::draws), and for a step of a device if its actor does not choose.
     /// [`QueueHead::BEFORE`] may be among them.
     #[must_use]
     pub fn causes(&self) -> &[u32] {
         &self.causes
     }
 
-    /// Takes a step. `None` if the actor cannot take it now; then nothing has happened.
+    /// Takes a step. `None` if the actor cannot take the step now; then the state is unchanged.
     ///
     /// # Panics
     /// If an invariant of the kernel is broken; never because of an actor.
@@ -393,7 +393,7 @@ impl Stepper {
         Some(self.report(failed))
     }
 
-    /// The step that was executed, with what has followed from it.
+    /// Returns the executed step with its effects.
     fn report(&mut self, mut failed: u8) -> Executed {
         self.let_time_pass();
         if self.failures.len() > self.failures_before {
@@ -411,7 +411,7 @@ impl Stepper {
         }
     }
 
-    /// Lets a time limit be up if nothing else can happen.
+    /// Lets a time limit expire if no other step is possible.
     #[inline]
     fn let_time_pass(&mut self) {
         let has_limits = !self.simulation.kernel.borrow().limits.is_empty();
@@ -421,8 +421,8 @@ impl Stepper {
         }
     }
 
-    /// [`Stepper::execute`] without the shield. What was executed is in `latest`; the answer tells
-    /// whether others have to be looked after.
+    /// [`Stepper::execute`] without the shield. The executed step is in `latest`; the answer is
+    /// true if other actors must be looked after.
     #[inline]
     fn take(&mut self, actor: u32, choice: u32) -> Option<bool> {
         let simulation = &mut self.simulation;
@@ -494,8 +494,8 @@ impl Stepper {
         Some(scan || self.device.is_some() || kernel.needs_looking_after())
     }
 
-    /// Lets those continue that have nothing to choose: new actors, and those that were stopped
-    /// with an answer.
+    /// Lets the actors without a choice continue: new actors, and actors that were stopped with an
+    /// answer.
     fn settle(&mut self) {
         loop {
             self.simulation.poll_device();
@@ -599,7 +599,7 @@ impl Stepper {
         self.simulation.kernel.borrow().watch.is_some()
     }
 
-    /// Returns the blocked actors and what they wait for.
+    /// Returns the blocked actors and the operations in which they wait.
     #[must_use]
     pub fn wait_graph(&self) -> WaitGraph {
         self.simulation.kernel.borrow().wait_graph()
@@ -655,8 +655,8 @@ impl Stepper {
         }
     }
 
-    /// A fingerprint of all objects: who waits where, and what has been posted. What actors know is
-    /// not in it.
+    /// Returns a fingerprint of all objects: the queues of waiting actors, and the posted
+    /// operations. The knowledge of the actors is not in the fingerprint.
     #[must_use]
     pub fn object_digest(&self) -> Digest {
         self.simulation.kernel.borrow().object_digest()
@@ -711,7 +711,7 @@ impl Simulation {
 }
 
 impl crate::Kernel {
-    /// A step that is about to be executed, without its answer.
+    /// Returns the step that is about to be executed, without its answer.
     #[inline(always)]
     fn about_to(
         &self,
@@ -748,7 +748,7 @@ impl crate::Kernel {
         }
     }
 
-    /// A test in vain is forgotten once its actor has done anything else that can be seen.
+    /// Forgets the failed tests of an actor after any other visible action of the actor.
     #[inline]
     fn forget_failures(&mut self, actor: u32, code: Code) {
         if !code.is_among(TransitionKindSet::SILENT)

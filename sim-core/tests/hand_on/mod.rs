@@ -1,4 +1,4 @@
-//! Delegation from a resource to the one that it wraps.
+//! Delegation from a resource to a wrapped resource.
 
 /// The methods of `Resource` that go to the wrapped resource in this field.
 macro_rules! hand_on {

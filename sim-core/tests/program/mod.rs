@@ -144,7 +144,7 @@ struct Hands {
     me: Actor,
     objects: Objects,
     works: Vec<Activity>,
-    /// True for each mutex that it has asked for and not released.
+    /// True for each mutex that the actor has requested and not released.
     asked: [bool; 2],
 }
 

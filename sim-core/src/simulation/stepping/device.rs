@@ -13,14 +13,13 @@ use crate::{
 };
 
 impl Stepper {
-    /// The head of the queue that a number above those of the actors means.
+    /// Returns the head of a queue; the numbers of queues are above the numbers of actors.
     pub(super) fn head(&self, actor: u32) -> Option<QueueHead> {
         let device = self.device.as_ref()?;
         device.head(actor.checked_sub(self.actors())?)
     }
 
-    /// Returns how much an actor could tell, by its questions so far, of the order of
-    /// arrivals.
+    /// Returns how much of the order of arrivals an actor can observe, by its calls so far.
     #[must_use]
     pub fn order_sensitivity(&self, actor: u32) -> OrderSensitivity {
         let device = self.device.as_ref();
@@ -29,8 +28,8 @@ impl Stepper {
         })
     }
 
-    /// Returns the least sensitivity with which an actor can tell the order of what a queue holds,
-    /// whose number is above those of the actors.
+    /// Returns the least sensitivity with which an actor can observe the order of arrivals of a
+    /// queue; the number of the queue is above the numbers of the actors.
     #[must_use]
     pub fn visible_from(&self, queue: u32) -> OrderSensitivity {
         let number = queue.checked_sub(self.actors());
@@ -65,8 +64,8 @@ impl Stepper {
         Some(self.report(0))
     }
 
-    /// A fingerprint of all that decides what can happen from here on, if the device knows it and
-    /// nobody has failed.
+    /// Returns a fingerprint of all state that decides the further run, if the device knows this
+    /// state and no actor has failed.
     #[must_use]
     pub fn state(&self) -> Option<(u64, u64)> {
         let device = self.device.as_ref().filter(|_| self.failures.is_empty());
@@ -107,7 +106,7 @@ impl Stepper {
     }
 }
 
-/// Lets a device do what a branch of an actor means.
+/// Lets a device execute a branch of an actor.
 #[cold]
 pub(super) fn take_branch(
     device: &Rc<dyn ExplorableDevice>,

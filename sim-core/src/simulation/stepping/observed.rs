@@ -2,7 +2,7 @@
 //! contents that they send, the calls that read the time, the messages received from any source,
 //! and the end of a run.
 //!
-//! *Not modelled*: what messages between mailboxes contain; only a device tells what it carries.
+//! *Not modelled*: the contents of messages between mailboxes; only a device reports contents.
 
 use source_location::SourceLocation;
 
@@ -17,8 +17,8 @@ impl Stepper {
         self.simulation.kernel.borrow().live == 0 || self.is_covered()
     }
 
-    /// Returns true if the end of the run says nothing, because other runs continue where this one
-    /// has stopped an actor.
+    /// Returns true if the end of the run is not a result, because other runs continue at the point
+    /// where this run stopped an actor.
     #[must_use]
     pub fn is_covered(&self) -> bool {
         let device = self.device.as_ref();
@@ -53,15 +53,15 @@ impl Stepper {
         self.simulation.kernel.borrow().semaphores[semaphore as usize].initial
     }
 
-    /// Returns true if the device has stopped an actor that did nothing but let time pass.
+    /// Returns true if the device has stopped an actor because the actor only let time pass.
     #[must_use]
     pub fn is_spinning(&self, actor: u32) -> bool {
         let device = self.device.as_ref();
         device.is_some_and(|device| device.is_spinning(ActorId(actor)))
     }
 
-    /// Returns the device's description of an actor that waits for it, or of the next arrival from
-    /// a queue.
+    /// Returns the device's description of an actor that waits for the device, or of the next
+    /// arrival from a queue.
     #[must_use]
     pub fn described(&self, actor: u32) -> Option<Blocked> {
         let device = self.device.as_ref()?;
@@ -71,7 +71,7 @@ impl Stepper {
         }
     }
 
-    /// Notes from now on which calls send what. Begins anew.
+    /// Notes from now on the sending calls and the contents that they send. Restarts the run.
     pub fn compare_sends(&mut self) {
         self.simulation.kernel.borrow_mut().sends = Some(Vec::new());
         self.restart();
@@ -88,8 +88,8 @@ impl Stepper {
             .unwrap_or_default()
     }
 
-    /// Where the program has read the time in any run so far, although it stands still, as
-    /// `file:line`.
+    /// Returns the source locations, as `file:line`, at which the program has read the stopped
+    /// clock in any run so far.
     #[must_use]
     pub fn clock_reads(&self) -> Vec<String> {
         let kernel = self.simulation.kernel.borrow();

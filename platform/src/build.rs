@@ -1,9 +1,9 @@
-//! From the typed file to the platform: names are resolved, numbers given out, and what contradicts
-//! is reported.
+//! Builds the platform from the typed file: resolves names, assigns numbers, reports
+//! contradictions.
 //!
-//! Members of all zones are numbered in one order: hosts, clusters, routers, zones, each in the
-//! order of the file with those of a zone before those of its inner zones. `names` checks them,
-//! `resolve` finds what routes mean, `assemble` gives out the numbers.
+//! Members of all zones are numbered in one order: hosts, clusters, routers, zones, each kind in
+//! the order of the file, members of a zone before members of its inner zones. `names` checks the
+//! names, `resolve` resolves the names in routes, `assemble` assigns the numbers.
 
 mod assemble;
 mod names;
@@ -17,7 +17,7 @@ use crate::diagnostic::{Diagnostics, Source};
 use crate::file::{Named, Read, ZoneEntry, read};
 use crate::platform::Platform;
 
-/// Reads a platform from text; files that it names are looked for in `folder`.
+/// Reads a platform from text; files that the text names are searched for in `folder`.
 ///
 /// # Errors
 /// All mistakes in the text.
@@ -36,7 +36,7 @@ pub(crate) fn build(
 /// Makes the platform of a file that has been read, with the places of its entries in `source`.
 ///
 /// # Errors
-/// All mistakes in it.
+/// All mistakes in the file.
 pub(crate) fn finish(source: Source, mut read: Read) -> Result<Platform, Diagnostics> {
     names::check(&mut read);
     wifi::check(&mut read);
@@ -57,16 +57,15 @@ pub(crate) fn finish(source: Source, mut read: Read) -> Result<Platform, Diagnos
 /// A zone on the way through the tree.
 #[derive(Clone, Copy)]
 pub(crate) struct ZoneVisit<'f> {
-    /// The table in the file, with a dot at the end: nothing for the platform, or such as
-    /// `zones.site.`.
+    /// The table in the file, with a dot at the end, such as `zones.site.`; empty for the platform.
     prefix: &'f str,
     pub(crate) name: &'f str,
     pub(crate) depth: u32,
-    /// The number of the zone around it.
+    /// The number of the zone that contains this zone.
     outer: u32,
 }
 
-/// Visits a zone and all zones in it, each before its inner ones.
+/// Visits a zone and all its inner zones; a zone comes before its inner zones.
 pub(crate) fn for_each_zone<'f>(
     root: &'f ZoneEntry,
     visit: &mut impl FnMut(u32, ZoneVisit<'_>, &'f ZoneEntry),

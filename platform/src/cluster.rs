@@ -1,7 +1,7 @@
-//! A cluster: equal hosts around a computed network, in one entry whatever its size.
+//! A cluster: equal hosts around a computed network, in one entry for any number of hosts.
 //!
-//! Names of hosts, numbers and names of links are computed from the position of the host and of the
-//! cable.
+//! Names of hosts and numbers and names of links are computed from the position of the host and of
+//! the cable.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -27,11 +27,11 @@ pub(crate) struct Cluster {
     /// The first cable; the others follow.
     pub(crate) cable: Wire,
     pub(crate) backbone: Option<Wire>,
-    /// The limiter of the first host; those of the other hosts and of the switches follow.
+    /// The limiter of the first host; limiters of the other hosts and of the switches follow.
     pub(crate) limiter: Option<Wire>,
     /// The loopback of the first host; the others follow.
     pub(crate) loopback: Option<Wire>,
-    /// True if a host without loopback reaches itself over its own cable.
+    /// True if a host without loopback reaches itself over the cable of the host.
     pub(crate) itself_over_links: bool,
     /// Hosts that differ from the others, by their number within the cluster.
     pub(crate) own_hosts: BTreeMap<u32, OwnHost>,
@@ -43,11 +43,11 @@ pub(crate) struct Cluster {
 #[derive(Clone, Debug)]
 pub(crate) struct OwnHost {
     pub(crate) cores: Cores,
-    /// Its power states, if it has several.
+    /// The power states of the host, if the host has several.
     pub(crate) power: Option<HostPowerStates>,
 }
 
-/// Figures of a link that take the place of those of its cluster.
+/// Bandwidth and latency of a link that replace the values of its cluster.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct OwnLink {
     /// In bytes per second.
@@ -86,7 +86,7 @@ impl Cluster {
         }
     }
 
-    /// One direction of the link `offset` places after the first of its kind.
+    /// One direction of the link that is `offset` places after the first link of the same kind.
     pub(crate) fn wire(&self, first: Wire, offset: u32, down: bool) -> Wire {
         let mut wire = first.shifted(offset);
         if let Some(own) = self.own_links.get(&wire.id(down)) {
@@ -101,8 +101,8 @@ impl Cluster {
         self.hosts.count() + self.topology.switches()
     }
 
-    /// A link of this cluster by its physical number, with its name; the direction is `up` or
-    /// `down`.
+    /// Returns a link of this cluster by its physical number, with the name of the link; the
+    /// direction is `up` or `down`.
     pub(crate) fn link(&self, number: u32, direction: &str) -> Option<(Wire, String)> {
         let place = |first: Wire, count: u32| {
             let offset = number.checked_sub(first.number)?;
@@ -139,8 +139,8 @@ impl Cluster {
         Some((backbone, format!("{}:backbone", self.name)))
     }
 
-    /// The identifiers of the link called `name`, as [`Cluster::link`] calls it: one direction, or
-    /// both if the name of a cable stands without `:up` and `:down`.
+    /// Returns the identifiers of the link called `name`, as [`Cluster::link`] names it: one
+    /// direction, or both directions if `name` is a cable without `:up` or `:down`.
     pub(crate) fn find(&self, name: &str) -> Option<Range<u32>> {
         let ids = |first: Wire, offset: u32| {
             let id = 2 * (first.number + offset);
@@ -171,7 +171,7 @@ impl Cluster {
         }
     }
 
-    /// The number of the cable called `name`, without its direction.
+    /// The number of the cable called `name`; the name has no direction.
     fn cable_named(&self, name: &str) -> Option<u32> {
         let split = name.rsplit_once('/').map(|(host, _)| host);
         for host_name in [Some(name), split].into_iter().flatten() {

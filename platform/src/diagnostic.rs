@@ -1,8 +1,8 @@
 //! Mistakes in a platform file, shown at their places.
 //!
-//! [`LoadError`] prints one line per mistake (`file:line:column: problem: what was expected`);
-//! [`LoadError::report`] shows each with the source line. All mistakes of a file come at once, in
-//! the order of the file.
+//! [`LoadError`] prints one line per mistake (`file:line:column: problem: expected value`);
+//! [`LoadError::report`] shows each mistake with the source line. All mistakes of a file are
+//! reported together, in the order of the file.
 
 mod source;
 
@@ -80,8 +80,8 @@ impl Unreadable {
         }
     }
 
-    /// The file at `path` is a pipe in a folder, which opens only when another program writes to
-    /// it.
+    /// The file at `path` is a named pipe in a folder; a named pipe opens only when another program
+    /// writes to the pipe.
     pub(crate) fn named_pipe(path: &Path) -> Self {
         Self {
             file: path.display().to_string(),
@@ -152,7 +152,7 @@ impl Diagnostic {
         &self.expected
     }
 
-    /// Returns the mistake with its line and those around it, without a newline at the end.
+    /// Returns the mistake with its line and the lines around it, without a newline at the end.
     fn shown(&self, source: &Source, renderer: &Renderer) -> String {
         let span = source.on_first_line(&self.span);
         let (lines, first) = source.around(&span, 1);
@@ -173,8 +173,8 @@ impl Diagnostic {
 }
 
 impl LoadError {
-    /// The full report for people: every mistake with its source line, the value found and what was
-    /// expected.
+    /// The full report for people: every mistake with its source line, the value found and the
+    /// value expected.
     ///
     /// With `colour` the report contains terminal colours; without, it is plain text for a pipe.
     #[must_use]

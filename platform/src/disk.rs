@@ -1,25 +1,25 @@
-//! Disks of hosts: which there are, and how fast.
+//! Disks of hosts and their speeds.
 //!
-//! Disks are numbered like hosts, those of single hosts before those of clusters; all hosts of a
-//! cluster have the same, which are computed, not stored.
+//! Disks are numbered like hosts, disks of single hosts before disks of clusters. All hosts of a
+//! cluster have the same disks, which are computed, not stored.
 
 use sim_core::{DiskId, HostId};
 
-/// The largest number of disks: three capacities for each must fit beside those of links and hosts.
+/// Largest number of disks: three capacities per disk must fit, besides links and hosts.
 pub(crate) const DISKS_MAX: u32 = 1 << 28;
 
 /// A disk with its limits.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct DiskInfo<'p> {
-    /// Its name, unique on its host.
+    /// Name of the disk, unique on its host.
     pub name: &'p str,
-    /// The host that it belongs to.
+    /// The host of the disk.
     pub host: HostId,
     /// Bytes per second of all that read together.
     pub read_bandwidth: f64,
     /// Bytes per second of all that write together.
     pub write_bandwidth: f64,
-    /// Bytes per second of all that use it.
+    /// Bytes per second of all reads and writes together.
     pub total_bandwidth: f64,
 }
 
@@ -87,7 +87,7 @@ impl Disks {
             .then(|| DiskId(owners.first_disk + offset * length(&owners.disks) + at))
     }
 
-    /// The disk with a number, and its host.
+    /// Returns the disk with a number, and the host of the disk.
     pub(crate) fn get(&self, disk: DiskId) -> Option<(HostId, &DiskLimits)> {
         if disk.0 >= self.count {
             return None;

@@ -1,9 +1,9 @@
 //! A platform file as typed data, before it becomes a [`Platform`](crate::Platform).
 //!
 //! The reader (`read`) turns TOML into these types and reports every mistake with its place; names
-//! are resolved later, by the crate's `build` module. Writing them back ([`PlatformFile::to_toml`])
-//! keeps the texts of all quantities and spells out every default, so that the copy in the record
-//! of a run means the same when a default changes.
+//! are resolved later, by the crate's `build` module. [`PlatformFile::to_toml`] writes these types
+//! as TOML, keeps the text of every quantity and spells out every default. So the copy in the
+//! record of a run keeps its meaning when a default changes.
 
 mod cluster;
 mod collectives;
@@ -85,7 +85,7 @@ pub struct PlatformFile {
 /// `[zones.NAME]`, and the platform itself.
 #[derive(Clone, Default, Serialize, Debug)]
 pub struct ZoneEntry {
-    /// Routing between its members.
+    /// Routing between the members of the zone.
     pub routing: Routing,
     /// The place where routes to and from the zone begin, or the access point.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -93,7 +93,7 @@ pub struct ZoneEntry {
     /// For an outer *vivaldi* zone: x, y and height, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub coordinates: Option<[f64; 3]>,
-    /// Path from each of its hosts to itself.
+    /// Path from each host of the zone to itself.
     #[serde(skip_serializing_if = "ToItself::is_default")]
     pub to_itself: ToItself,
     /// The air of a Wi-Fi zone.
@@ -119,12 +119,12 @@ pub struct ZoneEntry {
     pub routes: Vec<RouteEntry>,
 }
 
-/// An entry of a table of tables, with the name that is its key.
+/// An entry of a table of tables; the key of the entry is its name.
 #[derive(Clone, Debug)]
 pub struct Named<T> {
-    /// Its key, with its place in the source.
+    /// The key of the entry, with the place of the key in the source.
     pub name: Spanned<String>,
-    /// Its value.
+    /// The value of the entry.
     pub entry: T,
 }
 
@@ -133,8 +133,8 @@ pub struct Named<T> {
 pub struct Protocol {
     /// Messages below this size are sent eagerly, messages of at least this size by rendezvous.
     pub eager_threshold: Size,
-    /// Bandwidth at which a rank copies when it packs, unpacks or buffers messages; `None` if that
-    /// takes no time.
+    /// Bandwidth at which a rank copies when it packs, unpacks or buffers messages; `None` if
+    /// copies take no time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub copy_bandwidth: Option<Bandwidth>,
     /// Limits of the message layer.
@@ -215,9 +215,9 @@ pub struct HostEntry {
 /// `[links.NAME]`, and the links that belong to a cluster.
 #[derive(Clone, Serialize, Debug)]
 pub struct LinkEntry {
-    /// Its bandwidth, in each direction if it has two.
+    /// Bandwidth of the link, per direction if the link has two directions.
     pub bandwidth: Bandwidth,
-    /// Its latency.
+    /// Latency of the link.
     pub latency: Duration,
     /// Sharing of the link among transfers.
     pub sharing: Sharing,
@@ -235,10 +235,10 @@ pub struct LinkEntry {
 /// `[clusters.NAME]`
 #[derive(Clone, Serialize, Debug)]
 pub struct ClusterEntry {
-    /// Its network.
+    /// Topology of the cluster.
     #[serde(flatten, serialize_with = "topology_keys")]
     pub topology: Arc<dyn Topology>,
-    /// The names of its hosts.
+    /// Names of the hosts of the cluster.
     #[serde(serialize_with = "pattern_text")]
     pub hosts: HostPattern,
     /// The speed of one core, in each power state.
@@ -308,7 +308,7 @@ pub enum Routing {
 }
 
 impl Routing {
-    /// Its name in a platform file.
+    /// Returns the name of the routing rule in a platform file.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -330,7 +330,7 @@ pub enum ToItself {
     /// Over the implicit loopback.
     #[default]
     Loopback,
-    /// Over its own links, up and down.
+    /// Over the host's own links, up and down.
     Links,
 }
 
@@ -347,26 +347,26 @@ impl ToItself {
 /// `[[routes]]`
 #[derive(Clone, Serialize, Debug)]
 pub struct RouteEntry {
-    /// The member where it begins.
+    /// The member where the route begins.
     pub from: Spanned<String>,
-    /// The member where it ends.
+    /// The member where the route ends.
     pub to: Spanned<String>,
-    /// The links that it crosses, in order.
+    /// The links that the route crosses, in order.
     pub links: Vec<Spanned<LinkUse>>,
     /// True if the way back is the same, backwards.
     pub symmetric: bool,
-    /// True if it is taken in place of the way that the rule of the zone gives.
+    /// True if the route replaces the way that the routing rule of the zone gives.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub bypass: bool,
-    /// Its place within `from`.
+    /// The place within `from` where the route begins.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gateway_from: Option<Spanned<String>>,
-    /// Its place within `to`.
+    /// The place within `to` where the route ends.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gateway_to: Option<Spanned<String>>,
 }
 
-/// A link in a route: its name, or a table with its direction.
+/// A link in a route: the name of the link, or a table with the name and the direction.
 #[derive(Clone, Debug)]
 pub struct LinkUse {
     /// The name of the link.
@@ -381,7 +381,7 @@ pub struct LinkUse {
 pub enum Direction {
     /// As the route is written.
     Up,
-    /// Against it.
+    /// Against the direction of the route as written.
     Down,
 }
 
@@ -396,8 +396,8 @@ pub enum Sharing {
     /// Each transfer has the whole bandwidth; transfers do not slow each other.
     #[serde(rename = "fatpipe")]
     FatPipe,
-    /// The air of a Wi-Fi zone: transfers share the time, and each needs the more of it the slower
-    /// its station is. No link of a file is declared so.
+    /// The air of a Wi-Fi zone: transfers share the time, and a transfer needs more time if its
+    /// station is slower. No link in a file is declared with this sharing.
     Wifi,
 }
 
@@ -479,7 +479,7 @@ fn as_map<S: Serializer, T: Serialize>(
     )
 }
 
-/// The key `topology` and those that belong to it.
+/// Serializes the key `topology` and the keys that belong to the topology.
 fn topology_keys<S: Serializer>(
     topology: &Arc<dyn Topology>,
     serializer: S,

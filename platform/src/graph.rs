@@ -1,12 +1,12 @@
 //! Shortest ways through a zone, for the rules *dijkstra* and *floyd*.
 //!
-//! The length of a way is its number of links. Both rules give shortest ways; where several are
-//! equally short the choice is that of the algorithm with members in the order in which the routes
-//! of the file first name them, so it is the same on every machine.
+//! The length of a way is its number of links. Both rules give shortest ways. If several ways are
+//! equally short, the algorithm chooses, with members in the order in which the routes of the file
+//! first name them, so the choice is the same on every machine.
 //!
 //! Ways are computed on first use and kept: *dijkstra* per source, *floyd* for the whole zone at
-//! once, which needs memory for the square and time for the cube of its members and is refused for
-//! more than [`FLOYD_MAX`].
+//! once. *floyd* needs memory for the square and time for the cube of the number of members and is
+//! refused for more than [`FLOYD_MAX`] members.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

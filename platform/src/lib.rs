@@ -1,12 +1,12 @@
-//! Hosts, links, disks and routes, and the parameters of the models that say how long work takes on
-//! them.
+//! Hosts, links, disks and routes of a platform, and the parameters of the models that compute how
+//! long work takes on them.
 //!
 //! A [`Platform`] is read from a TOML file; the package `models` runs computations and transfers on
-//! it. This crate knows no program.
+//! the platform. This crate does not depend on any program.
 //!
 //! # The platform file
 //!
-//! Every quantity is a string with its unit, and prints back as it was written ([`units`]). Units
+//! Every quantity is a string with its unit, and is printed as it was written ([`units`]). Units
 //! are case-sensitive: `b` is a bit, `B` a byte; `k M G T P E` are powers of 1000, `Ki Mi Gi Ti Pi
 //! Ei` powers of 1024. A complete example:
 //!
@@ -72,7 +72,7 @@
 //!
 //! **Network models.** `[network] model` is `"flow"`, `"raw"`, `"cm02"`, `"lv08"`, `"smpi"`,
 //! `"ib"`, `"constant"` or `"loggops"` ([`NetworkModel`]). Each is a preset of the same parameters
-//! ([`FluidParameters`] has the formula and the units), which can be set next to the name:
+//! ([`FluidParameters`] has the formula and the units), which can be set beside the name:
 //!
 //! ```
 //! # let text = r#"
@@ -99,32 +99,32 @@
 //! # Ok::<(), platform::LoadError>(())
 //! ```
 //!
-//! The fluid models but `"ib"` have also `pair_duplex = { from = "190kB", full = "12MB" }`: two
+//! The fluid models except `"ib"` also have `pair_duplex = { from = "190kB", full = "12MB" }`: two
 //! hosts that send to each other, and to no others, slow each other (`src/network/flow.rs`). Model
-//! `"ib"` has also `ib_penalty_factors = { be = 0.965, bs = 0.925, ys = 1.35 }`; model
-//! `"constant"` has nothing but `duration = "1s"`. Model `"loggops"` ([`LogGops`]) has `latency =
-//! "2500ns"` (L), `overhead = "1500ns"` (o), `gap = "1000ns"` (g), `gap_per_byte = "6ns"` (G) and
-//! `overhead_per_byte = "0ns"` (O); its S is `[protocol] eager_threshold` less one byte. The model
-//! has no links; on a platform with links the first four keys have no default. Its `loopback = {
-//! latency = "300ns", overhead = "200ns", gap_per_byte = "0.1ns" }` has the costs of messages
-//! between ranks of one host, if they differ.
+//! `"ib"` also has `ib_penalty_factors = { be = 0.965, bs = 0.925, ys = 1.35 }`; model `"constant"`
+//! has only `duration = "1s"`. Model `"loggops"` ([`LogGops`]) has `latency = "2500ns"` (L),
+//! `overhead = "1500ns"` (o), `gap = "1000ns"` (g), `gap_per_byte = "6ns"` (G) and
+//! `overhead_per_byte = "0ns"` (O); S is `[protocol] eager_threshold` less one byte. The model
+//! `"loggops"` uses no links; on a platform with links the first four keys have no default.
+//! `loopback = { latency = "300ns", overhead = "200ns", gap_per_byte = "0.1ns" }` sets the costs of
+//! messages between ranks of one host, if they differ.
 //!
 //! `device = "verbs"` beside the model runs rank programs over queue pairs of InfiniBand adapters
-//! and a network of single packets. The table `[network.verbs]` ([`VerbsParameters`]) has its
+//! and a network of single packets. The table `[network.verbs]` ([`VerbsParameters`]) has the
 //! parameters: `mtu = "4096B"`, the costs of an adapter (`doorbell`, `dma_read`, `tx_packet`,
 //! `rx_packet`, `atomic`, `completion`, all durations, and `pcie_bandwidth`), `switch_latency`,
-//! `buffer` and `lanes = 1` (virtual lanes; more than one avoid credit loops, as in a torus). Its
-//! table `faults` ([`PacketFaults`]) has probabilities of each packet on each link, 0 by default:
-//! `loss`, `duplication`, `reordering` (later by `reordering_delay = "2us"`), and `bit_error_rate`.
+//! `buffer` and `lanes = 1` (virtual lanes; several avoid credit loops, as in a torus). The inner
+//! table `faults` ([`PacketFaults`]) has probabilities per packet and link, 0 by default: `loss`,
+//! `duplication`, `reordering` (later by `reordering_delay = "2us"`), and `bit_error_rate`.
 //!
-//! **Noise.** `[noise.compute]` disturbs the computations of each host ([`ComputeNoise`]): with
-//! `period = "10ms"` and `detour = "250us"` it stops for 250 µs in every 10 ms, from a random phase
-//! on; with `variation = 0.05` each computation takes a lognormal factor of mean 1 and that
-//! coefficient of variation longer or shorter. `[noise.links] latency = "1us"` adds an
-//! exponentially distributed latency of that mean for each transfer and link between two hosts; it
-//! needs a model whose transfers cross links. Everything is drawn from the seed of the run.
-//! Overrides such as `noise.compute.variation=0.1` need no table in the file. Real runs, model
-//! checkers and calibrations know no noise.
+//! **Noise.** `[noise.compute]` disturbs the computations of each host ([`ComputeNoise`]). With
+//! `period = "10ms"` and `detour = "250us"` the host does not compute for 250 µs in every 10 ms,
+//! from a random phase on. With `variation = 0.05` the time of each computation is multiplied by a
+//! lognormal factor with mean 1 and that coefficient of variation. `[noise.links] latency = "1us"`
+//! adds an exponentially distributed latency with that mean for each transfer and link between two
+//! hosts; this key needs a model in which transfers cross links. All random values are drawn from
+//! the seed of the run. Overrides such as `noise.compute.variation=0.1` need no table in the file.
+//! Real runs, model checkers and calibrations have no noise.
 //!
 //! **Message layer.** `[protocol]` sets limits, none by default: `packet_size` (largest payload,
 //! such as `"8KiB"`), `send_buffers` (packet buffers of a rank for sends), `credits` (flow-control
@@ -144,67 +144,68 @@
 //! default is `"lenient"`. `transport = "stream"` models TCP: no packets, credits and data buffers.
 //! The formulas are in `docs/protocols.md`.
 //!
-//! Libraries over UCX differ from that: nonblocking sends go by rendezvous from
+//! Libraries over UCX behave differently: nonblocking sends use rendezvous from
 //! `eager_threshold_nonblocking = "8KiB"` on (by default and at most `eager_threshold`). With
-//! `rendezvous = "get"` the receiver reads the data and acknowledges the end, which ends the send
-//! (default: `"put"`, the sender writes after the answer of the receiver); `rendezvous_cost =
+//! `rendezvous = "get"` the receiver reads the data and acknowledges the end, which completes the
+//! send (default: `"put"`, the sender writes after the answer of the receiver). `rendezvous_cost =
 //! "300ns"` is the processor time of the receiver to match an announcement (default: none), after
-//! which the read request leaves. The request and the acknowledgement are control messages: they
-//! take time where these are simulated. Adapters of `device = "verbs"` read by themselves.
+//! which the read request is sent. The read request and the acknowledgement are control messages:
+//! they take time if control messages are simulated. Adapters of `device = "verbs"` perform the
+//! read.
 //!
 //! **Collective operations.** `[collectives]` sets `selector`, the tables that select an algorithm
 //! for each call, and `reduce_bandwidth`, at which a rank reduces (default: no time). A key with
 //! the name of an operation sets the algorithm of all its calls: `allreduce = "ring"`, or
 //! `allreduce = { algorithm = "segmented_ring", segment = "64KiB" }`, where a segment of `"0B"`
-//! leaves messages whole, as in a rules file of Open MPI. `setup = "messages"` lets the first call
-//! of a communicator exchange the nodes of its ranks, where the library of the selector does so; by
-//! default (`"none"`) they are known. `simrun collectives list` prints the names.
+//! leaves messages whole, as in a rules file of Open MPI. With `setup = "messages"` the first call
+//! of a communicator exchanges the nodes of the ranks, if the library of the selector does so; by
+//! default (`"none"`) the nodes are known. `simrun collectives list` prints the names.
 //!
-//! **Memory.** `[memory]` sets the costs of a rank's memory in collective operations, by the
-//! working set of the call: the data of all ranks, or of one where all have the same, and three
-//! times as many in reductions. `reduce = [{ above = "0B", time = "20ns", per_byte = "45ps" }, {
-//! above = "2MB", time = "20ns", per_byte = "65ps" }]` is the time of a reduction of two buffers,
-//! in the section in which the working set lies; from a threshold to twice the threshold, the
-//! numbers go linearly from one section to the next. `copy` is that of the copies of a schedule.
-//! `first_touch` and `registration` are the times to write a region of a fresh temporary buffer for
-//! the first time and to register a region for a rendezvous, by the length of the region
-//! (`docs/collectives.md`). All are free by default; `reduce` and `reduce_bandwidth` exclude each
-//! other.
+//! **Memory.** `[memory]` sets the costs of a rank's memory in collective operations. The costs
+//! depend on the working set of the call: the data of all ranks, or of one rank if all ranks have
+//! the same data, and three times as much in reductions. `reduce = [{ above = "0B", time = "20ns",
+//! per_byte = "45ps" }, { above = "2MB", time = "20ns", per_byte = "65ps" }]` is the time of a
+//! reduction of two buffers, in the section that contains the working set; from a threshold to
+//! twice the threshold, the numbers change linearly from one section to the next. `copy` is the
+//! time of the copies of a schedule. `first_touch` and `registration` are the times to write a
+//! region of a fresh temporary buffer for the first time and to register a region for a rendezvous,
+//! by the length of the region (`docs/collectives.md`). All are free by default; `reduce` and
+//! `reduce_bandwidth` exclude each other.
 //!
 //! **Connections.** `[connection]` sets `mode`: `"instant"` (from the start, at no cost; the
 //! default), `"on-demand"` (each pair at its first message) or `"static"` (all pairs before the
 //! program begins). Opening a socket takes a round trip of packets of `transport_packet_size`
-//! (`"64B"`, as the three following sizes), the handshake one of a request of `request_size` and a
-//! response of `response_size`; the close protocol has packets of `close_size`. A rank needs
-//! `connect_time` (`"0s"`, as the two following times) to open a socket, `accept_time` to accept
-//! one and `message_time` to read a message of the handshake or the close protocol; these times do
-//! not delay its program. `descriptors` limits the sockets of a rank: the least recently used idle
-//! connection is closed; if none is idle, the send waits (`descriptor_limit_policy = "wait"`) or
-//! fails (`"fail"`). `idle_timeout = "10ms"` closes connections that have been idle for that time.
-//! `endpoints = { kind = "dc", above = 60, initiators = 8 }` is InfiniBand's dynamically connected
-//! transport in runs of more than 60 ranks: a rank sends to at most 8 peers on other hosts at one
-//! time, and to another one when all packets to one of these are acknowledged (in mode `"instant"`,
-//! in all models but `"loggops"`). With `"static"` and `"on-demand"` programs can survive the loss
-//! of a rank.
+//! (default `"64B"`, as for the next three sizes). The handshake takes a round trip of a request of
+//! `request_size` and a response of `response_size`; the close protocol has packets of
+//! `close_size`. A rank needs `connect_time` (default `"0s"`, as for the next two times) to open a
+//! socket, `accept_time` to accept a socket and `message_time` to read a message of the handshake
+//! or the close protocol; these times do not delay the program. `descriptors` limits the sockets of
+//! a rank: the least recently used idle connection is closed; if none is idle, the send waits
+//! (`descriptor_limit_policy = "wait"`) or fails (`"fail"`). `idle_timeout = "10ms"` closes
+//! connections that have been idle for that time. `endpoints = { kind = "dc", above = 60,
+//! initiators = 8 }` is InfiniBand's dynamically connected transport in runs of more than 60 ranks:
+//! a rank sends to at most 8 peers on other hosts at one time, and to another peer when all packets
+//! to one of the 8 peers are acknowledged (in mode `"instant"`, in all models except `"loggops"`).
+//! With `"static"` and `"on-demand"` programs can survive the loss of a rank.
 //!
-//! **Sharing.** The transfers on a `shared` link share its bandwidth, whatever their direction. A
-//! `split-duplex` link has its whole bandwidth in each direction. On a `fatpipe` each transfer has
+//! **Sharing.** The transfers in both directions share the bandwidth of a `shared` link. A
+//! `split-duplex` link has the whole bandwidth in each direction. On a `fatpipe` each transfer has
 //! the whole bandwidth.
 //!
 //! **Routes.** Inside a cluster, routes are computed. Every other pair of hosts needs a
-//! `[[routes]]` entry between the members of a zone that contain them (see *Zones*). A split-duplex
-//! link is crossed `up` by the route as written and `down` by the way back; `{ link = "door",
-//! direction = "down" }` in `links` says it the other way round, for hosts around a common switch.
-//! A host reaches itself over its `loopback`, a route from it to itself, or else over an implicit
-//! fatpipe of 10 GB/s without latency; `to_itself = "links"` in a cluster or a star sends it over
-//! its own links instead.
+//! `[[routes]]` entry between the members of a zone that contain them (see *Zones*). The route as
+//! written crosses a split-duplex link `up`, the way back crosses the link `down`. `{ link =
+//! "door", direction = "down" }` in `links` swaps the two directions, for hosts around a common
+//! switch. A host reaches itself over its `loopback`, a route from the host to itself, or else over
+//! an implicit fatpipe of 10 GB/s without latency. With `to_itself = "links"` in a cluster or a
+//! star, the host uses its own links instead.
 //!
-//! **Numbers.** Hosts are numbered in the order of the file, those of `[hosts]` before those of
-//! `[clusters]`, in each of them those of a zone before those of its inner zones.
+//! **Numbers.** Hosts are numbered in the order of the file: hosts of `[hosts]` before hosts of
+//! `[clusters]`, and in both tables hosts of a zone before hosts of its inner zones.
 //!
 //! # Clusters
 //!
-//! | `topology` | keys of its own |
+//! | `topology` | own keys |
 //! |---|---|
 //! | `"crossbar"`, the default | none |
 //! | `"backbone"` | `backbone`, one more link that all traffic crosses |
@@ -213,14 +214,14 @@
 //! | `"dragonfly"` | `groups`, `chassis` (per group), `routers` (per chassis), `nodes` (per router), `cables` (of blue, black and green links; default `[1, 1, 1]`) |
 //!
 //! The product of `down`, of `dimensions`, or of the four counts of a dragonfly is the number of
-//! hosts. `bandwidth`, `latency` and `sharing` are those of each cable. All topologies may have a
+//! hosts. `bandwidth`, `latency` and `sharing` apply to each cable. All topologies may have a
 //! `loopback` for each host, a `limiter` (the bandwidth of a shared link without latency that all
-//! traffic through a host or switch crosses) and a `gateway` (where routes of the zone begin: the
-//! switch of a crossbar or backbone, else one of the hosts). `compat = "simgrid-4.1"` copies two
-//! defects of that simulator: how it chooses among parallel cables of fat trees, and unconnected
-//! routes within groups of dragonflies.
+//! traffic through a host or switch crosses) and a `gateway` (the point where routes of the zone
+//! begin: the switch of a crossbar or backbone, else one of the hosts). `compat = "simgrid-4.1"`
+//! copies two defects of that simulator: the choice among parallel cables of fat trees, and
+//! unconnected routes within groups of dragonflies.
 //!
-//! Hosts and links that differ from the others have tables of their own:
+//! Hosts and links that differ from the others have their own tables:
 //!
 //! ```
 //! # use platform::Platform;
@@ -251,12 +252,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A key that is absent has the value of the cluster. Names of links are those of
-//! [`Platform::link`]: `node-3:up`, `node-3/1:down` (fat tree, torus), `nodes/1.5:limiter`,
-//! `node-3:loopback`; without `:up` or `:down` the table is about both directions, and one with a
-//! direction counts more. A link with a bandwidth or latency of its own does not follow the
-//! `bandwidth_profile` or `latency_profile` of its cluster. The backbone has the key `backbone`;
-//! sharing and disks are those of the cluster.
+//! An absent key has the value of the cluster. Links have the names that [`Platform::link`]
+//! returns: `node-3:up`, `node-3/1:down` (fat tree, torus), `nodes/1.5:limiter`, `node-3:loopback`.
+//! A table without `:up` or `:down` changes both directions, and a table with a direction takes
+//! precedence. A link with its own bandwidth or latency does not follow the `bandwidth_profile` or
+//! `latency_profile` of the cluster. The backbone has the key `backbone`; sharing and disks are
+//! always as in the cluster.
 //!
 //! # Zones
 //!
@@ -314,22 +315,22 @@
 //!
 //! A zone has the same tables as the platform: `hosts`, `links`, `clusters`, `zones`, `[[routes]]`,
 //! and `routers`, which are names for places without a host. Names of members are unique in the
-//! whole platform, and so are names of links, which may be used by the routes of any zone. The way
-//! between two hosts is the route in the smallest zone that contains both, with the ways to and
-//! from its gateways. How members reach each other is the zone's `routing`:
+//! whole platform, and so are names of links. Routes of any zone may use any link. The way between
+//! two hosts is the route in the smallest zone that contains both hosts, with the ways to and from
+//! the gateways of that route. The `routing` of a zone says how its members reach each other:
 //!
 //! | `routing` | |
 //! |---|---|
 //! | `"full"`, the default | over the route of each pair |
-//! | `"star"` | over a centre: routes are from or to `"*"`, and a link that would be twice on a way is there once |
+//! | `"star"` | over a centre: routes are from or to `"*"`, and a link that would occur twice on a way occurs once |
 //! | `"dijkstra"`, `"floyd"` | over the routes with the fewest links, through other members; searched on first use |
 //! | `"vivaldi"` | a star with a latency that comes from `coordinates = [x, y, height]` (in ms) of hosts or zones: the distance of (x, y), and both heights |
-//! | `"wifi"` | over the air, which all stations share, and by way of the access point, the `gateway` of the zone |
+//! | `"wifi"` | over the air, which all stations share, and through the access point, the `gateway` of the zone |
 //! | `"none"` | not at all |
 //!
-//! A route with `bypass = true` is taken before any of these, whatever the `routing`. It joins two
-//! members of the zone, or zones and clusters at any depth inside. Hosts of a *vivaldi* zone that
-//! have no routes are as far apart as their coordinates say.
+//! A route with `bypass = true` takes precedence over these rules, for any `routing`. Such a route
+//! joins two members of the zone, or zones and clusters at any depth inside the zone. Hosts of a
+//! *vivaldi* zone without routes are as far apart as their coordinates say.
 //!
 //! **Wi-Fi.** The hosts of a *wifi* zone are stations, each with one of the rates of the zone:
 //!
@@ -365,10 +366,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A transfer over the air at the rate r takes 1/r of its time per byte/s (twice that between two
-//! stations), and adds nothing to limits, latencies and penalties. `decay` takes part of the time
-//! away when more than 20 transfers share it. `name` is that of the air as a link, `cell:air` if it
-//! is not there.
+//! A transfer over the air uses 1/r of the air time per byte/s, where r is the rate of its station
+//! (between two stations, 1/r for each of them). The air adds no limits, latencies or penalties.
+//! With `decay`, more than 20 active stations lose part of the air time. `name` is the name of the
+//! air as a link, by default `cell:air`.
 //!
 //! # Profiles and power states
 //!
@@ -405,27 +406,26 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A value holds from its date on, to the next one. What is said of 0 s holds before anything
-//! begins. `{ file = "wan.txt" }` takes the events from a file of SimGrid's text format
-//! ([`profile`]), in the folder of the platform file. What runs on a host or over a link that goes
-//! off fails at that instant; links of both directions go together.
+//! A value holds from its date to the next date. A value at 0 s holds before the start. `{ file =
+//! "wan.txt" }` reads the events from a file in SimGrid's text format ([`profile`]), in the folder
+//! of the platform file. Activities on a host or over a link that is turned off fail at that
+//! instant; both directions of a link are turned off together.
 //!
 //! # Reachability
 //!
-//! [`Platform::unreachable`] tells which members of a zone no route joins; `simrun platform check`
-//! prints it. A run that needs such a route is refused.
+//! [`Platform::unreachable`] returns pairs of members of a zone that no route joins; `simrun
+//! platform check` prints them. A run that needs such a route is refused.
 //!
 //! # What if
 //!
-//! [`Platform::with`] changes anything in a platform before it is used:
-//! `links.wan.bandwidth=10Gbps` sets a value, `links.*.latency*=2` multiplies all that match,
-//! `hosts.node-3.speed=18Gf` and `links.node-3:up.bandwidth=50Gbps` change one host and one link of
-//! a cluster ([`Override`]).
+//! [`Platform::with`] changes any value of a platform before its use: `links.wan.bandwidth=10Gbps`
+//! sets a value, `links.*.latency*=2` multiplies all matching values, `hosts.node-3.speed=18Gf` and
+//! `links.node-3:up.bandwidth=50Gbps` change one host and one link of a cluster ([`Override`]).
 //!
 //! # Mistakes
 //!
-//! **Mistakes** come all at once, each with file, line, column, the value found and what was
-//! expected ([`LoadError`]).
+//! **Mistakes** are reported all at once, each with file, line, column, the value found and the
+//! value expected ([`LoadError`]).
 
 #![warn(clippy::missing_errors_doc)]
 

@@ -1,17 +1,17 @@
 //! The known word that was probably meant: "did you mean …?".
 //!
-//! The nearest word has the fewest letters to insert, delete or replace, where the case of letters
-//! only decides between equals: `gbps` is nearer to `Gbps` than to `kbps`. A word further away than
-//! a third of its length, and than two letters, is not suggested. Of equally near words the first
-//! known one wins.
+//! The nearest word has the fewest letters to insert, delete or replace. The case of letters
+//! decides only between equally near words: `gbps` is nearer to `Gbps` than to `kbps`. A word is
+//! not suggested if it needs more than two edits and more edits than a third of the length of the
+//! given word. Of equally near words the first known word wins.
 
 use strsim::levenshtein;
 
 /// Words longer than this are never compared: the work grows with the product of the lengths.
 const LENGTH_MAX: usize = 64;
 
-/// At most this many words are compared, so that a file with very many names is not read for its
-/// suggestions alone.
+/// The largest number of words that are compared, so that a file with very many names is not read
+/// only for suggestions.
 const KNOWN_MAX: usize = 10_000;
 
 /// Returns the word of `known` nearest to `word`, if one is near enough to be worth suggesting.

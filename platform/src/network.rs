@@ -1,12 +1,11 @@
-//! The network models by name and what `[network]` can set: the parameters of each model, one file
-//! each.
+//! The network models by name, and the parameters that `[network]` can set, one file per model.
 //!
-//! This package reads the parameters, although `models` alone computes with them. All mistakes of a
-//! file are reported together with their lines, so no table can wait for a model.
-//! Models that read their own tables would need a trait for printing, defaults and overrides, and a
-//! list of the models as an argument of each function that reads a platform.
+//! This package reads the parameters, although only `models` computes with them. All mistakes of a
+//! file are reported together with their lines, so no table can wait for a model. Models that read
+//! their own tables would need a trait for printing, defaults and overrides, and a list of the
+//! models as an argument of each function that reads a platform.
 //!
-//! *Not decided here*: what a model computes from them; the package `models` runs them.
+//! *Not decided here*: the computation with the parameters; the package `models` runs the models.
 
 mod cm02;
 mod constant;
@@ -30,7 +29,7 @@ pub use parameters::{
 pub(crate) use verbs::LANES_MAX;
 pub use verbs::{PacketFaults, VerbsParameters};
 
-/// All models, in the order of the documentation: a new one is a file, its `mod` and its line here.
+/// All models, in the order of the documentation. A new model is a file, a `mod` and a line here.
 const MODELS: &[NetworkModel] = &[
     flow::MODEL,
     raw::MODEL,

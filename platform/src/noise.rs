@@ -1,15 +1,15 @@
-//! `[noise]`: random disturbance of computations and links. The platform only stores it.
+//! `[noise]`: random disturbance of computations and links. The platform only stores the table.
 //!
 //! Sources: periodic detours are the noise of T. Hoefler, T. Schneider, A. Lumsdaine,
 //! "Characterizing the Influence of System Noise on Large-Scale Applications by Simulation", SC
 //! 2010, and of F. Petrini, D. Kerbyson, S. Pakin, "The Case of the Missing Supercomputer
 //! Performance", SC 2003; noise of the network is studied in Hoefler, Schneider, Lumsdaine, "The
 //! Effect of Network Noise on Large-Scale Collective Communications", Parallel Processing Letters
-//! 19(4), 2009. The lognormal and the exponential distribution are our choice: positive, and
-//! one parameter each.
+//! 19(4), 2009. The lognormal and the exponential distribution are our choice: positive, and one
+//! parameter each.
 //!
 //! *Not modelled*: detours with several periods or measured lengths, and correlation between hosts.
-//! A user sees phases that are independent, as of machines whose daemons are not synchronized.
+//! A user sees independent phases, as on machines with unsynchronized daemons.
 
 use serde::Serialize;
 
@@ -35,7 +35,7 @@ pub struct ComputeNoise {
     /// Time of each period in which the host does not compute.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detour: Option<Duration>,
-    /// Coefficient of variation of a lognormal factor of each computation, whose mean is 1.
+    /// Coefficient of variation of the lognormal factor (mean 1) of each computation.
     #[serde(skip_serializing_if = "is_zero")]
     pub variation: f64,
 }

@@ -1,11 +1,11 @@
-//! A part of a foreign file that an import leaves out, with its place.
+//! A part of a file in another format that an import leaves out, with the place of the part.
 
 use std::fmt;
 
-/// Something in a platform of another format that this one cannot say.
+/// A part of a platform in another format that a platform file cannot express.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ImportNote {
-    /// The file, as it was called.
+    /// The name of the file, as the caller gave it.
     pub file: String,
     /// The line, from 1.
     pub line: usize,

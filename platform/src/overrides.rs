@@ -5,18 +5,18 @@
 //! `clusters.nodes.cores`, `zones.site.hosts.desk.speed`, `protocol.eager_threshold`. In a part of
 //! a path `*` stands for any text, so that `links.*.latency` is the latency of all links. A part
 //! with a dot is written in double quotes; an entry of an array is a number from 0. Only whole keys
-//! are changed: the platform is read again after all changes, so a wrong value is a mistake like
-//! any other, and so is a key that no table can have.
+//! are changed. The platform is read again after all changes, so a wrong value or an unknown key is
+//! reported like any other mistake.
 //!
-//! Another `network.model` comes with its own parameters instead of those of the model before; of
-//! the file's, `compat` alone stays. It is changed before everything else, so that parameters set
-//! beside it hold. `loggops` comes without those that take the place of links: on a platform that
-//! has links they must be set too.
+//! A new `network.model` replaces all parameters of the earlier model by its own; only `compat` of
+//! the file stays. The model is changed before all other keys, so other overrides of parameters
+//! take effect. `loggops` has no defaults for the parameters that replace links: on a platform with
+//! links these parameters must be set, too.
 //!
-//! Hosts and links of a cluster have the same paths as others, `hosts.node-3.speed` and
+//! Hosts and links of a cluster have paths like other hosts and links, `hosts.node-3.speed` and
 //! `links.node-3:up.bandwidth`, in the zone of the cluster or in the platform itself, whatever
-//! their zone. Such a change becomes an override in the entry of the cluster. A star does not stand
-//! for them: what is to be changed for all of them is a key of the cluster.
+//! their zone. Such a change becomes an override in the entry of the cluster. A star does not match
+//! them: a change for all of them is a change of a key of the cluster.
 
 mod blame;
 mod single;
@@ -127,10 +127,10 @@ fn path(text: &str) -> Option<(Vec<String>, usize)> {
     None
 }
 
-/// Makes all changes, in order, in the text of a platform whose defaults are spelled out.
+/// Makes all changes, in order, in the text of a platform with all defaults spelled out.
 ///
 /// # Errors
-/// [`OverrideError`] for the first change that matches nothing or cannot be made.
+/// [`OverrideError`] for the first change that has no match or cannot be made.
 pub(crate) fn apply(text: &str, overrides: &[Override]) -> Result<String, OverrideError> {
     let table: Table = toml::from_str(text).expect("a platform prints as TOML");
     let mut root = Value::Table(table);
@@ -155,9 +155,9 @@ fn model(root: &Value) -> Option<NetworkModel> {
     NetworkModel::by_name(model.as_str()?)
 }
 
-/// Replaces the parameters of the network by those of its model: every one is spelled out, so those
-/// of another model would stay in force under the new name. A name that is no model is left to the
-/// reader.
+/// Replaces the parameters of the network by the preset of its model. Every parameter is spelled
+/// out, so otherwise the parameters of the old model would stay. An unknown name of a model is left
+/// to the reader.
 fn bring_parameters(root: &mut Value) {
     let Some(model) = model(root) else {
         return;
@@ -240,7 +240,7 @@ impl Override {
         }
     }
 
-    /// No entry matches the part number `depth` of the path; `known` are those that there are.
+    /// No entry matches part number `depth` of the path; `known` are the existing entries.
     fn no_match(&self, depth: usize, known: &[String]) -> OverrideError {
         let part = &self.path[depth];
         let place = match depth {
@@ -347,8 +347,8 @@ fn unquoted(text: &str) -> &str {
     inner.unwrap_or(text)
 }
 
-/// A number, or the number in front of a unit, times a factor; `None` if there is none or it does
-/// not stay a number.
+/// Returns a number, or the number in front of a unit, times a factor; `None` if there is no number
+/// or the product is not a valid number.
 fn scaled(value: &Value, factor: f64) -> Option<Value> {
     match value {
         Value::String(text) => {

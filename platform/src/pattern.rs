@@ -1,13 +1,12 @@
 //! Names of many hosts in one text: `node-[0-63]`, `n[0-3,8-11]`, `node-[00-63]`.
 //!
 //! A pattern stores its ranges, never its names: the name of host number `i` and the number of a
-//! name are computed. Numbers are padded with zeros to the width of a first number that is written
-//! with leading zeros.
+//! name are computed. Numbers are padded with zeros to the width of the first number of a range if
+//! that number has leading zeros.
 //!
 //! Invariants: the prefix does not end with a digit and the suffix does not begin with one (digits
-//! in front of the bracket are moved into the ranges when the pattern is read), so that a name has
-//! one way to be taken apart, and comparing two patterns needs no enumeration. No number occurs
-//! twice.
+//! in front of the bracket are moved into the ranges when the pattern is read). So a name is split
+//! in one way only, and two patterns are compared without an enumeration. No number occurs twice.
 
 mod shared;
 
@@ -55,7 +54,7 @@ pub enum PatternError {
     Unclosed,
     /// More than one pair of brackets.
     TwoRanges,
-    /// Something in the brackets is not `NUMBER` or `NUMBER-NUMBER`.
+    /// A part of the brackets is not `NUMBER` or `NUMBER-NUMBER`.
     NotARange(String),
     /// The last number is below the first.
     Backwards {
@@ -217,7 +216,7 @@ impl HostPattern {
         self.count
     }
 
-    /// The pattern as it was written.
+    /// The text of the pattern as written in the file.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
@@ -295,7 +294,7 @@ impl NumberRange {
     }
 }
 
-/// Splits a pattern into what is before, inside and after its brackets.
+/// Splits a pattern into the text before, inside and after its brackets.
 fn brackets(text: &str) -> Result<(&str, Option<&str>, &str), PatternError> {
     let Some(open) = text.find('[') else {
         return if text.contains(']') {
@@ -318,7 +317,7 @@ fn brackets(text: &str) -> Result<(&str, Option<&str>, &str), PatternError> {
     Ok((prefix, Some(inside), suffix))
 }
 
-/// The longest number in a name: adding one to it, or a digit in front, never overflows.
+/// The most digits of a number in a name: adding 1, or one more digit, never overflows.
 const DIGITS_MAX: usize = 18;
 
 fn number(text: &str) -> Option<u64> {

@@ -1,12 +1,12 @@
 //! A loaded platform with its hosts, links and routes; see [`Platform::load`].
 //!
-//! Hosts are numbered: first single hosts, then those of each cluster, both in the order of the
-//! file, those of a zone before those of its inner zones. A cluster is one entry whatever its size:
-//! names, links and routes of its hosts are computed, so that a million hosts cost as much memory
-//! as one.
+//! Hosts are numbered: first single hosts, then hosts of clusters, both in the order of the file,
+//! hosts of a zone before hosts of its inner zones. A cluster is one entry for any number of hosts:
+//! names, links and routes of its hosts are computed, so that a million hosts need as much memory
+//! as one host.
 //!
 //! Routes are computed in `zone` and `topology`. A host reaches itself over its declared loopback,
-//! or the declared route to itself, or its own links where the file asks for it, or else over an
+//! or the declared route to itself, or the links of the host if the file says so, or else over an
 //! implicit fatpipe.
 //!
 //! *Not modelled*: costs of switches. Two hosts without a route cannot communicate, and a run that
@@ -67,8 +67,8 @@ pub(crate) const FILE_MAX: u64 = 64 << 20;
 /// Reads a file as text.
 ///
 /// # Errors
-/// [`LoadError::Unreadable`] if it cannot be read, is a named pipe, is not UTF-8 or has more than
-/// 64 MiB.
+/// [`LoadError::Unreadable`] if the file cannot be read, is a named pipe, is not UTF-8 or has more
+/// than 64 MiB.
 pub fn read_text(path: &Path) -> Result<String, LoadError> {
     let unreadable = |error| LoadError::Unreadable(Unreadable::io(path, &error));
     // A pipe that is open already, such as /dev/stdin, has no name in a folder.
@@ -116,20 +116,20 @@ pub(crate) struct HostPowerStates {
 /// One direction of a link, for reports.
 #[derive(Clone, PartialEq, Debug)]
 pub struct LinkInfo {
-    /// Its name, with the direction where it has two.
+    /// Name of the link, with the direction if the link has two directions.
     pub name: String,
     /// Bytes per second.
     pub bandwidth: f64,
-    /// Latency of a transfer over it.
+    /// Latency of a transfer over the link.
     pub latency: Span,
     /// Sharing of the link among transfers.
     pub sharing: Sharing,
 }
 
-/// The air of a Wi-Fi zone, which its stations share.
+/// The air of a Wi-Fi zone, which the stations of the zone share.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AirLink {
-    /// Its number as a link, in the direction `up`.
+    /// The number of the air as a link, in the direction `up`.
     pub link: LinkId,
     /// True if collisions cost part of the time: the key `decay` of the zone.
     pub decay: bool,
@@ -139,7 +139,7 @@ impl Platform {
     /// Reads the platform file at `path`.
     ///
     /// # Errors
-    /// [`LoadError`] if the file cannot be read, or with all the mistakes in it.
+    /// [`LoadError`] if the file cannot be read, or with all mistakes of the file.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, LoadError> {
         let path = path.as_ref();
         let text = read_text(path)?;
@@ -148,11 +148,11 @@ impl Platform {
         build(&name, &text, folder).map_err(LoadError::Diagnostics)
     }
 
-    /// The same platform with changes; mistakes are reported at the changes, of a file called
-    /// `file_name`.
+    /// Returns the same platform with changes; mistakes are reported at the changes, as in a file
+    /// called `file_name`.
     ///
     /// # Errors
-    /// [`LoadError`] if a change matches nothing or gives something that is no platform.
+    /// [`LoadError`] if a change has no match or makes the platform invalid.
     pub fn with(self, file_name: &str, overrides: &[Override]) -> Result<Self, LoadError> {
         if overrides.is_empty() {
             return Ok(self);
@@ -171,7 +171,7 @@ impl Platform {
     /// have their places in `source`, and `notes` list the parts that could not be converted.
     ///
     /// # Errors
-    /// All mistakes in it.
+    /// All mistakes in the file.
     pub fn from_file(
         source: Source,
         file: PlatformFile,
@@ -188,11 +188,11 @@ impl Platform {
         &self.notes
     }
 
-    /// Reads a platform from `text`; mistakes are reported as in a file called `file_name`. It is
-    /// no file, so it cannot name others.
+    /// Reads a platform from `text`; mistakes are reported as in a file called `file_name`. The
+    /// text has no folder, so it cannot name other files.
     ///
     /// # Errors
-    /// [`LoadError::Diagnostics`] with all the mistakes in the text.
+    /// [`LoadError::Diagnostics`] with all mistakes in the text.
     pub fn parse(file_name: &str, text: &str) -> Result<Self, LoadError> {
         build(file_name, text, None).map_err(LoadError::Diagnostics)
     }
@@ -261,8 +261,8 @@ impl Platform {
         &self.file.noise
     }
 
-    /// The platform as TOML: what was read, with the original text of each quantity and every
-    /// default spelled out.
+    /// Returns the platform as it was read, as TOML, with the original text of each quantity and
+    /// every default spelled out.
     #[must_use]
     pub fn to_toml(&self) -> String {
         self.file.to_toml()
@@ -280,7 +280,7 @@ impl Platform {
         Outline(self)
     }
 
-    /// A host whose name is near to `name`.
+    /// Returns the name of the host nearest to `name`, if one is near.
     #[must_use]
     pub fn nearest_host(&self, name: &str) -> Option<String> {
         let singles = self.singles.iter().map(|single| single.name.to_string());
@@ -371,7 +371,7 @@ impl Platform {
         power.map_or(0, |power| power.state)
     }
 
-    /// The speed of one core of a host in a power state, in flop/s; `None` if it has no such state.
+    /// The speed of one core of a host in a power state, in flop/s; `None` for an unknown state.
     ///
     /// # Panics
     /// If there is no such host.
@@ -419,8 +419,8 @@ impl Platform {
         &self.profiles
     }
 
-    /// The link called `name`: as in the file, or as [`Platform::link`] calls it. A name without
-    /// direction is that of the direction `up`.
+    /// Returns the link called `name`, as in the file or as [`Platform::link`] names the link. A
+    /// name without direction means the direction `up`.
     #[must_use]
     pub fn link_by_name(&self, name: &str) -> Option<LinkId> {
         if let Some(at) = self.link_names.iter().position(|known| known == name) {
@@ -521,11 +521,11 @@ impl Platform {
     /// Checks that every ordered pair of distinct hosts in `used` has a route, if the network model
     /// uses routes.
     ///
-    /// One host stands for all of its cluster, and two for all of a star; the cost is the number of
-    /// hosts plus the square of the number of those that stand for others.
+    /// One host represents its cluster, and two hosts represent a star. The cost is the number of
+    /// hosts plus the square of the number of representatives.
     ///
     /// # Errors
-    /// [`NoRoute`] for the first pair without one, in the order of `used`.
+    /// [`NoRoute`] for the first pair without a route, in the order of `used`.
     ///
     /// # Panics
     /// If there is no such host.
@@ -655,16 +655,16 @@ impl Platform {
         }
     }
 
-    /// Name and figures of one direction of a link.
+    /// Returns the name, bandwidth, latency and sharing of one direction of a link.
     ///
     /// The links of a cluster are called after their host, `node-3:up` and `node-3:down`
-    /// (`node-3:link` where both directions share), `node-3:loopback`, `node-3:limiter`, or after
-    /// the cluster, `nodes:backbone`. Where a host has several cables, their numbers follow:
-    /// `node-3/1:up` is that to parent 1 in a fat tree, or that of dimension 1 of a torus. Inside a
-    /// fat tree `nodes/1.5/2:up` is cable 2 of switch 5 of level 1; inside a dragonfly there are
+    /// (`node-3:link` if both directions share), `node-3:loopback`, `node-3:limiter`, or after the
+    /// cluster, `nodes:backbone`. If a host has several cables, their numbers follow: `node-3/1:up`
+    /// is the cable to parent 1 in a fat tree, or of dimension 1 of a torus. Inside a fat tree
+    /// `nodes/1.5/2:up` is cable 2 of switch 5 of level 1; inside a dragonfly there are
     /// `nodes/green/G.C.R-S` (group, chassis, two routers), `nodes/black/G.C-D.R` (group, two
     /// chassis, router) and `nodes/blue/G-H` (two groups). The air of a Wi-Fi zone is called after
-    /// it, `cell:air`, unless it has a name; its bandwidth here is that of level 0.
+    /// the zone, `cell:air`, unless the air has a name; its bandwidth here is the rate of level 0.
     ///
     /// # Panics
     /// If there is no such link.

@@ -1,14 +1,14 @@
 //! Changes of links and hosts, at once or at given dates: availability profiles.
 //!
-//! A profile can be read from the text that `SimGrid` uses ([`Events::parse`]): a line `DATE VALUE`
+//! A profile can be read from the text format of `SimGrid` ([`Events::parse`]): a line `DATE VALUE`
 //! for each event, with growing dates in seconds; empty lines and lines that begin with `#` or `%`
-//! mean nothing. A line `LOOPAFTER DELAY` lets the events come again DELAY seconds after the last
-//! one, a line `PERIODICITY PERIOD` every PERIOD seconds.
+//! are ignored. A line `LOOPAFTER DELAY` repeats the events DELAY seconds after the last event, a
+//! line `PERIODICITY PERIOD` every PERIOD seconds.
 //!
 //! After a line `STOCHASTIC` or `STOCHASTIC LOOP` delays and values are drawn ([`Drawn`]).
 //!
-//! *Not modelled*: drawn profiles with other lines before, or that come again as they were drawn
-//! (`LOOPAFTER`); they are refused.
+//! *Not modelled*: drawn profiles with other lines before, or with a repetition of drawn events
+//! (`LOOPAFTER`); such profiles are refused.
 
 mod drawn;
 
@@ -22,27 +22,27 @@ use crate::LinkId;
 pub(crate) use drawn::Line;
 pub use drawn::{Drawn, Law};
 
-/// A change of a link or a host. A physical link changes as a whole, whichever of its directions is
-/// named.
+/// A change of a link or a host. Both directions of a physical link change, even if the change
+/// names only one direction.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Change {
-    /// A new bandwidth in bytes/s; with 0 nothing moves. It means nothing for the air of a Wi-Fi
-    /// zone.
+    /// A new bandwidth in bytes/s; at 0 no transfer proceeds. The change has no effect on the air
+    /// of a Wi-Fi zone.
     Bandwidth(LinkId, f64),
     /// A new latency.
     Latency(LinkId, Span),
     /// A link is turned on or off.
     Link(LinkId, bool),
-    /// A host has this part of its speed from now on; with 0 nothing moves.
+    /// A host has this fraction of its speed from now on; at 0 no computation proceeds.
     Speed(HostId, f64),
     /// A host is turned on or off.
     Host(HostId, bool),
-    /// A host goes to another of its power states, by number.
+    /// A host changes to another power state, given by its number.
     PowerState(HostId, u32),
 }
 
-/// The parameter that a [`Profile`] changes, and the meaning of its values. A link without
-/// directions has only the first of its two identifiers.
+/// The parameter that a [`Profile`] changes, and the meaning of the values. A link without
+/// directions uses only the first of its two identifiers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Target {
     /// The bandwidth of a link, in bytes/s.
@@ -70,7 +70,7 @@ pub struct Profile {
     /// Period of the repetition in seconds, at least the last date; `None` if the events are not
     /// repeated.
     pub period_s: Option<f64>,
-    /// Events that are drawn, in place of those above.
+    /// Drawn events, in place of `events`.
     pub drawn: Option<Drawn>,
 }
 
@@ -81,7 +81,7 @@ pub struct Events {
     pub events: Vec<(f64, f64)>,
     /// Period of the repetition in seconds; `None` if the events are not repeated.
     pub period_s: Option<f64>,
-    /// Events that are drawn, in place of those above.
+    /// Drawn events, in place of `events`.
     pub drawn: Option<Drawn>,
 }
 
@@ -183,8 +183,8 @@ impl Events {
         Ok(read)
     }
 
-    /// Reads the lines after the first of a drawn profile. `endless`: the error if it repeats
-    /// without time in between.
+    /// Reads the lines of a drawn profile after its first line. `endless`: the error if the profile
+    /// repeats without time in between.
     fn drawn<'a>(
         lines: impl Iterator<Item = (&'a str, usize)>,
         repeats: bool,
@@ -206,9 +206,9 @@ impl Events {
         })
     }
 
-    /// Lets the events come again; not at all if there is no time in between.
+    /// Repeats the events; the events are not repeated if there is no time in between.
     ///
-    /// Returns `None`, and changes nothing, if the period ends before the last event.
+    /// Returns `None`, and leaves the events unchanged, if the period ends before the last event.
     #[must_use]
     pub fn repeat(&mut self, repetition: Repetition) -> Option<()> {
         let Some((last, _)) = self.events.last() else {

@@ -27,9 +27,9 @@ pub enum ReadySendMode {
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Debug)]
 #[serde(rename_all = "kebab-case")]
 pub enum SsendProtocol {
-    /// It is announced, and leaves when a receive has met it.
+    /// The message is announced, and is sent when a receive has matched the announcement.
     Rendezvous,
-    /// It leaves at once, and is acknowledged when a receive has met it.
+    /// The message is sent at once, and acknowledged when a receive has matched the message.
     Acknowledged,
 }
 

@@ -1,10 +1,10 @@
 //! Members of zones that do not reach each other, found zone by zone and not by all pairs of hosts.
 //!
 //! Two hosts reach each other if in every zone all members with hosts, and the gateways that lead
-//! out of it, are joined. So each zone is looked at alone, at the cost of its declared routes; of
-//! each zone one gap is reported.
+//! out of the zone, are joined. So each zone is checked alone, at the cost of its declared routes;
+//! one gap is reported per zone.
 //!
-//! *Not modelled*: that a gap is bypassed by a route of an outer zone. It is reported all the same.
+//! *Not modelled*: a route of an outer zone that bypasses a gap. The gap is reported all the same.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -18,9 +18,9 @@ use crate::zone::ZoneTree;
 pub struct Unreachable {
     /// The host, router, cluster or zone where a route is missing.
     pub from: String,
-    /// The host, router, cluster or zone that it does not lead to.
+    /// The host, router, cluster or zone that `from` does not reach.
     pub to: String,
-    /// The table of the missing entry: `routes`, or that of a zone, such as `zones.site.routes`.
+    /// The table of the missing entry: `routes`, or the table of a zone (`zones.site.routes`).
     pub table: String,
 }
 
@@ -35,7 +35,7 @@ impl fmt::Display for Unreachable {
 }
 
 impl ZoneTree {
-    /// Members of a zone that contain hosts or lead out of it, by zone.
+    /// Members of a zone that contain hosts or lead out of the zone, by zone.
     fn members(&self) -> Vec<Vec<u32>> {
         let mut wanted: BTreeSet<u32> = self.table.gateways().collect();
         wanted.extend(0..self.singles);
@@ -104,8 +104,8 @@ impl ZoneTree {
 }
 
 impl Platform {
-    /// Finds hosts that cannot reach each other: one gap of each zone that has any; nothing for
-    /// models without links.
+    /// Finds hosts that cannot reach each other: one gap of each zone that has gaps; an empty list
+    /// for models without links.
     #[must_use]
     pub fn unreachable(&self) -> Vec<Unreachable> {
         if self.network().needs_no_routes() {

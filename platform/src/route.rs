@@ -1,9 +1,9 @@
-//! The links that a transfer crosses, in order, and how they are named by number.
+//! The links that a transfer crosses, in order, and the numbers of links.
 //!
 //! Every physical link has two consecutive [`LinkId`]s, one per direction. A link without
-//! directions (`shared`, `fatpipe`) uses the first one only. So the identifiers of the links of a
-//! cluster are computed from the position of the host, and a table indexed by [`LinkId`] stays
-//! sparse where nothing runs.
+//! directions (`shared`, `fatpipe`) uses only the first of its [`LinkId`]s. So the identifiers of
+//! the links of a cluster are computed from the position of the host, and a table indexed by
+//! [`LinkId`] stays sparse where no transfer runs.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,18 +12,18 @@ use std::fmt;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct LinkId(pub u32);
 
-/// One link on a route, with what a model needs to know of it.
+/// One link on a route, with the properties that a model needs.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Hop {
     /// The link in one of its directions.
     pub link: LinkId,
     /// True if each transfer has the whole bandwidth for itself.
     pub fatpipe: bool,
-    /// True if it is the air of a Wi-Fi zone: a capacity of 1, of which one byte per second takes 1
-    /// / `bandwidth`.
+    /// True if the link is the air of a Wi-Fi zone: its capacity is 1, and each byte per second
+    /// takes 1 / `bandwidth`.
     pub air: bool,
     /// True if the route crosses the link against the direction of its declaration, also if both
-    /// directions share the link and so have one [`LinkId`].
+    /// directions share the link and have one [`LinkId`].
     pub down: bool,
     /// Bytes per second; over the air, the rate of the station.
     pub bandwidth: f64,
@@ -43,7 +43,7 @@ pub struct Route {
 pub(crate) struct Place {
     /// The host, cluster or router.
     pub(crate) end: u32,
-    /// The host within a cluster, or its switch; 0 elsewhere.
+    /// The host or the switch within a cluster; 0 elsewhere.
     pub(crate) offset: u32,
 }
 
@@ -58,7 +58,7 @@ pub struct NoRoute {
     pub from_end: String,
     /// The host, cluster or zone to write as `to` in a `[[routes]]` entry.
     pub to_end: String,
-    /// The table of the missing entry: `routes`, or that of a zone, such as `zones.site.routes`.
+    /// The table of the missing entry: `routes`, or the table of a zone (`zones.site.routes`).
     pub table: String,
 }
 
@@ -80,7 +80,7 @@ impl fmt::Display for NoRoute {
 
 impl std::error::Error for NoRoute {}
 
-/// A physical link as the platform knows it.
+/// A physical link in the platform.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wire {
     /// Position among the physical links.
@@ -106,18 +106,18 @@ impl Wire {
 }
 
 impl Route {
-    /// Makes it empty, keeping its memory.
+    /// Makes the route empty, but keeps the allocated memory.
     pub fn clear(&mut self) {
         self.hops.clear();
         self.latency_s = 0.0;
     }
 
-    /// Reports whether it has neither links nor latency.
+    /// Reports whether the route has neither links nor latency.
     pub(crate) fn is_nothing(&self) -> bool {
         self.hops.is_empty() && self.latency_s == 0.0
     }
 
-    /// Adds a link unless it is among the hops from number `since` on.
+    /// Adds a link unless the link is already among the hops from number `since` on.
     pub(crate) fn push_once(&mut self, wire: Wire, down: bool, since: usize) {
         let link = wire.id(down);
         if self.hops[since..].iter().all(|hop| hop.link != link) {
@@ -142,7 +142,7 @@ impl Route {
 /// The ways to and from the centre of a star are routes to and from the end of the zone itself.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct RouteTable {
-    /// For each end, where its entries begin; one more at the end.
+    /// For each end, the position of its first entry; one more position at the end.
     rows: Vec<u32>,
     /// Sorted by (from, to).
     entries: Vec<Entry>,
@@ -152,7 +152,7 @@ pub(crate) struct RouteTable {
     bypasses: BTreeMap<(u32, u32, u32), Entry>,
 }
 
-/// A declared route, or its way back.
+/// A declared route, or the way back of a declared route.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry {
     pub(crate) from: u32,
@@ -160,15 +160,15 @@ pub(crate) struct Entry {
     first: u32,
     pub(crate) count: u32,
     reversed: bool,
-    /// Where it begins within `from`.
+    /// The place within `from` where the route begins.
     pub(crate) gateway_from: Place,
-    /// Where it ends within `to`.
+    /// The place within `to` where the route ends.
     pub(crate) gateway_to: Place,
 }
 
 impl RouteTable {
-    /// Adds a route, and the opposite one if it is symmetric; `links` are physical numbers and
-    /// directions. One that bypasses the ways of a zone is kept apart from these.
+    /// Adds a route, and the opposite route if the route is symmetric; `links` are physical numbers
+    /// and directions. A route that bypasses the ways of a zone is stored separately.
     pub(crate) fn add(
         &mut self,
         (from, gateway_from): (u32, Place),

@@ -14,9 +14,9 @@ const CABLES_MAX: u32 = 100_000;
 /// A zone with its members.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ZoneSketch {
-    /// Its name; empty for the platform.
+    /// Name of the zone; empty for the platform.
     pub name: String,
-    /// Routing between its members.
+    /// Routing between the members of the zone.
     pub routing: Routing,
     /// Hosts, routers, clusters and inner zones.
     pub members: Vec<MemberView>,
@@ -40,7 +40,7 @@ pub enum MemberView {
 /// A cluster: hosts are numbered first, then switches.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ClusterSketch {
-    /// Its name.
+    /// Name of the cluster.
     pub name: String,
     /// The name of the first host.
     pub first: String,
@@ -48,7 +48,7 @@ pub struct ClusterSketch {
     pub last: String,
     /// Number of hosts.
     pub hosts: u32,
-    /// Arrangement of its nodes.
+    /// Arrangement of the nodes of the cluster.
     pub shape: Shape,
     /// The nodes that each cable joins.
     pub cables: Vec<(u32, u32)>,
@@ -82,7 +82,7 @@ impl Platform {
         }
     }
 
-    /// Returns the contents of a picture of the platform; `None` if it is too large for one.
+    /// Returns the contents of a picture of the platform; `None` if the platform is too large.
     #[must_use]
     pub fn sketch(&self) -> Option<ZoneSketch> {
         let clusters = &self.tree.clusters;

@@ -17,8 +17,8 @@ use crate::{Connection, Factors, FluidParameters, LogGops, NetworkParameters, No
 /// A summary lists no more disks.
 const DISKS_LISTED: usize = 16;
 
-/// Prints counts of hosts, clusters, links and routes, the model and its parameters; made by
-/// [`Platform::summary`].
+/// Prints counts of hosts, clusters, links and routes, the model and the parameters of the model;
+/// made by [`Platform::summary`].
 #[derive(Clone, Copy, Debug)]
 pub struct Summary<'p>(pub(crate) &'p Platform);
 
@@ -249,7 +249,7 @@ fn limits(f: &mut fmt::Formatter<'_>, protocol: &crate::Protocol) -> fmt::Result
     write!(f, "\n          limits: {}", parts.join(", "))
 }
 
-/// The parameters that are not those of the plain model.
+/// Prints the parameters of the model `loggops`.
 fn loggops(f: &mut fmt::Formatter<'_>, costs: &LogGops) -> fmt::Result {
     let LogGops {
         latency,
@@ -376,8 +376,8 @@ fn overhead_line(name: &str, table: &OverheadTable<Size, Duration>) -> String {
 /// The most lines about power states and profiles.
 const CHANGES_MAX: usize = 40;
 
-/// Prints the tree of zones with what is in each, and what changes by itself or can be changed;
-/// made by [`Platform::outline`].
+/// Prints the tree of zones with the contents of each zone, and the power states and profiles; made
+/// by [`Platform::outline`].
 #[derive(Clone, Copy, Debug)]
 pub struct Outline<'p>(pub(crate) &'p Platform);
 

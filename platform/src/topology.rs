@@ -1,16 +1,16 @@
-//! Clusters whose routes are computed: which cables a transfer crosses between two hosts of a
-//! regular network.
+//! Clusters with computed routes: the cables that a transfer crosses between two hosts of a regular
+//! network.
 //!
-//! A topology knows counts only. Its cables and switches are numbered, and a route is a sequence of
-//! [`Step`]s found in O(length of the route), without a table: a million hosts cost no more memory
-//! than two. The numbers become links, with names and bandwidths, in `cluster`.
+//! A topology stores counts only. Its cables and switches are numbered, and a route is a sequence
+//! of [`Step`]s found in O(length of the route), without a table: a million hosts need no more
+//! memory than two hosts. `cluster` turns the numbers into links with names and bandwidths.
 //!
 //! *Nodes* are the hosts, numbered from 0, followed by the switches: each may have a limiter.
 //!
 //! *Not modelled*: adaptive and random routing. Each pair of hosts has one route per direction, so
-//! that traffic that a real adaptive network would spread over several cables can pile up on one.
+//! traffic that a real adaptive network would spread over several cables can pile up on one cable.
 //!
-//! Source: the rules of SimGrid 4.1, checked against routes that it printed
+//! Source: the rules of SimGrid 4.1, checked against routes that SimGrid printed
 //! (`tests/topologies.rs`).
 
 mod dragonfly;
@@ -33,7 +33,7 @@ pub use fat_tree::FatTree;
 pub use switch::Switch;
 pub use torus::Torus;
 
-/// All topologies, in the order of the documentation: a new one is a file, its `mod` and its line
+/// All topologies, in the order of the documentation. A new topology is a file, a `mod` and a line
 /// here.
 pub(crate) const KINDS: &[Kind] = &[
     switch::CROSSBAR,
@@ -43,7 +43,7 @@ pub(crate) const KINDS: &[Kind] = &[
     dragonfly::KIND,
 ];
 
-/// A kind of topology, as a platform file names it.
+/// A kind of topology, with its name in a platform file.
 pub(crate) struct Kind {
     /// The value of the key `topology`.
     pub(crate) name: &'static str,
@@ -53,10 +53,10 @@ pub(crate) struct Kind {
     pub(crate) read: fn(&mut Collector, &Section<'_>, Frame) -> Option<Built>,
 }
 
-/// A topology, or why its counts make none.
+/// A topology, or the reason why its counts make no network.
 pub type Built = Result<Arc<dyn Topology>, Impossible>;
 
-/// The properties of a cluster that its topology depends on.
+/// The properties of a cluster on which its topology depends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Frame {
     /// Number of hosts.
@@ -88,22 +88,22 @@ pub enum Step {
 pub struct Cable {
     /// From 0, dense.
     pub index: u32,
-    /// Bandwidth as a multiple of that of a single cable.
+    /// Bandwidth as a multiple of the bandwidth of a single cable.
     pub width: u32,
 }
 
 /// A regular network between the hosts of a cluster.
 pub trait Topology: fmt::Debug + Send + Sync {
-    /// Returns its name, the value of the key `topology`.
+    /// Returns the name of the topology, the value of the key `topology`.
     fn name(&self) -> &'static str;
 
-    /// Returns its own keys in a platform file with their values, every default spelled out.
+    /// Returns the topology's own keys in a platform file with values, every default spelled out.
     fn options(&self) -> Vec<(&'static str, Value)>;
 
-    /// Returns its counts in a few words, for the summary of a platform.
+    /// Returns the counts of the topology in a few words, for the summary of a platform.
     fn summary(&self) -> String;
 
-    /// Returns the arrangement of its nodes in a picture.
+    /// Returns the arrangement of the nodes in a picture.
     fn shape(&self) -> Shape;
 
     /// Returns the number of switches.
@@ -114,10 +114,10 @@ pub trait Topology: fmt::Debug + Send + Sync {
     /// Returns the number of cables.
     fn cables(&self) -> u32;
 
-    /// Passes each step of the route from one host to another, or to itself over its own cable.
+    /// Passes each step of the route from one host to another, or to itself over the host's cable.
     fn walk(&self, from: u32, to: u32, step: &mut dyn FnMut(Step));
 
-    /// Returns the bandwidth of a cable as a multiple of that of a single one.
+    /// Returns the bandwidth of a cable as a multiple of the bandwidth of a single cable.
     fn width(&self, _cable: u32) -> u32 {
         1
     }
@@ -130,11 +130,11 @@ pub trait Topology: fmt::Debug + Send + Sync {
     /// Returns the name of a cable.
     fn cable_label(&self, cable: u32) -> NodeLabel;
 
-    /// Returns the two nodes that a cable joins, the one from which it leads up first; the switch
-    /// of a crossbar is the node after its last host.
+    /// Returns the two nodes that a cable joins, first the node from which the cable leads up; the
+    /// switch of a crossbar is the node after its last host.
     fn ends(&self, cable: u32) -> (u32, u32);
 
-    /// Returns the name of a switch after that of its cluster.
+    /// Returns the part of the name of a switch that follows the name of the cluster.
     fn switch_label(&self, _switch: u32) -> String {
         String::new()
     }
@@ -154,12 +154,12 @@ pub struct Impossible {
     pub expected: String,
 }
 
-/// The name of a cable or a switch, besides that of the cluster or of a host.
+/// The name of a cable or a switch, without the name of the cluster or of a host.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum NodeLabel {
-    /// Something of the host with this number, with the text that follows its name.
+    /// A cable of the host with this number; the text follows the name of the host.
     Host(u32, String),
-    /// Something inside, with the text that follows the name of the cluster.
+    /// A cable or switch inside; the text follows the name of the cluster.
     Inner(String),
 }
 
@@ -186,7 +186,7 @@ impl fmt::Display for Impossible {
     }
 }
 
-/// The option `compat`, where it is on.
+/// The option `compat`, if it is on.
 fn compat_option(compat: bool) -> Option<(&'static str, Value)> {
     compat.then(|| {
         (
@@ -227,7 +227,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Follows every route along its cables, and gives the number of hops of each pair.
+    /// Follows every route along its cables, and returns the number of hops of each pair.
     fn check(topology: &dyn Topology, hosts: u32) -> Vec<Vec<usize>> {
         let mut hops = vec![vec![0; hosts as usize]; hosts as usize];
         for from in 0..hosts {

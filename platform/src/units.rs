@@ -1,10 +1,10 @@
 //! Quantities with their unit in the text: `"100Gbps"`, `"1.3us"`, `"16Gf"`, `"64KiB"`.
 //!
-//! A [`Quantity`] keeps the text that it was read from and prints it back, and the value in the
-//! base unit of its kind (bytes/s, seconds, flop/s, bytes). Units are case-sensitive: `b` is a bit
-//! and `B` is a byte, `M` is 10^6 and `Mi` is 2^20.
+//! A [`Quantity`] keeps the text that was read and prints this text again. It also has the value in
+//! the base unit of its kind (bytes/s, seconds, flop/s, bytes). Units are case-sensitive: `b` is a
+//! bit and `B` is a byte, `M` is 10^6 and `Mi` is 2^20.
 //!
-//! The value is the `f64` nearest to what is written: a decimal prefix is a shift of the decimal
+//! The value is the `f64` nearest to the written number: a decimal prefix is a shift of the decimal
 //! exponent before the one conversion to binary, and a binary prefix or bits instead of bytes is an
 //! exact multiplication by a power of two. So `"1.3us"` is exactly `1.3e-6`.
 //!
@@ -47,7 +47,7 @@ pub use speed::{Speed, SpeedKind};
 
 use crate::nearest::nearest;
 
-/// Splits a quantity into its number, which may be empty or malformed, and its unit.
+/// Splits a quantity into its number, which may be empty or malformed, and the unit.
 pub(crate) fn split_number(text: &str) -> (&str, &str) {
     decimal::split(text)
 }
@@ -72,11 +72,11 @@ fn spells_same(one: &str, other: &str) -> bool {
     one.is_some() && one == short(other)
 }
 
-/// A kind of quantity, with its units and its valid values.
+/// A kind of quantity, with the units and valid values of the kind.
 pub trait Kind {
-    /// Name of the quantity in messages, with its article, such as `a bandwidth`.
+    /// Name of the quantity in messages, with an article, such as `a bandwidth`.
     const NAME: &'static str;
-    /// Texts that show how to write it, for messages.
+    /// Example texts of the quantity, for messages.
     const EXAMPLES: &'static str;
     /// All units, the usual spellings first.
     const UNITS: &'static [Unit];
@@ -89,10 +89,10 @@ pub trait Kind {
     const RANGE: RangeInclusive<f64> = 0.0..=f64::MAX;
 }
 
-/// A unit of some kind: its spelling and its size in the base unit, `10^decimal × 2^binary`.
+/// A unit of some kind: spelling, and size in the base unit, `10^decimal × 2^binary`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Unit {
-    /// As it is written, such as `Gbps`.
+    /// The spelling of the unit, such as `Gbps`.
     pub name: &'static str,
     /// Power of ten.
     pub decimal: i32,
@@ -107,7 +107,7 @@ const RATES: RangeInclusive<f64> = 1.0 / Time::HORIZON.as_secs()..=f64::MAX;
 /// 2^63: where whole quantities end.
 const WHOLE_END: f64 = 2.0 * (1_u64 << 62) as f64;
 
-/// A quantity that remembers how it was written.
+/// A quantity that keeps the text from which it was read.
 pub struct Quantity<K> {
     text: Box<str>,
     value: f64,
@@ -115,7 +115,7 @@ pub struct Quantity<K> {
 }
 
 impl<K> Quantity<K> {
-    /// Makes a quantity of a text and its value.
+    /// Makes a quantity from a text and the value of the text.
     fn of(text: String, value: f64) -> Self {
         Self {
             text: text.into(),
@@ -126,7 +126,7 @@ impl<K> Quantity<K> {
 }
 
 impl<K: Kind> Quantity<K> {
-    /// The text that it was read from.
+    /// The text from which the quantity was read.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text

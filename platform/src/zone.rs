@@ -1,27 +1,26 @@
-//! Zones: how a way through nested networks is put together.
+//! Zones: the composition of a way through nested networks.
 //!
 //! The platform is a tree. A zone has *members* (hosts, routers, clusters, inner zones) and a rule
 //! that says how its members reach each other. All members of all zones are *ends* with dense
 //! numbers: hosts, clusters, routers, zones.
 //!
-//! The way between two places is found in the smallest zone that contains both: the route between
-//! the two members of that zone that contain them, preceded by the way to the gateway where that
-//! route begins, and followed by the way from the gateway where it ends. Both are ways in smaller
-//! zones, so the recursion is not deeper than the tree ([`ZONE_DEPTH_MAX`]).
+//! The way between two places is found in the smallest zone that contains both places. It is the
+//! route between the two members that contain the places, preceded by the way to the gateway where
+//! the route begins, and followed by the way from the gateway where the route ends. Both ways are
+//! in smaller zones, so the recursion is not deeper than the tree ([`ZONE_DEPTH_MAX`]).
 //!
 //! Rules: *full* (every pair has a declared route), *star* (each member has a way to and from the
 //! centre; a link that would occur twice occurs once), *dijkstra* and *floyd* (declared routes are
-//! edges; the way with fewest links, through members, is searched), *vivaldi* (a star whose latency
-//! is a distance of coordinates), *none* (no way).
+//! edges; the way with fewest links, through members, is searched), *vivaldi* (a star with a
+//! distance of coordinates as latency), *none* (no way).
 //!
 //! *wifi*: every host is a station; a way crosses the air once for each end that is not the access
 //! point.
 //!
-//! A route with `bypass` is taken before any of these: between two members, or between zones and
-//! clusters at any depth inside, of which the innermost ones count first.
+//! A route with `bypass` takes precedence over these rules. It joins two members, or zones and
+//! clusters at any depth inside; the innermost zones and clusters take precedence.
 //!
-//! Searched ways are remembered per source on first use. Source of the rules: the manual of SimGrid
-//! 4.1.
+//! Searched ways are kept per source on first use. Source of the rules: the manual of SimGrid 4.1.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -38,12 +37,12 @@ pub const ZONE_DEPTH_MAX: usize = 16;
 #[derive(Clone, Debug)]
 pub(crate) struct Zone {
     pub(crate) name: String,
-    /// The table of its routes in the file: `routes`, or such as `zones.site.routes`.
+    /// The table of the routes of the zone in the file: `routes`, or such as `zones.site.routes`.
     pub(crate) table: String,
     pub(crate) routing: Routing,
-    /// Zones above it.
+    /// Number of zones around this zone.
     pub(crate) depth: u32,
-    /// True if a member of a star without a route to itself reaches itself over its own links.
+    /// True if a member of a star without a route to itself reaches itself over the member's links.
     pub(crate) itself_over_links: bool,
     /// For *dijkstra* and *floyd*.
     pub(crate) graph: Option<Graph>,
@@ -59,13 +58,13 @@ pub(crate) struct WifiChannel {
     pub(crate) wire: Wire,
     /// The end that needs no air to reach the stations, if there is one.
     pub(crate) access_point: Option<u32>,
-    /// True if collisions cost something.
+    /// True if collisions cost air time.
     pub(crate) decay: bool,
     /// Bytes per second of each station, by end.
     pub(crate) rates: BTreeMap<u32, f64>,
 }
 
-/// All zones and what is in them.
+/// All zones and their members.
 #[derive(Clone, Debug)]
 pub(crate) struct ZoneTree {
     /// Number of single hosts: the first ends.
@@ -129,7 +128,7 @@ impl ZoneTree {
         (one, two)
     }
 
-    /// Appends the way between two places; nothing if they are the same.
+    /// Appends the way between two places; appends no link if the places are the same.
     pub(crate) fn way(&self, from: Place, to: Place, route: &mut Route) -> Result<(), Gap> {
         if from.end == to.end {
             if let Some(cluster) = self.cluster(from.end).filter(|_| from != to) {
@@ -172,7 +171,7 @@ impl ZoneTree {
         }
     }
 
-    /// The way that a zone prescribes between two ends inside, if it is not left to its rule.
+    /// The route with `bypass` between two ends inside a zone, if there is one.
     fn bypass(&self, zone: u32, from: u32, to: u32) -> Option<&Entry> {
         if !self.table.has_bypasses() {
             return None;
@@ -192,7 +191,7 @@ impl ZoneTree {
         })
     }
 
-    /// The clusters and zones that contain an end, or are it, inside a zone; the innermost first.
+    /// The clusters and zones in a zone that contain an end (or are the end); the innermost first.
     fn around(&self, end: u32, zone: u32) -> Vec<u32> {
         let is_leaf = end < self.singles || self.is_router(end);
         let mut all = Vec::new();
@@ -208,7 +207,7 @@ impl ZoneTree {
         }
     }
 
-    /// Over the centre of a star, whose number is that of the zone.
+    /// Appends the way over the centre of a star; zone and centre have the same number.
     fn star(&self, from: Place, to: Place, gap: Gap, route: &mut Route) -> Result<(), Gap> {
         let centre = self.zone_end(gap.zone);
         let (up, down) = (
@@ -313,8 +312,8 @@ impl ZoneTree {
         Some(path)
     }
 
-    /// Appends the declared way of a single host to itself, or the one over its links where its
-    /// zone says so; reports whether there is one.
+    /// Appends the declared way of a single host to itself, or the way over its links if the zone
+    /// says so; reports whether there is such a way.
     pub(crate) fn itself(&self, host: Place, route: &mut Route) -> bool {
         if let Some(entry) = self.table.find(host.end, host.end) {
             self.append(entry, route);
@@ -335,8 +334,8 @@ impl ZoneTree {
         found && !route.is_nothing()
     }
 
-    /// Returns true if an end is as well joined with all others as its neighbours: a single host
-    /// with both ways of a star.
+    /// Returns the zone of a single host with both ways of a star: such a host is joined with all
+    /// others exactly like its neighbours.
     pub(crate) fn is_alike(&self, end: u32) -> Option<u32> {
         let zone = self.zone_of[end as usize];
         let star = matches!(

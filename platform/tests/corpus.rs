@@ -1,6 +1,6 @@
-//! Promise: the corpus of the fuzz targets and thousands of mutations of it neither panic nor hang
-//! nor use much memory. The mutations are the same each time; `fuzz/fuzz_targets` looks for new
-//! ones.
+//! Promise: the corpus of the fuzz targets and thousands of mutations of the corpus neither panic
+//! nor hang nor use much memory. The mutations are the same each time; `fuzz/fuzz_targets` searches
+//! for new mutations.
 //!
 //! Inputs that a fuzzer finds go into `fuzz/corpus`, and so into this test.
 
@@ -15,7 +15,7 @@ const MUTATIONS: u64 = 300;
 /// per host.
 const MEMORY_MAX_KIB: u64 = 400_000;
 
-/// Pieces with a meaning in one of the formats, and numbers that are too large for something.
+/// Pieces with a meaning in one of the formats, and numbers that are too large for some value.
 const PIECES: [&str; 40] = [
     "[",
     "]",
@@ -131,7 +131,7 @@ fn files(folder: &str) -> Vec<PathBuf> {
     files
 }
 
-/// The peak of this process in KiB, where the system tells it.
+/// The peak memory of this process in KiB; 0 if the system does not report the peak.
 fn peak_kib() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find(|line| line.starts_with("VmHWM"));
@@ -197,23 +197,23 @@ fn what_is_too_large_is_refused_at_once() {
     }
 }
 
-/// Seconds that this thread has been on a processor, where the system tells it. What others do on
-/// the machine is not in it.
+/// Seconds for which this thread has been on a processor, if the system reports them. The time of
+/// other threads is not included.
 fn processor_s() -> Option<f64> {
     let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     let nanoseconds: f64 = text.split_whitespace().next()?.parse().ok()?;
     Some(nanoseconds / 1e9)
 }
 
-/// The processor time that a text takes to be read, if the system tells it.
+/// The processor time for reading a text, if the system reports this time.
 fn reading_s(text: &str) -> Option<f64> {
     let before = processor_s();
     testing::readers::toml(&format!("version = 1\n{text}"));
     Some(processor_s()? - before?)
 }
 
-/// Each of these took time, or memory, with the square of its length: 4 times the lines took 16
-/// times as long.
+/// Each of these texts took time, or memory, with the square of its length: 4 times the lines took
+/// 16 times as long.
 #[test]
 fn a_large_file_takes_no_longer_than_its_length() {
     const MOST: f64 = 9.0;

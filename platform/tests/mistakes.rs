@@ -1,5 +1,5 @@
-//! Promise: a mistake in a platform file is answered with its place, what was found and what was
-//! expected, all at once.
+//! Promise: a mistake in a platform file is reported with its place, the value found and the value
+//! expected, and all mistakes are reported together.
 
 use std::fs;
 use std::path::PathBuf;

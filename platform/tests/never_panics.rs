@@ -126,7 +126,7 @@ const PIECES: [&str; 24] = [
     "version = 1",
 ];
 
-/// A change of a text: what to cut out and what to put there.
+/// A change of a text: the place and length to cut out, and the text to insert there.
 type Edit = (Index, usize, Index, bool);
 
 fn edited(text: &str, edits: &[Edit]) -> String {

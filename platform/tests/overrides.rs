@@ -1,5 +1,5 @@
-//! Promise: `--set` changes what it names, checks units like a file, and answers a path that
-//! matches nothing.
+//! Promise: `--set` changes the keys that it names, checks units like a file, and reports a path
+//! without a match.
 
 use platform::{HostId, Override, Platform};
 use testing::cases::read_cases;
@@ -127,7 +127,7 @@ fn values_are_checked_like_those_of_a_file() {
     assert!(error.contains("is no quantity"), "{error}");
 }
 
-/// Nobody has written the text that changes are made in, least of all beside an XML file.
+/// The text in which changes are made is generated, and a user has never seen it.
 #[test]
 fn mistakes_are_shown_at_the_changes_that_make_them() {
     let xml = r#"<platform version="4.1"><zone id="w" routing="Full">
@@ -191,7 +191,7 @@ fn another_model_comes_with_its_own_parameters() {
     assert!(error.contains("lv08"), "{error}");
 }
 
-/// The model has no links: what takes their place must be said, not assumed.
+/// The model has no links: the parameters that replace links must be set, and are not assumed.
 #[test]
 fn loggops_on_a_platform_with_links_needs_its_costs() {
     let problem = |missing: &str| {

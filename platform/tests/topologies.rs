@@ -1,8 +1,8 @@
-//! Promise: routes of regular clusters are those of SimGrid 4.1, and size costs nothing.
+//! Promise: routes of regular clusters equal the routes of SimGrid 4.1, and size has no cost.
 //!
 //! Source of the expected routes: printed by SimGrid 4.1 (and again by 3.32) for 64 hosts with
-//! cables of 1.25e9 B/s and 1 us, split duplex. Names are ours; they say where a cable is: `n-0:up`
-//! is that of a host, `t/1.0/1:up` cable 1 of switch 0 of level 1.
+//! cables of 1.25e9 B/s and 1 us, split duplex. Names are ours; they give the place of a cable:
+//! `n-0:up` is the cable of a host, `t/1.0/1:up` is cable 1 of switch 0 of level 1.
 
 use platform::{HostId, Platform};
 

@@ -1,5 +1,5 @@
-//! Promise: zones nest, and a way through them is the route in the common zone with the ways to and
-//! from its gateways.
+//! Promise: zones nest, and a way through zones is the route in the common zone with the ways to
+//! and from the gateways of this route.
 
 use platform::{HostId, Platform};
 use testing::cases::read_cases;

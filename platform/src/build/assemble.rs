@@ -67,7 +67,7 @@ impl Parts {
         self.power.extend(power.map(|power| (end, power)));
     }
 
-    /// Takes over what is in a zone itself, but for its clusters.
+    /// Takes over the members and links of a zone, except clusters and inner zones.
     fn take(&mut self, number: u32, entry: &ZoneEntry) {
         let coordinates = entry.coordinates.map(|coordinates| (number, coordinates));
         self.zone_coordinates.extend(coordinates);
@@ -190,7 +190,7 @@ fn clusters(file: &PlatformFile, parts: &mut Parts) -> (Vec<Cluster>, Vec<u32>, 
     (clusters, zones, host_count)
 }
 
-/// A cluster whose hosts and links are all alike; its links get the next numbers.
+/// Makes a cluster with equal hosts and equal links; the links get the next numbers.
 pub(super) fn cluster(
     named: &Named<ClusterEntry>,
     host_first: u32,
@@ -233,7 +233,7 @@ pub(super) fn cluster(
     }
 }
 
-/// The air of each zone that has any, without its stations.
+/// The air of each Wi-Fi zone, without its stations.
 fn air(file: &PlatformFile, numbers: &mut Numbers) -> Vec<(u32, WifiChannel)> {
     let mut all = Vec::new();
     for_each_zone(&file.root, &mut |zone, here, entry| {
@@ -256,7 +256,7 @@ fn air(file: &PlatformFile, numbers: &mut Numbers) -> Vec<(u32, WifiChannel)> {
     all
 }
 
-/// Gives each air its stations and its access point, and each zone its air.
+/// Adds to each air the stations and the access point, and to each zone its air.
 fn find_stations(file: &PlatformFile, tree: &mut ZoneTree, air: &mut Vec<(u32, WifiChannel)>) {
     let mut host = 0;
     let router_first = tree.singles + length(&tree.clusters);
@@ -297,7 +297,7 @@ fn disks(entries: &[Named<DiskEntry>]) -> Vec<DiskLimits> {
     entries.iter().map(disk).collect()
 }
 
-/// The power states of a host, if it has several.
+/// The power states of a host, if the host has several.
 pub(super) fn power(speeds: &Speeds, state: PowerState) -> Option<HostPowerStates> {
     (speeds.count() > 1).then(|| HostPowerStates {
         speeds: speeds.flop_per_s().collect(),

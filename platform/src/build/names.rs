@@ -124,7 +124,7 @@ fn check_links(read: &mut Read) {
     }
 }
 
-/// Refuses a platform whose links are too many to be numbered.
+/// Refuses a platform with too many links for their numbers.
 pub(super) fn check_count_of_links(read: &mut Read) {
     let mut total = read.names.links.len() as u64 + 1;
     let mut first = None;
@@ -150,7 +150,7 @@ pub(super) fn check_count_of_links(read: &mut Read) {
     }
 }
 
-/// Refuses a platform whose disks are too many to be numbered.
+/// Refuses a platform with too many disks for their numbers.
 pub(super) fn check_count_of_disks(read: &mut Read) {
     let mut total = 0;
     let mut first = None;

@@ -1,5 +1,5 @@
-//! Hosts and links of clusters that differ from the others: their names become numbers, and what
-//! they say takes the place of what the cluster says.
+//! Hosts and links of clusters that differ from the others: their names become numbers, and their
+//! values replace the values of the cluster.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -81,13 +81,13 @@ fn check_links(collector: &mut Collector, named: &Named<ClusterEntry>) {
     }
 }
 
-/// The speeds of a host with an override, and its power state at the start.
+/// The speeds of a host with an override, and the power state of the host at the start.
 fn speeds<'f>(cluster: &'f ClusterEntry, host: &'f HostOverride) -> (&'f Speeds, PowerState) {
     let speeds = host.speed.as_ref().unwrap_or(&cluster.speed);
     (speeds, host.pstate.unwrap_or(cluster.pstate))
 }
 
-/// Gives a cluster the figures of its overrides; returns the profiles of all its hosts and links.
+/// Applies the overrides to a cluster; returns the profiles of all hosts and links of the cluster.
 pub(super) fn take(cluster: &mut Cluster, entry: &ClusterEntry) -> Vec<Profile> {
     const KNOWN: &str = "unknown names have been refused";
     let mut profiles = Vec::new();
@@ -237,7 +237,7 @@ fn add(
 }
 
 impl LinkOverride {
-    /// Takes the keys of another override in place of its own.
+    /// Replaces keys by the keys of another override that are set.
     fn merge(&mut self, other: &Self) {
         let other = other.clone();
         self.bandwidth = other.bandwidth.or_else(|| self.bandwidth.take());

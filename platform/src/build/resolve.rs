@@ -19,7 +19,7 @@ const CENTRE: &str = "*";
 /// The routes of all zones, resolved.
 pub(super) struct Resolved {
     pub(super) table: RouteTable,
-    /// One per zone, for those that search.
+    /// One entry per zone; `Some` for zones that search.
     pub(super) graphs: Vec<Option<Graph>>,
 }
 
@@ -37,7 +37,7 @@ pub(super) fn resolve(source: &Source, read: &mut Read) -> Resolved {
     Resolved { table, graphs }
 }
 
-/// An end by its kind.
+/// The kind of an end.
 #[derive(Clone, Copy)]
 enum EndpointKind {
     Leaf,
@@ -58,8 +58,8 @@ struct Resolver<'t> {
     /// Where ways into clusters and zones begin, if the file says so: by end.
     defaults: BTreeMap<u32, Place>,
     table: RouteTable,
-    /// The pairs that have a route, with the zone if it bypasses those of a zone, and the place of
-    /// its entry.
+    /// The pairs with a declared route, with the zone if the route bypasses the ways of the zone,
+    /// and the place of the entry of the route.
     declared: BTreeMap<(Option<u32>, u32, u32), Range<usize>>,
     /// The name of the access point, if there is one, of each Wi-Fi zone.
     access_points: BTreeMap<u32, Option<String>>,
@@ -208,7 +208,7 @@ impl<'t> Resolver<'t> {
         found.next()
     }
 
-    /// The switch of a cluster, if it has one that everything crosses.
+    /// The switch of a cluster, if all traffic of the cluster crosses one switch.
     fn switch(&self, end: u32, cluster: usize) -> Option<Place> {
         let topology = self.names.clusters[cluster].topology.as_ref();
         let has_switch = topology.is_none_or(|topology| topology.centre().is_some());
@@ -225,7 +225,7 @@ impl<'t> Resolver<'t> {
         inner == outer
     }
 
-    /// Where a route begins within an end: as the route says, as the end says, or at its only
+    /// The place within an end where a route begins: from the route, from the end, or the only
     /// possible place.
     fn gateway(
         &mut self,
@@ -285,7 +285,7 @@ impl<'t> Resolver<'t> {
         graph
     }
 
-    /// Adds one route; gives its two ends.
+    /// Adds one route; returns the two ends of the route.
     fn route(&mut self, zone: u32, rule: Routing, route: &RouteEntry) -> Option<(u32, u32)> {
         let end = |this: &mut Self, name| match route.bypass {
             true => this.end_inside(zone, name),
@@ -407,7 +407,7 @@ impl<'t> Resolver<'t> {
         false
     }
 
-    /// Something in the zone, at any depth, by name.
+    /// Finds an end inside the zone, at any depth, by name.
     fn end_inside(&mut self, zone: u32, name: &Spanned<String>) -> Option<u32> {
         let text = name.get_ref().as_str();
         let found = self.ends.get(text).copied();
@@ -425,7 +425,7 @@ impl<'t> Resolver<'t> {
         found
     }
 
-    /// A member of the zone by name, or its centre.
+    /// Finds a member of the zone by name, or the centre of the zone.
     fn end(&mut self, zone: u32, rule: Routing, name: &Spanned<String>) -> Option<u32> {
         let text = name.get_ref().as_str();
         if text == CENTRE && matches!(rule, Routing::Star | Routing::Vivaldi) {

@@ -1,11 +1,11 @@
-//! Places in a text, found without reading it again: a file with thousands of mistakes costs one
-//! pass, not one per mistake.
+//! Places in a text, found without reading the text again: a file with thousands of mistakes costs
+//! one pass, not one pass per mistake.
 //!
 //! A line ends with a newline; a carriage return is a letter of its line.
 
 use std::ops::Range;
 
-/// A text that knows where its lines begin.
+/// A text with the positions at which its lines begin.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Source {
     name: String,
@@ -42,7 +42,7 @@ impl Source {
         (line + 1, before.chars().count() + 1)
     }
 
-    /// The part of a place that is on its first line.
+    /// Returns the part of a span that is on the first line of the span.
     pub(super) fn on_first_line(&self, span: &Range<usize>) -> Range<usize> {
         let start = self.text.floor_char_boundary(span.start);
         let line = self.lines(self.line(start), 1);
@@ -78,7 +78,7 @@ impl Source {
         self.starts.partition_point(|start| *start <= offset) - 1
     }
 
-    /// The bytes of `count` lines; those beyond the end are empty.
+    /// The bytes of `count` lines; lines beyond the end are empty.
     fn lines(&self, first: usize, count: usize) -> Range<usize> {
         let start = |line: usize| self.starts.get(line).copied().unwrap_or(self.text.len());
         start(first)..start(first.saturating_add(count))

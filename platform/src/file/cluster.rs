@@ -1,4 +1,4 @@
-//! Reading of one cluster: which keys its topology needs, and which belong to another.
+//! Reading of one cluster: the keys that its topology needs, and the keys of other topologies.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ const KEYS: [&str; 20] = [
     "link_overrides",
 ];
 
-/// Reads a cluster; what is known of it in spite of mistakes goes to `known`.
+/// Reads a cluster; the parts that are valid in spite of mistakes go to `known`.
 pub(super) fn cluster_entry(
     collector: &mut Collector,
     known: &mut ClusterName,
@@ -99,7 +99,7 @@ pub(super) fn cluster_entry(
     })
 }
 
-/// Finds the kind that the key `topology` names; without it, a backbone if there is one.
+/// Finds the kind that the key `topology` names; without the key, a backbone if there is one.
 fn kind(collector: &mut Collector, section: &Section<'_>) -> Option<&'static Kind> {
     let named = |name: &str| KINDS.iter().find(|kind| kind.name == name);
     let Some(value) = section.get("topology") else {
@@ -127,7 +127,7 @@ fn kind(collector: &mut Collector, section: &Section<'_>) -> Option<&'static Kin
     found
 }
 
-/// Reads the topology of a cluster; without a `frame`, which has a mistake then, only its kind.
+/// Reads the topology of a cluster; without a `frame` (it has a mistake then), only the kind.
 fn topology(
     collector: &mut Collector,
     section: &Section<'_>,
@@ -172,7 +172,7 @@ fn refuse_foreign_keys(collector: &mut Collector, section: &Section<'_>, kind: &
     !seen.is_empty()
 }
 
-/// A link of a cluster in an inline table, `Some(None)` if it is not declared.
+/// A link of a cluster in an inline table; `Some(None)` if the link is not declared.
 #[expect(
     clippy::option_option,
     reason = "wrong and absent differ, and the mistake is already recorded"

@@ -1,5 +1,5 @@
-//! `[collectives]`: selection of the algorithms of collective operations, and reading it. The
-//! platform only carries it.
+//! `[collectives]`: selection of the algorithms of collective operations, and the reading of this
+//! table. The platform only stores the table.
 
 use collectives::{Collective, Selector, aliases, named};
 use serde::ser::SerializeMap;
@@ -15,8 +15,8 @@ use crate::units::{Bandwidth, Size};
 /// `[collectives]`: algorithms of collective operations, and the cost of reductions.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Collectives {
-    /// The name of the selector, or the text of one from a file, so that the record of a run has
-    /// it.
+    /// The name of the selector, or the text of a selector from a file, so that the record of a run
+    /// contains this text.
     pub selector: String,
     /// True if the ranks of a communicator find out their nodes by messages, where the library of
     /// the selector does; otherwise nodes are known.
@@ -32,9 +32,9 @@ pub struct Collectives {
 pub struct AlgorithmEntry {
     /// The name: one of simrun, or of another library as in `smpi:lr`.
     pub algorithm: String,
-    /// Length of a segment, 0 for messages without segments; `None` for that of the algorithm.
+    /// Length of a segment, 0 for no segments; `None` for the default of the algorithm.
     pub segment: Option<Size>,
-    /// Radix or number of children of a tree; `None` for that of the algorithm.
+    /// Radix or number of children of a tree; `None` for the default of the algorithm.
     pub radix: Option<u32>,
 }
 
@@ -110,7 +110,7 @@ impl Serialize for Collectives {
     }
 }
 
-/// The key of the set-up of nodes, and its values.
+/// The key of the set-up of nodes, with the values of the key.
 const SETUP: &str = "setup";
 const MESSAGES: &str = "messages";
 const NONE: &str = "none";
@@ -190,7 +190,7 @@ pub(super) fn collectives(
     }
 }
 
-/// Reads an algorithm: its name, or a table with its parameters.
+/// Reads an algorithm: the name, or a table with its parameters.
 fn entry(
     collector: &mut Collector,
     collective: Collective,

@@ -1,4 +1,4 @@
-//! `[connection]`: how ranks get connected, and reading it. The platform only carries it.
+//! `[connection]`: connections between ranks, and its reader. The platform only stores the table.
 
 use settings::{AtLimit, ConnectionMode, ConnectionSettings, DcEndpoints};
 use toml::Spanned;

@@ -16,7 +16,7 @@ pub struct DiskEntry {
     /// Bandwidth of all writes together.
     pub write_bandwidth: Bandwidth,
     /// Bandwidth of all reads and writes together; by default the larger of both. The default is
-    /// not written out, so that a change of one of them changes it too.
+    /// not written out, so a change of the read or write bandwidth changes the default, too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total_bandwidth: Option<Bandwidth>,
 }

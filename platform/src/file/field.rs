@@ -1,4 +1,4 @@
-//! The value of one key, as a type: what is accepted, and what is said about anything else.
+//! The value of one key, as a type: the accepted values, and the messages about other values.
 
 use toml::Spanned;
 use toml::de::DeValue;
@@ -9,7 +9,7 @@ use crate::network::NetworkModel;
 use crate::pattern::{HostPattern, PatternError};
 use crate::units::{Kind, Quantity};
 
-/// A value that does not fit: what was found, what was expected, and the way out.
+/// An invalid value: the value found, the value expected, and a way to correct the file.
 #[derive(Debug)]
 pub(crate) struct InvalidValue {
     pub(super) problem: String,

@@ -1,8 +1,8 @@
 //! The names that a platform gives to its members and links, in the order in which they are
 //! numbered.
 //!
-//! They are kept apart from the entries because an entry with a mistake has a name all the same: a
-//! route to it is then no further mistake.
+//! Names are stored separately from the entries, because an entry with a mistake still has a name:
+//! a route to this name is not a further mistake.
 
 use std::sync::Arc;
 
@@ -13,10 +13,10 @@ use crate::Sharing;
 use crate::pattern::HostPattern;
 use crate::topology::Topology;
 
-/// The names of all entries, those of a zone before those of its inner zones.
+/// The names of all entries, names of a zone before names of its inner zones.
 #[derive(Default, Debug)]
 pub(crate) struct Names {
-    /// Links with their sharing; `None` where it is unknown because of a mistake.
+    /// Links with their sharing; `None` if the sharing is unknown because of a mistake.
     pub(crate) links: Vec<(Spanned<String>, Option<Sharing>)>,
     pub(crate) hosts: Vec<MemberName>,
     pub(crate) routers: Vec<MemberName>,
@@ -25,14 +25,14 @@ pub(crate) struct Names {
     pub(crate) zones: Vec<MemberName>,
 }
 
-/// The name of a member, and the number of its zone.
+/// The name of a member, and the number of the zone of the member.
 #[derive(Clone, Debug)]
 pub(crate) struct MemberName {
     pub(crate) name: Spanned<String>,
     pub(crate) zone: u32,
 }
 
-/// A cluster by name; what is unknown because of a mistake is `None`.
+/// A cluster by name; a field that is unknown because of a mistake is `None`.
 #[derive(Debug)]
 pub(crate) struct ClusterName {
     pub(crate) name: Spanned<String>,

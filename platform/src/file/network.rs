@@ -1,5 +1,5 @@
-//! Reading `[network]`: the preset, the parameters that replace its own, and what has no meaning in
-//! that model.
+//! Reading `[network]`: the preset, the parameters that replace values of the preset, and keys
+//! without meaning for the model.
 
 use std::num::NonZeroU8;
 
@@ -49,11 +49,11 @@ const LOOPBACK: &str = "loopback";
 const PAIR_DUPLEX: &str = "pair_duplex";
 /// The table of the parameters of the device `verbs`.
 const VERBS: &str = "verbs";
-/// The table of faults in that of the device `verbs`.
+/// The table of faults in the table of the device `verbs`.
 const FAULTS: &str = "faults";
 const REORDERING_DELAY: &str = "reordering_delay";
 
-/// Those of the keys that are for `loggops`.
+/// The keys for `loggops`.
 const OF_LOGGOPS: [&str; 5] = [
     "latency",
     "overhead",
@@ -62,10 +62,10 @@ const OF_LOGGOPS: [&str; 5] = [
     "overhead_per_byte",
 ];
 
-/// Those that take the place of links, where a platform has some.
+/// The keys that replace links, on a platform that has links.
 pub(crate) const IN_PLACE_OF_LINKS: [&str; 4] = ["latency", "overhead", "gap", "gap_per_byte"];
 
-/// Greatest factor: beyond it a cost or the time of a message vanishes. \[choice\]
+/// Greatest factor: with larger factors a cost or the time of a message vanishes. \[choice\]
 const FACTOR_MAX: f64 = 1e6;
 
 /// A number above 0, up to [`FACTOR_MAX`].
@@ -132,7 +132,7 @@ impl ParseField for Compat {
     }
 }
 
-/// Reads the table; `None` if it is none.
+/// Reads the table; `None` if the value is not a table.
 pub(super) fn network(
     collector: &mut Collector,
     value: &Spanned<DeValue<'_>>,
@@ -183,7 +183,7 @@ pub(super) fn network(
     Some(network)
 }
 
-/// Reads the costs of messages within a host: those of the network where the table has none.
+/// Reads the costs of messages within a host; an absent key has the value of the network.
 fn loggops_loopback(
     collector: &mut Collector,
     section: &Section<'_>,
@@ -293,8 +293,8 @@ fn read_faults(collector: &mut Collector, section: &Section<'_>) -> PacketFaults
     faults
 }
 
-/// Checks that a full packet fits into a buffer: with a smaller one, the first stops its link for
-/// ever.
+/// Checks that a full packet fits into a buffer: in a smaller buffer, the first full packet stops
+/// its link for ever.
 fn check_buffer(collector: &mut Collector, section: &Section<'_>, verbs: &VerbsParameters) {
     // LRH, GRH, BTH, ICRC, VCRC and the longest extended header, in blocks of 64 bytes.
     let least = (verbs.mtu.bytes() + 8 + 40 + 12 + 28 + 4 + 2).next_multiple_of(64);
@@ -389,7 +389,7 @@ pub(super) fn require_costs(collector: &mut Collector, value: &Spanned<DeValue<'
     );
 }
 
-/// Gives the value of a key to `store`, if it is there and right.
+/// Passes the value of a key to `store`, if the key is present and valid.
 fn set<T: ParseField>(
     collector: &mut Collector,
     section: &Section<'_>,

@@ -36,8 +36,8 @@ pub(super) fn noise(
     }
 }
 
-/// Greatest coefficient of variation of computations: beyond it, nearly all computations take no
-/// time, and a few take all of it. \[choice\]
+/// Greatest coefficient of variation of computations: with larger values, nearly all computations
+/// take no time, and a few computations take all of the time. \[choice\]
 const VARIATION_MAX: f64 = 10.0;
 
 fn read_compute(collector: &mut Collector, section: &Section<'_>, compute: &mut ComputeNoise) {

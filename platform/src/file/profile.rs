@@ -47,10 +47,10 @@ enum Value {
     Latency(Duration),
 }
 
-/// A profile as it is written in the file.
+/// A profile as written in the file.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ProfileEntry {
-    /// The name of a file that has not been read: only in what is imported without its folder.
+    /// Name of a file that has not been read: only in a platform imported without its folder.
     file: Option<String>,
     points: Vec<(Duration, Value)>,
     period: Option<Duration>,
@@ -119,7 +119,7 @@ impl ProfileEntry {
         }
     }
 
-    /// Its size in words, for people.
+    /// The size of the profile in words, for people.
     pub(crate) fn summary(&self) -> String {
         if let Some(drawn) = &self.drawn {
             let again = if drawn.repeats {
@@ -159,7 +159,7 @@ fn parsed<T: std::str::FromStr>(number: f64, unit: &str) -> Result<T, String> {
 /// Reads the events of a profile file.
 ///
 /// # Errors
-/// The problem of the file, in words that follow its name.
+/// The problem of the file, in words that follow the name of the file.
 pub fn read_events(folder: &Path, name: &str) -> Result<Events, String> {
     let path: PathBuf = folder.join(name);
     let wrong = |error: std::io::Error| match error.kind() {
@@ -175,7 +175,7 @@ pub fn read_events(folder: &Path, name: &str) -> Result<Events, String> {
     Events::parse(&text).map_err(|error| error.to_string())
 }
 
-/// The profile under a key: `None` if it is wrong, `Some(None)` if it is not there.
+/// The profile under a key: `None` if the profile is wrong, `Some(None)` if the key is absent.
 #[expect(
     clippy::option_option,
     reason = "wrong and absent differ, and the mistake is already recorded"
@@ -234,7 +234,7 @@ fn profile_value(
     })
 }
 
-/// A profile whose events are drawn.
+/// Reads a profile with drawn events.
 fn drawn(collector: &mut Collector, section: &Section<'_>) -> Option<ProfileEntry> {
     if let Some(other) = section.key("points").or_else(|| section.key("period")) {
         let problem = format!("a profile that is drawn has no {:?}", other.get_ref());

@@ -1,4 +1,4 @@
-//! Reading `[protocol]`: the eager threshold, and what the message layer may use up.
+//! Reading `[protocol]`: the eager threshold, and the limits of the message layer.
 
 use settings::{RendezvousMode, TransportMode};
 use toml::Spanned;
@@ -35,7 +35,7 @@ const KEYS: [&str; 21] = [
     "post_cost_per_batch",
 ];
 
-/// Words are read as what they stand for.
+/// Reads words as the values that they name.
 macro_rules! words {
     ($($kind:ident, $what:literal;)*) => {$(
         impl ParseField for $kind {

@@ -1,6 +1,6 @@
-//! Conversion of the text of a platform file to its typed form. All mistakes are collected.
+//! Conversion of the text of a platform file to typed data. All mistakes are collected.
 //!
-//! The contents of zones are read by `zone`; the platform is the outermost zone.
+//! `zone` reads the contents of zones; the platform is the outermost zone.
 
 use std::path::Path;
 
@@ -25,11 +25,11 @@ pub(crate) struct Read {
     pub(crate) names: Names,
 }
 
-/// Reads a platform file; files that it names are looked for in `folder`.
+/// Reads a platform file; files that the text names are searched for in `folder`.
 ///
 /// # Errors
 /// Only the mistakes that make further reading pointless: TOML syntax, or another version of the
-/// format. All others are in [`Read::collector`].
+/// format. All other mistakes are in [`Read::collector`].
 pub(crate) fn read(text: &str, folder: Option<&Path>) -> Result<Read, Vec<Diagnostic>> {
     let (document, errors) = DeTable::parse_recoverable(text);
     if !errors.is_empty() {
@@ -137,7 +137,7 @@ impl Read {
         }
     }
 
-    /// Records a mistake unless the version is [`VERSION`]. Returns false if it is another number.
+    /// Records a mistake unless the version is [`VERSION`]. Returns false for another number.
     fn version(&mut self, value: Option<&Spanned<DeValue<'_>>>) -> bool {
         let Some(value) = value else {
             self.collector.add(

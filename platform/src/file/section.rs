@@ -61,7 +61,7 @@ fn new_name(table: &str, key: &str) -> Option<&'static str> {
     Some(new)
 }
 
-/// A table whose keys are known.
+/// A table with a known set of keys.
 #[derive(Debug)]
 pub(crate) struct Section<'t> {
     table: &'t DeTable<'t>,
@@ -98,7 +98,7 @@ impl Collector {
         did_you_mean(nearest(word, known))
     }
 
-    /// Opens the table in `value`, whose keys must be among `known`.
+    /// Opens the table in `value`; all keys of the table must be among `known`.
     pub(super) fn section<'t>(
         &mut self,
         value: &'t Spanned<DeValue<'t>>,
@@ -114,7 +114,7 @@ impl Collector {
         Some(self.open(table, span, what, known))
     }
 
-    /// Opens `table`, whose keys must be among `known`.
+    /// Opens `table`; all keys of `table` must be among `known`.
     pub(super) fn open<'t>(
         &mut self,
         table: &'t DeTable<'t>,
@@ -148,7 +148,7 @@ impl Collector {
         self.value(value)
     }
 
-    /// The value, as it stands in the file, of a key that must be there.
+    /// Returns the value, unparsed, of a key that must be present.
     pub(crate) fn present<'t>(
         &mut self,
         section: &Section<'t>,
@@ -169,8 +169,8 @@ impl Collector {
         value
     }
 
-    /// The value of a key that may be absent: `None` if it is wrong, `Some(None)` if it is not
-    /// there.
+    /// The value of an optional key: `None` if the value is wrong, `Some(None)` if the key is
+    /// absent.
     #[expect(
         clippy::option_option,
         reason = "wrong and absent differ, and the mistake is already recorded"
@@ -199,12 +199,12 @@ impl Collector {
 }
 
 impl<'t> Section<'t> {
-    /// The value of `key` as it stands in the file.
+    /// The unparsed value of `key`.
     pub(super) fn get(&self, key: &str) -> Option<&'t Spanned<DeValue<'t>>> {
         self.table.get(key)
     }
 
-    /// A key as it stands in the file.
+    /// A key with its place in the file.
     pub(super) fn key(&self, key: &str) -> Option<Spanned<&'t str>> {
         let (key, _) = self.table.get_key_value(key)?;
         Some(Spanned::new(key.span(), key.get_ref().as_ref()))

@@ -1,14 +1,14 @@
 //! `[clusters.NAME.host_overrides.HOST]` and `[clusters.NAME.link_overrides.LINK]`: hosts and links
 //! of a cluster that differ from the others.
 //!
-//! A key that is absent has the value of the cluster. A link has the name that
-//! [`Platform::link`](crate::Platform::link) gives it; without `:up` or `:down` the entry is about
-//! both directions, and one with a direction counts more. A link with a bandwidth or a latency of
-//! its own does not follow the `bandwidth_profile` or `latency_profile` of the cluster, whose
-//! values are absolute.
+//! An absent key has the value of the cluster. A link has the name that
+//! [`Platform::link`](crate::Platform::link) gives; without `:up` or `:down` the entry changes both
+//! directions, and an entry with a direction takes precedence. A link with its own bandwidth or
+//! latency does not follow the `bandwidth_profile` or `latency_profile` of the cluster: the values
+//! of these profiles are absolute.
 //!
-//! *Not modelled*: a sharing or disks of its own. All links of a kind share alike, and all hosts of
-//! a cluster have the same disks.
+//! *Not modelled*: own sharing or own disks. All links of a kind share alike, and all hosts of a
+//! cluster have the same disks.
 
 use serde::Serialize;
 use toml::Spanned;
@@ -21,7 +21,7 @@ use super::speeds::{PowerState, Speeds};
 use super::{Named, ProfileEntry, ProfileKind};
 use crate::units::{Bandwidth, Duration};
 
-/// Values of one host that take the place of those of its cluster.
+/// Values of one host that replace the values of its cluster.
 #[derive(Clone, Default, Serialize, Debug)]
 pub struct HostOverride {
     /// The speed of one core, in each power state.
@@ -41,13 +41,13 @@ pub struct HostOverride {
     pub state_profile: Option<Box<ProfileEntry>>,
 }
 
-/// Values of one link, or of one direction of it, that take the place of those of its cluster.
+/// Values of one link, or of one direction of a link, that replace the values of its cluster.
 #[derive(Clone, Default, Serialize, Debug)]
 pub struct LinkOverride {
-    /// Its bandwidth.
+    /// Bandwidth of the link.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bandwidth: Option<Bandwidth>,
-    /// Its latency.
+    /// Latency of the link.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency: Option<Duration>,
     /// Bandwidths in time.

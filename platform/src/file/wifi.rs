@@ -11,12 +11,12 @@ use crate::units::Bandwidth;
 /// The air that the stations of a zone share.
 #[derive(Clone, Serialize, Debug)]
 pub struct WifiEntry {
-    /// Name of the air as a link; by default that of the zone.
+    /// Name of the air as a link; the default comes from the name of the zone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The rate of a station by its level; at least one.
     pub bandwidths: Vec<Bandwidth>,
-    /// True if collisions cost something from 20 stations on.
+    /// True if collisions cost air time with more than 20 stations.
     pub decay: bool,
 }
 
@@ -35,7 +35,7 @@ impl ParseField for Level {
     }
 }
 
-/// The table `wifi` of a zone; `None` if it is not there or has a mistake.
+/// The table `wifi` of a zone; `None` if the table is absent or has a mistake.
 pub(super) fn wifi(collector: &mut Collector, zone: &Section<'_>) -> Option<WifiEntry> {
     const KEYS: [&str; 3] = ["name", "bandwidths", "decay"];
     let value = zone.get("wifi")?;

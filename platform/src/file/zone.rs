@@ -1,8 +1,8 @@
-//! Reading of zones, the platform being the outermost one: hosts, routers, links, clusters, routes
-//! and inner zones.
+//! Reading of zones: hosts, routers, links, clusters, routes and inner zones. The platform is the
+//! outermost zone.
 //!
-//! Names that belong to an entry with a mistake are kept, so that a route over a link whose
-//! bandwidth is misspelled does not add "unknown link" to the list.
+//! Names of entries with a mistake are kept, so that a route over a link with a misspelled
+//! bandwidth does not add "unknown link" to the list.
 
 use toml::Spanned;
 use toml::de::DeValue;
@@ -328,7 +328,7 @@ pub(super) const LINK_KEYS: [&str; 6] = [
     "state_profile",
 ];
 
-/// The keys of a link, in a table of its own or among the keys of a cluster.
+/// The keys of a link, in a separate table or among the keys of a cluster.
 pub(super) fn link_entry(
     collector: &mut Collector,
     section: &Section<'_>,

@@ -1,9 +1,9 @@
 //! The model `cm02`: TCP in its steady state, without correction factors.
 //!
 //! Sharing is unfair by round-trip time, as in `raw`. In addition, a transfer has at most one
-//! window of 4 MiB on its way in two latencies, and its acknowledgements take 5 % of its rate on
-//! every link of the way back. On a `shared` link that lies on both ways a lone transfer therefore
-//! reaches `B / 1.05`.
+//! window of 4 MiB on the way in two latencies, and the acknowledgements take 5 % of the rate of
+//! the transfer on every link of the way back. On a `shared` link that lies on both ways a lone
+//! transfer therefore reaches `B / 1.05`.
 //!
 //! *Not modelled*: slow start and packet headers. A user could observe that small messages are too
 //! fast, and that a lone transfer over split-duplex links reaches 100 % of the bandwidth.

@@ -1,15 +1,15 @@
 //! The model `constant`: every transfer lasts the same time.
 //!
 //! `T = duration`, 1 s unless set, whatever the size, the hosts and the other transfers.
-//! Computations are shared as in all other models. Links and routes are allowed, and mean nothing
-//! to a transfer; hosts need no route to talk.
+//! Computations are shared as in all other models. Links and routes are allowed, but do not affect
+//! transfers; hosts need no route to communicate.
 //!
-//! *Not modelled*: the network. A user can observe the structure of a program (the number of
-//! messages that depend on each other), and nothing else.
+//! *Not modelled*: the network. A user can observe only the structure of a program (the number of
+//! messages that depend on each other).
 //!
 //! Source: `SimGrid` v4.1, `network/model:Constant`, with the duration as its
-//! `network/latency-factor` in seconds. That one refuses links; we ignore them, so that one
-//! platform file serves all models.
+//! `network/latency-factor` in seconds. SimGrid's model refuses links; simrun ignores links, so
+//! that one platform file serves all models.
 
 use super::parameters::{NetworkModel, NetworkParameters, Row};
 

@@ -1,8 +1,8 @@
 //! A factor that depends on the size of a transfer: one number for all sizes, or a step function.
 //!
-//! The value for a size is that of the greatest threshold *strictly below* the size; sizes up to
-//! the first threshold have the factor 1. With the thresholds 0 and 257 a transfer of 0 bytes has
-//! the factor 1, one of 257 bytes the first value of the table, and one of 258 bytes the second.
+//! The factor of a size is the value of the greatest threshold *strictly below* the size; sizes up
+//! to the first threshold have the factor 1. With the thresholds 0 and 257 a transfer of 0 bytes
+//! has the factor 1, of 257 bytes the first value of the table, and of 258 bytes the second value.
 //!
 //! Source: SimGrid's `network/latency-factor` and `network/bandwidth-factor` tables have the same
 //! meaning.
@@ -26,12 +26,12 @@ pub enum Factors {
 pub struct FactorStep {
     /// The largest size that does not have this factor yet.
     pub above: Size,
-    /// The factor: above 0, or 0 if it is one of a latency.
+    /// The factor: above 0; a latency factor may also be 0.
     pub factor: f64,
 }
 
 impl Factors {
-    /// The factor of 1, which changes nothing.
+    /// The factor of 1, which has no effect.
     pub const ONE: Self = Self::Same(1.0);
 
     /// The factor for a transfer of `bytes`.

@@ -7,20 +7,20 @@
 //! A transfer of 0 bytes takes the latency.
 //!
 //! With `pair_duplex`, a transfer of s bytes has at most the rate B / (1 + η) while the two hosts
-//! have one transfer in each direction, between them, and no other one. B is the rate of the
+//! have one transfer in each direction, between them, and no other transfer. B is the rate of the
 //! slowest link of the route, and η = log(s / `from`) / log(`full` / `from`), at least 0 and at
-//! most 1. So long transfers of an exchange take as long as one after the other. Measured on
+//! most 1. So two long opposite transfers take as long as one after the other. Measured on
 //! MareNostrum 5 with Open MPI 4.1 over UCX (PICO, github.com/HLC-Lab/pico): an exchange of 256 MB
-//! has 12.3 GB/s in each direction, a ring 24.4 GB/s. The mechanism was not seen.
+//! has 12.3 GB/s in each direction, a ring 24.4 GB/s. The mechanism was not observed.
 //!
-//! *Not modelled*, and what a user could therefore observe:
+//! *Not modelled*, with the effects that a user could observe:
 //! - no protocol efficiency and no packet headers: a large transfer reaches 100 % of the nominal
 //!   bandwidth;
 //! - no reverse traffic of acknowledgements: two opposite transfers on a split-duplex link do not
 //!   slow each other;
 //! - no slow start, no window, no unfairness by round-trip time: a transfer has its fair share as
-//!   soon as its latency is paid, and a transfer over a long way gets as much of a full link as one
-//!   over a short way;
+//!   soon as its latency is paid, and a transfer over a long way gets the same share of a full link
+//!   as a transfer over a short way;
 //! - no packets: a fair share is exact at every moment, and buffers never overflow.
 
 use super::factors::Factors;
@@ -34,12 +34,12 @@ pub(super) const MODEL: NetworkModel = NetworkModel(&Row {
     preset,
 });
 
-/// Nothing but latency and bandwidth.
+/// Only latency and bandwidth.
 fn preset() -> NetworkParameters {
     NetworkParameters::of_fluid(MODEL, plain())
 }
 
-/// The parameters that add nothing.
+/// The parameters without any effect beyond latency and bandwidth.
 pub(crate) fn plain() -> FluidParameters {
     FluidParameters {
         latency_factor: Factors::ONE,

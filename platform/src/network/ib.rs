@@ -1,28 +1,28 @@
-//! The model `ib`: concurrent transfers on InfiniBand slow each other more than fair sharing says.
+//! The model `ib`: concurrent transfers on InfiniBand slow each other more than with fair sharing.
 //!
 //! As `cm02` with `weight_s` = 8775 bytes, and a penalty: the limit of each transfer (the slowest
-//! link of its route, its window, its own rate) is divided by it. It follows from which hosts
-//! exchange transfers at the moment, from the start of a transfer (its latency included) to its
-//! end; transfers from a host to itself do not count. For a transfer from s to d, with β_e = `be`,
-//! β_s = `bs`, γ_s = `ys` of `ib_penalty_factors`:
+//! link of its route, its window, its own rate) is divided by the penalty. The penalty follows from
+//! the hosts that exchange transfers at the moment, from the start of a transfer (latency included)
+//! to its end; transfers from a host to itself do not count. For a transfer from s to d, with β_e =
+//! `be`, β_s = `bs`, γ_s = `ys` of `ib_penalty_factors`:
 //!
-//! - outgoing: 1 if s has one outgoing transfer; if it has n, the maximum over them of `n β_s γ_s`
-//!   where the target has more than two incoming transfers and `n β_s` where not: one maximum for
-//!   the whole host;
+//! - outgoing: 1 if s has one outgoing transfer; if s has n, the maximum over these transfers of `n
+//!   β_s γ_s` if the target has more than two incoming transfers, else `n β_s`: one maximum for the
+//!   whole host;
 //! - incoming: 1 if d has one incoming transfer; otherwise (transfers from s to d) × β_e × (hosts
 //!   that send to d);
 //! - the penalty is the larger of the two.
 //!
-//! Nothing else changes: the transfer is still shared max-min fairly.
+//! The rest is unchanged: the transfer is still shared max-min fairly.
 //!
-//! *Not modelled*: credits and buffers of switches, from which these penalties come; where in the
-//! network the transfers meet. A user could observe that two transfers from one host to far-apart
-//! targets are slowed as if they met.
+//! *Not modelled*: credits and buffers of switches, which cause these penalties; the place in the
+//! network where the transfers meet. A user could observe that two transfers from one host to
+//! far-apart targets are slowed as if they met.
 //!
 //! Source: J. Vienne, "Prédiction de performances d'applications de calcul haute performance sur
 //! réseau Infiniband", thesis, Grenoble 2010; constants `smpi/IB-penalty-factors` and
-//! `network/weight-S` of `SimGrid` v4.1. Its implementation counts starts twice (mailboxes) or not
-//! at all (MPI); this is the description, not that behaviour.
+//! `network/weight-S` of `SimGrid` v4.1. SimGrid's implementation counts starts twice (mailboxes)
+//! or not at all (MPI); this model follows the description, not that behaviour.
 
 use super::cm02::tcp;
 use super::parameters::{

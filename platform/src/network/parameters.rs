@@ -1,18 +1,18 @@
-//! The parameters of the network models: what `[network]` in a platform file can set.
+//! The parameters of the network models, set by `[network]` in a platform file.
 //!
 //! A model name is a preset: a set of these parameters, in the file of that name. Every parameter
-//! can be set next to the name, and is written out into the record of a run, so that a record means
-//! the same when a preset changes.
+//! can be set next to the name, and is written into the record of a run, so that a record keeps its
+//! meaning when a preset changes.
 //!
-//! The fluid models have one formula. For a transfer of `size` bytes over a route of links with
-//! bandwidths `B_i` and the sum of latencies `lat`:
+//! The fluid models have one formula. A transfer of `size` bytes over a route of links with
+//! bandwidths `B_i` and the sum of latencies `lat`
 //!
-//! 1. it pays `latency_factor(size) × lat`, using no bandwidth;
-//! 2. it then shares: penalty `lat + Σ weight_s / B_i` (if `rtt_penalty`), limits `tcp_gamma / (2
+//! 1. pays `latency_factor(size) × lat`, using no bandwidth;
+//! 2. then shares: penalty `lat + Σ weight_s / B_i` (if `rtt_penalty`), limits `tcp_gamma / (2
 //!    lat)` and its own rate limit, weight 1 on every link of its route and `crosstraffic` on every
 //!    link of the way back;
-//! 3. it progresses at `bandwidth_factor(size)` times the rate that sharing gives, until `size`
-//!    bytes are through.
+//! 3. progresses at `bandwidth_factor(size)` times the shared rate, until `size` bytes are
+//!    transferred.
 //!
 //! Source: the description of `SimGrid` v4.1's network models; constants as cited at each preset.
 
@@ -33,20 +33,20 @@ pub struct NetworkModel(pub(super) &'static Row);
 
 /// A row of the list of models.
 pub(super) struct Row {
-    /// Its name in a platform file.
+    /// Name of the model in a platform file.
     pub(super) name: &'static str,
-    /// Phrase that says what it models.
+    /// Short description of the model.
     pub(super) summary: &'static str,
     /// Returns the parameters that the name stands for.
     pub(super) preset: fn() -> NetworkParameters,
 }
 
-/// `[network]`: a model and its parameters.
+/// `[network]`: a model with its parameters.
 #[derive(Clone, PartialEq, Serialize, Debug)]
 pub struct NetworkParameters {
     /// The preset from which the parameters that are not set come.
     pub model: NetworkModel,
-    /// Whose quirks are reproduced, if any.
+    /// The simulator with the quirks to reproduce, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compat: Option<Compat>,
     /// The parameters of a fluid model; none in the models `constant` and
@@ -65,7 +65,7 @@ pub struct NetworkParameters {
     /// Costs of a message, in the model `loggops` only.
     #[serde(flatten)]
     pub loggops: Option<LogGops>,
-    /// The device between ranks, unless it is that of the model.
+    /// The device between ranks, if the platform asks for a device beside the model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub device: Option<NetworkDevice>,
     /// Parameters of the device `verbs`.
@@ -73,7 +73,7 @@ pub struct NetworkParameters {
     pub verbs: Option<VerbsParameters>,
 }
 
-/// A device between ranks that a platform can ask for beside its model.
+/// A device between ranks that a platform can ask for beside the network model.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Debug)]
 #[serde(rename_all = "lowercase")]
 pub enum NetworkDevice {
@@ -81,26 +81,26 @@ pub enum NetworkDevice {
     Verbs,
 }
 
-/// A simulator whose quirks change dates, and can be asked for.
+/// A simulator; on request, the quirks of the simulator that change dates are reproduced.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, Debug)]
 pub enum Compat {
-    /// `SimGrid` v4.1, of which these quirks are reproduced:
+    /// `SimGrid` v4.1, with these quirks:
     ///
-    /// - what ends within 1e-9 s ends together (`precision/timing`), instead of max(1e-12 s, 8
-    ///   ulp);
-    /// - a route without latency has the sharing penalty 1 whatever `weight_s` is. Without the
-    ///   switch it is `Σ weight_s / B_i` if that is above 0, so that a latency that goes to 0 does
-    ///   not make a jump;
-    /// - a transfer that runs when a link of its route changes its bandwidth keeps the limit `min
-    ///   B_i` from its start: it does not get faster when the link does;
+    /// - activities that end within 1e-9 s end together (`precision/timing`), instead of max(1e-12
+    ///   s, 8 ulp);
+    /// - a route without latency has the sharing penalty 1 for any `weight_s`. Without `compat` the
+    ///   penalty is `Σ weight_s / B_i` if this sum is above 0, so that the penalty has no jump when
+    ///   the latency goes to 0;
+    /// - a running transfer keeps the limit `min B_i` from its start when a link of its route
+    ///   changes bandwidth: the transfer does not get faster when the link does;
     /// - the cables of a cluster that are declared `fatpipe` are shared;
-    /// - from the first parallel task on, everything shares by fair bottleneck instead of max-min
-    ///   fairness (`crates/maxmin/src/bottleneck.rs`);
-    /// - a host that comes back starts its restarting actors again also if they had ended by
-    ///   themselves.
+    /// - from the first parallel task on, all activities share by fair bottleneck instead of
+    ///   max-min fairness (`crates/maxmin/src/bottleneck.rs`);
+    /// - a host that is turned on again restarts its restarting actors, also actors that had ended
+    ///   by themselves.
     ///
-    /// Not reproduced: that a change of latency wakes transfers that still pay theirs, and the
-    /// absolute 1e-5 at which the reference's solver cuts off.
+    /// Not reproduced: a change of latency wakes transfers that still pay their latency; the
+    /// absolute 1e-5 at which the solver of SimGrid cuts off.
     #[serde(rename = "simgrid-4.1")]
     Simgrid41,
 }
@@ -113,24 +113,24 @@ pub struct FluidParameters {
     /// Multiplies the rate that sharing gives, and so all limits but the transfer's own.
     pub bandwidth_factor: Factors,
     /// True if transfers over a long way get less of a full link: their penalty is `lat + Σ
-    /// weight_s / B_i`. If not, it is 1.
+    /// weight_s / B_i`. If false, the penalty is 1.
     pub rtt_penalty: bool,
     /// Bytes: how much a link of low bandwidth counts as a long way. Only with `rtt_penalty`.
     pub weight_s: Size,
     /// Bytes: the largest window of TCP, of which two one-way latencies carry at most one; 0 if
     /// there is no window.
     pub tcp_gamma: Size,
-    /// The share of the rate of a transfer that its acknowledgements take on every link of the way
-    /// back; 0 if they take none.
+    /// The part of the rate of a transfer that the acknowledgements take on every link of the way
+    /// back; 0 if they take no bandwidth.
     pub crosstraffic: f64,
     /// The implicit fatpipe from a host to itself.
     pub loopback: Loopback,
     /// Bytes that the message layer adds to the payload of each message: headers of the MPI
-    /// library. The model itself adds nothing to a transfer.
+    /// library. The network model adds no bytes to a transfer.
     pub envelope: Size,
-    /// Bytes: eager messages shorter than this leave when they are sent, longer ones when they are
-    /// received, although their sender does not wait for that; without it all leave when they are
-    /// sent.
+    /// Bytes: an eager message shorter than this leaves when it is sent, a longer eager message
+    /// when it is received, although the sender does not wait for that. If absent, all eager
+    /// messages leave when they are sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub async_small_threshold: Option<Size>,
     /// Costs of the calls of the message layer.
@@ -174,13 +174,13 @@ impl NetworkModel {
     /// All models, in the order of the documentation.
     pub const ALL: &[Self] = super::MODELS;
 
-    /// Returns its name in a platform file.
+    /// Returns the name of the model in a platform file.
     #[must_use]
     pub const fn name(self) -> &'static str {
         self.0.name
     }
 
-    /// Returns what it models, in a few words.
+    /// Returns a short description of the model.
     #[must_use]
     pub const fn summary(self) -> &'static str {
         self.0.summary

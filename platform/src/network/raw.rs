@@ -1,16 +1,16 @@
 //! The model `raw`: latency and bandwidth as given, shared unfairly by round-trip time.
 //!
 //! As `flow`, but on a full link the rates are inversely proportional to the latencies of the
-//! routes, as they are for TCP flows in congestion avoidance: of two transfers with 1 ms and 3 ms,
-//! the first gets three quarters. `rtt_penalty = false` makes it `flow`.
+//! routes, as for TCP flows in congestion avoidance: of two transfers with 1 ms and 3 ms, the first
+//! gets three quarters. With `rtt_penalty = false` the model is `flow`.
 //!
 //! *Not modelled*: a window (so a fast link over a long way is used fully), acknowledgements,
 //! packet headers. A user could observe that a lone transfer reaches 100 % of the bandwidth
 //! whatever the distance.
 //!
-//! A route without latency has the penalty 1, which is far more than that of any other: next to
-//! transfers with a latency of 1 ms it gets a thousandth. The penalty of such a route is not
-//! defined by the model.
+//! A route without latency has the penalty 1, far more than any other route: next to transfers with
+//! a latency of 1 ms, a transfer on such a route gets a thousandth. The model does not define the
+//! penalty of such a route.
 //!
 //! Source: `SimGrid` v4.1, `network/model:raw`.
 

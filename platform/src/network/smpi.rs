@@ -7,13 +7,13 @@
 //! starts the transfer, so an empty message is a transfer of 16 bytes.
 //!
 //! An eager message (below `[protocol] eager_threshold`, SimGrid's `smpi/send-is-detached-thresh`)
-//! does not hold its sender up, and leaves when a receive has met it unless it is shorter than
-//! `async_small_threshold` (`smpi/async-small-thresh`), which is 0. The calls cost nothing unless
-//! `os`, `ois` and `or` say so.
+//! does not block its sender. The message leaves when a receive has matched it, or at once if it is
+//! shorter than `async_small_threshold` (`smpi/async-small-thresh`), which is 0. The calls take no
+//! time unless `os`, `ois` and `or` are set.
 //!
 //! *Not modelled here*: the message layer, which has these parameters. A user of another network
 //! than that cluster could observe any deviation: the factors are measurements of one machine and
-//! should be replaced by one's own.
+//! should be replaced by the user's own measurements.
 //!
 //! Source: the defaults of `SimGrid` v4.1's `network/model:SMPI` (`network/bandwidth-factor`,
 //! `network/latency-factor`, `network/weight-S`).

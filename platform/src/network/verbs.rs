@@ -1,10 +1,10 @@
 //! The device `verbs`: rank programs over queue pairs of simulated InfiniBand adapters, and a
 //! network of single packets.
 //!
-//! `device = "verbs"` stands beside the model: links and routes are those of the platform, and
-//! actor programs keep the model. The defaults are those of an adapter of 100 Gb/s on PCIe 3.0 x16.
+//! `device = "verbs"` is set beside the model: links and routes come from the platform, and actor
+//! programs keep the model. The defaults describe an adapter of 100 Gb/s on PCIe 3.0 x16.
 //!
-//! *Not modelled here*: anything; `fabric` runs the adapters and `models` the packets.
+//! *Not modelled here*: adapters and packets; `fabric` runs the adapters and `models` the packets.
 //!
 //! Sources: `completion` and `dma_read` are fitted to perftest's `ib_send_lat` over RC in the
 //! thesis of D. Potter (table of MTUs), see `results/verbs-calibration.md`; the division of the sum
@@ -22,7 +22,7 @@ use crate::units::{Bandwidth, Duration, Size};
 pub struct VerbsParameters {
     /// The largest payload of a packet: 256, 512, 1024, 2048 or 4096 bytes.
     pub mtu: Size,
-    /// From a posted request to when the adapter knows it.
+    /// Time from posting a request until the adapter knows the request.
     pub doorbell: Duration,
     /// From the adapter's request for bytes of memory to the first of them.
     pub dma_read: Duration,
@@ -32,13 +32,13 @@ pub struct VerbsParameters {
     pub rx_packet: Duration,
     /// Work of an adapter for an atomic operation.
     pub atomic: Duration,
-    /// From the end of a request to when its completion can be polled.
+    /// Time from the end of a request until its completion can be polled.
     pub completion: Duration,
-    /// Between an adapter and the memory of its host.
+    /// Bandwidth between an adapter and the memory of its host.
     pub pcie_bandwidth: Bandwidth,
-    /// From the first bit at an input of a switch to the first bit at its output.
+    /// Time from the first bit at an input of a switch to the first bit at the output.
     pub switch_latency: Duration,
-    /// Buffer of each link and virtual lane at the switch or adapter behind it.
+    /// Buffer of each link and virtual lane at the switch or adapter at the end of the link.
     pub buffer: Size,
     /// Number of virtual lanes for data, 1 to 15. With several, routes are assigned to lanes so
     /// that no credit loop is possible. IBA 7.6.
@@ -48,7 +48,7 @@ pub struct VerbsParameters {
 }
 
 /// Faults of the links of a packet network: the table `[network.verbs.faults]`. Each direction of
-/// each link draws from a random stream of its own.
+/// each link draws from a separate random stream.
 #[derive(Clone, PartialEq, Default, Serialize, Debug)]
 pub struct PacketFaults {
     /// Probability that a packet is lost.
@@ -57,7 +57,7 @@ pub struct PacketFaults {
     pub bit_error_rate: f64,
     /// Probability that a packet arrives twice.
     pub duplication: f64,
-    /// Probability that a packet is delayed, so that later ones overtake it.
+    /// Probability that a packet is delayed, so that later packets overtake this packet.
     pub reordering: f64,
     /// Delay of such a packet.
     pub reordering_delay: Duration,

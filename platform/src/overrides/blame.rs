@@ -1,8 +1,8 @@
-//! Mistakes of a changed platform, at the changes that make them instead of in a text that nobody
-//! has written.
+//! Mistakes of a changed platform, reported at the changes, not in the generated text.
 //!
-//! Each change is made alone: a mistake that is there too belongs to it. What only several changes
-//! together make is shown at the first change that is wrong alone, otherwise at the last one.
+//! Each change is applied alone: a mistake that also occurs then belongs to this change. A mistake
+//! of several changes together is shown at the first change that is wrong alone, otherwise at the
+//! last change.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -18,8 +18,8 @@ struct Suspect {
     problems: BTreeSet<String>,
 }
 
-/// Places the mistakes `found` in the platform `text` with all changes at those changes; the file
-/// is called `file_name`.
+/// Moves the mistakes `found` in the platform `text` with all changes to the changes that cause
+/// them; the file is called `file_name`.
 pub(crate) fn blame(
     file_name: &str,
     text: &str,

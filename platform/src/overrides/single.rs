@@ -9,7 +9,7 @@ const HOSTS: &str = "host_overrides";
 const LINKS: &str = "link_overrides";
 
 impl Override {
-    /// The same change in the entry of the cluster if it names a host or link of one.
+    /// The same change in the entry of a cluster, if the path names a host or link of this cluster.
     pub(crate) fn in_cluster(&self, platform: &Platform) -> Self {
         let named = (self.path.windows(2).zip(0..))
             .find(|(pair, _)| matches!(pair[0].as_str(), "hosts" | "links"));
@@ -27,8 +27,8 @@ impl Override {
         changed
     }
 
-    /// Makes the tables of noise, or of an override, that the platform does not have yet; the
-    /// latter with the value of the cluster where it is to be multiplied.
+    /// Makes the missing tables for noise or for an override. If the value is to be multiplied, the
+    /// new override gets the value of the cluster.
     pub(super) fn make_room(&self, root: &mut Value) {
         if let ([table, inner, _], Some(root)) = (&self.path[..], root.as_table_mut())
             && table == "noise"
@@ -91,7 +91,7 @@ fn value_of_cluster(cluster: &Table, kind: &str, name: &str, key: &str) -> Optio
 }
 
 impl Platform {
-    /// The table of a file in which a host or link of a cluster has values of its own; `table` is
+    /// The table of a file that overrides the values of a host or link of a cluster; `table` is
     /// `hosts` or `links`.
     fn place_in_cluster(&self, table: &str, name: &str) -> Option<Vec<String>> {
         if self.link_names.iter().any(|link| link == name) && table == "links" {

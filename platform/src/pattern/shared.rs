@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::{HostPattern, NumberRange};
 
-/// Maximum number of patterns returned for one that differ from it only in their numbers.
+/// The most patterns returned for one pattern; they differ from this pattern only in their numbers.
 const TOLD_MAX: usize = 4;
 
 /// Returns the patterns that name a host of an earlier pattern: the position, the position of the

@@ -1,8 +1,8 @@
-//! Profiles whose delays and values are drawn: the stochastic profiles of `SimGrid`.
+//! Profiles with drawn delays and values: the stochastic profiles of `SimGrid`.
 //!
 //! A line `DELAY_LAW VALUE_LAW` for each event, where a law is `DET x`, `UNIF min max`, `EXP rate`
 //! or `NORM mean deviation`: the delay in seconds since the event before, and the value. With
-//! `LOOP` the lines come again, drawn anew each time.
+//! `LOOP` the lines are repeated and drawn anew each time.
 //!
 //! *Not modelled*: negative numbers, which `NORM` can draw. They count as 0; `SimGrid` stops there.
 
@@ -37,7 +37,7 @@ pub(crate) const EXPECTED: &str = "the law of a delay and that of a value, each 
                                    max, EXP rate or NORM mean deviation, with numbers of at least 0";
 
 impl Law {
-    /// The law at the beginning of some words, and the words after it.
+    /// The law at the beginning of some words, and the words after this law.
     fn of<'a, 'b>(words: &'a [&'b str]) -> Option<(Self, &'a [&'b str])> {
         let number = |position: usize| super::amount(words.get(position)?);
         let (law, length) = match *words.first()? {
@@ -50,7 +50,7 @@ impl Law {
         Some((law, &words[length..]))
     }
 
-    /// The largest number that it gives, if there is one.
+    /// The largest number that the law gives, if there is one.
     const fn max(self) -> Option<f64> {
         match self {
             Self::Constant(number) => Some(number),
@@ -96,7 +96,7 @@ impl fmt::Display for Line {
 }
 
 impl Drawn {
-    /// A profile of such lines. `None` if it repeats without time in between.
+    /// A profile of such lines. `None` if the profile repeats without time in between.
     pub(crate) fn new(lines: &[Line], repeats: bool) -> Option<Self> {
         let takes_time = |line: &Line| line.0.max().is_none_or(|longest| longest > 0.0);
         let never_ends = repeats && !lines.iter().any(takes_time);

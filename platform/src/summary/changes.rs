@@ -5,7 +5,7 @@ use crate::file::{
     HostOverride, LinkEntry, LinkOverride, Named, PowerState, ProfileEntry, Speeds, ZoneEntry,
 };
 
-/// Returns the lines of a zone, without its inner zones.
+/// Returns the lines of a zone, without lines of inner zones.
 pub(super) fn lines(zone: &ZoneEntry) -> Vec<String> {
     let mut lines = Vec::new();
     for Named { name, entry } in &zone.hosts {

@@ -2,18 +2,18 @@
 //!
 //! Every router has a *local* cable to each of its nodes. The routers of a chassis are joined by
 //! *green* links, routers in the same place of different chassis of a group by *black* links, and
-//! groups by *blue* links: the one between groups `i` and `j` hangs on router `j` of the first
-//! chassis of group `i`, and on router `i` of the first chassis of `j`. A link of several cables is
-//! one link with that many times the bandwidth.
+//! groups by *blue* links: the link between groups `i` and `j` joins router `j` of the first
+//! chassis of group `i` and router `i` of the first chassis of group `j`. A link of several cables
+//! is one link with the sum of their bandwidths.
 //!
 //! Routing is minimal. Into another group: green to the router of the blue link, black to the first
-//! chassis, blue; then, in any case, green to the router's place and black to its chassis.
+//! chassis, blue. Then, in any case: green to the place of the target router, black to its chassis.
 //!
-//! A transfer crosses the limiter of each node and router on its way; that of the router before a
-//! blue link comes after that link in the list, as in SimGrid.
+//! A transfer crosses the limiter of each node and router on its way; in the list, the limiter of
+//! the router before a blue link follows that link, as in SimGrid.
 //!
-//! SimGrid 4.1 loses its chassis after the last green link: it continues from the first chassis, so
-//! that routes are not connected ([`Dragonfly::compat`]).
+//! SimGrid 4.1 loses the chassis after the last green link: the route continues from the first
+//! chassis and is not connected ([`Dragonfly::compat`]).
 //!
 //! Source: Faanes et al., "Cray Cascade: a scalable HPC system based on a Dragonfly network", 2012.
 
@@ -94,7 +94,7 @@ fn unpair(count: u32, mut number: u32) -> (u32, u32) {
 
 impl Dragonfly {
     /// A dragonfly with these counts (groups, chassis, routers, nodes) for `hosts` hosts; `cables`
-    /// are those of blue, black and green links.
+    /// are the numbers of cables of blue, black and green links.
     ///
     /// # Errors
     /// [`Impossible`] if there are more groups than routers in a chassis, or the hosts do not
@@ -213,8 +213,8 @@ impl Dragonfly {
         }
     }
 
-    /// The kind of a cable, 0 for local, 1 to 3 for green, black and blue, and its number in its
-    /// kind.
+    /// The kind of a cable, 0 for local, 1 to 3 for green, black and blue, and the number of the
+    /// cable within this kind.
     fn kind(&self, cable: u32) -> (usize, u32) {
         let kind = self.first[..3].partition_point(|first| *first <= cable);
         let begin = kind.checked_sub(1).map_or(0, |before| self.first[before]);

@@ -1,18 +1,18 @@
 //! Fat trees: levels of switches, with several parents per node and several cables to each parent.
 //!
 //! The tree is an XGFT with parallel cables: a node of level `l` has `up[l]` parents and
-//! `cables[l]` cables to each; a switch of level `l + 1` has `down[l]` children. A node is known by
-//! its digits: digit `j` counts parents where `j` is below its level, children elsewhere. Parent
-//! and child differ in one digit only.
+//! `cables[l]` cables to each; a switch of level `l + 1` has `down[l]` children. A node is
+//! identified by its digits: digit `j` counts parents if `j` is below the level of the node,
+//! otherwise children. Parent and child differ in one digit only.
 //!
-//! Routing is d-mod-k: the way up is chosen by the destination, until the destination is below; on
-//! the way down the cable among the parallel ones is chosen by the source. So all routes to one
-//! host meet early and all shift permutations are free of contention in a balanced tree.
+//! Routing is d-mod-k: the destination selects the way up, until the destination is below; on the
+//! way down the source selects one of the parallel cables. So all routes to one host meet early and
+//! all shift permutations are free of contention in a balanced tree.
 //!
 //! A transfer crosses the limiter of each node on its way.
 //!
-//! SimGrid 4.1 continues counting cables from the level above where there are parallel ones, so
-//! that the source no longer chooses alone ([`FatTree::compat`]).
+//! SimGrid 4.1 continues counting cables from the level above if there are parallel cables, so that
+//! the source alone no longer selects the cable ([`FatTree::compat`]).
 //!
 //! Source: Zahavi, "D-Mod-K routing providing non-blocking traffic for shift permutations on real
 //! life fat trees", 2010.
@@ -59,7 +59,7 @@ pub struct FatTree {
     first: Vec<u32>,
 }
 
-/// A node by its level and digits.
+/// A node, given by level and digits.
 #[derive(Clone, Copy, Debug)]
 struct Node {
     level: usize,
@@ -164,7 +164,7 @@ impl FatTree {
         self.up[level] * self.cables[level]
     }
 
-    /// The cable at a port of a node, towards its parents.
+    /// The cable at a port of a node, towards the parents.
     fn cable(&self, node: &Node, port: u32) -> Cable {
         let row = self.position(node) * self.ports(node.level);
         let index = self.first[node.level] + row + port;

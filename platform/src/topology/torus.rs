@@ -1,10 +1,10 @@
-//! Tori of any number of dimensions: each host has a cable to the next one in each dimension.
+//! Tori of any number of dimensions: each host has a cable to the next host in each dimension.
 //!
 //! Host `i` has the coordinates of `i` in the mixed radix of the dimensions, the first dimension
-//! fastest. Routing is by dimension order, in each dimension the shorter way round; where both are
-//! equally long the way goes up, except from the middle to coordinate 0, where it goes down
-//! (SimGrid's rule). Upwards a transfer crosses the cable of the host that it leaves, downwards
-//! that of the host that it reaches, and it crosses the limiter of every host on its way.
+//! fastest. Routing is by dimension order, in each dimension the shorter way round. If both ways
+//! are equally long, the way goes up, except from the middle to coordinate 0, where it goes down
+//! (SimGrid's rule). Upwards a transfer crosses the cable of the host that it leaves, downwards the
+//! cable of the host that it reaches, and the limiter of every host on the way.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -100,7 +100,7 @@ impl Quantity<BandwidthKind> {
     }
 }
 
-/// A bandwidth from some date on, which may be zero: then nothing moves.
+/// A bandwidth from some date on; at zero no transfer proceeds.
 pub type ProfileBandwidth = Quantity<ProfileBandwidthKind>;
 
 /// The kind of [`ProfileBandwidth`].

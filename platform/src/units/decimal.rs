@@ -1,4 +1,4 @@
-//! The number in front of a unit, and its exact scaling.
+//! The number in front of a unit, and the exact scaling of this number.
 
 use super::Unit;
 

@@ -1,9 +1,9 @@
-//! The error bands of predictions: what part of them stays below which error, by size.
+//! The error bands of predictions: the error below which a given part of the predictions stays.
 //!
-//! The errors of sizes that were left out of the fit, per decade of size where there are at least
-//! 20, else of all sizes. No normal distribution is assumed. Beyond the largest size of the fit the
-//! band grows as the square root of the size, which is a guess; beyond four times that size nothing
-//! is predicted.
+//! A band uses the errors of sizes that were left out of the fit, per decade of size where there
+//! are at least 20 errors, else of all sizes. No normal distribution is assumed. Beyond the largest
+//! size of the fit the band grows as the square root of the size, which is a guess; beyond four
+//! times the largest size there is no prediction.
 
 use crate::error_summary::Prediction;
 use crate::point::{bytes, count};
@@ -11,13 +11,13 @@ use crate::quantile::quantile;
 
 /// The fewest errors of a decade.
 const DECADE_MIN: usize = 20;
-/// Multiple of the largest size from which on nothing is predicted any more.
+/// Multiple of the largest size of the fit beyond which there is no prediction.
 pub(crate) const FARTHEST: u64 = 4;
 
-/// Errors of a model at sizes that it had not seen.
+/// Errors of a model at sizes that the fit has not used.
 #[derive(Clone, PartialEq, Default, Debug)]
 pub struct ErrorBands {
-    /// Decade of the size and the error without its sign.
+    /// Decade of the size, and the absolute error.
     errors: Vec<(u32, f64)>,
     largest: u64,
 }
@@ -36,8 +36,8 @@ impl ErrorBands {
         }
     }
 
-    /// The error that a part `q` of the predictions at such a size stays below: 0.05 is ± 5 %. 0 if
-    /// nothing is known.
+    /// Returns the error below which a part `q` of the predictions at this size stays: 0.05 is ± 5
+    /// %. 0 if no error is known.
     pub fn at(&self, size: u64, q: f64) -> f64 {
         let ours = |one: &&(u32, f64)| one.0 == decade(size);
         let near = self.errors.iter().filter(ours).count() >= DECADE_MIN;

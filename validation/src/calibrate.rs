@@ -1,14 +1,13 @@
-//! The whole way from measurements to a platform file that is known to give the fit back, and what
-//! is to be said about it.
+//! The calibration: from measurements to a platform file that gives the fit back, with warnings.
 //!
-//! Samples of kernel `pp` (or `ppi`, if there are no others) and set `train` are fitted; `validate`
-//! is predicted afterwards. Blocks that were measured at another speed of the machine are dropped
-//! ([`States`]), and each session is divided by its common factor to the first; both are reported.
-//! The calls of sender and receiver are split off where they were measured ([`CostSplit`]). Jumps
-//! that may be chance become kinks.
+//! Samples of kernel `pp` (or `ppi`, if there are no `pp` samples) and set `train` are fitted; set
+//! `validate` is predicted afterwards. Blocks measured at another speed of the machine are dropped
+//! ([`States`]), and the times of each session are divided by its common factor to the first
+//! session; both are reported. The costs of the calls of sender and receiver are split off where
+//! they were measured ([`CostSplit`]). Jumps that may be chance become kinks.
 //!
-//! The file is simulated before it is handed out: each kernel must give back what was fitted,
-//! within 1 %, at every size.
+//! The platform file is simulated before it is returned: each kernel must give the fitted times
+//! back, within 1 %, at every size.
 
 mod input;
 mod steps;
@@ -43,8 +42,8 @@ pub struct CalibrateOptions {
     pub statistic: Statistic,
     /// The seed of drawing blocks again.
     pub seed: u64,
-    /// From how many bytes on messages go by rendezvous, if it is known; without it, what the
-    /// measurements say.
+    /// Size in bytes from which messages use rendezvous, if known; otherwise the measurements
+    /// decide.
     pub eager_threshold: Option<u64>,
     /// Further known thresholds: the first sizes of their new regimes.
     pub breaks: Vec<u64>,
@@ -76,7 +75,7 @@ impl Default for CalibrateOptions {
 /// Why there is no calibration.
 #[derive(Clone, PartialEq, Debug)]
 pub enum CalibrateError {
-    /// There are no ping-pongs to fit; the names of what there is.
+    /// There are no ping-pongs to fit; names the kernels that were found.
     NoPingPong(String),
     /// The model needs samples of these kernels too.
     Needs(&'static str),
@@ -127,17 +126,17 @@ impl From<SimulationFailed> for CalibrateError {
 pub struct ReferenceBlock {
     /// Number of the session.
     pub session: u32,
-    /// The number of its block, in the order of time.
+    /// The number of the block, in the order of time.
     pub number: u32,
     /// Bytes.
     pub size: u64,
-    /// Its median over that of all reference blocks of this size.
+    /// The median of the block divided by the median of all reference blocks of this size.
     pub relative: f64,
-    /// True if it was measured at the speed that is kept.
+    /// True if the block was measured at the speed that is kept.
     pub kept: bool,
 }
 
-/// A calibration, and all that is known about it.
+/// A calibration with all results.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Calibration {
     /// Where the measurements come from.
@@ -148,10 +147,10 @@ pub struct Calibration {
     pub metadata: SampleMetadata,
     /// Fitted times, by size.
     pub points: Vec<Point>,
-    /// The empty message, if it was measured: it is not fitted, because a simulation has a number
-    /// of its own for it.
+    /// The empty message, if measured. The fit leaves the empty message out, because a simulation
+    /// has a separate parameter for empty messages.
     pub empty: Option<Point>,
-    /// The same with what is known of the samples; empty for tables.
+    /// The fitted times with the statistics of their samples; empty for tables.
     pub summaries: Vec<SizeSummary>,
     /// The sizes that were held back.
     pub hidden: Vec<SizeSummary>,
@@ -167,17 +166,17 @@ pub struct Calibration {
     pub calls: CallCosts,
     /// The fit, split into calls and network.
     pub split: CostSplit,
-    /// The parameters of the model `loggops`, if it was asked for.
+    /// The parameters of the model `loggops`, if that model was requested.
     pub loggp: Option<LogGp>,
-    /// From how many bytes on messages go by rendezvous, if it is known.
+    /// Size in bytes from which messages use rendezvous, if known.
     pub eager_threshold: Option<u64>,
-    /// Bytes/s of a copy in memory, if it was measured.
+    /// Bytes/s of a copy in memory, if measured.
     pub copy_bandwidth: Option<f64>,
-    /// Bytes/s of a sum of doubles in memory, if it was measured.
+    /// Bytes/s of a sum of doubles in memory, if measured.
     pub reduce_bandwidth: Option<f64>,
     /// Sharing of the network by messages.
     pub sharing: Vec<Sharing>,
-    /// Confidence intervals of the parameters; nothing for tables.
+    /// Confidence intervals of the parameters; `None` for tables.
     pub confidence: Option<BootstrapIntervals>,
     /// Predictions of sizes left out of the fit.
     pub cross_check: CrossCheck,
@@ -195,7 +194,7 @@ pub struct Calibration {
     pub references: Vec<ReferenceBlock>,
     /// The largest difference between simulated kernels and the fit.
     pub self_check: f64,
-    /// Form in which the rendezvous was written, which is in the tables where its simulation is
+    /// Form of the rendezvous in the file: in the tables where a simulation of the rendezvous is
     /// impossible.
     pub handshake: RendezvousCost,
     /// Warnings, the most severe first.
@@ -204,8 +203,8 @@ pub struct Calibration {
     pub platform: String,
 }
 
-/// Calibrates from the measurements of `file`, whose text is needed for its digest and for what it
-/// says about itself.
+/// Calibrates from the measurements of `file`. The text of the file contains the metadata and is
+/// the input of the digest.
 pub fn calibrate(
     file: &str,
     text: &str,
@@ -217,8 +216,8 @@ pub fn calibrate(
 }
 
 impl Calibration {
-    /// Returns the time of a message of `size` bytes, in seconds, as the model that was written
-    /// says; nothing beyond four times the largest size of the fit.
+    /// Returns the time of a message of `size` bytes, in seconds, by the model that was written;
+    /// `None` beyond four times the largest size of the fit.
     pub fn predict(&self, size: u64) -> Option<f64> {
         let time = match &self.loggp {
             Some(model) => model.predict(size),
@@ -230,8 +229,8 @@ impl Calibration {
         self.bands.reaches(size).then_some(time)
     }
 
-    /// Returns the sizes that the errors are of: those held back, or else sizes left out of the fit
-    /// in turn.
+    /// Returns the predictions that the errors are computed from: of the held-out sizes, or else of
+    /// sizes left out of the fit in turn.
     pub fn predictions(&self) -> (&'static str, &[Prediction]) {
         if self.validation.is_empty() {
             ("cross-validation sizes", &self.cross_check.piecewise)
@@ -240,7 +239,7 @@ impl Calibration {
         }
     }
 
-    /// Median, p90 and worst of the errors; nothing if nothing could be predicted.
+    /// Returns the median, p90 and worst of the errors; `None` without predictions.
     pub fn errors(&self) -> Option<ErrorSummary> {
         ErrorSummary::new(self.predictions().1)
     }
@@ -285,7 +284,7 @@ impl Calibration {
         )
     }
 
-    /// Where a size lies, which is often why its prediction is wrong.
+    /// Describes where a size lies in the fit, which often explains a wrong prediction.
     pub fn place(&self, size: u64) -> String {
         let (smallest, largest) = self.fit.range();
         if size < smallest || size > largest {

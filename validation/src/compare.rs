@@ -1,15 +1,15 @@
 //! Simulated against measured, for any program that prints times.
 //!
-//! A time is what a line says last with a unit (`round 3: 12.5 us`). Lines that differ in their
-//! numbers alone are rounds of one thing; its statistic is the 10 % quantile, on both sides the
-//! same. Lines are compared by their words, of which a size with a unit (`64KiB`) is no number. A
-//! *case* is one command line of the program, such as one size.
+//! A time is the last number with a unit in a line (`round 3: 12.5 us`). Lines that differ only in
+//! their numbers are rounds of one figure; the statistic is the 10 % quantile, on both sides. Lines
+//! are matched by their words; a size with a unit (`64KiB`) counts as a word. A *case* is one
+//! command line of the program, such as one size.
 //!
-//! The error is predicted / measured − 1, as is, and after one common factor: how much slower the
-//! reference blocks of the calibration, small and large ping-pongs, are now. The first is the
-//! headline; the second tells another speed of the machine from a wrong shape of the model.
+//! The error is predicted / measured − 1, first unscaled, then after one common factor: how much
+//! slower the reference blocks of the calibration, small and large ping-pongs, are now. The first
+//! is the headline; the second separates another machine speed from a wrong shape of the model.
 //!
-//! *Not compared*: dates of single events, and times that are not printed.
+//! *Not compared*: timestamps of single events, and times that are not printed.
 
 use std::fmt::Write as _;
 
@@ -29,11 +29,11 @@ const FEW: usize = 100;
 /// Times of one thing, in seconds, in the order in which they were printed.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RoundTimes {
-    /// The command line, by what is special about it.
+    /// The command line, named by the arguments that differ from other cases.
     pub case: String,
-    /// The line without its numbers.
+    /// The text of the line without the numbers.
     pub what: String,
-    /// Of each run of the program, its times.
+    /// For each run of the program, the times of its rounds.
     pub runs: Vec<Vec<f64>>,
 }
 
@@ -109,12 +109,12 @@ fn without_numbers(word: &str) -> String {
     shape
 }
 
-/// One figure: what was predicted and what was measured.
+/// One figure: the predicted and the measured time.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Figure {
     /// The command line.
     pub case: String,
-    /// The line without its numbers.
+    /// The text of the line without the numbers.
     pub what: String,
     /// Simulated time, in seconds.
     pub predicted_s: f64,
@@ -145,7 +145,7 @@ pub struct Comparison {
     pub unpaired: usize,
 }
 
-/// The statistic of rounds: each run is a block, and its first two rounds warm it up.
+/// Summarizes rounds: each run is a block, and the first two rounds of a run are its warm-up.
 fn summary(rounds: &RoundTimes) -> Option<SizeSummary> {
     let blocks: Vec<Block> = (1..)
         .zip(&rounds.runs)
@@ -216,7 +216,7 @@ impl Comparison {
         }
     }
 
-    /// Errors as they are, or after the common factor; nothing if there are no figures.
+    /// Returns the errors of the predictions times `factor`; `None` if there are no figures.
     pub fn errors(&self, factor: f64) -> Option<ErrorSummary> {
         let predictions: Vec<Prediction> = (0..)
             .zip(&self.figures)
@@ -390,7 +390,7 @@ impl Comparison {
     }
 }
 
-/// The text of a file of rounds: `case,what,run,round,time_us`.
+/// Returns the text of a file of rounds: `case,what,run,round,time_us`.
 pub fn rounds_as_csv(all: &[RoundTimes]) -> String {
     let mut text = String::from("case,what,run,round,time_us\n");
     for rounds in all {
@@ -404,7 +404,7 @@ pub fn rounds_as_csv(all: &[RoundTimes]) -> String {
     text
 }
 
-/// Reads what [`rounds_as_csv`] has written; lines that begin with `#` are skipped.
+/// Reads the text that [`rounds_as_csv`] writes; lines that begin with `#` are skipped.
 pub fn read_rounds(file: &str, text: &str) -> Result<Vec<RoundTimes>, ReadError> {
     let mut all: Vec<RoundTimes> = Vec::new();
     let mut mistakes = Vec::new();

@@ -1,8 +1,8 @@
-//! The report of a comparison: one page without external resources, its pictures as SVG and PNG
-//! beside it, and the same figures as JSON.
+//! The report of a comparison: one page without external resources, with the pictures as SVG and
+//! PNG files beside the page, and the same figures as JSON.
 //!
-//! In this order: the verdict, what to know, the table of all figures, the pictures, and where
-//! everything comes from, with the platform file.
+//! In this order: the verdict, the notes, the table of all figures, the pictures, and the sources
+//! of all figures, with the platform file.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -100,8 +100,8 @@ impl Comparison {
     }
 }
 
-/// Writes `index.html`, `comparison.json` and the pictures into a folder, which is made if it is
-/// not there. `platform` is the text of the platform file, `command` what makes all of it again.
+/// Writes `index.html`, `comparison.json` and the pictures into a folder, which is created if
+/// missing. `platform` is the text of the platform file, `command` repeats the comparison.
 pub fn write_comparison(
     comparison: &Comparison,
     platform: &str,

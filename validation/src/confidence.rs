@@ -1,9 +1,9 @@
-//! Confidence intervals of the parameters: blocks are drawn again within their sizes, 200 times,
-//! and everything is fitted again.
+//! Confidence intervals of the parameters by bootstrap: the blocks of each size are resampled 200
+//! times, and each resample is fitted again.
 //!
-//! With the breaks where they are, the 2.5 % and 97.5 % quantiles of a and b are their intervals.
-//! With the full search, it is counted how often each break comes back, in a gap that overlaps its
-//! own.
+//! With fixed breaks, the 2.5 % and 97.5 % quantiles of a and b are the intervals of a and b. With
+//! the full search, the count of a break is the number of resamples that have a break again, with a
+//! gap that overlaps the original gap.
 
 use std::collections::BTreeMap;
 
@@ -23,11 +23,11 @@ pub type Interval = (f64, f64);
 /// Uncertainty of a fit by bootstrap.
 #[derive(Clone, PartialEq, Debug)]
 pub struct BootstrapIntervals {
-    /// For each segment the intervals of its intercept (s) and of its slope (s/byte).
+    /// For each segment the intervals of the intercept (s) and of the slope (s/byte).
     pub segments: Vec<(Interval, Interval)>,
-    /// For each break the part of the draws in which it came back.
+    /// For each break the part of the resamples that have the break again.
     pub breaks: Vec<f64>,
-    /// For each break the interval of the jump in the middle of its gap, in seconds: below 0 if the
+    /// For each break the interval of the jump in the middle of the gap, in seconds: below 0 if the
     /// time falls.
     pub jumps: Vec<Interval>,
 }
@@ -99,8 +99,8 @@ impl BootstrapIntervals {
         }
     }
 
-    /// The breaks whose jump may be chance: its interval has 0 in it. Known thresholds and kinks
-    /// are none of them.
+    /// Returns the breaks with a jump that may be chance: the interval of the jump contains 0.
+    /// Known thresholds and kinks are not included.
     pub fn insignificant_jumps(&self, fitted: &Fit) -> Vec<usize> {
         let is_chance = |at: &usize| {
             let (low, high) = self.jumps[*at];

@@ -1,9 +1,9 @@
-//! Cross-validation of a fit: five times a fifth of the sizes is left out,
-//! fitted without, and predicted.
+//! Cross-validation of a fit: five times, a fifth of the sizes is left out, the others are fitted,
+//! and the left-out sizes are predicted.
 //!
-//! The smallest and the largest size always stay in, so that nothing is extrapolated. The 90 % and
-//! 95 % quantiles of the errors are the bands that a report draws; no normal distribution is
-//! assumed.
+//! The smallest and the largest size always stay in the fit, so that no size is extrapolated. The
+//! 90 % and 95 % quantiles of the errors are the bands that a report draws; no normal distribution
+//! is assumed.
 
 use crate::error_summary::Prediction;
 use crate::fit::{FitError, FitOptions, fit, fit_line};
@@ -65,8 +65,8 @@ impl CrossCheck {
         Ok(check)
     }
 
-    /// The error that a part `q` of the predictions stays below: the band around the fit. 0 if
-    /// nothing could be left out.
+    /// Returns the error below which a part `q` of the predictions stays: the band around the fit.
+    /// 0 if no size could be left out.
     pub fn band(&self, q: f64) -> f64 {
         let errors: Vec<f64> = self.piecewise.iter().map(|one| one.error().abs()).collect();
         quantile(&errors, q).unwrap_or(0.0)

@@ -1,9 +1,8 @@
-//! Errors of predictions: relative errors, predicted / measured − 1, and what is said of many
-//! of them.
+//! Errors of predictions: relative errors, predicted / measured − 1, and statistics of many errors.
 
 use crate::quantile::quantile;
 
-/// One prediction and what was measured.
+/// One prediction with the measured value.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Prediction {
     /// Bytes.

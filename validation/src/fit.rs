@@ -46,7 +46,7 @@ pub struct FitOptions {
     pub segments_max: usize,
     /// Cost of a further segment, times ln n: two parameters and a place.
     pub penalty: f64,
-    /// Known thresholds in bytes, each the first size of its new regime.
+    /// Known thresholds in bytes: each is the first size of the new regime.
     pub forced: Vec<u64>,
 }
 
@@ -79,13 +79,13 @@ impl FitOptions {
 /// One segment of a fit.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Segment {
-    /// Its line.
+    /// The line of the segment.
     pub line: Line,
-    /// The smallest measured size in it, in bytes.
+    /// The smallest measured size in the segment, in bytes.
     pub smallest: u64,
-    /// The largest measured size in it, in bytes.
+    /// The largest measured size in the segment, in bytes.
     pub largest: u64,
-    /// Number of points it has.
+    /// Number of points in the segment.
     pub points: usize,
 }
 
@@ -150,8 +150,8 @@ fn sorted(points: &[Point]) -> Result<Vec<Point>, FitError> {
     Ok(sorted)
 }
 
-/// The uncertainty that each of the sorted points is given: its own, that of all together, or the
-/// floor, whichever is largest.
+/// Returns the uncertainty of each of the sorted points: the uncertainty of the point itself, the
+/// noise of all points, or the floor, whichever is largest.
 fn sigmas(points: &[Point], noise: f64, rules: &FitOptions) -> Vec<f64> {
     let noise = if rules.estimates_noise { noise } else { 0.0 };
     let sigma = |point: &Point| point.error.max(noise).max(rules.floor);
@@ -216,8 +216,8 @@ impl Fit {
         }
     }
 
-    /// The same segments fitted to other points: the breaks stay where they are. A segment without
-    /// points keeps its line.
+    /// Fits the same segments to other points: the breaks stay in place. A segment without points
+    /// keeps its line.
     pub fn refit(&self, points: &[Point], rules: &FitOptions) -> Self {
         let mut again = self.clone();
         for (at, segment) in again.segments.iter_mut().enumerate() {

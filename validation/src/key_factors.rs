@@ -1,5 +1,5 @@
-//! Factors of platform keys for which simulated times agree best with measured ones: one engine for
-//! tables of ping-pongs and of collective operations.
+//! Factors of platform keys for which simulated times agree best with measured times. Tables of
+//! ping-pongs and of collective operations use the same method.
 //!
 //! *Decided here*: the unknowns are the logarithms of the factors, so a value keeps its sign, and a
 //! value of 0 stays 0. The minimum of Σ 2 (√(1 + (r / s)²) − 1) + Σ (x / p)² is found by the method
@@ -9,7 +9,7 @@
 //! width of a factor, 0.4: a key that the rows hardly determine stays near the value of the
 //! platform, and the prior vanishes with s where the model is exact.
 //!
-//! *Not modelled*: keys of which the costs always add up, such as `doorbell` and `completion`: the
+//! *Not modelled*: keys with costs that always add up, such as `doorbell` and `completion`: the
 //! priors divide the sum.
 
 use std::fmt;
@@ -90,8 +90,8 @@ impl Loss {
         residuals.iter().map(loss).chain(priors).sum()
     }
 
-    /// Returns the weighted products of the derivatives, and of each with the residuals: the normal
-    /// equations of a step, each with its right side.
+    /// Returns the normal equations of a step: the weighted products of the derivatives, and as
+    /// right side the products of the derivatives with the residuals.
     fn step_equations(&self, slopes: &[Vec<f64>], residuals: &[f64], at: &[f64]) -> Vec<Vec<f64>> {
         let weight = |one: &f64| 1.0 / (self.0 * self.0 * libm::hypot(1.0, one / self.0));
         let weights: Vec<f64> = residuals.iter().map(weight).collect();

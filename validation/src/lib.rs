@@ -1,15 +1,15 @@
-//! Measurements of real networks, models fitted to them, and how well the models predict what was
-//! not used in the fit.
+//! Measurements of real networks, models fitted to the measurements, and the errors of the models
+//! for data that the fit has not used.
 //!
 //! * [`read`]: a file of measurements → samples in blocks, or a table.
 //! * [`summarise`]: samples → points.
 //! * [`fit`]: points → a piecewise linear curve with its breaks.
-//! * [`refine`]: which sizes to measure too, where the fit jumps.
-//! * [`calibrate`]: all of it, with a platform file that was simulated to give the fit back, and
+//! * [`refine`]: additional sizes to measure, where the fit jumps.
+//! * [`calibrate`]: all steps, with a platform file that was simulated to give the fit back, and
 //!   warnings.
-//! * [`write_report`]: what it looks like, on one page.
-//! * [`Comparison`]: a program simulated and measured, and [`write_comparison`] its page.
-//! * [`fit_line`] and [`Interpolation`]: what the fit is compared with.
+//! * [`write_report`]: the calibration on one page.
+//! * [`Comparison`]: a program simulated and measured, and [`write_comparison`] for the page.
+//! * [`fit_line`] and [`Interpolation`]: models that the fit is compared with.
 //!
 //! Times are in seconds, sizes in bytes of payload, errors relative: 0.02 is 2 %.
 

@@ -38,8 +38,8 @@ pub struct LogGp {
 }
 
 impl LogGp {
-    /// The parameters from a fit of ping-pongs, the costs of calls, and what streams of one and of
-    /// `number` messages take.
+    /// Returns the parameters from a fit of ping-pongs, the costs of calls, and the times of
+    /// streams of one and of `number` messages.
     pub fn new(
         fitted: &Fit,
         calls: &CallCosts,

@@ -1,14 +1,14 @@
-//! Measuring a network with the calibration's kernels: the same rank programs on a simulated
-//! platform and for real.
+//! Measures a network with the kernels of the calibration: the same rank programs on a simulated
+//! platform and in a real run.
 //!
-//! * [`Plan`]: what is measured in which order, a function of a seed and options alone.
-//! * [`measure`]: the rank program. Rank 0 leads, the others do what it says; it ends by itself.
-//! * [`Session`]: what rank 0 has found: samples in blocks, and facts of the machine and of the
-//!   run.
+//! * [`Plan`]: the measurements and their order, a function of a seed and options alone.
+//! * [`measure`]: the rank program. Rank 0 leads, the other ranks follow its commands; the program
+//!   ends by itself.
+//! * [`Session`]: the results of rank 0: samples in blocks, and facts of the machine and the run.
 //! * [`samples_as_csv`]: the file that [`read`](crate::read()) reads again.
 //!
-//! Every sample is taken with one clock, rank 0's. *Not measured*: one-way times between clocks,
-//! the cost of tests and probes, collectives.
+//! Every sample is taken with one clock, the clock of rank 0. *Not measured*: one-way times between
+//! clocks, the cost of tests and probes, collectives.
 
 mod command;
 mod conductor;

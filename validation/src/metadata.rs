@@ -1,6 +1,6 @@
-//! Facts of a file of samples about itself: lines `# key: value` before the columns.
+//! Metadata of a file of samples: lines `# key: value` before the columns.
 //!
-//! A file made by hand has none of them, and needs none: what is not said is not known.
+//! A file written by hand needs no metadata: a missing key is an unknown fact.
 
 use std::collections::BTreeMap;
 
@@ -28,18 +28,18 @@ impl SampleMetadata {
         Self(comments.filter_map(pair).collect())
     }
 
-    /// The value of a key, as it is written.
+    /// Returns the value of a key, as written.
     pub fn text(&self, key: &str) -> Option<&str> {
         self.0.get(key).map(String::as_str)
     }
 
-    /// The value of a key, if it is a number.
+    /// Returns the value of a key, if the value is a number.
     pub fn number(&self, key: &str) -> Option<f64> {
         let number: f64 = self.text(key)?.parse().ok()?;
         number.is_finite().then_some(number)
     }
 
-    /// The value of a key, if it is a whole number from 0.
+    /// Returns the value of a key, if the value is a whole number from 0.
     pub fn whole(&self, key: &str) -> Option<u64> {
         self.text(key)?.parse().ok()
     }

@@ -1,19 +1,19 @@
-//! Costs of the calls of sender and receiver, fitted with breaks of their own, and what of a
-//! message is left to the network.
+//! Costs of the calls of sender and receiver, fitted with separate breaks, and the part of the
+//! message time that remains for the network.
 //!
-//! The simulator pays the sender's call, the way and the receiver's call one after the other, so
-//! the way gets what remains of the ping-pong: a' = a − a_os − a_or and b' = b − b_os − b_or, piece
-//! by piece. Where measured calls take longer than that leaves, because in truth they overlap with
-//! the way, both are scaled down together until a' and b' are not negative. The sum is what the
-//! ping-pong proved; the split matters only for overlap and message rates.
+//! The simulator adds the sender's call, the transfer and the receiver's call, so the network gets
+//! the rest of the ping-pong: a' = a − a_os − a_or and b' = b − b_os − b_or, piece by piece.
+//! Measured calls can exceed the ping-pong, because real calls overlap with the transfer; then both
+//! calls are scaled down together until a' and b' are not negative. The ping-pong determines the
+//! sum; the split matters only for overlap and message rates.
 //!
-//! Messages that go by rendezvous have no calls that cost: all of their time is the network's.
+//! Messages that use rendezvous have calls without cost: all of their time is network time.
 
 use crate::fit::{Fit, FitOptions, Line, fit};
 use crate::point::{Point, bytes};
 use crate::sampling::SizeSummary;
 
-/// The costs of calls over size; nothing where they were not measured.
+/// The costs of calls over size; `None` where a call was not measured.
 #[derive(Clone, PartialEq, Default, Debug)]
 pub struct CallCosts {
     /// A blocking send.
@@ -27,7 +27,7 @@ pub struct CallCosts {
 /// A range of sizes on which everything is one line.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct CostSegment {
-    /// The largest size that is not in it; the first piece begins with the empty message.
+    /// The largest size below the piece; the first piece begins with the empty message.
     pub above: u64,
     /// The largest size for which the piece is known, in bytes.
     pub largest: u64,
@@ -52,8 +52,8 @@ pub struct CostSplit {
     pub scaled: Option<(u64, f64)>,
 }
 
-/// Fits the cost of a call at sizes below `end`, where it is paid; nothing if it costs nothing or
-/// is not known. No table can say what the calls of an empty message cost, so that is not fitted.
+/// Fits the cost of a call at sizes below `end`, where the call is paid; `None` if the cost is 0 or
+/// unknown. No table has the cost of calls of an empty message, so that size is left out.
 pub(crate) fn of_call(summaries: &[SizeSummary], end: u64) -> Option<Fit> {
     let points: Vec<Point> = summaries
         .iter()
@@ -67,8 +67,8 @@ pub(crate) fn of_call(summaries: &[SizeSummary], end: u64) -> Option<Fit> {
 }
 
 impl CostSplit {
-    /// Splits a fit. Calls cost something below `eager_end`; a message of no bytes costs `envelope`
-    /// bytes on the way, which is not the line's.
+    /// Splits a fit. Calls have a cost below `eager_end`; a message of no bytes carries `envelope`
+    /// bytes through the network, which are not part of the line.
     pub fn new(fitted: &Fit, calls: &CallCosts, eager_end: u64, envelope: u64) -> Self {
         let mut places: Vec<u64> = vec![0];
         places.extend(fitted.breaks().iter().map(|place| place.above));
@@ -114,7 +114,7 @@ impl CostSplit {
     }
 }
 
-/// Gives the calls what they cost, and the way the rest.
+/// Assigns the calls their costs, and the rest to the network.
 fn eager(
     mut piece: CostSegment,
     calls: &CallCosts,

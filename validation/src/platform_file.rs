@@ -1,22 +1,22 @@
-//! From a fit to a platform file that runs as it is.
+//! Writes a fit as a platform file that runs without changes.
 //!
-//! With T(s) = a_k + b_k s on piece k, of which a'_k + b'_k s is the network's ([`CostSplit`]): the
-//! latency is what an empty message takes, whose factor is always 1 and whose calls cost nothing in
-//! a simulation; the bandwidth is 1 / b' of the last, so that its factor is 1 there. The factors of
+//! T(s) = a_k + b_k s on piece k; a'_k + b'_k s is the part of the network ([`CostSplit`]). The
+//! latency is the time of an empty message, which has always factor 1 and free calls in a
+//! simulation. The bandwidth is 1 / b' of the last piece, so the factor there is 1. The factors of
 //! piece k are a'_k / latency and 1 / (b'_k × bandwidth), for sizes strictly above the last size of
-//! the piece before. They are never clamped: a table that is does not give the fit back.
+//! the piece before. Factors are never clamped: a clamped table does not give the fit back.
 //!
-//! A factor must be above 0. Where a'_k is 0, 1e-6 of the time of the piece's smallest size stands
-//! for it; where b'_k is 0, as much per byte as adds 0.1 % to the time of its largest.
+//! A factor must be above 0. Where a'_k is 0, 1e-6 of the time of the piece's smallest size
+//! replaces it; where b'_k is 0, a slope that adds 0.1 % to the time of the largest size.
 //!
-//! Presets with hidden terms are inverted: with `smpi` sizes are looked up with their 16 bytes of
-//! envelope, which are taken off a'; the acknowledgements of a lone message on shared cables take a
-//! 1/1.05 of the bandwidth, which is made so much larger; the window is made so large that it does
-//! not bind. Eager messages leave at once: by the default of `smpi` they wait for their receive,
-//! which would then be measured with the whole way.
+//! Presets with hidden terms are inverted. With `smpi`, sizes are looked up with 16 bytes of
+//! envelope, which are subtracted from a'. Acknowledgements of a lone message on shared cables
+//! leave 1/1.05 of the bandwidth, so the bandwidth is made larger. The window is too large to bind.
+//! Eager messages leave at once: by default, `smpi` sends wait for their receive, and the measured
+//! receive would include the whole transfer.
 //!
-//! The rendezvous is either *in the tables*, and control messages take no time, or *simulated*, and
-//! two control messages are taken off; both at once would count it twice. The file says which.
+//! The rendezvous is either *in the tables*, with control messages that take no time, or
+//! *simulated*, with two of them subtracted; both would count it twice. The file says which.
 //!
 //! *Not modelled*: the speed of hosts is a placeholder.
 
@@ -31,7 +31,7 @@ use crate::point::bytes;
 const ENVELOPE: u64 = 16;
 /// Bytes of a control message, one cache line: the default of simulated control messages.
 const CONTROL: u64 = 64;
-/// Share of the acknowledgements of a message on shared cables, as a part of its rate.
+/// Rate of the acknowledgements of a message on shared cables, as a part of the message rate.
 const CROSSTRAFFIC: f64 = 0.05;
 /// Bytes of the window of the preset `smpi`.
 const WINDOW: f64 = 4_194_304.0;
@@ -51,7 +51,7 @@ pub enum Preset {
 /// Where the cost of a rendezvous is.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum RendezvousCost {
-    /// In the tables, as it was measured; control messages take no time.
+    /// In the tables, as measured; control messages take no time.
     #[default]
     InTable,
     /// Simulated: the tables have the transport alone.
@@ -59,7 +59,7 @@ pub enum RendezvousCost {
 }
 
 impl RendezvousCost {
-    /// Its name in files.
+    /// Returns the name of this form in files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::InTable => "in-table",
@@ -81,13 +81,13 @@ pub struct PlatformMetadata {
     pub preset: Preset,
     /// Where the cost of a rendezvous is.
     pub handshake: RendezvousCost,
-    /// True if both directions of a cable share its bandwidth.
+    /// True if both directions of a cable share the bandwidth of the cable.
     pub shared: bool,
     /// Bytes/s of a copy in memory, if the message layer is to pay for copies.
     pub copy_bandwidth: Option<f64>,
-    /// Bytes/s of a sum of doubles in memory, if it was measured.
+    /// Bytes/s of a sum of doubles in memory, if measured.
     pub reduce_bandwidth: Option<f64>,
-    /// Seconds of an empty message, if it was measured; without it what the fit says.
+    /// Seconds of an empty message, if measured; otherwise the time comes from the fit.
     pub empty_s: Option<f64>,
 }
 
@@ -106,12 +106,12 @@ struct Wire {
     latency_s: f64,
     /// Bytes/s of a lone transfer.
     bandwidth: f64,
-    /// The largest transfer that is not in the step, and its line.
+    /// For each step, the largest transfer below the step, and the line of the step.
     steps: Vec<(u64, Line)>,
 }
 
 impl Wire {
-    /// The tables, or nothing if two control messages take longer than a whole rendezvous.
+    /// Returns the tables; `None` if two control messages take longer than a whole rendezvous.
     fn new(split: &CostSplit, metadata: &PlatformMetadata) -> Option<Self> {
         let envelope = metadata.envelope();
         let lines: Vec<Line> = split
@@ -150,7 +150,7 @@ impl Wire {
         Some(wire)
     }
 
-    /// Two control messages come before the data of a rendezvous, so its steps are so much shorter.
+    /// Subtracts the time of two control messages from the rendezvous steps: both precede the data.
     fn take_off_handshake(&mut self, metadata: &PlatformMetadata) -> Option<()> {
         let threshold = metadata.eager_threshold? + metadata.envelope();
         // Control messages have no envelope.
@@ -177,7 +177,7 @@ impl Wire {
     }
 }
 
-/// The network's line of a piece, without the envelope, and with what may not be 0.
+/// Returns the network line of a piece, without the envelope; zero coefficients become positive.
 fn positive(piece: &CostSegment, envelope: f64) -> Line {
     let mut line = piece.wire;
     let whole = piece.whole.at(bytes(piece.above + 1));
@@ -191,7 +191,7 @@ fn positive(piece: &CostSegment, envelope: f64) -> Line {
     line
 }
 
-/// The text of the platform file; nothing if the handshake is to be simulated, and would take
+/// Returns the text of the platform file; `None` if the handshake is to be simulated but takes
 /// longer than a whole rendezvous.
 pub fn platform_file(fit: &Fit, split: &CostSplit, metadata: &PlatformMetadata) -> Option<String> {
     let wire = Wire::new(split, metadata)?;

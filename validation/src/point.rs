@@ -1,18 +1,18 @@
-//! Points of a fit: for each size one time, with how far it can be trusted.
+//! Points of a fit: one time for each size, with the uncertainty.
 
-/// One size and what was measured there.
+/// One size and the measured time.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Point {
     /// Bytes of payload.
     pub size: u64,
     /// Seconds, above 0.
     pub time_s: f64,
-    /// The relative standard error of the time: 0.02 is 2 %; 0 if it is not known.
+    /// The relative standard error of the time: 0.02 is 2 %; 0 if unknown.
     pub error: f64,
 }
 
 impl Point {
-    /// A point of a table, of which nobody says how far it can be trusted.
+    /// Returns a point of a table, with unknown uncertainty.
     pub const fn of_table(size: u64, time_s: f64) -> Self {
         Self {
             size,

@@ -1,12 +1,12 @@
-//! Programs that were measured in the blocks between the ping-pongs, and what the calibrated
-//! platform says they take.
+//! Programs that were measured in the blocks between the ping-pongs, and the times that the
+//! calibrated platform predicts for these programs.
 //!
-//! They are never fitted. That they were measured in the same blocks as what is fitted separates
-//! two questions: whether the model's shape is right, which is answered here, and whether the
-//! machine has the same speed when a program runs later, which `compare` tells by its reference
-//! blocks.
+//! The programs are never fitted. Programs and fitted kernels were measured in the same blocks,
+//! which separates two questions. The first is whether the shape of the model is right; this module
+//! answers it. The second is whether the machine has the same speed when a program runs later;
+//! `compare` answers it by its reference blocks.
 //!
-//! *Not predicted*: sizes beyond four times the largest of the fit.
+//! *Not predicted*: sizes beyond four times the largest size of the fit.
 
 use crate::bands::ErrorBands;
 use crate::error_summary::{ErrorSummary, Prediction};
@@ -30,8 +30,8 @@ pub struct Program {
 pub(crate) type Measured = Vec<(Kernel, Vec<SizeSummary>)>;
 
 impl Program {
-    /// Returns the number of ranks a kernel has, if it is a program of its own; nothing for what is
-    /// between two ranks, or fitted.
+    /// Returns the number of ranks of a kernel that is a whole program; `None` for kernels between
+    /// two ranks and for fitted kernels.
     pub const fn ranks(kernel: Kernel) -> Option<u32> {
         match kernel {
             Kernel::Ring(ranks) => Some(ranks),
@@ -68,12 +68,12 @@ impl Program {
         })
     }
 
-    /// Median, p90 and worst of the errors; nothing if nothing could be predicted.
+    /// Returns the median, p90 and worst of the errors; `None` without predictions.
     pub fn errors(&self) -> Option<ErrorSummary> {
         ErrorSummary::new(&self.predictions)
     }
 
-    /// Its name for readers.
+    /// Returns the name of the program for readers.
     pub fn name(&self) -> String {
         Self::ranks(self.kernel).map_or_else(
             || self.kernel.to_string(),

@@ -1,23 +1,23 @@
-//! Measurements from text: our own CSV, and what the OSU and Intel MPI benchmarks print.
+//! Measurements from text: the CSV of simrun, and what the OSU and Intel MPI benchmarks print.
 //!
 //! **CSV**, one sample per line. The first line names the columns, in any order; lines that begin
 //! with `#` and empty lines are skipped.
 //!
-//! | column | what | without it |
+//! | column | content | default |
 //! |---|---|---|
 //! | `size_bytes` | bytes of payload, a whole number | required |
 //! | `time_us` | microseconds, above 0; half a round trip for ping-pongs | required |
 //! | `kernel` | `pp`, `ppi`, `prttN`, `dprttN`, `os`, `ois`, `or`, `late`, `incastN`, `outcastN`, `bidir`, `copy`, `reduce`: see [`Kernel`] | `pp` |
-//! | `session` | which start of the processes, from 0 | 1 |
+//! | `session` | the start of the processes, counted from 0 | 1 |
 //! | `block` | the number of the block in the session, in the order of time | one block per size |
 //! | `sample` | the number of the sample in its block, in the order of time | the order of the lines |
 //! | `set` | `train`, `validate` or `reference` | `train` |
 //!
 //! **OSU** (`osu_latency`, `osu_bw`, `osu_bibw`, `osu_mbw_mr`) and **IMB** (`PingPong`): one value
 //! per size. Bandwidths become the time per message, size / bandwidth; the line for 0 bytes of a
-//! bandwidth table says nothing and is skipped.
+//! bandwidth table has no time and is skipped.
 //!
-//! All mistakes come at once, each with its line, the value found and what was expected.
+//! One error lists all mistakes, each with its line, the value found and the value expected.
 
 mod csv;
 mod imb;
@@ -34,7 +34,7 @@ const SHOWN_MAX: usize = 20;
 /// One mistake in a file of measurements.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LineError {
-    /// The line, from 1; 0 if it is the file as a whole.
+    /// The line, counted from 1; 0 if the mistake concerns the whole file.
     pub line: usize,
     /// The problem, with the value found.
     pub problem: String,
@@ -90,7 +90,7 @@ impl fmt::Display for ReadError {
 
 impl std::error::Error for ReadError {}
 
-/// Reads measurements from the text of a file; `file` is its name in messages.
+/// Reads measurements from the text of a file; `file` is the name in messages.
 ///
 /// ```
 /// use validation::{Measurements, read};
@@ -141,7 +141,7 @@ pub fn read_file(path: &Path) -> Result<Measurements, ReadError> {
     }
 }
 
-/// A whole number of bytes up to 2^53, so that it is exact as a floating-point number.
+/// Parses a whole number of bytes up to 2^53, which a floating-point number represents exactly.
 pub(crate) fn size(text: &str) -> Option<u64> {
     text.parse().ok().filter(|size: &u64| *size <= 1 << 53)
 }
@@ -152,7 +152,7 @@ pub(crate) fn positive(text: &str) -> Option<f64> {
     number.filter(|number: &f64| number.is_finite() && *number > 0.0)
 }
 
-/// Ends the reading of a table of either kind: rows by size, or what is wrong.
+/// Finishes a table of either kind: returns the rows by size, or the mistakes.
 pub(crate) fn finish(
     mut rows: Vec<(usize, u64, f64)>,
     mut mistakes: Vec<LineError>,

@@ -1,19 +1,19 @@
-//! Sizes to measure too: in the gap of a break where the fit jumps, until the place of the
+//! Additional sizes to measure: in the gap of a break where the fit jumps, until the place of the
 //! jump is known.
 //!
 //! Nearly all of the largest errors of a fit come from sizes between the two neighbours of a jump.
-//! Halving such a gap (in ln s) ten times at most, until it is narrower than 2 %, leaves hardly
-//! any; that is done in at most five gaps, those with the largest jumps.
+//! Halving such a gap (in ln s) at most ten times, until the gap is narrower than 2 %, removes
+//! nearly all of these errors. At most five gaps are halved: the gaps with the largest jumps.
 //!
-//! *Not decided here*: how a size is measured. [`refine`] has a function for that;
+//! *Not decided here*: how a size is measured. [`refine`] takes a function for the measurement;
 //! [`AdaptiveSampling`] asks for one size after the other.
 
 use crate::fit::{Fit, FitError, FitOptions, Line, fit};
 use crate::point::{Point, bytes};
 
-/// A gap is refined if the lines differ by more than this part in its middle.
+/// A gap is refined if the two lines differ by more than this part in the middle of the gap.
 const JUMP_MIN: f64 = 0.05;
-/// Where a gap is narrow enough: the factor between its ends.
+/// A gap is narrow enough if its ends differ by at most this factor.
 const WIDTH: f64 = 1.02;
 const STEPS_MAX: usize = 10;
 const GAPS_MAX: usize = 5;
@@ -29,7 +29,7 @@ pub struct RefinedFit {
     pub measured: usize,
 }
 
-/// Chooses the size to measure next, one after the other, by what was found at those before.
+/// Chooses the next size to measure, from the results at the sizes measured before.
 #[derive(Clone, PartialEq, Debug)]
 pub struct AdaptiveSampling {
     /// Gaps that are to be narrowed, the last one first.
@@ -62,7 +62,7 @@ impl GapBisection {
 }
 
 impl AdaptiveSampling {
-    /// The gaps of a fit in which it jumps, the largest jumps first.
+    /// Starts with the gaps where a fit jumps, the largest jumps first.
     pub fn new(fit: &Fit) -> Self {
         let height = |gap: (u64, u64)| {
             let jump = fit.predict(gap.1) / fit.predict(gap.0);
@@ -83,7 +83,7 @@ impl AdaptiveSampling {
         Self { gaps }
     }
 
-    /// The size to measure next; nothing if all gaps are narrow enough.
+    /// Returns the next size to measure; `None` if all gaps are narrow enough.
     pub fn next_size(&mut self) -> Option<u64> {
         while let Some(gap) = self.gaps.last() {
             if let Some(size) = gap.middle() {

@@ -2,10 +2,9 @@
 //! figures as JSON.
 //!
 //! The page has, in this order, the verdict, the warnings, the parameters with their intervals, the
-//! pictures, the validation, programs that were compared, and where everything comes from.
-//! `index.html` contains its pictures; they are beside it too, as SVG and PNG, with
-//! `calibration.json` and the predictions, which are written before what was held back is looked
-//! at.
+//! pictures, the validation, the compared programs, and the sources of all figures. `index.html`
+//! contains the pictures; the folder also has the pictures as SVG and PNG, `calibration.json` and
+//! the predictions, which are written before the held-out samples are evaluated.
 
 mod json;
 mod page;
@@ -21,7 +20,7 @@ pub use json::{calibration_as_json, text_digest};
 pub use pictures::pictures;
 
 /// Writes `index.html`, `calibration.json`, `predictions.csv` and the pictures into a folder, which
-/// is made if it is not there. `command` is what makes it again.
+/// is created if missing. `command` is the command that repeats the calibration.
 pub fn write_report(
     calibration: &Calibration,
     command: &str,
@@ -48,7 +47,7 @@ pub fn write_report(
     whole(folder, "index.html", &page)
 }
 
-/// Writes a whole file or nothing.
+/// Writes a file as a whole or not at all.
 pub(crate) fn whole(folder: &Path, name: &str, text: &str) -> Result<(), PlotError> {
     files::write(&folder.join(name), text).map_err(PlotError::Output)
 }

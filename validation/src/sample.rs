@@ -15,16 +15,16 @@ pub enum Kernel {
     PingPongOccupied,
     /// From the first of this many sends, back to back, to the one empty answer.
     Stream(u32),
-    /// The same with a pause between the sends, which is taken off: what the sends themselves cost,
-    /// by difference.
+    /// A stream with a pause between the sends; the pause is subtracted. The difference yields the
+    /// cost of the sends themselves.
     DelayedStream(u32),
     /// Inside a blocking send.
     Send,
     /// Inside a send that does not block.
     Isend,
-    /// Inside a receive whose message is there.
+    /// Inside a receive of a message that has arrived.
     Receive,
-    /// Inside a blocking send whose receive is posted late.
+    /// Inside a blocking send with a late receive.
     Late,
     /// From the first of this many empty requests, each to another rank, to the last of their
     /// messages.
@@ -33,8 +33,8 @@ pub enum Kernel {
     Outcast(u32),
     /// An exchange: both ranks send and receive at once.
     Exchange,
-    /// A token round this many ranks, from rank 0 back to it: the program that is predicted from
-    /// ping-pongs.
+    /// A token round this many ranks, from rank 0 back to rank 0: the program that is predicted
+    /// from ping-pongs.
     Ring(u32),
     /// A copy in memory.
     Copy,
@@ -59,7 +59,7 @@ const NAMES: [(&str, Kernel); 10] = [
 /// A kernel of this many messages or ranks.
 type Counted = fn(u32) -> Kernel;
 
-/// Kernels of several messages or ranks, whose names end with how many.
+/// Kernels of several messages or ranks; the name of such a kernel ends with their number.
 const COUNTED: [(&str, Counted); 5] = [
     ("dprtt", Kernel::DelayedStream),
     ("prtt", Kernel::Stream),
@@ -68,8 +68,8 @@ const COUNTED: [(&str, Counted); 5] = [
     ("ring", Kernel::Ring),
 ];
 
-/// Ranks of a ring: with one it is none, and a file that speaks of more than a million would have
-/// as many simulated.
+/// Allowed ranks of a ring: one rank is no ring, and a file with more than a million would make the
+/// simulator simulate as many.
 const RING: std::ops::RangeInclusive<u32> = 2..=1 << 20;
 
 impl Kernel {
@@ -82,7 +82,7 @@ impl Kernel {
         single.chain(COUNTED.iter().map(|(name, _)| format!("{name}N")))
     }
 
-    /// Returns true if a sample may take no time: a call that costs nothing.
+    /// Returns true if a sample may take no time, as a call without cost.
     pub(crate) const fn may_be_free(self) -> bool {
         matches!(self, Self::Send | Self::Isend | Self::Receive | Self::Late)
     }
@@ -125,16 +125,16 @@ impl fmt::Display for Kernel {
 pub enum Set {
     /// The fit.
     Training,
-    /// Checking what the fit predicts; never seen by it.
+    /// Checks the predictions of the fit; never used by the fit.
     Validation,
-    /// Returns again and again, to see whether the machine changes its speed.
+    /// Measured again and again, to detect changes of the machine's speed.
     Reference,
 }
 
 impl Set {
     const ALL: [Self; 3] = [Self::Training, Self::Validation, Self::Reference];
 
-    /// Its name in files.
+    /// Returns the name of the set in files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Training => "train",
@@ -163,21 +163,21 @@ impl FromStr for Set {
 pub struct Block {
     /// Number of the start of the processes.
     pub session: u32,
-    /// Its number in the session, in the order of time.
+    /// The number of the block in the session, in the order of time.
     pub number: u32,
     /// Measured values.
     pub kernel: Kernel,
     /// Bytes of payload.
     pub size: u64,
-    /// Its purpose.
+    /// The purpose of the block.
     pub set: Set,
     /// Seconds, in the order in which they were taken.
     pub times_s: Vec<f64>,
 }
 
 impl Block {
-    /// Returns the key that orders blocks: nothing else of them does, so that the order of a file's
-    /// lines means nothing.
+    /// Returns the key that orders blocks. No other property affects the order, so the order of the
+    /// lines of a file has no effect.
     pub fn key(&self) -> (u32, u32, Kernel, u64, Set) {
         (self.session, self.number, self.kernel, self.size, self.set)
     }
@@ -195,7 +195,7 @@ pub enum Measurements {
 /// A table of one benchmark.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Table {
-    /// Benchmark that printed it, such as `OSU MPI Latency Test`.
+    /// Benchmark that printed the table, such as `OSU MPI Latency Test`.
     pub benchmark: String,
     /// Sizes and seconds per message, sizes growing.
     pub rows: Vec<(u64, f64)>,

@@ -1,13 +1,13 @@
-//! From samples to points: for each size the 10 % quantile of all its samples, and how far it can
-//! be trusted.
+//! Summarises samples as points: for each size the 10 % quantile of all samples, with the
+//! uncertainty.
 //!
-//! Why not the mean: a few preempted samples of ten times the length move it anywhere. Why not the
-//! minimum: it is a single event, and falls with every further sample. The 10 % quantile says what
-//! a message takes *without* preemption; how much longer it takes on average is told beside it
+//! Why not the mean: a few preempted samples of ten times the length change the mean by any amount.
+//! Why not the minimum: the minimum is a single event, and falls with every further sample. The 10
+//! % quantile is the time of a message *without* preemption; the mean is reported relative to it
 //! ([`SizeSummary::noise_factor`]).
 //!
-//! The uncertainty comes from drawing whole blocks again, with repetition: samples of one block
-//! belong together. With one block alone it is the nonparametric interval of the quantile.
+//! The uncertainty comes from resampling whole blocks, with replacement: samples of one block
+//! belong together. With one block, the uncertainty is the nonparametric interval of the quantile.
 
 use std::collections::BTreeMap;
 
@@ -39,7 +39,7 @@ pub enum Statistic {
 }
 
 impl Statistic {
-    /// The part of the samples below it.
+    /// Returns the part of the samples below the statistic.
     pub const fn quantile(self) -> f64 {
         match self {
             Self::Min => 0.0,
@@ -53,13 +53,13 @@ impl Statistic {
 /// All that is said of the samples of one size.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct SizeSummary {
-    /// The size, the statistic, and its relative standard error.
+    /// The size, the statistic, and the relative standard error of the statistic.
     pub point: Point,
-    /// Samples, without those dropped as warm-up.
+    /// Number of samples, without the dropped warm-up samples.
     pub samples: usize,
     /// Blocks.
     pub blocks: usize,
-    /// Half of the 95 % interval of the statistic, relative to it.
+    /// Half of the 95 % interval of the statistic, relative to the statistic.
     pub half_width: f64,
     /// The mean, in seconds.
     pub mean_s: f64,
@@ -68,13 +68,13 @@ pub struct SizeSummary {
 }
 
 impl SizeSummary {
-    /// Mean over statistic: what noise adds on average.
+    /// Returns the mean divided by the statistic: the average effect of noise.
     pub fn noise_factor(&self) -> f64 {
         self.mean_s / self.point.time_s
     }
 }
 
-/// The samples of a block that count: without the first two, if it has more than five.
+/// Returns the samples of a block that count: without the first two, if there are more than five.
 pub(crate) fn kept(block: &Block) -> &[f64] {
     let dropped = if block.times_s.len() > 5 { WARM_UP } else { 0 };
     &block.times_s[dropped..]
@@ -122,8 +122,8 @@ fn of_size(size: u64, blocks: &[&Block], statistic: Statistic, seed: u64) -> Opt
     })
 }
 
-/// The standard error of the quantile and half its 95 % interval, in seconds, from blocks drawn
-/// again.
+/// Returns the standard error of the quantile and half its 95 % interval, in seconds, from
+/// resampled blocks.
 fn resampled(size: u64, blocks: &[&Block], q: f64, seed: u64) -> (f64, f64) {
     let mut stream = Stream::new(seed, &format!("validation/blocks of {size} B"));
     let values: Vec<f64> = (0..RESAMPLES)

@@ -38,8 +38,8 @@ pub(crate) struct Expected {
     pub(crate) time_s: f64,
 }
 
-/// Simulates all of them on a platform file. The largest difference relative to what is expected,
-/// with its kernel and size.
+/// Simulates all expected times on a platform file. Returns the largest difference relative to the
+/// expected time, with kernel and size.
 pub(crate) fn worst(
     platform: &str,
     expected: &[Expected],

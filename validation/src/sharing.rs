@@ -1,8 +1,8 @@
-//! Sharing of the network by messages: by what factor many at once take longer than one.
+//! Sharing of the network by messages: the time of many concurrent transfers relative to one.
 //!
-//! q = T_k / T_1. q ≈ k is one link that all share, which max-min sharing predicts; q ≈ 1 is a way
-//! of its own for each. What is in between is neither, and the simulation will be wrong by the
-//! difference.
+//! q = T_k / T_1. q ≈ k means that all transfers share one link, which max-min sharing predicts; q
+//! ≈ 1 means that each transfer has a separate link. Any other q fits neither model, and the
+//! simulation will be wrong by the difference.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ pub struct Sharing {
 }
 
 impl Sharing {
-    /// Returns true if it is 1 or k, within 15 %.
+    /// Returns true if the factor is 1 or k, within 15 %.
     pub fn is_clear(&self) -> bool {
         let near = |to: f64| (self.factor / to - 1.0).abs() <= NEAR;
         near(1.0) || near(f64::from(self.number))

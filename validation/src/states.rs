@@ -1,22 +1,22 @@
-//! Speed states: whether the machine changed its speed while it was measured.
+//! Speed states: detects whether the machine changed speed during the measurement.
 //!
-//! Each block gives z = ln(its median / the median of all blocks of its kernel and size), at most
-//! ±0.7. In the order of time the series is cut into pieces of constant level: the exact best cut,
-//! with at least 5 blocks in a piece and a penalty of 24 σ² ln N per piece, σ from the first
-//! differences. Levels closer than 0.10 are one state (each level is first made the median of
-//! itself and its neighbours, so that one wild block is none); the state with most blocks stays,
-//! the others are dropped and counted.
+//! Each block gives z = ln(block median / median of all blocks of the same kernel and size), at
+//! most ±0.7. In the order of time the series is cut into pieces of constant level: the exact best
+//! cut, with at least 5 blocks in a piece and a penalty of 24 σ² ln N per piece, σ from the first
+//! differences. Levels closer than 0.10 are one state (each level is first replaced by the median
+//! of the level and both neighbours, so that one outlier makes no state). The state with the most
+//! blocks is kept; the blocks of other states are dropped and counted.
 //!
-//! A state may go through several levels, each less than 0.10 from the next. If they scatter by
-//! more than 0.05 (standard deviation over its blocks), and sizes have fewer than 10 blocks, its
-//! times are divided by the speed of their piece, so that a size is not taken to be slow because
-//! the machine was when it had its turn. A size with more blocks has had its turn at all speeds,
-//! and its 10 % quantile is that of the fastest; levels, which are known from few blocks each,
-//! would add their own noise. Below 0.05 levels are noise themselves. States that are dropped are
-//! not divided in this way: many concern some sizes only, as a processor without a cache.
+//! A state may go through several levels, each less than 0.10 from the next. If the levels scatter
+//! by more than 0.05 (standard deviation over the blocks), and sizes have fewer than 10 blocks, the
+//! times of the state are divided by the speed of their piece. Otherwise a size would look slow
+//! only because the machine was slow during its blocks. A size with more blocks was measured at all
+//! speeds, and its 10 % quantile belongs to the fastest speed; levels, which are known from few
+//! blocks each, would add noise. Below 0.05 the levels are noise themselves. Dropped states are not
+//! divided: many concern some sizes only, as a processor without a cache does.
 //!
-//! *Not seen*: a state that concerns only some sizes. Pinning the processes helps against that,
-//! filtering does not.
+//! *Not detected*: a state that concerns only some sizes. Pinning the processes helps, filtering
+//! does not.
 
 use std::collections::BTreeMap;
 
@@ -33,26 +33,26 @@ const PIECE_MIN: usize = 5;
 const PENALTY: f64 = 24.0;
 /// Levels closer than this are one state.
 const SAME: f64 = 0.10;
-/// With this many blocks a size has met the machine at every speed that it has often: at one that
-/// it has for a third of the time with 98 %.
+/// With this many blocks, a size has been measured at every frequent speed of the machine: at a
+/// speed that holds for a third of the time with probability 98 %.
 const MANY: f64 = 10.0;
-/// From the median absolute deviation of normal noise to its standard deviation.
+/// Factor from the median absolute deviation of normal noise to the standard deviation.
 const MAD: f64 = 1.4826;
-/// Below this, σ says nothing: series without noise.
+/// The smallest σ: a series below this σ has no noise.
 const SIGMA_MIN: f64 = 1e-3;
 
 /// A piece of time at one speed.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct SpeedInterval {
-    /// The number of its first block.
+    /// The number of the first block.
     pub first: u32,
-    /// The number of its last block.
+    /// The number of the last block.
     pub last: u32,
-    /// Number of blocks it has.
+    /// Number of blocks.
     pub blocks: usize,
-    /// ln of its speed relative to the median of the session: above 0 is slower.
+    /// ln of the block times relative to the median of the session: above 0 is slower.
     pub level: f64,
-    /// State that it belongs to, from 0; the same numbers are the same speed.
+    /// State of the interval, from 0; intervals with equal numbers have the same speed.
     pub state: usize,
 }
 
@@ -61,7 +61,7 @@ pub struct SpeedInterval {
 pub struct States {
     /// Number of the session.
     pub session: u32,
-    /// Its pieces, in the order of time.
+    /// The pieces of the session, in the order of time.
     pub pieces: Vec<SpeedInterval>,
     /// The state that is kept.
     pub main: usize,
@@ -69,16 +69,16 @@ pub struct States {
     pub count: usize,
     /// The part of the blocks that is kept.
     pub kept: f64,
-    /// The mean level of the kept state, over its blocks.
+    /// The mean level of the kept state, over the blocks.
     pub usual: f64,
-    /// The standard deviation of its level, over its blocks.
+    /// The standard deviation of the level of the kept state, over the blocks.
     pub scatter: f64,
     /// Number of blocks a kernel has at a size: the median.
     pub blocks_each: f64,
 }
 
 impl States {
-    /// The states of a session's blocks; nothing if there are too few to tell.
+    /// Finds the states of the blocks of a session; `None` if there are too few blocks.
     pub fn new(session: u32, blocks: &[&Block]) -> Option<Self> {
         let (series, blocks_each) = series(blocks);
         if series.len() < 2 * PIECE_MIN {
@@ -128,8 +128,8 @@ impl States {
             .is_none_or(|piece| piece.state == self.main)
     }
 
-    /// By what a block of this number is to be divided: how many times slower than the kept state
-    /// usually is the machine was then; 1 if nothing is [to be divided](Self::is_normalized).
+    /// Returns the divisor for the times of block `number`: the slowness of the machine relative to
+    /// the mean of the kept state; 1 if the times are not [divided](Self::is_normalized).
     pub fn slowness(&self, number: u32) -> f64 {
         match self.piece_of(number) {
             Some(piece) if self.is_normalized() => libm::exp(piece.level - self.usual),
@@ -137,14 +137,14 @@ impl States {
         }
     }
 
-    /// Returns true if the levels of the kept state scatter so little that it is one speed: a few
-    /// short pieces elsewhere are noise of their sizes.
+    /// Returns true if the levels of the kept state scatter so little that the state is one speed:
+    /// a few short pieces at other levels are noise of single sizes.
     pub fn is_one_speed(&self) -> bool {
         self.scatter <= SAME / 2.0
     }
 
-    /// Returns true if the blocks of the kept state are brought to one speed: it has several, and
-    /// sizes have too few blocks to have met the fastest.
+    /// Returns true if the blocks of the kept state are divided by their speed: the state has
+    /// several speeds, and sizes have too few blocks for the fastest speed to be certain.
     pub fn is_normalized(&self) -> bool {
         !self.is_one_speed() && self.blocks_each < MANY
     }
@@ -179,7 +179,7 @@ fn series(blocks: &[&Block]) -> (Vec<(u32, f64)>, f64) {
     (series, median(&counts).unwrap_or(0.0))
 }
 
-/// The levels, each the median of itself and its neighbours: one wild block is noise and no state.
+/// Replaces each level by the median of the level and both neighbours: one outlier makes no state.
 fn smoothed(series: &[(u32, f64)]) -> Vec<f64> {
     let near = |at: usize| &series[at.saturating_sub(1)..(at + 2).min(series.len())];
     (0..series.len())
@@ -250,7 +250,7 @@ mod tests {
     use crate::sample::Set;
     use sim_core::Stream;
 
-    /// Blocks of ten sizes in turn, of which those of some numbers are slower.
+    /// Returns blocks of ten sizes in turn; `slower` gives the slowness of each block number.
     fn blocks(number: u32, slower: impl Fn(u32) -> f64) -> Vec<Block> {
         blocks_of(10, number, slower)
     }
@@ -300,8 +300,8 @@ mod tests {
         assert!(found.keeps(119) && !found.keeps(120) && !found.keeps(149) && found.keeps(150));
     }
 
-    /// A machine that gets slower step by step has one state, as the levels are close to each
-    /// other; at its usual speed all blocks of a size are alike.
+    /// A machine that gets slower step by step has one state, because neighbouring levels are
+    /// close; divided by their speed, all blocks of a size have equal times.
     #[test]
     fn what_is_kept_is_brought_to_one_speed() {
         const LEVELS: [f64; 5] = [1.0, 1.08, 1.17, 1.26, 1.36];

@@ -3,26 +3,26 @@
 
 use std::fmt;
 
-/// Kind of a warning; the order is that of severity.
+/// Kind of a warning; the kinds are ordered by severity.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Code {
     /// A model without segments predicts better.
     Model,
     /// Sessions differ.
     Session,
-    /// The machine changed its speed within a session.
+    /// The machine changed speed within a session.
     States,
     /// More processes that poll than processors.
     Oversubscribed,
-    /// A threshold is not where the times put it.
+    /// A known threshold differs from the threshold that the times show.
     Threshold,
-    /// The split between calls and network is not what was measured.
+    /// The split between calls and network differs from the measured split.
     Overlap,
     /// Messages share neither one link nor have one each.
     Sharing,
     /// The clock is too slow, or runs backwards.
     Clock,
-    /// The handshake is not written as it was asked for.
+    /// The handshake is not written in the requested form.
     RendezvousCost,
     /// The time falls from one size to the next.
     NonMonotone,
@@ -34,14 +34,14 @@ pub enum Code {
     Noise,
     /// The messages were paced.
     Paced,
-    /// Sizes outside those that were fitted.
+    /// Sizes outside the fitted sizes.
     Extrapolated,
     /// The measured pattern is no ping-pong.
     Stream,
 }
 
 impl Code {
-    /// As it is printed.
+    /// Returns the printed code.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Model => "W-MODEL",
@@ -67,9 +67,9 @@ impl Code {
 /// One warning.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Warning {
-    /// Its kind.
+    /// The kind of the warning.
     pub code: Code,
-    /// Observation, and what to do.
+    /// The observation, and the advice to the user.
     pub text: String,
 }
 

@@ -1,4 +1,4 @@
-//! Warnings that figures call for; each limit is that of the calibration's method.
+//! Warnings that the figures of a calibration cause; each limit comes from the calibration method.
 
 use crate::calibrate::{CalibrateOptions, Calibration, by_timing};
 use crate::cross_check::{CrossCheck, predictions};
@@ -13,10 +13,10 @@ use crate::sampling::SizeSummary;
 use crate::states::States;
 use crate::warning::{Code, Warning};
 
-/// Distance below the time before it, in standard errors, at which a time is called a fall.
+/// A fall is a time at least this many standard errors below the time before.
 const FALL_SIGMAS: f64 = 3.0;
 
-/// Falling times, and breaks whose place is not known.
+/// Warns of falling times, and of breaks with an uncertain place.
 fn of_fit(fit: &Fit, points: &[Point]) -> Vec<Warning> {
     let mut warnings = Vec::new();
     for place in fit.breaks() {
@@ -220,7 +220,7 @@ pub(crate) fn of_loggp(model: &LogGp) -> Vec<Warning> {
     warnings
 }
 
-/// One line for all sizes, as `loggops` has it, where segments predict better.
+/// Warns if one line for all sizes, the model of `loggops`, predicts worse than segments.
 fn of_one_line(calibration: &Calibration) -> Option<Warning> {
     /// By so much the median error of the model may be larger.
     const MARGIN: f64 = 0.02;
@@ -278,7 +278,7 @@ pub(crate) fn of_calibration(
     warnings
 }
 
-/// The threshold that is known, and where the times put it.
+/// Compares the known threshold with the threshold that the times show.
 fn of_threshold(
     calibration: &Calibration,
     rules: &FitOptions,
@@ -419,8 +419,8 @@ fn of_machine(calibration: &Calibration) -> Vec<Warning> {
     warnings
 }
 
-/// Sockets that pace what they send, as BBR in all its versions does: how long a message takes
-/// depends on what the sockets believe of the network, and that changes from moment to moment.
+/// Warns of sockets that pace packets, as all versions of BBR do: the time of a message depends on
+/// the sockets' estimate of the network, which changes all the time.
 fn of_congestion_control(metadata: &SampleMetadata) -> Option<Warning> {
     let names = metadata.text("congestion_control")?;
     let paces = names.split(' ').find(|name| name.starts_with("bbr"))?;

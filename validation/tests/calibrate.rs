@@ -1,5 +1,5 @@
-//! Promise: the platform file that a calibration writes runs as it is, and its simulated ping-pong
-//! gives the fit back; nothing suspicious is silent.
+//! Promise: the platform file that a calibration writes runs without changes, and the simulated
+//! ping-pong gives the fit back; every suspicious measurement causes a warning.
 
 use std::fmt::Write as _;
 

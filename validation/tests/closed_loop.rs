@@ -1,5 +1,5 @@
-//! Promise: a simulated network that is measured, fitted and written gives its own times back,
-//! whatever the model: plain, `smpi` with envelope and acknowledgements, `loggops`; eager and by
+//! Promise: a simulated network, measured, fitted and written as a file, gives its own times back,
+//! for each model: plain, `smpi` with envelope and acknowledgements, `loggops`; eager and by
 //! rendezvous; with the handshake in the tables or simulated.
 
 use std::rc::Rc;

@@ -1,7 +1,7 @@
-//! Promise: keys of a platform are found from simulated ping-pongs, and costs of adapters that are
-//! fitted to half of the sizes of published tables predict the other half.
+//! Promise: a fit finds the keys of a platform from simulated ping-pongs, and adapter costs that
+//! are fitted to half of the sizes of published tables predict the other half.
 //!
-//! The errors of the tables are those of results/verbs-calibration.md.
+//! The errors of the tables are the errors in results/verbs-calibration.md.
 
 use platform::{Override, Platform};
 use validation::{ErrorSummary, KeyFitError, Measurements, fit_keys, read, simulated_times};
@@ -119,8 +119,8 @@ fn send_latencies_of_perftest_are_predicted() {
     }
 }
 
-/// A table of an MPI library, whose copies and thresholds the adapter does not have; it is the one
-/// without long messages.
+/// A table of an MPI library, with copies and thresholds that the adapter model lacks; the table
+/// has no long messages.
 #[test]
 fn latencies_of_an_mpi_library_are_predicted() {
     let platform = infiniband(&["protocol.eager_threshold=16KiB"]);

@@ -1,9 +1,9 @@
 //! Promise: fitted to half of the sizes of published InfiniBand tables, the curve predicts the
 //! other half.
 //!
-//! Ten sets, 226 sizes above 0, powers of two, one value per size. Both halves in turn, the ends
-//! always kept. *Refined*: sizes in gaps in which the fit jumps by more than 5 % are given to it,
-//! as if they were measured then, and not predicted.
+//! Ten sets, 226 sizes above 0, powers of two, one value per size. Each half is fitted in turn, the
+//! ends are always kept. *Refined*: sizes in gaps in which the fit jumps by more than 5 % are added
+//! to the fit, as if they had been measured then, and not predicted.
 
 use std::collections::BTreeMap;
 
@@ -136,7 +136,7 @@ impl Predictions {
     }
 }
 
-/// A set whose name begins so, fitted to all its points.
+/// Fits the set with this name prefix to all points.
 fn whole(name: &str) -> validation::Fit {
     let sets = sets();
     let (_, points) = sets

@@ -1,9 +1,9 @@
-//! Promise: on curves that are known, through noise and preemptions, the fit finds the segments and
-//! the breaks.
+//! Promise: on known curves, through noise and preemptions, the fit finds the segments and the
+//! breaks.
 //!
-//! The curve is that of the sheet, in µs: 140 + 0.0119 s, from 4072 B 127 + 0.0245 s, from 16384 B
-//! 450 + 0.0219 s. A sample is T × exp(|N(0, σ)|), and 15 % of them are preempted for a time drawn
-//! from Exp(1500 µs).
+//! The curve is the curve of the sheet, in µs: 140 + 0.0119 s, from 4072 B 127 + 0.0245 s, from
+//! 16384 B 450 + 0.0219 s. A sample is T × exp(|N(0, σ)|), and 15 % of the samples are preempted
+//! for a time drawn from Exp(1500 µs).
 
 use sim_core::Stream;
 use validation::{
@@ -134,7 +134,7 @@ fn breaks_are_found_sixty_times_of_sixty() {
     }
 }
 
-/// A session with 24 sizes that are held back besides those that are fitted.
+/// Returns a session with 24 held-out sizes besides the fitted sizes.
 fn session(sigma: f64, seed: u64) -> Vec<Block> {
     let mut blocks = blocks(sigma, seed);
     let mut stream = Stream::new(seed, "held back");
@@ -174,7 +174,7 @@ fn bands_of_90_percent_hold_about_nine_of_ten_unseen_sizes() {
     }
 }
 
-/// A size measured on its own, in five blocks.
+/// Measures one size, in five blocks.
 fn measured(size: u64, sigma: f64, stream: &mut Stream) -> Point {
     let mut blocks: Vec<Block> = (0..5).map(|_| block(size, sigma, stream)).collect();
     for (number, block) in (1..).zip(&mut blocks) {

@@ -23,7 +23,7 @@ const SHOWN: usize = 6000;
 /// Input of a fit.
 pub(super) struct Input {
     pub(super) points: Vec<Point>,
-    /// The empty message, which is not fitted: a simulation has a number of its own for it.
+    /// The empty message, which is not fitted: a simulation has a separate parameter for that time.
     pub(super) empty: Option<Point>,
     pub(super) summaries: Vec<SizeSummary>,
     pub(super) blocks: Vec<Block>,
@@ -229,7 +229,7 @@ fn states(blocks: &[Block]) -> Vec<States> {
         .collect()
 }
 
-/// A block at the usual speed of its session's kept state; none if it was measured in another.
+/// Returns a block at the usual speed of the kept state of a session; `None` for other states.
 fn steady(block: &Block, states: &[States]) -> Option<Block> {
     let mut block = block.clone();
     if let Some(ours) = states.iter().find(|one| one.session == block.session) {
@@ -332,7 +332,7 @@ fn one_speed(blocks: &[Block], kernel: Kernel) -> OneSpeed {
 }
 
 /// Returns the speed of a kernel without messages (copies, reductions) at the large sizes, in
-/// bytes/s, if it was measured.
+/// bytes/s, if measured.
 pub(super) fn memory_bandwidth(
     kernels: &BTreeMap<Kernel, Vec<SizeSummary>>,
     kernel: Kernel,

@@ -20,7 +20,7 @@ use crate::warnings;
 
 /// By how much a simulated kernel may differ from the fit.
 const SELF_CHECK_MAX: f64 = 0.01;
-/// The platform's eager threshold where nobody says another.
+/// The platform's eager threshold if neither options nor measurements name another.
 const DEFAULT_THRESHOLD: u64 = 65_536;
 
 pub(super) fn finish(
@@ -100,7 +100,7 @@ pub(super) fn finish(
 }
 
 impl PlatformMetadata {
-    /// Returns the options, and nothing of what was measured.
+    /// Returns metadata from the options, without any measured values.
     const fn of(options: &CalibrateOptions) -> Self {
         Self {
             sources: Vec::new(),
@@ -116,8 +116,8 @@ impl PlatformMetadata {
     }
 }
 
-/// Returns the facts of the file about its measurements, and what a comparison needs: the band, and
-/// the reference blocks, in microseconds.
+/// Returns the facts of the file about the measurements, and the values that a comparison needs:
+/// the band, and the reference blocks, in microseconds.
 fn said(input: &Input, bands: &ErrorBands, fitted: &Fit) -> Vec<String> {
     let mut said = input.sources.clone();
     said.push(format!("band_90: {:.4}", bands.at(fitted.range().1, 0.9)));
@@ -174,7 +174,7 @@ fn programs(
     measured.into_iter().map(predict).collect()
 }
 
-/// Where messages begin to go by rendezvous: what was asked for, or what the measurements say.
+/// Returns the size from which messages use rendezvous, from the options or the measurements.
 fn threshold(input: &Input, options: &CalibrateOptions) -> Option<u64> {
     let was_looked_for = input.metadata.number("late_delay_us").is_some();
     let largest = input.points.iter().map(|point| point.size).max();
@@ -185,8 +185,8 @@ fn threshold(input: &Input, options: &CalibrateOptions) -> Option<u64> {
         .or_else(|| largest.filter(|_| was_looked_for).map(|size| size + 1))
 }
 
-/// The fit with its intervals: jumps that may be chance become kinks, and far points count less if
-/// that was asked for.
+/// Returns the fit with the intervals: jumps that may be chance become kinks, and distant points
+/// count less if the options say so.
 fn fitted(
     input: &Input,
     options: &CalibrateOptions,
@@ -214,8 +214,8 @@ fn fitted(
     Ok((fitted, confidence))
 }
 
-/// The costs of calls, and the copy that a receive of a waiting message makes by itself, if its
-/// cost is in that of the receive.
+/// Returns the costs of calls. Also returns the copy bandwidth if the simulator adds the copy of a
+/// waiting message; the copy is then subtracted from the cost of the receive.
 fn calls(input: &Input, eager_end: u64, copy: Option<f64>) -> (CallCosts, Option<f64>) {
     let of = |kernel: Kernel| {
         let summaries = input.kernels.get(&kernel)?;
@@ -310,7 +310,7 @@ impl Written {
         }
     }
 
-    /// The largest difference between simulated kernels and the fit, if it is small enough.
+    /// Returns the largest difference between simulated kernels and the fit, if small enough.
     fn check(
         &self,
         points: &[Point],

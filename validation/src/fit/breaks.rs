@@ -1,16 +1,16 @@
-//! A break between two segments: its kind and place.
+//! A break between two segments: kind and place.
 //!
-//! The points say only between which two sizes it is, l and h. In this order:
+//! The points show only that the break lies between two sizes, l and h. In this order:
 //!
-//! 1. a threshold that is known is there, exactly;
+//! 1. a known threshold is the break, exactly;
 //! 2. if the two lines meet between l and h, the curve bends there without a jump: a *kink*;
-//! 3. otherwise it jumps somewhere between them: at the power of two nearest to √(l h) if there is
-//!    one in \[l, h), as the last size of the old segment, or else at √(l h), as in gaps that have
-//!    been measured down to 3 %. Both are guesses, in place and in side, and [`Break::gap`] says
-//!    so.
+//! 3. otherwise the curve jumps at a guessed size: at the power of two nearest to √(l h) if there
+//!    is one in \[l, h), as the last size of the old segment, or else at √(l h), as in gaps that
+//!    have been measured down to 3 %. Both are guesses, in place and in side, and [`Break::gap`] is
+//!    the range of the true place.
 //!
-//! A wrong guess is what the largest errors of a fit come from: measure more sizes inside the gap,
-//! or name the threshold.
+//! Wrong guesses cause the largest errors of a fit: measure more sizes inside the gap, or name the
+//! threshold.
 
 use super::segment::Line;
 use crate::point::bytes;
@@ -32,11 +32,11 @@ pub enum BreakKind {
 /// Between two segments.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Break {
-    /// Its kind.
+    /// Known, kink or jump.
     pub kind: BreakKind,
     /// Bytes: larger messages belong to the new segment, and this one to the old.
     pub above: u64,
-    /// Bytes: the neighbouring measured sizes between which it was found.
+    /// Bytes: the neighbouring measured sizes around the break.
     pub gap: (u64, u64),
     /// By which factor the time grows at the break, as the lines say: 1 at a kink, below 1 for a
     /// jump downwards.
@@ -44,7 +44,7 @@ pub struct Break {
 }
 
 impl BreakKind {
-    /// Its name in reports.
+    /// Returns the name of the kind in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Forced => "forced",

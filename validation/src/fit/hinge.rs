@@ -74,8 +74,8 @@ impl Fit {
     }
 }
 
-/// The weighted least squares of a + b s + Σ c_k max(0, s − h_k); nothing if the points do not
-/// determine it.
+/// Returns the weighted least-squares solution of a + b s + Σ c_k max(0, s − h_k); `None` if the
+/// points do not determine the coefficients.
 fn least_squares(points: &[Point], sigmas: &[f64], hinges: &[f64]) -> Option<Vec<f64>> {
     let n = 2 + hinges.len();
     // Sizes in units of the largest, so that the equations are of one scale.
@@ -104,7 +104,7 @@ fn least_squares(points: &[Point], sigmas: &[f64], hinges: &[f64]) -> Option<Vec
 }
 
 /// Returns the solution of linear equations by Gauss's elimination with the largest pivot; each row
-/// ends with its right side. `None` if they have no single solution.
+/// ends with its right side. `None` if there is no unique solution.
 pub(crate) fn solve(mut rows: Vec<Vec<f64>>) -> Option<Vec<f64>> {
     let n = rows.len();
     for column in 0..n {

@@ -1,20 +1,20 @@
-//! Noise of the points, from the points alone: how far each is from the line between its
-//! neighbours.
+//! Noise of the points, estimated from the points alone: the distance of each point from the line
+//! between its neighbours.
 //!
 //! Without this estimate a smooth curve with more noise than assumed is cut into many segments that
-//! predict nothing better. A curve that really bends at every point is taken for a noisy one: with
-//! one point per power of two, only breaks that stand out are found.
+//! do not predict better. A curve that really bends at every point looks like a noisy curve: with
+//! one point per power of two, only large breaks are found.
 
 use crate::point::Point;
 use crate::quantile::median;
 
-/// From the median absolute deviation of normal noise to its standard deviation: 1 / Φ⁻¹(3/4).
+/// Factor from median absolute deviation to standard deviation of normal noise: 1 / Φ⁻¹(3/4).
 pub(crate) const MAD: f64 = 1.4826;
 
-/// The relative standard deviation of sorted points around the lines between their neighbours; 0
-/// for fewer than three points.
+/// Returns the relative standard deviation of sorted points around the lines between their
+/// neighbours; 0 for fewer than three points.
 ///
-/// With w = (s_i − s_{i−1}) / (s_{i+1} − s_{i−1}) it is 1.4826 times the median of
+/// With w = (s_i − s_{i−1}) / (s_{i+1} − s_{i−1}) the result is 1.4826 times the median of
 /// |y_i − (1−w) y_{i−1} − w y_{i+1}| / (y_i √(1 + w² + (1−w)²)).
 pub fn rough_noise(points: &[Point]) -> f64 {
     let deviations: Vec<f64> = points

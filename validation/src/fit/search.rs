@@ -1,12 +1,12 @@
-//! Where to cut sorted points into segments: the exact best, by dynamic programming.
+//! Cuts sorted points into segments: the exact optimum, by dynamic programming.
 //!
 //! F\[K\]\[j\], the least cost of K segments over the first j points, is the least over i of
-//! F\[K−1\]\[i\] and the cost of points i..j. The number of segments is the one with the least
-//! F\[K\]\[n\] + penalty × ln n × (K − 1). Of equals the one with fewer segments, then with the
-//! break at the smaller size, so that the result is one.
+//! F\[K−1\]\[i\] and the cost of points i..j. The number of segments is the K with the least
+//! F\[K\]\[n\] + penalty × ln n × (K − 1). Of equal costs, the cut with fewer segments wins, then
+//! the cut with the break at the smaller size, so that the result is unique.
 //!
-//! Sums over a segment grow point by point from its first, so all n² segments take n² steps and
-//! nothing is lost by subtracting.
+//! Sums over a segment grow point by point from the first point, so all n² segments take n² steps
+//! and no precision is lost by subtracting.
 
 use super::FitOptions;
 use super::segment::{LeastSquaresSums, Line};
@@ -67,8 +67,8 @@ pub(crate) fn line(points: &[Point], sigmas: &[f64], first: usize, end: usize) -
     sums.line()
 }
 
-/// The best last segment that ends before point `j`: the cost of everything up to there, and its
-/// first point.
+/// Returns the best last segment that ends before point `j`: the cost of all segments up to there,
+/// and the first point of the last segment.
 fn best_last(
     before: &[Option<(f64, usize)>],
     costs: &[Vec<Option<f64>>],
@@ -86,8 +86,8 @@ fn best_last(
     best
 }
 
-/// For each first point the costs of its segments, by length; `None` where a segment is not
-/// allowed.
+/// Returns, for each first point, the costs of the segments by length; `None` where a segment is
+/// not allowed.
 fn segment_costs(points: &[Point], sigmas: &[f64], rules: &FitOptions) -> Vec<Vec<Option<f64>>> {
     let region = |point: &Point| rules.forced.iter().filter(|at| **at <= point.size).count();
     let regions: Vec<usize> = points.iter().map(region).collect();

@@ -21,7 +21,7 @@ impl Line {
     }
 }
 
-/// Sums over the points of a segment; enough for its line and its cost.
+/// Sums over the points of a segment, sufficient for line and cost.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct LeastSquaresSums {
     w: f64,
@@ -33,7 +33,7 @@ pub(crate) struct LeastSquaresSums {
 }
 
 impl LeastSquaresSums {
-    /// Adds a point of size `s` and time `y` whose relative uncertainty is `sigma`.
+    /// Adds a point of size `s` and time `y` with the relative uncertainty `sigma`.
     pub(crate) fn add(&mut self, s: f64, y: f64, sigma: f64) {
         let w = 1.0 / (sigma * y * sigma * y);
         self.w += w;

@@ -1,5 +1,5 @@
-//! Commands of rank 0 to the others: one small message, so that only rank 0 has to know the
-//! plan and when it ends. With the plan at all ranks, stopping and refinement would need agreement.
+//! Commands of rank 0 to the other ranks: one small message, so that only rank 0 knows the plan and
+//! the end. A plan at all ranks would need agreement on stopping and refinement.
 
 use mpi::{Buffer, Comm, Result};
 
@@ -19,7 +19,7 @@ pub(crate) struct Block {
     pub(crate) kernel: Kernel,
     pub(crate) size: u64,
     pub(crate) repetitions: u32,
-    /// Seconds: how long the kernel pauses, where it does.
+    /// Pause of the kernel in seconds, for kernels that pause.
     pub(crate) delay_s: f64,
 }
 
@@ -72,7 +72,7 @@ pub(crate) async fn tell(world: &Comm, block: Option<&Block>) -> Result<()> {
     Ok(())
 }
 
-/// Waits for the next command; nothing if it is to stop.
+/// Waits for the next command; `None` is the command to stop.
 pub(crate) async fn told(world: &Comm) -> Result<Option<Block>> {
     let mut message = Buffer::zeroed(LENGTH);
     world.recv(&mut message, 0, COMMAND).await?;

@@ -1,6 +1,6 @@
-//! The rank program that measures. Rank 0 decides: it warms up, looks for the eager threshold, goes
-//! through the plan until enough is known or the time is over, and measures more sizes where the
-//! time jumps. The others are told what to do, block by block.
+//! The rank program that measures. Rank 0 decides: rank 0 warms up, searches the eager threshold,
+//! runs the plan until the results are precise enough or the time is over, and measures more sizes
+//! where the time jumps. The other ranks receive commands, block by block.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -23,7 +23,7 @@ use crate::sampling::{Statistic, summarise};
 const WARM_UP: (u32, u32) = (200, 20);
 /// From how long on a block has fewer samples.
 const LONG_S: f64 = 100e-6;
-/// Samples of a block: of what takes long, and of the others.
+/// Samples of a block: of slow tasks, and of the others.
 const REPETITIONS: (u32, u32) = (20, 100);
 /// Number of blocks between two reference blocks.
 const REFERENCE_EVERY: u32 = 10;
@@ -31,21 +31,21 @@ const REFERENCE_EVERY: u32 = 10;
 const CLOCK_READS: u32 = 200;
 /// Repetitions of each step of looking for the threshold.
 const LATE_REPETITIONS: u32 = 5;
-/// Least delay of those receives, in seconds: far above what starting a process again takes.
+/// Least delay of the late receives, in seconds: far above the time to resume a process.
 const LATE_MIN_S: f64 = 5e-3;
 /// The part of the time after which no pass begins, so that refinement has some.
 const PASSES_PART: f64 = 0.85;
 /// Multiple of the time limit, after the warm-up, at which even the first pass ends: everything is
 /// measured once, if there is any way to.
 const FIRST_PASS: f64 = 4.0;
-/// Cost of a block besides its samples, in seconds: telling the others.
+/// Cost of a block besides the samples, in seconds: the commands to the other ranks.
 const BLOCK_S: f64 = 50e-6;
 
-/// Is told now and then how far it is: seconds gone, seconds that may be left, and what is being
-/// done.
+/// Reports the progress now and then: elapsed seconds, remaining seconds at most, and the current
+/// step.
 pub type ReportProgress = Rc<dyn Fn(f64, f64, &str)>;
 
-/// The rank program: measures what the options ask for. Rank 0 puts what it finds into `session`.
+/// The rank program: measures as the options say. Rank 0 writes the results into `session`.
 pub async fn measure(
     world: Comm,
     options: Rc<MeasureOptions>,
@@ -78,9 +78,9 @@ struct MeasureDriver<'a> {
     ranks: u32,
     bench: KernelRunner<'a>,
     session: Session,
-    /// When it began, by the clock.
+    /// Start of the measurement, by the clock.
     start: f64,
-    /// After how many seconds it had warmed up.
+    /// Seconds from the start to the end of the warm-up.
     warm: f64,
     /// Number of blocks there have been.
     number: u32,
@@ -168,7 +168,7 @@ impl<'a> MeasureDriver<'a> {
         self.session
     }
 
-    /// Reads the clock: its smallest step, and what reading it takes.
+    /// Measures the clock: the smallest step, and the cost of a reading.
     fn clock(&mut self) {
         let mut steps = Vec::new();
         for _ in 0..CLOCK_READS {
@@ -250,7 +250,7 @@ impl<'a> MeasureDriver<'a> {
         Ok(self.session.blocks.get(first).cloned())
     }
 
-    /// The reference blocks, when it is time for them.
+    /// Measures the reference blocks, after every [`REFERENCE_EVERY`] blocks.
     async fn references(&mut self) -> Result<()> {
         self.since_reference += 1;
         if self.since_reference < REFERENCE_EVERY {
@@ -268,7 +268,7 @@ impl<'a> MeasureDriver<'a> {
         Ok(())
     }
 
-    /// One pass over what is not done; whether the time was over before its end.
+    /// Measures one pass over the tasks that are not done; true if the time ran out before its end.
     async fn pass(&mut self, plan: &Plan, stopping: &mut StoppingRule, end: f64) -> Result<bool> {
         let number = self.session.passes;
         self.session.passes += 1;

@@ -8,7 +8,7 @@ use std::hint::black_box;
 
 /// Bytes that a sample copies at least, so that the clock's own cost does not count.
 const SAMPLE: u64 = 65_536;
-/// Where the last level of cache is not told, and bounds of what is rotated over.
+/// Size of the last level of cache if unknown, and the largest pool that the copies rotate over.
 const CACHE: u64 = 32 << 20;
 const POOL_MAX: u64 = 256 << 20;
 

@@ -1,7 +1,7 @@
-//! The kernels: what rank 0 times, and what the others do meanwhile.
+//! The kernels: the operations that rank 0 times, and the part of the other ranks.
 //!
-//! Rank 1 is the partner of all kernels between two ranks. A ring is what `apps/ring` does in a
-//! round. Every repetition ends with an answer to rank 0, so that none runs into the next.
+//! Rank 1 is the partner of all kernels between two ranks. A ring is one round of `apps/ring`.
+//! Every repetition ends with an answer to rank 0, so that repetitions do not overlap.
 
 use mpi::{Buffer, Comm, Result, waitall};
 

@@ -24,7 +24,7 @@ fn line(path: &str) -> Option<String> {
 }
 
 impl Machine {
-    /// Returns what the system tells now; `unknown` for what it does not.
+    /// Returns the facts that the system reports now; `unknown` for missing facts.
     pub fn here() -> Self {
         let unknown = || "unknown".to_owned();
         let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();

@@ -1,14 +1,14 @@
-//! The plan: which kernel at which sizes, in which order. A function of the seed and the options,
-//! nothing else.
+//! The plan: the kernels, sizes and order of a measurement. The plan is a function of the seed and
+//! the options only.
 //!
 //! Training sizes are stratified: one in each of n equal intervals of ln s over \[1, largest\],
-//! uniformly placed; with them the empty message, the largest one, and t − 1, t, t + 1 for each
-//! known threshold t. Validation sizes are drawn the same way from another random stream, and move
-//! to the next free size if training has them. Powers of two alone would put every switch of
-//! protocol on the grid, with its side unknown.
+//! uniformly placed; the plan adds the empty message, the largest size, and t − 1, t, t + 1 for
+//! each known threshold t. Validation sizes are drawn the same way from another random stream, and
+//! move to the next free size if training has them. Powers of two alone would put every protocol
+//! switch on the grid, on an unknown side.
 //!
-//! A *pass* is one block of everything, in an order of its own: all kernels and both sets mixed, so
-//! that drift of the machine is noise and not slope.
+//! A *pass* is one block of every task, in a new order per pass: all kernels and both sets mixed,
+//! so that drift of the machine is noise and not slope.
 
 use std::collections::BTreeSet;
 
@@ -38,9 +38,9 @@ pub enum Effort {
 /// Ways in which a kernel lets time pass without receiving anything.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum IdleMode {
-    /// It looks at the clock until it is time: for real.
+    /// The kernel polls the clock until the time is over: for real runs.
     Spin,
-    /// It computes: in a simulation, where looking at the clock takes no time.
+    /// The kernel computes: for simulations, where polling the clock takes no time.
     Compute,
 }
 
@@ -91,10 +91,10 @@ impl KernelSelection {
 pub struct MeasureOptions {
     /// The seed of sizes and order.
     pub seed: u64,
-    /// The number of this session: one start of the processes. Sizes do not depend on it, order
-    /// does.
+    /// The number of this session: one start of the processes. Sizes do not depend on the number,
+    /// the order does.
     pub session: u32,
-    /// Training sizes, besides those that are always there.
+    /// Number of training sizes, without the fixed ones.
     pub sizes: u32,
     /// Validation sizes.
     pub held_out: u32,
@@ -104,11 +104,11 @@ pub struct MeasureOptions {
     pub blocks_min: u32,
     /// The most blocks of a size.
     pub blocks_max: u32,
-    /// Samples of a block; without it 20 of what takes longer than 100 µs, and 100 of the others.
+    /// Samples of a block; if `None`, 20 for tasks longer than 100 µs, and 100 for the others.
     pub repetitions: Option<u32>,
-    /// A size is done when half its 95 % interval is at most this part of its time.
+    /// A size is done when half the 95 % interval is at most this part of the time.
     pub target: f64,
-    /// After this many seconds it ends.
+    /// The measurement ends after this many seconds.
     pub time_limit_s: f64,
     /// Kernels besides ping-pongs.
     pub kernels: KernelSelection,
@@ -158,7 +158,7 @@ pub struct Task {
     pub set: Set,
 }
 
-/// Everything that is measured, before its order.
+/// All tasks of a measurement, before their order is chosen.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Plan {
     /// Sizes of the fit, growing.
@@ -266,7 +266,7 @@ impl Plan {
         &self.tasks
     }
 
-    /// Pass `number`, from 0: one block of everything, in its own order.
+    /// Returns pass `number`, from 0: one block of every task, in a separate order for each pass.
     pub fn pass(&self, number: u32) -> Vec<Task> {
         let mut tasks = self.tasks.clone();
         let name = format!(
@@ -317,8 +317,8 @@ fn drawn(seed: u64, name: &str, number: u32, largest: u64) -> impl Iterator<Item
 }
 
 impl MeasureOptions {
-    /// Cut to the time there is, if a block of a task takes `cost` seconds: fewer blocks first,
-    /// then smaller sizes, then fewer of them. Says what was cut; nothing if all fits.
+    /// Cuts the options to the time limit, if a block of a task takes `cost` seconds: fewer blocks
+    /// first, then smaller sizes, then fewer sizes. Returns the cuts as text; `None` if all fits.
     pub(crate) fn cut(&mut self, ranks: u32, cost: impl Fn(&Task) -> f64) -> Option<String> {
         let before = self.clone();
         let pass = |options: &Self| -> f64 {

@@ -1,7 +1,7 @@
-//! Reducing in memory: the sum of two vectors of doubles, as a rank of an allreduce computes it.
+//! Reduction in memory: the sum of two vectors of doubles, as a rank of an allreduce computes it.
 //!
-//! The operands stay the same, so short ones are in a cache, as a vector that has just been
-//! received is. A reduction of operands that are in no cache takes longer.
+//! The operands stay the same, so short vectors are in a cache, as a vector that has just been
+//! received is. A reduction of uncached operands takes longer.
 
 use mpi::{Buffer, Op, Result};
 

@@ -12,8 +12,8 @@ use crate::sample::{Block, Kernel, Measurements, Set};
 pub struct Session {
     /// All blocks, in the order of time; a block of one number may have samples of two kernels.
     pub blocks: Vec<Block>,
-    /// The smallest step of the clock that was seen, in seconds; 0 if it does not move while it is
-    /// read.
+    /// The smallest observed step of the clock, in seconds; 0 if the clock does not move during the
+    /// readings.
     pub clock_step_s: f64,
     /// Cost of reading the clock, in seconds.
     pub clock_cost_s: f64,
@@ -25,9 +25,9 @@ pub struct Session {
     pub ranks: u32,
     /// Number of passes over the plan were begun.
     pub passes: u32,
-    /// Time that it took, in seconds.
+    /// Duration of the session in seconds.
     pub elapsed_s: f64,
-    /// Notes on what was cut, how it ended, and the like: one line each.
+    /// Notes on cuts, the end of the session, and the like: one line each.
     pub notes: Vec<String>,
 }
 
@@ -58,7 +58,7 @@ impl Session {
 }
 
 impl Session {
-    /// Reads one session back from a file of samples, as [`samples_as_csv`] writes it.
+    /// Reads one session from the text of a file that [`samples_as_csv`] has written.
     pub fn from_csv(file: &str, text: &str) -> Result<Self, ReadError> {
         let metadata = SampleMetadata::read(text);
         let blocks = match read(file, text)? {

@@ -1,8 +1,7 @@
-//! The same kernels on a simulated platform: for tests of everything that follows a measurement,
-//! for checking files that a calibration wrote, and for seeing what a measurement of a known
-//! network looks like.
+//! The same kernels on a simulated platform: for tests of all steps after a measurement, for
+//! checking files that a calibration wrote, and for examples of measurements of a known network.
 //!
-//! *Not simulated*: copies in memory, which take no simulated time of their own, and noise.
+//! *Not simulated*: copies in memory, which take no simulated time, and noise.
 
 use std::cell::RefCell;
 use std::fmt;

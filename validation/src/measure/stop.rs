@@ -1,8 +1,8 @@
-//! When there is enough: a size is done when its statistic is known well enough, or it has had its
-//! most blocks.
+//! The stopping rule: a size is done when the statistic is precise enough, or at the maximum number
+//! of blocks.
 //!
-//! The precision is the half width of a 95 % interval from resampling whole blocks; a rule
-//! from the spread within few blocks stops too early.
+//! The precision is the half width of a 95 % interval from resampling whole blocks; a rule from the
+//! spread within few blocks stops too early.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ const ENOUGH: f64 = 0.9;
 #[derive(Debug, Default)]
 pub(crate) struct StoppingRule {
     blocks: BTreeMap<Task, Vec<Block>>,
-    /// True if it is done.
+    /// True for tasks that are done.
     done: BTreeMap<Task, bool>,
 }
 

@@ -1,6 +1,6 @@
-//! Our own CSV: samples into blocks.
+//! The CSV format of simrun: samples into blocks.
 //!
-//! Fields are plain: no quotes, spaces around them mean nothing.
+//! Fields are plain: quotes are not supported, spaces around fields are ignored.
 
 use std::collections::BTreeMap;
 
@@ -134,7 +134,7 @@ struct Row<'a> {
 }
 
 impl Row<'_> {
-    /// The value of a column: `default` without that column, nothing if it is wrong.
+    /// Returns the value of a column: `default` without that column, `None` if the value is wrong.
     fn value<T>(
         &self,
         name: &str,

@@ -1,7 +1,7 @@
-//! Output of the Intel MPI Benchmarks: the table of `PingPong`, its column `t[usec]`.
+//! Output of the Intel MPI Benchmarks: the table of `PingPong`, column `t[usec]`.
 //!
-//! Other benchmarks in the same file are skipped; without a `PingPong` they are named in the
-//! answer. If the file has it twice (other process counts), that is a mistake.
+//! Other benchmarks in the same file are skipped; without a `PingPong` table the error names the
+//! benchmarks. A second `PingPong` table (other process counts) is a mistake.
 
 use super::{LineError, finish, positive, size};
 use crate::sample::Table;

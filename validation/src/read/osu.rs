@@ -1,8 +1,8 @@
 //! Output of the OSU micro-benchmarks: latencies, or bandwidths as the time per message.
 //!
-//! The first column is the size and the second is the value, whose unit the head of the table
-//! names. Lines before the benchmark's own title, such as those of a launcher, are skipped; so are
-//! further columns.
+//! The first column is the size, the second the value; the head of the table names the unit. Lines
+//! before the title of the benchmark, such as lines of a launcher, are skipped; so are further
+//! columns.
 
 use super::{LineError, finish, positive, size};
 use crate::point::bytes;
@@ -74,7 +74,7 @@ fn unit_of(columns: &str) -> Option<Unit> {
     }
 }
 
-/// Size and seconds; nothing for 0 bytes of a bandwidth.
+/// Parses a row into size and seconds; `None` for 0 bytes of a bandwidth table.
 fn row(line: &str, unit: Unit) -> Result<Option<(u64, f64)>, (String, &'static str)> {
     let mut fields = line.split_whitespace();
     let first = fields.next().unwrap_or_default();

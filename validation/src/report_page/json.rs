@@ -107,7 +107,7 @@ fn validation(calibration: &Calibration) -> Value {
     Value::Array(validation.collect())
 }
 
-/// Programs that were measured beside what was fitted.
+/// Returns the programs that were measured beside the fitted kernels.
 fn programs(calibration: &Calibration) -> Value {
     let programs = calibration.programs.iter().map(|program| {
         let sizes = program

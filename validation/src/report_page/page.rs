@@ -68,7 +68,7 @@ fn calls(calibration: &Calibration) -> Value {
     rows.collect()
 }
 
-/// Predictions beside what was measured, and whether the difference means anything.
+/// Returns predictions beside measured times, and whether the difference is significant.
 fn held_back(
     calibration: &Calibration,
     predictions: &[Prediction],

@@ -9,8 +9,7 @@ use crate::point::{bytes, count};
 /// Number of points a curve is drawn with.
 const CURVE: u32 = 400;
 
-/// The pictures with the names of their files; those for which there is nothing to draw are left
-/// out.
+/// Returns the pictures with their file names; pictures without data are left out.
 pub fn pictures(calibration: &Calibration) -> Vec<(&'static str, Scatter)> {
     let mut all = vec![
         ("fit", fit(calibration)),

@@ -4,8 +4,8 @@ use mpi::{ANY_SOURCE, ANY_TAG, Comm, Error, Result, waitall};
 
 use crate::{check, message};
 
-/// Tags select, wildcards take what came first, and messages of one sender do not overtake each
-/// other.
+/// Tags select messages, wildcards receive the first message, and messages of one sender do not
+/// overtake each other.
 pub(crate) async fn matching(world: &Comm) -> Result<()> {
     let (rank, size) = (world.rank(), world.size());
     let mut sends = Vec::new();
@@ -89,7 +89,7 @@ pub(crate) async fn thresholds(world: &Comm, threshold: u64) -> Result<()> {
     Ok(())
 }
 
-/// A message that is too long is an error of its receive, of nobody else, and is consumed.
+/// A message that is too long is an error of its receive only, and is consumed.
 pub(crate) async fn truncation(world: &Comm, threshold: u64) -> Result<()> {
     for length in [20, threshold + 20] {
         if world.rank() == 0 {
@@ -113,7 +113,7 @@ pub(crate) async fn truncation(world: &Comm, threshold: u64) -> Result<()> {
     Ok(())
 }
 
-/// A probe tells of a message and leaves it; a matched probe takes it away from everybody else.
+/// A probe reports a message and keeps the message; a matched probe reserves it for one receive.
 pub(crate) async fn probes(world: &Comm, threshold: u64) -> Result<()> {
     match world.rank() {
         0 => {

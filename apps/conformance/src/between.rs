@@ -5,7 +5,7 @@ use mpi::{ANY_SOURCE, ANY_TAG, Buffer, Comm, Datatype, InterComm, InterRoot, Op,
 
 use crate::{check, message};
 
-/// An intercommunicator between odd and even ranks, whose leaders are ranks 0 and 1.
+/// Returns an intercommunicator between odd and even ranks; the leaders are ranks 0 and 1.
 async fn odd_and_even(world: &Comm) -> Result<InterComm> {
     let odd = world.rank() % 2;
     let colour = u32::from(odd == 1);
@@ -73,7 +73,7 @@ pub(crate) async fn intercommunicators(world: &Comm, threshold: u64) -> Result<(
     Ok(())
 }
 
-/// Data of one rank, or for it.
+/// Broadcasts data of one rank, and collects data at that rank.
 async fn with_root(world: &Comm, between: &InterComm, root: usize, length: u64) -> Result<()> {
     let rank = world.rank();
     let others = (0..world.size()).filter(|other| other % 2 != rank % 2);
@@ -142,7 +142,7 @@ pub(crate) async fn neighbors(world: &Comm, threshold: u64) -> Result<()> {
     ring.free()
 }
 
-/// Columns of matrices, whose elements have 8 bytes, and an exchange in place.
+/// Exchanges columns of matrices with elements of 8 bytes, and exchanges in place.
 pub(crate) async fn views(world: &Comm, threshold: u64) -> Result<()> {
     let (rank, size) = (world.rank(), world.size());
     for rows in [1, threshold / 8 + 1] {

@@ -86,7 +86,7 @@ const fn uneven(rank: usize, count: u64) -> u64 {
     (rank as u64 + 1) % 3 * count
 }
 
-/// Returns what a rank has of a result at the root only.
+/// Returns the result of a call with a root, which exists at the root only.
 fn at_root(comm: &Comm, root: usize, buffer: Option<Buffer>) -> Option<Buffer> {
     assert_eq!(buffer.is_some(), comm.rank() == root);
     buffer

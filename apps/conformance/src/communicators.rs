@@ -42,8 +42,8 @@ pub(crate) async fn communicators(world: &Comm) -> Result<()> {
     twin.free()
 }
 
-/// When a rank leaves a barrier, what all ranks sent before it has a receive that can be met, and
-/// nobody is more than one barrier ahead.
+/// When a rank leaves a barrier, receives can match all messages that ranks sent before the
+/// barrier, and no rank is more than one barrier ahead.
 pub(crate) async fn barrier(world: &Comm) -> Result<()> {
     let (rank, size) = (world.rank(), world.size());
     const ROUNDS: u32 = 20;

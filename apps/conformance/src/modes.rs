@@ -4,7 +4,7 @@ use mpi::{Comm, Error, Result};
 
 use crate::{check, message};
 
-/// Sends the other rank an empty message, at which it continues.
+/// Sends the other rank an empty message, and that rank continues.
 async fn signal(world: &Comm, peer: usize) -> Result<()> {
     world.send(&world.buffer(0), peer, 99).await
 }
@@ -13,8 +13,8 @@ async fn await_signal(world: &Comm, peer: usize) -> Result<()> {
     world.recv(&mut world.buffer(0), peer, 99).await.map(drop)
 }
 
-/// Each mode delivers; a synchronous send is not over before its receive is there, a buffered one
-/// is over at once.
+/// Each mode delivers the message; a synchronous send completes only after the receive is posted, a
+/// buffered send completes at once.
 pub(crate) async fn modes(world: &Comm, threshold: u64) -> Result<()> {
     for length in [30, threshold + 30] {
         match world.rank() {

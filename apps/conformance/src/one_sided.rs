@@ -81,7 +81,7 @@ async fn locks(world: &Comm, length: u64) -> Result<()> {
     window.free().await.map(drop)
 }
 
-/// All ranks add to numbers of rank 0 and take tickets from it.
+/// All ranks add to numbers of rank 0 and take tickets from a counter of rank 0.
 async fn counters(world: &Comm) -> Result<()> {
     const COUNT: u64 = 1000;
     let (rank, size) = (world.rank() as u64, world.size() as u64);

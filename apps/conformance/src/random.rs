@@ -1,10 +1,10 @@
-//! Thousands of random messages, drawn from a seed in the same way by every rank, so each knows
-//! what it has to get.
+//! Thousands of random messages, drawn from a seed in the same way by every rank, so each rank
+//! knows the messages to receive.
 //!
-//! They go in batches. In a batch every rank posts a receive for each message that is sent to it,
-//! in the order of the list, by source and by tag or any tag; so by the rules of MPI the n-th
-//! message of a sender meets the n-th receive from it, however they travel. A transcript of all
-//! that was received is printed, and must be the same on every device.
+//! Messages are sent in batches. In a batch every rank posts a receive for each message to this
+//! rank, in the order of the list, by source and by tag or any tag; so by the rules of MPI the n-th
+//! message of a sender matches the n-th receive from that sender, whatever the route and protocol.
+//! The ranks print a transcript of all received messages, which must be the same on every device.
 
 use mpi::{ANY_TAG, Comm, Error, Request, Result, Tag, waitall};
 

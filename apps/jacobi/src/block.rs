@@ -57,7 +57,7 @@ impl Block {
         Ok(())
     }
 
-    /// Replaces each value by the mean of those around it. Returns the largest change.
+    /// Replaces each value by the mean of the four neighbouring values. Returns the largest change.
     pub(crate) fn relax(&mut self) -> f64 {
         let (old, width) = (self.values.clone(), self.sides[1] + 2);
         let mut change = 0.0;

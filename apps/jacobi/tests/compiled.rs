@@ -1,5 +1,5 @@
-//! The twin in C, compiled without changes: the same simulated time to the last bit. Not the same
-//! digest: its neighbours exchange messages by point-to-point calls.
+//! The twin in C, compiled without changes, has the same simulated time to the last bit. The digest
+//! differs: neighbours in the twin exchange messages by point-to-point calls.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 

@@ -1,8 +1,8 @@
-//! A wake-up is lost in the orders in which it comes too early, and in no plain run.
+//! A wake-up is lost in the orders with a wake-up that comes too early, and never in a plain run.
 
 use serde_json::Value;
 
-/// The exit status, the orders in which all end, and those in which an actor waits for ever.
+/// Returns the exit status, and the result of a search with the counts of orders.
 fn check(arguments: &str) -> (Option<i32>, Value) {
     testing::apps::check(env!("CARGO_BIN_EXE_lost-wakeup"), arguments)
 }

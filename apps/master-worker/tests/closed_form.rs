@@ -28,9 +28,9 @@ fn one_worker_does_one_thing_after_the_other() {
     close(simulated("-n 1", "--tasks 10"), 10.0 * task + 1.25e-6);
 }
 
-/// With 63 workers, each on a host of its own, and one task each, the master never waits for a
-/// worker: it deals out 63 tasks, one after the other. The workers end in turn; when the last one
-/// has computed, its empty message comes.
+/// With 63 workers, each on a separate host, and one task each, the master never waits for a
+/// worker: it sends 63 tasks, one after the other. The workers end in turn; when the last worker
+/// has computed, the empty message arrives.
 #[test]
 fn enough_workers_wait_for_the_master() {
     let (travel, compute): (f64, f64) = (1.25e-6 + 1e6 / 12.5e9, 3.6e-3 * 1e9 / 36e9);

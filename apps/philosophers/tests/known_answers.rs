@@ -8,8 +8,8 @@ fn check(philosophers: u32, order: &str) -> (Option<i32>, Value) {
     testing::apps::check(env!("CARGO_BIN_EXE_philosophers"), &arguments)
 }
 
-/// Each of n forks is taken by one of its two neighbours first: 2^n ways, less the two in which
-/// they all wait in a circle.
+/// Each of n forks is taken first by one of its two neighbours: 2^n orders, minus the two orders in
+/// which all philosophers wait in a circle.
 #[test]
 fn ordered_philosophers_have_two_ways_less_than_forks_have() {
     for (philosophers, ways) in [(3, 6), (4, 14), (5, 30), (7, 126)] {
@@ -33,14 +33,14 @@ fn unordered_philosophers_have_one_deadlock_more() {
     }
 }
 
-/// 96 orders for 3 is what an independent enumeration says.
+/// An independent enumeration also finds 96 orders for 3 philosophers.
 #[test]
 fn with_a_waiter_all_eat() {
     let (status, found) = check(3, "waiter");
     assert_eq!((status, &found["executions"]), (Some(0), &96.into()));
 }
 
-/// A plain run is one of the orders, and takes the good one: that is what checking is for.
+/// A plain run is one of the orders, and succeeds: only the checker finds the deadlock.
 #[test]
 fn a_plain_run_notices_nothing() {
     let status = |order| {

@@ -1,7 +1,7 @@
 //! Results of ping-pong, against formulas.
 //!
-//! One message is under way at any time and its receive is posted before it comes, so half a round
-//! trip is latency + size / bandwidth of the route, eager or by rendezvous, real or phantom.
+//! One message is in transit at any time and the receive is posted before the arrival, so half a
+//! round trip is latency + size / bandwidth of the route, eager or by rendezvous, real or phantom.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 

@@ -1,9 +1,9 @@
 //! Duration of the ring, against formulas; equal runs have equal records.
 //!
-//! Only one token is under way at any time, so a hop takes latency + size / bandwidth of its route,
-//! whatever else there is. Control messages of a rendezvous cost nothing in the flow model and
-//! every rank has posted its receive long before the token comes, so eager and rendezvous take the
-//! same time.
+//! Only one token is in transit at any time, so a hop takes latency + size / bandwidth of the
+//! route, whatever other routes exist. Control messages of a rendezvous take no time in the flow
+//! model and every rank has posted the receive long before the token arrives, so eager and
+//! rendezvous take the same time.
 
 use serde_json::Value;
 
@@ -12,8 +12,8 @@ fn ring(platform: &str, options: &str, arguments: &str) -> Value {
     testing::apps::record(env!("CARGO_BIN_EXE_ring"), platform, options, arguments)
 }
 
-/// Checks the simulated time of a token of `size` bytes that goes round three times, given a round
-/// of it.
+/// Checks the simulated time of a token of `size` bytes that goes round three times; `round`
+/// returns the time of one round.
 #[track_caller]
 fn check(platform: &str, ranks: &str, round: impl Fn(f64) -> f64) {
     for mode in [

@@ -1,4 +1,4 @@
-//! The answers of w workers arrive in w! orders, and only one of them is that of the ranks.
+//! The answers of w workers arrive in w! orders, and only one of them is the order of the ranks.
 
 use serde_json::Value;
 

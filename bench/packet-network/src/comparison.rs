@@ -1,5 +1,5 @@
-//! Compares the dates of the packet network with those of the flow model: a table, its data as CSV,
-//! and two pictures.
+//! Compares the dates of the packet network with the dates of the flow model: a table, the data as
+//! CSV, and two pictures.
 //!
 //! Both models send the same bytes over the same links at the same time. *Not compared*: the costs
 //! of adapters, and lost packets. Dates are simulated, so the page is the same on every machine.
@@ -66,7 +66,7 @@ fn sorted(ends: &[f64]) -> Vec<f64> {
     sorted
 }
 
-/// Compares all scenarios and writes the page, its data and its pictures.
+/// Compares all scenarios and writes the page, the data and the pictures.
 pub(crate) fn write(folder: &Path) -> Result<(), String> {
     let mut rows = String::from(HEADER);
     for scenario in scenario::all() {
@@ -116,7 +116,7 @@ fn row(scenario: &Scenario, ends: &Ends) -> String {
 const BEGIN: &str = "<!-- table -->\n";
 const END: &str = "<!-- end of table -->\n";
 
-/// Puts the table into the page, between its marks.
+/// Inserts the table into the page, between the two marks.
 fn with_table(page: &str, rows: &str) -> String {
     let parts = page.split_once(BEGIN).and_then(|(head, rest)| {
         let (_, tail) = rest.split_once(END)?;

@@ -1,6 +1,6 @@
-//! The same flows in the flow model: when each has ended.
+//! The same flows in the flow model: the end of each flow.
 //!
-//! Each is a transfer of its bytes on the wire, so that only the sharing of links differs.
+//! Each flow is a transfer of its bytes on the wire, so that only the sharing of links differs.
 
 use std::sync::Arc;
 

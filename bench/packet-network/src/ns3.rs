@@ -1,10 +1,10 @@
 //! Compares the packet network with ns-3 (Debian's `libns3-dev`): point-to-point links, store and
 //! forward, one FIFO queue for each output.
 //!
-//! Our switches store and forward too, without a latency of their own. Queues of ns-3 have no
-//! limit and so lose nothing; ours have buffers and credits. The dates coincide where no packet
-//! waits for credits that ns-3 would have sent: one flow, and the last end where one link is busy
-//! all the time. Runs alternate, and figures are medians.
+//! The switches of simrun store and forward too, without additional latency. Queues of ns-3 have no
+//! limit and so lose no packet; queues of simrun have buffers and credits. The dates coincide where
+//! no packet waits for credits that ns-3 would have sent: one flow, and the last end where one link
+//! is busy all the time. Runs alternate, and figures are medians.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -156,7 +156,7 @@ fn input(topology: &PlatformTopology, flows: &[Flow]) -> Result<String, String> 
     Ok(format!("{count}\n{links}{}\n{routes}", flows.len()))
 }
 
-/// Compiles the program of ns-3 and returns its path.
+/// Compiles the program of ns-3 and returns the path of the binary.
 fn compile() -> Result<PathBuf, String> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("cpp/network.cc");
     let program = std::env::temp_dir().join(format!("simrun-ns3-{}", std::process::id()));

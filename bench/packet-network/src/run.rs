@@ -1,4 +1,4 @@
-//! One run of a pattern, and its figures.
+//! One run of a pattern, and the figures.
 
 use std::sync::Arc;
 
@@ -67,9 +67,9 @@ pub(crate) fn network(topology: Arc<PlatformTopology>, settings: PacketSettings)
     PacketNetwork::new(topology, settings)
 }
 
-/// Runs flows that start at once. Returns when the last packet of each arrives, in picoseconds.
+/// Runs flows that start at once. Returns the arrival of each flow's last packet, in picoseconds.
 ///
-/// The flows of a host take turns: a packet is made when the one before it starts, because the
+/// The flows of a host take turns: a packet is created when the previous one starts, because the
 /// port of the host is busy meanwhile.
 pub(crate) fn ends(network: &mut PacketNetwork, flows: &[Flow]) -> Result<Vec<u64>, String> {
     let mut left: Vec<u32> = flows.iter().map(|flow| flow.packets).collect();

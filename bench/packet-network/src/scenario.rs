@@ -110,8 +110,8 @@ pub(crate) fn uniform(seed: u64) -> Scenario {
     Scenario::new(&format!("random destinations {seed}"), tree(8), pairs)
 }
 
-/// A host under each of 15 switches sends to host 0. Host 8, beside one of these, sends to host 16,
-/// which nothing else does; both leave their switch by the same link.
+/// A host under each of 15 switches sends to host 0. Host 8, beside one of these hosts, is the only
+/// sender to host 16; both leave their switch by the same link.
 fn victim() -> Scenario {
     // Routes up are chosen by the destination, so hosts 0 and 16 have the same ones.
     let senders = (1..16).map(|switch| (8 * switch + 1, 0));
@@ -126,7 +126,7 @@ fn victim() -> Scenario {
     scenario
 }
 
-/// All scenarios of the table, in its order.
+/// Returns all scenarios of the table, in the order of the table.
 pub(crate) fn all() -> Vec<Scenario> {
     let mut all = vec![Scenario::new("one flow", star(2), [(0, 1)])];
     all.extend([2, 4, 8, 16, 32, 64].map(|senders| incast(senders, PACKETS)));

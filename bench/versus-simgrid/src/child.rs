@@ -8,7 +8,7 @@ use sim_core::{Outcome, Simulation};
 use crate::workload::{Sample, Workload};
 use crate::workloads;
 
-/// Runs a workload in this process and prints what it used.
+/// Runs a workload in this process and prints the resources used.
 pub(crate) fn serve(name: &str, quick: bool) -> ExitCode {
     let Some(workload) = workloads::ALL
         .iter()
@@ -38,7 +38,7 @@ pub(crate) fn serve(name: &str, quick: bool) -> ExitCode {
 /// Runs a simulation, which must finish.
 ///
 /// # Panics
-/// If it does not.
+/// If the simulation does not finish.
 pub(crate) fn finish(simulation: Simulation) {
     let report = simulation.run();
     assert_eq!(report.outcome, Outcome::Finished, "a workload finishes");
@@ -64,7 +64,7 @@ pub(crate) fn run_ours(workload: &Workload, quick: bool) -> Result<Sample, Strin
     run(&mut command)
 }
 
-/// Runs a child to its end and reads its figures.
+/// Runs a child process to the end and reads the figures that it prints.
 pub(crate) fn run(command: &mut Command) -> Result<Sample, String> {
     let output = command
         .output()

@@ -1,12 +1,12 @@
-//! Random flows between the hosts of large platforms, ours and SimGrid's: what a completion costs,
-//! and whether the dates agree.
+//! Random flows between the hosts of large platforms, in simrun and in SimGrid: the cost of a
+//! completion, and whether the dates agree.
 //!
-//! Both sides read the same platform file and draw the same flows. SimGrid runs twice: as it is by
-//! default, which is what a user pays, and with `network/optim:Full`, which solves everything at
-//! each event; the dates are compared with the latter, because the default of SimGrid 3.32 misses
-//! some changes of rates.
+//! Both sides read the same platform file and draw the same flows. SimGrid runs twice: with its
+//! defaults, which give the cost for a user, and with `network/optim:Full`, which solves the whole
+//! system at each event. The dates are compared with the second run, because the default of SimGrid
+//! 3.32 misses some changes of rates.
 //!
-//! *Not measured*: the fill of a churn. Its cost is that from the first completion on.
+//! *Not measured*: the fill of a churn. The cost is measured from the first completion on.
 
 mod cases;
 pub(crate) mod child;
@@ -26,7 +26,7 @@ use dates::Dates;
 
 /// The largest relative difference of the end of a flow, where the schedule is fixed.
 const DATES_LIMIT: f64 = 1e-6;
-/// The largest relative difference of the ends per simulated second, where ends decide what starts.
+/// Limit of the relative difference of the ends per simulated second, where ends cause starts.
 const PACE_LIMIT: f64 = 1e-3;
 /// User seconds after which a churn of ours ends.
 const OUR_SECONDS: f64 = 2.0;
@@ -42,7 +42,7 @@ const THEIR_SECONDS: f64 = 4.0;
 pub(crate) struct Measured {
     case: Case,
     ours: Sample,
-    /// SimGrid as it is by default, or why there is nothing.
+    /// SimGrid with its defaults, or the reason why there is no sample.
     theirs: Result<Sample, String>,
     /// SimGrid with `network/optim:Full`.
     full: Option<Sample>,
@@ -55,7 +55,7 @@ struct Comparison {
     count: usize,
     difference: f64,
     limit: f64,
-    /// Difference between SimGrid's default and its full solution.
+    /// Difference between SimGrid's default and full solution.
     default: f64,
 }
 
@@ -70,7 +70,7 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     cases::ALL.iter().map(|case| case.name)
 }
 
-/// Runs the workloads whose name contains `only`, writes the page and the picture into `out` or
+/// Runs the workloads with `only` in their name. Writes the page and the picture into `out`, or
 /// prints the page.
 pub(crate) fn compare(
     simgrid: Option<&SimGrid>,

@@ -1,7 +1,7 @@
-//! SimGrid's side: found where it is installed, compiled from `cpp/`, never installed by us.
+//! SimGrid's side: the installed SimGrid, with programs compiled from `cpp/`; never installed here.
 //!
-//! The programs run with stacks of 8 KiB without guard pages: with the default stacks a million
-//! actors do not fit, with guard pages the kernel's limit of memory maps is reached at some 33 000.
+//! The programs run with stacks of 8 KiB without guard pages. With the default stacks a million
+//! actors do not fit; with guard pages some 33 000 actors reach the kernel's limit of memory maps.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -31,7 +31,7 @@ const LIMIT_S: &str = "120";
 /// The programs, compiled.
 pub(crate) struct SimGrid {
     folder: PathBuf,
-    /// As the header tells it.
+    /// The version in the header of SimGrid.
     pub(crate) version: String,
 }
 

@@ -1,4 +1,4 @@
-//! The table in Markdown, with how it was obtained.
+//! The table in Markdown, with the conditions of the measurement.
 
 use std::fmt::Write as _;
 

@@ -2,16 +2,16 @@
 
 /// One workload: our side is a function, SimGrid's a program of the folder `cpp`.
 pub(crate) struct Workload {
-    /// Its name on the command line.
+    /// The name of the workload on the command line.
     pub(crate) name: &'static str,
-    /// The size, such as a number of actors; its meaning is the workload's.
+    /// The size, such as a number of actors; each workload defines the meaning.
     pub(crate) size: u64,
     /// The size under `--quick`.
     pub(crate) quick_size: u64,
-    /// Number of times that our side simulates it in one process, so that there is enough time to
+    /// Number of simulations of our side in one process, so that the time is long enough to
     /// measure.
     pub(crate) repetitions: u64,
-    /// Simulates it once; returns the number of operations.
+    /// Simulates the workload once; returns the number of operations.
     pub(crate) ours: fn(u64) -> u64,
     pub(crate) side: Side,
     /// The name of the network model on SimGrid's side.
@@ -29,7 +29,7 @@ impl Workload {
 /// SimGrid's side of a workload.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
-    /// It does not take part.
+    /// SimGrid does not take part.
     None,
     /// Runs this program of actors.
     Actors(&'static str),
@@ -79,7 +79,7 @@ pub(crate) enum Goal {
 pub(crate) struct Sample {
     pub(crate) operations: f64,
     pub(crate) user_s: f64,
-    /// Peak memory beyond what the process had when the platform stood.
+    /// Peak memory beyond the memory of the process with the platform loaded.
     pub(crate) memory_kib: f64,
 }
 

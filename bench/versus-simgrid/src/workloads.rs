@@ -1,4 +1,4 @@
-//! The list of workloads. A new one is a file here, its twin in `cpp/`, and an entry in this list.
+//! The list of workloads. A new workload needs a file here, a twin in `cpp/`, and an entry below.
 
 mod crossbar;
 mod master_worker;

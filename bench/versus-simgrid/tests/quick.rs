@@ -1,4 +1,4 @@
-//! The one command works on our side alone, and its table is well formed.
+//! The program works without SimGrid, and the table is well formed.
 
 use std::process::Command;
 
@@ -61,7 +61,7 @@ fn whole_table(page: &str, titles: &[&str]) {
     assert!(text.contains("How these figures were obtained"), "{text}");
 }
 
-/// Returns true if SimGrid can be measured here. Where `SIMRUN_REQUIRE_SIMGRID` is set, it must be.
+/// Returns true if SimGrid is available, which `SIMRUN_REQUIRE_SIMGRID` requires if set.
 fn has_simgrid() -> bool {
     let mut compiler = Command::new("g++");
     compiler.args([

@@ -6,13 +6,13 @@ use super::networks::Network;
 /// A workload.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Case {
-    /// Its name on the command line.
+    /// The name of the workload on the command line.
     pub(crate) name: &'static str,
     pub(crate) network: Network,
     pub(crate) mode: Mode,
-    /// Number of flows, or of those in flight.
+    /// Number of flows in total, or in flight.
     pub(crate) flows: u32,
-    /// True if it runs on a small network of its kind.
+    /// True if the workload runs on a small network of the same kind.
     pub(crate) small: bool,
     /// Factor by which a completion of ours has to be cheaper than SimGrid's.
     pub(crate) goal: Option<f64>,
@@ -84,7 +84,7 @@ pub(crate) const ALL: &[Case] = &[
 ];
 
 impl Case {
-    /// Returns true if it is a point of the curve.
+    /// Returns true if the workload is a point of the curve.
     pub(crate) fn is_on_the_curve(&self) -> bool {
         self.mode == Churn && self.network == FatTree4096
     }

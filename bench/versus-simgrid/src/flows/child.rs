@@ -33,7 +33,7 @@ pub(crate) struct Task {
     pub(crate) platform: PathBuf,
     /// Start of the flows.
     pub(crate) mode: Mode,
-    /// Number of flows, or of those in flight.
+    /// Number of flows in total, or in flight.
     pub(crate) flows: u32,
     /// After how many completions a churn ends at the latest; how often our side repeats anything
     /// else, so that there is enough to measure.
@@ -49,7 +49,7 @@ pub(crate) struct Task {
 pub(crate) enum Mode {
     /// All at once.
     Drain,
-    /// Each at a date of its own.
+    /// Each flow at a separate date.
     Arrivals,
     /// The next as soon as one has ended.
     Churn,
@@ -64,7 +64,7 @@ impl Mode {
 }
 
 impl Task {
-    /// As the programs take it.
+    /// Returns the arguments of the programs.
     pub(crate) fn words(&self) -> Vec<String> {
         let mode = Mode::ALL.iter().find(|(mode, _)| *mode == self.mode);
         vec![
@@ -163,7 +163,7 @@ struct World {
     task: Task,
 }
 
-/// Wakes the actor whose number is the token.
+/// A device that wakes the actor with the number of the token.
 struct WakeDevice;
 
 impl Device for WakeDevice {
@@ -228,7 +228,7 @@ impl World {
         }
     }
 
-    /// Notes the end of a flow; the number of those that have ended.
+    /// Notes the end of a flow; returns the number of ended flows.
     fn end(&self, number: u64) -> u64 {
         let date = self.port.now().as_secs();
         let _ = writeln!(self.dates.borrow_mut(), "end {number} {date}");
@@ -270,7 +270,7 @@ fn user() -> f64 {
     used().map_or(f64::NAN, |(user, _)| user)
 }
 
-/// Runs a task in this process and prints what it used; its dates go to a file.
+/// Runs a task in this process and prints the resources used; the dates go to a file.
 pub(crate) fn serve(words: &[String]) -> ExitCode {
     let Some(task) = Task::parse(words) else {
         crate::say("error: expected PLATFORM MODE FLOWS COUNT SECONDS DATES");
@@ -301,7 +301,7 @@ fn run(platform: &Arc<Platform>, task: &Task) {
     world.report(world.ended.get() * task.count.max(1));
 }
 
-/// One simulation from beginning to end. That of a churn ends the process.
+/// Runs one simulation from beginning to end. The simulation of a churn ends the process.
 fn once(platform: &Arc<Platform>, task: &Task, dates: String, start: f64) -> Rc<World> {
     let mut simulation = crate::workloads::simulation(Arc::clone(platform));
     let port = simulation.port();

@@ -67,7 +67,7 @@ impl Network {
         }
     }
 
-    /// The platform file, of the whole network or of a small one of its kind.
+    /// Returns the platform file, of the whole network or of a small network of the same kind.
     pub(crate) fn xml(self, small: bool) -> String {
         let (topology, last) = self.shape(small);
         format!(

@@ -1,4 +1,4 @@
-//! The page `flows.md`: what completions cost, whether the dates agree, and the curve with its
+//! The page `flows.md`: the costs of completions, the agreement of the dates, and the curve with a
 //! picture.
 
 use std::fmt::Write as _;

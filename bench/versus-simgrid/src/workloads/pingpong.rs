@@ -1,6 +1,6 @@
-//! A message there and one back, between two hosts; the size is the number of round trips. First 8
-//! bytes, SimGrid with its model CM02 and ours with the constant model; then 1 byte and 1 MB in
-//! turn, both with LV08. Twins: `cpp/pingpong.cpp` and `cpp/pingpong_lv08.cpp`.
+//! A message and an answer between two hosts; the size is the number of round trips. First 8 bytes,
+//! SimGrid with the model CM02 and simrun with the constant model; then 1 byte and 1 MB in turn,
+//! both with LV08. Twins: `cpp/pingpong.cpp` and `cpp/pingpong_lv08.cpp`.
 
 use sim_core::Simulation;
 

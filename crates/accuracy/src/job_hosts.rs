@@ -1,8 +1,8 @@
 //! The hosts of the jobs of a table of measurements: a table with the columns
 //! `machine,timestamp,test,ranks,hosts_in_order_of_ranks`, the names separated by spaces.
 //!
-//! *Not decided here*: the distance of two hosts, which is that of hosts with these names on a
-//! platform.
+//! *Not decided here*: the distance of two hosts, which is the distance of the hosts with these
+//! names on a platform.
 
 use std::collections::BTreeMap;
 

@@ -26,9 +26,9 @@ pub struct Regret {
     pub chosen: String,
     /// The algorithm that was measured as the fastest.
     pub best: String,
-    /// Measured time of the chosen algorithm, divided by that of the best.
+    /// Measured time of the chosen algorithm, divided by the time of the best algorithm.
     pub of_choice: f64,
-    /// Measured time with the library's choice, divided by that of the best.
+    /// Measured time with the library's choice, divided by the time of the best algorithm.
     pub of_default: Option<f64>,
 }
 

@@ -62,7 +62,7 @@ impl MeasuredRow {
     }
 }
 
-/// Returns true if the ranks have different data, so that the size of a row is that of all data.
+/// Returns true if the ranks have different data; the size of a row is then the size of all data.
 pub(crate) const fn divides_data(operation: Collective) -> bool {
     use Collective::{Allreduce, Barrier, Bcast, Exscan, Reduce, Scan};
     !matches!(
@@ -99,7 +99,7 @@ impl ReadRows {
 /// A mistake in a table of measurements, or a row that cannot be simulated.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum RowError {
-    /// The first line is that of no known table.
+    /// The first line is not the header of a known table.
     Header,
     /// A line is no row, or cannot be simulated.
     Line {

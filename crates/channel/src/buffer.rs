@@ -1,9 +1,9 @@
 //! Message buffers: bytes, or only a length.
 //!
 //! A *phantom* buffer has a length without bytes, so that a study of a million ranks moves no
-//! memory. Whether buffers are phantom is an option of the run, not of the program. Real
-//! buffers are shared, not copied, between the program and the messages in flight; writing to a
-//! shared one copies it first, so a program can never change a message that it has sent.
+//! memory. Whether buffers are phantom is an option of the run, not of the program. The program and
+//! the messages in flight share real buffers without a copy. A write to a shared buffer copies the
+//! buffer first, so a program can never change a message that it has sent.
 
 use std::fmt;
 use std::rc::Rc;
@@ -18,8 +18,8 @@ pub struct Buffer {
     extent: Extent,
 }
 
-/// The length of a buffer in bytes, in the lowest bits the type of its elements, and a bit that is
-/// set if it is room for a message: a buffer is moved with each packet, and has to be short.
+/// The length of a buffer in bytes, with the element type in the lowest bits and a bit for a buffer
+/// that is room for a message. A buffer is moved with each packet, and has to be short.
 #[derive(Clone, Copy)]
 struct Extent(u64);
 
@@ -90,7 +90,7 @@ impl Buffer {
         }
     }
 
-    /// The buffer with elements of this type, which a receive compares with those that were sent.
+    /// The buffer with this element type; a receive compares the type with the sent type.
     #[must_use]
     #[inline]
     pub const fn with_element(mut self, element: Element) -> Self {
@@ -98,13 +98,13 @@ impl Buffer {
         self
     }
 
-    /// Returns the type of its elements.
+    /// Returns the type of the elements.
     #[inline]
     pub const fn element(&self) -> Element {
         self.extent.element()
     }
 
-    /// Takes it out of its place, where an empty one stays.
+    /// Takes the buffer and leaves an empty buffer in its place.
     #[inline]
     pub const fn take(&mut self) -> Self {
         std::mem::replace(self, Self::phantom(0))
@@ -117,8 +117,8 @@ impl Buffer {
         self
     }
 
-    /// A buffer without bytes of its own for a message of at most `length` bytes: the message that
-    /// is received takes its place, with its bytes and its length.
+    /// A buffer without bytes for a message of at most `length` bytes: the received message
+    /// replaces this buffer, with the bytes and the length of the message.
     ///
     /// # Panics
     /// If the length is above [`Self::LENGTH_MAX`].
@@ -130,13 +130,13 @@ impl Buffer {
         room
     }
 
-    /// A buffer for a message of any length, with whatever it brings.
+    /// A buffer for a message of any length; the message brings the bytes.
     #[inline]
     pub const fn unbounded() -> Self {
         Self::room(Self::LENGTH_MAX)
     }
 
-    /// Returns true if a message that is received takes its place.
+    /// Returns true if a received message replaces this buffer.
     #[inline]
     pub const fn is_room(&self) -> bool {
         self.extent.0 & ROOM != 0
@@ -179,8 +179,8 @@ impl Buffer {
         self.bytes.as_deref().map(Vec::as_slice)
     }
 
-    /// Returns the memory that holds the bytes, for a device that reads it after the call without a
-    /// copy; `None` for a phantom.
+    /// Returns the memory that holds the bytes, for a device that reads the bytes after the call
+    /// without a copy; `None` for a phantom.
     #[must_use]
     #[inline]
     pub const fn memory(&self) -> Option<&Rc<Vec<u8>>> {
@@ -201,9 +201,9 @@ impl Buffer {
             .map(|bytes| Rc::make_mut(bytes).as_mut_slice())
     }
 
-    /// Takes over a message that has arrived and is not longer than this buffer. A shorter message
-    /// leaves the rest of the buffer as it is. Returns the memory that the buffer had, if the
-    /// message's has taken its place and no other buffer has that memory.
+    /// Takes over an arrived message that is not longer than this buffer. A shorter message leaves
+    /// the rest of the buffer unchanged. Returns the old memory of the buffer, if the memory of the
+    /// message has replaced it and no other buffer uses it.
     #[inline]
     pub fn receive(&mut self, message: &Self) -> Option<Vec<u8>> {
         debug_assert!(
@@ -285,7 +285,7 @@ impl Buffer {
         Self::from(bytes[place(offset)..place(offset + length)].to_vec())
     }
 
-    /// Writes a part of a message to its place, if both are real.
+    /// Writes a part of a message to its place in the buffer, if both are real.
     ///
     /// # Panics
     /// If the buffer is shorter than the end of the part.

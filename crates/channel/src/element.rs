@@ -81,9 +81,9 @@ impl fmt::Debug for Element {
     }
 }
 
-/// The type of the elements of a message and the call that has sent it, if they are known.
+/// The type of the elements of a message and the call that sent the message, if they are known.
 ///
-/// It lies in bytes of an [`Envelope`](crate::Envelope) that would be empty otherwise.
+/// The signature uses otherwise empty bytes of an [`Envelope`](crate::Envelope).
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct TypeSignature(u16);
 
@@ -94,7 +94,7 @@ impl TypeSignature {
     /// Largest number of a call.
     pub const CALL_MAX: u16 = u16::MAX >> ELEMENT_BITS;
 
-    /// A message of an element type from the call with this number; 0 if it is not known.
+    /// A message of an element type from the call with this number; 0 if the call is not known.
     #[inline]
     pub const fn new(element: Element, call: u16) -> Self {
         Self(call << ELEMENT_BITS | element.0 as u16)
@@ -106,7 +106,7 @@ impl TypeSignature {
         Element((self.0 & ELEMENT_MASK) as u8)
     }
 
-    /// Returns the number of the call; 0 if it is not known.
+    /// Returns the number of the call; 0 if the call is not known.
     #[inline]
     pub const fn call(self) -> u16 {
         self.0 >> ELEMENT_BITS

@@ -15,7 +15,7 @@ pub struct Envelope {
     pub tag: u32,
     /// True if the sender has promised that a receive is posted: a ready send.
     pub ready: bool,
-    /// The type of its elements and the call that has sent it, where they are known.
+    /// The type of the elements and the call that sent the message, if they are known.
     pub signature: TypeSignature,
 }
 

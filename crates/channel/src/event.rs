@@ -1,6 +1,6 @@
 //! Events of a channel, for the protocols of its rank.
 //!
-//! *Not decided here*: when an event comes, which each device decides.
+//! *Not decided here*: the time of an event; each device decides.
 
 use crate::{Buffer, CreditReturn, Failure, Packet, Token};
 
@@ -9,24 +9,24 @@ use crate::{Buffer, CreditReturn, Failure, Packet, Token};
 pub enum Event {
     /// A packet has arrived.
     Packet {
-        /// The rank that sent it.
+        /// The rank that sent the packet.
         source: u32,
         /// The packet.
         packet: Packet,
     },
-    /// A message that this rank has cleared, or the bytes of a window that it reads, which its
-    /// channel has fetched: they took none of the peer's credits.
+    /// The channel has fetched a message that this rank has cleared, or the bytes of a window that
+    /// this rank reads. The transfer took none of the credits of the peer.
     Fetched {
-        /// The rank that had it.
+        /// The rank that had the message.
         source: u32,
         /// The operation of this rank.
         receive: Token,
         /// The message.
         message: Buffer,
     },
-    /// A rank has cleared a message of this one and has fetched it: the message has left.
+    /// A rank has fetched a message of this rank after the clear to send: the message has left.
     Taken {
-        /// The rank that has it.
+        /// The rank that has the message.
         peer: u32,
         /// The sender's operation.
         send: Token,
@@ -41,7 +41,7 @@ pub enum Event {
     Elapsed(Token),
     /// A packet was not delivered, because the rank takes no packets any more.
     Undeliverable {
-        /// Where it was sent to.
+        /// The destination of the packet.
         peer: u32,
         /// The packet.
         packet: Packet,
@@ -57,7 +57,7 @@ pub enum Event {
         /// Rank of the peer.
         peer: u32,
     },
-    /// A rank is lost to this one, because what carries packets to it has failed.
+    /// A rank is lost to this rank, because the transport of packets to this peer has failed.
     Failed {
         /// Rank of the peer.
         peer: u32,
@@ -66,7 +66,7 @@ pub enum Event {
     },
     /// There is no connection for a packet. Comes from the layer that makes connections.
     Refused {
-        /// Where it should have gone.
+        /// The destination of the packet.
         peer: u32,
         /// The packet.
         packet: Packet,
@@ -80,7 +80,7 @@ pub enum Event {
 pub enum Interest {
     /// Anything.
     All,
-    /// Not the end of a send: a channel need not wake the rank for [`Event::Sent`], which it finds
-    /// when it looks for events the next time.
+    /// All events but the end of a send: a channel need not wake the rank for [`Event::Sent`]; the
+    /// rank finds this event at its next poll.
     Arrivals,
 }

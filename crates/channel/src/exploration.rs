@@ -1,25 +1,25 @@
-//! The hooks of a model checker: choices that it takes, and why packets leave.
+//! The hooks of a model checker: its choices, and the causes of packets.
 //!
 //! The protocols call no other hooks; without a model checker these hooks do nothing.
 //!
-//! A rank that asks for messages by name alone, and never asks what has arrived *by now*, does the
-//! same in whatever order messages of different senders come to it. What it does is then not the
-//! doing of whichever message came last: a packet leaves because of exactly those messages that the
-//! program has waited for before it posted the packet, and an answer of the protocol because of the
-//! message that is answered and of what the program had waited for when it posted the receive.
+//! A rank that receives messages by name alone, and never asks which messages have arrived *by
+//! now*, behaves the same for every arrival order of messages of different senders. So the last
+//! arrival is not the cause of a packet. The cause is exactly the set of messages that the program
+//! has waited for before it posted the packet. The cause of an answer of the protocol is the
+//! answered message and the messages awaited before the program posted the receive.
 //!
 //! Tests, probes without waiting, and waits for some of several operations do not look: the model
-//! checker picks their answers ([`CausalityHooks::pick`]), and a *yes* is a wait for what the
-//! answer names.
+//! checker picks their answers ([`CausalityHooks::pick`]), and a *yes* waits for the named
+//! operations.
 //!
-//! A rank *chooses* from its first call on whose result depends on the order of arrivals: a probe
-//! from any source, a wait in several places at once, a cancellation, a request that is given up, a
-//! buffered send that does not leave at once, a message that is forwarded.
+//! A rank *chooses* from its first call on with a result that depends on the order of arrivals: a
+//! probe from any source, a wait in several places at once, a cancellation, a request that is given
+//! up, a buffered send that does not leave at once, a message that is forwarded.
 //!
-//! A rank that does nothing of this but receive from any source can tell the order of messages and
-//! of announcements alone: receives and messages that both prefer the earlier have one matching.
-//! When the answers and the data of announced messages come it cannot tell. A rank that has memory
-//! in a window can tell the order of accesses, by what it reads there and by what it answers.
+//! With no such call but receives from any source, a rank observes only the order of messages and
+//! announcements (receives and messages that both prefer the earlier have one matching), not when
+//! answers and data of announced messages arrive. A rank with memory in a window observes the order
+//! of accesses, by its reads there and by its answers.
 
 use std::ops::Range;
 
@@ -27,11 +27,11 @@ use observe::SourceLocation;
 
 use crate::{Envelope, NotedOperation};
 
-/// The bit of the context of collective operations, which lies after that of the communicator.
+/// The context bit of collective operations; this bit lies after the bits of the communicator.
 pub const COLLECTIVE: u32 = 1;
 
-/// Returns true if the messages of a context are those of collective operations, all of whose
-/// receives name their source.
+/// Returns true if the messages of a context belong to collective operations; all receives of
+/// collective operations name their source.
 #[must_use]
 #[inline]
 pub const fn is_of_collectives(context: u32) -> bool {
@@ -48,8 +48,8 @@ pub struct SendCause {
     /// The step in which the message of that arrival was delivered for the first time, perhaps the
     /// same one; [`SendCause::NONE`] if there is none.
     pub delivery: u32,
-    /// Number of receives that the rank had posted before the packet, as far as the packet shows
-    /// it.
+    /// Number of receives that the rank had posted before the packet, as far as the packet reveals
+    /// this number.
     pub receives: u32,
 }
 
@@ -60,10 +60,10 @@ impl SendCause {
 
 /// Hooks of a channel under a model checker; the hooks of all other channels do nothing.
 pub trait ExplorationHooks {
-    /// Returns true if the rank may look for arrivals now; false if it has to park before.
+    /// Returns true if the rank may look for arrivals now; false if the rank has to park before.
     ///
-    /// Only channels under a model checker let it wait: whether a look comes before or after an
-    /// arrival is then a choice.
+    /// Only channels under a model checker let the rank wait: the order of a look and an arrival is
+    /// then a choice.
     fn may_look(&self) -> bool {
         true
     }
@@ -114,7 +114,7 @@ pub trait CausalityHooks {
     /// The next packet leaves because of these arrivals, too.
     fn because_also(&self, arrivals: Vec<u32>);
 
-    /// Counts a receive that is posted now. Returns its number among those of the rank, from 1.
+    /// Counts a receive that is posted now. Returns the number of this receive at the rank, from 1.
     fn post_receive(&self) -> u32;
 
     /// Returns true if the posting of a receive of the rank happens before the send of the message
@@ -130,18 +130,18 @@ pub trait CausalityHooks {
     /// Returns why the rank would post a packet now.
     fn reason(&self) -> SendCause;
 
-    /// Notes a question whose answer may depend on the order of arrivals.
+    /// Notes a question with an answer that may depend on the order of arrivals.
     fn choose(&self);
 
-    /// Notes a probe from any source, or a receive if `is_receive`: the order of messages and of
-    /// announcements may matter, and of nothing else.
+    /// Notes a probe from any source, or a receive if `is_receive`: only the order of messages and
+    /// of announcements may matter.
     fn note_source_choice(&self, is_receive: bool);
 
     /// Notes that other ranks may access memory of this one: the order of accesses may matter.
     fn note_accesses(&self);
 
-    /// Returns true if it has asked something in this run whose answer may depend on more than the
-    /// order of messages.
+    /// Returns true if the rank has asked a question in this run with an answer that may depend on
+    /// more than the order of messages.
     fn has_chosen(&self) -> bool;
 
     /// Returns the answer to a question that the model checker has picked among `answers`; `None`
@@ -150,8 +150,8 @@ pub trait CausalityHooks {
     /// answers are possible.
     fn pick(&self, question: u64, answers: Range<u32>, sees_arrivals: bool) -> Option<u32>;
 
-    /// Notes that the rank is about to park although its awaited event is there, and wants to
-    /// continue at once: so the rank shows in how many places it waits.
+    /// Notes that the rank parks although its awaited event is there, and wants to continue at
+    /// once: so the model checker sees in how many places the rank waits.
     fn defer(&self);
 
     /// Notes that the program reads the time, which stands still.

@@ -25,9 +25,9 @@ pub enum Failure {
     Transport(rdma::WcStatus),
     /// Memory for a message from or to the peer could not be registered with the adapter.
     NoMemory,
-    /// The adapter refused something that the connection needs.
+    /// The adapter refused a resource that the connection needs.
     Adapter,
-    /// The adapter told that something of it broke that the connection needs.
+    /// The adapter reported the failure of a part that the connection needs.
     Fault(rdma::AdapterFault),
 }
 

@@ -1,16 +1,16 @@
-//! The seam between the message layer and whatever carries its packets: one rank's view of a device
+//! The seam between the message layer and the carrier of its packets: one rank's view of a device
 //! and its world.
 //!
-//! A channel takes packets and hands out events; it never blocks and never calls back. Everything
-//! that takes time ends as an [`Event`] with the token under which it was started. A channel
-//! decides no protocol: it does not know what a tag is.
+//! A channel takes packets and hands out events; a channel never blocks and never calls back. All
+//! work that takes time ends as an [`Event`] with the token of the start of the work. A channel
+//! decides no protocol and does not know tags.
 //!
 //! Ordering guarantee: packets with an envelope or of a socket ([`PacketHeader::is_ordered`]) from
 //! one rank to another are delivered in the order in which they were posted. Between different
 //! pairs there is no order at all: a message relayed by a third rank may overtake a direct one.
 //!
-//! Delivery guarantee: every packet that was posted arrives once and unchanged, unless the channel
-//! reports that the peer is lost. What is below may lose, repeat and reorder: then acknowledgements
+//! Delivery guarantee: every posted packet arrives once and unchanged, unless the channel reports
+//! that the peer is lost. A layer below may lose, repeat and reorder packets: then acknowledgements
 //! and retransmission belong to the channel, as in a reliable connection of InfiniBand, and not to
 //! the protocols here (M-7). `crates/mpi/tests/unreliable.rs` has such a channel.
 //!
@@ -56,8 +56,8 @@ pub use settings::{
 };
 pub use statistics::{ConnectionCounts, ConnectionStatistics};
 
-/// Number of a send, a timer or a computation whose end the channel reports; chosen by the message
-/// layer.
+/// Number of a send, a timer or a computation, chosen by the message layer; the channel reports the
+/// end with this number.
 pub type Token = u32;
 
 /// Severity of a line of the log.
@@ -77,8 +77,8 @@ pub enum Level {
 
 /// One rank's view of a device: packets out, events in.
 ///
-/// Abilities that not every device has are traits of their own, whose methods do nothing by
-/// default.
+/// Optional abilities of devices are separate traits; the default methods of these traits do
+/// nothing.
 pub trait Channel: RankHost + RemoteMemory + ConnectionLifecycle + ExplorationHooks {
     /// Returns the number of this rank, from 0.
     fn rank(&self) -> u32;
@@ -95,23 +95,23 @@ pub trait Channel: RankHost + RemoteMemory + ConnectionLifecycle + ExplorationHo
     /// Sends a packet to a rank.
     fn post(&self, peer: u32, packet: Packet);
 
-    /// Lets a detached message leave from the rank that sent it to this one: a packet with its
-    /// data.
+    /// Pulls a detached message from the sending rank to this rank: a packet with the data of the
+    /// message.
     fn pull(&self, source: u32, packet: Packet);
 
     /// Returns the next event, if there is one.
     fn poll_event(&self) -> Option<Event>;
 
-    /// Returns true if it is known that [`poll_event`](Self::poll_event) has no event.
+    /// Returns true if [`poll_event`](Self::poll_event) certainly has no event.
     fn is_quiet(&self) -> bool {
         false
     }
 
-    /// Says that the rank has nothing to do until the next event, which wakes `waker`; `None` if
-    /// the rank is parked already, and has handled its events without being able to continue.
+    /// Reports that the rank has no work until the next event, which wakes `waker`; `None` if the
+    /// rank is parked already, and has handled its events without being able to continue.
     ///
-    /// May be called more than once before that event; it wakes all wakers, because it may concern
-    /// any of them. A rank that parks more than once is woken by any of its `interest`s.
+    /// Several calls before this event are allowed. The event then wakes all wakers, because the
+    /// event may concern any of them; the rank wakes for any of its `interest`s.
     fn park(&self, waker: Option<&Waker>, interest: Interest);
 
     /// Returns the messages to this rank that had not arrived when the run ended: their envelopes
@@ -121,7 +121,7 @@ pub trait Channel: RankHost + RemoteMemory + ConnectionLifecycle + ExplorationHo
     }
 }
 
-/// The host of a rank: its clock, its processor and its output.
+/// The host of a rank: clock, processor and output.
 pub trait RankHost {
     /// Returns the time in seconds since an arbitrary moment, the same for all ranks.
     fn now(&self) -> f64;
@@ -138,26 +138,26 @@ pub trait RankHost {
     /// Prints a line of the program's own output.
     fn print(&self, text: fmt::Arguments<'_>);
 
-    /// Writes a line to the log, unless its level is filtered out.
+    /// Writes a line to the log, unless the level is filtered out.
     fn log(&self, level: Level, text: fmt::Arguments<'_>);
 
     /// Ends the whole run, because the program wants so.
     fn abort(&self, code: i32);
 
-    /// Ends the whole run because of a limit: the messages that this rank has sent and no receive
-    /// has met take more than `bytes` bytes of memory, with that of the call at `location`. Called
-    /// only where all ranks run in one process; this unwinds.
+    /// Ends the whole run because of a limit: the unreceived messages of this rank take more than
+    /// `bytes` bytes of memory, including the message of the call at `location`. Called only if all
+    /// ranks run in one process; this call unwinds.
     fn end_at_stored(&self, bytes: u64, location: SourceLocation) {
         let _ = (bytes, location);
     }
 
-    /// Returns the observer of the run, if it is observed. Asked once, when the rank begins.
+    /// Returns the observer of the run, if there is one. Called once, at the start of the rank.
     fn observer(&self) -> Option<Rc<dyn Observer>> {
         None
     }
 
-    /// Says that the rank has ended but for messages that wait at it until a rank receives them,
-    /// and receives that wait for messages, from which it has gone on. If no other rank continues
+    /// Reports that the rank has ended, except for unreceived messages stored at this rank and
+    /// receives without a message that the program no longer waits for. If no other rank continues
     /// either, the run is over. Returns false if the rank must not wait.
     fn finalize_wait(&self) -> bool {
         false
@@ -176,35 +176,35 @@ pub struct RegisteredMemory {
 /// Memory of one rank that a device of another may read or write. Used where
 /// [limits](crate::Limits) are set.
 pub trait RemoteMemory {
-    /// Announces `message`, for which a [`PacketHeader::Rts`] is about to be posted to `peer`.
+    /// Announces `message`, just before its [`PacketHeader::Rts`] is posted to `peer`.
     ///
-    /// Until its data are posted, it is given back, or the rank is lost, the channel may let the
-    /// peer fetch it, and tell [`Event::Taken`] instead of the CTS.
+    /// The channel may let the peer fetch the message and report [`Event::Taken`] instead of the
+    /// CTS, until the data are posted, the message is given back, or the rank is lost.
     fn offer(&self, peer: u32, send: Token, message: &Buffer) {
         let _ = (peer, send, message);
     }
 
-    /// Announces a receive of `length` bytes, for which a [`PacketHeader::Cts`] is about to be
-    /// posted to `peer`.
+    /// Announces a receive of `length` bytes, just before its [`PacketHeader::Cts`] is posted to
+    /// `peer`.
     ///
-    /// The channel may provide memory in which the message arrives; or fetch it, tell
-    /// [`Event::Fetched`], and let the sender's channel tell [`Event::Taken`].
+    /// The channel may provide memory for the message; or fetch the message, report
+    /// [`Event::Fetched`], and let the channel of the sender report [`Event::Taken`].
     fn expect(&self, peer: u32, send: Token, receive: Token, length: u64) {
         let _ = (peer, send, receive, length);
     }
 
-    /// Takes the memory of a receive that nobody needs any more, because that in which the message
-    /// has arrived has taken its place. A channel that provides memory may use it again.
+    /// Takes the unneeded memory of a receive: the memory of the arrived message has replaced this
+    /// memory. A channel that provides memory may use it again.
     fn recycle(&self, memory: Vec<u8>) {
         drop(memory);
     }
 
-    /// Registers the memory of a window, so that the channel of another rank takes packets of
-    /// [`RmaCall::Write`] and [`RmaCall::Read`] for it. Called where
-    /// [`Settings::registers_windows`] says so.
+    /// Registers the memory of a window: the channel of another rank then takes packets of
+    /// [`RmaCall::Write`] and [`RmaCall::Read`] for this memory. Called if
+    /// [`Settings::registers_windows`] is set.
     ///
     /// # Errors
-    /// With the memory, if it cannot be registered: then accesses to it are messages.
+    /// Returns the memory if the registration fails: then accesses to the memory are messages.
     fn register(&self, memory: RegionMemory) -> Result<RegisteredMemory, RegionMemory> {
         Err(memory)
     }
@@ -222,12 +222,12 @@ pub trait RemoteMemory {
 
 /// Connections between ranks, where they have to be made.
 pub trait ConnectionLifecycle {
-    /// Connects, if that has to be done before the program begins; true when it is done.
+    /// Connects the rank, if this must precede the program; true when done.
     fn open(&self) -> bool {
         true
     }
 
-    /// Ends all connections; true when it is done. Called at each event, when all sends are over.
+    /// Ends all connections; true when done. Called at each event, when all sends are over.
     fn close(&self) -> bool {
         true
     }
@@ -245,7 +245,7 @@ pub trait ConnectionLifecycle {
 /// Operations that a rank waits for, in words.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Waiting {
-    /// The operation and its arguments.
+    /// The operation and the arguments.
     pub operation: String,
     /// The line of the program, as `file:line`.
     pub location: String,
@@ -253,19 +253,19 @@ pub struct Waiting {
     pub ranks: Vec<u32>,
 }
 
-/// The protocols of a rank, as its device drives them.
+/// The protocols of a rank; the device of the rank drives them.
 pub trait RankProtocols {
     /// Handles `first`, and then the events of the channel, while the rank is parked. Returns true
     /// if the rank can continue now.
     ///
-    /// A device calls it, or wakes the rank, which then does the same.
+    /// A device calls this method, or wakes the rank, which then does the same.
     fn progress(&self, first: Option<Event>) -> bool;
 
-    /// Returns the operations that the rank waits for; `None` if it does not wait.
+    /// Returns the operations that the rank waits for; `None` if the rank does not wait.
     fn waiting(&self) -> Option<Waiting>;
 
-    /// Returns true if the rank stays where it is only because a model checker has picked an answer
-    /// that another run gets, too.
+    /// Returns true if the rank waits only because a model checker has picked an answer that
+    /// another run gets, too.
     fn is_covered(&self) -> bool;
 
     /// Returns the operations that the rank left unfinished, in words.

@@ -1,7 +1,7 @@
-//! Packets between ranks: headers, and what a simulated network is charged for.
+//! Packets between ranks: headers, and the charges of a simulated network.
 //!
-//! *Not decided here*: which packets a protocol sends, which the package `mpi` decides, and their
-//! bytes on a wire, which each back end decides.
+//! *Not decided here*: the packets of a protocol, which the package `mpi` decides, and the bytes of
+//! packets on a wire, which each back end decides.
 
 use observe::PacketKind;
 
@@ -27,9 +27,9 @@ pub enum PacketHeader {
         /// True if the sender has gone on, because the message was copied.
         detached: bool,
     },
-    /// A message whose sender has gone on, because it was copied: it is announced at once and
-    /// leaves when the receiver [pulls](crate::Channel::pull) it. Where limits are set an
-    /// [`PacketHeader::Rts`] says so instead.
+    /// A copied message: the sender has continued. The message is announced at once and leaves when
+    /// the receiver [pulls](crate::Channel::pull) the message. With limits, a [`PacketHeader::Rts`]
+    /// with `detached` replaces this packet.
     Detached {
         /// Envelope for matching.
         envelope: Envelope,
@@ -59,24 +59,24 @@ pub enum PacketHeader {
         /// The length of the message in bytes.
         length: u64,
     },
-    /// A further part of the eager message whose first part came last from this rank.
+    /// A further part of the latest eager message from this rank that has several parts.
     EagerNext {
-        /// Where in the message it belongs, in bytes from its beginning.
+        /// Position of the part in the message, in bytes.
         offset: u64,
     },
     /// A part of the message that was cleared.
     DataPart {
         /// The receiver's operation.
         receive: Token,
-        /// Where in the message it belongs, in bytes from its beginning.
+        /// Position of the part in the message, in bytes.
         offset: u64,
         /// The length of the message in bytes.
         length: u64,
     },
     /// Only [returned](Packet::returned) credits.
     Credits,
-    /// A whole synchronous message, sent without asking. The receiver acknowledges its match with a
-    /// receive.
+    /// A whole synchronous message, sent without asking. The receiver acknowledges the match of the
+    /// message with a receive.
     Synchronous {
         /// Envelope for matching.
         envelope: Envelope,
@@ -109,8 +109,8 @@ pub enum PacketHeader {
         call: RmaCall,
         /// The operation of the origin, to be echoed.
         operation: Token,
-        /// Where in the window the access begins, in bytes; of a result, where in the buffer of
-        /// the origin it belongs; of an access to several places, the length of their description.
+        /// The position of the access in the window, in bytes; for a result, the position in the
+        /// buffer of the origin; for an access to several places, the length of their description.
         offset: u64,
         /// Of a get or a read: the length in bytes; of a read-modify-write and of an access to
         /// several places: where in the buffer of the origin the result belongs.
@@ -119,7 +119,7 @@ pub enum PacketHeader {
     /// A message between the two ends of a socket, where [connections](crate::ConnectionSettings)
     /// are made.
     Socket {
-        /// The number that the rank which opened it has given it.
+        /// The number of the socket at the rank that opened the socket.
         socket: u32,
         /// True if that is the sender.
         is_own: bool,
@@ -140,8 +140,8 @@ pub enum ConnectionControl {
     /// The messages of connections in the payload, after this many packets of other
     /// kinds.
     Messages {
-        /// Number of packets, without those of sockets, that were sent since the connection came
-        /// into use.
+        /// Number of packets, without socket packets, that were sent since the connection came into
+        /// use.
         after: u32,
     },
     /// No further message comes.
@@ -197,8 +197,8 @@ impl PacketHeader {
         )
     }
 
-    /// The length of the message in bytes if this is its first packet with data, of `payload`
-    /// bytes.
+    /// Returns the length of the message in bytes if this packet, with `payload` bytes, is the
+    /// first packet with data.
     #[must_use]
     #[inline]
     pub const fn begins(&self, payload: u64) -> Option<u64> {
@@ -302,11 +302,10 @@ impl PacketHeader {
 pub struct Packet {
     /// Header.
     pub header: PacketHeader,
-    /// The content; empty for control packets, except that of a detached message, which has not
-    /// left.
+    /// The content; empty for control packets, except for a detached message that has not left.
     pub payload: Buffer,
-    /// If given, the sender is told by [`Event::Sent`](crate::Event::Sent) when the packet has left
-    /// it for good.
+    /// If set, an [`Event::Sent`](crate::Event::Sent) tells the sender when the packet has left the
+    /// sender for good.
     pub notify: Option<Token>,
     /// Returned credits, where [limits](crate::Limits) are set.
     pub returned: Option<Box<CreditReturn>>,

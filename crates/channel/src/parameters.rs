@@ -31,45 +31,44 @@ pub struct Settings {
     pub eager_threshold: u64,
     /// True if buffers made by `Comm::buffer` have only a length.
     pub phantom: bool,
-    /// True if an eager send is over when the channel says so
-    /// ([`Event::Sent`](crate::Event::Sent)), because it takes time; otherwise it is over when it
-    /// is posted.
+    /// True if an eager send takes time and ends with the [`Event::Sent`](crate::Event::Sent) of
+    /// the channel; otherwise the send ends when it is posted.
     pub tells_eager_sends: bool,
     /// Eager messages shorter than this many bytes leave at once; longer ones leave when a receive
     /// has met them, although the sender does not wait for that.
     pub async_small_threshold: u64,
-    /// Bytes that travel with each message besides its payload.
+    /// Bytes that travel with each message besides the payload.
     pub envelope: u64,
     /// Overheads of calls.
     pub overheads: Overheads,
-    /// At how many bytes per second a rank packs, unpacks, copies into an attached buffer, and
-    /// copies eager messages that came before their receives; infinite if that costs nothing.
+    /// Bytes per second at which a rank packs, unpacks, copies into an attached buffer, and copies
+    /// eager messages that came before their receives; infinite if copies cost nothing.
     pub copy_bandwidth: f64,
-    /// Bytes per second of the operations of collectives at one rank; infinite if they cost
-    /// nothing.
+    /// Bytes per second of the operations of collectives at one rank; infinite if the operations
+    /// cost nothing.
     pub reduce_bandwidth: f64,
     /// Costs of memory in collectives, besides [`Settings::reduce_bandwidth`]; `None` if they are
     /// free.
     pub memory: Option<Arc<MemorySettings>>,
-    /// The nodes of all ranks; `None` if each rank has a node of its own.
+    /// The nodes of all ranks; `None` if each rank has its own node.
     pub placement: Option<Arc<Placement>>,
     /// Selection of algorithms of collectives; `None` for the selection of the package `mpi`.
     pub collectives: Option<Arc<Selector>>,
-    /// True if the first call of a communicator that asks for the nodes of its ranks exchanges them
-    /// by messages, as in SMPI; otherwise they are known.
+    /// True if the first call of a communicator that needs the nodes of its ranks exchanges the
+    /// nodes by messages, as in SMPI; otherwise the nodes are known.
     pub node_setup: bool,
     /// The waits of a rank in a collective.
     pub collective_waits: CollectiveWaits,
     /// Seed of the orders of operands in which the results of reductions are compared; `None` if
     /// they are not compared.
     pub operand_orders: Option<u64>,
-    /// Length of a control message on the network, in bytes; `None` if it takes no time.
+    /// Length of a control message on the network, in bytes; `None` if the message takes no time.
     pub control: Option<u64>,
-    /// True if a short synchronous message leaves at once and is acknowledged when a receive has
-    /// met it; otherwise it is announced, as a long one.
+    /// True if a short synchronous message leaves at once and is acknowledged after the match with
+    /// a receive; otherwise the message is announced, like a long message.
     pub acknowledged_ssend: bool,
-    /// True if a ready send that finds no receive is a mistake, which the receive gets to know;
-    /// otherwise it is a standard send.
+    /// True if a ready send without a posted receive is an error, which the receive gets; otherwise
+    /// such a send is a standard send.
     pub strict_ready_send: bool,
     /// True if the channels of all ranks [register](crate::RemoteMemory::register) the memory of
     /// windows, so that puts and gets are RDMA.
@@ -78,7 +77,7 @@ pub struct Settings {
     pub posting: PostingCost,
     /// Transport of packets.
     pub variant: TransportMode,
-    /// Limits of the message layer's resources; `None` if nothing is limited.
+    /// Limits of the resources of the message layer; `None` if no resource is limited.
     pub limits: Option<Limits>,
     /// Parts of a library that a platform sets besides the usual ones.
     pub library: Option<Arc<LibrarySettings>>,

@@ -1,11 +1,11 @@
-//! Nodes of communicators, from those of all ranks.
+//! Nodes of communicators, from the nodes of all ranks.
 //!
-//! The nodes of a communicator are found when it first calls a collective, without messages, and
-//! are kept for all ranks of the process: a simulated run has one table for each group of ranks, or
-//! none where consecutive ranks fill one node after the other.
+//! The nodes of a communicator are found without messages at its first collective call, and are
+//! kept for all ranks of the process: a simulated run has one table for each group of ranks, or no
+//! table if consecutive ranks fill one node after the other.
 //!
-//! *Not modelled*: ranks that are processes of their own do not know the nodes of the others; their
-//! collectives are those for one rank on each node.
+//! *Not modelled*: ranks in separate processes do not know the nodes of other ranks; their
+//! collectives are the collectives for one rank on each node.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,7 +17,7 @@ use collectives::Nodes;
 pub struct Placement {
     world: Nodes,
     size: u32,
-    /// Nodes of groups; `None` if each rank of the group has a node of its own.
+    /// Nodes of groups; `None` if each rank of the group has its own node.
     groups: Mutex<BTreeMap<Group, Option<Nodes>>>,
 }
 
@@ -29,8 +29,8 @@ enum Group {
 }
 
 impl Placement {
-    /// Returns the placement of all ranks by the numbers of their hosts; `None` if each rank has a
-    /// host of its own.
+    /// Returns the placement of all ranks by the numbers of their hosts; `None` if each rank has
+    /// its own host.
     #[must_use]
     pub fn new(hosts: &[u32]) -> Option<Arc<Self>> {
         let world = Nodes::of(hosts);
@@ -44,7 +44,7 @@ impl Placement {
     }
 
     /// Returns the nodes of `count` ranks, from `first` in steps of `stride`; `None` if each rank
-    /// has a node of its own.
+    /// has its own node.
     #[must_use]
     pub fn nodes_of_steps(&self, first: u32, stride: u32, count: u32) -> Option<Nodes> {
         if (first, stride, count) == (0, 1, self.size) {
@@ -59,7 +59,7 @@ impl Placement {
         self.nodes_of_group(group, ranks)
     }
 
-    /// Returns the nodes of these ranks; `None` if each rank has a node of its own.
+    /// Returns the nodes of these ranks; `None` if each rank has its own node.
     #[must_use]
     pub fn nodes_of_ranks(&self, ranks: &[u32]) -> Option<Nodes> {
         self.nodes_of_group(Group::Listed(ranks.to_vec()), ranks.iter().copied())

@@ -1,8 +1,8 @@
 //! The calls that packets of one-sided communication name, and their numbers in frames.
 //!
-//! *Not decided here*: what a call does at the target; see `mpi/src/protocol/engine/rma.rs`.
+//! *Not decided here*: the effect of a call at the target; see `mpi/src/protocol/engine/rma.rs`.
 
-/// A built-in operation with the type of its elements, by its number in packets.
+/// A built-in operation with an element type, by the number of the operation in packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AccumulateOp(u8);
 
@@ -57,16 +57,16 @@ pub enum RmaCall {
         /// The key of the window's memory at the target's adapter.
         rkey: u32,
     },
-    /// Combines the payload with the memory, and reads what was there before.
+    /// Combines the payload with the memory, and reads the previous value.
     GetAccumulate(AccumulateOp),
     /// Reads, and writes the second half of the payload if the memory equals the first half.
     CompareAndSwap,
-    /// An access to several places, of which a description comes first in the payload: `offset` of
-    /// the packet is its length in bytes, and `length` the place of the part in the data.
+    /// An access to several places. Their description comes first in the payload: `offset` of the
+    /// packet is its length in bytes, and `length` the place of the part in the data.
     Noncontiguous(NoncontiguousCall),
     /// Asks for the lock of the window at this target.
     Lock {
-        /// True if no other rank may hold it.
+        /// True if no other rank may hold the lock.
         exclusive: bool,
     },
     /// Gives the lock back.
@@ -79,7 +79,7 @@ pub enum RmaCall {
     Complete,
     /// Answer with the bytes that were read.
     Result,
-    /// Answer that the lock is granted, or that what was asked for is done.
+    /// Answer that the lock is granted, or that the request is done.
     Done,
 }
 
@@ -125,8 +125,8 @@ impl RmaCall {
         )
     }
 
-    /// Returns true if the channel accesses the memory of the target, whose message layer gets no
-    /// packet.
+    /// Returns true if the channel accesses the memory of the target; the message layer of the
+    /// target gets no packet.
     #[must_use]
     #[inline]
     pub const fn is_rdma(self) -> bool {

@@ -1,7 +1,7 @@
-//! Numbers that buffers can hold. A buffer keeps them in little-endian order, whatever the machine,
-//! so a digest or a record of a message is the same everywhere.
+//! Numbers that buffers can hold. A buffer stores the numbers in little-endian order on any
+//! machine, so a digest or a record of a message is the same on all machines.
 //!
-//! *Not modelled*: other formats of numbers than those of Rust.
+//! *Not modelled*: other formats of numbers than the formats of Rust.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use crate::Element;
 mod sealed {
     /// Representation of a number in a buffer.
     pub trait Bytes: Sized + Copy {
-        /// The number of its type among those of elements.
+        /// The number of the type among the element types.
         const NUMBER: u8;
 
         fn put(self, into: &mut Vec<u8>);
@@ -21,13 +21,13 @@ mod sealed {
 
 /// A number that buffers can hold: the integers and floats of Rust.
 pub trait Scalar: sealed::Bytes {
-    /// Its size in bytes.
+    /// The size in bytes.
     const SIZE: u64;
 
-    /// Its name, such as `f64`.
+    /// The name, such as `f64`.
     const NAME: &'static str;
 
-    /// Reads it from the beginning of a buffer.
+    /// Reads a number from the beginning of a buffer.
     ///
     /// # Panics
     /// If there are fewer bytes than [`Scalar::SIZE`].
@@ -37,7 +37,7 @@ pub trait Scalar: sealed::Bytes {
         Self::get(bytes)
     }
 
-    /// Writes it to the beginning of a buffer.
+    /// Writes the number to the beginning of a buffer.
     ///
     /// # Panics
     /// If there is less room than [`Scalar::SIZE`].
@@ -111,7 +111,7 @@ macro_rules! scalars {
     };
 }
 
-/// Added to the number of a type for that of its pairs with an index.
+/// Offset from the number of a type to the number of its pairs with an index.
 const PAIRS: u8 = 16;
 
 scalars! {

@@ -7,7 +7,7 @@
 pub struct ConnectionCounts {
     /// Connections that came into use, opened by either side.
     pub opened: u64,
-    /// Own attempts that failed or that the peer refused, also because of its own one.
+    /// Own attempts that failed or that the peer refused, also because of an attempt of the peer.
     pub refused: u64,
     /// Own attempts given up for the peer's.
     pub discarded: u64,
@@ -15,7 +15,7 @@ pub struct ConnectionCounts {
     pub closed: u64,
     /// Closes begun here because no descriptor was left.
     pub evicted: u64,
-    /// Closes begun here because nothing had been sent for long.
+    /// Closes begun here because no packet had been sent for a long time.
     pub idle: u64,
     /// Connections that broke.
     pub broken: u64,
@@ -26,11 +26,11 @@ pub struct ConnectionCounts {
 pub struct ConnectionStatistics {
     /// Number of events by kind.
     pub counts: ConnectionCounts,
-    /// Of the connections that came into use, those to a rank to which there had been one before.
+    /// Number of connections that came into use to a rank with an earlier connection.
     pub reopened: u64,
-    /// Time that messages waited for the connection to a rank, in seconds: by rank, those for which
-    /// they did.
+    /// Time that messages waited for the connection to a rank, in seconds: by rank, for the ranks
+    /// with such a wait.
     pub waited: Vec<(u32, f64)>,
-    /// Ranks to which there was a connection: what the memory is proportional to.
+    /// Number of ranks with a connection in this run; the memory is proportional to this number.
     pub peers: usize,
 }

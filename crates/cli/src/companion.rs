@@ -2,9 +2,9 @@
 //!
 //! In a checkout `simrun` builds such an executable when a command first needs the executable, so
 //! that a user who only simulates does not wait; an executable of another revision is built again.
-//! A debug build of `simrun` uses debug builds of them.
-//! *Not noticed*: sources that changed without a commit.
-//! `cargo run -p simrun-tools -- calibrate …` builds from those.
+//! A debug build of `simrun` uses debug builds of these executables. *Not noticed*: sources that
+//! changed without a commit. `cargo run -p simrun-tools -- calibrate …` builds from changed
+//! sources.
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt as _;
@@ -21,7 +21,7 @@ use crate::new::CHECKOUT;
 pub(crate) struct Companion {
     /// The name of the executable.
     name: &'static str,
-    /// The folder of its package in a checkout.
+    /// The folder of the package in a checkout.
     folder: &'static str,
     /// The actions of the executable, for a message about a missing executable.
     purpose: &'static str,

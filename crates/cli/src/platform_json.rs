@@ -3,13 +3,13 @@
 //! Quantities are numbers in their base units: keys in `_s` are in seconds, speeds in flop/s,
 //! bandwidths in B/s.
 //!
-//! *Not in it*: zones, disks, states of processors and parameters of models, which
-//! `simrun platform show` prints for people.
+//! *Not included*: zones, disks, states of processors and parameters of models, which `simrun
+//! platform show` prints for people.
 
 use platform::{LinkInfo, Platform, Route, Sharing};
 use serde_json::{Value as Json, json};
 
-/// Returns the hosts of a platform and the name of its network model.
+/// Returns the hosts of a platform and the name of the network model.
 pub(crate) fn platform(platform: &Platform) -> Json {
     let hosts = platform.hosts().map(|host| {
         json!({
@@ -25,8 +25,8 @@ pub(crate) fn platform(platform: &Platform) -> Json {
     })
 }
 
-/// Returns a route. `links`: its links in their order. Its bandwidth is the least of them, `null`
-/// if there are none.
+/// Returns a route. `links`: the links of the route in order. The bandwidth is the least bandwidth
+/// of the links, `null` without links.
 pub(crate) fn route(route: &Route, links: &[LinkInfo]) -> Json {
     let least = links.iter().map(|link| link.bandwidth).reduce(f64::min);
     let links = links.iter().map(|link| {

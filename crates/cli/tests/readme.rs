@@ -1,11 +1,11 @@
-//! Everything that the README and the pages of `docs` show is true: each command runs and prints
-//! the output that is shown.
+//! All examples in the README and the pages of `docs` are true: each command runs and prints the
+//! output on the page.
 //!
-//! A `console` block is a command after `$`, continued after a backslash, and its output, both
+//! A `console` block is a command after `$`, continued after a backslash, and the output, both
 //! streams, errors first. Values that differ from run to run (real time, rates, the revision) are
 //! replaced before the comparison. A block without output only has to succeed.
 //! `target/release/simrun` stands for the `simrun` of this test, because the tools of that build
-//! are there. With `UPDATE_EXPECT=1` the page is rewritten instead.
+//! are there. With `UPDATE_EXPECT=1` the test rewrites the page instead.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -29,7 +29,7 @@ fn blocks(text: &str) -> Vec<Vec<&str>> {
     blocks
 }
 
-/// The text with what differs from run to run replaced.
+/// Returns a line with the values that differ from run to run replaced.
 fn normal(line: &str) -> String {
     let mut words: Vec<&str> = line.split(' ').collect();
     for position in 0..words.len() {
@@ -53,7 +53,7 @@ fn normal(line: &str) -> String {
     words.join(" ")
 }
 
-/// The same for what a real run prints: times of the program too.
+/// Also replaces the times that the program of a real run prints.
 fn normal_in(command: &str, line: &str) -> String {
     if !command.contains("simrun real ") {
         return normal(line);
@@ -67,7 +67,7 @@ fn normal_in(command: &str, line: &str) -> String {
     normal(&words.join(" "))
 }
 
-/// The target folder that this test's own program was built into, so that nothing is built twice.
+/// Returns the target folder of this test's own build, so that no package is built twice.
 fn target() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_simrun"))
         .parent()
@@ -75,7 +75,7 @@ fn target() -> &'static Path {
         .expect("target/debug/simrun")
 }
 
-/// Returns what a command prints, both streams, and its exit status if that is not 0.
+/// Returns the output of a command, both streams, and the exit status if that is not 0.
 fn output_of(command: &str) -> Vec<String> {
     let debug = target().join("debug").to_str().unwrap().to_owned();
     let built = command.replace("target/release", &debug);

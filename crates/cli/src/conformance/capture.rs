@@ -1,8 +1,8 @@
 //! `--pcap FILE`: the packets between tester and adapter, as frames of RoCE v2.
 //!
-//! Headers below the base transport header are written here: with the addresses of the two ends,
-//! but without those of Ethernet, and with an identification of 0. A packet of the adapter with a
-//! wrong ICRC is not in the capture: the verdict tells of it. Several cases follow one another.
+//! The capture adds the headers below the base transport header: with the addresses of the two
+//! ends, but without Ethernet addresses, and with an identification of 0. Packets of the adapter
+//! with a wrong ICRC are left out: the verdict reports them. Several cases follow one another.
 
 use std::net::Ipv4Addr;
 
@@ -22,7 +22,7 @@ pub(super) struct CaptureEnds {
     pub(super) tester: Ipv4Addr,
 }
 
-/// An adapter whose packets are captured.
+/// An adapter with captured packets.
 pub(super) struct CapturedDevice<'a> {
     device: &'a mut dyn DeviceUnderTest,
     ends: CaptureEnds,

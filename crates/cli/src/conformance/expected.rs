@@ -1,8 +1,8 @@
-//! Expected deviations of an adapter, as a file: a line is a case, the field that differs, and the
+//! Expected deviations of an adapter, as a file: a line has a case, the field that differs, and the
 //! judgement. `#` begins a comment.
 //!
-//! A failure is expected if the file has its case and its field, whatever the values, the path MTU
-//! and the sequence numbers are: a case that fails in another field is a new deviation.
+//! A failure is expected if the file has the case and the field, for any values, path MTU and
+//! sequence numbers: a case that fails in another field is a new deviation.
 
 use super::{ChosenCase, PlayedCase};
 use rdma::dialogue::{CaseVerdict, FAMILIES, Mismatch};
@@ -46,7 +46,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<ExpectedDeviation>, String> {
     Ok(deviations)
 }
 
-/// Returns the judgement on a failure, if it is expected.
+/// Returns the judgement on a failure, if the failure is expected.
 pub(super) fn judgement(
     expected: &[ExpectedDeviation],
     case: &str,
@@ -57,7 +57,7 @@ pub(super) fn judgement(
     found.map(|one| one.judgement.clone())
 }
 
-/// Returns a sentence for each expected deviation of a case that was played without it.
+/// Returns a sentence for each expected deviation of a case that passed without the deviation.
 pub(super) fn not_found(
     expected: &[ExpectedDeviation],
     cases: &[ChosenCase],

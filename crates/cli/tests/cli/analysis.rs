@@ -1,5 +1,5 @@
-//! Promise: `--analyse` says where the time of a run is spent and why, for programs whose analysis
-//! is known by hand, also if they do not end; observing changes no time and no digest.
+//! Promise: `--analyse` shows where a run spends its time and why, for programs with an analysis
+//! known by hand, also if a program does not end; observing changes no time and no digest.
 
 use std::path::Path;
 
@@ -199,7 +199,7 @@ const OBSERVED: [&str; 21] = [
     "-n 8 --set connection.mode=on-demand apps/alltoall",
 ];
 
-/// Apps that have actors in place of ranks, and compiled programs, whose calls are those of Rust.
+/// Apps with actors instead of ranks, and the compiled programs, which make the calls of Rust apps.
 const NOT_OBSERVED: [&str; 6] = [
     "c",
     "leader-election",
@@ -323,7 +323,7 @@ fn parameters_are_varied() {
 }
 
 /// Returns the derivatives of a report, by links and hosts: the name; the change along the critical
-/// path, and those by runs with 1 % less and more.
+/// path, and the changes from runs with 1 % less and more.
 fn checked(folder: &Folder, changes: &str) -> Vec<(String, [f64; 3])> {
     let platform = folder.write("platform.toml", PLATFORM);
     let out = folder.path("whatif");

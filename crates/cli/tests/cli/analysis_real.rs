@@ -6,7 +6,7 @@ use std::process::Stdio;
 use crate::analysis::{json, number};
 use crate::support::{Folder, Output, SIMRUN, command, program, run};
 
-/// One rank computes before it sends.
+/// One rank computes before a send.
 const LATE_SENDER: &str = "apps/late-sender";
 
 #[test]

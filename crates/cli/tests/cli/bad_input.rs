@@ -16,7 +16,7 @@ fn refuses(line: &str, message: &str) {
 
 const TWO_HOSTS: &str = "version = 1\n[hosts.a]\nspeed = \"1Gf\"\n[hosts.b]\nspeed = \"1Gf\"\n";
 
-/// Nobody writes to the named pipe, so that opening it would never end.
+/// The named pipe has no writer, so an open call would never end.
 #[test]
 fn platforms_come_from_open_pipes_and_not_from_named_ones() {
     let folder = Folder::new();
@@ -34,7 +34,7 @@ fn platforms_come_from_open_pipes_and_not_from_named_ones() {
     ran.exits_with(0).prints_text("hosts     2");
 }
 
-/// It is a platform all the same: a program may need no such route.
+/// The platform is valid all the same: a program may need no such route.
 #[test]
 fn zones_that_do_not_reach_each_other_are_warned_of() {
     let sites = r#"version = 1
@@ -87,7 +87,7 @@ fn app() {
     ran.exits_with(2).reports_last(none);
 }
 
-/// The hint of clap names what is meant.
+/// The hint of clap names the correct form.
 #[test]
 fn arguments_of_the_program_stand_behind_dashes() {
     let line = format!("-p {CLUSTER} {} --case hosts", program("cases"));

@@ -1,4 +1,4 @@
-//! `simrun check`: each exit status, what is printed, replays, and what is refused.
+//! `simrun check`: each exit status, the output, replays, and refused inputs.
 
 use std::io::Read as _;
 use std::process::{Command, Stdio};
@@ -16,7 +16,7 @@ pub(crate) fn shell(line: &str) -> Output {
     run(command("sh").args(["-c", line]))
 }
 
-/// The commands that a search offers to see its findings again.
+/// Returns the commands that a search prints to replay the findings.
 fn commands(ran: &Output) -> Vec<String> {
     let lines: Vec<&str> = ran.stdout.lines().collect();
     let offers = lines.windows(2).filter(|pair| pair[0] == "replay with");
@@ -411,8 +411,8 @@ fn runs_drawn_at_random_are_no_proof() {
     }
 }
 
-/// `simrun check` with the test program of ranks that does `case`; every command that it offers
-/// shows the same again.
+/// Runs `simrun check` with case `case` of the rank test program; the command that the search
+/// prints must show the same finding again.
 fn check_ranks(case: &str, options: &str, kind: &str) -> serde_json::Value {
     let ranks = program("cases");
     let ran = simrun!("check {options} --format json {ranks} -- --case {case}");

@@ -1,4 +1,4 @@
-//! Compiled MPI programs as the subject of commands of simrun: its compilers, its tools, records.
+//! Compiled MPI programs as the subject of commands of simrun: compilers, tools, records.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 

@@ -1,12 +1,12 @@
-//! Programs that do something to the process that simulates them, and files that are no programs:
-//! no such run succeeds.
+//! Programs that harm the process of their simulator, and files that are no programs: no such run
+//! succeeds.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use crate::support::{CLUSTER, Folder, Output, case, command, program, run, simrun};
 
-/// Runs a case of two ranks with a record; gives what it did, and the record.
+/// Runs a case of two ranks with a record; returns the output, and the record.
 fn recorded(name: &str) -> (Output, serde_json::Value) {
     let folder = Folder::new();
     let out = folder.path("out");

@@ -1,5 +1,5 @@
-//! Failures of the program under study: exit status 1, with who, where, when and why; and warnings
-//! about what it left.
+//! Failures of the program under study: exit status 1, with rank, source line, time and cause; and
+//! warnings about unfinished operations.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! Promise: `simrun fuzz` finds nothing on correct endpoints, replays what it has written, and
+//! Promise: `simrun fuzz` finds no error in correct endpoints, replays the written files, and
 //! refuses bad input.
 
 use crate::support::{Folder, SIMRUN, command, run, simrun, target};
@@ -55,7 +55,7 @@ fn failures_are_shrunk_and_replayed() {
     );
 }
 
-/// A campaign without end continues where it was, and refuses the folder of another one.
+/// An endless campaign continues after an end, and refuses the folder of another campaign.
 #[test]
 fn an_endless_campaign_continues() {
     let folder = Folder::new();

@@ -1,6 +1,6 @@
 //! Promise: `simrun fuzz --layer actors`, `--layer mpi` and `--layer mpi/check` find no difference,
-//! replay what is written as text, export a rank program as a package that runs or in C, and refuse
-//! bad input.
+//! replay programs that are written as text, export a rank program as a package that runs or in C,
+//! and refuse bad input.
 
 use crate::support::{Folder, built_fast, simrun};
 

@@ -1,4 +1,4 @@
-//! Limits and signals: exit status 3 and 130, with what was computed so far.
+//! Limits and signals: exit status 3 and 130, with the results up to then.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
@@ -112,7 +112,7 @@ impl Running {
         assert!(sent.unwrap().success());
     }
 
-    /// The status and both streams; it must end within 10 s.
+    /// Returns the status and both streams; the process must end within 10 s.
     fn end(mut self) -> (ExitStatus, String, String) {
         let mut waits = 0;
         let status = loop {

@@ -1,4 +1,4 @@
-//! The command line as its users meet it: one file per promise.
+//! The command line from the view of its users: one file per promise.
 //!
 //! The programs run from the root of the checkout, in the target folder that this test was built
 //! into.

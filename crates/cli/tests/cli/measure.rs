@@ -1,5 +1,5 @@
-//! `simrun measure`, `calibrate` and `compare` in a row: on a simulated network, whose parameters
-//! come back, and between real processes.
+//! `simrun measure`, `calibrate` and `compare` in a row: on a simulated network, with parameters
+//! that are found again, and between real processes.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -286,8 +286,8 @@ fn ranks_of_an_allocation_measure_and_compare() {
     all[1].reports_text("-n 3 differs from the PMI allocation of 2 ranks");
 }
 
-/// A program that says that it is one of this version, and prints times: simulated ones, or with
-/// `real` before its options real ones.
+/// Writes a program that answers the handshake with this version, and prints times: simulated
+/// times, or real times if `real` precedes the options.
 fn program(folder: &Folder) -> String {
     let script = "#!/bin/sh\n\
                   if [ \"$1\" = --simrun-handshake ]; then echo simrun-program VERSION; exit; fi\n\
@@ -390,9 +390,9 @@ fn on_one_processor(line: &str) -> Output {
     run(command.args(line.split_whitespace()))
 }
 
-/// A short real measurement that is started by `start` and may take this many seconds, calibrated.
-/// Its sockets do not pace what they send, whatever others of this machine do. Asserts what holds
-/// on any machine, and returns the figures.
+/// Runs and calibrates a short real measurement, started by `start`, with this limit in seconds.
+/// The sockets do not pace packets, whatever the default of the machine is. Asserts properties that
+/// hold on any machine, and returns the figures.
 fn really_measured(folder: &Folder, start: fn(&str) -> Output, seconds: u32) -> Value {
     let (out, mine) = (folder.path("m.csv"), folder.path("mine.toml"));
     let ran = start(&format!(
@@ -504,9 +504,8 @@ fn never_falls(found: &Value) {
     }
 }
 
-/// Why errors of predictions mean nothing, if the session itself says so: the machine changed its
-/// speed, or the times that were measured are not known well enough to hold a prediction against
-/// them.
+/// Returns why errors of predictions mean nothing, if the session itself says so: the machine
+/// changed its speed, or the measured times are too uncertain to judge a prediction by them.
 fn excuse(found: &Value) -> Option<String> {
     let numbers = |text: &str| -> Vec<f64> {
         let words = text.split(|letter: char| !letter.is_ascii_digit() && letter != '.');

@@ -18,7 +18,7 @@ arguments = ["--size", "1MiB"]
 time = { json = "simulated_s", unit = "s" }
 "#;
 
-/// A ring whose links have random latencies.
+/// A ring with random link latencies.
 const RANDOM: &str = r#"
 options = ["-n", "4"]
 arguments = ["--size", "{size}", "--rounds", "3"]

@@ -108,7 +108,7 @@ fn json_of_failures() {
     assert_eq!(warned.json()["warnings"].as_array().unwrap().len(), 1);
 }
 
-/// Reads one line of what a command prints, and closes the pipe.
+/// Reads one line of a command's output, and closes the pipe.
 fn first_line_of(command: &mut Command) -> Output {
     let mut child = command
         .stdout(Stdio::piped())
@@ -145,7 +145,7 @@ fn a_reader_that_goes_away_ends_an_endless_run() {
     );
 }
 
-/// Runs `simrun` as `"$@"` of a shell script, in which a pipe fails if any part of it does.
+/// Runs `simrun` as `"$@"` of a shell script; a pipe in the script fails if any part fails.
 fn in_shell(script: &str, line: &str) -> Output {
     let script = format!("set -o pipefail; {script}");
     run(command("bash")

@@ -83,7 +83,7 @@ fn an_input_is_never_an_output() {
     assert_eq!(fs::read_to_string(&samples).unwrap(), "x");
 }
 
-/// Copies an executable, so that a test that finds a defect destroys nothing.
+/// Copies an executable, so that a test that finds a defect destroys no build.
 fn copy_of(program: &str, folder: &Folder) -> String {
     let copy = folder.path("program");
     fs::copy(program, &copy).unwrap();
@@ -124,7 +124,7 @@ fn no_output_of_a_run_replaces_the_program_or_a_file_that_the_run_reads() {
     assert_eq!(fs::read_to_string(&replay).unwrap(), "1;1");
 }
 
-/// A reader of a whole file stops at its limit; an event log has no valid first record.
+/// A reader of a whole file stops at the limit; an endless event log has no valid first record.
 #[test]
 fn files_without_end_are_refused() {
     let app = program("cases");
@@ -217,7 +217,7 @@ fn dissect(file: &str, fields: &[&str]) -> Option<Vec<String>> {
 }
 
 /// A ring of two ranks over queue pairs: the first frame of the connection and a message in each
-/// direction, each acknowledged with its message sequence number.
+/// direction, each acknowledged with the message sequence number.
 #[test]
 fn captures_are_read_by_public_dissectors() {
     let folder = Folder::new();
@@ -253,7 +253,7 @@ fn captures_are_read_by_public_dissectors() {
     assert_eq!(dissect(&file, &fields), Some(Vec::new()));
 }
 
-/// A FetchAdd and a send behind it: requests of the tester, then responses of the adapter.
+/// A FetchAdd and then a send: requests of the tester, then responses of the adapter.
 #[test]
 fn captures_of_conformance_runs_are_read_by_public_dissectors() {
     let folder = Folder::new();

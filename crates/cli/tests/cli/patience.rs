@@ -1,5 +1,5 @@
-//! Promise: a long run says how far it is, with a percentage if its end is known, and `--profile`
-//! says where the time of simrun itself goes; neither changes a time or a digest.
+//! Promise: a long run reports progress, with a percentage if the end is known, and `--profile`
+//! shows where simrun itself spends real time; neither changes a time or a digest.
 
 use std::process::Stdio;
 

@@ -1,4 +1,4 @@
-//! The protocol machines as graphs (E7), and what a run tells about its connections.
+//! The protocol machines as graphs (E7), and the connection counts that a run reports.
 
 use crate::support::{Folder, case, simrun};
 
@@ -90,7 +90,7 @@ fn m12_a_ready_send_without_a_receive_is_a_failure_where_that_is_strict() {
         .reports_text("ready send without a posted receive");
 }
 
-/// The test suite for devices passes over queue pairs, with the sums that it has over flows.
+/// The test suite for devices passes over queue pairs, with the same sums as over flows.
 #[test]
 fn programs_run_over_simulated_queue_pairs() {
     let ran = simrun("--platform platforms/infiniband.toml -n 5 apps/conformance");
@@ -110,7 +110,7 @@ fn programs_run_over_simulated_queue_pairs() {
     by_option.exits_with(0);
 }
 
-/// A ring of eight switches and hosts, whose buffers hold one packet.
+/// A ring of eight switches and hosts with buffers for one packet.
 const RING: &str = r#"
 version = 1
 [network]

@@ -1,5 +1,5 @@
-//! `simrun real`: the same programs as processes over TCP; what they print, how they end, and that
-//! none is left.
+//! `simrun real`: the same programs as processes over TCP; their output, their end, and that no
+//! process is left.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -99,7 +99,7 @@ fn bad_usage_is_refused_before_anything_starts() {
     );
 }
 
-/// A run that continues for ever, when its first line has come; its ranks' process numbers.
+/// Starts an endless run and waits for the first line; returns the run and its ranks' numbers.
 fn forever(options: &str) -> (Child, Vec<u32>) {
     let line = format!("real {options} {} -- --case forever", program("cases"));
     let mut child = command(SIMRUN)
@@ -117,7 +117,7 @@ fn forever(options: &str) -> (Child, Vec<u32>) {
     (child, ranks)
 }
 
-/// The processes whose parent is this one, by number.
+/// Returns the process numbers of the children of a process.
 fn children(parent: u32) -> Vec<u32> {
     let entries = fs::read_dir("/proc").unwrap().flatten();
     let mut all: Vec<u32> = entries
@@ -332,12 +332,12 @@ fn a_rank_whose_connection_broke_may_end_for_5_s_and_then_its_command_is_ended()
     all_gone(&left);
 }
 
-/// Starts the ranks of a launcher that sets these variables, `{}` being the rank; what each did.
+/// Starts ranks like a launcher with these variables (`{}` is the rank); returns their outputs.
 fn placed(variables: &[(&str, &str)], size: u32, options: &str) -> Vec<Output> {
     placed_each(variables, size, &|_| options.to_owned())
 }
 
-/// The same, where each rank has its own options.
+/// Starts ranks as [`placed`] does, with separate options for each rank.
 fn placed_each(
     variables: &[(&str, &str)],
     size: u32,

@@ -1,4 +1,4 @@
-//! Strangers do not hurt a real run: neither at the launcher's door nor at those of its ranks.
+//! Strangers do not disturb a real run: neither at the port of the launcher nor at rank ports.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -86,9 +86,9 @@ fn attack(address: SocketAddr, most: usize, (count, stop): (&AtomicUsize, &Atomi
     }
 }
 
-/// Runs a job of three ranks while strangers flood the doors of the launcher, before it listens,
-/// and of all ranks. The ranks connect to each other after `least` connections of strangers; the
-/// number of those in the end. No process may have more than `descriptors`.
+/// Runs a job of three ranks while strangers flood the ports of the launcher, before listening, and
+/// of all ranks. The ranks connect to each other after `least` connections of strangers. Returns
+/// the final number of connections. No process may have more than `descriptors`.
 fn flooded(least: usize, descriptors: u32) -> (Output, usize) {
     // Not a port that the system gives to sockets that connect: one of them could reach itself.
     let first = 20_000 + u16::try_from(std::process::id() % 10_000).unwrap();

@@ -1,5 +1,4 @@
-//! State after a real run: no process, no secret, and a word from everybody who
-//! knows.
+//! State after a real run: no process and no secret is left, and every survivor reports the reason.
 
 use std::fs;
 use std::os::unix::process::CommandExt;
@@ -10,7 +9,7 @@ use std::time::Duration;
 use crate::real::{all_gone, ended, kill};
 use crate::support::{Folder, Output, SIMRUN, command, program, run};
 
-/// Waits until a file has this many lines, which it gets.
+/// Waits until a file has at least this many lines.
 fn lines(path: &str, count: usize) -> Vec<String> {
     for _ in 0..6_000 {
         let text = fs::read_to_string(path).unwrap_or_default();
@@ -27,8 +26,8 @@ fn pause() {
     std::thread::sleep(Duration::from_millis(10));
 }
 
-/// A run whose ranks have each started a process that leaves their process group and loses its
-/// parent; the process numbers of those.
+/// Starts a run; each rank has started a process that leaves the process group and loses the
+/// parent. Returns the numbers of these processes.
 fn with_orphans(folder: &Folder, mut launcher: std::process::Command) -> (Child, Vec<u32>) {
     let pids = folder.path("pids");
     let child = launcher

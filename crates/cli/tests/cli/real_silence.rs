@@ -1,12 +1,12 @@
-//! A network that falls silent ends a real run: in a network namespace of its own, whose loopback
-//! is switched off under the ranks.
+//! A silent network ends a real run: in a separate network namespace, where the test switches off
+//! the loopback under the ranks.
 
 use std::fs;
 use std::time::Duration;
 
 use crate::support::{Folder, Output, SIMRUN, command, program, run};
 
-/// True if a network namespace can be made here. Where `SIMRUN_REQUIRE_NETNS` is set, it must be.
+/// True if the test can create a network namespace, which `SIMRUN_REQUIRE_NETNS` requires if set.
 #[expect(clippy::print_stdout, reason = "a test that is skipped says so")]
 fn has_namespaces() -> bool {
     let tried = command("unshare")
@@ -24,14 +24,14 @@ fn has_namespaces() -> bool {
     works
 }
 
-/// Runs a shell script in a network namespace of its own, with a loopback.
+/// Runs a shell script in a separate network namespace, with a loopback.
 fn in_namespace(script: &str) -> Output {
     let script = format!("set -e\nip link set lo up\n{script}");
     run(command("unshare").args(["--map-root-user", "--net", "sh", "-c", &script]))
 }
 
-/// Runs `forever` with these options and switches the network off when it says that it runs; what
-/// it did, and how long after that it ended.
+/// Runs `forever` with these options and switches the network off when the run has started. Returns
+/// the output, and the time from there to the end of the run.
 fn silenced(options: &str) -> (Output, Duration) {
     let folder = Folder::new();
     let (out, off) = (folder.path("out"), folder.path("off"));

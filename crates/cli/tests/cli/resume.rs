@@ -1,4 +1,4 @@
-//! Promise: a search that was interrupted continues where it was, and comes to the same counts,
+//! Promise: an interrupted search continues from the checkpoint, and reaches the same counts,
 //! findings and warnings.
 
 use std::process::{Command, Stdio};
@@ -81,7 +81,7 @@ fn interrupted_goes_on_another_time() {
     assert_eq!(rest["executions"], traces + 10);
 }
 
-/// Slices of no length change nothing in a search of a program of ranks.
+/// Slices of length 0 do not change the search of a program of ranks.
 #[test]
 fn a_search_that_is_kept_all_the_time_comes_to_the_same() {
     let (folder, ranks) = (Folder::new(), program("cases"));

@@ -1,5 +1,5 @@
-//! `--schedule`: the order of a run that was simulated is replayed under check, or it is told why
-//! not.
+//! `--schedule`: check replays the order of a simulated run, or the error says why check cannot
+//! replay the run.
 
 use crate::support::{CLUSTER, Folder, Output, program, root, simrun};
 

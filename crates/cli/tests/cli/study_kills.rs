@@ -1,5 +1,5 @@
-//! A study whose processes are killed again and again has the results of an undisturbed one. So
-//! have workers that share a folder.
+//! A study with processes that are killed again and again has the results of an undisturbed study.
+//! So have workers that share a folder.
 
 use std::fs;
 use std::process::{Child, Command, Stdio};

@@ -1,4 +1,4 @@
-//! Running simrun and looking at what it did.
+//! Runs simrun and checks the output.
 
 use std::ffi::OsStr;
 use std::path::Path;

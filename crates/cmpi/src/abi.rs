@@ -1,8 +1,8 @@
-//! The standard ABI of MPI 5.0 as data, and what is made of it: the header `mpi.h` and the source
-//! of the stub library that programs are linked with.
+//! The standard ABI of MPI 5.0 as data. From this data simrun makes the header `mpi.h` and the
+//! source of the stub library with which programs are linked.
 //!
-//! The tables are `abi/functions.txt` and `abi/constants.txt`; their first lines say how to read
-//! them. *Not there*: functions of Fortran, for which the ABI has no symbols.
+//! The tables are `abi/functions.txt` and `abi/constants.txt`; the first lines of each file
+//! describe the format. *Not there*: functions of Fortran, for which the ABI has no symbols.
 
 use std::fmt::Write as _;
 
@@ -15,7 +15,7 @@ pub const SONAME: &str = "libmpi_abi.so.1";
 /// A function of the ABI.
 #[derive(Clone, Copy, Debug)]
 pub struct Function {
-    /// Its name, such as `MPI_Send`.
+    /// Name of the function, such as `MPI_Send`.
     pub name: &'static str,
     returns: &'static str,
     parameters: &'static str,
@@ -67,7 +67,7 @@ fn parameters_in_c(parameters: &str) -> String {
     list.join(", ")
 }
 
-/// Returns the C type of what a function returns.
+/// Returns the C type of the value that a function returns.
 fn returned(function: Function) -> &'static str {
     match function.returns {
         plain @ ("int" | "double") => plain,
@@ -143,8 +143,8 @@ pub fn header() -> String {
     text
 }
 
-/// Returns the source of the stub library: each function ends the process with a message. A
-/// simulation does not load it.
+/// Returns the source of the stub library, in which each function ends the process with a message.
+/// A simulation does not load the stub library.
 pub fn stub_source() -> String {
     let mut text = String::from(
         "#include <stdio.h>\n#include <stdlib.h>\n\n\

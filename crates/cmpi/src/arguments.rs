@@ -40,7 +40,7 @@ impl Count for i64 {
     }
 }
 
-/// Returns a number that the program gets, if its type has it.
+/// Returns a number as the type that the program gets, or `None` if the number does not fit.
 pub(crate) fn in_c<N: Count>(number: usize) -> Option<N> {
     N::try_from(i64::try_from(number).ok()?).ok()
 }

@@ -1,9 +1,9 @@
-//! The bridge: a rank is a future whose program runs on a stack of its own.
+//! The bridge: a rank is a future whose program runs on a separate stack.
 //!
-//! A call of MPI polls a future of the message layer on that stack. While it is pending, the stack
-//! is left and the future of the rank is pending too; the next poll of the rank continues it. A
-//! rank that is dropped while it is suspended drops the pending future, so that the message layer
-//! hears of it, and gives up the stack without unwinding: nothing else on it may need a drop.
+//! A call of MPI polls a future of the message layer on that stack. While it is pending, the rank
+//! leaves the stack and is pending too; the next poll of the rank continues the call. If a
+//! suspended rank is dropped, the pending future is dropped, to inform the message layer, and the
+//! stack is given up without unwinding: no other value on the stack may need a drop.
 //!
 //! *Not noticed*: a program that writes outside of its memory.
 
@@ -62,8 +62,8 @@ use faults::Fault;
 use stack::{FULL, StackEnd, StackSlot};
 use watchdog::Watch;
 
-/// Length of the stack of a rank in bytes, as of a process on most systems. A rank takes only the
-/// pages that it uses.
+/// Length of the stack of a rank in bytes, equal to the stack of a process on most systems. A rank
+/// occupies only the pages that the program uses.
 pub const STACK: usize = 8 << 20;
 
 /// Readings of the clock after which time passes with each.
@@ -72,8 +72,8 @@ const CLOCK_READS: u32 = 1000;
 /// Seconds that pass then.
 const CLOCK_STEP: f64 = 1e-6;
 
-/// Seconds after which a test or a probe that has nothing new to tell is answered with no; SMPI
-/// 3.32 adds 1e-4 s to each by default (`smpi/test`, `smpi/iprobe`).
+/// Seconds after which a test or a probe without a new result returns false; SMPI 3.32 adds 1e-4 s
+/// to each by default (`smpi/test`, `smpi/iprobe`).
 const ANSWER: f64 = 1e-5;
 
 /// Number of such answers in succession.
@@ -83,7 +83,7 @@ const ANSWERS: u32 = 1000;
 const INSIDE: &[&str] = &["MPI_Type_get_extent", "MPI_Type_size", "MPI_Get_address"];
 
 thread_local! {
-    /// The rank whose program is running on this thread; null if none is.
+    /// The rank whose program is running on this thread; null if no rank is running.
     static CURRENT: Cell<*const Inner> = const { Cell::new(ptr::null()) };
 }
 
@@ -96,8 +96,8 @@ pub struct CompiledProgram {
 }
 
 impl CompiledProgram {
-    /// Reads a program from the bytes of its file, finds and loads its libraries and binds its
-    /// symbols.
+    /// Reads a program from the bytes of a file, finds and loads the libraries of the program and
+    /// binds the symbols.
     pub fn load(path: &Path, file: &[u8]) -> Result<Self, Refusal> {
         interposed::keep();
         let files = Files::collect(path, Template::read(file)?)?;
@@ -117,20 +117,20 @@ impl CompiledProgram {
         })
     }
 
-    /// Returns the program and its own libraries, with their offsets in an image.
+    /// Returns the files of the program and of its own libraries, each with its offset in an image.
     pub fn files(&self) -> &[(PathBuf, u64)] {
         &self.files
     }
 
-    /// Returns true if the program counts its basic blocks.
+    /// Returns true if the program counts basic blocks.
     pub fn counts_blocks(&self) -> bool {
         self.linked.counts_blocks()
     }
 
     /// Returns the ranks that run on this thread, each with a stack of this length in bytes.
-    /// `arguments`: those of `main`, the first of which is the name of the program. `has_heaps`:
-    /// memory that a rank does not free is free when it ends, as a model checker needs, which runs
-    /// the program again and again.
+    /// `arguments`: the arguments of `main`, beginning with the name of the program. `has_heaps`:
+    /// memory that a rank has not freed is freed when the rank ends; a model checker needs this,
+    /// because it runs the program again and again.
     pub fn ranks(
         &self,
         stack: usize,
@@ -237,22 +237,22 @@ impl Arguments {
 
 /// End of a rank.
 pub(crate) enum End {
-    /// It has exited, with a late failure if its status was not 0.
+    /// The rank has exited, with a late failure if its exit status was not 0.
     Done(Option<String>),
-    /// It has failed, for this reason.
+    /// The rank has failed, for this reason.
     Failed(String),
     /// A function of this crate or of the message layer has panicked.
     Panicked(Box<dyn Any + Send>),
 }
 
-/// A future on the stack of a rank that waits, and the function that drops it.
+/// A future on the stack of a waiting rank, and the function that drops the future.
 #[derive(Clone, Copy)]
 struct Pending {
     future: *mut (),
     drop: unsafe fn(*mut ()),
 }
 
-/// The parts of a rank that no call of its program touches.
+/// The parts of a rank that are not used by calls of the program.
 struct Owned {
     arguments: Arguments,
     image: Option<Box<Image>>,
@@ -260,7 +260,7 @@ struct Owned {
     coroutine: Option<Coroutine<(), (), (), StackSlot>>,
 }
 
-/// A rank, at one address for its whole life.
+/// A rank, at one address from start to end.
 pub(crate) struct Inner {
     state: UnsafeCell<State>,
     world: Comm,
@@ -273,15 +273,15 @@ pub(crate) struct Inner {
     /// Where the program allocates memory; `None` for the heap of the process.
     heap: Cell<Option<Heap>>,
     yielder: Cell<*const Yielder<(), ()>>,
-    /// The end of the stack on which its program runs.
+    /// The end of the stack on which the program of the rank runs.
     stack: Cell<StackEnd>,
     context: Cell<*mut Context<'static>>,
     pending: Cell<Option<Pending>>,
-    /// In a box: each call looks at it.
+    /// In a box, because each call reads this field.
     end: Cell<Option<Box<End>>>,
     errno: Cell<c_int>,
     exceptions: Cell<ExceptionState>,
-    /// Leads to the end of the rank after a fault of its program.
+    /// Continues at the end of the rank after a fault of the program.
     trap: Cell<Option<CoroutineTrapHandler<()>>>,
     fault: Cell<Option<Fault>>,
     /// True while a call of MPI uses the state.
@@ -308,8 +308,8 @@ pub(crate) struct Inner {
     memory: Rc<Memory>,
 }
 
-/// The future of a rank: its late failure, after which other ranks continue, or the text of the
-/// failure that ends the run.
+/// The future of a rank. The result is the late failure of the rank, after which other ranks
+/// continue, or the text of the failure that ends the run.
 pub struct Rank {
     inner: NonNull<Inner>,
 }
@@ -404,7 +404,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Returns the result of the rank if it has ended.
+    /// Returns the result of the rank if the rank has ended.
     fn conclude(&self, owned: &mut Owned) -> Poll<Result<Option<String>, String>> {
         let Some(end) = self.end.take() else {
             return Poll::Pending;
@@ -445,7 +445,7 @@ impl Inner {
         unsafe { &*self.image.get() }
     }
 
-    /// Notes the progress of the program, if it is watched.
+    /// Records the progress of the program, if a watchdog observes the program.
     fn note(&self, what: fn(&Watch)) {
         if let Some(watch) = &self.watch {
             what(watch);
@@ -509,7 +509,7 @@ impl Inner {
 
     /// Leaves the stack until the rank is polled again.
     ///
-    /// Ends it if its stack is full.
+    /// Ends the rank if the stack is full.
     fn suspend(&self) {
         if self.stack.get().is_overwritten() && !self.has_ended() {
             self.end(End::Failed(FULL.to_owned()));
@@ -519,7 +519,7 @@ impl Inner {
         unsafe { (*self.yielder.get()).suspend(()) };
     }
 
-    /// Ends the rank. Its stack is given up, so nothing on it is dropped any more.
+    /// Ends the rank. The stack is given up, so no value on the stack is dropped any more.
     pub(crate) fn finish(&self, end: End) -> ! {
         self.flush();
         self.end(end);
@@ -529,16 +529,16 @@ impl Inner {
     }
 }
 
-/// Returns the rank whose program is running on this thread, if one is.
+/// Returns the rank whose program is running on this thread, or `None` outside of a rank.
 pub(crate) fn current() -> Option<&'static Inner> {
     // SAFETY: the pointer is set while a rank is polled, whose parts outlive all calls of its
     // program; after its end the program does not run. The reference does not leave a call.
     unsafe { CURRENT.get().as_ref() }
 }
 
-/// Returns the rank that has called.
+/// Returns the rank that made the current call.
 ///
-/// A thread of a program is none: it ends the process, since nothing else can stop it.
+/// A thread of a program is no rank: the process ends, since a thread cannot be stopped otherwise.
 pub(crate) fn caller() -> &'static Inner {
     current().unwrap_or_else(|| {
         let text = "simrun: a thread of an MPI program called MPI: not supported\n";
@@ -548,7 +548,7 @@ pub(crate) fn caller() -> &'static Inner {
     })
 }
 
-/// Performs a call of MPI: returns its code, or ends the rank.
+/// Performs a call of MPI: returns the error code of the call, or ends the rank.
 pub(crate) fn call(name: &'static str, body: impl FnOnce() -> Result<(), CallError>) -> c_int {
     let rank = caller();
     if rank.is_called_back.get() && INSIDE.contains(&name) {
@@ -615,7 +615,7 @@ pub(crate) fn call(name: &'static str, body: impl FnOnce() -> Result<(), CallErr
     }
 }
 
-/// Calls a function of the program, which may call MPI, from a call of MPI. Nothing with a
+/// Calls a function of the program, which may call MPI, from a call of MPI. No value with a
 /// destructor may be on the stack: the function may end the rank.
 pub(crate) fn call_program<T>(function: impl FnOnce() -> T) -> T {
     let rank = caller();
@@ -656,12 +656,12 @@ pub(crate) fn read_clock() -> f64 {
     rank.world.wtime()
 }
 
-/// Waits for the answer of a test or a probe, which waits for the rank's next event if nothing has
-/// changed since it was asked before: at most [`ANSWER`], then the answer is no.
+/// Waits for the answer of a test or a probe. If no event has come since the last question, the
+/// call waits for the next event of the rank, but at most [`ANSWER`]; then the answer is no.
 ///
-/// After [`ANSWERS`] such answers in succession it waits without end, so that a program that asks
-/// for ever is a deadlock. So it does where a model checker explores the program, or finds the
-/// schedule of a run: no time passes there.
+/// After [`ANSWERS`] such answers in succession the call waits without a limit, so that an endless
+/// polling loop becomes a deadlock. The same holds where a model checker explores the program or
+/// finds the schedule of a run, because no time passes there.
 pub(crate) async fn ask<T>(
     question: impl Future<Output = mpi::Result<Option<T>>>,
 ) -> mpi::Result<Option<T>> {
@@ -723,10 +723,10 @@ fn drive<F: Future>(rank: &Inner, future: F) -> F::Output {
     }
 }
 
-/// Drops a future where it is.
+/// Drops a future in place.
 ///
 /// # Safety
-/// The pointer is of a future of this type that is not used any more.
+/// The pointer refers to a future of this type that is not used any more.
 unsafe fn drop_future<F>(future: *mut ()) {
     // SAFETY: the caller's contract.
     unsafe { ptr::drop_in_place(future.cast::<F>()) }

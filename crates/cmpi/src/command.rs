@@ -1,8 +1,8 @@
-//! MPI programs in C and C++: compiling them, and running those that are compiled.
+//! MPI programs in C and C++: their compilation, and the execution of compiled programs.
 //!
-//! Command lines are `cc ARGUMENTS`, `cxx ARGUMENTS`, `wrappers`, which makes links to both, and
-//! `--as-program FILE ARGUMENTS`, by which this process acts as the program in a file. *Not here*:
-//! the command line of `simrun`, which finds out that a file is meant.
+//! Command lines are `cc ARGUMENTS`, `cxx ARGUMENTS`, `wrappers`, which makes links to both
+//! compilers, and `--as-program FILE ARGUMENTS`, with which this process acts as the program in a
+//! file. *Not here*: the command line of `simrun`, which detects that an argument is a file.
 
 mod cc;
 mod compute;

@@ -1,5 +1,5 @@
-//! Datatypes by their handles: the sizes, extents and alignments of predefined ones in bytes, and
-//! those that a program has made.
+//! Datatypes by handle: predefined ones with sizes, extents and alignments in bytes, and datatypes
+//! that a program has made.
 
 use std::ffi::c_int;
 use std::rc::Rc;
@@ -54,8 +54,8 @@ fn size_of(datatype: usize) -> Result<usize, CallError> {
     })
 }
 
-/// Returns the type of the numbers of a predefined datatype: bytes for those that are not compared,
-/// such as complex numbers.
+/// Returns the type of the numbers of a predefined datatype, or bytes for numbers that are not
+/// compared, such as complex numbers.
 const fn numbers_of(datatype: usize) -> mpi::Element {
     use mpi::Element as Of;
     match datatype {
@@ -187,7 +187,7 @@ pub(crate) struct MadeDatatype {
     pub(crate) contents: Rc<Contents>,
 }
 
-/// The call that has made a datatype, with its arguments (MPI 5.0, section 5.1.13).
+/// The call that has made a datatype, with the arguments of the call (MPI 5.0, section 5.1.13).
 #[derive(Clone, Debug)]
 pub(crate) struct Contents {
     /// `MPI_COMBINER_CONTIGUOUS`, …

@@ -2,8 +2,7 @@
 //! image of each rank.
 //!
 //! A file is untrusted: every offset, length and index is checked against the file or the image
-//! before it is used, and what is not understood is refused with a message. Nothing of the file is
-//! executed here.
+//! before use, and unknown content is refused with a message. No code of the file is executed here.
 //!
 //! *Refused*: other machines than x86-64, programs that are not position-independent, static
 //! programs, thread-local variables at fixed places, relocations in the text, indirect functions.
@@ -76,11 +75,11 @@ pub enum Kind {
 
 /// Names by which a file finds others.
 pub(crate) struct Links {
-    /// Names of its libraries.
+    /// Names of the libraries that the file needs.
     pub(crate) needed: Vec<String>,
-    /// Folders of them, before those of the user, and after them.
+    /// Folders of the libraries: searched before the folders of the user, and after them.
     pub(crate) folders: [Vec<String>; 2],
-    /// True if it needs a function of MPI.
+    /// True if the file needs a function of MPI.
     pub(crate) calls_mpi: bool,
 }
 
@@ -100,7 +99,7 @@ impl Links {
         })
     }
 
-    /// Returns the kind of the file, without its libraries.
+    /// Returns the kind of the file itself, without the libraries.
     pub(crate) fn kind(&self) -> Kind {
         let has = |prefix: &str| self.needed.iter().any(|name| name.starts_with(prefix));
         if has("libmpi_abi.so.") {
@@ -133,7 +132,7 @@ struct Segment {
     is_writable: bool,
 }
 
-/// The memory of a program as its file describes it.
+/// The memory of a program as described in the file.
 #[derive(Debug)]
 struct Image {
     /// From address 0 to the last byte that the file gives.
@@ -217,13 +216,13 @@ impl Image {
         Ok(())
     }
 
-    /// Returns a value at an address, if the file gives its bytes.
+    /// Returns a value at an address, or `None` if the file does not contain the bytes.
     fn at<T: Pod>(&self, address: u64) -> Option<&T> {
         let bytes = self.bytes.get(usize::try_from(address).ok()?..)?;
         object::pod::from_bytes(bytes).ok().map(|(value, _)| value)
     }
 
-    /// Returns a table at an address, if the file gives its bytes.
+    /// Returns a table at an address, or `None` if the file does not contain the bytes.
     fn table<T: Pod>(&self, address: u64, bytes: u64) -> Option<&[T]> {
         let all = self.bytes.get(usize::try_from(address).ok()?..)?;
         let count = bytes / size_of::<T>() as u64;
@@ -311,8 +310,8 @@ impl<'a> Dynamic<'a> {
         self.values(tag).next()
     }
 
-    /// Returns true if it was linked as an executable, in which the linker has given thread-local
-    /// variables fixed distances from the thread pointer.
+    /// Returns true if the file was linked as an executable, in which the linker has given
+    /// thread-local variables fixed distances from the thread pointer.
     fn is_executable(&self) -> bool {
         let flags = self.value(elf::DT_FLAGS_1).unwrap_or_default();
         flags & u64::from(elf::DF_1_PIE) != 0
@@ -346,8 +345,8 @@ impl<'a> Dynamic<'a> {
         self.values(tag).map(name).collect()
     }
 
-    /// Returns the folders in which libraries are looked for: before those that the user names, and
-    /// after them. The second list makes the first one void (ld.so(8)).
+    /// Returns the folders in which libraries are searched: before the folders that the user names,
+    /// and after them. If the second list is not empty, the first list is ignored (ld.so(8)).
     fn folders(&self, image: &Image) -> Result<[Vec<String>; 2], Refusal> {
         let [before, after] = [elf::DT_RPATH, elf::DT_RUNPATH].map(|tag| {
             let lists = self.texts(image, tag)?;
@@ -375,11 +374,11 @@ pub(crate) const INITIAL_EXEC: &str = "the program has thread-local variables of
 pub(crate) enum Value {
     /// The address of the symbol.
     Address,
-    /// That of the block of thread-local variables in which the symbol is.
+    /// The address of the block of thread-local variables that contains the symbol.
     ThreadBlock,
-    /// The offset of the symbol in its block.
+    /// The offset of the symbol in the block of thread-local variables.
     ThreadOffset,
-    /// Its distance from the thread pointer.
+    /// The distance of the symbol from the thread pointer.
     ThreadDistance,
 }
 
@@ -402,11 +401,11 @@ pub(crate) struct Import {
     pub(crate) addend: i64,
     /// The file's own symbol of this name.
     pub(crate) own: Option<Export>,
-    /// True if the program runs without it.
+    /// True if the program runs without this symbol.
     pub(crate) is_weak: bool,
 }
 
-/// A variable of a library of which the program has its own copy.
+/// A variable of a library, of which the program has a separate copy.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct CopiedVariable {
     pub(crate) offset: u64,
@@ -414,11 +413,11 @@ pub(crate) struct CopiedVariable {
     pub(crate) length: u64,
 }
 
-/// Tags of the functions before `main`, and after it.
+/// Tags of the functions that run before `main`, and of the functions that run after `main`.
 const BEFORE: [u32; 3] = [elf::DT_INIT, elf::DT_INIT_ARRAY, elf::DT_INIT_ARRAYSZ];
 const AFTER: [u32; 3] = [elf::DT_FINI, elf::DT_FINI_ARRAY, elf::DT_FINI_ARRAYSZ];
 
-/// Functions that run before `main` or after it.
+/// Functions that run before `main` or after `main`.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Functions {
     /// Address of one function, 0 if there is none.
@@ -427,7 +426,7 @@ pub(crate) struct Functions {
     pub(crate) array: (u64, u64),
 }
 
-/// A program as read from its file, the same for all ranks.
+/// A program as read from the file, the same for all ranks.
 #[derive(Debug)]
 pub struct Template {
     /// The initial bytes of an image, from address 0.
@@ -438,10 +437,10 @@ pub struct Template {
     pub(crate) writable: Vec<Range<u64>>,
     pub(crate) entry: u64,
     pub(crate) needed: Vec<String>,
-    /// Folders of its libraries, before those of the user, and after them.
+    /// Folders of the libraries: searched before the folders of the user, and after them.
     pub(crate) folders: [Vec<String>; 2],
     pub(crate) exports: BTreeMap<String, Export>,
-    /// Places, and what is stored there relative to the address of the image.
+    /// Offsets in the image, and for each the value to store, relative to the address of the image.
     pub(crate) relative: Vec<(u64, i64)>,
     pub(crate) imports: Vec<Import>,
     pub(crate) copied: Vec<CopiedVariable>,
@@ -473,12 +472,12 @@ impl fmt::Display for Role {
 }
 
 impl Template {
-    /// Reads a program from the bytes of its file.
+    /// Reads a program from the bytes of a file.
     pub fn read(file: &[u8]) -> Result<Self, Refusal> {
         Self::read_as(file, Role::Program)
     }
 
-    /// Reads a shared library of a program from the bytes of its file.
+    /// Reads a shared library of a program from the bytes of a file.
     pub fn read_library(file: &[u8]) -> Result<Self, Refusal> {
         Self::read_as(file, Role::Library)
     }
@@ -574,7 +573,7 @@ fn pages(image: &Image) -> Vec<Range<u64>> {
 /// The index begins with a version, three encodings and the address; linkers use one encoding
 /// (Linux Standard Base 5.0, section 10.6.2).
 fn frames(image: &Image) -> Option<u64> {
-    /// An address as a 32-bit distance from its place.
+    /// Encoding of an address as a 32-bit distance from the place of the address.
     const RELATIVE: u8 = 0x1b;
     let index = image.frame_index?;
     let [version, encoding]: &[u8; 2] = image.at(index)?;

@@ -35,7 +35,7 @@ pub enum Kind {
     Other,
 }
 
-/// Returns the kind of an executable file: it names the library of the ABI, or not.
+/// Returns the kind of an executable file: whether the file names the library of the ABI.
 pub fn kind(_path: &Path, file: &[u8]) -> Kind {
     let name = b"libmpi_abi.so.";
     let has_name = file.windows(name.len()).any(|part| part == name);
@@ -46,7 +46,7 @@ pub fn kind(_path: &Path, file: &[u8]) -> Kind {
     }
 }
 
-/// A program as read from its file.
+/// A program as read from a file.
 #[derive(Debug)]
 pub struct Template;
 
@@ -72,7 +72,7 @@ impl CompiledProgram {
         Err(Refusal)
     }
 
-    /// Returns nothing.
+    /// Returns an empty list.
     pub const fn files(&self) -> &[(PathBuf, u64)] {
         &[]
     }

@@ -1,4 +1,4 @@
-//! Errors of calls: their codes in the ABI, and their texts.
+//! Errors of calls: the codes in the ABI, and the texts.
 //!
 //! A code of the library is its class. A program may add classes and codes (`exports::errors`).
 

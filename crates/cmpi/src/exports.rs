@@ -1,8 +1,8 @@
-//! The functions that a program is bound to: those of MPI, and those of the C library whose state
-//! each rank has for itself.
+//! The functions to which a program is bound: functions of MPI, and functions of the C library with
+//! a separate state for each rank.
 //!
-//! Functions of MPI that are missing are bound to one that ends the rank with a message, so that a
-//! program may name what it does not call.
+//! A missing function of MPI is bound to a function that ends the rank with a message, so that a
+//! program may refer to functions that it does not call.
 
 #![expect(
     unsafe_code,
@@ -70,8 +70,8 @@ mod windows;
 
 /// Makes C functions that return a code, and the function that finds their addresses.
 ///
-/// One with a type of counts, as in `fn MPI_Send<N>(…)`, is two functions: with `int` as that type,
-/// and its twin for large counts, `MPI_Send_c`, with `MPI_Count` (MPI 5.0, section 19.2).
+/// A function with a type of counts, as in `fn MPI_Send<N>(…)`, becomes two functions: one with
+/// `int`, and a twin for large counts, `MPI_Send_c`, with `MPI_Count` (MPI 5.0, section 19.2).
 macro_rules! exports {
     ($($(#[$about:meta])* fn $name:ident $(<$count:ident>)? ($($argument:ident: $kind:ty),* $(,)?) $body:block)*) => {
         $(
@@ -116,8 +116,8 @@ use exports;
 pub(crate) use freed::fill_freed;
 pub(crate) use generalized::{Generalized, call_due};
 
-/// Functions that have another one's arguments and effect: those of MPI 1, those whose counts are
-/// as long as addresses, the end of a communicator, and error handlers of other objects.
+/// Functions that equal another function: functions of MPI 1, functions with counts as long as
+/// addresses, the end of a communicator, and error handlers of other objects.
 const SAME: [(&str, &str); 15] = [
     ("MPI_Attr_delete", "MPI_Comm_delete_attr"),
     ("MPI_Attr_get", "MPI_Comm_get_attr"),
@@ -139,7 +139,7 @@ const SAME: [(&str, &str); 15] = [
     ("MPI_Win_create_errhandler", "MPI_Comm_create_errhandler"),
 ];
 
-/// A function that a symbol is bound to, with the line of its call.
+/// A function to which a symbol is bound through a thunk, which records the line of the call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LocatedFunction {
     pub(crate) address: usize,
@@ -233,7 +233,7 @@ fn libc_function(symbol: &str) -> Option<usize> {
     .find_map(|address| address(symbol))
 }
 
-/// Ends a rank that has called a function of MPI that is missing, given its number.
+/// Ends a rank that has called a missing function of MPI; `number` is the number of the function.
 extern "C" fn missing(number: u32) {
     let function = abi::functions().nth(number as usize);
     let name = function.map_or("a function of MPI", |function| function.name);
@@ -252,7 +252,7 @@ pub(crate) struct Status {
     source: c_int,
     tag: c_int,
     error: c_int,
-    /// Length in bytes (two words), 1 if it was cancelled, and unused words.
+    /// Length in bytes (two words), 1 if the request was cancelled, and unused words.
     internal: [c_int; 5],
 }
 
@@ -292,7 +292,7 @@ impl Status {
     }
 }
 
-/// Memory of a rank that its calls use.
+/// Memory of a rank that the calls of the rank use.
 #[derive(Debug)]
 pub(crate) struct State {
     world: Comm,
@@ -300,7 +300,7 @@ pub(crate) struct State {
     /// Memory of operations that are not complete, under a model checker.
     active: active::Active,
     comms: Table<Comm>,
-    /// Intercommunicators by their handles, of whose groups `comms` has the own one.
+    /// Intercommunicators by handle; `comms` has the local group of each.
     between: BTreeMap<Handle, InterComm>,
     /// Requests of a call about several.
     several: Vec<Request>,
@@ -316,12 +316,12 @@ pub(crate) struct State {
     /// Topologies by the handles of their communicators.
     topologies: BTreeMap<Handle, topologies::Topology>,
     infos: Table<info::Info>,
-    /// `MPI_INFO_ENV`, while a call looks at it.
+    /// `MPI_INFO_ENV`, after the first use by a call.
     environment: Option<info::Info>,
-    /// `MPI_COMM_SELF`, once it was used.
+    /// `MPI_COMM_SELF`, after the first use by a call.
     own: OnceCell<Comm>,
-    /// Address and length in bytes of buffers of buffered sends, by the handles of their
-    /// communicators, 0 for that of all others.
+    /// Address and length in bytes of the buffers of buffered sends, by the handle of the
+    /// communicator; handle 0 has the buffer of all other communicators.
     attached: BTreeMap<Handle, (usize, usize)>,
     /// The communicator that the call is about.
     concerned: Cell<Handle>,
@@ -356,7 +356,7 @@ pub(crate) struct State {
 #[derive(Clone, Debug)]
 struct Listed {
     handle: Handle,
-    /// Its place in the list of the program.
+    /// Position of the request in the list of the program.
     index: usize,
     memory: Memory,
     comm: Handle,
@@ -393,7 +393,7 @@ const WORLD: Handle = 0x101;
 /// `MPI_COMM_SELF`.
 const SELF: Handle = 0x102;
 
-/// The subject of a call of the tool interface, whose errors are returned.
+/// The subject of a call of the tool interface, which returns its errors.
 const TOOLS: Handle = 0;
 
 /// Returns a communicator of the rank alone.
@@ -503,8 +503,8 @@ impl State {
 }
 
 impl State {
-    /// Returns the ranks to which messages go and from which they come: of an intercommunicator
-    /// those of the other group.
+    /// Returns the ranks with which messages are exchanged: for an intercommunicator the ranks of
+    /// the remote group.
     fn peers(&self, comm: Handle) -> Result<&Comm, CallError> {
         let own = self.comm(comm)?;
         Ok(self.between.get(&comm).map_or(own, InterComm::remote))
@@ -519,7 +519,7 @@ impl State {
         })
     }
 
-    /// Stores an intercommunicator and returns its handle.
+    /// Stores an intercommunicator and returns the handle.
     fn insert_inter(&mut self, inter: InterComm) -> Handle {
         let handle = self.comms.insert(inter.local().clone());
         self.between.insert(handle, inter);
@@ -527,13 +527,13 @@ impl State {
     }
 }
 
-/// Notes that a call is about a communicator, before it looks at its other arguments: their errors
-/// have its error handler.
+/// Records the communicator of a call before the other arguments are checked: errors in these
+/// arguments go to the error handler of the communicator.
 fn about(comm: Handle) -> Result<(), CallError> {
     with(|state| state.comm(comm).map(drop))
 }
 
-/// Copies what an operation has received to its place, and sets the status.
+/// Copies the received data of an operation to the target memory, and sets the status.
 fn deliver(completion: &Completion, memory: &Memory, status: *mut Status) {
     let target = match memory {
         Memory::Parts(parts) if parts.is_collective => {

@@ -16,7 +16,7 @@ const FIRST: usize = 0x1000;
 /// `MPI_REQUEST_NULL`.
 pub(crate) const REQUEST_NULL: usize = 0x180;
 
-/// Memory of the program that a receive fills when it completes; of length 0 for a send.
+/// Memory of the program that a receive fills on completion; of length 0 for a send.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Target {
     pub(crate) address: usize,
@@ -41,7 +41,7 @@ pub(crate) struct Element {
 /// Memory of the program that an operation fills.
 #[derive(Clone, Debug)]
 pub(crate) enum Memory {
-    /// Of a receive, or nothing of a send.
+    /// Memory of a receive; empty for a send.
     Message(Target),
     /// Of a collective, or of a persistent request.
     Parts(Rc<Parts>),
@@ -100,7 +100,7 @@ impl Element {
 }
 
 impl Memory {
-    /// Takes the memory, so that it is filled only once; that of a persistent request stays.
+    /// Takes the memory, to be filled only once; the memory of a persistent request stays.
     pub(crate) fn take(&mut self) -> Self {
         let rest = match self {
             Self::Message(_) => Self::Message(Target::default()),
@@ -114,18 +114,18 @@ impl Memory {
         std::mem::replace(self, rest)
     }
 
-    /// Returns true if the request can be started again when it is over.
+    /// Returns true if the request can be started again after its completion.
     pub(crate) fn is_persistent(&self) -> bool {
         matches!(self, Self::Parts(parts) if parts.contribution.is_some())
     }
 }
 
-/// A request with the memory that it fills.
+/// A request with the memory that the request fills.
 #[derive(Debug)]
 pub(crate) struct ActiveRequest {
     pub(crate) request: Request,
     pub(crate) memory: Memory,
-    /// Its communicator, whose error handler its errors have.
+    /// The communicator of the request; its error handler gets the errors of the request.
     pub(crate) comm: usize,
 }
 
@@ -135,7 +135,7 @@ struct Slot<T> {
     object: Option<T>,
 }
 
-/// Kind of an object, in the highest byte of its handle.
+/// Kind of an object, stored in the highest byte of the handle.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ObjectKind {
     Request = 1,
@@ -168,7 +168,7 @@ impl<T> Table<T> {
         }
     }
 
-    /// Stores an object and returns its handle.
+    /// Stores an object and returns the handle.
     pub(crate) fn insert(&mut self, object: T) -> usize {
         self.place(Some(object))
     }
@@ -205,7 +205,7 @@ impl<T> Table<T> {
         self.slots.iter().all(|slot| slot.object.is_none())
     }
 
-    /// Returns the number of an object in C; of a predefined one, its handle.
+    /// Returns the number of an object in C; for a predefined object the number is the handle.
     pub(crate) fn number(&self, handle: usize) -> Option<usize> {
         match handle {
             0..FIRST => Some(handle),
@@ -231,13 +231,13 @@ impl<T> Table<T> {
         self.slots[self.index(handle)?].object.as_ref()
     }
 
-    /// Returns an object to change it.
+    /// Returns an object with mutable access.
     pub(crate) fn get_mut(&mut self, handle: usize) -> Option<&mut T> {
         let index = self.index(handle)?;
         self.slots[index].object.as_mut()
     }
 
-    /// Takes an object out of the table for a while; its handle stays valid.
+    /// Takes an object out of the table for a while; the handle stays valid.
     pub(crate) fn borrow(&mut self, handle: usize) -> Option<T> {
         let index = self.index(handle)?;
         self.slots[index].object.take()
@@ -262,7 +262,7 @@ impl<T> Table<T> {
         objects.count()
     }
 
-    /// Ends a handle, and returns its object if it is in the table.
+    /// Ends a handle, and returns the object if the table contains it.
     pub(crate) fn remove(&mut self, handle: usize) -> Option<T> {
         let index = self.index(handle)?;
         let slot = &mut self.slots[index];

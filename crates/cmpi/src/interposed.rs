@@ -1,9 +1,9 @@
-//! Functions of the C library that this executable exports: the libraries of the system, which are
-//! loaded once, are bound to them, as `std::chrono` and `std::thread`.
+//! Functions of the C library that this executable exports: the system libraries, which are loaded
+//! once, are bound to these functions, for example `std::chrono` and `std::thread`.
 //!
-//! On the stack of a rank they do what the functions that its program is bound to do; elsewhere
-//! they are those of the C library. *Not reached*: calls inside of the C library itself, so that
-//! each of its functions that tells or takes time is bound by its own name (`exports`).
+//! On the stack of a rank these functions act like the functions to which the program is bound;
+//! elsewhere they call the C library. *Not reached*: calls inside of the C library. So each
+//! function of the C library that reads the time or takes time is bound by name (`exports`).
 
 #![expect(
     unsafe_code,
@@ -19,10 +19,10 @@ use libc::{clockid_t, nfds_t, pollfd, rusage, timespec, timeval, tms};
 use crate::bridge::current;
 use crate::exports::{system, time, waits};
 
-/// A function of the C library, behind that of this executable.
+/// A function of the C library that has the same name as a function of this executable.
 struct Next {
     name: &'static CStr,
-    /// 0 until it was asked for.
+    /// 0 until the first use.
     address: AtomicUsize,
 }
 
@@ -48,8 +48,8 @@ impl Next {
     }
 }
 
-/// Makes exported functions. Each has the name of its symbol, and a module with that of the C
-/// library. The function behind `=` is that of a rank.
+/// Makes exported functions, each named like its symbol. The module `host` has the functions of the
+/// C library under the same names. The function behind `=` is used on the stack of a rank.
 macro_rules! exported {
     ($($name:ident($($argument:ident: $kind:ty),*) -> $result:ty = $of_rank:expr;)*) => {
         /// Functions of the C library.
@@ -112,8 +112,8 @@ exported! {
     usleep(microseconds: c_uint) -> c_int = waits::sleep_microseconds;
 }
 
-/// `pthread_create`. Threads of C++ are those of the program; other libraries may have threads for
-/// their own work, which do not call MPI.
+/// `pthread_create`. A thread started by C++ is a thread of the program; other libraries may start
+/// threads for internal work, which do not call MPI.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_create(
     thread: *mut libc::pthread_t,
@@ -138,8 +138,8 @@ unsafe extern "C" fn pthread_create(
     }
 }
 
-/// `syscall`: waits of libraries until a time are those of the rank. Locks of this executable wait
-/// without a time.
+/// `syscall`: on a rank, a wait of a library with a timeout is a wait of the rank. Locks of this
+/// executable wait without a timeout.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn syscall(
     number: c_long,
@@ -167,10 +167,10 @@ unsafe extern "C" fn syscall(
     unsafe { host_syscall(number, [a, b, c, d, e, f]) }
 }
 
-/// Performs a call of the system.
+/// Performs a system call.
 ///
 /// # Safety
-/// That of the call.
+/// The caller keeps the contract of the system call.
 pub(crate) unsafe fn host_syscall(number: c_long, arguments: [c_long; 6]) -> c_long {
     static NEXT: Next = Next::new(c"syscall");
     type Call =
@@ -187,7 +187,7 @@ pub(crate) unsafe fn host_syscall(number: c_long, arguments: [c_long; 6]) -> c_l
 /// `__cxa_thread_atexit_impl` of the C library.
 ///
 /// # Safety
-/// That of the function.
+/// The caller keeps the contract of the function of the C library.
 pub(crate) unsafe fn host_at_thread_exit(
     function: unsafe extern "C" fn(*mut c_void),
     object: *mut c_void,
@@ -248,7 +248,7 @@ fn is_of_cpp(function: *const c_void) -> bool {
     }
 }
 
-/// Looked up before it is needed: by then memory may be short.
+/// The address is resolved in advance: at the time of an abort, memory may be short.
 static ABORT: Next = Next::new(c"abort");
 
 /// Keeps the exported functions in this executable, of which no other code names them.

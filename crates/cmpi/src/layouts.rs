@@ -1,8 +1,8 @@
-//! Datatypes as segments of memory: those that a program makes of others (MPI 5.0, section 5.1).
+//! Datatypes as segments of memory, made by a program from other datatypes (MPI 5.0, section 5.1).
 //!
-//! The places of the bytes, their order in a message, and the type of the numbers if all are of
-//! one. *Not there*: the types of structures, so that a receive of another structure than was sent
-//! is not noticed.
+//! A datatype has the places of the bytes, their order in a message, and the type of the numbers if
+//! all have one type. *Not there*: the types of structures, so that a receive with another
+//! structure than the send is not noticed.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
@@ -34,7 +34,7 @@ pub(crate) struct Datatype {
     alignment: usize,
     /// True if a call has set the bounds.
     is_resized: bool,
-    /// Length in bytes of the predefined datatypes of which it is made, if they are all as long.
+    /// Length in bytes of the predefined datatypes in this datatype, if all have the same length.
     pub(crate) basic: Option<usize>,
     /// Type of all numbers; bytes if they differ.
     numbers: mpi::Element,
@@ -44,8 +44,8 @@ pub(crate) struct Datatype {
 pub(crate) type Block<'a> = (isize, usize, &'a Datatype);
 
 impl Datatype {
-    /// A predefined datatype: its segments, bytes from an element to the next one, alignment, and
-    /// type of its numbers.
+    /// Returns a predefined datatype: the segments, the bytes from an element to the next one, the
+    /// alignment, and the type of the numbers.
     pub(crate) fn predefined(
         segments: Vec<Segment>,
         extent: usize,
@@ -125,7 +125,7 @@ impl Datatype {
         Ok(all)
     }
 
-    /// Adds a segment, as a part of the last one if it follows that.
+    /// Adds a segment, or extends the last segment if the new one follows directly.
     fn add(&mut self, base: isize, segment: Segment) -> Result<(), CallError> {
         let offset = base.checked_add(segment.offset).ok_or_else(too_large)?;
         self.size += segment.length;
@@ -142,7 +142,7 @@ impl Datatype {
         Ok(())
     }
 
-    /// Rounds the extent up, as the compiler does for a structure, if no call has set it.
+    /// Rounds the extent up, as a compiler does for a structure, unless a call has set the extent.
     pub(crate) const fn aligned(mut self) -> Self {
         if !self.is_resized {
             let extent = self.extent().cast_unsigned();
@@ -179,7 +179,7 @@ impl Datatype {
         Ok(part.resized(0, stride))
     }
 
-    /// Returns what calls need of it.
+    /// Returns the properties of the datatype that calls need.
     pub(crate) fn element(&self) -> Element {
         let is_simple = match self.segments[..] {
             [] => true,
@@ -200,8 +200,8 @@ fn too_large() -> CallError {
     CallError::new("MPI_ERR_TYPE", text)
 }
 
-/// Returns segments that are kept until the process ends, so that nothing on the stack of a rank
-/// needs a drop. Equal ones are kept once: an exploration makes the same again and again.
+/// Returns segments that are kept until the process ends, so that no value on the stack of a rank
+/// needs a drop. Equal segments are kept once, because an exploration makes them again and again.
 fn kept(segments: &[Segment]) -> &'static [Segment] {
     static KEPT: Mutex<BTreeSet<&'static [Segment]>> = Mutex::new(BTreeSet::new());
     let mut all = KEPT.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,14 +1,14 @@
 //! MPI programs in C and C++ as ranks: a program that is compiled against the standard ABI of MPI
 //! 5.0 runs unchanged, in a simulation or under a model checker.
 //!
-//! Each rank is a future. It has its own copy of the program's image (`loader`) and its own
-//! stack, on which the program runs; an MPI function polls the futures of the crate `mpi` there
-//! and switches back to the scheduler while they are pending (`bridge`). So a C rank does what
-//! the same program in Rust does: same timestamps, same digest.
+//! Each rank is a future. A rank has a copy of the image of the program (`loader`) and a separate
+//! stack, on which the program runs; an MPI function polls the futures of the crate `mpi` there and
+//! switches back to the scheduler while they are pending (`bridge`). So a rank in C acts like the
+//! same program in Rust: same timestamps, same digest.
 //!
 //! *Not modelled*: threads of a program; the time that a program computes between two calls, unless
-//! it is counted or measured ([`Compute`]).
-//! Only for x86-64 Linux with the GNU C library; elsewhere each program is refused.
+//! this time is counted or measured ([`Compute`]). Only for x86-64 Linux with the GNU C library;
+//! elsewhere each program is refused.
 
 pub mod abi;
 

@@ -1,8 +1,8 @@
 //! Lines of a compiled program, from its debugging information (DWARF 5, section 6.2).
 //!
-//! Each address is looked up once in the life of the program. An address without a line has the
-//! name of the program and its offset there, for `addr2line`: the program is compiled without
-//! `-g`, or its debugging information is compressed, in another file or damaged.
+//! Each address is looked up once per load of the program. An address without a known line is shown
+//! as program name and offset, for `addr2line`: then the program was compiled without `-g`, or the
+//! debugging information is compressed, in another file or damaged.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,9 +16,9 @@ use object::{Object as _, ObjectSection as _};
 
 type Reader = EndianArcSlice<LittleEndian>;
 
-/// A file of a program, with its debugging information if there is some.
+/// A file of a program, with debugging information if the file has any.
 struct DebuggedFile {
-    /// Its offset in the image.
+    /// Offset of the file in the image.
     start: u64,
     name: String,
     context: Option<Context<Reader>>,
@@ -29,8 +29,8 @@ struct DebuggedFile {
 struct State {
     files: Vec<DebuggedFile>,
     found: BTreeMap<u64, &'static NativeLocation>,
-    /// Those of the latest calls, each at the place that its offset gives it: most are asked for
-    /// again and again.
+    /// Lines of the latest calls, each at an index derived from its offset: most lines are
+    /// requested again and again.
     recent: [Option<(u64, &'static NativeLocation)>; RECENT],
 }
 
@@ -106,7 +106,7 @@ impl Lines {
     }
 }
 
-/// Part of the paths of headers of C++, whose functions are inlined into those of a program.
+/// Part of the paths of C++ headers, whose functions are inlined into functions of a program.
 pub(crate) const HEADERS: &str = "/include/c++/";
 
 /// Returns file and line of an address: the innermost one of the functions that are inlined there

@@ -1,12 +1,12 @@
-//! The loader: gives each rank its own image of a program, in this process.
+//! The loader: gives each rank a separate image of a program, in this process.
 //!
-//! Linking binds each symbol once: to a function of this crate, or to the libraries of the system,
-//! which all ranks share. Functions of MPI are entered through a thunk in the image that stores
-//! the return address, so that a call has a place in the program. A new image is a copy of the
-//! template with the base added where a pointer is; an image that is used again gets its writable
-//! pages back.
+//! Linking binds each symbol once: to a function of this crate, or to the system libraries, which
+//! all ranks share. Functions of MPI are entered through a thunk in the image that stores the
+//! return address, so that the line of a call in the program is known. A new image is a copy of the
+//! template with the base address added to each pointer. When an image is used again, its writable
+//! pages are restored.
 //!
-//! Shared libraries of the program's own are parts of its image, behind the program.
+//! Shared libraries that belong to the program are parts of the image, behind the program.
 //!
 //! *Not done*: write protection of the text of libraries; `dlopen`, with which ranks share a
 //! library.
@@ -50,7 +50,7 @@ fn index(offset: u64) -> usize {
 #[derive(Debug)]
 pub(crate) struct Memory {
     pub(crate) linked: Arc<Linked>,
-    /// Dropped before the memory that it is about.
+    /// Dropped before the memory to which the registrations refer.
     registered: RefCell<Vec<exceptions::Registered>>,
     images: Pool,
     pub(crate) stacks: Pool,
@@ -97,7 +97,7 @@ pub(crate) struct Image {
 type Initializer = extern "C" fn(c_int, *mut *mut c_char, *mut *mut c_char);
 
 impl Image {
-    /// Makes the image of a rank with its initial content.
+    /// Makes the image of a rank with the initial content.
     pub(crate) fn new(memory: &Rc<Memory>, rank: usize) -> Result<Self, Refusal> {
         let slot = memory.images.take(rank)?;
         let base = slot.address + memory.linked.thunks.len();
@@ -239,8 +239,8 @@ impl Image {
         (offset < self.memory.linked.length).then_some(offset)
     }
 
-    /// Starts the program on this stack, with an initial stack as the system makes it but for the
-    /// arguments, which the function that `_start` calls takes from the rank.
+    /// Starts the program on this stack. The initial stack is as the system makes it, but without
+    /// the arguments: the function that `_start` calls takes the arguments from the rank.
     pub(crate) fn enter(&self) -> ! {
         let entry: *mut c_void = self.at(self.memory.linked.entry);
         // SAFETY: the address is in the text of the image of this rank, on whose stack this runs.
@@ -262,8 +262,8 @@ impl Image {
         }
     }
 
-    /// Runs the constructors of the program and of its libraries; of the libraries alone if the
-    /// program runs its own.
+    /// Runs the constructors of the program and of the libraries. Runs only the constructors of the
+    /// libraries if the program calls its own constructors.
     pub(crate) fn run_constructors(
         &self,
         (argc, argv, envp): (c_int, *mut *mut c_char, *mut *mut c_char),
@@ -281,7 +281,7 @@ impl Image {
         }
     }
 
-    /// Runs the destructors of the program and of its libraries, in reverse order.
+    /// Runs the destructors of the program and of the libraries, in reverse order.
     pub(crate) fn run_destructors(&self) {
         for [_, after] in self.memory.linked.functions.iter().rev() {
             for address in self.listed(after).rev().chain(self.single(after)) {

@@ -17,18 +17,18 @@ const WITHOUT_LINKING: [&str; 6] = ["-c", "-E", "-S", "-M", "-MM", "--version"];
 /// The header of annotations.
 const ANNOTATIONS: &str = include_str!("../abi/simrun.h");
 
-/// The option with which a program counts its basic blocks, and that of the compilers.
+/// The option with which a program counts basic blocks, and the corresponding compiler option.
 const COUNTED: (&str, &str) = ("--coverage-blocks", "-fsanitize-coverage=trace-pc");
 
-/// The option with which thread-local variables are found by a call, so that each rank has its own.
+/// The option that makes access to thread-local variables a call, so that each rank has a copy.
 const THREAD_LOCALS: &str = "--tls";
 
-/// The option with which a function touches each page of its frame, so that no frame passes over
-/// the guard of a stack.
+/// The option with which a function touches each page of the frame, so that no frame skips the
+/// guard page of a stack.
 const WHOLE_FRAMES: &str = "-fstack-clash-protection";
 
-/// The entry of a program that is linked as a shared library: in those the linker leaves the calls
-/// that find thread-local variables. The system starts it as any program.
+/// The entry of a program that is linked as a shared library. Only in a shared library the linker
+/// keeps the calls that find thread-local variables. The system starts the file like any program.
 const START: &str = include_str!("../abi/start.c");
 
 /// Writes the header and the stub library to a folder, unless they are there and current. `cc`: the

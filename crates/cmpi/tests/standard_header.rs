@@ -1,5 +1,5 @@
-//! The header against that of an MPI with the standard ABI, where one is installed: the same
-//! constants, types and functions.
+//! Compares the header with the header of an installed MPI with the standard ABI: both must have
+//! the same constants, types and functions.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -9,8 +9,8 @@ use std::process::Command;
 
 use cmpi::abi;
 
-/// Returns the folder of the header `mpi_abi.h` of an MPI whose `mpicc_abi` is in the path, or that
-/// `MPI_ABI_INCLUDE` names.
+/// Returns the folder of the header `mpi_abi.h`: the folder that `MPI_ABI_INCLUDE` names, or the
+/// folder of an MPI whose `mpicc_abi` is in the path.
 fn installed() -> Option<PathBuf> {
     if let Some(folder) = std::env::var_os("MPI_ABI_INCLUDE") {
         return Some(folder.into());

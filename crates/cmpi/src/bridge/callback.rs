@@ -1,9 +1,9 @@
-//! Functions of a program that the message layer calls, such as the operation of a reduction: also
-//! when a message arrives, while the rank waits or another one runs.
+//! Functions of a program that the message layer calls, such as the operation of a reduction. A
+//! call can happen on arrival of a message, while the rank waits or another rank runs.
 //!
-//! Such a function runs on a stack of its own, as the rank that has given it. What ends a rank,
-//! such as a fault, ends the function and later the rank: the message layer is in the middle of its
-//! work. What it prints appears when the rank continues.
+//! The function runs on a separate stack, as the rank that registered the function. An end of the
+//! rank, for example by a fault, ends the function at once and the rank later: the message layer
+//! must first complete a step. Output of the function appears when the rank continues.
 
 use std::cell::Cell;
 use std::ptr;
@@ -13,7 +13,7 @@ use corosensei::Coroutine;
 
 use super::{CURRENT, End, Inner, StackSlot};
 
-/// A rank as long as its program is there.
+/// A reference to a rank, valid while the program of the rank exists.
 #[derive(Clone, Debug)]
 pub(crate) struct Owner(pub(super) Rc<Cell<*const Inner>>);
 
@@ -28,7 +28,7 @@ impl Owner {
 }
 
 impl Inner {
-    /// Returns the rank for calls of functions of its program.
+    /// Returns a reference to the rank for calls of functions of the program.
     pub(crate) fn owner(&self) -> Owner {
         self.myself.0.set(self);
         self.myself.clone()
@@ -91,14 +91,14 @@ impl Inner {
         has_ended
     }
 
-    /// Ends the rank if a function that was called back has ended it.
+    /// Ends the rank if a callback function has requested the end.
     pub(super) fn stop_if_ended(&self) {
         while self.has_ended() {
             self.suspend();
         }
     }
 
-    /// Writes what functions that were called back have written.
+    /// Writes the output of callback functions.
     pub(super) fn write_deferred(&self) {
         if self.is_called_back.get() || self.deferred.borrow().is_empty() {
             return;

@@ -1,12 +1,12 @@
-//! Time that a program computes between its calls: none, basic blocks that it counts, or processor
-//! time of this machine, measured or as it was measured before.
+//! Time that a program computes between its calls: none, from counted basic blocks, or processor
+//! time of this machine, measured now or in an earlier run.
 //!
-//! A call first lets pass what the program has computed since the call before. Regions of a program
-//! that are alike (`SIMRUN_SAMPLE`) are executed a number of times, and then take the mean of
-//! those.
+//! A call first lets the time of the computation since the previous call pass. Similar regions of a
+//! program (`SIMRUN_SAMPLE`) are executed a number of times; each further pass takes the mean of
+//! the measured times.
 //!
-//! *Not modelled*: caches that other ranks on this machine have filled; times below 1 µs, in which
-//! the measurement is most of it.
+//! *Not modelled*: the effect on the caches of other ranks on this machine; times below 1 µs, which
+//! consist mostly of the measurement.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -20,8 +20,8 @@ use crate::interposed;
 /// Shortest measured time in seconds. SMPI's `smpi/cpu-threshold`.
 const SHORTEST: f64 = 1e-6;
 
-/// Processor time that ranks have computed, in seconds, by the rank and the number of the time
-/// among those of the rank.
+/// Processor time of computations in seconds, by the rank and the index of the computation within
+/// the rank.
 pub type Bursts = BTreeMap<(usize, u64), f64>;
 
 /// Measurements of a run.
@@ -43,7 +43,7 @@ pub enum Compute {
     None,
     /// Flop of each basic block.
     Blocks(f64),
-    /// Processor time, which is noted if there is a place for it.
+    /// Processor time, which is recorded if a place for the records is given.
     Host(Option<Rc<RefCell<Measured>>>),
     /// The times of an earlier run.
     Replay(Rc<Bursts>),
@@ -54,8 +54,8 @@ pub enum Compute {
 pub struct Timing {
     /// Source of the time between calls.
     pub compute: Compute,
-    /// Speed of the machine on which times are measured in flop/s; `None` if it is that of the
-    /// simulated hosts.
+    /// Speed in flop/s of the machine on which times are measured; `None` if this speed is equal to
+    /// the speed of the simulated hosts.
     pub host_speed: Option<f64>,
     /// Time of a call in seconds.
     pub call_cost: f64,
@@ -63,7 +63,7 @@ pub struct Timing {
     pub longest: Option<f64>,
 }
 
-/// Amount of computation: flop or seconds, as the source has it.
+/// Amount of computation in flop or in seconds, depending on the source.
 type Amount = f64;
 
 /// Times of the executions of a region so far.
@@ -76,7 +76,7 @@ struct Region {
 /// State of a rank.
 #[derive(Default)]
 pub(super) struct Computing {
-    /// Processor time when the program began to compute; `None` while it is in a call.
+    /// Processor time at which the program began to compute; `None` during a call.
     since: Cell<Option<f64>>,
     /// Number of times so far.
     count: Cell<u64>,
@@ -84,7 +84,7 @@ pub(super) struct Computing {
     region: Cell<Option<usize>>,
     regions: RefCell<BTreeMap<(usize, u32), usize>>,
     executions: RefCell<Vec<Region>>,
-    /// Simulated seconds in which the program has computed, and in which it has slept.
+    /// Simulated seconds of computation of the program, and simulated seconds of sleep.
     computed: Cell<f64>,
     slept: Cell<f64>,
 }
@@ -113,7 +113,7 @@ pub(super) fn seconds(time: libc::timespec) -> f64 {
 }
 
 impl Inner {
-    /// Lets pass what the program has computed, and the time of a call.
+    /// Lets the time of the last computation and the time of a call pass.
     pub(crate) fn enter_call(&self) {
         let amount = self.computed();
         self.pass(amount);
@@ -122,14 +122,14 @@ impl Inner {
         }
     }
 
-    /// Begins to measure what the program computes.
+    /// Begins to measure a computation of the program.
     pub(crate) fn leave_call(&self) {
         if matches!(self.timing.compute, Compute::Host(_)) {
             self.computing.since.set(Some(processor_time()));
         }
     }
 
-    /// Returns what the program has computed since it left the call before.
+    /// Returns the amount that the program has computed since the end of the previous call.
     fn computed(&self) -> Amount {
         let number = self.computing.count.get();
         let key = (self.world.rank(), number);
@@ -218,8 +218,8 @@ impl Inner {
         self.leave_call();
     }
 
-    /// Begins a region, which is named by an address and a line. Returns true if it is executed:
-    /// the first `count` times; later the mean of those passes instead.
+    /// Begins a region, which is identified by an address and a line. Returns true if the region is
+    /// executed. This holds for the first `count` passes; later passes take the mean time instead.
     pub(crate) fn begin_region(&self, place: (usize, u32), count: u64) -> bool {
         self.locate();
         self.enter_call();

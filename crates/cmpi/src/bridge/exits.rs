@@ -1,12 +1,11 @@
-//! `exit` inside of the C library, as of `errx`, `error`, `argp_usage` or a library of the system,
-//! and `abort` of such a library: they end the rank that has called, not the process.
+//! `exit` called inside of the C library, as by `errx`, `error` or `argp_usage`, or by a system
+//! library, and `abort` called by such a library: both end the calling rank, not the process.
 //!
-//! Such a call first runs the destructors of the thread, which are those of this executable, and
-//! then the functions that were registered for the end of the process. On the stack of a rank both
-//! are put back, and the rank ends with the status. *Not reached*: `abort` inside of the C library,
-//! as of `free` for an invalid pointer, which may have a lock that simrun needs. The GNU C library
-//! from 2.41 on lets one thread at a time be in `exit`: in a search with several threads the others
-//! wait there for the first, until it ends.
+//! `exit` first runs the destructors of the thread, which belong to this executable, then the
+//! functions registered for the end of the process. On the stack of a rank both are restored, and
+//! the rank ends with the exit status. *Not reached*: `abort` inside of the C library, as by `free`
+//! of an invalid pointer, which may hold a lock that simrun needs. From 2.41 on the GNU C library
+//! runs `exit` in one thread at a time: other threads of a search wait until the first thread ends.
 
 use std::arch::naked_asm;
 use std::cell::Cell;
@@ -41,10 +40,10 @@ thread_local! {
     static KEPT: Cell<*mut Registered> = const { Cell::new(ptr::null_mut()) };
 }
 
-/// `__cxa_thread_atexit_impl` of this process, in the place of that of the C library.
+/// `__cxa_thread_atexit_impl` of this process, which replaces the function of the C library.
 ///
 /// # Safety
-/// That of the function of the C library.
+/// The caller keeps the contract of the function of the C library.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __cxa_thread_atexit_impl(
     function: Destructor,
@@ -95,15 +94,15 @@ extern "C" fn at_exit(status: c_int, _: *mut c_void) {
     process::exit(status);
 }
 
-/// `abort` of this process. It has no frame, so that the return address is the next word.
+/// `abort` of this process. The function has no frame, so that the return address is the next word.
 #[unsafe(no_mangle)]
 #[unsafe(naked)]
 extern "C" fn abort() -> ! {
     naked_asm!("mov rdi, [rsp]", "jmp {abort}", abort = sym abort_from)
 }
 
-/// Ends the rank if a library has aborted on its stack, else the process, as for a defect of
-/// simrun.
+/// Ends the rank if a library has called `abort` on the stack of the rank. Otherwise ends the
+/// process, as for a defect of simrun.
 extern "C" fn abort_from(caller: usize) -> ! {
     if let Some(rank) = current().filter(|_| !faults::is_own_text(caller)) {
         rank.note_library_call();
@@ -112,15 +111,15 @@ extern "C" fn abort_from(caller: usize) -> ! {
     host_abort()
 }
 
-/// Registers the function for the end of the process, which the C library forgets when it calls
-/// the function.
+/// Registers the function for the end of the process; the C library removes the registration at the
+/// call.
 fn register() {
     // SAFETY: the function takes these arguments, and is never unloaded.
     unsafe { on_exit(at_exit, ptr::null_mut()) };
 }
 
-/// Prepares the process for ranks that call `exit`, once, when the first of them starts: what was
-/// registered last is called first.
+/// Prepares the process for ranks that call `exit`. This happens once, at the start of the first
+/// rank, because the function that was registered last is called first.
 pub(super) fn install() {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(|| (0..THREADS).for_each(|_| register()));

@@ -1,9 +1,9 @@
-//! Faults of a program, such as an access to memory that is not there: they end its rank, not the
-//! process.
+//! Faults of a program, such as an access to unmapped memory: a fault ends the rank of the program,
+//! not the process.
 //!
-//! The handler of the signal leads the rank to its end instead of to the instruction that failed.
-//! *Not contained*: `abort` by a library, and what a rank has written to the memory of others
-//! before. A fault in simrun itself, also one while it reads a buffer of the program, keeps its
+//! The signal handler continues at the end of the rank instead of at the instruction that failed.
+//! *Not contained*: `abort` by a library, and earlier writes of a rank to the memory of other
+//! ranks. A fault in simrun itself, even while simrun reads a buffer of the program, keeps its
 //! usual effect.
 
 use std::ffi::{c_int, c_void};
@@ -24,17 +24,17 @@ const SIGNALS: [(c_int, &str); 4] = [
     (libc::SIGILL, "illegal instruction"),
 ];
 
-/// A fault: its signal, and the address of the instruction.
+/// A fault: the signal, and the address of the instruction.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fault {
     pub(super) signal: c_int,
     pub(super) instruction: usize,
-    /// True if it is an access to the guard of the stack.
+    /// True if the fault is an access to the guard of the stack.
     pub(super) is_stack_full: bool,
 }
 
 impl Fault {
-    /// Returns its name for a user.
+    /// Returns the name of the fault for a user.
     pub(super) fn name(self) -> String {
         let signal = self.signal;
         let found = SIGNALS.iter().find(|(known, _)| *known == signal);

@@ -1,8 +1,8 @@
 //! The line of the program in reports about its calls.
 //!
-//! A function that the program is bound to has a thunk, which stores the return address. In a call
-//! that a library makes for the program, the innermost frame of the program that is not in a header
-//! of C++ has the line.
+//! A function to which the program is bound has a thunk, which stores the return address. For a
+//! call by a library on behalf of the program, the line is the line of the innermost frame of the
+//! program that is not in a C++ header.
 
 use std::ffi::{c_int, c_void};
 use std::fmt;
@@ -30,7 +30,7 @@ unsafe extern "C" {
 struct Search<'a> {
     rank: &'a Inner,
     count: u32,
-    /// The innermost frame of the program, or one further out with a line of its own.
+    /// Innermost frame of the program, preferably a frame that is not in a C++ header.
     found: Option<usize>,
 }
 
@@ -51,7 +51,7 @@ extern "C" fn look(context: *mut c_void, search: *mut c_void) -> c_int {
     }
 }
 
-/// The line of a call, for messages. It needs no drop: a rank may end while it is on the stack.
+/// The line of a call, for messages. No drop is needed: a rank may end with a line on the stack.
 #[derive(Clone, Copy)]
 pub(crate) struct CallLine(Option<&'static NativeLocation>);
 
@@ -71,15 +71,14 @@ impl Inner {
         set_native_caller(location);
     }
 
-    /// Returns the line of the latest call, which is shown as ` at a.c:7`; it is empty if the line
-    /// is not known.
+    /// Returns the line of the latest call, displayed as ` at a.c:7`; the line is empty if unknown.
     pub(crate) fn call_line(&self) -> CallLine {
         let offset = self.image().caller();
         CallLine(offset.map(|offset| self.lines.of_call(offset)))
     }
 
-    /// Notes the line of a call outside of MPI, for reports about it. The thunk of the function
-    /// has stored its return address.
+    /// Records the line of a call outside of MPI, for reports about the call. The thunk of the
+    /// function has stored the return address.
     pub(crate) fn locate(&self) {
         if !self.is_called_back.get() {
             let offset = self.image().caller();

@@ -1,4 +1,4 @@
-//! Input and output of a rank: its standard input, and lines of its output and its log.
+//! Input and output of a rank: standard input, lines of output and lines of the log.
 
 use std::cell::RefCell;
 
@@ -9,8 +9,8 @@ use crate::exports::descriptors::Descriptors;
 use crate::exports::streams;
 
 impl Inner {
-    /// Returns true if the rank has the standard input of the process. Under a model checker the
-    /// second execution would find nothing there.
+    /// Returns true if the rank has the standard input of the process. Under a model checker, the
+    /// second execution would find this input empty.
     pub(crate) fn has_input(&self) -> bool {
         self.world.rank() == 0 && !self.is_checked()
     }

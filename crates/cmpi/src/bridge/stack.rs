@@ -23,7 +23,7 @@ const ROOM: usize = 128 << 10;
 /// The end of a stack.
 #[derive(Clone, Copy)]
 pub(super) struct StackEnd {
-    /// Its lowest address; 0 of none.
+    /// Lowest address of the stack; 0 without a stack.
     lowest: usize,
     /// True if the addresses below cannot be accessed.
     is_guarded: bool,
@@ -41,13 +41,13 @@ impl StackEnd {
         (&raw const place as usize) < self.lowest + ROOM
     }
 
-    /// Returns true if the stack, of a rank that runs, is longer than it may be.
+    /// Returns true if the stack of a running rank has exceeded the maximum length.
     pub(super) fn is_overwritten(self) -> bool {
         // SAFETY: the lowest word of the stack, which is mapped as long as the rank runs.
         !self.is_guarded && unsafe { ptr::read_volatile(self.lowest as *const u64) } != CANARY
     }
 
-    /// Returns true if an address of the stack or its guard is in the guard.
+    /// Returns true if an address is in the guard; the address must be in the stack or the guard.
     pub(super) const fn is_beyond(self, address: usize) -> bool {
         address < self.lowest
     }
@@ -73,7 +73,7 @@ impl StackSlot {
         Ok(slot)
     }
 
-    /// Returns its end.
+    /// Returns the end of the stack.
     pub(super) const fn end(&self) -> StackEnd {
         StackEnd {
             lowest: self.slot.address,

@@ -1,9 +1,9 @@
 //! Programs that compute for long without a call of MPI: after a limit of processor time the rank
-//! fails, with the line that it is executing.
+//! fails, and the failure reports the current line of the program.
 //!
-//! A thread looks at the progress of the thread that runs ranks, and interrupts it by a signal. The
-//! handler is that of faults. *Not noticed*: a rank that waits for the system, which takes no
-//! processor time, and one that is in a function of a library whenever it is looked at.
+//! A thread observes the progress of the thread that runs ranks, and interrupts that thread by a
+//! signal. The handler of faults also handles this signal. *Not noticed*: a rank that waits for the
+//! system and takes no processor time, and a rank that is in a library function at each check.
 
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

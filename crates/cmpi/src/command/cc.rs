@@ -15,15 +15,15 @@ use simrun::{quoted, status};
 
 use crate::toolchain;
 
-/// A compiler: the variable of the environment that names it for simrun, the variable that names it
-/// for every program, its usual name.
+/// A compiler: the environment variable that names the compiler for simrun, the variable that names
+/// it for every program, and the usual name.
 pub(super) type Compiler = [&'static str; 3];
 
 pub(super) const CC: Compiler = ["SIMRUN_CC", "CC", "cc"];
 pub(super) const CXX: Compiler = ["SIMRUN_CXX", "CXX", "c++"];
 
-/// Returns the name of a compiler. The variable for every program counts if it is one word and not
-/// simrun: `make CC="simrun cc"` hands it on.
+/// Returns the name of a compiler. The variable for every program is used if its value is one word
+/// other than simrun, because `make CC="simrun cc"` passes the variable on.
 fn find_compiler([own, general, usual]: Compiler) -> Result<OsString, String> {
     let value = |variable: &str| std::env::var_os(variable).filter(|value| !value.is_empty());
     if let Some(compiler) = value(own) {
@@ -42,7 +42,7 @@ fn find_compiler([own, general, usual]: Compiler) -> Result<OsString, String> {
     Ok(compiler.unwrap_or_else(|| OsString::from(usual)))
 }
 
-/// Returns true if a command is `simrun`, found as the system finds it.
+/// Returns true if a command is `simrun`; the command is searched as the system does.
 fn is_simrun(command: &OsStr) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut folders: Vec<PathBuf> = std::env::split_paths(&path).collect();

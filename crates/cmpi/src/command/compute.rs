@@ -1,4 +1,4 @@
-//! The time between calls of a compiled program: its options, and the file of `--record-compute`.
+//! The time between calls of a compiled program: the options, and the file of `--record-compute`.
 
 use std::cell::RefCell;
 use std::fmt::Write as _;
@@ -10,8 +10,8 @@ use simrun::compute_args::{ComputeArgs, ComputeMode};
 
 use crate::{Bursts, Compute, Measured, Timing};
 
-/// Longest processor time in seconds for which a rank computes without a call of MPI, in a run and
-/// under a model checker, which executes it again and again. Our choice.
+/// Longest processor time in seconds for which a rank computes without a call of MPI: in a run, and
+/// under a model checker, which executes the program again and again. Our choice.
 const LONGEST: f64 = 60.0;
 const LONGEST_CHECKED: f64 = 5.0;
 
@@ -123,7 +123,7 @@ fn parse_times(file: &Path, text: &str) -> Result<Bursts, String> {
         .collect()
 }
 
-/// Times of a run, which are written when it is over.
+/// Times of a run, which are written at the end of the run.
 pub(super) struct Recording {
     file: Output,
     host_speed: Option<f64>,

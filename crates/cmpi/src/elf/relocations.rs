@@ -1,7 +1,7 @@
-//! Relocations of a program: places in its image that get an address when it is loaded.
+//! Relocations of a program: places in the image that get an address when the program is loaded.
 //!
-//! *Refused*: what needs the program's own thread-local variables at a fixed distance from the
-//! thread pointer, or calls functions of the program before it begins.
+//! *Refused*: relocations for thread-local variables of the program at a fixed distance from the
+//! thread pointer, and relocations that call functions of the program before its start.
 
 use object::LittleEndian as LE;
 use object::elf;
@@ -14,7 +14,7 @@ use super::{
 const DT_RELRSZ: u32 = 35;
 const DT_RELR: u32 = 36;
 
-/// The relocations of a program, sorted by what the loader does with them.
+/// The relocations of a program, sorted by the action of the loader.
 pub(super) struct Relocations<'a> {
     image: &'a Image,
     symbols: u64,

@@ -15,12 +15,12 @@ const HIDDEN: u16 = 0x8000;
 /// A symbol that a file has for others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Export {
-    /// Its address, or the offset of a thread-local variable in its block.
+    /// Address of the symbol, or the offset of a thread-local variable in its block.
     pub(crate) value: u64,
     /// Length in bytes.
     pub(crate) length: u64,
     pub(crate) is_thread_local: bool,
-    /// True if a function of the file returns its address.
+    /// True if a function of the file returns the address of the symbol.
     pub(crate) is_indirect: bool,
 }
 
@@ -94,7 +94,7 @@ pub(super) fn exports(
     Ok(exports)
 }
 
-/// Returns the number of symbols, which only the tables that find a symbol by its name tell.
+/// Returns the number of symbols, which only the tables for lookup by name contain.
 fn count(image: &Image, dynamic: &Dynamic<'_>) -> Option<u64> {
     let word = |address: u64| Some(u64::from(image.at::<Word>(address)?.get(LE)));
     if let Some(address) = dynamic.value(elf::DT_HASH) {

@@ -116,12 +116,12 @@ impl Places {
     }
 }
 
-/// An access with its arguments at the origin.
+/// An access to a window, with the arguments at the origin.
 enum Access {
     Put(Target),
     Get(Target),
     Accumulate(Target, Op),
-    /// Data, and the place of what was at the target before.
+    /// Data, and the place for the previous contents of the target.
     GetAccumulate(Option<Target>, Target, Op),
 }
 
@@ -143,12 +143,12 @@ impl Access {
         }
     }
 
-    /// Compares its memory with that of operations that are not complete.
+    /// Compares the memory of the access with the memory of incomplete operations.
     fn compare(&self) -> Result<(), CallError> {
         active::compare(self.given().as_slice(), self.result().as_slice())
     }
 
-    /// Notes its memory until it ends.
+    /// Records the memory of the access until the access ends.
     fn note(&self, window: Handle, rank: usize, request: Option<Handle>) {
         let owner = Owner {
             request,
@@ -186,7 +186,7 @@ impl Access {
         Ok((rank, request))
     }
 
-    /// Performs the access as a call whose end a later synchronisation waits for.
+    /// Performs the access as a call; a later synchronisation waits for the end of the access.
     fn perform(self, window: Handle, remote: Remote) -> Result<(), CallError> {
         self.compare()?;
         let (access, rank) = block(async |state| {

@@ -1,15 +1,15 @@
 //! Memory of operations that have begun and are not complete, under a model checker.
 //!
-//! Until its end an operation owns its memory: a program must not write where it sends from, and
-//! neither read nor write where it receives (MPI 5.0, sections 3.7.2, 6.12 and 12.3). Compared are
+//! Until its end an operation owns its memory: a program must not write to a send buffer, and
+//! neither read nor write a receive buffer (MPI 5.0, sections 3.7.2, 6.12 and 12.3). Compared are
 //!
-//! * a new operation with those that are not complete, byte by byte: one of two with a byte in
-//!   common must not write it,
-//! * the contents at the begin of an operation with those at its end, before its result is stored:
-//!   another value was written by the program itself.
+//! * a new operation with the incomplete operations, byte by byte: two operations with a common
+//!   byte must not write this byte,
+//! * the contents at the begin of an operation with the contents at its end, before the result is
+//!   stored: if they differ, the program itself has written to the memory.
 //!
-//! *Not noticed*: reads of the program itself, writes of the value that was there or behind the
-//! first [`CONTENTS_MAX`] bytes of a buffer, partitioned messages, datatypes with more than
+//! *Not noticed*: reads by the program itself, writes of an unchanged value or behind the first
+//! [`CONTENTS_MAX`] bytes of a buffer, partitioned messages, datatypes with more than
 //! [`PIECES_MAX`] pieces.
 
 use mpi::NativeLocation;
@@ -26,7 +26,7 @@ const PIECES_MAX: usize = 4096;
 /// Maximum number of bytes at the begin of a buffer whose contents are compared.
 const CONTENTS_MAX: usize = 4096;
 
-/// An operation: it ends with its request, and with the accesses to the window of a rank.
+/// An operation, which ends with its request, or with the accesses of a rank to a window.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Owner {
     pub(super) request: Option<Handle>,
@@ -39,9 +39,9 @@ pub(super) struct Owner {
 pub(super) struct ActiveMemory {
     owner: Owner,
     place: Target,
-    /// First byte of each piece and the one after its last.
+    /// First byte of each piece, and the byte after the last byte of the piece.
     pieces: Vec<(usize, usize)>,
-    /// True if the operation stores its result there.
+    /// True if the operation stores its result in this memory.
     is_filled: bool,
     /// The line that began the operation.
     location: Option<&'static NativeLocation>,
@@ -121,7 +121,7 @@ fn memory_of(owner: Owner, given: &[Target], result: &[Target]) -> Vec<ActiveMem
 }
 
 impl State {
-    /// Compares a new operation with those that are not complete.
+    /// Compares a new operation with the incomplete operations.
     fn compare_active(&mut self, new: &[ActiveMemory]) -> Result<(), CallError> {
         let (requests, freed) = (&self.requests, &self.active.freed);
         self.active.memory.retain(|ActiveMemory { owner, .. }| {
@@ -150,7 +150,7 @@ impl State {
     }
 }
 
-/// Compares a new operation with those that are not complete.
+/// Compares a new operation with the incomplete operations.
 pub(super) fn compare(given: &[Target], result: &[Target]) -> Result<(), CallError> {
     if !caller().is_checked() || with(|state| state.active.memory.is_empty()) {
         return Ok(());
@@ -184,8 +184,8 @@ pub(super) fn note_request(request: Handle, given: &[Target], result: &[Target])
     note(owner, given, result);
 }
 
-/// Ends operations, whose results are not stored yet: the program must not have changed their
-/// memory.
+/// Ends operations with results that are not stored yet. Fails if the program has changed the
+/// memory of such an operation.
 pub(super) fn end(is_over: impl Fn(Owner) -> bool) -> Result<(), CallError> {
     with(|state| {
         if state.active.memory.is_empty() {
@@ -211,7 +211,7 @@ pub(super) fn end_request(request: Handle) -> Result<(), CallError> {
     end(|owner| owner.request == Some(request))
 }
 
-/// Compares what one call sends with what it receives.
+/// Compares the send buffer of one call with the receive buffer of the same call.
 pub(super) fn distinct(given: Target, result: Target) -> Result<(), CallError> {
     if caller().is_checked() && overlap(&pieces_of(given), &pieces_of(result)) {
         let text = "the buffers of the send and of the receive overlap";

@@ -1,4 +1,4 @@
-//! Annotations of a program (`simrun.h`), and the counter of its basic blocks.
+//! Annotations of a program (`simrun.h`), and the counter of basic blocks.
 
 use std::ffi::{c_char, c_double, c_int};
 
@@ -8,7 +8,7 @@ extern "C" fn compute(flops: c_double) {
     caller().compute(flops);
 }
 
-/// Returns 1 if the region is executed, and 0 if its mean has passed instead.
+/// Returns 1 if the region is executed, and 0 if the mean time of the region has passed instead.
 extern "C" fn begin_sample(file: *const c_char, line: c_int, iterations: c_int) -> c_int {
     let place = (file as usize, line.cast_unsigned());
     let count = u64::try_from(iterations).unwrap_or(0);

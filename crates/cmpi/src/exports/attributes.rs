@@ -1,7 +1,7 @@
 //! Attributes of communicators, datatypes and windows (MPI 5.0, section 7.7).
 //!
-//! Functions of the program run on its stack, outside of the calls of the message layer. Attributes
-//! that are copied wait in the state, where a function that ends the rank loses nothing.
+//! Functions of the program run on its stack, outside of the calls of the message layer. Copied
+//! attributes are kept in the state, so that no attribute is lost if a function ends the rank.
 
 #![expect(non_snake_case, reason = "the names of the standard")]
 
@@ -13,16 +13,16 @@ use super::{Handle, State, exports, memory};
 use crate::bridge::{call_program, with};
 use crate::errors::CallError;
 
-/// `MPI_COMM_DUP_FN` and its like; 0 are functions that do nothing.
+/// `MPI_COMM_DUP_FN` and similar functions; 0 stands for functions without effect.
 const DUP_FUNCTION: usize = 1;
 /// `MPI_KEYVAL_INVALID`.
 const INVALID: c_int = 0;
 /// The first keyval of the program.
 const FIRST: c_int = 0x1000;
 
-/// `MPI_Comm_copy_attr_function` and its like.
+/// `MPI_Comm_copy_attr_function` and similar types.
 type Copy = extern "C" fn(Handle, c_int, usize, usize, *mut usize, *mut c_int) -> c_int;
-/// `MPI_Comm_delete_attr_function` and its like.
+/// `MPI_Comm_delete_attr_function` and similar types.
 type Delete = extern "C" fn(Handle, c_int, usize, usize) -> c_int;
 
 /// Attributes in the order in which they were set: keyval and value.
@@ -35,7 +35,7 @@ pub(super) struct Keyval {
     copy: Option<CopyFunction>,
     delete: Option<Delete>,
     extra: usize,
-    /// Attributes that exist keep its functions.
+    /// True if the keyval is freed; existing attributes keep the functions of the keyval.
     is_freed: bool,
 }
 
@@ -45,7 +45,7 @@ enum CopyFunction {
     Program(Copy),
 }
 
-/// Values of predefined attributes, whose addresses a program gets (MPI 5.0, section 9.1.2):
+/// Values of predefined attributes; a program gets the addresses (MPI 5.0, section 9.1.2):
 /// `MPI_TAG_UB`, `MPI_IO`, `MPI_HOST`, `MPI_WTIME_IS_GLOBAL`, `MPI_APPNUM`, `MPI_LASTUSEDCODE` and
 /// `MPI_UNIVERSE_SIZE`.
 #[derive(Debug)]
@@ -83,7 +83,7 @@ impl Predefined {
 }
 
 impl Keyval {
-    /// Returns the value of a copy of an attribute, if it is copied.
+    /// Returns the value for a copy of an attribute, or `None` if the attribute is not copied.
     fn copied(
         self,
         object: Handle,
@@ -147,7 +147,7 @@ impl State {
             .map(|found| found.1)
     }
 
-    /// Gives an object the attributes that have been copied for it.
+    /// Assigns the copied attributes to a new object.
     pub(super) fn keep_copied(&mut self, object: Handle) {
         let copied = std::mem::take(&mut self.copied);
         if !copied.is_empty() {

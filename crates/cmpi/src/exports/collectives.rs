@@ -1,5 +1,5 @@
-//! Collectives (MPI 5.0, chapter 6), by those of the message layer: each is prepared once for its
-//! form that waits, the one that does not, and the persistent one.
+//! Collectives (MPI 5.0, chapter 6), with the collectives of the message layer. Each is prepared in
+//! the same way for the blocking, the nonblocking and the persistent form.
 
 #![expect(non_snake_case, reason = "the names of the standard")]
 
@@ -37,8 +37,8 @@ fn is_in_place(address: *const c_void) -> bool {
     address as usize == IN_PLACE
 }
 
-/// Returns the contribution of a rank, that of the result's place if it is in place, and the place
-/// of the result.
+/// Returns the contribution of a rank and the place of the result. With `MPI_IN_PLACE`, the place
+/// of the result has the contribution.
 pub(super) fn contribution(
     data: *const c_void,
     result: *mut c_void,
@@ -87,12 +87,12 @@ fn whole(
     Ok(place)
 }
 
-/// Returns the rank of the caller, and the number of ranks with which it exchanges blocks.
+/// Returns the rank of the caller, and the number of ranks with which the caller exchanges blocks.
 fn ranks(comm: Handle) -> Result<(usize, usize), CallError> {
     with(|state| state.peers(comm).map(|comm| (comm.rank(), comm.size())))
 }
 
-/// Returns the rank of the caller, and the number of ranks in its group.
+/// Returns the rank of the caller, and the number of ranks in the group of the caller.
 fn own_ranks(comm: Handle) -> Result<(usize, usize), CallError> {
     with(|state| state.comm(comm).map(|comm| (comm.rank(), comm.size())))
 }
@@ -160,7 +160,7 @@ fn byte_blocks(given: &[Target], result: &[Target]) -> ByteBlocks {
 struct Role {
     root: InterRoot,
     is_root: bool,
-    /// True if it gives or gets what each rank does: at the root, too, in one group.
+    /// True if the rank takes part as a non-root does; in one group also true at the root.
     is_member: bool,
 }
 
@@ -187,7 +187,7 @@ fn role(root: c_int, comm: Handle) -> Result<Role, CallError> {
     })
 }
 
-/// Returns what a rank has of something that only some have.
+/// Returns a list with the value if this rank has the value, else an empty list.
 fn only<T>(has: bool, place: impl FnOnce() -> Result<T, CallError>) -> Result<Vec<T>, CallError> {
     has.then(place).into_iter().collect()
 }
@@ -509,8 +509,8 @@ fn graph(comm: Handle) -> Result<Graph, CallError> {
     with(|state| Ok(state.topology(comm)?.graph().clone()))
 }
 
-/// Returns the places of the blocks of neighbours, without those of null processes, which stay as
-/// they are.
+/// Returns the places of the blocks of neighbours. The block of a null process gets no place, so
+/// the memory stays unchanged.
 fn of_neighbors(mut parts: Vec<Target>, graph: &Graph) -> Vec<Target> {
     for (part, source) in parts.iter_mut().zip(graph.sources()) {
         if source == PROC_NULL {

@@ -64,8 +64,8 @@ pub(super) fn isend(
     Ok(())
 }
 
-/// Starts a send and a receive. The request is that of the receive: the send, whose data have been
-/// copied, runs to its end by itself.
+/// Starts a send and a receive. The request is the request of the receive. The data of the send
+/// have been copied, so the send completes without a request.
 fn exchange(
     (data, destination, send_tag): (Target, c_int, c_int),
     (target, from, recv_tag): (Target, c_int, c_int),

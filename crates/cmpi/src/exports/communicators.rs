@@ -1,4 +1,4 @@
-//! Communicators (MPI 5.0, chapter 7): those that are made of others.
+//! Communicators (MPI 5.0, chapter 7) that are made from other communicators.
 
 #![expect(non_snake_case, reason = "the names of the standard")]
 
@@ -25,7 +25,7 @@ const TYPE_UNGUIDED: c_int = 222;
 /// `MPI_COMM_TYPE_HW_GUIDED`.
 const TYPE_GUIDED: c_int = 223;
 
-/// Copies a communicator, with its hints or these ones.
+/// Copies a communicator, with the hints of the original or with the hints of `info`.
 fn dup(comm: Handle, info: Option<Handle>, new: *mut Handle) -> Result<(), CallError> {
     about(comm)?;
     attributes::copy(comm)?;
@@ -48,14 +48,14 @@ fn dup(comm: Handle, info: Option<Handle>, new: *mut Handle) -> Result<(), CallE
 }
 
 impl State {
-    /// Gives a communicator the error handler of the one that it is made of.
+    /// Gives a new communicator the error handler of the original communicator.
     pub(super) fn inherit(&mut self, from: Handle, to: Handle) {
         if let Some(handler) = self.error_handlers.get(&from).copied() {
             self.error_handlers.insert(to, handler);
         }
     }
 
-    /// Adds the hints of an info object, or those of another communicator.
+    /// Adds the hints of an info object, or the hints of another communicator.
     pub(super) fn set_hints(&mut self, comm: Handle, of: Handle) -> Result<(), CallError> {
         let given = match self.hints.get(&of) {
             Some(hints) => hints.clone(),
@@ -77,7 +77,7 @@ impl State {
     }
 }
 
-/// Starts a copy of a communicator, with its hints or these ones.
+/// Starts a copy of a communicator, with the hints of the original or with the hints of `info`.
 fn idup(
     comm: Handle,
     info: Option<Handle>,

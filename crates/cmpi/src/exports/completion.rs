@@ -18,8 +18,8 @@ pub(super) fn unknown(handle: Handle) -> CallError {
     CallError::new("MPI_ERR_REQUEST", format!("invalid request {handle:#x}"))
 }
 
-/// Returns true if a request is waited for, and false if it is a persistent one that has not been
-/// started.
+/// Returns false if a request is a persistent request that has not been started, else true. Only
+/// active requests are waited for.
 pub(super) fn is_active(handle: Handle) -> Result<bool, CallError> {
     with(|state| {
         let found = state.requests.get(handle).ok_or_else(|| unknown(handle))?;
@@ -44,7 +44,7 @@ fn finish(
 }
 
 impl State {
-    /// Takes the requests of a list out of the table; those that are null are left out.
+    /// Takes the requests of a list out of the table; null requests are skipped.
     fn take_listed(&mut self, count: c_int, list: *mut Handle) -> Result<(), CallError> {
         self.several.clear();
         self.listed.clear();
@@ -93,11 +93,11 @@ impl State {
     }
 }
 
-/// The requests that are over, by their positions among those of the call.
+/// The completed requests, by their positions among the requests of the call.
 type Done = Vec<(usize, Completion)>;
 
-/// Performs a call about the requests of a list. Returns the positions in the list of those that
-/// are over; statuses are stored where they say, or one behind the other if `is_dense`.
+/// Performs a call about the requests of a list. Returns the positions of the completed requests in
+/// the list. Statuses are stored at these positions, or one behind the other if `is_dense`.
 fn several(
     (count, list): (c_int, *mut Handle),
     (statuses, is_dense): (*mut Status, bool),
@@ -139,7 +139,7 @@ fn some(completed: Completed) -> mpi::Result<Done> {
         .collect()
 }
 
-/// Sets the statuses of null requests and of those that are not active.
+/// Sets the statuses of null requests and of inactive requests.
 fn set_empty_statuses(
     (count, list): (c_int, *mut Handle),
     statuses: *mut Status,

@@ -1,4 +1,4 @@
-//! Datatypes that a program makes, and messages that it packs itself (MPI 5.0, chapter 5).
+//! Datatypes that a program makes, and messages that a program packs itself (MPI 5.0, chapter 5).
 //!
 //! *Not there*: the external representation of `long double` and of structures of numbers of
 //! different lengths.
@@ -77,8 +77,8 @@ fn number(value: impl Count, name: &str) -> Result<usize, CallError> {
     natural(value, name, "MPI_ERR_ARG")
 }
 
-/// Makes a datatype of blocks of elements of another one: of their lengths in elements and their
-/// displacements, and stores it.
+/// Makes a datatype of blocks of elements of another datatype, from the lengths of the blocks in
+/// elements and their displacements, and stores the new datatype.
 fn blocks<N: Count>(
     (lengths, displacements): (impl Iterator<Item = N>, &[isize]),
     contents: Contents,
@@ -97,7 +97,7 @@ fn blocks<N: Count>(
     Ok(())
 }
 
-/// Returns displacements in bytes of those in elements.
+/// Converts displacements in elements to displacements in bytes.
 fn scaled<N: Count>(elements: &[N], datatype: Handle) -> Result<Vec<isize>, CallError> {
     let extent = of(datatype)?.extent();
     let place = |element: &N| ((*element).into() as isize).wrapping_mul(extent);
@@ -119,7 +119,7 @@ fn listed<T: Copy>(list: *const T, index: usize, name: &str) -> Result<T, CallEr
     memory::load(list.wrapping_add(index), name)
 }
 
-/// Returns the length of each dimension of an array, and the indices of a part of it.
+/// Returns the length of each dimension of an array, and the indices of a part of the array.
 fn dimensions(lists: [&[impl Count]; 3]) -> Result<Vec<(usize, Range<usize>)>, CallError> {
     let [lengths, parts, starts] = lists;
     let mut all = Vec::new();
@@ -157,8 +157,8 @@ fn dealt(length: usize, block: usize, place: usize, of: usize) -> Vec<usize> {
         .collect()
 }
 
-/// A dimension of a distributed array: its length, `MPI_DISTRIBUTE_…`, the argument of that, and
-/// the number of processes.
+/// A dimension of a distributed array: the length, the distribution `MPI_DISTRIBUTE_…`, the
+/// argument of the distribution, and the number of processes.
 type Distribution = (usize, c_int, c_int, usize);
 
 fn owned(
@@ -181,8 +181,8 @@ fn owned(
     Ok(dealt(length, block, place, of))
 }
 
-/// Checks the external representation, and returns the length in bytes of the numbers, whose bytes
-/// are in the other order there.
+/// Checks the name of the external representation, and returns the length of the numbers in bytes.
+/// The external representation has the bytes of a number in reverse order.
 fn external(name: *const c_char, datatype: Handle) -> Result<usize, CallError> {
     let name = memory::text(name);
     if name != "external32" {
@@ -235,7 +235,7 @@ fn store_all<T: Copy>(list: *mut T, most: impl Count, values: &[T]) -> Result<()
     Ok(())
 }
 
-/// Stores datatypes of which another one is made; those of the program are new ones.
+/// Stores the datatypes of which another datatype is made; made datatypes get new handles.
 fn store_parts(list: *mut Handle, most: impl Count, parts: &[Part]) -> Result<(), CallError> {
     let handle = |part: &Part| match part {
         Part::Predefined(handle) => *handle,

@@ -1,9 +1,9 @@
-//! Descriptors 0, 1 and 2 of a rank: input, lines of output, and lines of its log.
+//! Descriptors 0, 1 and 2 of a rank: input, lines of output, and lines of the log.
 //!
-//! The process has one of each for all ranks. So calls about them are about a table of the rank,
-//! also after `dup`, `dup2`, `freopen` and `close`; calls about other descriptors are those of the
-//! system. Lines are a pipe for a program that asks, as under `mpiexec`. *Not there*: the streams
-//! of processes that a program starts (`system`, `popen`), and calls in libraries of the system.
+//! The process has each of these descriptors only once for all ranks. So calls for them use a table
+//! of the rank, also after `dup`, `dup2`, `freopen` and `close`; calls for other descriptors go to
+//! the system. Output and log appear to the program as pipes, as under `mpiexec`. *Not there*: the
+//! streams of processes that a program starts (`system`, `popen`), and calls in system libraries.
 
 use std::arch::naked_asm;
 use std::collections::BTreeMap;
@@ -34,7 +34,7 @@ enum Target {
     Closed,
 }
 
-/// Descriptors of a rank that are not those of the process, and its streams of them.
+/// Descriptors of a rank that differ from the descriptors of the process, with their streams.
 #[derive(Debug)]
 pub(crate) struct Descriptors {
     entries: BTreeMap<c_int, Entry>,
@@ -176,9 +176,9 @@ extern "C" fn print_list_checked(
     print_list(descriptor, format, arguments)
 }
 
-/// Makes a function with a list of arguments of one with any number of them: stores the registers
-/// of arguments, and gives the address of the list (System V ABI, section 3.5.7) as the argument
-/// behind those that have names.
+/// Makes a function with any number of arguments from a function with an argument list: stores the
+/// argument registers, and gives the address of the list (System V ABI, section 3.5.7) as the
+/// argument behind the named arguments.
 macro_rules! variadic {
     ($(#[$about:meta])* $name:ident, $named:literal bytes, $list:literal, $target:path) => {
         $(#[$about])*
@@ -245,8 +245,8 @@ extern "C" fn is_terminal(descriptor: c_int) -> c_int {
     }
 }
 
-/// Opens a descriptor that no call of the system is about, so that its number is taken; not below a
-/// number.
+/// Opens a descriptor that no system call uses, so that its number is reserved; the number is not
+/// below `lowest`.
 fn take_number(lowest: c_int) -> c_int {
     // SAFETY: the calls have no conditions.
     unsafe {
@@ -388,7 +388,7 @@ extern "C" fn close(descriptor: c_int) -> c_int {
     unsafe { libc::close(descriptor) }
 }
 
-/// `fcntl`, whose last argument is a number or an address.
+/// `fcntl`; the last argument is a number or an address.
 extern "C" fn control(descriptor: c_int, command: c_int, argument: usize) -> c_int {
     match (target(descriptor), command) {
         (Target::Closed, _) => fail(EBADF),

@@ -1,7 +1,7 @@
 //! Start and end of MPI, ranks and sizes, versions (MPI 5.0, chapters 7, 9 and 11).
 //!
-//! *Not modelled*: `MPI_Finalize` takes no time; a rank waits for its own sends when its program
-//! ends.
+//! *Not modelled*: `MPI_Finalize` takes no time; a rank waits for its own sends at the end of the
+//! program.
 
 #![expect(non_snake_case, reason = "the names of the standard")]
 

@@ -1,7 +1,7 @@
 //! Error handlers, and errors that a program adds (MPI 5.0, sections 9.3 to 9.5).
 //!
-//! A call about no communicator has the error handler of `MPI_COMM_SELF`, or that of
-//! `MPI_COMM_WORLD` if that has none.
+//! A call without a communicator uses the error handler of `MPI_COMM_SELF`, or the error handler of
+//! `MPI_COMM_WORLD` if `MPI_COMM_SELF` has none.
 
 #![expect(non_snake_case, reason = "the names of the standard")]
 
@@ -23,7 +23,7 @@ const RETURN: Handle = 0x143;
 /// `MPI_ERR_LASTCODE`.
 pub(super) const LAST_CODE: c_int = 16383;
 
-/// `MPI_Comm_errhandler_function`, whose further arguments no call gives.
+/// `MPI_Comm_errhandler_function`; no call gives the further arguments of the standard.
 pub(super) type HandlerFunction = extern "C" fn(*mut Handle, *const c_int);
 
 /// Effect of an error.
@@ -40,7 +40,7 @@ pub(crate) enum ErrorHandler {
 /// An error class or code of the program.
 #[derive(Clone, Debug)]
 pub(super) struct AddedError {
-    /// Its class; `None` of a class.
+    /// Class of an error code; `None` if the error is a class.
     class: Option<c_int>,
     text: String,
 }
@@ -88,7 +88,7 @@ impl State {
         })
     }
 
-    /// Adds a class or a code of a class, and returns it.
+    /// Adds an error class, or an error code of a class, and returns the new number.
     fn add_error(&mut self, class: Option<c_int>) -> c_int {
         let added = AddedError {
             class,

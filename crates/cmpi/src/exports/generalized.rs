@@ -1,9 +1,9 @@
 //! Generalized requests, whose operations a program performs itself (MPI 5.0, section 13.2).
 //!
-//! A request is the receive of an empty message, in a communicator of the rank alone that no other
-//! call uses; the program's word that the operation is over sends the message. So calls that wait,
-//! and reports about unfinished requests, know no other kind of request. Functions of
-//! the program are called when nothing of the call is on the stack any more.
+//! A request is the receive of an empty message. The communicator of the message has only this rank
+//! and is used by no other call. `MPI_Grequest_complete` sends the message. So waiting calls and
+//! reports about unfinished requests need no other kind of request. Functions of the program are
+//! called when no value of the call is on the stack any more.
 
 #![expect(non_snake_case, reason = "the names of the standard")]
 
@@ -33,7 +33,7 @@ pub(crate) struct Generalized {
     extra: usize,
     tag: u32,
     is_complete: Cell<bool>,
-    /// The program has freed it before it was complete.
+    /// True if the program has freed the request before the request was complete.
     is_freed: Cell<bool>,
 }
 

@@ -1,7 +1,7 @@
 //! `getopt`, `getopt_long` and `getopt_long_only`: options of a command line, with a state per
 //! rank.
 //!
-//! As those of the GNU C library, whose state all ranks would share: arguments that are no options
+//! Like in the GNU C library, where all ranks would share one state: arguments that are not options
 //! are moved to the end, unless the list of options begins with + or -. *Not there*: `-W` as long
 //! options.
 
@@ -161,7 +161,7 @@ impl Call<'_> {
         self.next_option()
     }
 
-    /// Begins with an argument that has options: a result if it is a long one.
+    /// Begins an argument with options; returns a result if the argument is a long option.
     fn next_option(&mut self) -> Option<c_int> {
         let argument = self.argument(self.index);
         let address = self.arguments[self.index] as usize;
@@ -181,7 +181,7 @@ impl Call<'_> {
         None
     }
 
-    /// Returns the option that a name means, or a list of those that it may mean.
+    /// Returns the option with this name, or a list of the options to which the name may refer.
     fn find_long(&self, name: &[u8]) -> Result<usize, Vec<usize>> {
         let mut found = Vec::new();
         for (index, option) in self.long.iter().enumerate() {
@@ -260,7 +260,7 @@ impl Call<'_> {
         Some(0)
     }
 
-    /// Returns the result for an option without its argument.
+    /// Returns the result for an option that lacks its argument.
     fn missing(&self) -> c_int {
         c_int::from(if self.letters.first() == Some(&b':') {
             b':'

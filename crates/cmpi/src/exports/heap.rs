@@ -1,8 +1,8 @@
-//! Memory of a program from the heap of its rank, where it has one: `malloc` and its kin, and the
-//! operators of C++.
+//! Memory of a program from the heap of its rank, if the rank has a heap: `malloc` and related
+//! functions, and the operators of C++.
 //!
-//! *Not there*: memory that functions of libraries allocate for the program, such as `asprintf` and
-//! strings of C++ that their library makes: it is in the heap of the process.
+//! *Not there*: memory that library functions allocate for the program, as for `asprintf` and for
+//! C++ strings made by the C++ library: this memory is in the heap of the process.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
@@ -13,12 +13,12 @@ use crate::loader::heap::{Heap, HeapError};
 /// Alignment of memory without a wish, in bytes.
 const ALIGNMENT: usize = 16;
 
-/// Returns the heap of the rank that is running, if it has one.
+/// Returns the heap of the running rank, if the rank has a heap.
 fn own() -> Option<Heap> {
     current()?.heap()
 }
 
-/// Returns the address of a call, or ends the rank with a message about its heap.
+/// Returns the result of a heap call as an address, or ends the rank with a message.
 fn checked(call: &str, result: Result<usize, HeapError>) -> *mut c_void {
     match result {
         Ok(0) => {
@@ -147,7 +147,7 @@ extern "C" fn duplicate_part(text: *const c_char, longest: usize) -> *mut c_char
     copied(text, longest)
 }
 
-/// `operator new`. A rank that gets no memory ends: nothing here can throw.
+/// `operator new`. If no memory is available, the rank ends: no exception can be thrown here.
 extern "C" fn new(bytes: usize) -> *mut c_void {
     new_aligned(bytes, ALIGNMENT)
 }

@@ -47,7 +47,7 @@ fn value(info: Handle, key: *const c_char) -> Result<Option<String>, CallError> 
     })
 }
 
-/// Adds hints to those of an object.
+/// Adds hints to the hints of an object.
 fn set_hints(owner: Owner, object: Handle, info: Handle) -> Result<(), CallError> {
     owner.check(object)?;
     with(|state| state.set_hints(object, info))

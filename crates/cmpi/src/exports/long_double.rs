@@ -39,7 +39,7 @@ instruction!(add, "faddp st(1), st");
 instruction!(subtract, "fsubp st(1), st");
 instruction!(multiply, "fmulp st(1), st");
 
-/// A number that is ordered as the `long double` is; those that are no numbers are not ordered.
+/// A number with the order of `long double`; values that are not a number have no order.
 #[derive(PartialEq, PartialOrd)]
 pub(crate) struct Ordered(Option<i128>);
 

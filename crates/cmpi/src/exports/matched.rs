@@ -1,4 +1,4 @@
-//! Probes that take the message, and its receive (MPI 5.0, section 3.8.2).
+//! Matched probes, and receives of the matched messages (MPI 5.0, section 3.8.2).
 
 #![expect(non_snake_case, reason = "the names of the standard")]
 

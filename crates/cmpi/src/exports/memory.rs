@@ -1,7 +1,7 @@
-//! Memory of a program: the addresses that calls are given.
+//! Memory of a program: the addresses in the arguments of calls.
 //!
-//! A rank that is given an address outside of its memory faults, as it does with any MPI; null is
-//! refused.
+//! A call with an address outside of the memory of the rank causes a fault, as with any MPI; a null
+//! address is refused.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;
@@ -33,7 +33,7 @@ pub(super) fn room(comm: &Comm, place: Target) -> Buffer {
     room.with_element(place.element.numbers)
 }
 
-/// Returns a buffer for one message with elements of the program, which brings its own memory.
+/// Returns a buffer for one message with elements of the program; the message provides the memory.
 pub(super) fn received(place: Target) -> Buffer {
     Buffer::room(place.length as u64).with_element(place.element.numbers)
 }
@@ -85,8 +85,8 @@ pub(super) fn all_pieces(place: Target) -> impl Iterator<Item = (usize, usize)> 
     one.into_iter().chain(others)
 }
 
-/// Returns memory as [`place`] does; no elements need no datatype, as in MPICH: where its calls
-/// compare a count before the datatype.
+/// Returns memory like [`place`]; zero elements need no datatype, like the calls of MPICH that
+/// check the count before the datatype.
 pub(super) fn place_or_null(
     address: *const c_void,
     count: impl Count,
@@ -196,8 +196,8 @@ pub(super) fn message_of(comm: &Comm, parts: &[Target]) -> Buffer {
     all.with_element(numbers.reduce(mpi::Element::common).unwrap_or_default())
 }
 
-/// Copies a message to parts of the program's memory, of which it has one behind the other, if it
-/// has them: not all ranks of a collective get a result.
+/// Copies a message to parts of the memory of the program; the message has the parts one behind the
+/// other. Parts beyond the message are skipped: not all ranks of a collective get a result.
 pub(super) fn fill_parts(parts: &[Target], message: &Buffer) {
     if let [only] = parts {
         return fill(*only, message, message.len());
@@ -220,7 +220,7 @@ pub(super) fn store<T>(place: *mut T, value: T) {
     }
 }
 
-/// Reads an argument that is given by its address.
+/// Reads an argument that is passed by address.
 pub(super) fn load<T: Copy>(place: *const T, name: &str) -> Result<T, CallError> {
     if place.is_null() {
         let text = format!("invalid argument {name}: address 0");
@@ -235,7 +235,7 @@ pub(super) fn set_status(place: *mut Status, status: mpi::Status) {
     with_status(place, |place| place.set(status));
 }
 
-/// Sets a status to that of no message, unless the program wants none.
+/// Sets the status for no message, unless the program wants no status.
 pub(super) fn set_empty_status(place: *mut Status) {
     store(place, Status::empty());
 }
@@ -255,7 +255,7 @@ pub(super) fn element<T>(list: *mut T, index: usize) -> *mut T {
     list.wrapping_add(index)
 }
 
-/// Stores a text of at most `longest` bytes with a 0 behind, and its length.
+/// Stores a text of at most `longest` bytes including the final 0, and the length of the text.
 pub(super) fn store_text(place: *mut c_char, length: *mut c_int, text: &str, longest: usize) {
     let bytes = &text.as_bytes()[..text.len().min(longest - 1)];
     // SAFETY: the standard wants room for `longest` characters.

@@ -1,8 +1,8 @@
-//! Functions that return something else than a code: numbers of handles (MPI 5.0, section 20.4) and
-//! sums of addresses.
+//! Functions that do not return an error code: numbers of handles (MPI 5.0, section 20.4) and sums
+//! of addresses.
 //!
-//! The number of a predefined handle is the handle itself. A number that names nothing is a handle
-//! that each call refuses.
+//! The number of a predefined handle is the handle itself. A number without an object becomes a
+//! handle that each call refuses.
 
 #![expect(non_snake_case, reason = "the names of the standard")]
 

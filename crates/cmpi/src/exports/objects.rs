@@ -15,7 +15,7 @@ pub(super) enum Owner {
 }
 
 impl Owner {
-    /// Refuses handles that name no object of the kind, and notes that the call is about it.
+    /// Refuses a handle without an object of this kind, and records the object of the call.
     pub(super) fn check(self, object: Handle) -> Result<(), CallError> {
         match self {
             Self::Comm => about(object),

@@ -1,4 +1,4 @@
-//! Operations of reductions: predefined ones, and those of the program (MPI 5.0, section 6.9).
+//! Operations of reductions, predefined or made by the program (MPI 5.0, section 6.9).
 
 #![expect(non_snake_case, reason = "the names of the standard")]
 

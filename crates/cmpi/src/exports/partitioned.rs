@@ -72,7 +72,7 @@ fn partition(number: c_int) -> Result<usize, CallError> {
     natural(number, "partition", "MPI_ERR_ARG")
 }
 
-/// Returns true if a partition is in its place.
+/// Returns true if the data of a partition are in the receive buffer.
 fn has_arrived(request: Handle, partition: usize) -> Result<bool, CallError> {
     block(async |state| {
         let active = state.requests.get_mut(request);

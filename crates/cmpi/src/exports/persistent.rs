@@ -37,7 +37,7 @@ fn send_init(
     Ok(())
 }
 
-/// Starts a request, with what its contribution is now.
+/// Starts a request with the present content of the contribution.
 fn start(handle: Handle) -> Result<(), CallError> {
     let parts = with(|state| {
         let active = state.requests.get(handle)?;

@@ -13,7 +13,7 @@ use crate::loader;
 type Main = extern "C-unwind" fn(c_int, *mut *mut c_char, *mut *mut c_char) -> c_int;
 type AtExit = extern "C" fn(*mut c_void);
 
-/// Sets the name of the program that the C library has in its messages, as those of `err`.
+/// Sets the name of the program that the C library writes in messages, for example of `err`.
 pub(crate) fn set_name(name: &CStr) {
     unsafe extern "C" {
         static mut program_invocation_name: *mut c_char;
@@ -65,7 +65,7 @@ pub(crate) extern "C" fn exit(status: c_int) -> c_int {
     end(status)
 }
 
-/// `_exit`, which does not call what was registered.
+/// `_exit`, which does not call the registered functions.
 extern "C" fn end(status: c_int) -> c_int {
     let rank = caller();
     rank.enter_call();
@@ -88,8 +88,8 @@ extern "C" fn end(status: c_int) -> c_int {
     rank.finish(End::Done(None))
 }
 
-/// `_exit` and its kin, and the calls of the system for it: with status 0 before `MPI_Finalize` the
-/// other ranks would wait for this one.
+/// `_exit`, similar functions and the corresponding system calls: with status 0 before
+/// `MPI_Finalize`, the other ranks would wait for this one.
 pub(super) extern "C" fn end_at_once(status: c_int) -> c_int {
     if status & 0xff == 0 && with(|state| state.stage) == Stage::Initialized {
         let rank = caller();
@@ -149,7 +149,7 @@ extern "C" fn at_exit(function: usize, argument: usize, _library: usize) -> c_in
     0
 }
 
-/// `__cxa_thread_atexit`: a thread-local object, whose end comes before those of others.
+/// `__cxa_thread_atexit`: a thread-local object, which is destroyed before other objects.
 extern "C" fn at_thread_exit(function: usize, argument: usize, _library: usize) -> c_int {
     with(|state| state.at_thread_exit.push((function, argument)));
     0

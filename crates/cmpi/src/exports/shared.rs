@@ -1,4 +1,4 @@
-//! Memory of `MPI_Win_allocate_shared`: all ranks are in one process, so that they share it.
+//! Memory of `MPI_Win_allocate_shared`: all ranks share it, because they are in one process.
 
 use std::cell::{OnceCell, RefCell};
 use std::rc::{Rc, Weak};
@@ -19,8 +19,8 @@ pub(crate) struct SharedMemories(RefCell<Vec<(Identity, Weak<SharedMemory>)>>);
 type Identity = (u32, u32);
 
 impl SharedMemories {
-    /// Adds the part of a rank to the first memory of a communicator that has none of it. All ranks
-    /// make their windows in one order.
+    /// Adds the part of a rank to the first memory of a communicator without a part of this rank.
+    /// All ranks create their windows in the same order.
     pub(super) fn join(
         &self,
         identity: Identity,
@@ -59,7 +59,7 @@ impl SharedMemory {
         self.words.get_or_init(words).as_ptr() as usize + sum(&lengths[..rank])
     }
 
-    /// Returns the first rank whose part has bytes, or 0.
+    /// Returns the first rank with a part that is not empty, or 0.
     pub(super) fn first(&self) -> usize {
         let lengths = self.lengths.borrow();
         lengths

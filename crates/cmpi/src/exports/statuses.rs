@@ -12,7 +12,7 @@ use crate::datatypes::{datatype as datatype_of, element, elements_in};
 use crate::errors::CallError;
 use crate::handles::{Memory, REQUEST_NULL};
 
-/// Returns the number of pieces of `size` bytes, or `MPI_UNDEFINED` if it is not whole.
+/// Returns the number of pieces of `size` bytes, or `MPI_UNDEFINED` if the number is not whole.
 fn number_of<N: Count>(length: u64, size: usize) -> N {
     let whole = match size as u64 {
         0 => (length == 0).then_some(0),
@@ -22,8 +22,8 @@ fn number_of<N: Count>(length: u64, size: usize) -> N {
     found.unwrap_or_else(N::undefined)
 }
 
-/// Stores the status of a request that is over, which it stays. Returns false if it is not over. A
-/// request that is null or not active has an empty status.
+/// Stores the status of a completed request, which stays completed. Returns false if the request is
+/// not completed. A null or inactive request has an empty status.
 fn get_status(request: Handle, status: *mut Status) -> Result<bool, CallError> {
     if request == REQUEST_NULL || !is_active(request)? {
         memory::set_empty_status(status);
@@ -50,9 +50,9 @@ fn get_status(request: Handle, status: *mut Status) -> Result<bool, CallError> {
     Ok(true)
 }
 
-/// Asks for the requests of a list that are not null, and calls `each` with the number and the
-/// position of one before its status is stored where that says. Returns how many are not null, and
-/// how many of them are over.
+/// Tests the active requests of a list. For a completed request, calls `each` with its number and
+/// position, and stores the status where `place` says. Returns the number of active requests and
+/// the number of completed requests.
 fn ask(
     (count, list): (c_int, *const Handle),
     is_enough: impl Fn(usize) -> bool,

@@ -1,10 +1,10 @@
-//! Standard output and standard error: one stream of the C library each, for all ranks, which
-//! hands what is written to the descriptor of the rank that is running.
+//! Standard output and standard error: for all ranks, the C library has one stream for each. The
+//! stream passes the written data to the descriptor of the running rank.
 //!
-//! Lines of output are those of the program, as a rank in Rust prints them; lines of standard error
-//! go to the log. Both streams have no buffer of their own, so that nothing of a rank stays behind
-//! when another one runs. Standard input is that of the process at rank 0, and empty at the others
-//! and under a model checker.
+//! Lines of output are output of the program, as for a rank in Rust; lines of standard error go to
+//! the log. Both streams are unbuffered, so that no data of a rank remain when another rank runs.
+//! At rank 0, standard input is the standard input of the process; it is empty at other ranks and
+//! under a model checker.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
@@ -40,20 +40,20 @@ unsafe extern "C" {
 
 static INSTALLED: Once = Once::new();
 
-/// Addresses of the streams of standard input: that of the process, and one that is empty, which
-/// other ranks than the first have.
+/// Addresses of the two streams of standard input: the stream of the process, and an empty stream,
+/// which all ranks but the first use.
 static INPUTS: [AtomicUsize; 2] = [AtomicUsize::new(0), AtomicUsize::new(0)];
 
 extern "C" fn read_nothing(_: *mut c_void, _: *mut c_char, _: size_t) -> ssize_t {
     0
 }
 
-/// Returns the standard input of a rank, which has that of the process or none.
+/// Returns the standard input of a rank: the stream of the process, or the empty stream.
 pub(crate) fn input(has_input: bool) -> *mut FILE {
     INPUTS[usize::from(!has_input)].load(Ordering::Relaxed) as *mut FILE
 }
 
-/// Puts the standard input of a rank in the place of that of the C library.
+/// Makes a stream the standard input of the C library while a rank runs.
 pub(crate) fn set_input(stream: *mut FILE) {
     // SAFETY: the variable of the C library may be assigned to, and is aligned.
     let variable = unsafe { AtomicPtr::from_ptr(&raw mut stdin) };
@@ -79,8 +79,8 @@ pub(super) fn open(descriptor: c_int) -> *mut FILE {
     }
 }
 
-/// Puts the streams in the place of those of the process, once, before libraries of programs look
-/// for them. Nothing else in this process uses the streams of the C library.
+/// Replaces the streams of the process, once, before libraries of programs look up the streams. No
+/// other code in this process uses the streams of the C library.
 pub(crate) fn install() {
     INSTALLED.call_once(|| {
         let functions = StreamFunctions {
@@ -167,8 +167,8 @@ extern "C" fn set_line_buffer(stream: *mut FILE) {
     set_buffer(stream, ptr::null_mut(), libc::_IOLBF, 0);
 }
 
-/// `std::ios_base::sync_with_stdio`: the streams of C++ stay those of C, since they have no buffer
-/// in which something of a rank would stay.
+/// `std::ios_base::sync_with_stdio`: the streams of C++ always use the streams of C, which have no
+/// buffer in which data of a rank could remain.
 extern "C" fn synchronise(_is_wanted: bool) -> bool {
     true
 }

@@ -1,5 +1,5 @@
-//! `syscall`: calls of the system that a program makes itself. Those that this crate has as
-//! functions are these functions; all others are those of the system.
+//! `syscall`: system calls that a program makes directly. If this crate has a function for a call,
+//! this function is used; all other calls go to the system.
 //!
 //! *Not noticed*: the instruction `syscall` in the text of a program.
 
@@ -70,7 +70,7 @@ const fn is_long(number: c_long) -> bool {
     )
 }
 
-/// Performs a call with its number and arguments; the C library reads as many from the same places.
+/// Performs a call with a number and arguments; the C library reads the same argument registers.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "an argument or a result of type int is in the lower half"

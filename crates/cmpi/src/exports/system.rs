@@ -1,6 +1,6 @@
-//! The process and its host as a program sees them: those of its rank. What would act on all ranks
-//! is refused or warned of, once in a rank; a thread or a process that cannot be made fails the
-//! rank.
+//! The process and its host as seen by a program: the process and the host of the rank. A call that
+//! would act on all ranks is refused, or causes one warning per rank. If a thread or a process
+//! cannot be made, the rank fails.
 //!
 //! *Not modelled*: signals from outside; threads.
 
@@ -20,7 +20,7 @@ const FIRST_PROCESS: c_int = 1000;
 const DEFAULT: usize = 0;
 const IGNORED: usize = 1;
 
-/// Handlers of signals, what was warned of, and numbers drawn by `getrandom`.
+/// Signal handlers, the calls with a warning so far, and the count of `getrandom` draws.
 #[derive(Default, Debug)]
 pub(super) struct System {
     handlers: BTreeMap<c_int, usize>,
@@ -100,7 +100,7 @@ extern "C" fn one() -> c_int {
     1
 }
 
-/// Fails the rank at a call that it cannot make: a program that ignores an error would
+/// Fails the rank at a call that the rank cannot make: a program that ignores an error would
 /// continue with wrong results.
 fn stop(call: &str, why: &str) -> ! {
     let rank = caller();
@@ -208,7 +208,7 @@ extern "C" fn raise(signal: c_int) -> c_int {
     }
 }
 
-/// `kill`: a rank can raise a signal of its own.
+/// `kill`: a rank can send a signal only to itself.
 extern "C" fn kill(target: c_int, signal: c_int) -> c_int {
     if target == process() {
         return raise(signal);

@@ -1,5 +1,5 @@
-//! Functions of the C library that return memory of their own, or have a state: each rank has its
-//! memory and state. The environment is that of the process until a rank changes it.
+//! Functions of the C library that return library memory, or have a state: each rank has a separate
+//! memory and state. The environment is the environment of the process until a rank changes it.
 
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::mem::MaybeUninit;
@@ -103,7 +103,7 @@ fn environment() -> Vec<*mut c_char> {
     entries
 }
 
-/// Returns true if an entry is that of a name.
+/// Returns true if an entry has this name.
 fn is_of(entry: *mut c_char, name: &[u8]) -> bool {
     // SAFETY: entries are texts that end with 0.
     let entry = unsafe { CStr::from_ptr(entry) }.to_bytes();
@@ -112,7 +112,7 @@ fn is_of(entry: *mut c_char, name: &[u8]) -> bool {
         .is_some_and(|rest| rest.starts_with(b"="))
 }
 
-/// Returns the bytes of a name, if it can be one.
+/// Returns the bytes of a name, or `None` if the name is not valid.
 fn name_at(name: *const c_char) -> Option<Vec<u8>> {
     if name.is_null() {
         return None;
@@ -130,7 +130,7 @@ extern "C" fn get(name: *const c_char) -> *mut c_char {
     found.map_or(ptr::null_mut(), |entry| entry.wrapping_add(name.len() + 1))
 }
 
-/// Replaces the entry of a name; by none to remove it.
+/// Replaces the entry of a name; `None` removes the entry.
 fn replace(name: &[u8], entry: Option<*mut c_char>) {
     let mut entries = environment();
     entries.retain(|entry| !is_of(*entry, name));

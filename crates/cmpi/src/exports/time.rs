@@ -1,9 +1,9 @@
 //! Clocks of the C library and of C++: simulated time.
 //!
-//! The simulation begins at 2000-01-01 00:00:00 UTC; all other clocks begin at 0. Processor time of
-//! a rank is all time but that in which it has slept, since an MPI waits by polling; the part that
-//! its program has computed is user time, the rest is system time. *Not modelled*: other resources
-//! that `getrusage` tells, which are 0; the instruction `rdtsc`.
+//! The simulation begins at 2000-01-01 00:00:00 UTC; all other clocks begin at 0. The processor
+//! time of a rank is all time except sleep, since an MPI waits by polling. The part in which the
+//! program computes is user time, the rest is system time. *Not modelled*: other resources in the
+//! result of `getrusage`, which are 0; the instruction `rdtsc`.
 
 use std::ffi::{c_int, c_long, c_short, c_ushort, c_void};
 
@@ -68,7 +68,7 @@ const fn is_calendar(clock: clockid_t) -> bool {
     )
 }
 
-/// Returns the time of a clock. A negative number is that of a clock of processor time.
+/// Returns the time of a clock. A negative number denotes a clock of processor time.
 pub(super) fn clock_now(clock: clockid_t) -> Option<timespec> {
     let time = match clock {
         NO_CLOCK => return None,
@@ -152,7 +152,7 @@ extern "C" fn clock_resolution(clock: clockid_t, place: *mut timespec) -> c_int 
     0
 }
 
-/// `clock_settime`, `settimeofday`, `stime`, `adjtime`: as of a user who may not.
+/// `clock_settime`, `settimeofday`, `stime`, `adjtime`: fail as for a user without permission.
 extern "C" fn set_clock() -> c_int {
     set_errno(libc::EPERM);
     -1

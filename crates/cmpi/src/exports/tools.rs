@@ -1,7 +1,7 @@
 //! The tool interface (MPI 5.0, chapter 15), which has neither variables nor events.
 //!
-//! Their numbers are 0, so that a program which asks for all of them works. A call about one that
-//! it has not got returns the error of the standard.
+//! The numbers of variables and events are 0, so that a program which queries all of them works. A
+//! call about a missing variable or event returns the error of the standard.
 
 #![expect(non_snake_case, reason = "the names of the standard")]
 

@@ -45,7 +45,7 @@ impl Topology {
         }
     }
 
-    /// Returns the same topology on a copy of its communicator.
+    /// Returns the same topology on a copy of the communicator.
     fn on(&self, comm: Comm) -> Self {
         match self {
             Self::Grid(grid) => Self::Grid(grid.on(comm)),
@@ -74,7 +74,7 @@ impl State {
         }
     }
 
-    /// Stores a communicator with a topology and returns its handle.
+    /// Stores a communicator with a topology and returns the handle.
     pub(super) fn insert_topology(&mut self, topology: Topology) -> Handle {
         let handle = self.comms.insert(Comm::clone(topology.graph()));
         self.topologies.insert(handle, topology);

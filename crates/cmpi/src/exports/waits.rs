@@ -1,11 +1,11 @@
-//! Functions of the C library that wait for time to pass, or for an event until a time: they take
-//! simulated time.
+//! Functions of the C library that wait for a duration, or for an event with a timeout: the wait
+//! takes simulated time.
 //!
 //! A rank has one thread and gets no signals, so a wait for another thread or for a signal lasts
-//! until its time is over. One without such a time would never end: the rank fails. A wait for
+//! until its timeout. Without a timeout such a wait would never end: the rank fails. A wait for
 //! descriptors asks the system without waiting, then lets a step pass, and asks again: *not
-//! modelled*: the time at which something outside of the simulation writes to them. *Not there*:
-//! queues of messages and semaphores of System V, timers.
+//! modelled*: the time at which a process outside of the simulation writes to a descriptor. *Not
+//! there*: message queues and semaphores of System V, timers.
 
 use std::ffi::{c_int, c_long, c_uint, c_void};
 
@@ -24,7 +24,7 @@ const STEP: f64 = 1e-3;
 /// `thrd_timedout` and `thrd_busy` of `threads.h`, as in the GNU C library.
 const THREAD_TIMED_OUT: c_int = 4;
 
-/// Returns a duration in seconds; `None` if it is not valid.
+/// Returns a duration in seconds; `None` if the duration is not valid.
 #[expect(
     clippy::cast_precision_loss,
     reason = "a duration of centuries may be inexact"
@@ -34,7 +34,7 @@ fn seconds(time: timespec) -> Option<f64> {
     is_valid.then_some(time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9)
 }
 
-/// Returns what a program has at an address, which may be null.
+/// Returns the value at an address of the program, or `None` if the address is null.
 fn read<T: Copy>(place: *const T) -> Option<T> {
     memory::load(place, "").ok()
 }
@@ -333,7 +333,7 @@ fn sleep_until(clock: Option<clockid_t>, time: *const timespec) -> c_int {
     ETIMEDOUT
 }
 
-/// `pthread_cond_timedwait`, whose clock is an attribute of the condition.
+/// `pthread_cond_timedwait`; the clock is an attribute of the condition.
 extern "C" fn condition_until(
     _condition: *mut c_void,
     _mutex: *mut c_void,
@@ -473,7 +473,7 @@ extern "C" fn semaphore(semaphore: *mut sem_t) -> c_int {
     }
 }
 
-/// `syscall(SYS_futex, …)`, given its arguments from the address on: `None` for operations that do
+/// `syscall(SYS_futex, …)` with the arguments from the address on; `None` for operations that do
 /// not wait.
 pub(crate) fn futex(
     address: *const c_int,

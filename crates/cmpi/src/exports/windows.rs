@@ -1,8 +1,8 @@
 //! Windows (MPI 5.0, section 12.2) and their synchronisation (section 12.5).
 //!
-//! The memory of a window is that of the program, which reads and writes it between its calls;
-//! accesses of other ranks change it when their messages arrive. A get fills its buffer in the next
-//! call that ends its epoch, or flushes.
+//! The memory of a window belongs to the program, which reads and writes this memory between calls;
+//! accesses of other ranks change the memory when their messages arrive. A get fills its buffer in
+//! the next call that ends the epoch, or flushes.
 //!
 //! Hints have no effect; shared memory is always contiguous. `MPI_Win_sync` takes no time, until a
 //! program has called it again and again. `simrun check` sees the accesses of other ranks, but not
@@ -48,9 +48,9 @@ const SYNC_STEP: f64 = 1e-6;
 enum Place {
     /// Memory of the program from this address on.
     Fixed { address: usize, length: usize },
-    /// Memory that `MPI_Win_allocate` has made, and its length in bytes.
+    /// Memory made by `MPI_Win_allocate`, and the length of this memory in bytes.
     Allocated { words: Box<[u64]>, length: usize },
-    /// Address and length of what the program has attached; displacements are addresses.
+    /// Address and length of the memory that the program has attached; displacements are addresses.
     Attached(RefCell<Vec<(usize, usize)>>),
     /// The part of this rank in memory of all ranks.
     Shared(Rc<SharedMemory>, usize),
@@ -60,13 +60,13 @@ enum Place {
 #[derive(Debug)]
 struct Exposed {
     place: Place,
-    /// True when the rank has ended, whose memory other ranks have later.
+    /// True after the end of the rank, because other ranks may use its memory later.
     is_gone: Cell<bool>,
     /// Address and length of an access to memory that was not attached.
     stray: Cell<Option<(usize, usize)>>,
 }
 
-/// Ends the accesses to memory when it is dropped, as the objects of a rank are when it ends.
+/// Ends the accesses to memory on drop; the objects of a rank are dropped when the rank ends.
 #[derive(Debug)]
 struct Exposure(Rc<Exposed>);
 
@@ -119,7 +119,7 @@ impl Exposed {
 }
 
 impl ProgramWindow {
-    /// Notes the buffer of an access to a rank if it is memory that other ranks access.
+    /// Records the buffer of an access to a rank if other ranks access the memory of this buffer.
     pub(super) async fn note_buffer(
         &self,
         rank: usize,
@@ -221,7 +221,7 @@ pub(super) struct ProgramWindow {
 pub(super) struct LockedEpochs {
     /// True after a fence that may begin an epoch.
     is_after_fence: bool,
-    /// Number of calls that lock without those that unlock.
+    /// Number of calls that lock minus the number of calls that unlock.
     locks: u32,
     /// The line of the first access under a lock since the fence.
     accessed: Option<&'static NativeLocation>,
@@ -425,7 +425,7 @@ fn make(
     Ok(start)
 }
 
-/// Ends an epoch, or a part of it, and the gets of a target or of all.
+/// Ends an epoch or a part of it, and completes the gets from one target or from all targets.
 fn synchronise(
     window: Handle,
     of: Option<usize>,

@@ -1,7 +1,7 @@
-//! Programs in C++: streams of their library, exceptions, and an exception that nobody catches.
+//! Programs in C++: streams of the C++ library, exceptions, and uncaught exceptions.
 //!
-//! The library finds the frames of an image by their registration. Its state of exceptions that are
-//! being handled is one of the thread: it is saved when a rank is left.
+//! The library finds the frames of an image by their registration. The library keeps the state of
+//! exceptions in progress per thread, so simrun saves this state when the thread leaves a rank.
 
 use std::ffi::{CStr, c_char, c_void};
 
@@ -19,7 +19,7 @@ pub(crate) struct Exceptions {
     globals: Option<unsafe extern "C" fn() -> *mut ExceptionState>,
 }
 
-/// Exceptions that are being handled, and the number of those that are not caught yet
+/// Exceptions in handling, and the number of exceptions that are not caught yet
 /// (`__cxa_eh_globals`).
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -44,8 +44,8 @@ fn find(name: &CStr) -> Option<*mut c_void> {
 }
 
 impl Exceptions {
-    /// Prepares the libraries of a program in C++, which are loaded. `frames`: offsets in its image
-    /// of descriptions of frames.
+    /// Prepares the loaded libraries of a program in C++. `frames`: offsets of descriptions of
+    /// frames in the image of the program.
     pub(super) fn new(frames: Vec<u64>) -> Self {
         if let Some(init) = find(c"_ZNSt8ios_base4InitC1Ev") {
             let mut object = 0_u64;
@@ -89,7 +89,7 @@ impl Exceptions {
         self.frames.iter().map(place).collect()
     }
 
-    /// Puts the state of a rank in the place of that of the thread, and returns that.
+    /// Replaces the state of the thread by the state of a rank, and returns the old state.
     pub(crate) fn exchange(&self, state: ExceptionState) -> ExceptionState {
         let Some(globals) = self.globals else {
             return state;
@@ -99,7 +99,7 @@ impl Exceptions {
     }
 }
 
-/// An image whose frames are registered, until this is dropped.
+/// An image with registered frames; drop ends the registration.
 #[derive(Debug)]
 pub(crate) struct Registered {
     frames: usize,

@@ -1,13 +1,13 @@
-//! Heaps of ranks under a model checker: memory that a program allocates is in a slot of its rank,
-//! and all of it is free when the rank ends, however it ends.
+//! Heaps of ranks under a model checker: memory that a program allocates is in a slot of the rank,
+//! and all this memory becomes free when the rank ends, in whatever way it ends.
 //!
-//! Blocks have a header of 16 bytes and one of few lengths; a freed block is used again for the
+//! Each block has a header of 16 bytes and one of few lengths; a freed block is used again for the
 //! same length. So addresses are the same in each execution. A wrong call of `free` is reported
-//! instead of destroying the heap; lists of free blocks are checked before they are used, since the
-//! program can write to them.
+//! instead of destroying the heap. Lists of free blocks are checked before use, since the program
+//! can write to free blocks.
 //!
-//! *Not there*: memory that the libraries of the system allocate themselves, such as that of open
-//! files; it stays until the end of the process.
+//! *Not there*: memory that system libraries allocate themselves, for example for open files; this
+//! memory stays until the end of the process.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -40,7 +40,7 @@ const FREED: u32 = 0x5349_4d46;
 struct Control {
     /// Bytes of the heap that are in use or have been.
     top: usize,
-    /// The first free block of each length, 0 if there is none; its payload begins with the next.
+    /// First free block of each length, or 0; a payload begins with the address of the next block.
     free: [usize; CLASSES],
 }
 
@@ -54,10 +54,10 @@ struct Header {
     distance: usize,
 }
 
-/// Mistake of a program about its heap.
+/// Error of a program in the use of the heap.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum HeapError {
-    /// Not an address that was allocated, or what is before it was overwritten.
+    /// The address was not allocated, or the header before the address was overwritten.
     Invalid,
     Freed,
     /// A free block was written to.
@@ -65,7 +65,7 @@ pub(crate) enum HeapError {
 }
 
 impl HeapError {
-    /// Returns what is wrong, in the words of the GNU C library.
+    /// Returns the message for the error, in the words of the GNU C library.
     pub(crate) const fn text(self) -> &'static str {
         match self {
             Self::Invalid => "invalid pointer",
@@ -95,12 +95,12 @@ const fn class_of(length: usize) -> usize {
     SMALL + 4 * doubling as usize + (length - 1 - base) / (base / 4)
 }
 
-/// The heap of a rank, at its address.
+/// The heap of a rank, represented by the address of the heap.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Heap(usize);
 
 impl Heap {
-    /// Returns the heap in which an address is, if it is in one.
+    /// Returns the heap that contains an address, or `None`.
     pub(crate) fn of(address: usize) -> Option<Self> {
         let is_there = HEAPS.contains(&address);
         is_there.then_some(Self(address / HEAP * HEAP))
@@ -110,7 +110,7 @@ impl Heap {
         self.0 as *mut Control
     }
 
-    /// Returns true if a block with its header can be at an address.
+    /// Returns true if a block, with a header before the block, can be at an address.
     fn has_block(self, address: usize) -> bool {
         // SAFETY: the heap is mapped as long as a pool has its slot, and is only used while its
         // rank is.
@@ -227,7 +227,7 @@ impl Heap {
     }
 }
 
-/// The slot of the heap of a rank; its memory is zero when it is taken.
+/// The slot of the heap of a rank; a new slot is filled with zeros.
 #[derive(Debug)]
 pub(crate) struct HeapSlot {
     slot: Slot,
@@ -265,8 +265,8 @@ unsafe extern "C" {
     fn __libc_realloc(address: *mut c_void, bytes: usize) -> *mut c_void;
 }
 
-/// `free` of this process, in the place of that of the C library: libraries also free what a
-/// program has allocated, such as the memory of a string.
+/// `free` of this process, which replaces `free` of the C library: libraries also free memory that
+/// a program has allocated, such as the memory of a string.
 #[unsafe(no_mangle)]
 extern "C" fn free(address: *mut c_void) {
     match Heap::of(address as usize) {

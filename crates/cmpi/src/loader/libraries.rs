@@ -1,5 +1,5 @@
-//! The files of a program: its own shared libraries, of which each rank has a copy as of the
-//! program, and those of the system, which all ranks share.
+//! The files of a program: its own shared libraries, which each rank has in a separate copy like
+//! the program, and system libraries, which all ranks share.
 
 use std::ffi::{CStr, CString};
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ const SYSTEM_LIBRARIES: &[&str] = &[
     "libz.so.",
 ];
 
-/// Folders of libraries that nothing else names.
+/// Default folders of libraries.
 const FOLDERS: &[&str] = &[
     "/usr/local/lib",
     "/lib/x86_64-linux-gnu",
@@ -37,14 +37,14 @@ const FOLDERS: &[&str] = &[
 pub(crate) struct Module {
     pub(crate) path: PathBuf,
     pub(crate) template: Template,
-    /// Its bytes; empty for the program itself.
+    /// Bytes of the file; empty for the program itself.
     pub(crate) file: Vec<u8>,
 }
 
 /// A program with its libraries.
 #[derive(Debug)]
 pub(crate) struct Files {
-    /// The program and its own libraries, in the order in which symbols are looked up.
+    /// The program and the program's own libraries, in the order of symbol lookup.
     pub(crate) modules: Vec<Module>,
     /// Their numbers in the order of their constructors.
     pub(crate) order: Vec<usize>,
@@ -130,8 +130,8 @@ impl Files {
     }
 }
 
-/// Returns the kind of an executable file, of which these are the bytes: a program may reach MPI
-/// only through its libraries, or through theirs.
+/// Returns the kind of an executable file, from the bytes of the file: a program may reach MPI only
+/// through libraries, or through libraries of these libraries.
 pub fn kind(path: &Path, file: &[u8]) -> Kind {
     let Ok(links) = Links::read(file) else {
         return Kind::Other;
@@ -172,7 +172,7 @@ pub fn kind(path: &Path, file: &[u8]) -> Kind {
     }
 }
 
-/// Returns true if a library, as a program opens it, or one of its own calls MPI.
+/// Returns true if a library calls MPI, itself or through its libraries; `name` is as for `dlopen`.
 pub(crate) fn calls_mpi(name: &str) -> bool {
     let none = (Path::new(""), &[const { Vec::new() }; 2]);
     let path = find(name, none, none);
@@ -192,8 +192,8 @@ fn preloaded() -> Vec<String> {
         .collect()
 }
 
-/// Returns the file of a library that a file needs, looked for as by the system (ld.so(8)) but for
-/// its cache. A file: its path, and its lists of folders.
+/// Returns the file of a library that a file needs, with the search order of the system (ld.so(8)),
+/// but without the system cache. A file is given by a path and lists of folders.
 fn find(
     name: &str,
     by: (&Path, &[Vec<String>; 2]),
@@ -214,7 +214,7 @@ fn find(
     path.chain(found).find(|file| file.is_file())
 }
 
-/// Returns a list of folders of a file, with its own one for `$ORIGIN`.
+/// Returns a list of folders of a file, with `$ORIGIN` replaced by the folder of the file.
 fn folders(path: &Path, list: &[String]) -> Vec<PathBuf> {
     let real = path.canonicalize();
     let path = real.as_deref().unwrap_or(path);
@@ -227,7 +227,7 @@ fn folders(path: &Path, list: &[String]) -> Vec<PathBuf> {
     folders.map(placed).collect()
 }
 
-/// Returns the order of constructors: that of a library before those of the files that need it.
+/// Returns the order of constructors: a library comes before the files that need the library.
 fn order(modules: &[Module], known: &[(String, usize)]) -> Vec<usize> {
     let needed = |number: usize| {
         let needed = modules[number].template.needed.iter();

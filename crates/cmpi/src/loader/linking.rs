@@ -20,7 +20,7 @@ mod cpp_streams;
 
 use cpp_streams::streams_of_cpp;
 
-/// Alignment of what is added to an image, in bytes.
+/// Alignment of data that are added to an image, in bytes.
 const ALIGNMENT: u64 = 64;
 
 /// Length of a thunk in bytes.
@@ -32,8 +32,8 @@ const TRAP: u8 = 0xcc;
 /// The function that a program calls in each basic block (`-fsanitize-coverage=trace-pc`).
 pub(crate) const COUNTER: &str = "__sanitizer_cov_trace_pc";
 
-/// The function that returns the address of a thread-local variable (System V ABI, TLS), given the
-/// address of its block and its offset there: in an image the block of the rank is known.
+/// The function that returns the address of a thread-local variable (System V ABI, TLS) from the
+/// address of a block and the offset in the block: in an image the block of the rank is known.
 const THREAD_LOCAL: &str = "__tls_get_addr";
 
 /// `mov rax, [rdi]`, `add rax, [rdi + 8]`, `ret`.
@@ -51,11 +51,11 @@ const VARIABLES: &[&str] = &[
     "stdin",
 ];
 
-/// A part of an image: a file, or what is added behind the files.
+/// A part of an image: a file, or data added behind the files.
 #[derive(Debug)]
 pub(super) struct Part {
     pub(super) start: u64,
-    /// Its first bytes, before addresses are added; zeros follow.
+    /// First bytes of the part, before addresses are added; zeros follow.
     pub(super) bytes: Vec<u8>,
     /// Offsets in the image that the program may change.
     pub(super) writable: Vec<Range<u64>>,
@@ -70,11 +70,11 @@ pub(super) enum Source {
     Own(u64),
 }
 
-/// A program whose symbols are bound. All places are offsets in an image.
+/// A program with bound symbols. All places are offsets in an image.
 #[derive(Debug)]
 pub(crate) struct Linked {
     pub(super) parts: Vec<Part>,
-    /// The thunks and the beginning of the program, up to what it may change.
+    /// The thunks and the beginning of the program, up to the first writable byte.
     pub(super) text: Option<Arc<Text>>,
     /// Thunks, whole pages before the program.
     pub(super) thunks: Vec<u8>,
@@ -95,17 +95,17 @@ pub(crate) struct Linked {
     /// Place of the number of basic blocks that were executed, of a program that counts them.
     pub(super) blocks: Option<u64>,
     pub(super) entry: u64,
-    /// Lists of functions before `main` and after it, of the program last.
+    /// Lists of functions that run before `main` and after it; the lists of the program are last.
     pub(super) functions: Vec<[Functions; 2]>,
     /// For a program in C++.
     pub(crate) exceptions: Option<Exceptions>,
 }
 
-/// A file of the program at its place in an image.
+/// A file of the program with its place in an image.
 #[derive(Clone, Copy)]
 struct Placed<'a> {
     start: u64,
-    /// Place of its thread-local variables.
+    /// Place of the thread-local variables of the file.
     block: u64,
     template: &'a Template,
 }
@@ -183,7 +183,7 @@ impl<'a> Scope<'a> {
 }
 
 impl Linked {
-    /// Loads the libraries of the system and binds the symbols of a program and its own libraries.
+    /// Loads the system libraries and binds the symbols of a program and its own libraries.
     pub(crate) fn new(files: &Files) -> Result<Self, Refusal> {
         exports::streams::install();
         libraries::load_system(&files.system)?;
@@ -282,7 +282,7 @@ impl Linked {
         inside
     }
 
-    /// Takes over what a file has without symbols of others.
+    /// Takes over the parts of a file that need no symbols of other files.
     fn place_own(&mut self, placed: &Placed<'_>) -> Result<(), Refusal> {
         let &Placed {
             start,
@@ -365,12 +365,12 @@ impl Linked {
         self.parts.iter().map(|part| part.start)
     }
 
-    /// Returns true if the program counts its basic blocks.
+    /// Returns true if the program counts basic blocks.
     pub(crate) const fn counts_blocks(&self) -> bool {
         self.blocks.is_some()
     }
 
-    /// Returns places, and what images of this thread have there.
+    /// Returns places, and for each the value that images of this thread have there.
     pub(super) fn values_of_thread(&self) -> Result<Vec<(u64, u64)>, Refusal> {
         let value = |import: &Import| {
             let address = resolve(&import.name, import.is_weak)? as u64;
@@ -399,7 +399,7 @@ impl Linked {
         Ok(())
     }
 
-    /// Gives each variable of [`VARIABLES`] a place: that of the program's copy, or a new one.
+    /// Gives each variable of [`VARIABLES`] a place: the copy in the program, or a new place.
     fn place_variables(&mut self, scope: &Scope<'_>, mut free: u64) -> Result<(), Refusal> {
         let all = scope.0.iter();
         let all = all.flat_map(|placed| placed.template.copied.iter().map(move |it| (placed, it)));
@@ -451,7 +451,7 @@ fn padded(mut code: Vec<u8>) -> Vec<u8> {
     code
 }
 
-/// Returns the machine code that adds 1 to the word `data` bytes after its begin.
+/// Returns machine code that adds 1 to the word `data` bytes after the start of the code.
 fn counter(data: u64) -> Vec<u8> {
     // inc qword [rip + …]
     let mut code = vec![0x48, 0xff, 0x05];
@@ -462,8 +462,8 @@ fn counter(data: u64) -> Vec<u8> {
     padded(code)
 }
 
-/// Returns the machine code that stores the return address `data` bytes after its begin, and
-/// continues in a function.
+/// Returns machine code that stores the return address `data` bytes after the start of the code,
+/// and continues in a function.
 fn thunk(function: exports::LocatedFunction, data: u64) -> Vec<u8> {
     let mut code = Vec::new();
     if let Some(number) = function.number {
@@ -513,8 +513,7 @@ fn thread_pointer() -> u64 {
     pointer
 }
 
-/// Returns the length in bytes of a variable of a library, as its symbol says; 0 if no symbol is
-/// there.
+/// Returns the length in bytes of a library variable, as given by the symbol; 0 without a symbol.
 fn length_of_variable(address: usize) -> u64 {
     /// `RTLD_DL_SYMENT`: the symbol is asked for.
     const SYMBOL: c_int = 1;

@@ -1,17 +1,17 @@
-//! Memory for images, stacks and heaps: slots of one length, in few mappings, used again by later
-//! ranks.
+//! Memory for images, stacks and heaps: slots of one length, in few mappings, which later ranks use
+//! again.
 //!
 //! A rank gets the slot of its number, so that addresses are the same in each execution of a
-//! program. They are the same in each process, too, where the system has room for the first mapping
+//! program. Addresses are also the same in each process if the system can place the first mapping
 //! of a kind at its usual address.
 //!
-//! The text of a program is the same in all images: it is mapped from one file in memory, which the
-//! processor caches once, and cannot be written.
+//! The text of a program is the same in all images: the text is mapped from one memory file, which
+//! the processor caches once, and cannot be written.
 //!
-//! A stack has a guard below it: addresses that no other slot has, more than a frame is long, so
-//! that a function with large local variables does not reach the stack of another rank. The guard
-//! cannot be accessed as long as the system has mappings left for that; beyond them a word at the
-//! end of the stack is compared whenever the rank waits.
+//! A stack has a guard below: a range of addresses that belongs to no other slot. The guard is
+//! longer than a frame, so that a function with large local variables does not reach the stack of
+//! another rank. The guard cannot be accessed as long as the system has mappings left for that;
+//! beyond this limit, a word at the end of the stack is compared whenever the rank waits.
 
 use std::cell::RefCell;
 use std::ffi::c_void;
@@ -25,12 +25,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::index;
 use crate::elf::{PAGE, Refusal};
 
-/// Number of stacks whose guard cannot be accessed: two mappings each, of 65,530 in all. A multiple
-/// of [`CHUNK_MAX`], as the next number.
+/// Number of stacks with a guard that cannot be accessed: each needs two of 65,530 mappings. A
+/// multiple of [`CHUNK_MAX`], like the next number.
 const GUARDED_MAX: usize = 16 * CHUNK_MAX;
 
-/// Number of stacks with a guard of [`WIDE_GUARD`] bytes; others have [`GUARD`] bytes. Our choice:
-/// a process has 128 TiB of addresses, and each rank of a check 2 GiB for its heap.
+/// Number of stacks with a guard of [`WIDE_GUARD`] bytes; further stacks have [`GUARD`] bytes. Our
+/// choice: a process has 128 TiB of addresses, and each rank of a check needs 2 GiB for its heap.
 const WIDE_MAX: usize = 10 * CHUNK_MAX;
 const WIDE_GUARD: usize = 1 << 30;
 const GUARD: usize = 64 << 20;
@@ -58,10 +58,10 @@ pub(crate) enum Purpose {
 const IMAGES_AT: usize = 0x1000_0000_0000;
 const STACKS_AT: usize = 0x5800_0000_0000;
 
-/// Addresses of heaps, at which nothing else is: a freed block is known by its address.
+/// Addresses that only heaps use: so the address of a freed block shows that a heap had the block.
 pub(crate) const HEAPS: Range<usize> = 0x2000_0000_0000..0x5000_0000_0000;
 
-/// Length of a heap in bytes, of which a rank takes only the pages that it uses.
+/// Length of a heap in bytes. A rank occupies only the pages that it uses.
 pub(crate) const HEAP: usize = 2 << 30;
 
 /// First address of [`HEAPS`] that no pool has.
@@ -76,7 +76,7 @@ pub(crate) struct Text {
 }
 
 impl Text {
-    /// Makes the file; `None` if there is nothing to share or the system has no such files.
+    /// Makes the file; `None` if there is no whole page to share or the system has no memory files.
     pub(super) fn new(content: &[u8]) -> Option<Self> {
         let length = content.len() / PAGE as usize * PAGE as usize;
         if length == 0 {
@@ -135,8 +135,8 @@ struct Chunk {
     bytes: usize,
     /// Length of the guard of each slot in bytes; 0 except for stacks.
     guard: usize,
-    /// Number of slots at its beginning whose guard cannot be accessed, or that have the shared
-    /// text.
+    /// Number of slots at the start of the chunk with a guard that cannot be accessed, or with the
+    /// shared text.
     special: usize,
 }
 
@@ -149,10 +149,10 @@ impl Chunk {
 /// State of a slot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum SlotState {
-    /// It was never used.
+    /// The slot was never used.
     Fresh,
     Taken,
-    /// A rank has used it before.
+    /// An earlier rank has used the slot.
     Used,
 }
 
@@ -218,7 +218,7 @@ impl Slots {
     }
 }
 
-/// Makes a mapping of memory that takes room only where it is used, at an address if there is room.
+/// Maps memory that occupies only the pages in use, at `address` if this address is free.
 fn map(address: usize, bytes: usize, protection: i32, flags: i32) -> io::Result<usize> {
     let flags = flags | libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
     let wanted = address as *mut c_void;
@@ -238,11 +238,11 @@ fn map(address: usize, bytes: usize, protection: i32, flags: i32) -> io::Result<
 pub(crate) struct Slot {
     number: usize,
     pub(crate) address: usize,
-    /// True if it was never used, so that it is zero.
+    /// True if the slot was never used, so that its memory is zero.
     pub(crate) is_fresh: bool,
-    /// Length of the shared text at its beginning in bytes.
+    /// Length of the shared text at the start of the slot in bytes.
     pub(crate) text: usize,
-    /// Number of bytes below it that no other slot has, and true if they cannot be accessed.
+    /// Number of bytes below the slot that no other slot has, and true if they cannot be accessed.
     pub(crate) guard: (usize, bool),
 }
 

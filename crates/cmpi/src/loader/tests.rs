@@ -36,7 +36,7 @@ fn folder() -> &'static PathBuf {
     })
 }
 
-/// Compiles a program and returns its file.
+/// Compiles a program and returns the bytes of the compiled file.
 fn compiled(name: &str, source: &str, options: &[&str]) -> Vec<u8> {
     let [input, output] = [".c", ""].map(|ending| folder().join(format!("{name}{ending}")));
     std::fs::write(&input, source).unwrap();
@@ -47,7 +47,7 @@ fn compiled(name: &str, source: &str, options: &[&str]) -> Vec<u8> {
     std::fs::read(output).unwrap()
 }
 
-/// Makes a shared library that has a function of its name, and calls itself `soname`.
+/// Makes a shared library with a function `name` and with `soname` as its name in the file.
 fn library(name: &str, soname: &str) {
     let source = folder().join(format!("{name}-library.c"));
     std::fs::write(&source, format!("int {name}(void) {{ return 1; }}")).unwrap();
@@ -64,7 +64,7 @@ fn loaded(file: &[u8]) -> Result<Linked, Refusal> {
     Linked::new(&Files::collect(&folder().join("program"), template)?)
 }
 
-/// Returns the message with which a file is refused; an empty text if it is not.
+/// Returns the message with which a file is refused; an empty text if the file is accepted.
 fn refusal(file: &[u8]) -> String {
     let linked = loaded(file);
     let memory = linked.map(|linked| Rc::new(Memory::new(Arc::new(linked), 1 << 16)));
@@ -207,8 +207,8 @@ fn next(state: &mut u64) -> usize {
     usize::try_from(*state >> 1).unwrap()
 }
 
-/// Returns a file with some of its words replaced by ones with which sums overflow, or that are
-/// just outside of what they are about.
+/// Returns a file with some words replaced by values that make sums overflow, or that are just
+/// outside of a valid range.
 fn mutated(file: &[u8], state: &mut u64) -> Vec<u8> {
     const WORDS: [u64; 12] = [
         0,

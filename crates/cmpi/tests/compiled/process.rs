@@ -1,5 +1,5 @@
-//! The process of a compiled program: its clocks, its streams, its threads and its end are those of
-//! a rank.
+//! The process of a compiled program: clocks, streams, threads and exit act on the rank, not on the
+//! process of simrun.
 
 use crate::support::{
     CLUSTER, Folder, as_program, command, compiled, compiled_with, ran, run, simrun,

@@ -238,7 +238,7 @@ fn under_check_a_rank_leaves_no_memory_behind() {
     }
 }
 
-/// Nothing on the stack of a rank is dropped when the rank is: what would be lost so is counted.
+/// A dropped rank drops no values on its stack; the test counts the memory that is lost this way.
 #[test]
 fn ranks_that_are_given_up_leave_nothing_behind() {
     let folder = Folder::new();

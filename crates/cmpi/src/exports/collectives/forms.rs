@@ -1,7 +1,7 @@
-//! Collective operations in their three forms: those that wait, those that are started, and
-//! persistent ones (MPI 5.0, sections 6.12 and 6.13).
+//! Collective operations in three forms: blocking, nonblocking and persistent (MPI 5.0, sections
+//! 6.12 and 6.13).
 //!
-//! A contribution is copied when the operation starts, a result when it is completed.
+//! A contribution is copied when the operation starts, a result when the operation completes.
 
 use std::rc::Rc;
 
@@ -12,12 +12,12 @@ use crate::bridge::{block, with};
 use crate::errors::CallError;
 use crate::handles::{Memory, Parts, Target};
 
-/// The form of an operation, with the place of its request.
+/// The form of an operation, with the place of the request.
 #[derive(Clone, Copy)]
 pub(super) enum Form {
     Waiting,
     Started(*mut Handle),
-    /// `MPI_Start` starts it, and it can be started again.
+    /// `MPI_Start` starts the operation, which can be started again.
     Persistent(*mut Handle),
 }
 
@@ -32,7 +32,7 @@ pub(super) struct ByteBlocks {
     pub(super) room: u64,
 }
 
-/// An operation, with what it needs beside the contribution.
+/// An operation, with its arguments other than the contribution.
 pub(super) enum Operation {
     Barrier,
     Bcast(InterRoot, Target),
@@ -66,10 +66,10 @@ pub(super) enum Exchange {
     AlltoallW(ByteBlocks),
 }
 
-/// A call in one group, with its result at ranks that get one.
+/// A call in one group, with the result at ranks that get a result.
 type GroupCall<'a> = CollectiveCall<'a, Option<Buffer>>;
 
-/// An operation, and the places of its contribution and its result.
+/// An operation, the places of the contribution and the places of the result.
 pub(super) struct Prepared {
     pub(super) given: Vec<Target>,
     pub(super) result: Vec<Target>,
@@ -94,7 +94,7 @@ impl Operation {
         }
     }
 
-    /// Returns a buffer for the result where the program gives its length.
+    /// Returns a buffer for the result, if the length of the result is given by the program.
     fn own(&self, comm: &Comm) -> Buffer {
         match self {
             Self::Scatter(_, place, _) | Self::ScatterV(_, place, _) => memory::room(comm, *place),
@@ -105,7 +105,7 @@ impl Operation {
         }
     }
 
-    /// Returns the operation in one group, with its message and a buffer for its result.
+    /// Returns the operation in one group, with a message and a buffer for the result.
     fn within<'a>(
         &'a self,
         comm: &'a Comm,
@@ -155,8 +155,8 @@ impl Operation {
         }
     }
 
-    /// Returns the operation between two groups, whose result has `room` bytes at ranks that get
-    /// one.
+    /// Returns the operation between two groups, with a result of `room` bytes at ranks that get a
+    /// result.
     fn between(
         self,
         inter: &InterComm,

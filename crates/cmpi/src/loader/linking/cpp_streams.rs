@@ -1,9 +1,9 @@
-//! Streams of C++, such as `std::cout`: each rank has a copy with its own state, in an image of a
-//! program that is compiled with `-fPIC`, too.
+//! Streams of C++, such as `std::cout`: each rank has a copy with a separate state, also in an
+//! image of a program that is compiled with `-fPIC`.
 //!
-//! The buffers of output are shared: they hold nothing, and write to the streams of C
-//! (`exports::streams`). Those of input have the stream of C in which they were made, so that each
-//! rank has a copy with its own.
+//! The output buffers are shared: they store no data, and write to the streams of C
+//! (`exports::streams`). An input buffer refers to the stream of C of its construction, so each
+//! rank has a copy that refers to the stream of the rank.
 
 use std::collections::BTreeSet;
 use std::ptr;
@@ -25,8 +25,8 @@ const STREAMS: &[&str] = &[
     "_ZSt5wcout",
 ];
 
-/// A stream of C++ that is not in a file of the program: its name, where it is in the library, and
-/// its place in an image and length in bytes.
+/// A stream of C++ that is not in a file of the program: the name, the place in the library, and
+/// the place in an image with the length in bytes.
 pub(super) type Stream = (&'static str, usize, (u64, u64));
 
 /// Streams of input: their names, functions that return their buffers, and names of the copies of
@@ -76,8 +76,8 @@ pub(super) fn streams_of_cpp(
     Ok((streams, free))
 }
 
-/// Returns the address of the buffer of a stream of input, given those of the stream and of the
-/// function that returns the buffer; `None` if the buffer has not the layout that is known.
+/// Returns the address of the buffer of an input stream, from the addresses of the stream and of
+/// the function that returns the buffer; `None` if the layout of the buffer is unknown.
 fn input_buffer(stream: usize, get: usize) -> Option<usize> {
     if stream == 0 || get == 0 {
         return None;

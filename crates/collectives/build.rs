@@ -1,14 +1,14 @@
 //! Packs the files of `selectors/`, which every program contains, to a seventh of their length.
 //!
-//! A packed text is what repeated strings make of it (LZ77): the number of bytes that follow, the
-//! bytes, then the length and the distance of an earlier string that is repeated. Numbers are in
-//! LEB128. `src/selector/built_in.rs` unpacks it.
+//! A packed text is a list of repeated strings (LZ77): the number of bytes that follow, the bytes,
+//! then the length and the distance of an earlier string that is repeated. Numbers are in LEB128.
+//! `src/selector/built_in.rs` unpacks the text.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
-/// Shortest string that is repeated: a shorter one is no longer than its length and distance.
+/// Shortest string that is repeated: a shorter string is no longer than a length and a distance.
 const REPEATED_MIN: usize = 6;
 
 /// Number of earlier places with the same first bytes that are compared.

@@ -1,4 +1,4 @@
-//! An algorithm of a collective operation: a name and its schedule.
+//! An algorithm of a collective operation: a name and a schedule.
 
 use crate::levels::Level;
 use crate::segments::Segments;
@@ -35,15 +35,15 @@ pub enum Requirement {
     EqualBlocksPowerOfTwo,
     /// Several ranks share a node.
     SharedNodes,
-    /// Several ranks share a node, all nodes have the same number of ranks, and those of each node
-    /// are consecutive.
+    /// Several ranks share a node, all nodes have the same number of ranks, and the ranks of each
+    /// node are consecutive.
     RegularNodes,
     /// Several ranks share a node, and the ranks of each node are consecutive.
     ConsecutiveNodes,
 }
 
 impl Requirement {
-    /// Returns true if a call fulfils it.
+    /// Returns true if a call fulfils the requirement.
     #[must_use]
     pub fn holds(self, call: &Call) -> bool {
         let size = call.size;
@@ -103,37 +103,37 @@ impl Requirement {
     }
 }
 
-/// The largest number of ranks for which selectors choose an algorithm whose messages grow with its
-/// square: 10^10 messages take an hour to simulate.
+/// The largest number of ranks for which selectors choose an algorithm with a quadratic number of
+/// messages: 10^10 messages take an hour to simulate.
 pub const QUADRATIC_RANKS_MAX: u32 = 100_000;
 
 /// An algorithm of one or more kinds of collective operations.
 #[derive(Debug)]
 pub struct Algorithm {
-    /// The name, unique among those of a kind.
+    /// The name, unique among the algorithms of a kind.
     pub name: &'static str,
     /// The kinds of operations.
     pub collectives: &'static [Collective],
-    /// One phrase about its messages, for lists.
+    /// One phrase about the messages of the algorithm, for lists.
     pub about: &'static str,
     /// The time without contention, in terms of α (latency), β (time per byte), γ (time per byte
     /// of a reduction), p ranks, L = ⌈log2 p⌉, n bytes of a contribution or of a block. Where there
     /// are segments, γ ≤ β: the reduction of one is over when the next one has come, so that the
     /// first one alone adds to the time.
     pub time: &'static str,
-    /// The calls that it can execute.
+    /// The requirement on calls that the algorithm can execute.
     pub needs: Requirement,
     /// The algorithm of the same kind that executes calls which this one cannot; empty if such
     /// calls are errors.
     pub fallback: &'static str,
-    /// True if the number of its messages grows with the square of the number of ranks: selectors
-    /// do not choose it for more than [`QUADRATIC_RANKS_MAX`] ranks.
+    /// True if the number of messages grows with the square of the number of ranks: selectors do
+    /// not choose the algorithm for more than [`QUADRATIC_RANKS_MAX`] ranks.
     pub quadratic: bool,
-    /// True if it keeps the order of operands, so that the operation need not be commutative.
+    /// True if the algorithm keeps the order of operands, as noncommutative operations require.
     pub ordered: bool,
-    /// The kinds of its parts, if it consists of other algorithms.
+    /// The kinds of the parts, if the algorithm consists of other algorithms.
     pub parts: &'static [Collective],
-    /// The parts within nodes and among their leaders, if it is hierarchical.
+    /// The parts within nodes and among the leaders of nodes, if the algorithm is hierarchical.
     pub levels: &'static [Level],
     /// Number of equal buffers of which the area `Temp` consists.
     pub temp_buffers: u8,
@@ -143,14 +143,14 @@ pub struct Algorithm {
     /// Returns the number of bytes of the area `Temp` at the calling rank.
     pub temp: fn(&Call) -> u64,
     /// Returns the number of lanes: sequences of rounds that the calling rank executes side by
-    /// side, each with slots of its own. A lane that waits does not hold up the others.
+    /// side, each with separate slots. A waiting lane does not delay the other lanes.
     pub lanes: fn(&Call) -> u32,
     /// Returns the number of rounds of the calling rank, in each lane.
     pub rounds: fn(&Call) -> u32,
     /// Makes the steps of a round of the calling rank, in the lane [`Steps::lane`].
     ///
-    /// Always the same steps for the same call, lane and round: a round that waits is made again
-    /// from its beginning, and its steps up to there are skipped.
+    /// The function makes the same steps for the same call, lane and round: after a wait, the whole
+    /// round is made again, and the steps before the wait are skipped.
     pub round: fn(&Call, u32, &mut dyn Steps),
 }
 
@@ -175,20 +175,20 @@ impl Algorithm {
         round: |_, _, _| {},
     };
 
-    /// Returns true if it can execute the call.
+    /// Returns true if the algorithm can execute the call.
     #[must_use]
     pub fn suits(&self, call: &Call) -> bool {
         self.needs.holds(call)
             && (call.commutative || !call.collective.has_operation() || self.is_ordered(call))
     }
 
-    /// Returns the kinds of its parts, of all ranks or of levels.
+    /// Returns the kinds of the parts of the algorithm, of all ranks or of levels.
     pub fn part_kinds(&self) -> impl Iterator<Item = Collective> {
         let levels = self.levels.iter().map(|level| level.collective);
         self.parts.iter().copied().chain(levels)
     }
 
-    /// Returns true if it and its parts keep the order of operands.
+    /// Returns true if the algorithm and the parts keep the order of operands.
     fn is_ordered(&self, call: &Call) -> bool {
         let parts = call.parts.iter().flatten();
         let mut reductions = parts.filter(|part| part.collectives[0].has_operation());

@@ -54,9 +54,9 @@ pub struct Alias {
     pub name: String,
     /// The algorithm, of which a call may need another one.
     pub algorithm: &'static Algorithm,
-    /// The names of the algorithms of its parts, if it consists of others.
+    /// The names of the algorithms of the parts, if the algorithm consists of other algorithms.
     pub parts: Vec<String>,
-    /// True if the library finds out the nodes of the ranks by messages before its first call.
+    /// True if the library exchanges messages before the first call to find the nodes of the ranks.
     pub asks_nodes: bool,
     /// The hierarchical algorithm of calls that fulfil the requirement.
     hierarchical: Option<(Requirement, &'static Algorithm)>,
@@ -115,8 +115,8 @@ impl Alias {
         name.map_or(self.algorithm, |name| named(self.collective, name))
     }
 
-    /// Sets parameters and parts of a call. Returns the algorithm that executes it: a fallback if
-    /// the named one cannot.
+    /// Sets parameters and parts of a call. Returns the algorithm that executes the call: the named
+    /// algorithm, or a fallback if the named algorithm cannot execute the call.
     ///
     /// # Panics
     /// If the table names a part or a fallback that does not exist.
@@ -149,7 +149,7 @@ macro_rules! library {
     };
 }
 
-/// The libraries and their names, each read when it is first used.
+/// The libraries and the names of their algorithms; the names of a library are read at first use.
 static LIBRARIES: [(&str, LazyLock<Vec<Alias>>); 6] = [
     library!("smpi"),
     library!("openmpi"),
@@ -159,7 +159,7 @@ static LIBRARIES: [(&str, LazyLock<Vec<Alias>>); 6] = [
     library!("nccl"),
 ];
 
-/// Returns the names of a library, whose text tests check.
+/// Reads the names of a library from a text that is checked by tests.
 fn read(library: &str, text: &str) -> Vec<Alias> {
     parse(text).unwrap_or_else(|error| panic!("the names of {library}: {error}"))
 }

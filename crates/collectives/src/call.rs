@@ -158,12 +158,12 @@ pub struct Blocks {
 /// The neighbours of a rank in a virtual topology; `None` for the null process.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Neighbors {
-    /// The ranks from which it receives.
+    /// The ranks from which this rank receives.
     pub sources: Vec<Option<u32>>,
-    /// The ranks to which it sends.
+    /// The ranks to which this rank sends.
     pub destinations: Vec<Option<u32>>,
-    /// True in a grid, whose neighbours are in pairs: a message that a rank sends down in a
-    /// dimension comes from above.
+    /// True in a grid. The neighbours of a grid are in pairs: a message that a rank sends down in a
+    /// dimension arrives from above.
     pub is_grid: bool,
 }
 
@@ -183,26 +183,26 @@ pub struct Call {
     /// True if operands can change their places.
     pub commutative: bool,
     /// Radix or number of children of a tree, number of chains, or number of requests in progress;
-    /// 0 for that of the algorithm.
+    /// 0 for the default of the algorithm.
     pub radix: u32,
     /// Length in bytes of the contribution of a rank (`bcast`, reductions, scans) or of one block
     /// (the others, `reduce_scatter_block` among them).
     pub bytes: u64,
     /// Length of an element in bytes: a reduction cuts nowhere else.
     pub element: u64,
-    /// Length of a segment in bytes; 0 for that of the algorithm.
+    /// Length of a segment in bytes; 0 for the default of the algorithm.
     pub segment: u64,
-    /// True if the area `Recv` has the contribution of an operation that has another area for it
-    /// else (`MPI_IN_PLACE`).
+    /// True if the area `Recv` has the contribution in an operation that otherwise has a separate
+    /// area for the contribution (`MPI_IN_PLACE`).
     pub in_place: bool,
     /// Blocks, where they are not all of one length.
     pub blocks: Option<Rc<Blocks>>,
-    /// The neighbours, in exchanges between them: blocks are those of the sources and of the
-    /// destinations.
+    /// The neighbours, in exchanges between neighbours: each block belongs to a source or to a
+    /// destination.
     pub neighbors: Option<Rc<Neighbors>>,
-    /// Algorithms of which this one consists, for those that consist of others.
+    /// The algorithms of the parts, if the algorithm consists of other algorithms.
     pub parts: [Option<&'static Algorithm>; PARTS],
-    /// The nodes of the ranks; `None` if each rank has a node of its own.
+    /// The nodes of the ranks; `None` if each rank has a separate node.
     pub nodes: Option<Nodes>,
     /// The algorithms of the parts of a hierarchical algorithm.
     pub levels: Option<Rc<Plans>>,

@@ -1,4 +1,4 @@
-//! The choice of an algorithm for a call, with its reason and its messages, for
+//! The choice of an algorithm for a call, with the reason and the messages of the algorithm, for
 //! `simrun collectives explain`.
 
 use std::fmt;
@@ -7,24 +7,24 @@ use crate::{
     Algorithm, Call, Collective, Estimate, Facts, Grounds, Group, Selector, Unsuited, messages,
 };
 
-/// The largest number of ranks whose messages are counted.
+/// The largest number of ranks for which messages are counted.
 const RANKS_MAX: u32 = 4096;
 
 /// The reason why an algorithm was selected.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Reason {
-    /// It is used for all calls of the kind of operation.
+    /// The algorithm is set for all calls of the kind of operation.
     Forced,
     /// A row matched.
     Row {
-        /// The selector that has the row: one with a base has its rows too.
+        /// The selector that has the row: the asked selector or the base of this selector.
         selector: String,
         /// The number among the rows of the kind, from 1 on.
         number: usize,
         /// The row as in a file.
         text: String,
     },
-    /// It has the shortest estimated time.
+    /// The algorithm has the shortest estimated time.
     Estimate {
         /// The selector that estimates.
         selector: String,
@@ -55,7 +55,7 @@ impl fmt::Display for Reason {
     }
 }
 
-/// The messages of a call. Those of a rank to itself are copies, and do not count.
+/// The messages of a call. A message of a rank to itself is a copy, which is not counted.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct MessageCounts {
     /// Number of messages of all ranks.
@@ -75,15 +75,15 @@ pub struct MessageCounts {
 pub struct Explanation {
     /// The name that the row has, such as `openmpi:ring`.
     pub name: String,
-    /// The algorithm that executes the call: that of the name, or one that stands for it.
+    /// The algorithm that executes the call: the algorithm of the name, or a fallback.
     pub algorithm: &'static Algorithm,
     /// The reason.
     pub reason: Reason,
-    /// Length of a segment in bytes; 0 for that of the algorithm.
+    /// Length of a segment in bytes; 0 for the default of the algorithm.
     pub segment: u64,
-    /// Radix or number of children of a tree; 0 for that of the algorithm.
+    /// Radix or number of children of a tree; 0 for the default of the algorithm.
     pub radix: u32,
-    /// The kinds and the names of the algorithms of which it consists.
+    /// The kinds and the names of the algorithms of the parts.
     pub parts: Vec<(Collective, &'static str)>,
     /// The groups, the kinds and the names of the algorithms of the levels at rank 0.
     pub levels: Vec<(Group, Collective, &'static str)>,
@@ -93,8 +93,8 @@ pub struct Explanation {
     pub time: &'static str,
 }
 
-/// Counts the messages of a call whose parameters are set; `plan` sets those of levels, which
-/// differ between ranks.
+/// Counts the messages of a call with complete parameters; `plan` sets the parameters of levels,
+/// which differ between ranks.
 fn count(algorithm: &Algorithm, call: &Call, plan: impl Fn(&mut Call)) -> MessageCounts {
     let mut counts = MessageCounts::default();
     let mut received = vec![0; call.size as usize];
@@ -121,8 +121,8 @@ fn count(algorithm: &Algorithm, call: &Call, plan: impl Fn(&mut Call)) -> Messag
     counts
 }
 
-/// Returns the choice of a selector for a call, and what follows from it. The rank of the call is
-/// of no importance.
+/// Returns the choice of a selector for a call, and the messages of this choice. The rank of the
+/// call does not matter.
 ///
 /// # Errors
 /// As for [`Selector::select`].

@@ -1,9 +1,9 @@
 //! Hierarchical schedules: parts within each node and among the leaders of the nodes.
 //!
 //! Each part is an algorithm of a smaller call, whose ranks are the positions within a node or the
-//! numbers of the nodes. The nodes are known without messages: other libraries build communicators
-//! for the parts, but a rank here keeps no state in proportion to the number of ranks. A part is
-//! never hierarchical itself. Calls of ranks with a node each have no levels, and pay for none.
+//! numbers of the nodes. The nodes are known without messages. A rank keeps no state in proportion
+//! to the number of ranks, while other libraries build communicators for the parts. A part is never
+//! hierarchical itself. Calls with one rank per node have no levels and no extra cost.
 //!
 //! *Not modelled*: memory that ranks of a node share; they exchange messages.
 
@@ -53,9 +53,9 @@ impl Group {
 /// A part of a hierarchical algorithm.
 #[derive(Clone, Copy, Debug)]
 pub struct Level {
-    /// The ranks that execute it.
+    /// The ranks that execute the part.
     pub group: Group,
-    /// Its kind.
+    /// The kind of the part.
     pub collective: Collective,
     /// Returns the number of bytes.
     bytes: fn(&Call) -> u64,
@@ -107,18 +107,18 @@ impl Level {
     }
 }
 
-/// The algorithm of a part of a hierarchical algorithm, with its parameters and parts.
+/// The algorithm of a part of a hierarchical algorithm, with parameters and parts.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The algorithm.
     pub algorithm: &'static Algorithm,
-    /// Length of a segment in bytes; 0 for that of the algorithm.
+    /// Length of a segment in bytes; 0 for the default of the algorithm.
     pub segment: u64,
-    /// Radix or number of children of a tree; 0 for that of the algorithm.
+    /// Radix or number of children of a tree; 0 for the default of the algorithm.
     pub radix: u32,
-    /// Algorithms of which it consists.
+    /// The algorithms of the parts of this algorithm.
     pub parts: [Option<&'static Algorithm>; PARTS],
-    /// The algorithms of its levels, if it has some.
+    /// The algorithms of the levels, if the algorithm has levels.
     pub levels: Option<Rc<Plans>>,
 }
 
@@ -145,7 +145,7 @@ impl Call {
     /// Returns the nodes of the ranks.
     ///
     /// # Panics
-    /// If each rank has a node of its own: hierarchical algorithms do not suit such calls.
+    /// If each rank has a separate node: hierarchical algorithms do not suit such calls.
     pub(crate) fn nodes(&self) -> &Nodes {
         let nodes = self.nodes.as_ref();
         nodes.expect("a hierarchical algorithm has nodes with several ranks")
@@ -167,7 +167,7 @@ impl Call {
         self.nodes().index(self.rank) == 0
     }
 
-    /// Returns a call of the own group; `None` if it has only this rank, or this rank is in none.
+    /// Returns a call of the group of this rank; `None` if the rank is alone or in no group.
     pub(crate) fn of_group(&self, group: Group, kind: Collective, bytes: u64) -> Option<Self> {
         let (rank, size) = match group {
             Group::All => (self.rank, self.size),
@@ -196,7 +196,7 @@ impl Call {
 pub(crate) enum Stage {
     /// The part of this number, in these areas.
     Level(usize, Places),
-    /// A message of a rank, if it is not for itself.
+    /// A message from one rank to another; if both are equal, no message is sent.
     Message {
         source: u32,
         destination: u32,
@@ -220,7 +220,7 @@ impl<const N: usize> Stages<'_, N> {
         self.stages.iter().map(|stage| self.rounds_of(stage)).sum()
     }
 
-    /// Returns the bytes of `Temp` that the parts need behind those that their places leave.
+    /// Returns the bytes of `Temp` that the parts need, including the offset of each part.
     pub(crate) fn temp(&self) -> u64 {
         let temp = |stage: &Stage| match stage {
             Stage::Level(number, places) => self

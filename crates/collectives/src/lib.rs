@@ -1,13 +1,13 @@
 //! Schedules of collective operations, as pure functions.
 //!
-//! An [`Algorithm`] tells the steps of one rank, round by round: sends, receives, copies and
-//! reductions of parts of its buffers ([`Steps`]). A round is a function of the [`Call`], the lane
-//! (most schedules have one) and the number of the round alone, so a running collective needs no
-//! state but two counters for each lane, and the same function is executed by the message layer,
-//! listed by `simrun collectives explain`, and tested without any device.
+//! An [`Algorithm`] gives the steps of one rank, round by round: sends, receives, copies and
+//! reductions of parts of the buffers of the rank ([`Steps`]). A round depends only on the
+//! [`Call`], the lane (most schedules have one) and the number of the round, so a running
+//! collective needs no state but two counters for each lane. The message layer executes this
+//! function, `simrun collectives explain` lists its steps, and tests need no device.
 //!
 //! *Not decided here*: how a message travels, and which operation a reduction applies. A schedule
-//! knows lengths, and no contents.
+//! knows lengths, but no contents.
 
 #![warn(clippy::missing_errors_doc)]
 

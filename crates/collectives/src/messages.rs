@@ -1,4 +1,4 @@
-//! The messages of a schedule, without executing it: for lists, explanations and tests.
+//! The messages of a schedule without its execution: for lists, explanations and tests.
 
 use crate::{Algorithm, Call, Operand, Part, Slot, Steps};
 
@@ -57,8 +57,8 @@ impl Steps for Recorder<'_> {
     fn reduce(&mut self, _: Part, _: Part, _: Operand) {}
 }
 
-/// Returns the messages that one rank sends, in the order in which it sends them; of several lanes
-/// the messages of a round in the order of the lanes.
+/// Returns the messages that one rank sends, in the order of sending; the messages of several lanes
+/// in one round are in the order of the lanes.
 #[must_use]
 pub fn messages(algorithm: &Algorithm, call: &Call) -> Vec<Message> {
     let mut found = Vec::new();

@@ -1,11 +1,11 @@
-//! Nodes of the ranks of a communicator: ranks of one node share its memory.
+//! Nodes of the ranks of a communicator: ranks of one node share memory.
 //!
-//! Nodes are numbered by their lowest ranks, which are their *leaders*. Blocks of consecutive ranks
-//! need three numbers whatever the number of ranks; any other placement is a table that all ranks
-//! share.
+//! Nodes are numbered in the order of their lowest ranks, which are the *leaders*. For blocks of
+//! consecutive ranks, three numbers are enough for any number of ranks; any other placement is a
+//! table that all ranks share.
 //!
 //! *Not modelled*: levels between a node and its ranks, such as sockets, and groups of nodes, such
-//! as those below one switch.
+//! as the nodes below one switch.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ enum Placement {
 struct Table {
     /// The node of each rank.
     node: Vec<u32>,
-    /// The position of each rank among those of its node.
+    /// The position of each rank among the ranks of its node.
     index: Vec<u32>,
     /// The ranks of each node in ascending order, one node after the other.
     ranks: Vec<u32>,
@@ -187,7 +187,7 @@ impl Table {
 mod tests {
     use super::*;
 
-    /// Asserts that the nodes are those of these hosts.
+    /// Asserts that the nodes computed from these hosts are correct.
     fn check(hosts: &[u32]) {
         let nodes = Nodes::of(hosts);
         let mut leaders: Vec<u32> = Vec::new();

@@ -38,14 +38,14 @@ pub fn square_mesh(size: u32) -> Option<[u32; 3]> {
     Some([side, side, size / (side * side)])
 }
 
-/// Returns the number of ranks 0 to `size` - 1 whose bit `bit` is set.
+/// Returns the number of ranks from 0 to `size` - 1 in which bit `bit` is set.
 #[must_use]
 pub const fn with_bit(size: u32, bit: u32) -> u32 {
     let (half, rest) = (size / (2 * bit) * bit, size % (2 * bit));
     if rest > bit { half + rest - bit } else { half }
 }
 
-/// Returns `rank` with its lowest `bits` bits in reverse order; the others are 0.
+/// Returns `rank` with the lowest `bits` bits in reverse order; all other bits are 0.
 #[must_use]
 pub const fn mirror(rank: u32, bits: u32) -> u32 {
     if bits == 0 {
@@ -55,7 +55,7 @@ pub const fn mirror(rank: u32, bits: u32) -> u32 {
     }
 }
 
-/// A step in which ranks get what a partner would have sent that does not exist.
+/// A step in which ranks get the data that a missing partner would have sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fill {
     /// To this rank.
@@ -91,13 +91,13 @@ pub fn fill(rank: u32, size: u32, mask: u32) -> impl Iterator<Item = Fill> {
     })
 }
 
-/// Ranks that take part in rounds for a power of two, when the number of ranks is none.
+/// Ranks that take part in rounds for a power of two, if the number of ranks is no power of two.
 ///
-/// The others hand their operands to a partner before, and get the result from it afterwards.
+/// Other ranks hand their operands to a partner before, and get the result from this partner after.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fold {
-    /// Of the first 2·rem ranks the even ones sit out; their partner is the next rank. It keeps the
-    /// order of operands. MPICH and Open MPI: allreduce, `reduce_scatter`.
+    /// Of the first 2·rem ranks the even ones sit out; the partner is the next rank. The order of
+    /// operands is kept. MPICH and Open MPI: allreduce, `reduce_scatter`.
     Even,
     /// Of the first 2·rem ranks the odd ones sit out; their partner is the rank before. MPICH:
     /// reduce by Rabenseifner's algorithm.
@@ -109,9 +109,9 @@ pub enum Fold {
 /// The role of a rank in a fold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Folded {
-    /// The number among those that take part; `None` if the rank sits out.
+    /// The number among the ranks that take part; `None` if this rank sits out.
     pub core: Option<u32>,
-    /// The rank that sits out for this one, or that takes part for it; `None` if there is none.
+    /// The rank that sits out for this rank, or that takes part for it; `None` without a partner.
     pub partner: Option<u32>,
 }
 
@@ -173,7 +173,7 @@ impl Fold {
         }
     }
 
-    /// Returns the rank that has the number `core` among those that take part.
+    /// Returns the rank with the number `core` among the ranks that take part.
     #[must_use]
     pub const fn rank(self, core: u32, size: u32) -> u32 {
         let rest = size - power_of_two_below(size);

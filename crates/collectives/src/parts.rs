@@ -3,12 +3,12 @@
 use crate::steps::Renamed;
 use crate::{Algorithm, Area, Call, Steps};
 
-/// The areas of a part within those of the algorithm: an area and its first byte.
+/// The areas of a part within the areas of the algorithm: an area and the first byte in it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Places {
     pub(crate) send: (Area, u64),
     pub(crate) recv: (Area, u64),
-    /// The first byte of `Temp` that the part may use as its own.
+    /// The first byte of `Temp` that belongs to the part.
     pub(crate) temp: u64,
 }
 

@@ -1,9 +1,9 @@
 //! Hierarchical algorithms in pieces: a long message passes the levels piece by piece, so that
-//! ranks of one level work on a piece while those of another work on the one before.
+//! ranks of one level work on a piece while ranks of another level work on the previous piece.
 //!
-//! *Not modelled*: a leader, which belongs to both levels, finishes the one before it begins the
-//! other; HAN overlaps them by non-blocking operations. A user sees up to the shorter one of both
-//! more for each piece.
+//! *Not modelled*: overlap in a leader. A leader belongs to two levels; here it finishes one level
+//! before the other begins, while HAN overlaps both by nonblocking operations. The time of each
+//! piece is longer by up to the time of the shorter level.
 //!
 //! Source: Open MPI 5.0, `ompi/mca/coll/han`: pieces of 64 KiB.
 
@@ -15,7 +15,7 @@ use crate::{Algorithm, Area, Call, Steps};
 /// `han_reduce_segsize` and `han_allreduce_segsize`.
 const PIECE: u64 = 64 << 10;
 
-/// A message cut into pieces of whole elements whose lengths differ by at most one element.
+/// A message cut into pieces of whole elements; lengths of pieces differ by at most one element.
 #[derive(Clone, Copy, Debug)]
 struct Pieces {
     count: u32,

@@ -14,8 +14,8 @@ pub(crate) struct Segments {
 }
 
 impl Segments {
-    /// Cuts the contribution of a call, with `default` bytes in a segment if the call does not tell
-    /// its length.
+    /// Cuts the contribution of a call into segments of `default` bytes, unless the call sets a
+    /// segment length.
     pub(crate) fn of(call: &Call, default: u64) -> Self {
         let segment = match call.segment {
             0 => default,

@@ -1,7 +1,7 @@
 //! Selection of an algorithm for a call: tables as data.
 //!
-//! A selector is a TOML file: for each kind of operation an array of rows, of which the first that
-//! matches the call has the algorithm.
+//! A selector is a TOML file with an array of rows for each kind of operation. The first row that
+//! matches the call gives the algorithm.
 //!
 //! ```toml
 //! version = 1
@@ -19,31 +19,31 @@
 //! segment = 65536             # in bytes
 //! ```
 //!
-//! Rows can be written on a line each, as in
-//! `allreduce = [ { ranks = [2, 8], algorithm = "ring" }, … ]`. An algorithm is one of ours, or one
-//! of another library with its name in front, such as `openmpi:ring`.
+//! Rows can be written on a line each, as in `allreduce = [ { ranks = [2, 8], algorithm = "ring" },
+//! … ]`. An algorithm is a name of this package, or a name of another library with the library in
+//! front, such as `openmpi:ring`.
 //!
-//! Other conditions are `ranks_per_node` (both included, of the node that has most),
-//! `several_nodes`, `regular_nodes` (all have the same number of ranks, and consecutive ones),
-//! `power_of_two` (the number of ranks), `built_in` (the operation is not one of the program),
-//! `equal_blocks`, and `elements` (the contribution has one for each rank of the largest power of
-//! two).
+//! Other conditions are `ranks_per_node` (both included, of the node with most ranks),
+//! `several_nodes`, `regular_nodes` (all nodes have the same number of ranks, and consecutive
+//! ranks), `power_of_two` (the number of ranks), `built_in` (the operation is predefined, not made
+//! by the program), `equal_blocks`, and `elements` (the contribution has at least one element for
+//! each rank of the largest power of two).
 //!
-//! *Bytes* are what the library of the table looks at: the contribution or the block of a rank
-//! (`measure = "own"`, the default), the blocks of all ranks together (`"total"`), their average,
-//! rounded down (`"average"`), or the number of elements instead of bytes (`"total_elements"`).
-//! Operations with blocks of different lengths have conditions only for what all ranks know.
+//! *Bytes* are the length that the library of the table uses: the contribution or the block of a
+//! rank (`measure = "own"`, the default), the blocks of all ranks together (`"total"`), their
+//! average, rounded down (`"average"`), or the number of elements instead of bytes
+//! (`"total_elements"`). Operations with blocks of different lengths have conditions only for
+//! values that all ranks know.
 //!
-//! Calls that no row of a table matches are those of the selector `base`, which is one of this
-//! package (`base = "mpich"`). Without it, a table has rows for all calls, or none: then it is that
-//! of simrun. A row whose algorithm cannot
-//! execute the call is replaced by the fallback of the algorithm; if there is none, the next
-//! matching row is taken.
+//! For calls that no row of a table matches, the selector `base` is used, which is a selector of
+//! this package (`base = "mpich"`). Without `base`, a table has rows for all calls, or no rows:
+//! then the table of simrun is used. A row with an algorithm that cannot execute the call is
+//! replaced by the fallback of the algorithm; without a fallback, the next matching row is taken.
 //!
 //! With `smpi_communicators = true`, new communicators are made with the messages of SMPI.
 //!
-//! A table `[nccl]` describes a machine for the estimates of NCCL, which then select for the
-//! operations that they know; rows select for the others.
+//! A table `[nccl]` describes a machine for the estimates of NCCL. For operations that NCCL knows,
+//! these estimates select the algorithm; for other operations rows select.
 
 mod built_in;
 mod choice;
@@ -67,7 +67,7 @@ use crate::algorithms::between::between;
 use crate::levels::PARTS;
 use crate::{Algorithm, Call, Collective, Group, Nodes, Plan, Plans, QUADRATIC_RANKS_MAX, named};
 
-/// Properties of a call besides its arguments.
+/// Properties of a call besides the arguments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Facts {
     /// True if the operation is not one of the program.
@@ -110,7 +110,7 @@ impl Default for Facts {
 pub struct Selector {
     name: String,
     source: String,
-    /// The selector of operations without rows; that of simrun if there is none.
+    /// The selector of operations without rows; `None` stands for the selector of simrun.
     base: Option<&'static Self>,
     /// Kinds of operations for all of which the library finds out the nodes of the ranks.
     asks_nodes: [bool; Collective::ALL.len()],
@@ -127,7 +127,7 @@ pub struct Selector {
 /// An algorithm that was selected, and the reason.
 #[derive(Clone, Copy, Debug)]
 pub struct Selection<'a> {
-    /// The algorithm: that of the choice, or one that stands for it.
+    /// The algorithm: the algorithm of the choice, or a fallback.
     pub algorithm: &'static Algorithm,
     /// The choice.
     pub choice: &'a Choice,
@@ -181,15 +181,15 @@ impl fmt::Display for SelectedRow<'_> {
     }
 }
 
-/// The reason why no algorithm was selected. It is as short as the other errors of a call, which
-/// are part of the state of each operation.
+/// The reason why no algorithm was selected. The value is as short as other errors of a call,
+/// because errors are part of the state of each operation.
 #[derive(Clone, Copy, Debug)]
 pub enum Unsuited {
-    /// The named algorithm cannot execute the call, and none stands for it.
+    /// The named algorithm cannot execute the call, and has no fallback.
     Named {
         /// The algorithm.
         algorithm: &'static Algorithm,
-        /// True if the call fulfils its requirement, and its operation is not commutative.
+        /// True if the call meets the requirement, but the operation is not commutative.
         needs_commutative: bool,
         /// An algorithm that can.
         usable: Option<&'static Algorithm>,
@@ -278,9 +278,9 @@ impl Selector {
         Ok(())
     }
 
-    /// Uses an algorithm for all calls of a kind: one of ours, or one of another library with its
-    /// name in front, such as `smpi:lr`. A length of segments in bytes or a radix of 0 is that of
-    /// the algorithm.
+    /// Uses an algorithm for all calls of a kind: an algorithm of this package, or one of another
+    /// library with the library in front, such as `smpi:lr`. A segment length or a radix of 0
+    /// stands for the default of the algorithm.
     ///
     /// # Errors
     /// A text with the known names if there is no such algorithm.
@@ -305,7 +305,7 @@ impl Selector {
     }
 
     /// Returns true if new communicators are made with the messages of SMPI, in this selector or in
-    /// its base.
+    /// the base.
     #[must_use]
     pub fn has_smpi_communicators(&self) -> bool {
         self.smpi_communicators || self.base.is_some_and(Self::has_smpi_communicators)
@@ -317,17 +317,17 @@ impl Selector {
         &self.name
     }
 
-    /// The library of the tables with its version, or the measurement that they come from.
+    /// Returns the library of the tables with its version, or the measurement behind the tables.
     #[must_use]
     pub fn source(&self) -> &str {
         &self.source
     }
 
-    /// Selects an algorithm, and sets its parameters and parts in the call.
+    /// Selects an algorithm, and sets parameters and parts in the call.
     ///
     /// # Errors
-    /// [`Unsuited`] if no row matches, an algorithm that was forced cannot execute the call, or
-    /// one that was not has too many messages.
+    /// [`Unsuited`] if no row matches, a forced algorithm cannot execute the call, or an algorithm
+    /// that is not forced has too many messages.
     pub fn select(&self, call: &mut Call, facts: Facts) -> Result<&'static Algorithm, Unsuited> {
         self.choose(call, facts)
             .map(|selection| selection.algorithm)
@@ -361,7 +361,7 @@ impl Selector {
         algorithm
     }
 
-    /// Selects an algorithm, whatever the number of its messages.
+    /// Selects an algorithm without a limit on the number of messages.
     fn choose_any(&self, call: &mut Call, facts: Facts) -> Result<Selection<'_>, Unsuited> {
         if let Some(choice) = &self.forced[call.collective as usize] {
             return match self.try_choice(choice, call, facts) {
@@ -452,8 +452,8 @@ impl Selector {
 }
 
 impl Selector {
-    /// Selects the algorithms of the levels of a hierarchical algorithm for which the choice has
-    /// none; those of the choice have the parameters of the call.
+    /// Selects algorithms for levels of a hierarchical algorithm without an algorithm in the
+    /// choice; algorithms of the choice get the parameters of the call.
     fn plan_levels(&self, algorithm: &Algorithm, call: &mut Call, facts: Facts) {
         let mut plans = Plans::default();
         for (number, level) in algorithm.levels.iter().enumerate() {
@@ -494,7 +494,7 @@ impl Selector {
     }
 }
 
-/// Returns the call of a part of an algorithm, as selectors see it.
+/// Returns the call of a part of an algorithm, as selectors use it.
 fn part(call: &Call, kind: Collective) -> Call {
     // What is reduced, or broadcast, is all blocks.
     let all = match (call.collective, kind) {

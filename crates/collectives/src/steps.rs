@@ -3,11 +3,10 @@
 /// A buffer of a rank that takes part in a collective operation.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Area {
-    /// The contribution of the rank: it is only read.
+    /// The contribution of the rank, which is only read.
     Send,
-    /// The result. In operations whose result is as long as the contribution (broadcasts,
-    /// reductions of all kinds but `reduce_scatter`, scans) it has the contribution at the
-    /// beginning.
+    /// The result. In operations with a result as long as the contribution (broadcasts, reductions
+    /// of all kinds but `reduce_scatter`, scans) this area has the contribution at the beginning.
     Recv,
     /// Memory of the algorithm, [`Algorithm::temp`](crate::Algorithm::temp) bytes.
     Temp,
@@ -78,14 +77,14 @@ pub(crate) const BLOCKING: Slot = 3;
 ///
 /// Peers are ranks of the communicator. A message of a rank to itself is a copy, and has no send.
 pub trait Steps {
-    /// Returns the lane to which the steps belong, from 0 on; its slots are its own.
+    /// Returns the lane to which the steps belong, from 0 on; each lane has separate slots.
     fn lane(&self) -> u32 {
         0
     }
 
     /// Sets the number of the edge to which the next messages belong: a message is received from
-    /// the edge on which it was sent. Exchanges between neighbours have edges, and so have lanes
-    /// of one schedule whose messages pass between the same ranks.
+    /// the edge of the send. Edges are used by exchanges between neighbours, and by lanes of one
+    /// schedule with messages between the same ranks.
     fn set_edge(&mut self, edge: u32) {
         let _ = edge;
     }
@@ -93,7 +92,7 @@ pub trait Steps {
     /// Starts a send, as `MPI_Isend`.
     fn isend_in(&mut self, slot: Slot, peer: u32, part: Part);
 
-    /// Starts a send that is over only when its receive is posted, as `MPI_Issend`.
+    /// Starts a send that completes only when its receive is posted, as `MPI_Issend`.
     fn issend_in(&mut self, slot: Slot, peer: u32, part: Part) {
         self.isend_in(slot, peer, part);
     }
@@ -157,8 +156,7 @@ impl dyn Steps + '_ {
     }
 }
 
-/// Steps in which ranks have other numbers: those of a part of an algorithm that some ranks
-/// execute.
+/// Steps with other rank numbers, for a part of an algorithm that only some ranks execute.
 pub(crate) struct Renumbered<'a, F> {
     pub(crate) steps: &'a mut dyn Steps,
     /// Returns the rank of the communicator that a rank of the part is.

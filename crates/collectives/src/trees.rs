@@ -1,7 +1,7 @@
 //! Trees along which data are broadcast, gathered and reduced.
 //!
-//! Ranks are relative to the root, which is 0; only [`Tree::InOrderBinary`] has its root at the
-//! last rank. Sources: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of Collective
+//! Ranks are relative to the root, which is rank 0; only [`Tree::InOrderBinary`] has its root at
+//! the last rank. Sources: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of Collective
 //! Communication Operations in MPICH", 2005 (binomial trees); J. Pjesivac-Grbovic et al.,
 //! "Performance Analysis of MPI Collective Operations", 2007 (chains, K-ary and in-order trees).
 
@@ -60,8 +60,8 @@ impl Tree {
         })
     }
 
-    /// Returns a child of a rank by its position in the order in which children are served, from
-    /// 0; `None` if there are no more.
+    /// Returns a child of a rank by its position in the order in which children are served, from 0;
+    /// `None` if the rank has no more children.
     #[must_use]
     pub fn child(self, rank: u32, size: u32, position: u32) -> Option<u32> {
         let child = match self {
@@ -118,8 +118,8 @@ impl Tree {
         (0..).map_while(move |position| self.child(rank, size, position))
     }
 
-    /// Returns the number of ranks in the subtree of `rank`, for the trees whose subtrees are
-    /// ranges of ranks: [`Tree::Halving`] and [`Tree::InOrder`].
+    /// Returns the number of ranks in the subtree of `rank`, for trees in which each subtree is a
+    /// range of ranks: [`Tree::Halving`] and [`Tree::InOrder`].
     #[must_use]
     pub const fn subtree(rank: u32, size: u32) -> u32 {
         if rank == 0 {

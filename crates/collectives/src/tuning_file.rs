@@ -111,7 +111,7 @@ struct RuleNumbers {
     algorithms: Vec<String>,
 }
 
-/// By the name of the operation. A table of its own, which programs do not link.
+/// By the name of the operation. A separate table, which programs do not link.
 static RULE_NUMBERS: LazyLock<BTreeMap<String, RuleNumbers>> = LazyLock::new(|| {
     let text = include_str!("../aliases/openmpi-rules.toml");
     toml::from_str(text).unwrap_or_else(|error| panic!("openmpi-rules.toml: {error}"))

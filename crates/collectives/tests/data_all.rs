@@ -1,4 +1,4 @@
-//! Promise: schedules of operations without a root compute what the operation means, for all
+//! Promise: schedules of operations without a root compute the results of the operation, for all
 //! numbers of ranks, lengths and places of blocks, with eager and with rendezvous sends.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
@@ -18,7 +18,7 @@ const SIZES: [u32; 14] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 16, 32, 37];
 /// scattered blocks.
 const COUNTS: [(u64, u64); 5] = [(0, 0), (1, 0), (7, 3), (99, 4), (160, 0)];
 
-/// An operation with the length of its elements.
+/// An operation with the length of an element.
 #[derive(Clone, Copy)]
 struct Operation {
     reduce: Reduce,
@@ -39,8 +39,8 @@ const OPERATIONS: [Operation; 2] = [
     },
 ];
 
-/// Executes a call with some combinations of parts, if the algorithm can execute it. Returns true
-/// if it can.
+/// Executes a call with some combinations of parts. Returns true if the algorithm can execute the
+/// call.
 fn check(algorithm: &'static Algorithm, case: &[Call], reduce: Reduce) -> bool {
     let mut executed = false;
     for choice in 0..3 {
@@ -95,8 +95,8 @@ fn calls(kind: Collective, size: u32, bytes: u64, operation: Operation) -> Vec<C
 }
 
 /// Calls `body` for each algorithm of a kind, number of ranks, operation, number of elements and
-/// number of elements of a segment. It returns true if the algorithm can execute such a call: each
-/// can execute some.
+/// number of elements of a segment. `body` returns true if the algorithm can execute such a call;
+/// each algorithm must execute at least one call.
 fn for_each(
     kind: Collective,
     mut body: impl FnMut(&'static Algorithm, u32, Operation, u64, u64) -> bool,
@@ -150,7 +150,7 @@ fn reductions_of_many_elements_on_more_ranks_than_powers_of_two() {
     assert!(executed >= 18, "{executed} calls");
 }
 
-/// Blocks with gaps, in another order than that of the ranks; some are empty.
+/// Returns blocks with gaps, not in the order of the ranks; some blocks are empty.
 fn scattered(size: u32, seed: u64, unit: u64, length: impl Fn(u32) -> u64) -> Vec<Block> {
     let mut blocks = vec![Block::default(); size as usize];
     let mut offset = 0;

@@ -1,5 +1,5 @@
-//! Promise: no selector chooses an algorithm whose messages grow with the square of the number of
-//! ranks for very many of them; an algorithm that is set for all calls is used.
+//! Promise: for very many ranks, no selector chooses an algorithm with a number of messages that is
+//! quadratic in the number of ranks; an algorithm that is set for all calls is used.
 
 use collectives::{Call, Collective, Facts, QUADRATIC_RANKS_MAX, Selector, Unsuited, find};
 

@@ -1,10 +1,10 @@
-//! Promise: the selector `nccl` takes what the formulas of NCCL give by hand, and its trees over
-//! nodes compute what the operation means on all placements of ranks.
+//! Promise: the selector `nccl` selects as the formulas of NCCL do in a calculation by hand, and
+//! its trees over nodes compute the results of the operation for all placements of ranks.
 
 use crate::common::{Job, Protocol, add};
 use collectives::{Call, Collective, Explanation, Facts, Nodes, Reason, Selector, explain, find};
 
-/// A machine that differs from that of `nccl` by these lines.
+/// Returns a selector for a machine that differs from the machine of `nccl` by these lines.
 fn machine(lines: &str) -> Result<Selector, String> {
     let head = "version = 1\nname = \"mine\"\nbase = \"nccl\"\n[nccl]\n";
     Selector::parse(&format!("{head}{lines}"))

@@ -1,5 +1,5 @@
-//! Promise: operations with a root compute what they mean, for all roots, for blocks of different
-//! lengths, and with segments that do not divide the message.
+//! Promise: operations with a root compute the right results, for all roots, for blocks of
+//! different lengths, and with segments that do not divide the message.
 
 use std::rc::Rc;
 

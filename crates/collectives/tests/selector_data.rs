@@ -1,5 +1,5 @@
-//! Promise: what a selector selects computes what the operation means, with the parameters and the
-//! parts that it sets, and all ranks select the same.
+//! Promise: an algorithm chosen by a selector computes the results of the operation, with the
+//! parameters and the parts that the selector sets, and all ranks select the same algorithm.
 
 use crate::common;
 use crate::common::{add, compose};

@@ -1,5 +1,5 @@
-//! Promise: the selectors of other libraries select what the tables of these libraries name, beside
-//! each limit of ranks and bytes.
+//! Promise: the selectors of other libraries select the algorithms that the tables of these
+//! libraries name, beside each limit of ranks and bytes.
 //!
 //! The tables are read from `selectors/*.csv`: Open MPI 4.1.6 and 5.0.6
 //! (`coll_tuned_decision_fixed.c`), MPICH 5.1.0a1 (`generic.json`), MVAPICH2 1.9 and Intel MPI
@@ -14,7 +14,7 @@ const MPICH: &str = include_str!("selectors/mpich-mpir-generic-5.1.0a1.csv");
 const MVAPICH2: &str = include_str!("selectors/mvapich2-1.9-stampede.csv");
 const INTEL: &str = include_str!("selectors/intel-4.1.3-stampede.csv");
 
-/// A call as the tables see it.
+/// The properties of a call that the tables use.
 #[derive(Clone, Copy, Debug)]
 struct Point {
     kind: Collective,
@@ -37,14 +37,14 @@ impl Point {
         }
     }
 
-    /// Returns the name of the selected algorithm. `measured` is what the table of the library
-    /// calls bytes.
+    /// Returns the name of the selected algorithm. `measured` is the meaning of bytes in the table
+    /// of the library.
     fn selected(&self, selector: &str, measured: Measured) -> String {
         self.selected_and_executed(selector, measured).0
     }
 
-    /// Returns the name of the selected algorithm, and that of the algorithm that executes the call
-    /// with one rank on each node: of a hierarchical one, that of the leaders.
+    /// Returns the name of the selected algorithm, and the name of the algorithm that executes the
+    /// call with one rank on each node: for a hierarchical algorithm, the algorithm of the leaders.
     fn selected_and_executed(&self, selector: &str, measured: Measured) -> (String, &'static str) {
         let bytes = self.bytes;
         let mut call = Call::new(self.kind, 0, self.ranks, bytes);
@@ -101,7 +101,7 @@ fn measured(library: &str, kind: Collective) -> Measured {
     }
 }
 
-/// The rows of a file, each as its fields by name.
+/// Returns the rows of a file, each as a map from the name of a field to its value.
 fn rows(text: &'static str) -> Vec<BTreeMap<&'static str, &'static str>> {
     let split = |line: &'static str| -> Vec<&'static str> { line.split(',').collect() };
     let mut lines = text.lines();

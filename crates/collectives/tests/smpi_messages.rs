@@ -1,5 +1,5 @@
-//! Promise: the schedules send the messages that SMPI sends under the same names, and the selectors
-//! lead to those that SMPI's selectors send.
+//! Promise: the schedules send the same messages as the algorithms of SMPI with the same names, and
+//! the selectors lead to the same messages as the selectors of SMPI.
 //!
 //! `smpi-messages.csv` was recorded with SMPI 3.32: each message as source, destination and bytes,
 //! in the order of posting; all blocks and contributions have 1 KiB.

@@ -1,8 +1,8 @@
 //! Promise: the selectors of SMPI lead to as many messages and bytes as SMPI sends.
 //!
 //! `selectors/smpi-counts.csv` was recorded with SMPI 3.32 and one rank on each node: messages and
-//! bytes of all ranks, and the largest numbers of a rank. The first call of a program is left out:
-//! in it, SMPI builds communicators of nodes.
+//! bytes of all ranks, and the largest numbers of a rank. The first call of a program is left out,
+//! because SMPI builds communicators of nodes in this call.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
-//! Promise: hierarchical algorithms compute what the operation means for all placements of ranks on
-//! nodes, with the algorithms of any selector at their levels, and send one message between a pair
-//! of nodes where they say so.
+//! Promise: hierarchical algorithms compute the results of the operation for all placements of
+//! ranks on nodes, with the algorithms of any selector at their levels, and send one message
+//! between a pair of nodes if their description says so.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -37,8 +37,8 @@ fn placements() -> Vec<Vec<u32>> {
 
 const SELECTORS: [&str; 5] = ["ours", "mpich", "openmpi-4.1", "smpi-default", "mvapich2"];
 
-/// Returns the calls of all ranks with the algorithm, and those of a selector at its levels; `None`
-/// if the algorithm cannot execute them.
+/// Returns the calls of all ranks with the algorithm, and with the algorithms of a selector at the
+/// levels; `None` if the algorithm cannot execute the calls.
 fn calls(algorithm: &'static Algorithm, selector: &Selector, first: &Call) -> Option<Vec<Call>> {
     let facts = Facts::of(first.nodes.as_ref());
     let call = |rank| {
@@ -135,8 +135,8 @@ fn a_level_has_lanes() {
     }
 }
 
-/// Counts the messages between different ones of four nodes with eight ranks each, and those within
-/// nodes.
+/// Counts the messages between nodes, and the messages within nodes, for four nodes with eight
+/// ranks each.
 fn count(kind: Collective, name: &str, root: u32) -> (usize, usize) {
     let nodes = Nodes::blocks(32, 8);
     let bytes = if kind == Collective::Barrier { 0 } else { 64 };

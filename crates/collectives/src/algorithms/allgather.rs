@@ -51,7 +51,7 @@ fn contribution(call: &Call) -> Part {
     Part::send(0, call.recv_block(call.rank).length)
 }
 
-/// Copies the contribution to its place in the result.
+/// Copies the contribution to the place of this rank in the result.
 fn copy_own(call: &Call, steps: &mut dyn Steps) {
     steps.copy(contribution(call), block(call, call.rank));
 }

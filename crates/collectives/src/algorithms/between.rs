@@ -1,12 +1,12 @@
-//! Operations over an intercommunicator: what one group gives, the other gets.
+//! Operations over an intercommunicator: the data of one group go to the other group.
 //!
-//! Ranks are numbered through both groups. Blocks of a call are those of the ranks of the other
-//! group; of a `reduce_scatter`, those of the own group. A rank whose root is [`Call::NO_ROOT`]
+//! Ranks are numbered through both groups. A call has the blocks of the ranks of the remote group,
+//! but a `reduce_scatter` has the blocks of the local group. A rank with the root [`Call::NO_ROOT`]
 //! takes no part.
 //!
-//! * *leaders*: rank 0 of each group stands for it, and operations inside the groups, with the
-//!   algorithms of the selector, do the rest.
-//! * *direct*: each rank exchanges messages with each of the other group, all at once.
+//! * *leaders*: rank 0 of each group represents its group in the exchange, and operations inside
+//!   the groups, with the algorithms of the selector, do the rest.
+//! * *direct*: each rank exchanges messages with each rank of the remote group, all at once.
 //!
 //! Sources: Open MPI 5.0, `ompi/mca/coll/inter` and the linear `…_inter` functions of
 //! `ompi/mca/coll/basic`; MPICH, `src/mpi/coll/*/*_inter_*.c`.
@@ -50,7 +50,7 @@ fn length(ranks: Range<u32>) -> u64 {
     u64::from(ranks.end - ranks.start)
 }
 
-/// Returns the length of a contribution that this rank combines with others; 0 if it does not.
+/// Returns the length of the contributions that this rank combines; 0 without such contributions.
 fn operand(call: &Call) -> u64 {
     match call.collective {
         Collective::Reduce if !call.is_root() => 0,
@@ -141,7 +141,7 @@ fn combine(call: &Call, others: u32, steps: &mut dyn Steps) {
     }
 }
 
-/// An operation in which rank 0 of each group stands for it.
+/// An operation in which rank 0 of each group represents the group.
 const LEADERS: Algorithm = Algorithm {
     name: "leaders",
     time: "sum of the parts",

@@ -1,15 +1,15 @@
-//! Algorithms in which no message depends on one that has come: each rank sends all of its messages
-//! when it calls.
+//! Algorithms in which no message depends on a received message: each rank sends all of its
+//! messages when it calls.
 //!
-//! A model checker explores non-blocking calls with them: what the schedules of others send depends
-//! on which messages have come when the program happens to wait.
+//! A model checker explores nonblocking calls with these algorithms: with other schedules, the
+//! sends would depend on the messages that have arrived when the program happens to wait.
 
 use super::{allgather, allreduce, alltoall, barrier, bcast, between, gather, reduce};
 use super::{reduce_scatter, scan, scatter};
 use crate::{Algorithm, Call, Collective};
 
-/// Returns the algorithm of a call in which each rank sends all of its messages when it calls, and
-/// keeps the order of operands.
+/// Returns the algorithm of a call in which each rank sends all of its messages at the call. The
+/// algorithm keeps the order of operands.
 #[must_use]
 pub fn independent(call: &Call) -> &'static Algorithm {
     match call.collective {

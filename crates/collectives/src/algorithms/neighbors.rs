@@ -1,11 +1,11 @@
 //! Exchange between neighbours in one round: all receives, then all sends.
 //!
-//! Source: MPICH, `neighbor_alltoallv_allcomm_linear.c`. Libraries have no other algorithm, so it
-//! is not selected.
+//! Source: MPICH, `neighbor_alltoallv_allcomm_linear.c`. Libraries have no other algorithm, so
+//! there is no selection.
 //!
-//! In a grid, a message that goes down in a dimension comes from above there, also where both
-//! neighbours are the same rank: an edge of its own tells it from the one that goes up. In a graph
-//! several messages between the same two ranks match in the order in which they are sent.
+//! In a grid, a message that goes down in a dimension arrives from above, even if both neighbours
+//! are the same rank: a separate edge distinguishes it from the message that goes up. In a graph,
+//! several messages between the same two ranks match in the order of their sends.
 
 use crate::{Algorithm, Call, Part, Steps};
 
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
     use crate::{Collective, Neighbors, Operand, Slot};
 
-    /// Steps in words, each with its edge.
+    /// Steps as texts, each with an edge.
     #[derive(Default)]
     struct Listing(Vec<String>, u32);
 
@@ -78,8 +78,8 @@ mod tests {
         fn reduce(&mut self, _: Part, _: Part, _: Operand) {}
     }
 
-    /// A ring of two ranks, and a dimension that ends here: both neighbours in the first dimension
-    /// are the same rank, and what it sends down comes from above.
+    /// A ring of two ranks, and a dimension that ends here: in the first dimension the same rank is
+    /// both neighbours, and a message that this rank sends down arrives from above.
     #[test]
     fn messages_of_a_grid_have_edges() {
         let steps = |is_grid| {

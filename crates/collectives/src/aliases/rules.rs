@@ -1,7 +1,7 @@
-//! Parameters and algorithms that a library computes from a call, by the names that the rows of
-//! `aliases/` have for them.
+//! Parameters and algorithms that a library computes from a call, by the names in the rows of
+//! `aliases/`.
 //!
-//! Sources: those of the rows; SMPI's thresholds are in SimGrid 4.1, `src/smpi/colls`.
+//! Sources: as for the rows; SMPI's thresholds are in SimGrid 4.1, `src/smpi/colls`.
 
 use crate::Collective::{Allgather, Alltoall, Bcast, Reduce};
 use crate::algorithms::allreduce::alltoall_allgather;
@@ -166,8 +166,8 @@ fn binomial_reduce(call: &mut Call) -> Option<&'static str> {
     None
 }
 
-/// Returns the algorithm that SMPI takes by default: with blocks of different lengths, that of its
-/// selector `mpich`.
+/// Returns the algorithm that SMPI takes by default: for blocks of different lengths, the algorithm
+/// of the selector `mpich` of SMPI.
 fn default_reduce_scatter(call: &mut Call) -> Option<&'static str> {
     if call.blocks.is_none() {
         None
@@ -270,8 +270,8 @@ fn mvapich2_reduce(call: &mut Call) -> Option<&'static str> {
     })
 }
 
-/// Sets the algorithms of the levels of a hierarchical algorithm where ranks share nodes. Their
-/// names are those of algorithms, or of rules for the calls of the levels.
+/// Sets the algorithms of the levels of a hierarchical algorithm if ranks share nodes. Each name is
+/// the name of an algorithm, or of a rule for the call of the level.
 pub(super) fn set_levels(call: &mut Call, algorithm: &Algorithm, names: &[impl AsRef<str>]) {
     if call.nodes.is_none() {
         return;

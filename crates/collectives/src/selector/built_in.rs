@@ -1,5 +1,5 @@
-//! The selectors of this package. Programs contain their files, packed by the build script; each is
-//! unpacked and read when it is first used.
+//! The selectors of this package. Programs contain the files of the selectors, packed by the build
+//! script; a file is unpacked and read at first use.
 
 use std::sync::OnceLock;
 
@@ -40,7 +40,7 @@ pub(super) static BUILT_IN: [BuiltIn; 13] = [
 ];
 
 impl BuiltIn {
-    /// Returns the selector, whose text and tables tests check.
+    /// Returns the selector; tests check the text and the tables.
     pub(super) fn selector(&self) -> &Selector {
         self.selector.get_or_init(|| {
             let text = self.text().ok_or_else(|| "expected a text".to_owned());
@@ -50,13 +50,13 @@ impl BuiltIn {
         })
     }
 
-    /// Returns the text of the file; `None` if it is not the text that the build script packed.
+    /// Returns the text of the file; `None` if the packed bytes do not come from the build script.
     fn text(&self) -> Option<String> {
         String::from_utf8(unpack(self.packed)?).ok()
     }
 }
 
-/// Returns what `pack` of the build script was given; `None` if it is none of its results.
+/// Reverses `pack` of the build script; `None` if `packed` is not a result of `pack`.
 fn unpack(mut packed: &[u8]) -> Option<Vec<u8>> {
     let mut text = Vec::new();
     loop {

@@ -1,4 +1,4 @@
-//! An algorithm with its parameters, by our name or by that of another library.
+//! An algorithm with parameters, by the name in this package or the name in another library.
 
 use std::borrow::Cow;
 
@@ -6,21 +6,21 @@ use crate::aliases::{self, Alias};
 use crate::levels::{Group, Level, PARTS};
 use crate::{Algorithm, Call, Collective, find, named};
 
-/// An algorithm with its parameters.
+/// An algorithm with parameters.
 #[derive(Clone, Copy, Debug)]
 pub struct Choice {
     /// The algorithm.
     pub algorithm: &'static Algorithm,
-    /// The algorithms of its parts, if it consists of others; those of the selector where they are
+    /// The algorithms of the parts, if the algorithm has parts; the selector chooses parts that are
     /// not given.
     pub parts: [Option<&'static Algorithm>; PARTS],
-    /// Length of a segment in bytes; 0 for that of the algorithm.
+    /// Length of a segment in bytes; 0 for the default of the algorithm.
     pub segment: u64,
-    /// Radix or number of children of a tree; 0 for that of the algorithm.
+    /// Radix or number of children of a tree; 0 for the default of the algorithm.
     pub radix: u32,
-    /// True if the library finds out the nodes of the ranks by messages before its first call.
+    /// True if the library exchanges messages before the first call to find the nodes of the ranks.
     pub asks_nodes: bool,
-    /// A library and the name there, which has its own rules for parameters and parts.
+    /// A library and the name in this library, which has separate rules for parameters and parts.
     alias: Option<(&'static str, &'static Alias)>,
 }
 
@@ -34,7 +34,7 @@ impl PartialEq for Choice {
 }
 
 impl Choice {
-    /// Returns the choice of a name: one of ours, or an alias with its library.
+    /// Returns the choice with a name: a name of this package, or an alias with its library.
     pub(super) fn named(
         collective: Collective,
         name: &str,
@@ -70,8 +70,8 @@ impl Choice {
         }
     }
 
-    /// Sets the parameters and the parts of a call. Returns the algorithm, or the fallback that
-    /// stands for it; `None` if it cannot execute the call.
+    /// Sets the parameters and the parts of a call. Returns the algorithm, or its fallback; `None`
+    /// if neither can execute the call.
     pub(super) fn apply(&self, call: &mut Call) -> Option<&'static Algorithm> {
         (call.segment, call.radix) = (self.segment, self.radix);
         call.parts = self.parts;
@@ -101,8 +101,8 @@ impl Choice {
 }
 
 impl Choice {
-    /// Returns the given part of a hierarchical algorithm that is left where each rank has a node
-    /// of its own.
+    /// Returns the given part of a hierarchical algorithm that remains if each rank has a separate
+    /// node.
     fn part_of_leaders(&self, algorithm: &Algorithm) -> Option<&'static Algorithm> {
         let mut levels = algorithm.levels.iter().zip(self.parts);
         let [kind, ..] = algorithm.collectives else {

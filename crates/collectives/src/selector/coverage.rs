@@ -1,7 +1,7 @@
 //! Calls that no row of a table matches.
 //!
-//! Rows have limits and conditions, so a table matches all calls if it matches those beside each
-//! limit, with each combination of the conditions that its rows have.
+//! Rows have limits and conditions, so a table matches all calls if it matches the calls beside
+//! each limit, with each combination of the conditions in the rows.
 
 use std::fmt;
 
@@ -106,13 +106,13 @@ const fn neighbors_u64(value: u64) -> [Option<u64>; 3] {
     [value.checked_sub(1), Some(value), value.checked_add(1)]
 }
 
-/// Returns both values of a condition if a row has it.
+/// Returns both values of a condition if a row has this condition.
 fn values(is_used: bool) -> &'static [bool] {
     if is_used { &[true, false] } else { &[true] }
 }
 
-/// Calls `visit` for the properties of calls beside all limits, until it returns true. Returns the
-/// properties for which it did.
+/// Calls `visit` with the properties of calls beside all limits, until `visit` returns true.
+/// Returns the properties of this last call of `visit`.
 pub(super) fn find_point(table: &Table, visit: impl Fn(&Point) -> bool) -> Option<Point> {
     let rows = table.rows();
     let limits = |row: &Row| [row.ranks.first, row.ranks.last];

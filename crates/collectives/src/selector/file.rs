@@ -37,7 +37,7 @@ struct RowText {
     segment: u64,
     #[serde(default)]
     radix: u32,
-    /// True if the library finds out the nodes of the ranks by messages before its first call.
+    /// True if the library exchanges messages before the first call to find the nodes of the ranks.
     #[serde(default)]
     asks_nodes: bool,
 }

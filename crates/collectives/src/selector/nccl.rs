@@ -1,14 +1,14 @@
-//! Estimates of NCCL: it has no tables, but takes the algorithm and the protocol with the shortest
-//! estimated time, latency + bytes / bandwidth.
+//! Estimates of NCCL. NCCL has no tables, but takes the algorithm and the protocol with the
+//! shortest estimated time, latency + bytes / bandwidth.
 //!
 //! A protocol is the form of the data between two GPUs: `LL` sends a flag with each 4 bytes,
-//! `LL128` with each 120, and `Simple` synchronises after each chunk. Here it has an effect on the
-//! choice, and on the length of the messages.
+//! `LL128` a flag with each 120 bytes, and `Simple` synchronises after each chunk. Here the
+//! protocol affects the choice, and the length of the messages.
 //!
 //! *Not modelled*: the bytes of flags; algorithms in switches (`CollNet`, `NVLS`), which NCCL takes
-//! for long messages where the hardware has them; links of several kinds in a node; latency of the
-//! adapter as its driver tells it; several operations in a group; `NCCL_ALGO` and `NCCL_PROTO`. A
-//! user sees an estimate that is longer than that of NCCL where switches reduce.
+//! for long messages if the hardware has them; links of several kinds in a node; the adapter
+//! latency that the driver reports; several operations in a group; `NCCL_ALGO` and `NCCL_PROTO`.
+//! The estimate is longer than the estimate of NCCL if switches reduce.
 //!
 //! Source: NCCL 2.30.7, `src/enqueue.cc`.
 
@@ -50,7 +50,7 @@ enum Cpu {
     Other,
 }
 
-/// The machine, as NCCL finds it: `NCCL_DEBUG=INFO` prints its channels and their bandwidths in the
+/// The machine as detected by NCCL: `NCCL_DEBUG=INFO` prints the channels and their bandwidths in
 /// lines with `Pattern`.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -64,7 +64,7 @@ pub(super) struct Machine {
     bandwidth_in_node: f64,
     /// Bandwidth of a channel between nodes in GB/s.
     bandwidth_between_nodes: f64,
-    /// Number of consecutive ranks on a node; those of the mapping if there is none.
+    /// Number of consecutive ranks on a node; `None` for the nodes of the mapping.
     gpus_per_node: Option<u32>,
 }
 
@@ -176,7 +176,7 @@ impl CostModel {
         })
     }
 
-    /// Returns the choice with the shortest estimate, and the length of its messages; `None` for
+    /// Returns the choice with the shortest estimate, and the length of the messages; `None` for
     /// calls that NCCL does not estimate.
     pub(super) fn choose(&self, call: &Call) -> Option<(&Choice, u64, Estimate)> {
         let job = self.job(call)?;
@@ -206,8 +206,8 @@ impl CostModel {
         all
     }
 
-    /// Returns the nodes of the ranks: those of the call unless the machine has another number of
-    /// GPUs on each.
+    /// Returns the nodes of the ranks: the nodes of the call, unless the machine sets another
+    /// number of GPUs per node.
     pub(super) fn nodes(&self, call: &Call) -> Option<Nodes> {
         match self.machine.gpus_per_node {
             Some(1) => None,

@@ -37,7 +37,7 @@ impl Measure {
 
     /// Returns true if all ranks of a call measure the same number.
     ///
-    /// With blocks of different lengths, a rank knows those of the others in some operations only.
+    /// With different block lengths, only some operations tell a rank the lengths at other ranks.
     pub(super) const fn is_common(self, collective: Collective) -> bool {
         match collective {
             Collective::Gatherv
@@ -66,7 +66,7 @@ pub(super) trait Properties {
     fn measured(&self, measure: Measure) -> u64;
 }
 
-/// A call with what is known besides its arguments.
+/// A call with the known facts besides the arguments.
 pub(super) struct Described<'a> {
     pub(super) call: &'a Call,
     pub(super) facts: Facts,

@@ -1,9 +1,9 @@
-//! The rows of a kind of operation, and an index of them.
+//! The rows of a kind of operation, and an index of the rows.
 //!
 //! The limits of all rows cut the numbers of ranks and of ranks per node into ranges in which the
-//! same rows can match. Each pair of such ranges is a cell, and the limits of its rows cut the
-//! bytes. So three binary searches lead to the few rows that can match; the index leaves out those
-//! behind a row that matches all calls there. Results are those of a scan of all rows.
+//! same rows can match. Each pair of such ranges is a cell, in which the limits of its rows cut the
+//! bytes. So three binary searches find the few rows that can match. The index omits rows behind a
+//! row that matches all calls there. Results are the same as for a scan of all rows.
 
 use super::row::{Measure, Properties, Row};
 
@@ -128,7 +128,7 @@ impl Table {
         &self.rows
     }
 
-    /// Calls `accept` with the rows that match, in their order, until it returns a value.
+    /// Calls `accept` with the matching rows in their order, until `accept` returns a value.
     pub(super) fn find<'a, T>(
         &'a self,
         properties: &impl Properties,
@@ -173,7 +173,7 @@ mod tests {
     use crate::selector::{Choice, Facts, Selector};
     use crate::{Call, Collective, DISSEMINATION};
 
-    /// Properties that do not depend on one another, as those of no call are.
+    /// Independent properties; the properties of a real call depend on one another.
     #[derive(Clone, Copy, Debug)]
     struct Random {
         ranks: u32,

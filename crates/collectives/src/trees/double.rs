@@ -1,8 +1,8 @@
-//! Two binary trees over the same ranks, whose leaves differ: each carries half of the data.
+//! Two binary trees over the same ranks with different leaves: each carries half of the data.
 //!
-//! In the first one odd ranks are leaves. The second one is the first with mirrored ranks if their
-//! number is even, otherwise with ranks shifted by one. With an even number, no rank has children
-//! in both.
+//! In the first tree odd ranks are leaves. The second tree is the first tree with mirrored ranks if
+//! the number of ranks is even, otherwise with ranks shifted by one. If the number is even, no rank
+//! has children in both trees.
 //!
 //! Sources: P. Sanders, J. Speck, J. L. Träff, "Two-tree algorithms for full bandwidth broadcast,
 //! reduction and scan", Parallel Computing 35(12), 2009; NCCL 2.30, `src/graph/trees.cc`.
@@ -10,9 +10,9 @@
 /// One of two trees with different leaves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DoubleTree {
-    /// Its root is rank 0.
+    /// The root is rank 0.
     First,
-    /// Its root is the last rank of an even number, rank 1 of an odd one.
+    /// The root is the last rank if the number of ranks is even, otherwise rank 1.
     Second,
 }
 

@@ -102,7 +102,7 @@ fn gathered(send: Vec<u8>, blocks: &[Block], from: impl Fn(u32) -> Vec<u8>) -> A
     (send, before, Some(after))
 }
 
-/// Returns what all ranks have before a call and what the operation means.
+/// Returns the areas of all ranks before a call, and the expected results of the operation.
 fn areas(calls: &[Call], reduce: Reduce) -> Vec<Areas> {
     let kind = calls[0].collective;
     match kind {
@@ -232,7 +232,7 @@ fn areas_of_exchange(calls: &[Call]) -> Vec<Areas> {
 }
 
 /// Executes calls of all ranks with eager and with rendezvous sends, and compares the results with
-/// those of the operation.
+/// the expected results.
 #[track_caller]
 pub fn check(algorithm: &'static Algorithm, calls: &[Call], reduce: Reduce) {
     let all = areas(calls, reduce);
@@ -477,7 +477,7 @@ impl Runner<'_> {
         self.passes(|_| true)
     }
 
-    /// Returns true at a step that is not over and that ends now by a condition of its lane.
+    /// Returns true if the current step was not complete before and completes now by `is_over`.
     fn passes(&mut self, is_over: impl FnOnce(&mut Lane) -> bool) -> bool {
         if self.blocked {
             return false;

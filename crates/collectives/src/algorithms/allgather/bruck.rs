@@ -1,4 +1,4 @@
-//! Allgather by Bruck's algorithm: at distances m = 1, 2, 4, … each rank sends all that it has to
+//! Allgather by Bruck's algorithm: at distances m = 1, 2, 4, … each rank sends all its blocks to
 //! the rank m below it, and receives from the rank m above it.
 //!
 //! Source: J. Bruck, C.-T. Ho, S. Kipnis, E. Upfal, D. Weathersby, "Efficient Algorithms for
@@ -21,8 +21,8 @@ pub(crate) static BRUCK: Algorithm = Algorithm {
     ..Algorithm::BASE
 };
 
-/// Returns the place in `Temp` of `count` blocks, from that of the rank `first` above this one on:
-/// the own block is the first one, blocks of higher ranks follow, then those of lower ones.
+/// Returns the place in `Temp` of `count` blocks, beginning with the block of the rank `first`
+/// above this rank. The own block is first, then come blocks of higher ranks, then of lower ranks.
 fn blocks(call: &Call, first: u32, count: u32) -> Part {
     let length = |first: u32, count: u32| {
         let start = u64::from(call.rank) + u64::from(first);

@@ -1,4 +1,4 @@
-//! Allgather in one round: each rank sends its contribution to all others.
+//! Allgather in one round: each rank sends its contribution to all other ranks.
 //!
 //! Sources: SMPI, `colls::iallgather` (`linear`); A. Faraj, X. Yuan, "Automatic Generation and
 //! Tuning of MPI Collective Communication Routines", ICS 2005 (`spread`).

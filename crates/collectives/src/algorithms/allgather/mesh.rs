@@ -1,5 +1,5 @@
-//! Allgather in a mesh: within rows, then within columns, then between planes; each rank receives
-//! from all others of its row at once and sends to them one after the other.
+//! Allgather in a mesh: within rows, then within columns, then between planes. Each rank receives
+//! from all other ranks of its row at once and sends to them one after the other.
 //!
 //! Source: A. Faraj, X. Yuan, "Automatic Generation and Tuning of MPI Collective Communication
 //! Routines", ICS 2005.
@@ -32,7 +32,7 @@ pub(crate) static SQUARE_MESH: Algorithm = Algorithm {
     ..MESH
 };
 
-/// Exchanges with the ranks `peers`: each has the blocks of `width` ranks from a multiple of it on.
+/// Exchanges with the ranks `peers`: each has `width` blocks, from a multiple of `width` on.
 fn dimension(
     call: &Call,
     width: u32,

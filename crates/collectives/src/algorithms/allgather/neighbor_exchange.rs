@@ -21,8 +21,8 @@ pub(crate) static NEIGHBOR_EXCHANGE: Algorithm = Algorithm {
     ..Algorithm::BASE
 };
 
-/// Returns the even rank whose block, with the next one, a rank gets in an exchange from the second
-/// on (1, 2, …): exchanges in turn bring blocks from either side.
+/// Returns the even rank of the two blocks that a rank gets in an exchange from the second on (1,
+/// 2, …): the exchanges bring blocks from alternating sides.
 fn pair(call: &Call, exchange: u32) -> u32 {
     let even = call.rank & !1;
     let distance = 2 * exchange.div_ceil(2);

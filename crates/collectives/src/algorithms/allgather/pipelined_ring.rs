@@ -40,7 +40,7 @@ fn count(length: u64, piece: u64) -> u32 {
     u32::try_from(length.div_ceil(piece)).map_or(u32::MAX, |count| count.max(1))
 }
 
-/// Returns the ranks whose blocks pass from `first` to the next rank, in this order.
+/// Returns the ranks with blocks that pass from `first` to the next rank, in the order of passing.
 fn passing(call: &Call, first: u32) -> impl Iterator<Item = u32> {
     let size = call.size;
     (0..size - 1).map(move |distance| (first + size - distance) % size)
@@ -56,7 +56,7 @@ fn pieces(call: &Call, first: u32) -> u32 {
     counts.fold(0, u32::saturating_add)
 }
 
-/// Returns a piece of those that pass from `first` to the next rank; empty behind the last one.
+/// Returns a piece that passes from `first` to the next rank; empty if `number` is too large.
 fn nth(call: &Call, first: u32, mut number: u32) -> Part {
     let piece = piece(call);
     for rank in passing(call, first) {

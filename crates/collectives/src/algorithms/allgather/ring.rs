@@ -1,4 +1,4 @@
-//! Allgather along a ring: each rank passes on to the next one what it has got from the one before.
+//! Allgather along a ring: each rank passes the block from the previous rank on to the next rank.
 //!
 //! Sources: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of Collective Communication
 //! Operations in MPICH", 2005; SMPI, `allgather-NTSLR-NB.cpp`, `allgather-SMP-NTS.cpp` and

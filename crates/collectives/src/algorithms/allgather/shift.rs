@@ -1,6 +1,6 @@
-//! Allgather with one exchange of contributions in each round: by shifts, in round i each rank
-//! sends to the rank i above it and receives from the rank i below it; by pairs, with the rank
-//! `r xor i`.
+//! Allgather with one exchange of contributions in each round. By shifts: in round i each rank
+//! sends to the rank i above it and receives from the rank i below it. By pairs: in round i each
+//! rank exchanges with the rank `r xor i`.
 //!
 //! SMPI calls the shifts `ring`, and uses them where MPICH uses the ring.
 //!

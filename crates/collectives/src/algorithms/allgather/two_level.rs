@@ -2,7 +2,7 @@
 //! leaders, and a broadcast of all blocks within each node.
 //!
 //! Blocks travel in the order of the nodes. If the ranks of each node are not consecutive, all
-//! ranks copy them to their places.
+//! ranks copy the blocks to the right places.
 //!
 //! Source: SMPI, `allgather-mvapich-smp.cpp`.
 

@@ -53,7 +53,7 @@ fn allgather(call: &Call) -> Call {
     call.inner(Collective::Allgather, block(call))
 }
 
-/// Copies the contribution to the beginning of `Temp`, and repeats it up to `whole` bytes.
+/// Copies the contribution to the beginning of `Temp`, and repeats the copy up to `whole` bytes.
 pub(super) fn pad(call: &Call, whole: u64, steps: &mut dyn Steps) {
     let mut filled = call.bytes;
     steps.copy(Part::recv(0, filled), Part::temp(0, filled));

@@ -1,17 +1,17 @@
-//! Allreduce along two binary trees, each for half of the data, in segments: up the tree to be
-//! reduced, then down as results, while later segments go up.
+//! Allreduce along two binary trees, each for half of the data, in segments: a segment goes up the
+//! tree for the reduction, then down as a result, while later segments go up.
 //!
-//! A tree connects nodes; the ranks of a node are a chain that begins at its leader. With one rank
-//! on each node and an even number of them, each rank is an inner node of one tree and a leaf of
-//! the other, so that all ranks send about as much.
+//! A tree connects nodes; the ranks of a node are a chain that begins at the leader. With one rank
+//! on each node and an even number of nodes, each rank is an inner node of one tree and a leaf of
+//! the other tree, so that all ranks send about the same amount.
 //!
-//! Each direction of each tree is a lane, as each has warps of its own in NCCL: a segment goes up
-//! when all children have sent theirs, and down when the parent has, whatever the other lanes wait
-//! for. The root does both in one lane. A connection has a window: a rank has the receives of
-//! [`WINDOW`] segments posted, and posts one more when it has passed a segment on. Without it the
-//! segments that go up take the whole bandwidth, and results wait.
+//! Each direction of each tree is a lane, as NCCL has separate warps for each: a segment goes up
+//! when all children have sent their segments, and down when the parent has sent its segment,
+//! independent of other lanes. The root does both in one lane. A connection has a window: a rank
+//! has posted the receives of [`WINDOW`] segments, and posts one more when it has passed a segment
+//! on. Without a window, segments that go up take the whole bandwidth, and results wait.
 //!
-//! *Not modelled*: the leader is the same rank in both trees, where NCCL takes the one next to the
+//! *Not modelled*: the leader is the same rank in both trees, where NCCL takes the rank next to the
 //! adapter of a channel.
 //!
 //! Sources: P. Sanders, J. Speck, J. L. Träff, "Two-tree algorithms for full bandwidth broadcast,
@@ -51,7 +51,7 @@ const WINDOW: u32 = 8;
 
 const RECEIVES: Slot = 0;
 
-/// The slot of the sends to the first neighbour; those to each other one have a slot of their own.
+/// The slot of sends to the first neighbour; each further neighbour has a separate slot.
 const SENDS: Slot = 1;
 
 /// The half of the data that passes along a tree.
@@ -86,7 +86,7 @@ impl Half {
         }
     }
 
-    /// Returns the children: those in the tree of nodes, then the next rank of the node.
+    /// Returns the children: the children in the tree of nodes, then the next rank of the node.
     fn children(&self, call: &Call) -> impl Iterator<Item = u32> {
         let nodes = call.nodes.clone();
         let (node, index, count) = match &nodes {
@@ -154,7 +154,7 @@ fn round(call: &Call, round: u32, steps: &mut dyn Steps) {
     }
 }
 
-/// Returns the segments whose receives are posted in a round.
+/// Returns the segments for which receives are posted in a round.
 const fn posted(round: u32) -> Range<u32> {
     match round {
         0 => 0..WINDOW,
@@ -184,8 +184,8 @@ fn gather(half: &Half, call: &Call, (round, place): (u32, u64), edge: u32, steps
     }
 }
 
-/// Sends a segment to neighbours. A send of which a later one waits is over when the segment has
-/// been met by its receive, however short the segment is.
+/// Sends a segment to neighbours. If a later send waits for this send, this send completes only
+/// when the receive is posted, however short the segment is.
 fn pass(
     half: &Half,
     round: u32,

@@ -1,5 +1,5 @@
-//! Allreduce in one round: each rank sends its contribution to all others, and reduces those of all
-//! when they have come.
+//! Allreduce in one round: each rank sends its contribution to all other ranks, and reduces the
+//! contributions of all ranks when all have arrived.
 //!
 //! Source: SMPI, `colls::iallreduce`.
 

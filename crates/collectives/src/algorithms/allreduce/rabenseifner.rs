@@ -50,7 +50,7 @@ fn blocks(call: &Call, first: u32, count: u32) -> Part {
 }
 
 /// Returns the first block that a rank of the core has to reduce after `step` exchanges: each bit
-/// of its number, from the lowest one on, decides for the lower or upper half.
+/// of the rank number, from the lowest bit on, selects the lower or the upper half.
 fn first(core: u32, bits: u32, step: u32) -> u32 {
     let halves = (0..step).map(|bit| (core >> bit & 1) << (bits - 1 - bit));
     halves.sum()

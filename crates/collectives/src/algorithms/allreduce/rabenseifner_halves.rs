@@ -1,6 +1,6 @@
-//! Allreduce by Rabenseifner's first algorithm: as his later one, but halves are halved again (so
-//! blocks differ by up to one element), and of the first 2·rem ranks, those of a pair reduce one
-//! half each before the odd one sits out.
+//! Allreduce by Rabenseifner's first algorithm. Differences from the later algorithm: halves are
+//! halved again (so blocks differ by up to one element), and in each pair of the first 2·rem ranks,
+//! both ranks reduce one half before the odd rank sits out.
 //!
 //! Source: R. Rabenseifner, 1997, in SMPI `reduce-rab.cpp`.
 
@@ -20,7 +20,7 @@ pub(crate) static RABENSEIFNER_HALVES: Algorithm = Algorithm {
     ..Algorithm::BASE
 };
 
-/// Returns the halves of a range of elements (its first one and their number).
+/// Returns the halves of a range of elements; a range is a first element and a number of elements.
 const fn halves((first, count): (u64, u64)) -> [(u64, u64); 2] {
     let lower = count / 2;
     [(first, lower), (first + lower, count - lower)]

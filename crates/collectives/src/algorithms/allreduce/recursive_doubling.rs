@@ -1,8 +1,8 @@
-//! Allreduce by recursive doubling: partners at distances 1, 2, 4, … exchange all that they have
-//! and reduce it in the order of the ranks.
+//! Allreduce by recursive doubling: partners at distances 1, 2, 4, … exchange their partial results
+//! and reduce them in the order of the ranks.
 //!
-//! With a number of ranks that is no power of two, the even ones of the first 2·rem ranks hand
-//! their operands to the next rank before, and get the result afterwards.
+//! If the number of ranks is no power of two, the even ranks of the first 2·rem ranks hand their
+//! operands to the next rank before, and get the result afterwards.
 //!
 //! Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of Collective Communication
 //! Operations in MPICH", International Journal of High Performance Computing Applications 19(1),

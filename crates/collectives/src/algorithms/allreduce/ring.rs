@@ -88,7 +88,7 @@ fn longest(call: &Call) -> u64 {
     even_split(call.count(), call.size, 0).1 * call.element
 }
 
-/// Returns a block of those that have the same number of elements.
+/// Returns a block of the equal blocks, which all have the same number of elements.
 fn equal(call: &Call, number: u32) -> Part {
     let length = call.count() / u64::from(call.size);
     elements(call, u64::from(number) * length, length)
@@ -143,8 +143,8 @@ pub(super) fn passing(
     }
 }
 
-/// Makes a round (from 1 on) of the gathering: first the rank sends the block of the rank `start`
-/// above it.
+/// Makes a round (from 1 on) of the gathering: in the first round the rank sends the block of the
+/// rank `start` above it.
 pub(super) fn gathering(
     call: &Call,
     round: u32,

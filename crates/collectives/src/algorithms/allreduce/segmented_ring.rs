@@ -1,5 +1,5 @@
 //! Allreduce along a ring in phases: in each phase, one segment of each block passes through all
-//! ranks and is reduced on its way; then whole blocks pass through all ranks.
+//! ranks and is reduced on the way; then whole blocks pass through all ranks.
 //!
 //! Source: Open MPI, `coll_base_allreduce.c` (`ring_segmented`).
 

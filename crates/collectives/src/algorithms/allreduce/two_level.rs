@@ -25,7 +25,7 @@ pub(crate) static TWO_LEVEL: Algorithm = Algorithm {
     ..Algorithm::BASE
 };
 
-/// As SMPI does it: the others of a node get the reduction of the node, too.
+/// The algorithm of SMPI: the other ranks of a node get the reduction of the node, too.
 pub(crate) static TWO_LEVEL_ALLREDUCE: Algorithm = Algorithm {
     name: "two_level_allreduce",
     about: "an allreduce within nodes, an allreduce among leaders, a broadcast within nodes",
@@ -37,7 +37,7 @@ pub(crate) static TWO_LEVEL_ALLREDUCE: Algorithm = Algorithm {
     ..TWO_LEVEL
 };
 
-/// As HAN of Open MPI 5.0 does it.
+/// The algorithm of HAN in Open MPI 5.0.
 pub(crate) static TWO_LEVEL_PIPELINED: Algorithm = Algorithm {
     name: "two_level_pipelined",
     about: "the levels of two_level, piece by piece of 64 KiB or as told",

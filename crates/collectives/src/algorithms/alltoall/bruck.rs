@@ -1,5 +1,5 @@
-//! Alltoall by Bruck's algorithm: blocks in the order of their distance; at distances m = 1, 2, 4,
-//! … those whose distance has the bit m go to the rank m above, in one message.
+//! Alltoall by Bruck's algorithm: blocks are in the order of their distance; at distances m = 1, 2,
+//! 4, … blocks with bit m in their distance go to the rank m above, in one message.
 //!
 //! Source: J. Bruck, C.-T. Ho, S. Kipnis, E. Upfal, D. Weathersby, "Efficient Algorithms for
 //! All-to-All Communications in Multiport Message-Passing Systems", IEEE Transactions on Parallel

@@ -1,5 +1,5 @@
-//! Alltoall in a mesh: all that a rank sends goes to its whole row (and plane), then each rank
-//! sends on the blocks for its column (or for the ranks of the other planes).
+//! Alltoall in a mesh: each rank sends all its blocks to its whole row (and plane), then each rank
+//! forwards the blocks for its column (or for the ranks of the other planes).
 //!
 //! Source: A. Faraj, X. Yuan, "Automatic Generation and Tuning of MPI Collective Communication
 //! Routines", ICS 2005.
@@ -53,7 +53,7 @@ struct Shape {
     plane: u32,
     /// Number of planes.
     columns: u32,
-    /// True if the first receiver of blocks is the next plane, false if it is the first plane.
+    /// True if the first receiver is in the next plane, false if it is in the first plane.
     rotates: bool,
 }
 

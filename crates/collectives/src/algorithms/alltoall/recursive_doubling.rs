@@ -1,5 +1,5 @@
-//! Alltoall by recursive doubling: an allgather of all that all ranks send. Its memory is the
-//! square of the number of ranks in blocks.
+//! Alltoall by recursive doubling: an allgather of the blocks of all ranks. The memory in blocks is
+//! the square of the number of ranks.
 //!
 //! Source: A. Faraj, X. Yuan, "Automatic Generation and Tuning of MPI Collective Communication
 //! Routines", ICS 2005.

@@ -1,7 +1,7 @@
-//! Barrier in one round: all ranks send to all others.
+//! Barrier in one round: each rank sends a message to every other rank.
 //!
-//! Source: MPI 5.0, section 6.3: no rank leaves before all have entered, which here each rank finds
-//! out alone. Libraries do not offer it, because of its messages.
+//! Source: MPI 5.0, section 6.3: no rank leaves before all ranks have entered; here each rank
+//! checks this alone. Libraries do not offer this algorithm because of the number of messages.
 
 use crate::{Algorithm, Call, Collective, Part, Steps};
 

@@ -1,7 +1,7 @@
 //! Barrier by recursive doubling: partners at distances 1, 2, 4, … exchange messages.
 //!
-//! With a number of ranks that is no power of two, the ranks from the power of two on send to a
-//! partner before, and receive from it afterwards.
+//! If the number of ranks is no power of two, the ranks from the power of two on send to a partner
+//! before, and receive from the partner afterwards.
 //!
 //! Sources: Open MPI 4.1, `ompi/mca/coll/base/coll_base_barrier.c`, recursive doubling; MVAPICH2
 //! 1.9, pairwise barrier.

@@ -1,5 +1,5 @@
-//! Barrier of two levels: ranks of each node wait for one another, then the leaders of the nodes,
-//! and each leader lets its node continue by a broadcast of one byte.
+//! Barrier of two levels: a barrier of the ranks of each node, then a barrier of the leaders of the
+//! nodes, then a broadcast of one byte from each leader to its node, which lets the ranks continue.
 //!
 //! Source: MPICH, `MPIR_Barrier_intra_smp`.
 

@@ -1,8 +1,8 @@
 //! Broadcasts of segments along a tree from rank 0 with all receives posted at the beginning.
 //!
-//! A root that is another rank sends all to rank 0 first, and receives it like the others.
-//! A message of at most one segment is received and sent by blocking calls; so is the rest behind
-//! the last whole segment, which is a broadcast of its own.
+//! If the root is another rank, the root first sends the message to rank 0, and then receives it
+//! like the other ranks. A message of at most one segment uses blocking calls; so does the rest
+//! behind the last whole segment, which is a separate broadcast.
 //!
 //! Source: P. Patarasuk, A. Faraj, X. Yuan, "Pipelined broadcast on Ethernet switched clusters",
 //! IPDPS 2006; SimGrid 4.1, `src/smpi/colls/bcast/bcast-NTSL.cpp`, `bcast-NTSB.cpp` and
@@ -40,10 +40,10 @@ pub(crate) static HEAP_BLOCKING: Algorithm = Algorithm {
 /// Slot of the receives of all segments.
 const RECEIVES: Slot = 1;
 
-/// Length of a segment in bytes if the call does not tell it.
+/// Length of a segment in bytes unless the call sets a length.
 const SEGMENT: u64 = 8192;
 
-/// A tree, and the kind of its sends.
+/// A tree, and the kind of the sends along the tree.
 #[derive(Clone, Copy, Debug)]
 struct Preposted {
     tree: Tree,

@@ -1,8 +1,8 @@
 //! Broadcast by a scatter and an allgather: blocks are scattered along a binomial tree, then
 //! partners at distances 1, 2, 4, … exchange all blocks that they have.
 //!
-//! With a number of ranks that is no power of two, some ranks of a group of 2^k have no partner in
-//! the next group; those that have one pass on to them what they received.
+//! If the number of ranks is no power of two, some ranks of a group of 2^k have no partner in the
+//! next group; ranks with a partner pass the received blocks on to these ranks.
 //!
 //! Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of Collective Communication
 //! Operations in MPICH", International Journal of High Performance Computing Applications 19(1),

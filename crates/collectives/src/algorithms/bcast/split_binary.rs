@@ -1,9 +1,9 @@
 //! Broadcast of two halves along the two subtrees of a complete binary tree, in segments; then each
 //! rank exchanges halves with its partner in the other subtree.
 //!
-//! If half the message is shorter than a segment, all goes along one chain. With an even number of
-//! ranks the last one has its partner in the root, which ends first: its half can arrive before the
-//! last segments do, and delays them.
+//! If half the message is shorter than a segment, the message goes along one chain. If the number
+//! of ranks is even, the partner of the last rank is the root, which ends first: the half from the
+//! root can arrive before the last segments, and delays them.
 //!
 //! Source: Open MPI 4.1, `ompi/mca/coll/base/coll_base_bcast.c`, split binary tree.
 
@@ -53,8 +53,8 @@ fn whole(call: &Call) -> Segments {
     Segments::new(call.bytes, call.element, segment(call))
 }
 
-/// Returns the half that a rank receives from its parent: the first one in the left subtree, which
-/// has the odd ranks.
+/// Returns the half that a rank receives from its parent: the first half in the left subtree, which
+/// consists of the odd ranks.
 const fn side(rank: u32) -> usize {
     if rank.is_multiple_of(2) { 1 } else { 0 }
 }
@@ -104,8 +104,8 @@ fn round(call: &Call, round: u32, steps: &mut dyn Steps) {
     }
 }
 
-/// Exchanges halves with the partner in the other subtree; the last rank of an even number has its
-/// partner in the root.
+/// Exchanges halves with the partner in the other subtree; if the number of ranks is even, the
+/// partner of the last rank is the root.
 fn exchange(call: &Call, halves: Halves, steps: &mut dyn Steps) {
     let (rank, last) = (call.relative(), call.size - 1);
     let half = |side: usize| {

@@ -1,5 +1,5 @@
-//! Broadcast of two levels: the root sends to the leader of its node, the leaders broadcast to one
-//! another, and each one to its node.
+//! Broadcast of two levels: the root sends to the leader of the node, then the leaders broadcast
+//! among themselves, then each leader broadcasts within the node.
 //!
 //! Sources: MPICH, `MPIR_Bcast_intra_smp` and the composition alpha of ch4; SMPI,
 //! `bcast-SMP-binomial.cpp`, in which the root sends to rank 0.
@@ -34,7 +34,7 @@ pub(crate) static TWO_LEVEL_RANK_0: Algorithm = Algorithm {
     ..TWO_LEVEL
 };
 
-/// As HAN of Open MPI 5.0 does it.
+/// The algorithm of HAN in Open MPI 5.0.
 pub(crate) static TWO_LEVEL_PIPELINED: Algorithm = Algorithm {
     name: "two_level_pipelined",
     about: "the levels of two_level, piece by piece of 64 KiB or as told",

@@ -1,8 +1,8 @@
-//! Gather along a binomial tree: each rank receives the blocks of its subtrees, the smallest one
-//! first, and sends them with its own block to its parent.
+//! Gather along a binomial tree: each rank receives the blocks of its subtrees, the smallest
+//! subtree first, and sends these blocks and its own block to its parent.
 //!
-//! Ranks that have children need memory for the blocks of their subtree. A root that is not rank 0
-//! receives the blocks relative to itself, and rotates them at the end.
+//! Ranks with children need memory for the blocks of their subtree. A root other than rank 0
+//! receives the blocks in the order of relative ranks, and rotates them at the end.
 //!
 //! Source: Open MPI 4.1, `ompi/mca/coll/base/coll_base_gather.c`, binomial.
 

@@ -1,7 +1,7 @@
 //! Synchronised linear gather: the root asks one rank after the other for its block, which comes in
 //! two segments. The next rank is asked as soon as the first segment has arrived.
 //!
-//! It limits the memory of messages that arrive at the root before they are received.
+//! This order limits the memory of messages that arrive at the root before their receives.
 //!
 //! Source: Open MPI 4.1, `ompi/mca/coll/base/coll_base_gather.c`, linear with synchronisation.
 
@@ -22,7 +22,7 @@ pub(crate) static LINEAR_SYNC: Algorithm = Algorithm {
 /// Slot of the receive of a first segment.
 const FIRST: Slot = 1;
 
-/// Cuts a block in its first segment and the others.
+/// Cuts a block into the first segment and the rest.
 fn cut(call: &Call, block: Part) -> [Part; 2] {
     let segment = match call.segment {
         0 if call.bytes > 92_160 => 32_768,

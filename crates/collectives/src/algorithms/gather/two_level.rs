@@ -1,8 +1,8 @@
-//! Gather of two levels: within each node to its leader, among the leaders to that of the root's
-//! node, which sends all blocks to the root.
+//! Gather of two levels: within each node to the leader, then among the leaders to the leader of
+//! the root's node, which sends all blocks to the root.
 //!
-//! Blocks come to the root in the order of the nodes. If the ranks of each node are not
-//! consecutive, the root copies them to their places.
+//! Blocks arrive at the root in the order of the nodes. If the ranks of each node are not
+//! consecutive, the root copies the blocks to the right places.
 //!
 //! Source: SMPI, `gather-mvapich.cpp`.
 
@@ -71,7 +71,7 @@ pub(crate) fn total(call: &Call) -> u64 {
     u64::from(call.size) * call.bytes
 }
 
-/// Returns true if the leader has the blocks of its node in `Temp`.
+/// Returns true if this rank is a leader that has the blocks of its node in `Temp`.
 pub(crate) fn relays(call: &Call) -> bool {
     let nodes = call.nodes();
     call.is_leader() && nodes.count() > 1 && nodes.size(call.node()) > 1

@@ -1,8 +1,8 @@
-//! Reduction along a binomial tree: each rank receives from its children, the nearest one first,
+//! Reduction along a binomial tree: each rank receives from its children, the nearest child first,
 //! reduces, and sends to its parent.
 //!
-//! The tree of an operation that is not commutative begins at rank 0, which sends the result to the
-//! root.
+//! For an operation that is not commutative, the tree begins at rank 0, which sends the result to
+//! the root.
 //!
 //! Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of Collective Communication
 //! Operations in MPICH", International Journal of High Performance Computing Applications 19(1),

@@ -1,13 +1,13 @@
-//! Reduction by recursive halving: partners at distances 1, 2, 4, … exchange halves of the elements
-//! that they have in common, and reduce the half that they keep. Then the parts are gathered at the
-//! root, the distance descending.
+//! Reduction by recursive halving: partners at distances 1, 2, 4, … exchange halves of their common
+//! elements, and each partner reduces and keeps one half. Then the parts are gathered at the root,
+//! with descending distance.
 //!
-//! With a number of ranks that is no power of two, the odd ones of the first 2·rem ranks hand their
-//! operands to the rank before them, and sit out. If the root is one of them, rank 0 hands its part
-//! to the root, which takes its place in the gather.
+//! If the number of ranks is no power of two, the odd ranks of the first 2·rem ranks hand their
+//! operands to the previous rank, and sit out. If the root sits out, rank 0 hands its part to the
+//! root, which replaces rank 0 in the gather.
 //!
-//! Sources: R. Rabenseifner, "A new optimized MPI reduce algorithm", 1997; R. Thakur,
-//! R. Rabenseifner, W. Gropp, "Optimization of Collective Communication Operations in MPICH",
+//! Sources: R. Rabenseifner, "A new optimized MPI reduce algorithm", 1997; R. Thakur, R.
+//! Rabenseifner, W. Gropp, "Optimization of Collective Communication Operations in MPICH",
 //! International Journal of High Performance Computing Applications 19(1), 2005.
 
 use crate::partners::{Fold, power_of_two_below};
@@ -39,7 +39,7 @@ pub(crate) static RABENSEIFNER_PADDED: Algorithm = Algorithm {
     ..RABENSEIFNER
 };
 
-/// Rabenseifner's reduction in its first form.
+/// The first form of Rabenseifner's reduction.
 pub(crate) static RABENSEIFNER_HALVES: Algorithm = Algorithm {
     name: "rabenseifner_halves",
     about: "reduce-scatter by recursive halving with halves of halves, then a binomial gather",
@@ -118,7 +118,7 @@ impl Halving {
         self.bytes(call) > call.bytes
     }
 
-    /// Returns the memory of a rank in bytes: for what arrives, and for a result that is longer
+    /// Returns the memory of a rank in bytes: for arriving data, and for a result that is longer
     /// than the contribution.
     fn temp(self, call: &Call) -> u64 {
         self.bytes(call) * (1 + u64::from(self.pads(call)))
@@ -155,7 +155,7 @@ impl Halving {
         }
     }
 
-    /// Combines the operands of ranks that sit out with those of their partners.
+    /// Combines the operands of ranks that sit out with the operands of their partners.
     fn fold(self, call: &Call, steps: &mut dyn Steps) {
         let bytes = self.bytes(call);
         if self.pads(call) {
@@ -303,7 +303,7 @@ impl Halving {
         Part::temp(offset, length)
     }
 
-    /// Reduces what arrived, as far as it belongs to contributions.
+    /// Reduces the arrived data, except data that belong to no contribution.
     fn reduce(
         self,
         call: &Call,
@@ -319,7 +319,7 @@ impl Halving {
     }
 }
 
-/// Returns true if a rank hands its operand to another one and sits out.
+/// Returns true if a rank hands its operand to another rank and sits out.
 const fn sits_out(rank: u32, size: u32) -> bool {
     Fold::Odd.role(rank, size).core.is_none()
 }

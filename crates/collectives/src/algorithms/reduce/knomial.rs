@@ -1,5 +1,5 @@
 //! Reduction along a k-nomial tree: each rank posts the receives from all its children, the nearest
-//! ones first, reduces, and sends to its parent.
+//! child first, reduces, and sends to its parent.
 //!
 //! Source: MVAPICH2 1.9, k-nomial reduction.
 

@@ -1,9 +1,9 @@
 //! Reduction of segments up a tree.
 //!
 //! A rank with children receives a segment from one child after the other and has two receives in
-//! progress: that of the next child, or of the next segment, is posted before it waits for one. As
-//! soon as all children's parts of a segment are reduced, it sends the segment to its parent by a
-//! blocking send. Ranks without children send one segment after the other.
+//! progress: before the rank waits, it posts the receive from the next child, or of the next
+//! segment. As soon as the parts of all children in a segment are reduced, the segment goes to the
+//! parent by a blocking send. Ranks without children send one segment after the other.
 //!
 //! Source: Open MPI 4.1, `ompi/mca/coll/base/coll_base_reduce.c`, generic reduction.
 
@@ -11,8 +11,8 @@ use crate::segments::Segments;
 use crate::trees::Tree;
 use crate::{Algorithm, Call, Collective, Operand, Part, Slot, Steps};
 
-/// The algorithm of a tree that ends at the root: its name, its messages, its time, the length of a
-/// segment in bytes if the call does not tell it (0: all is one), and the tree.
+/// The algorithm of a tree that ends at the root: the name, the messages, the time, the length of a
+/// segment in bytes unless the call sets a length (0: one segment), and the tree.
 macro_rules! along {
     ($name:literal, $about:literal, $time:literal, $segment:expr, |$call:ident| $tree:expr) => {
         Algorithm {
@@ -63,7 +63,7 @@ pub(crate) static BINARY: Algorithm = along!(
     |call| Tree::Levels(2)
 );
 
-/// A tree with ranks relative to `root`, and the segments that go up along it.
+/// A tree with ranks relative to `root`, and the segments that go up the tree.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SegmentedTree {
     pub(super) tree: Tree,
@@ -82,7 +82,7 @@ impl SegmentedTree {
         }
     }
 
-    /// Returns the memory of a rank in bytes: two segments if it has children.
+    /// Returns the memory of a rank in bytes: two segments if the rank has children.
     pub(super) fn temp(self, call: &Call) -> u64 {
         match self.children(call) {
             0 => 0,

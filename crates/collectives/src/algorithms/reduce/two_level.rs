@@ -1,5 +1,5 @@
-//! Reduction of two levels: within each node to its leader, among the leaders to that of the root's
-//! node, which sends the result to the root.
+//! Reduction of two levels: within each node to the leader, then among the leaders to the leader of
+//! the root's node, which sends the result to the root.
 //!
 //! Sources: MPICH, `MPIR_Reduce_intra_smp`; SMPI, `reduce-mvapich-two-level.cpp`.
 
@@ -23,7 +23,7 @@ pub(crate) static TWO_LEVEL: Algorithm = Algorithm {
     ..Algorithm::BASE
 };
 
-/// As HAN of Open MPI 5.0 does it.
+/// The algorithm of HAN in Open MPI 5.0.
 pub(crate) static TWO_LEVEL_PIPELINED: Algorithm = Algorithm {
     name: "two_level_pipelined",
     about: "the levels of two_level, piece by piece of 64 KiB or as told",

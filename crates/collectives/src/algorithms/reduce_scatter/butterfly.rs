@@ -1,8 +1,8 @@
 //! Reduce-scatter by a butterfly: partners at distances 1, 2, 4, … reduce halves of the blocks;
-//! then each block goes to its rank, which is that of the reversed bits.
+//! then each block goes to its own rank, which is the rank with the reversed bits.
 //!
-//! With a number of ranks that is no power of two, the even ones of the first 2·rem ranks hand
-//! their operands to the next rank before.
+//! If the number of ranks is no power of two, the even ranks of the first 2·rem ranks hand their
+//! operands to the next rank before.
 //!
 //! Source: J. L. Träff, "An Improved Algorithm for (Non-commutative) Reduce-Scatter with an
 //! Application", EuroPVM/MPI 2005.
@@ -55,7 +55,7 @@ fn halve(call: &Call, step: u32, steps: &mut dyn Steps) {
     steps.reduce(temp, own, operand);
 }
 
-/// Sends blocks to their ranks: first to the one that sits out, then to its partner.
+/// Sends blocks to their ranks: first to the rank that sits out, then to its partner.
 fn permute(call: &Call, steps: &mut dyn Steps) {
     let bits = power_of_two_below(call.size).ilog2();
     let rest = call.size - power_of_two_below(call.size);

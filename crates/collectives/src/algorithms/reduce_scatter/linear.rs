@@ -1,5 +1,5 @@
-//! Reduce-scatter in one round: each rank sends to all others their blocks of its contribution, and
-//! reduces the contributions to its own block when all have come.
+//! Reduce-scatter in one round: each rank sends to every other rank the block of that rank, and
+//! reduces the contributions to the own block when all have arrived.
 //!
 //! Source: SMPI, `colls::ireduce_scatter`.
 

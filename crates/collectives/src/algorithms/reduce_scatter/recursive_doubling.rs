@@ -1,8 +1,8 @@
 //! Reduce-scatter by recursive doubling: partners at distances 1, 2, 4, … exchange and reduce all
-//! blocks but those of their own subtree.
+//! blocks except the blocks of their own subtree.
 //!
-//! With a number of ranks that is no power of two, ranks without a partner get the missing operands
-//! from ranks of their own subtree ([`fill`]).
+//! If the number of ranks is no power of two, ranks without a partner get the missing operands from
+//! ranks of their own subtree ([`fill`]).
 //!
 //! Source: MPICH, `MPIR_Reduce_scatter_intra_recursive_doubling`.
 

@@ -24,7 +24,7 @@ pub(crate) static RECURSIVE_HALVING: Algorithm = Algorithm {
     ..Algorithm::BASE
 };
 
-/// Returns the blocks of ranks of the core, each with that of the rank that sits out for it.
+/// Returns the blocks of ranks of the core, each with the block of the rank that sits out.
 pub(super) fn blocks(call: &Call, first: u32, count: u32) -> Part {
     let rest = call.size - power_of_two_below(call.size);
     let start = |core: u32| if core < rest { 2 * core } else { core + rest };

@@ -1,5 +1,5 @@
-//! Scan along a chain: each rank reduces the result of the rank before, and sends its own result to
-//! the next one.
+//! Scan along a chain: each rank reduces the result of the previous rank, and sends its own result
+//! to the next rank.
 //!
 //! Source: Open MPI, `coll_base_scan.c` and `coll_base_exscan.c` (`linear`).
 

@@ -1,5 +1,5 @@
-//! Scan in one round: each rank sends its contribution to all higher ranks, and reduces those of
-//! all lower ranks.
+//! Scan in one round: each rank sends its contribution to all higher ranks, and reduces the
+//! contributions of all lower ranks.
 //!
 //! Source: SMPI, `colls::iscan` and `colls::iexscan`.
 

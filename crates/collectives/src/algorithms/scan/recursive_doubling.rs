@@ -1,8 +1,7 @@
 //! Scan by recursive doubling: partners at distances 1, 2, 4, … exchange the reductions of their
-//! subtrees; those of lower ranks are also part of the result.
+//! subtrees; the reductions of lower ranks are also part of the result.
 //!
-//! Source: MPICH, `MPIR_Scan_intra_recursive_doubling` and
-//! `MPIR_Exscan_intra_recursive_doubling`.
+//! Source: MPICH, `MPIR_Scan_intra_recursive_doubling` and `MPIR_Exscan_intra_recursive_doubling`.
 
 use super::{contribution, result};
 use crate::partners::log2_ceil;

@@ -1,8 +1,8 @@
-//! Scan of two levels: a scan within each node, whose last rank sends the sum of the node to the
-//! leader; an exclusive scan of these sums among the leaders; and a broadcast of the sum of all
-//! nodes before within each node, whose ranks reduce it.
+//! Scan of two levels: a scan within each node, in which the last rank sends the sum of the node to
+//! the leader; an exclusive scan of these sums among the leaders; and a broadcast within each node:
+//! all ranks add the sum of all previous nodes to their results.
 //!
-//! Source: MPICH, `MPIR_Scan_intra_smp`, which makes the sums of the nodes before by an inclusive
+//! Source: MPICH, `MPIR_Scan_intra_smp`, which makes the sums of the previous nodes by an inclusive
 //! scan and a message to the next leader.
 
 use super::result;
@@ -32,7 +32,7 @@ const LEVELS: &[Level] = &[
         .adapted(|call, within| (call.node() > 0).then_some(within)),
 ];
 
-/// Returns the sum of the own node at its leader.
+/// Returns the place of the sum of the node of this rank, at the leader.
 const fn own_sum(call: &Call) -> Part {
     Part::temp(0, call.bytes)
 }

@@ -1,7 +1,7 @@
 //! Scatters along binomial trees: each rank receives the blocks of its subtree, and sends to each
 //! child the blocks of the child's subtree.
 //!
-//! Ranks that have children need memory for the blocks of their subtree. A root that is not rank 0
+//! Ranks with children need memory for the blocks of their subtree. A root other than rank 0
 //! rotates the blocks at the beginning.
 //!
 //! Sources: Open MPI 3.1, `ompi/mca/coll/base/coll_base_scatter.c`, binomial (the smallest subtree

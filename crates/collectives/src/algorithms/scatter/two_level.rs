@@ -1,5 +1,5 @@
 //! Scatter of two levels: the root sends all blocks to the leader of its node, the leaders scatter
-//! them by nodes, and each leader to the ranks of its node.
+//! the blocks by nodes, and each leader scatters the blocks of a node to the ranks of this node.
 //!
 //! If the ranks of each node are not consecutive, the root first copies the blocks to the order of
 //! the nodes.

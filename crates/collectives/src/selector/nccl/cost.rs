@@ -1,6 +1,6 @@
-//! Formulas of the estimates of NCCL, and their constants.
+//! Formulas of the estimates of NCCL, and the constants in these formulas.
 //!
-//! *Not modelled*: what [`nccl`](super) leaves out.
+//! *Not modelled*: as in [`nccl`](super).
 //!
 //! Source of constants and formulas: NCCL 2.30.7, `src/graph/tuning.cc`, `src/enqueue.cc`,
 //! `src/include/device.h`. Times are in µs, bandwidths in GB/s.
@@ -121,7 +121,7 @@ const TREE_CORRECTION: [[f64; 24]; 3] = [
     ],
 ];
 
-/// A call, as the estimates see it.
+/// A call in the form for the estimates.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Job {
     pub(super) collective: Collective,
@@ -136,7 +136,7 @@ impl Job {
         self.ranks / self.nodes
     }
 
-    /// Returns the steps of a ring, and those between nodes.
+    /// Returns the number of steps of a ring, and the number of steps between nodes.
     fn steps(self) -> (u32, u32) {
         match self.collective {
             Collective::Allreduce => (2 * (self.ranks - 1), 2 * (self.nodes - 1)),

@@ -21,12 +21,12 @@ pub struct OperationId(pub(crate) u64);
 pub(crate) struct Connection {
     pub(crate) attribute: Attribute,
     pub(crate) peer: Uri,
-    /// Context of the call that made it.
+    /// Context of the call that created the connection.
     pub(crate) context: u64,
-    /// Its number at the peer.
+    /// Number of the connection at the peer.
     pub(crate) remote: u32,
     pub(crate) stage: Stage,
-    /// The datagram that is repeated until it is answered.
+    /// The datagram that is repeated until an answer arrives.
     pub(crate) handshake: Option<Handshake>,
     pub(crate) keepalive: Option<Keepalive>,
     /// Time after which an operation has failed, in picoseconds.
@@ -56,7 +56,7 @@ pub(crate) struct Keepalive {
     pub(crate) ping_at: u64,
 }
 
-/// The queue pair of a connection and its buffers.
+/// The queue pair of a connection, and the buffers of the queue pair.
 #[derive(Debug)]
 pub(crate) struct Pair {
     pub(crate) qp: QueuePair,
@@ -71,7 +71,7 @@ pub(crate) struct Pair {
     pub(crate) borrowed: u32,
     /// Operations that are posted, in their order.
     pub(crate) operations: VecDeque<Operation>,
-    /// The next transfer to or from remote memory waits for those before.
+    /// The next transfer to or from remote memory waits for all earlier ones.
     pub(crate) fences_next: bool,
     /// End of the operations that the adapter flushes.
     pub(crate) failure: Status,
@@ -88,7 +88,7 @@ pub(crate) struct Operation {
     /// Memory of the program that is lent.
     pub(crate) lent: Option<MemoryRegion>,
     pub(crate) is_rma: bool,
-    /// The time at which it has failed.
+    /// The time at which the operation counts as failed.
     pub(crate) deadline: Option<u64>,
 }
 
@@ -115,7 +115,7 @@ impl Connection {
         next.is_some()
     }
 
-    /// Returns the time at which something is due.
+    /// Returns the time of the next timeout.
     pub(crate) fn next_timeout(&self) -> Option<u64> {
         let mut next = u64::MAX;
         if let Some(handshake) = &self.handshake
@@ -134,7 +134,7 @@ impl Connection {
         (next != u64::MAX).then_some(next)
     }
 
-    /// Notes that the peer has sent something.
+    /// Records that the peer has sent a packet or a datagram.
     pub(crate) fn heard(&mut self, now: u64) {
         if let Some(keepalive) = &mut self.keepalive {
             keepalive.deadline = now + keepalive.timeout;

@@ -1,8 +1,8 @@
-//! Seeded defects: wrong rules that tests switch on to see that they are found.
+//! Seeded defects: wrong rules that tests switch on to check that the tests find the defects.
 //!
-//! Without the feature `seeded-defects`, which only tests enable, no endpoint can have one, and
-//! none of them is compiled. Those marked *CCI* are faults that its transports had (history of its
-//! repository, 2012).
+//! Without the feature `seeded-defects`, which only tests enable, no endpoint can have a defect,
+//! and no defect is compiled. Defects marked *CCI* are faults that the transports of CCI had
+//! (history of the CCI repository, 2012).
 
 use crate::{ConnectionId, RmaHandle};
 
@@ -34,7 +34,7 @@ pub enum Defect {
     FailedRmaReportedTwice,
     /// A failed transfer is reported as successful. *CCI*
     FailedRmaSucceeds,
-    /// A transfer uses the first handle that was used on its connection. *CCI*
+    /// A transfer uses the first handle of its connection instead of its own. *CCI*
     StaleRemoteHandle,
     /// Connections in the handshake are not released when the endpoint is destroyed. *CCI*
     HalfOpenNotReleased,
@@ -62,7 +62,7 @@ pub enum Defect {
     RequestAcceptedTwice,
     /// Messages are not copied when they are sent: all have the bytes of the latest.
     BytesNotCopied,
-    /// Events of a connection come after it was disconnected.
+    /// Events of a connection are reported after the connection was disconnected.
     EventAfterDisconnect,
 }
 

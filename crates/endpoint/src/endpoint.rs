@@ -29,8 +29,8 @@ pub struct EndpointSettings {
     /// Time after which an operation has failed, in picoseconds, for new connections
     /// (`CCI_OPT_ENDPT_SEND_TIMEOUT`).
     pub send_timeout: Option<u64>,
-    /// Time without a sign of the peer after which it is reported, in picoseconds, for new
-    /// connections (`CCI_OPT_ENDPT_KEEPALIVE_TIMEOUT`).
+    /// Time of silence after which a peer is reported, in picoseconds, for new connections
+    /// (`CCI_OPT_ENDPT_KEEPALIVE_TIMEOUT`).
     pub keepalive_timeout: Option<u64>,
     /// Time after which a handshake datagram is sent again, in picoseconds.
     pub resend_after: u64,
@@ -99,18 +99,17 @@ pub struct Endpoint {
     pub(crate) next_operation: u64,
     /// Ends of blocking operations that were not asked for.
     pub(crate) ended: BTreeMap<OperationId, Status>,
-    /// Registered memory of the program, by the handles of its regions.
+    /// Registered memory of the program, by the handle of the region.
     pub(crate) registered: BTreeMap<u32, MemoryRegion>,
     datagrams: VecDeque<(Uri, Vec<u8>)>,
     events: VecDeque<(EventKind, Borrowed)>,
     /// Events that are borrowed, by their identifiers, which grow.
     borrowed: Vec<(EventId, Borrowed)>,
     next_event: u64,
-    /// A time before which no timeout is due, if it is known: the next timeout when it was
-    /// computed. Timeouts that are added since then make it unknown; those that have moved back do
-    /// not.
+    /// A time before which no timeout is due, if known: the next timeout when the value was
+    /// computed. An added timeout makes the value unknown; a postponed timeout does not.
     pub(crate) timeout: Cell<Option<Option<u64>>>,
-    /// Connections all of whose receive buffers are borrowed.
+    /// Number of connections that have lent all their receive buffers to the program.
     pub(crate) exhausted: u32,
     pub(crate) has_failed: bool,
     /// Completions that are polled; empty between calls.
@@ -171,7 +170,7 @@ impl Endpoint {
         })
     }
 
-    /// Returns its address, to which others connect.
+    /// Returns the address of the endpoint, to which peers connect.
     pub const fn uri(&self) -> &Uri {
         &self.uri
     }
@@ -187,8 +186,8 @@ impl Endpoint {
         found.map_or(Stage::Closed, |found| found.stage)
     }
 
-    /// Asks the endpoint at `uri` for a connection, with a payload of at most 1024 bytes. The end
-    /// is an [`EventKind::Connect`]; without a timeout (in picoseconds) it may never come.
+    /// Asks the endpoint at `uri` for a connection, with at most 1024 bytes of payload. The end is
+    /// an [`EventKind::Connect`]; without a timeout (in picoseconds) this event may never come.
     pub fn connect(
         &mut self,
         uri: &Uri,
@@ -230,8 +229,8 @@ impl Endpoint {
         Ok(())
     }
 
-    /// Ends all connections, also those whose handshake is not over, deregisters all memory and
-    /// gives back everything that the endpoint has of the adapter.
+    /// Ends all connections, including connections in the handshake, deregisters all memory and
+    /// destroys all objects that the endpoint has created at the adapter.
     pub fn destroy(mut self) -> Result<(), Error> {
         let ids: Vec<ConnectionId> = self.connections.keys().copied().collect();
         for id in ids {
@@ -252,7 +251,7 @@ impl Endpoint {
         Ok(())
     }
 
-    /// Removes a connection and gives its queue pair and buffers back. Blocking operations end.
+    /// Removes a connection and releases its queue pair and buffers. Blocking operations end.
     pub(crate) fn remove(&mut self, id: ConnectionId) -> Result<(), Error> {
         let Some(connection) = self.connections.remove(&id) else {
             return Ok(());
@@ -279,8 +278,8 @@ impl Endpoint {
         Ok(())
     }
 
-    /// Returns the next event, which is borrowed until it is returned; `None` if there is none
-    /// (`CCI_EAGAIN`).
+    /// Returns the next event. The program borrows the event until it returns the event; `None` if
+    /// there is no event (`CCI_EAGAIN`).
     pub fn get_event(&mut self) -> Result<Option<Event>, Error> {
         self.poll_completions();
         let Some((kind, duty)) = self.events.pop_front() else {
@@ -388,7 +387,7 @@ impl Endpoint {
         self.datagrams.push_back((to, datagram));
     }
 
-    /// Takes a datagram that arrives now. What is malformed is dropped.
+    /// Takes a datagram that arrives now. A malformed datagram is dropped.
     pub fn handle_datagram(&mut self, now: u64, from: &Uri, bytes: &[u8]) {
         self.now = now;
         if let Some(datagram) = Datagram::from_bytes(bytes) {
@@ -396,8 +395,8 @@ impl Endpoint {
         }
     }
 
-    /// Asks the adapter to tell of the next completion ([`Verbs::get_cq_event`]). Those that are
-    /// there already do not count: poll for events afterwards.
+    /// Asks the adapter to report the next completion ([`Verbs::get_cq_event`]). Completions that
+    /// are already in the queue do not count: poll for events afterwards.
     pub fn request_notification(&self) -> Result<(), Error> {
         Ok(self.verbs.req_notify_cq(self.cq, false)?)
     }
@@ -408,7 +407,7 @@ impl Endpoint {
     }
 
     /// Returns the time at which [`handle_timeout`](Self::handle_timeout) has to be called next, in
-    /// picoseconds. Then perhaps nothing is due.
+    /// picoseconds. At that time possibly no timeout is due.
     pub fn next_timeout(&self) -> Option<u64> {
         if let Some(known) = self.timeout.get() {
             return known;

@@ -1,11 +1,11 @@
-//! Events of an endpoint. Each is borrowed until it is returned; a receive buffer is posted again
-//! only then.
+//! Events of an endpoint. The program borrows each event until it returns the event; a receive
+//! buffer is posted again only after the return.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Attribute, ConnectionId};
 
-/// Identifier of an event, to return it.
+/// Identifier of an event, for its return.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct EventId(pub(crate) u64);
 
@@ -21,7 +21,7 @@ pub enum Status {
     Success,
     /// The peer rejected the connection (`ECONNREFUSED`).
     Refused,
-    /// No answer in time (`ETIMEDOUT`). The peer may have seen it.
+    /// No answer in time (`ETIMEDOUT`). The peer may have seen the message.
     TimedOut,
     /// The peer had no receive buffer in time (`CCI_ERR_RNR`).
     ReceiverNotReady,
@@ -36,9 +36,9 @@ pub enum Status {
 /// An event, borrowed until [`return_event`](crate::Endpoint::return_event).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Event {
-    /// Its identifier.
+    /// Identifier of the event.
     pub id: EventId,
-    /// Its content.
+    /// Content of the event.
     pub kind: EventKind,
 }
 
@@ -53,7 +53,7 @@ pub enum EventKind {
         /// The connection, or the reason why there is none.
         result: Result<ConnectionId, Status>,
     },
-    /// A peer asks for a connection. It is accepted or rejected once, before the event is returned.
+    /// A peer asks for a connection. The request is answered once, before the event is returned.
     ConnectRequest {
         /// Identifier of the request.
         request: RequestId,
@@ -71,23 +71,23 @@ pub enum EventKind {
     },
     /// The end of a [`send`](crate::Endpoint::send) or of an [`rma`](crate::Endpoint::rma).
     Send {
-        /// Its connection.
+        /// Connection of the operation.
         connection: ConnectionId,
         /// Context of the call.
         context: u64,
-        /// Its end.
+        /// Status at the end of the operation.
         status: Status,
     },
     /// A message.
     Receive {
-        /// Its connection.
+        /// Connection of the message.
         connection: ConnectionId,
-        /// Its bytes.
+        /// Bytes of the message.
         message: Vec<u8>,
     },
-    /// Nothing was heard from the peer for the time of
-    /// [`set_keepalive_timeout`](crate::Endpoint::set_keepalive_timeout). The connection stays,
-    /// and is not supervised any more.
+    /// The peer was silent for the time of
+    /// [`set_keepalive_timeout`](crate::Endpoint::set_keepalive_timeout). The connection stays open
+    /// and is no longer supervised.
     KeepaliveTimedOut {
         /// The connection.
         connection: ConnectionId,

@@ -1,8 +1,8 @@
-//! The handshake of connections: request, answer, acknowledgement, each repeated until it is
-//! answered. Stages and their changes are those of [`TRANSITIONS`](crate::TRANSITIONS).
+//! The handshake of connections: request, answer, acknowledgement, each repeated until an answer
+//! arrives. [`TRANSITIONS`](crate::TRANSITIONS) defines the stages and their changes.
 //!
-//! A repeated request is answered again, a repeated answer acknowledged again. An answer for which
-//! no connection waits is dropped: the acceptor then runs out of answers.
+//! A repeated request is answered again, a repeated answer acknowledged again. An answer without a
+//! waiting connection is dropped: the acceptor then uses up its repetitions of the answer.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -19,7 +19,7 @@ use crate::{Error, keepalive, messages};
 /// Requests that have ended and are remembered, to recognize repeated ones. \[choice\]
 const ENDED_MAX: usize = 1024;
 
-/// Requests of peers, by the address of the peer and its number of the connection.
+/// Requests of peers, by the address of the peer and the peer's number of the connection.
 #[derive(Default)]
 pub(crate) struct Requests {
     found: BTreeMap<(Uri, u32), Answer>,
@@ -31,7 +31,7 @@ pub(crate) struct Requests {
 /// Answer to a request.
 #[derive(Clone, Copy, Debug)]
 enum Answer {
-    /// That of the connection, when there is one.
+    /// The answer of this connection, once the connection has one.
     Of(ConnectionId),
     /// Rejected.
     Rejected,
@@ -245,8 +245,8 @@ fn give_up(endpoint: &mut Endpoint, id: ConnectionId, status: Status) {
     debug_assert_eq!(released, Ok(()));
 }
 
-/// Handles a datagram. One that names a connection counts only if the peer of the connection has
-/// sent it.
+/// Handles a datagram. A datagram that names a connection counts only if the peer of the connection
+/// has sent the datagram.
 pub(crate) fn handle(endpoint: &mut Endpoint, from: &Uri, datagram: Datagram) {
     let number = datagram.connection();
     if number.is_some_and(|number| !hear_peer(endpoint, from, ConnectionId(number))) {
@@ -387,7 +387,7 @@ pub(crate) fn established(endpoint: &mut Endpoint, id: ConnectionId) {
     }
 }
 
-/// Opens a connection and reports it.
+/// Opens a connection and reports the connection.
 fn open(endpoint: &mut Endpoint, id: ConnectionId, event: StageEvent) {
     let Some(connection) = endpoint.connections.get_mut(&id) else {
         return;

@@ -1,6 +1,6 @@
-//! Supervision of peers: a connection with a keepalive timeout sends pings, four in each timeout,
-//! and the peer answers each. If nothing of the peer arrives for the timeout, it is reported once,
-//! and supervision of the connection ends; the connection stays. CCI:
+//! Supervision of peers. A connection with a keepalive timeout sends four pings in each timeout,
+//! and the peer answers each ping. A peer that is silent for the timeout is reported once, and then
+//! the supervision of the connection ends; the connection stays open. CCI:
 //! `CCI_OPT_CONN_KEEPALIVE_TIMEOUT`.
 
 use crate::Error;
@@ -15,7 +15,7 @@ const PINGS: u64 = 4;
 
 impl Endpoint {
     /// Sets the time after which a silent peer is reported, in picoseconds; `None` ends the
-    /// supervision. Without a connection it is set for all present and future ones.
+    /// supervision. Without a connection, sets the time for all present and future connections.
     pub fn set_keepalive_timeout(
         &mut self,
         connection: Option<ConnectionId>,
@@ -39,7 +39,7 @@ impl Endpoint {
     }
 }
 
-/// Begins the supervision of a connection that is in use, or ends it.
+/// Begins or ends the supervision of an open connection.
 pub(crate) fn arm(endpoint: &mut Endpoint, id: ConnectionId, timeout: Option<u64>) {
     let (now, settings) = (endpoint.now, endpoint.settings);
     endpoint.timeouts_change();

@@ -1,12 +1,12 @@
 //! Connection-oriented endpoints: active messages and remote memory access over queue pairs.
 //!
-//! The interface is that of CCI (Atchley et al., *The Common Communication Interface*, Hot
-//! Interconnects 2011): an [`Endpoint`] has a [`Uri`]; connections have an [`Attribute`]; what
-//! happens comes as [`Event`]s that are returned. It has neither sockets nor a clock: its owner
-//! hands it datagrams and the time and takes datagrams from it, as with `rdma::ChannelAdapter`.
-//! [`simulated`] is an owner in simulated time. Of `sim-core` endpoints use the random streams
-//! alone: processes and hosts of the kernel or of `fabric` would cost more than an interaction of
-//! the fuzzer.
+//! The interface follows CCI (Atchley et al., *The Common Communication Interface*, Hot
+//! Interconnects 2011): an [`Endpoint`] has a [`Uri`]; connections have an [`Attribute`]; changes
+//! are reported by [`Event`]s that are returned. An endpoint has neither sockets nor a clock: its
+//! owner passes datagrams and the time in and takes datagrams out, as with `rdma::ChannelAdapter`.
+//! [`simulated`] is an owner in simulated time. Endpoints use only the random streams of
+//! `sim-core`: processes and hosts of the kernel or of `fabric` would cost more than an interaction
+//! of the fuzzer.
 //!
 //! * *Handshake*: datagrams, repeated until they are acknowledged; so connecting is reliable with
 //!   every attribute. Files `stage` (the table of stages) and `handshake`.
@@ -87,7 +87,7 @@ pub enum Error {
     /// All send buffers are in use; or no event can come until events are returned, since they
     /// have all receive buffers of a connection (`CCI_ENOBUFS`).
     NoBuffers,
-    /// The handle is not that of registered memory (`CCI_ERR_RMA_HANDLE`).
+    /// The handle does not name registered memory (`CCI_ERR_RMA_HANDLE`).
     RmaHandle,
     /// The handle does not permit the operation (`CCI_ERR_RMA_OP`).
     RmaOperation,

@@ -35,7 +35,7 @@ impl Message<'_> {
     }
 }
 
-/// Makes a queue pair with its buffers.
+/// Creates a queue pair with its buffers.
 pub(crate) fn make_pair(endpoint: &Endpoint, psn: u32) -> Result<Pair, Error> {
     let settings = &endpoint.settings;
     let cap = QpCapabilities {
@@ -77,7 +77,7 @@ fn buffers(endpoint: &Endpoint, count: u32) -> Result<MemoryRegion, Error> {
     region.map_err(|refused| Error::Adapter(refused.error))
 }
 
-/// Posts all receive buffers of a connection, if it has a queue pair.
+/// Posts all receive buffers of a connection, if the connection has a queue pair.
 pub(crate) fn post_all_receives(endpoint: &Endpoint, id: ConnectionId) -> Result<(), Error> {
     let connection = endpoint.connections.get(&id);
     let Some(pair) = connection.and_then(|one| one.pair.as_ref()) else {
@@ -123,7 +123,7 @@ pub(crate) fn datagram(endpoint: &mut Endpoint, id: ConnectionId, bytes: Vec<u8>
 impl Endpoint {
     /// Sends an active message. The end is an [`EventKind::Send`], unless the flags say otherwise;
     /// on an unreliable connection it says nothing about the peer. A lent message can be silent
-    /// only on a reliable ordered connection, where the end of a later operation implies its end.
+    /// only on a reliable ordered connection, where a later end implies the end of this send.
     pub fn send(
         &mut self,
         connection: ConnectionId,
@@ -210,7 +210,7 @@ impl Endpoint {
         region.map_err(|refused| Error::Adapter(refused.error))
     }
 
-    /// Copies a message to a send buffer; returns the buffer and its bytes.
+    /// Copies a message to a send buffer; returns the buffer and an entry of the message.
     pub(crate) fn fill_buffer(
         &mut self,
         connection: ConnectionId,

@@ -1,8 +1,8 @@
 //! Operations of connections: their flags, posting to the queue pair, and completions.
 //!
 //! An operation is one or two work requests: a message, a transfer of remote memory, or a transfer
-//! and its completion message. Only the last request is signaled; requests that fail complete
-//! anyway, and the operation ends with the first of its requests that fails.
+//! and its completion message. Only the last request is signaled. A request that fails completes
+//! anyway, and the operation ends with its first failed request.
 
 use rdma::{QpModify, QpState, WcStatus, WorkCompletion};
 
@@ -13,7 +13,7 @@ use crate::endpoint::Endpoint;
 use crate::event::{EventKind, Status};
 use crate::stage::StageEvent;
 
-/// Identifiers of receives have this bit; those of operations have not.
+/// The bit that identifiers of receives have and identifiers of operations do not have.
 pub(crate) const RECEIVE: u64 = 1 << 63;
 
 /// Completions that are polled at once.
@@ -23,13 +23,13 @@ const POLLED: usize = 64;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub struct Flags {
     /// No event reports the end (`CCI_FLAG_SILENT`). On a reliable ordered connection the success
-    /// of a later operation implies it.
+    /// of a later operation implies the success of this one.
     pub silent: bool,
     /// No event reports the end: [`Endpoint::blocking_status`] does (`CCI_FLAG_BLOCKING`).
     pub blocking: bool,
-    /// A transfer begins after all earlier transfers of the connection have ended, and later ones
-    /// begin after it has (`CCI_FLAG_FENCE`). Only for [`Endpoint::rma`]; messages are not ordered
-    /// by it.
+    /// The transfer begins after all earlier transfers of the connection have ended, and later
+    /// transfers begin after this one has ended (`CCI_FLAG_FENCE`). Only for [`Endpoint::rma`]; a
+    /// fence does not order messages.
     pub fence: bool,
 }
 
@@ -45,14 +45,14 @@ impl Flags {
 }
 
 impl Endpoint {
-    /// Returns the end of a blocking operation, once; `None` if it has not ended.
+    /// Returns the status of a blocking operation, once; `None` if the operation has not ended.
     pub fn blocking_status(&mut self, operation: OperationId) -> Option<Status> {
         self.poll_completions();
         self.ended.remove(&operation)
     }
 
-    /// Sets the time after which an operation has failed, in picoseconds. Without a connection it
-    /// is set for all present and future ones. A connection with a failed operation is broken.
+    /// Sets the time after which an operation has failed, in picoseconds; without a connection, for
+    /// all present and future connections. A connection with a failed operation is broken.
     pub fn set_send_timeout(
         &mut self,
         connection: Option<ConnectionId>,
@@ -77,7 +77,7 @@ impl Endpoint {
         id
     }
 
-    /// Returns a connection that is in use, and its queue pair.
+    /// Returns an open connection's queue pair and the deadline of an operation that starts now.
     pub(crate) fn open_pair(
         &mut self,
         id: ConnectionId,
@@ -217,7 +217,7 @@ impl Endpoint {
     }
 }
 
-/// Takes an operation from the list of a connection and frees its send buffer.
+/// Removes an operation from the list of a connection and frees the send buffer of the operation.
 fn take_operation(connection: &mut Connection, id: OperationId) -> Option<Operation> {
     let pair = connection.pair.as_mut()?;
     let at = pair.operations.iter().position(|one| one.id == id)?;
@@ -226,8 +226,8 @@ fn take_operation(connection: &mut Connection, id: OperationId) -> Option<Operat
     Some(operation)
 }
 
-/// Returns the status of an operation whose work request ended so. A failure breaks the connection,
-/// and what is flushed after it fails for the same reason.
+/// Returns the status of an operation whose work request ended with `status`. A failure breaks the
+/// connection, and requests that are flushed afterwards fail for the same reason.
 fn status_after(connection: &mut Connection, status: WcStatus) -> Status {
     let Some(pair) = &mut connection.pair else {
         return Status::Disconnected;

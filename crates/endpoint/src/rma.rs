@@ -1,9 +1,9 @@
 //! Remote memory access: registered memory, handles, reads and writes. CCI: `cci_rma_register`,
 //! `cci_rma`.
 //!
-//! A transfer is an RDMA READ or WRITE. Its completion message is a send on the same queue pair:
-//! behind a write it arrives after the data (IBA 9.5); behind a read it has the fence of the
-//! queue pair, so it leaves after the data has come.
+//! A transfer is an RDMA READ or WRITE. The completion message is a send on the same queue pair.
+//! After a write the message arrives after the data (IBA 9.5). After a read the message has the
+//! fence of the queue pair, so the message leaves after the data has come.
 
 use rdma::{
     Access, MemoryRegion, Operation as WorkOperation, Payload, RegionMemory,
@@ -33,11 +33,11 @@ pub enum Direction {
 /// A transfer between local and remote memory.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Transfer {
-    /// Its direction.
+    /// Direction of the transfer.
     pub direction: Direction,
-    /// Local memory, and the offset in it in bytes.
+    /// Local memory, and the offset in this memory in bytes.
     pub local: (RmaHandle, u64),
-    /// Remote memory, and the offset in it in bytes.
+    /// Remote memory, and the offset in this memory in bytes.
     pub remote: (RmaHandle, u64),
     /// Number of bytes, at least 1 and below 2^31.
     pub length: u64,
@@ -64,7 +64,7 @@ impl RmaHandle {
         Self(bytes)
     }
 
-    /// Returns its four numbers: address, length, rights and remote key, region.
+    /// Returns the four numbers of the handle: address, length, rights and remote key, region.
     fn words(self) -> [u64; 4] {
         let mut words = [0; 4];
         for (word, bytes) in words.iter_mut().zip(self.0.as_chunks().0) {
@@ -92,8 +92,8 @@ impl RmaHandle {
 
 impl Endpoint {
     /// Registers memory, which peers can read and write as `access` permits
-    /// ([`Access::REMOTE_READ`], [`Access::REMOTE_WRITE`]). The endpoint owns it until it is
-    /// deregistered.
+    /// ([`Access::REMOTE_READ`], [`Access::REMOTE_WRITE`]). The endpoint owns the memory until
+    /// [`rma_deregister`](Self::rma_deregister).
     pub fn rma_register(&mut self, memory: Vec<u8>, access: Access) -> Result<RmaHandle, Error> {
         if memory.is_empty() {
             return Err(Error::Invalid("the memory to register is empty"));
@@ -107,7 +107,7 @@ impl Endpoint {
         Ok(RmaHandle::new(&region, access))
     }
 
-    /// Deregisters memory and returns it. Transfers that use it fail from now on.
+    /// Deregisters memory and returns the memory. Later transfers from or to this memory fail.
     pub fn rma_deregister(&mut self, handle: RmaHandle) -> Result<Vec<u8>, Error> {
         let region = self.local_region(handle)?;
         if self.settings.has(Defect::DeregistrationIgnored) {
@@ -144,10 +144,10 @@ impl Endpoint {
         found.filter(is_it).ok_or(Error::RmaHandle)
     }
 
-    /// Transfers memory over a reliable connection. The completion message, if there is one, is
-    /// received by the peer after the data is in place; its buffer can be used again at once. The
-    /// end of the operation is an [`EventKind::Send`](crate::EventKind::Send), unless the flags say
-    /// otherwise.
+    /// Transfers memory over a reliable connection. The peer receives the completion message, if
+    /// there is one, after the data is in place; the buffer of the message can be reused at once.
+    /// An [`EventKind::Send`](crate::EventKind::Send) reports the end of the operation, unless the
+    /// flags forbid the event.
     pub fn rma(
         &mut self,
         connection: ConnectionId,
@@ -212,7 +212,7 @@ impl Endpoint {
         Ok(id)
     }
 
-    /// Returns the work request of a transfer, and its local memory.
+    /// Returns the work request of a transfer, and the local memory of the transfer.
     fn work_of(
         &mut self,
         connection: ConnectionId,
@@ -270,8 +270,8 @@ impl Endpoint {
         Ok((buffer, sge))
     }
 
-    /// Returns true if a transfer needs the fence of the queue pair, which lets it wait for reads:
-    /// writes are in order with all that follows.
+    /// Returns true if a transfer needs the fence of the queue pair, to wait for earlier reads.
+    /// Writes need no fence: they are in order with all later requests.
     fn fence(
         &mut self,
         connection: ConnectionId,

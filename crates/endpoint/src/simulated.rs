@@ -34,13 +34,13 @@ const SPARE: usize = 64;
 #[derive(Clone, Copy, PartialEq, Default, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Faults {
-    /// It is lost.
+    /// The packet is lost.
     pub loss: f64,
-    /// It arrives twice.
+    /// The packet arrives twice.
     pub duplicate: f64,
-    /// It is delayed by 20 µs, so that later ones overtake it.
+    /// The packet is delayed by 20 µs, so that later packets overtake the packet.
     pub reorder: f64,
-    /// It begins an outage of 3 ms, in which all packets are lost.
+    /// The packet begins an outage of 3 ms, in which all packets are lost.
     pub flap: f64,
     /// Seed of the draws; in a text below 2^53.
     pub seed: u64,
@@ -57,7 +57,7 @@ impl Faults {
         ]
     }
 
-    /// Returns the probability of a fault, by its name.
+    /// Returns the probability of a fault by the name of the fault.
     pub fn rate_mut(&mut self, name: &str) -> Option<&mut f64> {
         match name {
             "loss" => Some(&mut self.loss),
@@ -97,7 +97,7 @@ pub struct NetworkSettings {
     pub adapters: SoftAdapterSettings,
 }
 
-/// The bytes of a packet or a datagram on its way.
+/// The bytes of a packet or a datagram in flight.
 #[derive(Clone)]
 struct Flight {
     at: u64,
@@ -186,10 +186,10 @@ impl Network {
         Rc::clone(&self.uris)
     }
 
-    /// Returns an endpoint; it makes progress first.
+    /// Returns an endpoint; the endpoint makes progress first.
     ///
     /// # Panics
-    /// If there is none of this number, or it was destroyed.
+    /// If there is no endpoint with this number, or the endpoint was destroyed.
     pub fn endpoint(&mut self, number: u32) -> &mut Endpoint {
         let now = self.now();
         let node = &mut self.nodes[number as usize];
@@ -199,14 +199,14 @@ impl Network {
         node.endpoint.as_mut().expect("the endpoint was destroyed")
     }
 
-    /// Destroys an endpoint; packets to it are dropped from now on.
+    /// Destroys an endpoint; packets to the endpoint are dropped from now on.
     pub fn destroy(&mut self, number: u32) -> Result<(), Error> {
         let endpoint = self.nodes[number as usize].endpoint.take();
         endpoint.map_or(Ok(()), Endpoint::destroy)
     }
 
-    /// Sends what leaves now, moves to the next event, or to `alarm` if that is earlier, and
-    /// handles it. Returns false if there is none.
+    /// Sends the packets that leave now, advances to the next event, or to `alarm` if that is
+    /// earlier, and handles the event. Returns false if there is no event.
     pub fn advance(&mut self, alarm: Option<u64>) -> bool {
         self.transmit();
         let is_polling = self.progress == Progress::Polling;
@@ -238,8 +238,8 @@ impl Network {
         true
     }
 
-    /// Moves to the next timeout of an endpoint that is handled when its program polls. Returns
-    /// false if there is none.
+    /// Advances to the next timeout of an endpoint; the timeout is handled when the program polls.
+    /// Returns false if there is no timeout.
     fn advance_endpoints(&mut self) -> bool {
         let now = self.now();
         let endpoints = self.nodes.iter().filter_map(|node| node.endpoint.as_ref());
@@ -309,7 +309,7 @@ impl Wire {
         buffer
     }
 
-    /// Keeps a buffer to use it again.
+    /// Keeps a buffer for reuse.
     fn keep(&mut self, buffer: Vec<u8>) {
         if self.spare.len() < SPARE {
             self.spare.push(buffer);
@@ -347,7 +347,7 @@ impl Wire {
         self.fly(flight);
     }
 
-    /// Puts a packet or a datagram behind those that arrive before it, or at the same time.
+    /// Inserts a packet or a datagram after all others that arrive earlier or at the same time.
     fn fly(&mut self, flight: Flight) {
         let is_last = self.flights.back().is_none_or(|last| last.at <= flight.at);
         if is_last {
@@ -391,7 +391,7 @@ impl Node {
         }
     }
 
-    /// Does what a program that polls lets its endpoint do.
+    /// Lets the endpoint make progress, as when a program polls.
     fn progress(&mut self, now: u64, uris: &[Uri]) {
         self.take_datagrams(now, uris);
         if let Some(endpoint) = &mut self.endpoint {

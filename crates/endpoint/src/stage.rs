@@ -54,7 +54,7 @@ pub struct StageTransition {
     pub event: StageEvent,
     /// The stage afterwards.
     pub to: Stage,
-    /// Datagrams and events that it produces.
+    /// Datagrams and events that the change produces.
     pub output: &'static str,
 }
 
@@ -67,7 +67,7 @@ const fn row(from: Stage, event: StageEvent, to: Stage, output: &'static str) ->
     }
 }
 
-/// All changes. A pair of stage and event that is not there changes nothing.
+/// All changes. A pair of stage and event that is not in the table changes no stage.
 pub const TRANSITIONS: [StageTransition; 17] = {
     use Stage::{Accepting, Broken, Closed, Connecting, Open, Requested};
     use StageEvent::{Accept, Accepted, Connect, Destroy, Disconnect, Established, GivenUp};

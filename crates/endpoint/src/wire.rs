@@ -1,13 +1,13 @@
 //! Datagrams between endpoints.
 //!
 //! A datagram is one byte of kind and the fields of the kind, big-endian. Datagrams may be lost,
-//! repeated and reordered; what is malformed is dropped.
+//! repeated and reordered. A malformed datagram is dropped.
 
 use std::rc::Rc;
 
 use rdma::Endpoint as QpEndpoint;
 
-/// Address of an endpoint, as its network names it.
+/// Address of an endpoint in its network.
 pub type Uri = Rc<str>;
 
 /// The longest payload of a connection request, in bytes. CCI: `CCI_CONN_REQ_LEN`.
@@ -150,7 +150,7 @@ impl Datagram {
         }
     }
 
-    /// Returns the greatest length that it may have, in bytes.
+    /// Returns the maximum length of the datagram, in bytes.
     const fn length(&self) -> usize {
         // Kind and attribute, two numbers, a queue pair.
         let fixed = 2 + 2 * size_of::<u32>() + 1 + QpEndpoint::LENGTH;

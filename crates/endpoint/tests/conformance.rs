@@ -1,10 +1,10 @@
-//! Promise: an endpoint does as CCI says, case by case: the handshake and its repetitions, the
-//! supervision of peers, rings of buffers, operations, remote memory, the end of connections. Each
-//! seeded defect of endpoints fails a case.
+//! Promise: an endpoint behaves as CCI specifies, case by case: the handshake and its repetitions,
+//! the supervision of peers, rings of buffers, operations, remote memory, the end of connections.
+//! Each seeded defect of endpoints fails a case.
 //!
 //! Sources: header and documentation of CCI (Atchley et al., *The Common Communication Interface*,
-//! Hot Interconnects 2011). *Not covered*: faults of the network at random, which the campaigns of
-//! the package `fuzz` have.
+//! Hot Interconnects 2011). *Not covered*: random faults of the network; the campaigns of the
+//! package `fuzz` cover them.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -21,7 +21,7 @@ mod conformance {
 use conformance::{handshake, keepalive, memory, operations, rings};
 use endpoint::{Defect, EndpointSettings};
 
-/// A case: it panics if an endpoint with these settings does something wrong.
+/// A case, which panics if an endpoint with these settings violates a rule.
 type Case = fn(EndpointSettings);
 
 /// Makes a list of all cases, and a test of each.

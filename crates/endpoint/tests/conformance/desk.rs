@@ -1,6 +1,6 @@
 //! Three endpoints whose datagrams lie on a desk until a case delivers, repeats or drops them.
-//! Packets of their adapters are carried at once. Endpoint 0 connects to endpoint 1; endpoint 2 is
-//! a stranger.
+//! Packets of their adapters are carried at once. Endpoint 0 connects to endpoint 1; endpoint 2 has
+//! no connection.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -71,8 +71,8 @@ impl Desk {
         }
     }
 
-    /// Carries packets, and takes what the adapter of an endpoint has told since; returns true if
-    /// that is a completion.
+    /// Carries packets, and takes the notification of an endpoint's adapter; returns true if there
+    /// was a notification of a completion.
     pub(crate) fn is_notified(&mut self, number: usize) -> bool {
         self.carry_packets();
         self.verbs[number].get_cq_event().unwrap().is_some()
@@ -120,7 +120,7 @@ impl Desk {
         self.deliver_from(letter.from, letter);
     }
 
-    /// Delivers a datagram as if it came from another endpoint.
+    /// Delivers a datagram as if another endpoint had sent the datagram.
     pub(crate) fn deliver_from(&mut self, from: usize, letter: &Letter) {
         let (now, from) = (self.clock.now(), self.uri(from));
         self.endpoints[letter.to].handle_datagram(now, &from, &letter.bytes);
@@ -170,7 +170,7 @@ impl Desk {
         }
     }
 
-    /// Takes all events of an endpoint and returns them to it.
+    /// Takes all events of an endpoint and returns the events to the endpoint.
     pub(crate) fn events(&mut self, number: usize) -> Vec<EventKind> {
         self.carry_packets();
         let endpoint = &mut self.endpoints[number];

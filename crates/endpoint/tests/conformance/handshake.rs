@@ -141,7 +141,7 @@ pub(crate) fn a_repeated_request_makes_no_second_connection(settings: EndpointSe
     assert_eq!((desk.events(1), desk.letters(1)), (vec![], vec![accept]));
 }
 
-/// A request whose connection has ended is not reported once more.
+/// A repeated request is not reported again after its connection has ended.
 pub(crate) fn old_requests_are_remembered(settings: EndpointSettings) {
     let mut desk = Desk::new(settings);
     let request = desk.request(UU);
@@ -200,7 +200,7 @@ pub(crate) fn each_connection_has_its_own_packet_numbers(settings: EndpointSetti
     assert_eq!(numbers.len(), 16);
 }
 
-/// A datagram counts only if the peer of its connection has sent it.
+/// A datagram counts only if the peer of its connection has sent the datagram.
 pub(crate) fn strangers_are_not_heard(settings: EndpointSettings) {
     let mut desk = Desk::new(settings);
     let request = desk.request(UU);
@@ -387,7 +387,7 @@ pub(crate) fn a_first_message_is_an_acknowledgement(settings: EndpointSettings) 
     }
 }
 
-/// The adapter tells of the next completion only if it was asked to.
+/// The adapter reports the next completion only on request.
 pub(crate) fn a_notification_on_request(settings: EndpointSettings) {
     let mut desk = Desk::new(settings);
     let (initiator, _, _) = desk.connect(Attribute::ReliableOrdered);
@@ -402,7 +402,7 @@ pub(crate) fn a_notification_on_request(settings: EndpointSettings) {
     }
 }
 
-/// Events of a connection that were not fetched are dropped when it is disconnected, and no others.
+/// A disconnect drops the events of the connection that were not fetched, and no other events.
 pub(crate) fn no_event_after_disconnect(settings: EndpointSettings) {
     let mut desk = Desk::new(EndpointSettings {
         keepalive_timeout: Some(settings.resend_after),
@@ -435,7 +435,7 @@ pub(crate) fn no_event_after_disconnect(settings: EndpointSettings) {
     assert_eq!(desk.events(1), [received, silent(second_acceptor)]);
 }
 
-/// The peer is not told; it learns of the end when it uses the connection.
+/// The peer is not notified, and notices the end when it uses the connection.
 pub(crate) fn disconnect_is_local(settings: EndpointSettings) {
     for &attribute in Attribute::ALL {
         let mut desk = Desk::new(settings);
@@ -457,8 +457,8 @@ pub(crate) fn disconnect_is_local(settings: EndpointSettings) {
     }
 }
 
-/// Connections of every stage and registered memory are given back: the adapter refuses to destroy
-/// what is in use.
+/// Connections of every stage and registered memory are released: the adapter refuses to destroy
+/// objects in use.
 pub(crate) fn destroy_releases_everything(settings: EndpointSettings) {
     let reliable = Attribute::ReliableOrdered;
     let mut desk = Desk::new(settings);

@@ -4,7 +4,7 @@ use endpoint::{Attribute, ConnectionId, EndpointSettings, Error, EventKind, Stag
 
 use super::desk::{Desk, Letter, MESSAGE, PING, PONG};
 
-/// Time without a sign of the peer after which it is reported, in picoseconds: 4 ms.
+/// Time of silence after which a peer is reported, in picoseconds: 4 ms.
 const TIMEOUT: u64 = 4_000_000_000;
 
 fn silent(connection: ConnectionId) -> EventKind {
@@ -46,9 +46,9 @@ enum Sign {
     None,
     /// Pings of the peer.
     Ping,
-    /// Its answers to our pings.
+    /// Answers of the peer to our pings.
     Pong,
-    /// Its messages.
+    /// Messages of the peer.
     Message(Attribute),
 }
 
@@ -110,7 +110,7 @@ fn strangers_give_no_sign(settings: EndpointSettings) {
     assert_eq!(desk.events(0), [silent(initiator)]);
 }
 
-/// It can be set for one connection, and for all present and future ones; for none it ends.
+/// Supervision can be set for one connection and for all present and future ones, and can be ended.
 pub(crate) fn supervision_begins_and_ends(settings: EndpointSettings) {
     let mut desk = Desk::new(settings);
     let uu = Attribute::UnreliableUnordered;

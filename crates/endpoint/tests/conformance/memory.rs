@@ -108,7 +108,7 @@ pub(crate) fn transfers_at_offsets(settings: EndpointSettings) {
 }
 
 /// The peer receives the completion message when the data is in place, and in order with the
-/// messages around it.
+/// earlier and later messages.
 pub(crate) fn completion_messages_follow_the_data(settings: EndpointSettings) {
     for direction in [Direction::Write, Direction::Read] {
         let mut memories = Memories::new(settings);
@@ -160,8 +160,8 @@ pub(crate) fn completion_messages_are_copied(settings: EndpointSettings) {
     assert_eq!(observed.received, messages);
 }
 
-/// A fenced write has the data of the read before it; a write behind a fenced read, too. Without a
-/// fence a write does not wait for the read, and transfers behind a fenced write do not wait.
+/// A fenced write waits for the data of the read before it; so does a write after a fenced read.
+/// Without a fence a write does not wait for the read. Transfers after a fenced write do not wait.
 pub(crate) fn a_fence_orders_transfers(settings: EndpointSettings) {
     let fenced = Flags {
         fence: true,

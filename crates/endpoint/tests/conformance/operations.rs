@@ -148,8 +148,8 @@ pub(crate) fn lent_messages_and_blocking_sends(settings: EndpointSettings) {
     assert_eq!(ends(&mut network, 1), [(2, Status::Success)]);
 }
 
-/// An operation under way when its connection is disconnected ends as disconnected, and an unknown
-/// one has no end.
+/// An operation in progress when its connection is disconnected ends with the status disconnected,
+/// and an unknown operation has no status.
 pub(crate) fn blocking_operations_end_with_the_connection(settings: EndpointSettings) {
     let (mut network, connection, _) = simulation::connected(Attribute::ReliableOrdered, settings);
     let flags = Flags {

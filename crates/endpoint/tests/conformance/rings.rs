@@ -15,7 +15,7 @@ fn numbered(number: u64) -> Vec<u8> {
     format!("message {number}").into_bytes()
 }
 
-/// As many messages as buffers can be under way, each with bytes of its own, round after round.
+/// As many messages as buffers can be in flight, each with its own bytes, in each of three rounds.
 pub(crate) fn all_send_buffers_are_used(settings: EndpointSettings) {
     for (attribute, send_buffers) in RELIABLE.into_iter().zip([1, 5]) {
         let mut network = network(EndpointSettings {
@@ -222,7 +222,7 @@ pub(crate) fn messages_and_completions_in_order(settings: EndpointSettings) {
     }
 }
 
-/// A silent operation has no event, and its message arrives.
+/// A silent operation has no event, and the message of the operation arrives.
 pub(crate) fn silent_operations(settings: EndpointSettings) {
     let silent = Flags {
         silent: true,
@@ -245,7 +245,7 @@ pub(crate) fn silent_operations(settings: EndpointSettings) {
     }
 }
 
-/// The end of an unreliable send says nothing about the peer: the end comes at once.
+/// The end of an unreliable send says nothing about the peer, and is reported at once.
 pub(crate) fn unreliable_messages(settings: EndpointSettings) {
     let (mut network, connection, acceptor) = connected(Attribute::UnreliableUnordered, settings);
     let begin = network.now();

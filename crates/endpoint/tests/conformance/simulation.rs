@@ -80,8 +80,8 @@ pub(crate) struct Observed {
     pub(crate) received: Vec<Vec<u8>>,
 }
 
-/// Runs until nothing happens any more: both programs fetch and return events. `watch` is called
-/// for each event of endpoint 1, before the event is returned.
+/// Runs until no event is left: both programs fetch and return events. `watch` is called for each
+/// event of endpoint 1, before the event is returned.
 pub(crate) fn run_watched(network: &mut Network, mut watch: impl FnMut(&mut Network)) -> Observed {
     let mut observed = Observed::default();
     loop {
@@ -111,7 +111,7 @@ pub(crate) fn run_watched(network: &mut Network, mut watch: impl FnMut(&mut Netw
     }
 }
 
-/// Runs until nothing happens any more.
+/// Runs until no event is left.
 pub(crate) fn run(network: &mut Network) -> Observed {
     run_watched(network, |_| {})
 }

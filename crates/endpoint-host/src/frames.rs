@@ -1,5 +1,5 @@
 //! Frames on a TCP stream: length in 4 bytes, big-endian, kind in one byte, content. The first
-//! frame of a stream names the endpoint that has opened it.
+//! frame of a stream names the endpoint that has opened the stream.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read as _, Write as _};
@@ -41,7 +41,7 @@ impl FrameStream {
         }
     }
 
-    /// Adds a frame to what is sent.
+    /// Appends a frame to the bytes to send.
     pub(crate) fn send(&mut self, frame: &Frame) {
         let (kind, content) = match frame {
             Frame::Hello(uri) => (HELLO, uri.as_bytes()),
@@ -54,7 +54,7 @@ impl FrameStream {
         self.unsent.extend(content);
     }
 
-    /// Writes what the socket takes.
+    /// Writes as many bytes as the socket takes.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         while !self.unsent.is_empty() {
             let (bytes, _) = self.unsent.as_slices();
@@ -68,7 +68,7 @@ impl FrameStream {
         Ok(())
     }
 
-    /// Reads what is there, and adds the frames that are complete to `frames`, also those before
+    /// Reads the available bytes, and adds the complete frames to `frames`, also the frames before
     /// the end of the stream.
     pub(crate) fn receive(&mut self, frames: &mut Vec<Frame>) -> io::Result<()> {
         let read = self.read();

@@ -24,7 +24,7 @@ type Instant = std::time::Instant;
 /// Adapter of an endpoint.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Adapter {
-    /// One in software; its packets travel over TCP.
+    /// An adapter in software. Its packets travel over TCP.
     Tcp,
     /// The one of this name of libibverbs, or the first one.
     #[cfg(feature = "verbs")]
@@ -112,8 +112,8 @@ impl EndpointHost {
     }
 
     /// Sleeps until a socket is ready, the adapter has a completion, the waker is called, a timeout
-    /// of the endpoint or of its adapter is due, or the time is over. Does not sleep if something
-    /// has arrived since the last call: after each call, let the endpoint make progress and poll.
+    /// of the endpoint or of its adapter is due, or the time is over. Does not sleep if a frame has
+    /// arrived since the last call: after each call, let the endpoint make progress and poll.
     pub fn wait(&mut self, most: Duration) -> io::Result<()> {
         let has_completion = self.take_notifications()?;
         let has_arrival = std::mem::take(&mut self.has_arrival);
@@ -143,8 +143,8 @@ impl EndpointHost {
         })
     }
 
-    /// Takes what the adapter has told of completions, and asks it to tell of the next one. Returns
-    /// true if there was one.
+    /// Takes the notifications of completions from the adapter, and requests the next notification.
+    /// Returns true if there was a notification.
     fn take_notifications(&self) -> io::Result<bool> {
         let mut has_completion = false;
         while self
@@ -172,8 +172,8 @@ impl EndpointHost {
         self.carry()
     }
 
-    /// Carries packets of the adapter and datagrams, without progress of the endpoint: what an
-    /// adapter does by itself.
+    /// Carries packets of the adapter and datagrams, without progress of the endpoint, as an
+    /// adapter does without its program.
     pub fn carry(&mut self) -> io::Result<()> {
         self.accept()?;
         self.receive();
@@ -189,7 +189,7 @@ impl EndpointHost {
         Ok(())
     }
 
-    /// Destroys the endpoint, and carries what still leaves.
+    /// Destroys the endpoint, and carries the packets and datagrams that are left.
     pub fn destroy(mut self) -> io::Result<()> {
         self.carry()?;
         self.endpoint.destroy().map_err(io::Error::other)
@@ -248,8 +248,8 @@ impl EndpointHost {
         }
     }
 
-    /// Sends a frame, over a new stream if there is none. A destination that cannot be reached
-    /// loses it.
+    /// Sends a frame, over a new stream if there is none. If the destination cannot be reached, the
+    /// frame is lost.
     fn send(&mut self, to: &str, frame: &Frame) {
         if !self.outbound.contains_key(to) {
             let address = to.strip_prefix(SCHEME).and_then(|to| to.parse().ok());
@@ -270,8 +270,8 @@ impl EndpointHost {
     }
 }
 
-/// Opens an adapter, and registers its channel of completions; returns the one in software beside
-/// its verbs.
+/// Opens an adapter, and registers its channel of completions. Returns the verbs, and the adapter
+/// if it is in software.
 fn open(
     adapter: &Adapter,
     at: SocketAddrV4,

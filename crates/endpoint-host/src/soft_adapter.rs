@@ -1,5 +1,5 @@
-//! An adapter in software, whose packets are carried by its owner. Its global identifier is the
-//! socket address of the endpoint, so the destination of a packet tells the stream.
+//! An adapter in software, whose packets are carried by its owner. The global identifier is the
+//! socket address of the endpoint, so the destination of a packet determines the stream.
 
 use std::cell::RefCell;
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -57,7 +57,7 @@ impl SoftAdapter {
         Rc::new(LocalAdapter::new(adapter, self.clock.clone()))
     }
 
-    /// Takes a packet; what is malformed is dropped.
+    /// Takes a packet. A malformed packet is dropped.
     pub(crate) fn receive(&self, bytes: &[u8]) {
         if let Ok(packet) = Packet::parse(bytes) {
             let now = self.clock.now();

@@ -1,7 +1,7 @@
-//! Number of transitions per second that an exploration executes, those included that are executed
-//! again to come back to a place.
+//! Number of transitions per second that an exploration executes. Transitions that are executed
+//! again to return to an earlier place are included.
 //!
-//! Whole explorations of programs whose actors do nothing else.
+//! The benchmark runs whole explorations of programs without any other work.
 
 #[path = "../tests/programs/mod.rs"]
 mod programs;

@@ -1,12 +1,12 @@
-//! Finds the events of a long run that can depend on a new one, without a look at all of them.
+//! Finds the events of a long run that can depend on a new event, without a look at all events.
 //!
-//! Events are listed by what the [rules](crate::independence) compare: their kind together with
-//! their object, their detail, or both. A new event looks at the lists that its rules name, and at
-//! the events that can depend on anything. The lists may show events that do not depend on it; they
-//! leave out none that does.
+//! Events are listed by the properties that the [rules](crate::independence) compare: the kind
+//! together with the object, the detail, or both. A new event searches the lists that its rules
+//! name, and the list of the events that can depend on anything. The lists may show events that do
+//! not depend on the new event; they omit no event that does.
 //!
-//! An entry of a list names the latest earlier entry that does not happen before it, so whoever
-//! knows that an entry is ordered skips all that is ordered with it. So the work per event follows
+//! An entry of a list names the latest earlier entry that does not happen before it. If an entry is
+//! ordered, the search skips all entries that are ordered with it. So the work per event follows
 //! the number of entries that are not ordered, not the length of the run.
 
 use std::collections::BTreeMap;
@@ -32,7 +32,7 @@ enum Key {
     Object(StepKind, u32),
     Detail(StepKind, u32),
     Communication(StepKind, u32, u32),
-    /// Arrivals at a barrier whose order can be seen.
+    /// Arrivals at a barrier where an actor can observe the order.
     SeenArrival(u32),
 }
 
@@ -41,9 +41,9 @@ enum Key {
 struct Entry {
     position: u32,
     list: u32,
-    /// The entry before it in its list.
+    /// The entry before this one in the list.
     previous: u32,
-    /// The latest of those that does not happen before it.
+    /// The latest earlier entry that does not happen before this one.
     unordered: u32,
 }
 
@@ -55,11 +55,11 @@ pub(crate) struct Candidates {
     heads: Vec<u32>,
     /// In the order of the events.
     entries: Vec<Entry>,
-    /// By event, where its entries begin.
+    /// By event, the index of the first entry.
     from: Vec<u32>,
     /// The kinds that have been listed, by number.
     kinds: u64,
-    /// Where a search stands in the lists that it looks at.
+    /// The current entries of a search, one per list.
     cursors: Vec<u32>,
     keys: Vec<Key>,
     /// Entries that were looked at.
@@ -73,8 +73,8 @@ impl Candidates {
         self.from.len()
     }
 
-    /// Lists the next event. `is_ordered`: whether an earlier event, given by its position, happens
-    /// before it.
+    /// Adds the next event to the lists. `is_ordered` returns true if an earlier event, given by a
+    /// position, happens before the new event.
     pub(crate) fn push(&mut self, event: &Event, is_ordered: impl Fn(u32) -> bool) {
         let position = small(self.from.len());
         self.from.push(small(self.entries.len()));
@@ -109,7 +109,7 @@ impl Candidates {
     }
 
     /// Shows the events that a new event can depend on, the latest first, until none is left.
-    /// `look` tells whether what it is shown happens before the new event, or does so from now on.
+    /// `look` returns true if the shown event happens before the new event, or does so from now on.
     pub(crate) fn search(&mut self, event: &Event, mut look: impl FnMut(u32) -> bool) {
         let mut keys = std::mem::take(&mut self.keys);
         keys.clear();
@@ -198,7 +198,7 @@ fn list_keys(event: &Event, keys: &mut Vec<Key>) {
     keys.push(Key::Actor(u32::from(event.actor)));
 }
 
-/// The lists of all events that can depend on an event. `kinds` are those that there are.
+/// The lists of all events that can depend on an event. `kinds`: the kinds that have been listed.
 fn search_keys(event: &Event, kinds: u64, keys: &mut Vec<Key>) {
     if is_wide(event) {
         keys.push(Key::All);

@@ -1,11 +1,11 @@
 //! Comparison of two runs along the same steps, to detect a program that is not deterministic.
 //!
-//! Compared are, step by step, the enabled steps of all actors, the source line, the object that
-//! the step accessed, its answer, and the contents of messages as far as the device knows them; at
-//! the end the failures, the blocked actors and what they wait for, and the unfinished operations.
+//! After each step the runs are compared: the enabled steps of all actors, the source line, the
+//! accessed object, the answer, and the contents of messages as far as the device knows them. At
+//! the end: the failures, the blocked actors and their waits, and the unfinished operations.
 //!
-//! A program in C may send bytes without a value: padding of structures, variables that it has not
-//! set. Other contents of its messages are only noted, if the steps are the same.
+//! A C program may send bytes without a value: padding of structures, variables that are not set.
+//! Other contents of messages are only noted, if the steps are the same.
 //!
 //! *Not modelled*: reads of a clock, a file or a variable that outlives its run are detected only
 //! if they change one of these in the runs that are compared.
@@ -20,7 +20,7 @@ const STEPS_MAX: usize = 10_000;
 /// The part of a step that is compared.
 #[derive(PartialEq, Eq)]
 struct ObservedStep {
-    /// The steps of all actors that were enabled before it.
+    /// The enabled steps of all actors before this step.
     enabled_steps: Vec<(u32, EnabledStep)>,
     name: String,
     line: String,
@@ -98,10 +98,10 @@ fn repeats_picks<T>(stepper: &mut Stepper, list: &[T], pick: &PickOf<T>) -> bool
 /// Picks the actor and the step of an entry of a list.
 type PickOf<T> = dyn Fn(&Stepper, &T) -> Option<(u32, u32)>;
 
-/// Picks an actor and one of its steps.
+/// Selects an actor and a step of the actor.
 type Pick<'a> = dyn FnMut(&Stepper, &[(u32, EnabledStep)]) -> Option<(u32, u32)> + 'a;
 
-/// Takes a run whose steps are picked, and then the same steps again.
+/// Executes a run of selected steps, and then the same steps again.
 fn compare(stepper: &mut Stepper, pick: &mut Pick<'_>) -> Result<Option<String>, String> {
     stepper.restart();
     let mut steps: Vec<(u32, u32, ObservedStep)> = Vec::new();
@@ -135,8 +135,8 @@ fn compare(stepper: &mut Stepper, pick: &mut Pick<'_>) -> Result<Option<String>,
     ))
 }
 
-/// Compares the sends of a run so far with those of the first time. Returns a note about other
-/// contents of a message of a native executable.
+/// Compares the sends of the second run so far with the sends of the first run. Returns a note if a
+/// message of a native executable has other contents.
 fn compare_sends(stepper: &Stepper, before: &[SendCall]) -> Result<Option<String>, String> {
     let again = stepper.sends();
     let name = |call: &SendCall| stepper.name_of(call.actor.number() - 1);
@@ -167,7 +167,7 @@ fn compare_sends(stepper: &Stepper, before: &[SendCall]) -> Result<Option<String
     Ok(note)
 }
 
-/// Takes a step and writes down what is compared. `None` if it is not possible.
+/// Executes a step and returns the compared properties. `None` if the step is not possible.
 fn take(stepper: &mut Stepper, actor: u32, choice: u32) -> Option<ObservedStep> {
     if actor >= stepper.actors() {
         return None;

@@ -1,12 +1,12 @@
 //! Checkpoints: an interrupted search as numbers that can be stored and read back to continue.
 //!
 //! A checkpoint has the state of the search: the path, the pending steps and the sleep sets along
-//! it, the facts, the counts and the findings. The program is not in it: the reader must supply the
-//! same program, with devices whose queues have the same numbers. The search verifies that the
-//! program takes the steps of the path again.
+//! the path, the facts, the counts and the findings. The program is not part of a checkpoint: the
+//! reader must supply the same program, with devices that number queues in the same way. The search
+//! verifies that the program takes the steps of the path again.
 //!
-//! Damaged numbers are refused if they do not fit together. To detect every damage is the task of
-//! the writer.
+//! Numbers that do not fit together are refused. The writer must ensure that every other damage is
+//! detected.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Real time, for bounds and rates; it influences no result but by such a bound.
+//! Real time, for bounds and rates; a result depends on real time only through such a bound.
 #![expect(
     clippy::disallowed_types,
     reason = "a bound on real time influences no simulated result"

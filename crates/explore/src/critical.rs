@@ -18,8 +18,8 @@ use crate::{Deadline, Event, Finding, Observer, Run, minimise, none};
 /// Position of the critical transition of a finding.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Critical {
-    /// The step at this place of the finding, from 0: before it a correct run was possible, after
-    /// it none is.
+    /// The step at this position of the finding, from 0. Before the step, a correct run was
+    /// possible; after the step, no correct run is possible.
     Step(usize),
     /// No run of the program is correct.
     Everything,

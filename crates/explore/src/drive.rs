@@ -15,7 +15,7 @@ use crate::{
     none, sampling, sdpor,
 };
 
-/// Why a search ends before it is exhaustive.
+/// The reason why a search ends before the exploration is exhaustive.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Halt {
     /// A bound was hit.
@@ -32,7 +32,7 @@ pub(crate) enum Halt {
         repeats: bool,
     },
     /// A leaf is not pending any more or its sleep set is not empty, which is impossible if the
-    /// program is deterministic. `repeats`: as above.
+    /// program is deterministic. `repeats`: as for `Different`.
     ExploredTwice { repeats: bool },
 }
 
@@ -44,9 +44,9 @@ pub(crate) struct Ended {
     pub(crate) statistics: Statistics,
     /// The violation of the contract by the program, if there is one.
     pub(crate) broken: Option<Verdict>,
-    /// The state of the search, if it can continue from there or is over.
+    /// The state of the search, if the search can continue from this state or is over.
     pub(crate) state: Option<State>,
-    /// True if the search came to its end.
+    /// True if the search is complete.
     pub(crate) is_over: bool,
 }
 
@@ -124,8 +124,8 @@ const fn can_go_on(halt: Option<&Halt>) -> bool {
     matches!(halt, None | Some(Halt::Bound(_) | Halt::Stopped))
 }
 
-/// Explores from a given state on and restarts whenever the dependency relation changes. Returns
-/// the reason why it stopped and the state from which it can continue.
+/// Explores from a given state and restarts whenever the dependency relation changes. Returns the
+/// reason for the stop and the state from which the search can continue.
 fn explore(walk: &mut Walk<'_>, state: State) -> (Option<Halt>, Option<State>) {
     let mut state = Some(state);
     loop {

@@ -1,7 +1,7 @@
-//! An event: a step as the search keeps it, 16 bytes that are copied.
+//! An event: a step in the form that the search stores, 16 bytes that are copied.
 //!
 //! An event has the same actor and choice in every order of events. The other fields describe the
-//! object that it accesses, so that events can be compared without executing them.
+//! accessed object, so that events can be compared without executing them.
 
 use sim_core::{Executed, StepKind};
 
@@ -19,16 +19,16 @@ pub struct Event {
     pub object: u32,
     /// The detail; see [`Footprint`](sim_core::Footprint).
     pub detail: u32,
-    /// Number of the step among those of the actor.
+    /// Number of the step among the steps of the actor.
     pub choice: u32,
 }
 
 impl Event {
-    /// Flag of a delivery or a choice: the actor cannot observe its order relative to deliveries
-    /// from other senders.
+    /// Flag of a delivery or a choice: the actor cannot observe the order of this event relative to
+    /// deliveries from other senders.
     pub(crate) const ORDERLESS: u8 = 32;
-    /// Flag of a test: it distinguishes work in progress from work that is over. A choice and a
-    /// delivery have [`Executed::ASKS`] there.
+    /// Flag of a test: the test distinguishes work in progress from finished work. For a choice and
+    /// a delivery this bit is [`Executed::ASKS`].
     pub(crate) const TELLS_ENDS: u8 = 64;
 
     /// Returns true if this is the same step of the same actor.
@@ -49,8 +49,8 @@ impl Event {
         }
     }
 
-    /// Returns true if what follows the event locally, or its branches, may differ when an earlier
-    /// event is moved behind it.
+    /// Returns true if the later steps of the actor, or the branches of the event, may differ when
+    /// an earlier event is moved behind this event.
     const fn has_open_end(&self) -> bool {
         self.effects & Executed::SEVERAL != 0
             || matches!(

@@ -1,4 +1,4 @@
-//! Findings: the kind of a defect, its message, and the counterexample, step by step.
+//! Findings: the kind of a defect, the message, and the counterexample, step by step.
 
 use sim_core::{
     ActorId, Branch, Choice, ConditionalDeadlock, EnabledStep, Failure, Schedule, StepKind,
@@ -21,7 +21,7 @@ pub enum FindingKind {
     Spinning(WaitGraph),
     /// An actor panicked or returned an error, or an invariant did not hold after its step.
     Failure(Failure),
-    /// Messages that nobody received, or operations that never ended, in words.
+    /// Messages that no actor received, or operations that never completed, in words.
     Leftovers(Vec<String>),
 }
 
@@ -45,11 +45,11 @@ impl FindingKind {
 pub struct FindingStep {
     /// The actor.
     pub actor: ActorId,
-    /// Its name.
+    /// The name of the actor.
     pub name: String,
     /// The source line of the operation, as `file:line`.
     pub line: String,
-    /// The call that the step is about, with its peer and tag, if the device knows it.
+    /// The call to which the step belongs, with peer and tag, if the device knows the call.
     pub call: String,
     /// Kind of the step.
     pub kind: StepKind,
@@ -62,8 +62,8 @@ pub struct FindingStep {
     pub answer: u32,
     /// The vector clock, by actor.
     pub clock: Vec<u32>,
-    /// The earlier steps, from 0, that it depends on directly: the arrows of a happens-before
-    /// diagram.
+    /// The earlier steps, from 0, on which this step depends directly: the arrows of a
+    /// happens-before diagram.
     pub after: Vec<usize>,
 }
 
@@ -115,8 +115,8 @@ impl Finding {
         is_same.then_some(finding)
     }
 
-    /// Runs the program along the events and writes down what happens, up to the first failure if
-    /// there is one.
+    /// Runs the program along the events and records the steps, up to the first failure if there is
+    /// one.
     pub(crate) fn of(stepper: &mut Stepper, events: &[Event], end: End) -> Self {
         let own = std::mem::replace(stepper, Stepper::on_one_host(|_| {}));
         let mut machine = Machine::new(own);
@@ -162,7 +162,7 @@ impl Finding {
     }
 }
 
-/// The way along the events; `None` if something was learnt of the program.
+/// The schedule and the steps along the events; `None` if a new fact about the program was found.
 fn write_down(
     machine: &mut Machine,
     events: &[Event],
@@ -227,7 +227,7 @@ fn picked_answer(event: &Event) -> Option<u32> {
     })
 }
 
-/// The object as people count it.
+/// The number of the object in reports; actors count from 1.
 fn object(event: &Event) -> Option<u32> {
     match event.kind {
         StepKind::Join

@@ -2,39 +2,38 @@
 //! runs.
 //!
 //! Two events are independent if, wherever both can happen, neither enables or disables the other
-//! and both orders lead to the same state. The relation may call events dependent that are not
-//! (more runs than necessary); calling events independent that are not would lose runs. Every cell
-//! of the table is tested by executing both orders from random reachable states
-//! (`tests/commutation.rs`).
+//! and both orders lead to the same state. The relation may call independent events dependent (more
+//! runs than necessary); to call dependent events independent would lose runs. Every cell of the
+//! table is tested by executing both orders from random reachable states (`tests/commutation.rs`).
 //!
 //! The rows are those of the published checkers for this family of programs (The Anh Pham's thesis,
 //! section 4.4, for the proofs), with these differences, each for a reason:
 //!
-//! * What a sender asks about a communication of a mailbox with a permanent receiver does not
-//!   depend on the receive: it began with the send ([`sim_core::Footprint::BEGUN`]).
-//! * Arrivals at a barrier are dependent if one of the actors asks who was last, or if more actors
-//!   use the barrier than it is made for; arrivals and waits of different rounds are independent.
+//! * A question of a sender about a communication of a mailbox with a permanent receiver does not
+//!   depend on the receive: the send began the communication ([`sim_core::Footprint::BEGUN`]).
+//! * Arrivals at a barrier are dependent if one of the actors asks for the last arrival, or if the
+//!   actors outnumber the barrier's size; arrivals and waits of different rounds are independent.
 //! * Two entries into the queue of one condition variable are dependent (with two mutexes they can
 //!   race).
-//! * Creating actors commutes: what competes is their numbering, which happens before and is an
-//!   effect of its own.
-//! * A draw is not independent of a join of its actor: here it may be the actor's last event.
+//! * Creations of actors commute: only the numbering competes, which happens before, as a separate
+//!   effect.
+//! * A draw depends on a join of the drawing actor: here the draw may be the actor's last event.
 //! * Cancelling depends on everything at the same mailbox or mutex. Ending, suspending and resuming
 //!   actors, hosts and links depend on everything.
-//! * A put or get that is withdrawn because its time is up is a cancellation. A wait with a time
-//!   limit for a unit, a signal or the end of an actor has a row of its own: it is a test of what
-//!   it waits for, and takes its request back when it fails.
-//! * A delivery to a rank depends on the other deliveries to it and on its looks for what has
-//!   arrived: with a delivery comes all that the rank does until it waits again. What was sent is
-//!   delivered after the step that sent it. But if the rank never calls anything whose result
-//!   depends on the order of arrivals, deliveries from different queues commute, and what it sends
-//!   is delivered after what it had waited for, whichever came last. If all it does is to receive
-//!   from any source, only the deliveries of messages depend on each other; if others access its
-//!   memory, deliveries of accesses that conflict ([`sim_core::AccessClass`]). In all these cases
-//!   the picked answers to its questions depend on no delivery.
-//! * The pick of an answer that is possible only as long as a message has not arrived depends on
+//! * A put or get that is withdrawn because the time limit expired is a cancellation. A timed wait
+//!   for a unit, a signal or the end of an actor has a separate row: the wait is a test of the
+//!   awaited condition, and withdraws the request on failure.
+//! * A delivery to a rank depends on the other deliveries to the rank and on the rank's tests for
+//!   arrivals: a delivery includes all steps of the rank until the next wait. A packet is delivered
+//!   after the sending step. But if no call of the rank has a result that depends on the order of
+//!   arrivals, deliveries from different queues commute; packets from the rank are delivered after
+//!   the packets for which the rank had waited, whichever came last. If the rank only receives from
+//!   any source, only deliveries of messages depend on each other; if other ranks access the rank's
+//!   memory, deliveries of conflicting accesses ([`sim_core::AccessClass`]). In all these cases the
+//!   selected answers to the rank's questions depend on no delivery.
+//! * The choice of an answer that is possible only as long as a message has not arrived depends on
 //!   all deliveries to the rank.
-//! * The end of a time limit that is up because nothing else can happen depends on everything.
+//! * A time limit that expires because no other step is possible depends on everything.
 //! * Events with hidden effects (a handle dropped, a state read without an operation) depend on
 //!   everything but draws and sleeps, and events that number new actors or objects on each other.
 
@@ -55,14 +54,14 @@ pub enum Rule {
     SameObject,
     /// If they are about the same communication.
     SameCommunication,
-    /// If they are about the same communication and the test tells work on its way from work that
-    /// is over.
+    /// If they are about the same communication and the test distinguishes work in progress from
+    /// finished work.
     SameEnd,
     /// The same for a communication in the list that is tested.
     EndInList,
     /// If the communication is in the list that is tested.
     InList,
-    /// If the mailbox is that of a communication in the list that is tested.
+    /// If the mailbox belongs to a communication in the list that is tested.
     MailboxInList,
     /// If they arrive at the same barrier and the order can be seen.
     Arrivals,
@@ -72,8 +71,8 @@ pub enum Rule {
     SameMutexes,
     /// If the mutex of a condition variable's wait is the mutex of the other event.
     MutexOfCondvar,
-    /// If they are deliveries to the same actor, or a delivery to it and a choice how it continues,
-    /// and it may see in which order they come.
+    /// If they are deliveries to the same actor, or a delivery to the actor and a choice of the
+    /// actor's continuation, and the actor may observe their order.
     InSight,
     /// If one of the actors is one that the other event also touches, or both touch a third.
     TouchedActors,
@@ -220,10 +219,10 @@ pub(crate) const fn is_global(kind: StepKind) -> bool {
 
 /// Returns true if a pair of kinds is dependent although both orders of two such enabled steps lead
 /// to the same state: two probes; a step that only enables the other (the release of a semaphore
-/// and a wait for it, a signal and the wait for it, a waiter that leaves the queue of a mutex);
-/// joining and leaving the queue of a mutex; an enabled wait and a cancellation at its mailbox,
-/// which changes only the names of others; a join with a time limit, for which only the last step
-/// of its target matters; a test that lets work end, and a step that shows an end or begins work,
+/// and a wait for the unit, a signal and the wait for this signal, a waiter that leaves the queue
+/// of a mutex); joining and leaving the queue of a mutex; an enabled wait and a cancellation at the
+/// same mailbox, which changes only the names of others; a timed join, for which only the last step
+/// of the target matters; a test that lets work end, and a step that shows an end or begins work,
 /// because of the test itself; and steps that depend on everything. This costs runs and loses none.
 pub fn is_conservative(first: StepKind, second: StepKind) -> bool {
     let pair = (first.min(second), first.max(second));
@@ -281,8 +280,8 @@ const TABLE: [[Rule; KINDS]; KINDS] = {
     table
 };
 
-/// The pairs of kinds that the table calls dependent, the smaller kind first, without those that
-/// depend on everything.
+/// The pairs of kinds that the table calls dependent, the smaller kind first, without the kinds
+/// that depend on everything.
 pub fn dependent_pairs() -> impl Iterator<Item = (StepKind, StepKind)> {
     let pair =
         |&(first, second, _): &(StepKind, StepKind, Rule)| (first.min(second), first.max(second));
@@ -295,9 +294,9 @@ pub const fn rule(first: StepKind, second: StepKind) -> Rule {
     TABLE[first as usize][second as usize]
 }
 
-/// The lists of communications that tests are about, each with its number, for the whole of an
-/// exploration. The number of a list is made of its members, so that it is the same in every
-/// search: it is part of what distinguishes traces.
+/// The lists of communications that are tested, each with a number, for the whole exploration. The
+/// number of a list is computed from the members and is the same in every search, because traces
+/// are distinguished by this number.
 #[derive(Clone, Debug, Default)]
 pub struct Lists {
     all: BTreeMap<u32, Vec<(u32, u32)>>,
@@ -327,7 +326,7 @@ impl Lists {
     }
 }
 
-/// The kinds whose events one event can depend on, as sets of bits: a quick look that spares most
+/// The kinds of events on which one event can depend, as bit sets: a fast check that avoids most
 /// calls of [`dependent`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Suspects {
@@ -439,8 +438,8 @@ pub fn dependent(first: &Event, second: &Event, lists: &Lists) -> bool {
 }
 
 /// Returns true if two events are dependent because of effects besides their transitions. A draw,
-/// sleep, yield or expiry of a time limit without hidden effects of its own does not depend on the
-/// hidden effects of others.
+/// sleep, yield or expiry of a time limit without own hidden effects does not depend on the hidden
+/// effects of others.
 #[cold]
 fn have_effects(first: &Event, second: &Event) -> bool {
     let touches = |one: &Event, other: &Event| {
@@ -470,8 +469,8 @@ pub(crate) const fn is_about_actor(kind: StepKind) -> bool {
     )
 }
 
-/// A join depends on what its target does, a creation on what the child does; and a join on the
-/// creation of its target, which may have nothing to do.
+/// Returns true if a join and an event of the target, or a creation and an event of the child, or a
+/// join and the creation of the target are dependent; the target may have no event.
 fn about_actors(first: &Event, second: &Event) -> bool {
     let about = |event: &Event, other: &Event| {
         is_about_actor(event.kind) && event.object == u32::from(other.actor)
@@ -569,12 +568,12 @@ pub(crate) fn sees_arrivals(event: &Event) -> bool {
     event.kind == StepKind::Device && event.detail == event.object + 1
 }
 
-/// In the detail of an arrival at a barrier: more actors use it than it is made for.
+/// In the detail of an arrival at a barrier: the number of actors exceeds the barrier's size.
 pub(crate) const OVERSUBSCRIBED: u32 = 1 << 31;
-/// The actor asks whether it is the last, or the barrier is crowded.
+/// The actor asks for the last arrival, or the number of actors exceeds the barrier's size.
 const ORDER_MATTERS: u32 = OVERSUBSCRIBED | 1;
 
-/// Returns true for an arrival at a barrier whose position among the others can be seen.
+/// Returns true for an arrival at a barrier if an actor can observe the order of the arrivals.
 pub(crate) fn order_of_arrivals_matters(event: &Event) -> bool {
     event.kind == StepKind::BarrierAsyncLock && event.detail & ORDER_MATTERS != 0
 }

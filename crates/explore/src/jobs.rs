@@ -1,10 +1,10 @@
-//! A part of the search as a job: its input is the path of a leaf, its result is the part of the
+//! A part of the search as a job: the input is the path of a leaf, the result is the part of the
 //! search below the leaf. The result does not depend on the thread.
 //!
 //! A job ends early after a number of steps, so that the rest can be handed out again.
 //!
-//! A worker keeps its path from one job to the next: the common beginning is executed again, but
-//! its clocks are not computed again.
+//! A worker keeps its path from one job to the next: the common prefix is executed again, but the
+//! clocks of the prefix are not computed again.
 
 use std::cell::RefCell;
 use std::ops::ControlFlow;
@@ -29,8 +29,8 @@ pub(crate) struct Job {
     pub(crate) number: u32,
     /// The path of the leaf.
     pub(crate) path: Vec<Event>,
-    /// Number of events at the beginning whose races need not be examined in the first run, unless
-    /// that run requires it for all.
+    /// Number of events at the start of the path. Their races need not be examined in the first
+    /// run, unless that run requires all races.
     pub(crate) done: usize,
     /// True if all races must be examined.
     pub(crate) thorough: bool,
@@ -43,7 +43,7 @@ pub(crate) struct Job {
 #[derive(Debug)]
 pub(crate) struct OneRun<T> {
     pub(crate) end: End,
-    /// The number of its events.
+    /// Number of events of the run.
     pub(crate) length: usize,
     /// The observation of the collector.
     pub(crate) seen: Option<T>,
@@ -51,7 +51,7 @@ pub(crate) struct OneRun<T> {
     pub(crate) users: Vec<User>,
 }
 
-/// A user of a barrier: the actor, the barrier, and the number of actors that it is made for.
+/// A user of a barrier: the actor, the barrier, and the size of the barrier.
 pub(crate) type User = (u16, u32, u32);
 
 /// Result of a job.
@@ -59,11 +59,11 @@ pub(crate) type User = (u16, u32, u32);
 pub(crate) struct JobResult<T> {
     /// In order.
     pub(crate) runs: Vec<OneRun<T>>,
-    /// The pending steps below the leaf, and the sequences for places above it.
+    /// The pending steps below the leaf, and the sequences for places above the leaf.
     pub(crate) trees: Trees,
-    /// The path at which it ended: that of the leaf if nothing is left.
+    /// The path at the end of the job: the path of the leaf if no step is left.
     pub(crate) path: Vec<Event>,
-    /// Number of events at the beginning of the path whose races have been examined.
+    /// Number of events at the start of the path. Their races have been examined.
     pub(crate) done: usize,
     /// True if all races were examined, from the first run on.
     pub(crate) thorough_at_first: bool,
@@ -93,7 +93,7 @@ impl<T> JobLog<T> {
         });
     }
 
-    /// Adds the users of barriers in a run; returns those that were not known.
+    /// Adds the users of barriers in a run; returns the users that were not known.
     fn note_users(&mut self, events: &[Event], stepper: &Stepper) -> Vec<User> {
         let known = self.users.len();
         for event in events {
@@ -121,7 +121,7 @@ impl<T> Default for JobLog<T> {
     }
 }
 
-/// Keeps what was seen of runs until it is asked for.
+/// Records the runs of a job.
 pub(crate) struct RecordingObserver<C: Collector>(pub(crate) Rc<RefCell<JobLog<C::Observation>>>);
 
 impl<C: Collector> Observer for RecordingObserver<C> {
@@ -143,7 +143,7 @@ pub(crate) struct Worker<'a, C: Collector> {
 }
 
 impl<'a, C: Collector> Worker<'a, C> {
-    /// A worker with its own program; `log` is what the observer of the walk writes to.
+    /// Creates a worker with its own program; the observer of the walk writes to `log`.
     pub(crate) fn new(
         mut walk: Walk<'a>,
         log: Rc<RefCell<JobLog<C::Observation>>>,
@@ -158,9 +158,9 @@ impl<'a, C: Collector> Worker<'a, C> {
         }
     }
 
-    /// Does a job. If its first run teaches something, the facts of the walk's machine and
-    /// [`Worker::take_users`] tell what. If a later run does, the job ends before that run: an
-    /// earlier run may end the search.
+    /// Executes a job. If the first run discovers a fact, the facts of the walk's machine and
+    /// [`Worker::take_users`] name the fact. If a later run discovers a fact, the job ends before
+    /// that run: an earlier run may end the search.
     pub(crate) fn run(&mut self, job: &Job) -> Result<JobResult<C::Observation>, Halt> {
         let result = self.explore_or_clear(job);
         let runs_max = self.log.borrow().runs.len() as u64;
@@ -173,8 +173,8 @@ impl<'a, C: Collector> Worker<'a, C> {
         result
     }
 
-    /// Users of barriers in the run that ended the latest job, up to the step that taught
-    /// something.
+    /// Users of barriers in the run that ended the latest job, up to the step that discovered a
+    /// fact.
     pub(crate) fn take_users(&self) -> Vec<User> {
         std::mem::take(&mut self.log.borrow_mut().users)
     }
@@ -222,7 +222,7 @@ impl<'a, C: Collector> Worker<'a, C> {
         })
     }
 
-    /// Goes to the leaf. How many of its events the path had already.
+    /// Goes to the leaf. Returns the number of events that were already on the path.
     fn go_to(&mut self, job: &Job) -> Result<usize, Halt> {
         let walk = &mut self.walk;
         if !Arc::ptr_eq(&self.properties, &job.properties) {

@@ -1,9 +1,9 @@
 //! A model checker: explores each Mazurkiewicz trace of a program exactly once (optimal DPOR).
 //!
-//! The program is the one that is simulated, on the same kernel ([`sim_core::Stepper`]). Simulated
-//! time does not advance, and the search selects the next actor. Interleavings that differ only in
-//! the order of independent steps ([`independence`]) are equivalent; a reduction executes one
-//! interleaving of each equivalence class (*trace*).
+//! The explored program is the simulated program, on the same kernel ([`sim_core::Stepper`]).
+//! Simulated time does not advance, and the search selects the next actor. Interleavings that
+//! differ only in the order of independent steps ([`independence`]) are equivalent; a reduction
+//! executes one interleaving of each equivalence class (*trace*).
 //!
 //! ```
 //! use explore::{Options, check};
@@ -33,26 +33,26 @@
 //!   [`replay_schedule`] replays a finding; [`schedule_of_run`] finds the schedule of a run that
 //!   was simulated.
 //! * [`Reduction`]: `odpor` (each class once), `sdpor` (source sets), `none` (brute force, the
-//!   judge).
-//! * [`Strategy`]: depth first through all orders, or runs drawn at random.
+//!   reference).
+//! * [`Strategy`]: depth first through all orders, or random runs.
 //! * [`Options`]: bounds. A bound that was hit is in [`Statistics::bounds`], and the verdict says
 //!   that the search was not exhaustive.
 //!
-//! * [`minimise`] a finding, look for a [`shortest`] way to it, find its [`critical`] transition,
-//!   [`replay`] its schedule, or look at each event of a run with a [`Player`].
+//! * [`minimise`] a finding, search for the [`shortest`] counterexample, find the [`critical`]
+//!   transition, [`replay`] the schedule, or look at each event of a run with a [`Player`].
 //!
 //! # The contract of programs
 //!
-//! Actors do not share memory in ways that matter, and do nothing that differs from run to run: no
-//! clock, no randomness but the simulation's, no iteration over hash maps. The search notices a
+//! Actors do not share memory in ways that matter, and take no action that differs from run to run:
+//! no clock, no randomness but the simulation's, no iteration over hash maps. The search detects a
 //! program that does not take the same steps again and stops ([`Verdict::Broken`]).
 //!
 //! # Invariants
 //!
-//! Conditions that a program states ([`sim_core::Actor::invariant`]) are looked at after every
-//! step. They may read whatever the actors share, so in such a program any two steps depend on each
-//! other: each order of the steps is a class of its own, and no reduction helps. Check invariants
-//! with few actors and few steps. The search begins anew when the first invariant is stated.
+//! Conditions that a program states ([`sim_core::Actor::invariant`]) are checked after every step.
+//! They may read all data that the actors share, so in such a program any two steps depend on each
+//! other: each order of the steps is a separate class, and no reduction helps. Check invariants
+//! with few actors and few steps. The search restarts when the first invariant is stated.
 
 mod candidates;
 mod check_determinism;

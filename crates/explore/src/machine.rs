@@ -2,8 +2,8 @@
 //!
 //! Objects that the kernel numbers in the order of steps get names that do not depend on that
 //! order. Some facts are discovered during the search and change the dependency relation, so the
-//! search restarts when one is first seen: more actors use a barrier than it is made for, steps
-//! whose answer may change have hidden effects, or the order of deliveries to an actor may matter.
+//! search restarts when such a fact is new: the actors of a barrier are more than its size, steps
+//! with an uncertain answer have hidden effects, or the order of deliveries to an actor may matter.
 
 use sim_core::{EnabledStep, Executed, Footprint, OrderSensitivity, QueueHead, StepKind, Stepper};
 
@@ -12,7 +12,7 @@ use crate::properties::{ProgramProperties, SharedLists};
 use crate::seeded::{Seeded, SeededDefect};
 use crate::{Event, Halt};
 
-/// The program and what is known of it.
+/// The program and the known facts.
 #[derive(Debug)]
 pub(crate) struct Machine {
     pub(crate) stepper: Stepper,
@@ -23,18 +23,18 @@ pub(crate) struct Machine {
     pub(crate) notes_users: bool,
     /// The lists of all threads.
     pub(crate) shared_lists: SharedLists,
-    /// By semaphore: its units at first.
+    /// By semaphore: the initial units.
     pub(crate) units: Vec<u32>,
     /// Actors and the mutexes that they know to own, in the present run.
     held: Vec<(u16, u32)>,
     /// Steps executed, replayed ones included.
     pub(crate) transitions: u64,
-    /// The steps that the latest step needs besides those on which it depends, as far as they are
-    /// not before the first.
+    /// The steps that the latest step needs besides the dependencies, without causes before the
+    /// first step.
     pub(crate) causes: Vec<u32>,
     /// An intentional defect, for tests.
     pub(crate) seeded: Seeded,
-    /// True before the actors are known whose order of deliveries matters before the first step.
+    /// True until the actors with an order sensitivity before the first step are known.
     is_new: bool,
     enabled_steps: Vec<EnabledStep>,
     places: Vec<(u32, u32)>,
@@ -72,7 +72,7 @@ impl Machine {
         self.held.clear();
     }
 
-    /// Takes a step whose event is known. False if it is not possible, or another one than before.
+    /// Takes a known step. False if the step is not possible, or differs from the known event.
     #[inline]
     pub(crate) fn replay(&mut self, event: &Event) -> bool {
         self.transitions += 1;
@@ -87,7 +87,7 @@ impl Machine {
             || (kind == StepKind::MutexUnlock && event.kind == StepKind::MutexCancel)
     }
 
-    /// Takes a step. `None` if it is not possible.
+    /// Takes a step. `None` if the step is not possible.
     pub(crate) fn execute(&mut self, actor: u16, choice: u32) -> Result<Option<Step>, Halt> {
         self.transitions += 1;
         let Some(executed) = self.stepper.execute(u32::from(actor), choice) else {
@@ -208,7 +208,7 @@ impl Machine {
         event
     }
 
-    /// Notes who asked what the order of deliveries to it decides.
+    /// Records the actors with results that depend on the order of deliveries.
     #[inline]
     fn note_order_sensitive_actors(&mut self, footprint: Footprint) -> Result<(), Halt> {
         let actors = match footprint.kind {
@@ -236,7 +236,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Keeps what made a step possible.
+    /// Records the causes of a step.
     #[inline]
     fn note_causes(&mut self, executed: &Executed) {
         self.causes.clear();
@@ -259,7 +259,7 @@ impl Machine {
         }
     }
 
-    /// Notes the effects of a step whose answer may change.
+    /// Records the effects of a step with an answer that may change.
     #[inline]
     fn note_effects(&mut self, event: &Event) -> Result<(), Halt> {
         let effects = event.effects & event.uncertain_effects();
@@ -272,7 +272,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Keeps track of who knows that it owns a mutex.
+    /// Records the actors that know that they own a mutex.
     #[inline]
     fn note_mutexes(&mut self, actor: u16, executed: &Executed) {
         const YES: u32 = 2;

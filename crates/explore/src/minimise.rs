@@ -1,15 +1,15 @@
-//! A shorter and simpler way to the same finding.
+//! Finds a shorter and simpler counterexample of the same finding.
 //!
 //! Each step is verified by running the program:
 //!
-//! 1. *Past closure*: only what happens before the failing event is kept; for a deadlock only what
-//!    happens before what the blocked actors of the cycle have asked for, and what is needed so
-//!    that nobody else can continue. What is left out did not matter.
-//! 2. *Order*: among the orders of the same partial order one that changes actors seldom: the
-//!    present actor continues as long as its next event may.
-//! 3. *Choices*: smaller drawn values, if they lead to the same.
+//! 1. *Past closure*: only the events that happen before the failing event are kept; for a deadlock
+//!    only the events that happen before the requests of the blocked actors of the cycle, and the
+//!    events without which another actor could continue. The omitted events did not matter.
+//! 2. *Order*: among the orders of the same partial order, one with few changes of the actor: the
+//!    present actor continues as long as the next event may.
+//! 3. *Choices*: smaller drawn values, if they lead to the same finding.
 //!
-//! "The same" is the kind of the finding, and for a failure its actor and its message.
+//! "The same" is the kind of the finding, and for a failure the actor and the message.
 
 use sim_core::{Schedule, StepKind, Stepper};
 
@@ -131,7 +131,7 @@ fn leads_there(stepper: &mut Stepper, events: &[Event], finding: &Finding) -> bo
     }
 }
 
-/// The last event and what happens before it, in order.
+/// Returns the last event and the events that happen before it, in order.
 fn past_of_the_last(path: &Path) -> Vec<Event> {
     let Some(last) = path.len().checked_sub(1) else {
         return Vec::new();
@@ -157,8 +157,8 @@ fn with_smaller_draws(events: &[Event]) -> Vec<Vec<Event>> {
     all
 }
 
-/// The same partial order, with few changes of the actor: each continues while its next event waits
-/// for nobody's.
+/// The same partial order, with few changes of the actor: an actor continues while its next event
+/// depends on no other pending event.
 fn by_actor(path: &Path) -> Vec<Event> {
     let mut done = vec![false; path.len()];
     let mut sorted = Vec::with_capacity(path.len());

@@ -1,11 +1,11 @@
-//! No reduction: the judge of the others.
+//! No reduction: the reference for the other reductions.
 //!
 //! Every step that is possible at every place is taken, depth first. With sleep sets (Godefroid)
-//! runs that only swap independent steps of earlier ones are cut, which never loses a class;
-//! without them every interleaving is run.
+//! the search cuts runs that only swap independent steps of earlier runs, and never loses a class;
+//! without sleep sets every interleaving is run.
 //!
-//! A search through states continues from each state once. That is sound without sleep sets: what
-//! can happen from a state does not depend on the way there.
+//! A search through states continues from each state once. This is sound without sleep sets: the
+//! possible steps from a state do not depend on the path to the state.
 
 use std::collections::BTreeSet;
 
@@ -25,7 +25,7 @@ struct Frame {
 /// The states from which the search has gone on.
 type Visited = BTreeSet<(u64, u64)>;
 
-/// Explores each state once, if the program tells its states.
+/// Explores each state once, if the program reports states.
 pub(crate) fn run_states(walk: &mut Walk<'_>) -> Result<(), Halt> {
     let mut visited = Some(Visited::new());
     let mut frames = vec![open(walk, Vec::new(), &mut visited)?];
@@ -38,7 +38,7 @@ pub(crate) fn run(walk: &mut Walk<'_>, with_sleep_sets: bool) -> Result<(), Halt
     explore(walk, &mut frames, with_sleep_sets, 0, &mut None)
 }
 
-/// Explores what the frames have left; the first of them is at the given depth.
+/// Explores the steps that the frames have left; the first frame is at the given depth.
 fn explore(
     walk: &mut Walk<'_>,
     frames: &mut Vec<Frame>,

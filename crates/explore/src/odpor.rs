@@ -1,10 +1,10 @@
 //! Optimal reduction: each class of runs exactly once, without redundant runs.
 //!
 //! Optimal dynamic partial-order reduction with wakeup trees (Abdulla, Aronis, Jonsson, Sagonas:
-//! POPL 2014 and JACM 64(4), 2017). After each run that is over, the reversals of its
+//! POPL 2014 and JACM 64(4), 2017). After each complete run, the reversals of the
 //! [`races`](crate::races) go into the [trees](crate::wakeup) of pending steps along the path.
 //!
-//! Races are examined once per beginning of a run; if there are choices, at every run
+//! Races are examined once per prefix of a run; if there are choices, after every run
 //! ([`Walk::thorough`]).
 
 use crate::independence::Lists;
@@ -20,7 +20,7 @@ use crate::{Event, Halt, Statistics};
 pub(crate) struct Odpor {
     trees: Trees,
     races: Races,
-    /// Number of events at the beginning of the path whose races have been examined.
+    /// Number of events at the start of the path. Their races have been examined.
     done: usize,
     /// The position at which the run of the present leaf began, and the counts at that time; `None`
     /// between runs.
@@ -79,7 +79,7 @@ impl Odpor {
         }
     }
 
-    /// A search of what is below the leaf at the end of the walk's path.
+    /// Returns a search below the leaf at the end of the walk's path.
     pub(crate) fn below(walk: &Walk<'_>, done: usize) -> Self {
         Self {
             trees: Trees::at(walk.path.len()),
@@ -131,7 +131,7 @@ impl Odpor {
         Ok(())
     }
 
-    /// Continues from a leaf with any steps to the end of a run, and looks at its races.
+    /// Continues from a leaf with any steps to the end of a run, and examines the races of the run.
     fn run_leaf(&mut self, walk: &mut Walk<'_>) -> Result<(), Halt> {
         self.leaf = Some((walk.path.len(), walk.statistics));
         if !self.trees.start() && Seeded::of(walk.options).is_none() {

@@ -63,7 +63,7 @@ pub struct Options {
     pub findings_max: usize,
     /// True if the search continues after the last finding that is kept, to count.
     pub goes_on: bool,
-    /// Stops the search soon after it has become true.
+    /// Stops the search soon after the flag has become true.
     pub interrupt: Option<Arc<AtomicBool>>,
     /// Is told now and then how far the search is.
     pub progress: Option<Arc<Progress>>,

@@ -1,9 +1,9 @@
 //! Orders in which actors receive messages from any source.
 //!
-//! A receive or a probe from any source takes the first message that arrives. If two runs give an
-//! actor its messages in different orders, its result may depend on the order: no defect by itself,
-//! but worth a warning. The sources are compared, for each actor alone, with those of earlier runs.
-//! If a run ended early and its order is a prefix of another one, the orders agree.
+//! A receive or a probe from any source takes the first message that arrives. If an actor gets
+//! messages in different orders in two runs, the result may depend on the order: this is no defect,
+//! but worth a warning. The sources are compared, for each actor alone, with the sources in earlier
+//! runs. If a run ended early and the order is a prefix of another order, the orders agree.
 //!
 //! *Not modelled*: the reason why the orders differ. A program that draws numbers may ask for other
 //! messages.
@@ -42,7 +42,7 @@ impl Taken {
     }
 }
 
-/// One order, and a run that has it.
+/// An order, and a run with this order.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Order {
     pub(crate) sources: Vec<u32>,
@@ -64,8 +64,8 @@ pub(crate) struct Known {
 pub(crate) struct Orders(pub(crate) Vec<Known>);
 
 impl Orders {
-    /// Returns true if a run cannot add anything: two orders are known of each of its actors that
-    /// receive from any source.
+    /// Returns true if a run cannot add an order: for each actor that receives from any source in
+    /// the run, two orders are known.
     pub(crate) fn has_nothing_new(&self, run: &Run<'_>) -> bool {
         let mut all_known = true;
         run.stepper.visit_received(&mut |one| {
@@ -75,7 +75,7 @@ impl Orders {
         all_known
     }
 
-    /// Compares a run with those before. A run that comes again changes nothing.
+    /// Compares a run with earlier runs. A repeated run has no effect.
     pub(crate) fn note(&mut self, taken: &Taken) {
         let mut actors: Vec<u32> = taken.list.iter().map(|&(by, _)| by).collect();
         actors.sort_unstable();
@@ -121,32 +121,32 @@ fn difference(one: &[u32], other: &[u32]) -> Option<usize> {
 pub struct ReceiveOrder {
     /// The actor.
     pub actor: ActorId,
-    /// Its name.
+    /// The name of the actor.
     pub name: String,
-    /// The how manyth of its messages from any source is the first that may be another, from 0.
+    /// Index of the first differing message among the messages from any source, from 0.
     pub position: usize,
-    /// The source line where it takes that message, as `file:line`.
+    /// The source line at which the actor takes that message, as `file:line`.
     pub line: String,
     /// Two orders.
     pub orders: [TakenOrder; 2],
 }
 
-/// One order in which an actor takes messages, and a run in which it does.
+/// One order in which an actor takes messages, and a run with this order.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TakenOrder {
-    /// From whom, message by message.
+    /// The source of each message.
     pub sources: Vec<ActorId>,
     /// Their names.
     pub names: Vec<String>,
     /// The decisions of the run.
     pub replay: Schedule,
-    /// Its steps.
+    /// The steps of the run.
     pub steps: Vec<FindingStep>,
 }
 
 impl ReceiveOrder {
-    /// Returns the two orders of an actor, if it has two; an error if a run does not reproduce its
-    /// order.
+    /// Returns the two orders of an actor, if two are known; an error if a run does not reproduce
+    /// the order.
     pub(crate) fn of(stepper: &mut Stepper, known: &Known) -> Option<Result<Self, ()>> {
         let other = known.other.as_ref()?;
         let position = difference(&known.first.sources, &other.sources)?;

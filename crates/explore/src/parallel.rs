@@ -1,11 +1,11 @@
-//! The optimal search on several threads: one owns the trees, all explore below leaves.
+//! The optimal search on several threads: one owns the trees, all threads explore below leaves.
 //!
 //! The exploration below a leaf is a pure function of its path, and the path of a pending leaf
 //! never changes ([`wakeup`](crate::wakeup)). So any thread may explore leaves ahead of their turn,
 //! and the results go into the trees strictly in the order of the sequential search. The runs and
 //! their order are the same for any number of threads; so counts and findings are the same too.
 //!
-//! More threads are of use only if enough leaves are pending: if each run leads to one other, one
+//! More threads help only if enough leaves are pending: if each run leads to one other run, one
 //! thread works at a time.
 
 use std::cell::RefCell;
@@ -47,7 +47,7 @@ struct Owner<'a, C: Collector> {
     fresh: Vec<Job>,
 }
 
-/// Continues a search. Returns the program, the state of the search and the reason why it stopped.
+/// Continues a search. Returns the program, the state of the search and the reason for the stop.
 pub(crate) fn run<C: Collector>(
     threads: &Threads<'_>,
     stepper: Stepper,
@@ -128,7 +128,7 @@ impl<C: Collector> Owner<'_, C> {
         }
     }
 
-    /// Hands out the leaves that come next and that nobody has; the job of the first of all.
+    /// Hands out the next leaves that no thread has; returns the job of the first leaf.
     fn hand_out(&mut self) -> Job {
         let mut wanted = self.ahead.saturating_sub(self.exchange.waiting());
         let (mut first, mut number) = (None, self.jobs);
@@ -212,7 +212,7 @@ impl<C: Collector> Owner<'_, C> {
         }
     }
 
-    /// Puts what a job tells into the trees, as the sequential search does.
+    /// Inserts the result of a job into the trees, as the sequential search does.
     fn take_in(&mut self, job: &Job, mut ran: JobResult<C::Observation>) -> Result<(), Halt> {
         if self.state.thorough && !ran.thorough_at_first {
             // It was handed out before anybody knew that all races have to be looked at.

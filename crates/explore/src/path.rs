@@ -1,12 +1,12 @@
-//! A run as a partial order: its events, each with a vector clock and with its immediate races.
+//! A run as a partial order: the events, each with a vector clock and with the immediate races.
 //!
-//! An event happens before another if it comes first and both are of one actor or dependent, or by
-//! a chain of such pairs. The clock of an event says, for each actor, how many of that actor's
-//! events happen before it or are it. The *races* of an event are the earlier events that it
-//! depends on directly and no chain through a third event orders.
+//! An event happens before another event if it comes first and both are of one actor or dependent,
+//! or by a chain of such pairs. The clock of an event counts, for each actor, the events of that
+//! actor that happen before the event, the event included. The *races* of an event are the earlier
+//! events on which the event depends directly and which no chain through a third event orders.
 //!
-//! A new event is compared with those that are not ordered before it; where these or the actors are
-//! many, with its [`Candidates`].
+//! A new event is compared with the events that are not ordered before it; if these or the actors
+//! are many, with [`Candidates`].
 
 #[cfg(test)]
 mod tests;
@@ -20,25 +20,25 @@ use crate::releases::Releases;
 use crate::vector_clocks::{VectorClocks, join_rows};
 use crate::{Event, TraceId, small};
 
-/// Number of events that are not ordered before a new one from which on those that it can depend on
-/// are looked up. Below, a look at each is cheaper.
+/// From this number of events that are not ordered before a new event, [`Candidates`] are used.
+/// Below this number, a comparison with each event is cheaper.
 const MANY: usize = 256;
 
 /// A run, or a beginning of one.
 #[derive(Clone, Debug, Default)]
 pub struct Path {
     events: Vec<Event>,
-    /// The answers, for what tells runs apart.
+    /// The answers, which distinguish runs.
     answers: Vec<u32>,
     /// Number of enabled steps of the actor at each place, the one taken included.
     alternatives: Vec<u32>,
-    /// The rank of each event among those of its actor, from 1.
+    /// The number of each event among the events of its actor, from 1.
     ranks: Vec<u32>,
     /// The positions of each actor's events.
     by_actor: Vec<Vec<u32>>,
     /// The actors that have events, in the order of their first.
     active: Vec<u16>,
-    /// Kinds and objects of each actor's events, in this run and in those before.
+    /// Kinds and objects of each actor's events, in this run and in earlier runs.
     touched: Vec<Touched>,
     clocks: VectorClocks,
     candidates: Candidates,
@@ -48,7 +48,7 @@ pub struct Path {
     races: Vec<u32>,
     /// Where the races of each event begin.
     races_from: Vec<u32>,
-    /// Events that were looked at for races, or for those that do not happen after another.
+    /// Number of events that were compared in a search for races or for unordered events.
     #[cfg(test)]
     looks: std::cell::Cell<usize>,
 }
@@ -86,8 +86,8 @@ impl Path {
         counts.collect()
     }
 
-    /// The earlier events that an event directly depends on and that no chain orders before it; the
-    /// latest first.
+    /// The earlier events on which an event depends directly and which no chain orders before the
+    /// event; the latest first.
     pub fn races(&self, position: usize) -> &[u32] {
         let from = self.races_from[position] as usize;
         let to = self
@@ -133,8 +133,8 @@ impl Path {
         while self.pop().is_some() {}
     }
 
-    /// Adds an event. `causes` are earlier events that made it possible without depending on it
-    /// otherwise.
+    /// Adds an event. `causes` are earlier events that made the event possible without any other
+    /// dependency.
     pub(crate) fn push(&mut self, step: &Step, causes: &[u32], lists: &Lists) {
         let Step {
             event,
@@ -189,8 +189,8 @@ impl Path {
         counts.sum()
     }
 
-    /// Finds the races of a new event among all events. Of each actor the latest that it depends on
-    /// orders all earlier ones.
+    /// Finds the races of a new event among all events. For each actor, the latest event on which
+    /// the new event depends orders all earlier events.
     fn compare_with_all(&mut self, event: &Event, lists: &Lists) {
         let stride = self.clocks.stride();
         let Some((earlier, clock)) = self.clocks.rows() else {
@@ -226,7 +226,7 @@ impl Path {
         }
     }
 
-    /// Finds the races of a new event among those that it can depend on.
+    /// Finds the races of a new event among the events on which it can depend.
     fn compare_with_candidates(&mut self, event: &Event, lists: &Lists) {
         let position = self.events.len();
         let mut candidates = std::mem::take(&mut self.candidates);
@@ -298,7 +298,7 @@ impl Path {
         self.by_actor.len()
     }
 
-    /// The units of its semaphore that were released before a wait; `None` if requests may have
+    /// The units of the semaphore that were released before a wait; `None` if requests may have
     /// been withdrawn by then.
     pub(crate) fn released_before(&self, wait: usize) -> Option<u32> {
         self.releases.before(wait)

@@ -7,7 +7,7 @@ use crate::independence::{Lists, dependent};
 use crate::machine::Machine;
 use crate::{Event, Halt, Path, TraceId};
 
-/// A program and one run of it.
+/// A program and one run of the program.
 #[derive(Debug)]
 pub struct Player {
     machine: Machine,
@@ -96,7 +96,7 @@ impl Player {
         dependent(first, second, &self.machine.lists)
     }
 
-    /// A fingerprint of the state: what each actor did and was told, and all objects.
+    /// A fingerprint of the state: the steps and answers of each actor, and all objects.
     pub fn state(&self) -> (TraceId, u64) {
         let objects = self.machine.stepper.object_digest().value();
         (self.path.histories(), objects)

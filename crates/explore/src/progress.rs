@@ -34,7 +34,7 @@ impl Progress {
         Finding::again(stepper, events, *end)
     }
 
-    /// Returns true if the search has found something.
+    /// Returns true if the search has a finding.
     pub fn has_finding(&self) -> bool {
         self.first_finding.get().is_some()
     }

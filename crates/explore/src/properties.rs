@@ -1,8 +1,8 @@
 //! Facts about the program that are discovered during the search and change the dependency
 //! relation.
 //!
-//! The search restarts when a fact is discovered. Facts only grow, so it restarts a few times at
-//! most.
+//! The search restarts when a fact is discovered. Facts are only added, so the search restarts only
+//! a few times.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -13,15 +13,15 @@ use crate::independence::Lists;
 /// The facts discovered so far.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct ProgramProperties {
-    /// By barrier: the actors that have used it, over all runs.
+    /// By barrier: the actors that have used the barrier, over all runs.
     pub(crate) users: Vec<Vec<u16>>,
-    /// By barrier: true if more actors use it than it is made for.
+    /// By barrier: true if the number of actors exceeds the size.
     pub(crate) oversubscribed: Vec<bool>,
-    /// By actor: effects of its steps whose answers may change. All such steps of the actor are
+    /// By actor: effects of the steps with answers that may change. All such steps of the actor are
     /// assumed to have these effects, whatever the answer: the dependency relation must not depend
     /// on answers.
     pub(crate) may_have_effects: Vec<u8>,
-    /// By actor: the part of the order of deliveries that it can observe.
+    /// By actor: the part of the order of deliveries that the actor can observe.
     pub(crate) order_sensitive: Vec<OrderSensitivity>,
     /// The program states invariants, which may read whatever a step changes, so all steps are
     /// dependent.
@@ -29,7 +29,7 @@ pub(crate) struct ProgramProperties {
 }
 
 impl ProgramProperties {
-    /// Returns true if more actors use a barrier than it is made for.
+    /// Returns true if the number of actors that use a barrier exceeds its size.
     pub(crate) fn is_oversubscribed(&self, barrier: u32) -> bool {
         self.oversubscribed
             .get(barrier as usize)
@@ -69,15 +69,14 @@ impl ProgramProperties {
         self.order_sensitive[index] = self.order_sensitive[index].max(order_sensitivity);
     }
 
-    /// Takes over what others know of that.
+    /// Merges the order sensitivities that another search found.
     pub(crate) fn merge_order_sensitive(&mut self, other: &Self) {
         for (actor, &order_sensitivity) in (0..).zip(&other.order_sensitive) {
             self.note_order_sensitive(actor, order_sensitivity);
         }
     }
 
-    /// Notes what a step of an actor has done whose answer may change; true if something was
-    /// learnt.
+    /// Records effects of a step with an uncertain answer. Returns true if an effect is new.
     pub(crate) fn note_effects(&mut self, actor: u16, effects: u8) -> bool {
         let index = actor as usize;
         if index >= self.may_have_effects.len() {

@@ -1,14 +1,14 @@
 //! Races of a complete run: the sequences of events that reverse them, each with its place on the
 //! path.
 //!
-//! Each race that can be reversed yields one. It is *everything* after the first event of the race
-//! that does not happen after it, up to the end of the run, and then the second event. Shorter
-//! sequences lose classes: a subtree then trusts that a pending leaf covers what the leaf leaves to
-//! the subtree.
+//! Each reversible race yields one sequence. The sequence has *all* events after the first event of
+//! the race that do not happen after this event, up to the end of the run, and then the second
+//! event. Shorter sequences lose classes: a subtree then trusts that a pending leaf covers the
+//! classes that the leaf leaves to the subtree.
 //!
-//! Choices (draws, the members of a wait-any, several operations at a time) are steps of one actor
-//! in conflict. All others of a choice are told with the same tail, after every run; and a member
-//! that is completed only after the choice counts too.
+//! Choices (draws, the members of a wait-any, several operations at a time) are conflicting steps
+//! of one actor. The other branches of a choice are inserted with the same tail, after every run; a
+//! member that completes only after the choice is a branch, too.
 
 use sim_core::{Executed, StepKind};
 
@@ -24,7 +24,7 @@ pub(crate) trait Sink {
     fn insert(&mut self, lists: &Lists, place: usize, sequence: &[Event]);
 }
 
-/// Looks at the races of runs; keeps its memory from one to the next.
+/// Examines the races of runs; keeps memory between runs.
 #[derive(Debug, Default)]
 pub(crate) struct Races {
     positions: Vec<u32>,
@@ -33,8 +33,8 @@ pub(crate) struct Races {
 }
 
 impl Races {
-    /// Looks at the races of all events from a position on with earlier ones. The program is not at
-    /// the end of the path any more if something had to be tried.
+    /// Examines the races between earlier events and the events from a position on. If a step had
+    /// to be tried, the program is not at the end of the path any more.
     pub(crate) fn look(
         &mut self,
         walk: &mut Walk<'_>,
@@ -80,7 +80,7 @@ impl Races {
         Ok(())
     }
 
-    /// The events after `first` that do not happen after it, in order, and not `second`.
+    /// Collects the events after `first` that do not happen after it, in order, without `second`.
     fn collect(&mut self, walk: &Walk<'_>, first: usize, second: usize) {
         self.sequence.clear();
         let end = if Seeded::of(walk.options).is(SeededDefect::ShortSequences) {

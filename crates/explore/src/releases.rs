@@ -1,5 +1,5 @@
-//! Units of semaphores that were released before a wait: what decides whether the wait is possible
-//! without one of the releases.
+//! Units of semaphores that were released before a wait: the number decides whether the wait is
+//! possible without one of the releases.
 
 use sim_core::{Executed, StepKind};
 
@@ -9,7 +9,7 @@ use crate::Event;
 #[derive(Clone, Copy, Default, Debug)]
 struct Semaphore {
     released: u32,
-    /// Waits with a time limit, which take their request back when it is up.
+    /// Waits with a time limit, which withdraw their request when the limit expires.
     timed: u32,
 }
 
@@ -19,8 +19,8 @@ pub(crate) struct Releases {
     semaphores: Vec<Semaphore>,
     /// Events with hidden effects.
     hidden: u32,
-    /// The position of each wait, and the units released before it if no request can have been
-    /// withdrawn.
+    /// The position of each wait, and the units released before the wait if no request can have
+    /// been withdrawn.
     waits: Vec<(usize, Option<u32>)>,
 }
 

@@ -1,6 +1,6 @@
 //! Execution of a given schedule, step by step, up to the first step that is not possible.
 //!
-//! If the program has changed since its schedule was written, only steps that are not possible any
+//! If the program has changed since the schedule was written, only steps that are not possible any
 //! more are detected: a schedule that fits by chance is executed.
 
 use sim_core::{ActorId, Choice, EnabledStep, Schedule, StepKind, Stepper};
@@ -64,11 +64,11 @@ pub fn replay_schedule(stepper: &mut Stepper, schedule: &Schedule) -> ReplayResu
     }
 }
 
-/// The schedule that takes the same steps as those of a search, for a program that is begun for the
-/// first time.
+/// Returns the schedule with the same steps as in a search, for a program that begins for the first
+/// time.
 ///
-/// Queues of a device have numbers by the order in which they were first used, over all runs of a
-/// search. They have names that do not depend on that. `None` if the steps are not possible.
+/// Queues of a device are numbered in the order of their first use, over all runs of a search. The
+/// names of queues do not depend on this order. `None` if the steps are not possible.
 pub fn schedule_alone(
     stepper: &mut Stepper,
     steps: &[FindingStep],
@@ -110,7 +110,7 @@ fn possible(stepper: &Stepper) -> Vec<(ActorId, u32)> {
     possible
 }
 
-/// Returns the end of the run, if it has ended.
+/// Returns the end of the run, if the run has ended.
 fn end_of(stepper: &Stepper, events: &[Event]) -> Option<End> {
     if !stepper.failures().is_empty() {
         return Some(End::Failed);

@@ -1,9 +1,9 @@
-//! Reversible races: those whose later event could also be executed first.
+//! Reversible races: the later event could also be executed first.
 //!
 //! A race from e to f is reversible if f is enabled without e and all events that happen after e.
-//! It is not reversible if e enables f. For most pairs the kinds decide, for semaphores the number
-//! of units. In rare cases the answer is [`Verdict::Try`]: only an execution of the program shows
-//! it.
+//! The race is not reversible if e enables f. For most pairs the kinds decide, for semaphores the
+//! number of units. In rare cases the answer is [`Verdict::Try`]: only an execution of the program
+//! shows the answer.
 
 use sim_core::{Executed, StepKind};
 
@@ -18,12 +18,12 @@ pub(crate) enum Verdict {
     Yes,
     /// The earlier event enables the later one.
     No,
-    /// Only an execution of the program shows it.
+    /// Only an execution of the program shows the answer.
     Try,
 }
 
-/// Returns true if the race between two events of a path, the earlier first, can be reversed.
-/// `units` are those that each semaphore has at first.
+/// Decides whether the race between two events of a path, the earlier first, can be reversed.
+/// `units` are the initial units of each semaphore.
 pub(crate) fn reversible(path: &Path, units: &[u32], first: usize, second: usize) -> Verdict {
     let (e, f) = (&path.events()[first], &path.events()[second]);
     // As long as something else can happen no limit is up; then only that is possible.
@@ -95,8 +95,8 @@ const fn enables(e: &Event, f: &Event) -> bool {
     }
 }
 
-/// A wait for a semaphore is possible without a release if there are enough units without it. No
-/// other release happens after it and before the wait: the race would not be immediate.
+/// Decides whether a semaphore wait is possible without a release, from the number of other units.
+/// No other release is ordered between release and wait: the race would not be immediate.
 fn semaphore(path: &Path, units: &[u32], wait: usize) -> Verdict {
     let Event { object, detail, .. } = path.events()[wait];
     let Some(released) = path.released_before(wait) else {
@@ -110,7 +110,7 @@ fn semaphore(path: &Path, units: &[u32], wait: usize) -> Verdict {
     }
 }
 
-/// The later event of a race as it will be when it comes first; `None` if it cannot come first.
+/// Returns the later event of a race as executed first; `None` if this is impossible.
 pub(crate) fn come_first(
     walk: &mut Walk<'_>,
     verdict: Verdict,
@@ -144,7 +144,7 @@ pub(crate) fn come_first(
     }
 }
 
-/// The place of a send or a receive in its mailbox is one less when it comes before another.
+/// Returns `second` as executed before `first`: a competing send or receive moves up one place.
 fn reversed(first: &Event, second: &Event) -> Event {
     let competes = first.kind == second.kind
         && matches!(second.kind, StepKind::AsyncSend | StepKind::AsyncReceive)

@@ -56,7 +56,7 @@ pub(crate) fn run(walk: &mut Walk<'_>, strategy: Strategy) -> Result<(), Halt> {
 struct Ranking {
     /// By actor; the highest goes first. `None` for uniform draws.
     priorities: Option<Vec<u64>>,
-    /// The places at which the present actor falls behind, and the priority that it gets.
+    /// The places at which the present actor gets a lower priority, each with this priority.
     changes: Vec<(u64, u64)>,
 }
 
@@ -69,7 +69,7 @@ impl Ranking {
         }
     }
 
-    /// The actor whose turn it is; `None` if any may go.
+    /// Returns the actor that goes next; `None` if any actor may go.
     fn pick(&mut self, enabled_steps: &[Event], place: u64, stream: &mut Stream) -> Option<u16> {
         let priorities = self.priorities.as_mut()?;
         let last = enabled_steps

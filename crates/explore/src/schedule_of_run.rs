@@ -1,15 +1,14 @@
-//! The schedule that takes the steps of a run which no explorer has driven.
+//! Finds the schedule of a run that no explorer has driven.
 //!
-//! The run is given as what was [`Observed`] in it. An arrival is the delivery from the queue of
-//! the same name; a look is the next step of its actor; a transition is the step of its actor with
-//! the same kind, objects and answer. A test in vain that an explorer does not repeat is left out,
-//! with what its actor waits for until it tests again. The answers to questions about a device are
-//! picked as they were given, without rounds of questions in which all were answered *no* and asked
-//! again.
+//! The run is given as [`Observed`] steps. An arrival is the delivery from the queue of the same
+//! name; a look is the next step of the actor; a transition is the step of the actor with the same
+//! kind, objects and answer. A failed test that an explorer does not repeat is left out, with the
+//! waits of the actor until the next test. The answers to questions about a device are selected as
+//! in the run, without rounds of questions that were all answered *no* and asked again.
 //!
-//! *Not modelled*: dates. Where a run depends on them, a step is not possible or answers otherwise,
-//! and that is told; a run that takes another course by chance, and through the same steps, is not
-//! noticed here: compare what is printed.
+//! *Not modelled*: dates. If a run depends on dates, a step is not possible or has another answer,
+//! and this is reported. A run that takes another course through the same steps by chance is not
+//! detected here: compare the output.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,8 +26,7 @@ pub struct NotReplayable {
     pub problem: String,
 }
 
-/// Finds the schedule whose steps are those of a run, for a program that is begun for the first
-/// time.
+/// Finds the schedule with the steps of a run, for a program that begins for the first time.
 pub fn schedule_of_run(stepper: &mut Stepper, run: &[Observed]) -> Result<Schedule, NotReplayable> {
     stepper.restart();
     let mut schedule_of_run = Retrace {
@@ -72,14 +70,14 @@ struct Retrace<'a> {
     told: BTreeMap<u32, Told>,
 }
 
-/// Answers that an actor was told since it began its latest operation.
+/// The answers that an actor got since the start of the latest operation.
 #[derive(Default)]
 struct Told {
-    /// Number of operations that it had begun.
+    /// Number of operations that the actor had begun.
     begun: u64,
     /// Questions and answers.
     answers: Vec<(u64, u32)>,
-    /// Number of those that have been picked.
+    /// Number of answers that have been selected.
     picked: usize,
 }
 
@@ -136,7 +134,7 @@ impl Retrace<'_> {
         ))
     }
 
-    /// Delivers what a queue holds. Returns false if the queue is empty.
+    /// Delivers the head of a queue. Returns false if the queue is empty.
     fn deliver(&mut self, queue: &str) -> Result<bool, String> {
         let mut next = self.stepper.next_able(self.stepper.actors());
         while let Some(able) = next {
@@ -157,8 +155,8 @@ impl Retrace<'_> {
         Ok(false)
     }
 
-    /// Notes an answer, which is picked when the actor has begun another operation or others need
-    /// what it does.
+    /// Records an answer, which is selected when the actor has begun another operation, or when
+    /// another actor needs the effects.
     fn note_answer(&mut self, actor: u32, begun: u64, told: (u64, u32)) -> Result<(), String> {
         if self.told.get(&actor).is_some_and(|all| all.begun != begun) {
             self.pick(actor)?;
@@ -224,7 +222,7 @@ impl Retrace<'_> {
         steps.map(|step| step.choice).collect()
     }
 
-    /// Lets those wait for any of several operations that were never told which one is over.
+    /// Completes the waits for any of several operations that got no answer in the run.
     fn let_rest_wait(&mut self) {
         for actor in 0..self.stepper.actors() {
             let answers = self.answers_of(actor);

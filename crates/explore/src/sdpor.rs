@@ -1,12 +1,12 @@
-//! Source sets: each class at least once, some runs in vain, and less to keep.
+//! Source sets: each class at least once, some redundant runs, and less memory.
 //!
-//! Source-DPOR (the same paper as [`odpor`](crate::odpor)). At *every* executed event each of its
-//! races that can be reversed adds one step at the place of the race, unless a step is there
-//! already with which the reversed run could begin. Races must be looked at on runs too that the
-//! sleep sets cut: those looked at only at the ends of whole runs lose classes.
+//! Source-DPOR (the same paper as [`odpor`](crate::odpor)). At *every* executed event, each
+//! reversible race of the event adds one step at the place of the race, unless a step with which
+//! the reversed run could begin is already there. Races must also be examined on runs that the
+//! sleep sets cut: a search that examines races only at the ends of whole runs loses classes.
 //!
-//! At a place all steps of an actor go together: if one of a draw's values is to be tried there,
-//! all are.
+//! At a place all steps of an actor go together: if one value of a draw is to be tried, all values
+//! are tried.
 
 use sim_core::Executed;
 
@@ -20,11 +20,11 @@ use crate::{Event, Halt};
 /// One place of the path.
 #[derive(Debug, Default)]
 struct Frame {
-    /// The actors whose steps are to be tried here, in order.
+    /// The actors to be tried at this place, in order.
     wanted: Vec<u16>,
     /// The steps of the actor that is being tried that are left.
     todo: Vec<Event>,
-    /// The number of wanted actors whose steps have been put into `todo`.
+    /// The number of wanted actors with steps that have been put into `todo`.
     tried: usize,
     sleep: Vec<Event>,
     /// The actors that can take a step here.
@@ -117,7 +117,7 @@ fn open(walk: &mut Walk<'_>, sleep: Vec<Event>) -> Result<Frame, Halt> {
     Ok(frame)
 }
 
-/// Adds what the races of an event want.
+/// Adds the actors that the races of an event require.
 fn look_at_races(walk: &mut Walk<'_>, frames: &mut [Frame], second: usize) -> Result<(), Halt> {
     for race in 0..walk.path.races(second).len() {
         let first = walk.path.races(second)[race] as usize;
@@ -148,7 +148,7 @@ fn before(walk: &Walk<'_>, first: usize, second: usize) -> Vec<Event> {
         .collect()
 }
 
-/// Makes sure that an actor is tried with whose step the sequence can begin.
+/// Ensures that an actor is tried that can take a first step of the sequence.
 fn want(walk: &Walk<'_>, frame: &mut Frame, sequence: &[Event], second: usize) {
     let lists = &walk.machine.lists;
     if Seeded::of(walk.options).is(SeededDefect::AncestorsWithSleepSets) {
@@ -201,8 +201,8 @@ fn want_an_ancestor(walk: &Walk<'_>, frame: &mut Frame, second: usize) {
     }
 }
 
-/// A choice that was made before others of its branches were possible, and actors that were ended
-/// before their steps.
+/// Adds the actors for choices that were made before other branches were possible, and the actors
+/// that were ended before their steps.
 fn look_at_choices(walk: &Walk<'_>, frames: &mut [Frame], second: usize) {
     // What completes a member of a wait-any that has already chosen should also come before it.
     for first in 0..second {

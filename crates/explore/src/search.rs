@@ -68,12 +68,12 @@ pub(crate) fn end_of_finished(stepper: &Stepper) -> End {
     }
 }
 
-/// A run that is over, as an [`Observer`] sees it.
+/// A complete run, as an [`Observer`] sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct Run<'a> {
-    /// Its events.
+    /// The events of the run.
     pub path: &'a Path,
-    /// Its end.
+    /// The end of the run.
     pub end: End,
     /// The program at the end of the run.
     pub stepper: &'a Stepper,
@@ -81,7 +81,7 @@ pub struct Run<'a> {
 
 /// Sees every run.
 pub trait Observer {
-    /// Looks at a run that is over, unless [other runs](End::Covered) cover it. `Break` stops the
+    /// Examines a complete run, unless [other runs](End::Covered) cover the run. `Break` stops the
     /// search.
     fn look(&mut self, run: &Run<'_>) -> ControlFlow<()>;
 
@@ -98,8 +98,8 @@ pub trait Observer {
     fn keep(&mut self) {}
 }
 
-/// Sees every run of a search that may have several threads: looks at each where it is run, and
-/// collects what was seen in one place, in an order that does not depend on the number of threads.
+/// Sees every run of a search that may have several threads: examines each run on its thread, and
+/// collects the observations in one place, in an order independent of the number of threads.
 pub trait Collector {
     /// The observation of one run.
     type Observation: Send;
@@ -123,7 +123,7 @@ pub trait Collector {
     fn keep(&mut self) {}
 }
 
-/// The events of a run with a finding, and how it ended.
+/// The events of a run with a finding, and the end of the run.
 pub(crate) type Counterexample = (Vec<Event>, End);
 
 /// The part of a run with a finding that is kept.
@@ -153,7 +153,7 @@ struct Finder<'a> {
     orders: Orders,
     /// Notes of the runs.
     notes: BTreeSet<Note>,
-    /// Number of findings whose runs are not repeated if the search is continued.
+    /// Number of findings that are kept if the search is continued: their runs are not repeated.
     kept: usize,
 }
 
@@ -232,17 +232,17 @@ impl Collector for Finder<'_> {
 /// The answer of a search.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Verdict {
-    /// All orders were covered and nothing was found.
+    /// All orders were covered without a finding.
     Ok,
-    /// Something was found.
+    /// There is a finding.
     Found,
-    /// Nothing was found, but not all orders were covered: see [`Statistics::bounds`].
+    /// No finding, but not all orders were covered: see [`Statistics::bounds`].
     Bounded,
-    /// The program does not keep to the contract: it did not take the same steps again. The text
-    /// says where.
+    /// The program violates the contract: it did not take the same steps again. The text names the
+    /// place.
     Broken(String),
-    /// The search was not able to take its steps again, although the program takes them in the same
-    /// way each time: a defect of the search.
+    /// The search could not take the same steps again, although the program takes these steps in
+    /// the same way each time: a defect of the search.
     InternalError(String),
 }
 
@@ -280,11 +280,11 @@ pub struct Report {
     pub notes: Vec<Note>,
     /// Counts of the search.
     pub statistics: Statistics,
-    /// The state from which the search can be continued, if it was the optimal depth-first one and
-    /// a bound stopped it.
+    /// The state from which the search can continue, if a bound stopped the optimal depth-first
+    /// search.
     pub checkpoint: Option<Checkpoint>,
-    /// The state of the optimal depth-first search if it came to its end: a search continued from
-    /// there gives the same report.
+    /// The state of a complete optimal depth-first search: a search that continues from this state
+    /// gives the same report.
     pub over: Option<Checkpoint>,
 }
 
@@ -303,19 +303,19 @@ fn not_again(stepper: &mut Stepper, events: &[Event]) -> Verdict {
     Verdict::of_broken_search(text, repeats)
 }
 
-/// Explores a program and reports its defects.
+/// Explores a program and reports the defects.
 pub fn check(stepper: Stepper, options: &Options) -> Report {
     let mut finder = Finder::new(options, Kept::default());
     let ended = drive::alone(stepper, options, &mut ObserverAdapter(&mut finder));
     report(ended, finder)
 }
 
-/// [`check`] on several threads, from the beginning or from where another search of the same
-/// program with the same options was interrupted. The report does not depend on the number of
-/// threads, but for the times; what bounds allow is what is allowed in addition.
+/// [`check`] on several threads, from the beginning or from the checkpoint of an interrupted search
+/// of the same program with the same options. The report does not depend on the number of threads,
+/// except for the times; the bounds apply only to the additional work.
 ///
 /// # Panics
-/// If an invariant of the search is broken, on whichever thread.
+/// If an invariant of the search is broken, on any thread.
 pub fn check_on_threads(
     threads: &Threads<'_>,
     options: &Options,
@@ -389,8 +389,8 @@ fn report(ended: Ended, finder: Finder<'_>) -> Report {
     }
 }
 
-/// Explores a program and shows every run to an observer. The text says how the program broke the
-/// contract, if it did.
+/// Explores a program and shows every run to an observer. The text describes the violation of the
+/// contract, or the internal error, if there is one.
 pub fn explore(
     stepper: &mut Stepper,
     options: &Options,
@@ -402,13 +402,13 @@ pub fn explore(
     (ended.statistics, ended.broken.map(Verdict::into_text))
 }
 
-/// [`explore`] on several threads. What is collected, and in which order, does not depend on their
-/// number.
+/// [`explore`] on several threads. The observations and their order do not depend on the number of
+/// threads.
 ///
-/// Only the optimal depth-first search has use for more than one thread.
+/// Only the optimal depth-first search uses more than one thread.
 ///
 /// # Panics
-/// If an invariant of the search is broken, on whichever thread.
+/// If an invariant of the search is broken, on any thread.
 pub fn explore_on_threads<C: Collector>(
     threads: &Threads<'_>,
     options: &Options,

@@ -14,15 +14,15 @@ use crate::Options;
 pub enum SeededDefect {
     /// Sequences end at the second event of a race.
     ShortSequences,
-    /// Sequences have only what happens before the second event of a race.
+    /// Sequences have only the events that happen before the second event of a race.
     CausalPast,
-    /// Other branches of a wait for any are inserted without what comes before them.
+    /// Other branches of a wait-any are inserted without the events before them.
     NoWaitAnyRule,
-    /// Other choices are inserted without what comes before them.
+    /// Other choices are inserted without the events before them.
     ShortChoices,
     /// Races are looked at once per beginning although there are choices.
     ChoicesOnce,
-    /// No wait for a semaphore can come before an event that it races with.
+    /// No wait for a semaphore can come before a racing event.
     SemaphoresNeverReverse,
     /// Source sets count ancestors that sleep.
     AncestorsWithSleepSets,
@@ -34,7 +34,7 @@ pub enum SeededDefect {
     LatestCause,
 }
 
-/// The defect of a search, if it has one.
+/// The seeded defect of a search, if there is one.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Seeded {
     #[cfg(feature = "seeded-defects")]

@@ -2,13 +2,13 @@
 //!
 //! The steps that [`minimise`](crate::minimise()) leaves out did not matter to *that* run; another
 //! run may fail sooner. So the program is explored once more with runs that are cut before they are
-//! as long as the best one, until none of these has the same finding: branch and bound. A cut run
+//! as long as the best run, until none of these has the same finding: branch and bound. A cut run
 //! hides the events behind the cut, and with them the races that would have led the optimal
-//! reduction to other runs. So when that search finds nothing more, a search with sleep sets alone
-//! follows: it leaves out a run only because of an equivalent earlier run, which has the same
+//! reduction to other runs. So when that search finds no shorter run, a search with sleep sets
+//! alone follows: a run is left out only because of an equivalent earlier run, which has the same
 //! length. If this search is exhaustive, no shorter run has the finding. Both searches share a
-//! limited number of steps; if it does not suffice, the result is the shortest run that was
-//! *found*. A deadline ends both likewise.
+//! limited number of steps; if the number does not suffice, the result is the shortest run that was
+//! *found*. A deadline ends both searches in the same way.
 
 use std::ops::ControlFlow;
 
@@ -51,7 +51,7 @@ impl Observer for Same<'_> {
     }
 }
 
-/// A way to a finding, and what is known of shorter ones.
+/// The shortest counterexample that was found; possibly with a proof that no shorter one exists.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Shortest {
     /// The shortest way that was found, minimised.
@@ -89,7 +89,7 @@ pub fn shortest(
     }
 }
 
-/// A shorter way, if a search shows one; and whether it has looked at all runs that are shorter.
+/// Returns a shorter counterexample, if a search finds one; true if all shorter runs were examined.
 fn shorter(
     stepper: &mut Stepper,
     best: &Finding,

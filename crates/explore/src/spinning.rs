@@ -1,15 +1,15 @@
-//! Livelocks that are found by a bound: actors that do nothing any more but yield and sleep.
+//! Livelocks that are found by a bound: from some step on, actors only yield and sleep.
 //!
-//! The state of an actor is not known, so a loop of such steps cannot be told from one that ends
-//! some time. An actor *spins* if its latest [`STEPS`] steps are of these kinds. A search lets
-//! others go first ([`spins`]), in turns of as many steps. A run that is cut because it is too long
-//! is a livelock if nothing else has happened since every actor that can take a step began to spin.
+//! The state of an actor is not known, so an endless loop of such steps looks like a loop that ends
+//! later. An actor *spins* if its latest [`STEPS`] steps are of these kinds. A search lets other
+//! actors go first ([`spins`]), in turns of as many steps. A run that is cut because it is too long
+//! is a livelock if no other step was taken since every actor that can take a step began to spin.
 //!
-//! A rank that sleeps does so inside one step; its device stops it after a bound of its own
+//! A rank sleeps inside one step; the device stops the rank after a separate bound
 //! ([`sim_core::Device::is_spinning`]).
 //!
-//! *Not modelled*: an actor that would do something else after more steps than the greatest depth
-//! of a search allows is reported, too.
+//! *Not modelled*: an actor that would take another kind of step only beyond the greatest depth of
+//! a search is reported, too.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,15 +17,15 @@ use sim_core::{StepKind, Stepper};
 
 use crate::{Event, Path};
 
-/// Yields and sleeps of one actor, with nothing else in between, from which on it spins.
+/// Number of yields and sleeps of one actor, without another step between, that count as spinning.
 pub const STEPS: usize = 1000;
 
-/// Returns true if such a step changes nothing that anybody could see.
+/// Returns true if such a step changes no state that an actor could observe.
 const fn is_idle(kind: StepKind) -> bool {
     matches!(kind, StepKind::Yield | StepKind::Sleep)
 }
 
-/// Returns true if an actor spins and it is the turn of another one.
+/// Returns true if an actor spins and another actor has the turn.
 #[inline]
 pub(crate) fn spins(path: &Path, actor: u16) -> bool {
     let own = path.events_of(actor as usize);
@@ -39,7 +39,7 @@ pub(crate) fn spins(path: &Path, actor: u16) -> bool {
         .all(is_idle)
 }
 
-/// The actors that spin, from 0, if nothing else can happen after these events; otherwise none.
+/// The actors that spin, from 0, if no other step is possible after these events; otherwise none.
 pub(crate) fn spinners(stepper: &Stepper, events: &[Event]) -> Vec<u32> {
     let actors = 0..stepper.actors();
     let mut spinners: Vec<u32> = actors.filter(|&actor| stepper.is_spinning(actor)).collect();
@@ -62,7 +62,7 @@ pub(crate) fn spinners(stepper: &Stepper, events: &[Event]) -> Vec<u32> {
     spinners
 }
 
-/// The events of a run whose actors spin, with as few of the last steps as show it.
+/// The events of a run with spinning actors, with the fewest last steps that show the spinning.
 pub(crate) fn shortened(events: &[Event]) -> Vec<Event> {
     let tail = events.iter().rev();
     let tail = tail.take_while(|event| is_idle(event.kind)).count();
@@ -78,8 +78,8 @@ pub(crate) fn shortened(events: &[Event]) -> Vec<Event> {
     kept
 }
 
-/// The same events without the yields and sleeps with which an actor began to spin while others
-/// still did something else.
+/// Returns the events without the yields and sleeps with which an actor began to spin while other
+/// actors still took other steps.
 pub(crate) fn without_early_steps(events: &[Event]) -> Vec<Event> {
     let tail = events.iter().rev();
     let mut spinning: BTreeSet<u16> = tail

@@ -11,7 +11,7 @@ pub(crate) struct State {
     pub(crate) trees: Trees,
     /// The present path.
     pub(crate) path: Vec<Event>,
-    /// Number of events at the beginning of the path whose races have been examined.
+    /// Number of events at the start of the path. Their races have been examined.
     pub(crate) done: usize,
     /// True if all races of every run are examined.
     pub(crate) thorough: bool,
@@ -45,7 +45,7 @@ impl State {
         }
     }
 
-    /// Begins anew, because something was learnt.
+    /// Restarts the search, because a fact was discovered.
     pub(crate) fn begin_again(&mut self) {
         self.trees = Trees::at(0);
         self.path.clear();

@@ -1,16 +1,16 @@
-//! Machines under the search: a world of processes that react to what arrives, instead of a
+//! State machines under the search: a world of processes that react to arrivals, instead of a
 //! program.
 //!
-//! The branches of a process are its possible next steps: the next call of its program, the next
-//! packet of one of its wires, and so on. All branches of one process are dependent; branches of
-//! different processes are independent, unless the world says that one also accesses another
-//! process. A branch that another process enabled happens after the step that enabled it.
+//! The branches of a process are the possible next steps: the next call of the program, the next
+//! packet of one of the wires, and so on. All branches of one process are dependent; branches of
+//! different processes are independent, unless the world declares that a branch also accesses
+//! another process. A branch that another process enabled happens after the enabling step.
 //!
-//! The kernel, its schedules and the searches are those of programs: each process is an actor that
-//! waits for a device, and the device is the world.
+//! The kernel, the schedules and the searches are the same as for programs: each process is an
+//! actor that waits for a device, and the device is the world.
 //!
-//! *Not modelled*: that a step of one process makes a branch of another impossible. A world must
-//! not do that; the search then stops, because a branch that was planned is not there.
+//! *Not modelled*: a step of one process that disables a branch of another process. A world must
+//! not have such a step; the search then stops, because a planned branch is missing.
 
 use sim_core::SourceLocation;
 use std::cell::RefCell;
@@ -46,26 +46,26 @@ pub trait StateMachineModel {
 /// A possible next step of a process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ModelBranch {
-    /// Number of the branch among all those of the process, below 2^24; the same in all orders of
-    /// steps.
+    /// Number of the branch among all branches of the process, below 2^24; the same in all orders
+    /// of steps.
     pub number: u32,
-    /// Another process whose state it reads or changes, beyond adding to its queues.
+    /// Another process; the branch reads or changes its state, beyond adding to queues.
     pub also: Option<u32>,
-    /// The step of another process that made it possible, if there was one.
+    /// The step of another process that enabled the branch, if there was one.
     pub cause: Option<u32>,
 }
 
-/// A world that is explored, for those who look at it after each run.
+/// The explored world, for inspection after each run.
 pub struct Shared<W>(Rc<RefCell<W>>);
 
 impl<W> Shared<W> {
-    /// Looks at the world as it is.
+    /// Reads the present state of the world.
     pub fn with<T>(&self, f: impl FnOnce(&W) -> T) -> T {
         f(&self.0.borrow())
     }
 }
 
-/// The world that `make` makes, anew for each run, as something that takes steps.
+/// Returns a stepper for the world that `make` creates anew for each run.
 pub fn stepper<W: StateMachineModel + 'static>(
     make: impl Fn() -> W + 'static,
 ) -> (Stepper, Shared<W>) {
@@ -86,8 +86,7 @@ pub fn stepper<W: StateMachineModel + 'static>(
     (stepper, shared)
 }
 
-/// The whole life of an actor whose steps are the [branches](ExplorableDevice::branches) of a
-/// device.
+/// The whole program of an actor that takes the [branches](ExplorableDevice::branches) of a device.
 pub async fn run_branches(port: KernelHandle) {
     let mut parked: Option<Parked> = None;
     poll_fn(|_| {

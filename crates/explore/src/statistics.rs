@@ -1,4 +1,4 @@
-//! Counts of a search, and the bounds that it has hit.
+//! Counts of a search, and the bounds that the search has hit.
 
 use std::fmt;
 
@@ -82,11 +82,11 @@ impl Bounds {
 /// The counts of a search.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Statistics {
-    /// Runs to their end, whatever it was. With an optimal reduction: classes.
+    /// Complete runs, with any end. With an optimal reduction: classes.
     pub executions: u64,
     /// Runs in which every actor ended.
     pub finished: u64,
-    /// Runs in which every actor ended and something was left unfinished.
+    /// Runs in which every actor ended and messages or operations were left over.
     pub leftovers: u64,
     /// Runs that ended in a deadlock or a livelock.
     pub deadlocks: u64,
@@ -99,13 +99,13 @@ pub struct Statistics {
     pub covered: u64,
     /// Runs that were given up because earlier ones cover them: none with an optimal reduction.
     pub sleep_set_blocked: u64,
-    /// Steps executed, those included that were executed again to come back to a place.
+    /// Executed steps, including steps that were executed again to return to a place.
     pub transitions: u64,
-    /// Steps without those: the edges of the explored tree.
+    /// Executed steps without repeated steps: the edges of the explored tree.
     pub events: u64,
     /// The length of the longest run, in steps.
     pub depth_max: u64,
-    /// The most pending steps at one time; on several threads of those that one of them keeps.
+    /// Maximum number of pending steps; on several threads, of the steps in one thread's trees.
     pub pending_max: u64,
     /// Number of restarts because the dependency relation changed.
     pub restarts: u64,
@@ -162,8 +162,8 @@ impl Statistics {
         })
     }
 
-    /// The number of nodes of the explored tree, its root included. Two paths to
-    /// the same state of the program are two nodes, unless one is a prefix of the other.
+    /// The number of nodes of the explored tree, the root included. Two paths to the same state of
+    /// the program are two nodes, unless one is a prefix of the other.
     pub const fn tree_nodes(&self) -> u64 {
         self.events + 1
     }

@@ -1,7 +1,7 @@
-//! Threads that do jobs: the queue of jobs and their results.
+//! Threads that execute jobs: the queue of jobs and their results.
 //!
-//! Each thread creates its own program. The thread that owns the trees hands jobs out in the order
-//! in which it will need them, and does jobs itself while the result that it needs is not there.
+//! Each thread creates its own program. The thread that owns the trees hands out jobs in the order
+//! of their use, and executes jobs itself while a required result is missing.
 
 use std::any::Any;
 use std::collections::{BTreeMap, VecDeque};
@@ -20,7 +20,7 @@ use crate::properties::{ProgramProperties, SharedLists};
 use crate::walk::Walk;
 use crate::{Bound, Collector, Halt, Options};
 
-/// Time for which the thread that owns the trees waits before it looks at the clock.
+/// Time for which the thread that owns the trees waits before a look at the clock.
 const PATIENCE: Duration = Duration::from_millis(50);
 
 /// Number of threads, and the functions that each of them calls.
@@ -28,8 +28,8 @@ const PATIENCE: Duration = Duration::from_millis(50);
 pub struct Threads<'a> {
     /// Number of threads; with 0 or 1 the search runs in the calling thread.
     pub number: usize,
-    /// Creates the program. All programs that it creates must behave the same; if they have a
-    /// device, its queues must have the same numbers in all of them.
+    /// Creates the program. All created programs must behave the same; if they have a device, the
+    /// queues of the device must have the same numbers in all programs.
     pub make: &'a (dyn Fn() -> Stepper + Sync),
     /// Called in each thread, also the calling one, around all work. A forked child does not have
     /// the other threads, so this function must end the process there after the work.
@@ -49,8 +49,8 @@ impl fmt::Debug for Threads<'_> {
 pub(crate) enum Done<T> {
     /// The run is over.
     JobResult(JobResult<T>),
-    /// Its first run ended the search; the facts at that time, and the users of barriers in this
-    /// run.
+    /// The first run of the job ended the search; the facts at that time, and the users of barriers
+    /// in this run.
     Halted(Halt, ProgramProperties, Vec<User>),
     /// An invariant is broken.
     Panicked(Box<dyn Any + Send>),
@@ -63,13 +63,13 @@ struct Board<T> {
     is_over: bool,
 }
 
-/// The jobs that wait and those that are done.
+/// The waiting jobs and the finished jobs.
 #[derive(Debug)]
 pub(crate) struct Exchange<T> {
     board: Mutex<Board<T>>,
     jobs_came: Condvar,
     done_came: Condvar,
-    /// Stops runs whose results are not needed any more.
+    /// Stops runs with results that are not needed any more.
     stop: Arc<AtomicBool>,
     pub(crate) lists: SharedLists,
 }
@@ -94,7 +94,7 @@ impl<T> Exchange<T> {
         self.board.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds jobs, which come before those that wait already.
+    /// Adds jobs before the waiting jobs.
     pub(crate) fn hand_out(&self, jobs: &mut Vec<Job>) {
         if jobs.is_empty() {
             return;
@@ -112,8 +112,8 @@ impl<T> Exchange<T> {
         self.lock().jobs.len()
     }
 
-    /// Returns the outcome of a job. If no thread has begun it, returns the job itself; otherwise
-    /// another job that waits, or nothing after `PATIENCE`.
+    /// Returns the outcome of a job. If no thread has begun the job, returns the job; otherwise
+    /// another waiting job, or `(None, None)` after `PATIENCE`.
     pub(crate) fn take(&self, number: u32) -> (Option<Done<T>>, Option<Job>) {
         let mut board = self.lock();
         loop {
@@ -223,7 +223,7 @@ fn refuse_all<T>(exchange: &Exchange<T>, panic: Box<dyn Any + Send>) {
     }
 }
 
-/// The same search, for one run of it: another thread counts.
+/// Returns the options of one run of the same search: another thread counts.
 pub(crate) fn without_bounds(options: &Options) -> Options {
     Options {
         executions_max: u64::MAX,

@@ -1,6 +1,6 @@
 //! Happened-before diagrams of executions as data, and in the language of Graphviz.
 //!
-//! *Not decided here*: positions and colours of the picture; the package `report` draws it.
+//! *Not decided here*: positions and colours; the package `report` draws the picture.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// The happened-before diagram of an execution.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Timeline {
-    /// Title above it.
+    /// Title above the diagram.
     pub title: String,
     /// The actors, each with a lane.
     pub lanes: Vec<String>,
@@ -22,17 +22,17 @@ pub struct Timeline {
 /// A step of an execution.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct TimelineStep {
-    /// Position of the lane of its actor.
+    /// Position of the lane of the actor.
     pub lane: usize,
-    /// The operation, its object and its result.
+    /// The operation, with object and result.
     pub text: String,
     /// The source line.
     pub place: String,
-    /// The positions of the earlier steps that it directly depends on.
+    /// The positions of the earlier steps on which this step directly depends.
     pub after: Vec<usize>,
-    /// True if it is the critical one.
+    /// True if this is the critical step.
     pub is_critical: bool,
-    /// True if no step of another actor comes before or after it necessarily.
+    /// True if no step of another actor is ordered before or after this step.
     pub is_concurrent: bool,
 }
 
@@ -41,11 +41,11 @@ pub struct TimelineStep {
 pub struct TimelineEnd {
     /// Position of the lane.
     pub lane: usize,
-    /// The operation or object that it waits for.
+    /// The operation or object for which the actor waits.
     pub text: String,
     /// The source line.
     pub place: String,
-    /// The lanes of those who could end its wait.
+    /// The lanes of the actors that could end the wait.
     pub waits_for: Vec<usize>,
 }
 

@@ -1,9 +1,9 @@
 //! The vector clocks of the events of a run: for each actor, the number of its events that happen
-//! before an event or are it.
+//! before an event, the event included.
 //!
 //! Up to 64 actors: one row of numbers per event. More actors: [trees](shared::SharedClocks) that
-//! share what they have in common with the clocks of earlier events, because rows would take
-//! actors × events numbers. Clocks are added and removed at the end only.
+//! share parts with the clocks of earlier events, because rows would take actors × events numbers.
+//! Clocks are added and removed at the end only.
 
 mod shared;
 
@@ -54,7 +54,7 @@ impl VectorClocks {
         }
     }
 
-    /// Adds a clock that is the same as that of an earlier event, or zero.
+    /// Adds a clock that equals the clock of an earlier event, or zero.
     #[inline]
     pub(crate) fn push(&mut self, previous: Option<usize>) {
         let stride = self.stride;
@@ -77,7 +77,7 @@ impl VectorClocks {
         }
     }
 
-    /// The number of events of an actor that happen before an event or are it.
+    /// The number of events of an actor that happen before an event, the event included.
     #[inline]
     pub(crate) fn get(&self, event: usize, actor: usize) -> u32 {
         match &self.shared {
@@ -120,7 +120,7 @@ impl VectorClocks {
     }
 }
 
-/// Adds what one row knows to another.
+/// Raises each number of a row to the number in another row, if that is greater.
 #[inline]
 pub(crate) fn join_rows(row: &mut [u32], other: &[u32]) {
     for (own, &theirs) in row.iter_mut().zip(other) {

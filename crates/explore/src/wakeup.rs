@@ -1,10 +1,10 @@
-//! Wakeup trees: the pending steps at each place of the path, and its sleep set.
+//! Wakeup trees: the pending steps at each place of the path, and the sleep set of the place.
 //!
 //! At each place of the path there is an ordered tree of steps that are still to be taken from
 //! there (Abdulla, Aronis, Jonsson, Sagonas: JACM 64(4), 2017). A leaf of a tree stands for one
-//! run. New branches are appended behind existing ones and nothing is inserted below a leaf, so the
-//! path of a pending leaf never changes, and its sleep set is empty when it is reached: its run is
-//! a pure function of its path.
+//! run. New branches are appended behind existing branches and no step is inserted below a leaf, so
+//! the path of a pending leaf never changes, and the sleep set is empty when the search reaches the
+//! leaf: the run is a pure function of the path.
 //!
 //! *Not here*: the execution of the steps, and the choice of the sequences to insert
 //! ([`races`](crate::races)).
@@ -25,7 +25,7 @@ struct Node {
     event: Event,
     child: u32,
     sibling: u32,
-    /// Of a leaf: the job that runs it; 0 if there is none.
+    /// For a leaf: the job that runs the leaf; 0 if there is none.
     job: u32,
 }
 
@@ -72,7 +72,7 @@ impl Nodes {
 /// State of one place of the path.
 #[derive(Clone, Copy, Debug)]
 struct Frame {
-    /// Position of its sleep set in the stack of sleep sets.
+    /// Position of this place's sleep set in the stack of sleep sets.
     sleep: u32,
     /// The first pending step.
     pending: u32,
@@ -87,28 +87,28 @@ pub(crate) enum Next {
     Leaf,
     /// This step, which was planned.
     Step(Event),
-    /// Nothing is left at the end of the path.
+    /// No step is left at the end of the path.
     Leave,
 }
 
 /// A leaf that is pending.
 #[derive(Debug)]
 pub(crate) struct PendingLeaf<'a> {
-    /// The place of its tree on the path.
+    /// The place of the tree on the path.
     pub(crate) place: usize,
     /// The steps from there to the leaf.
     pub(crate) steps: &'a [Event],
-    /// Number of events at the beginning of its path that it shares with the run before it.
+    /// Number of events at the start of the path that the previous run has, too.
     pub(crate) shared: usize,
-    /// The number of the job that runs it; 0 if there is none.
+    /// The number of the job that runs the leaf; 0 if there is none.
     pub(crate) job: &'a mut u32,
 }
 
-/// The trees along one path, from some place on: one place more than there are events from there.
+/// The trees along one path, from a first place on: one place more than events from there.
 ///
-/// An exploration below a leaf affects the places above only by the sequences that it inserts
-/// there. So a part of the path can have trees of its own: these sequences are kept for the owner
-/// of the trees above.
+/// An exploration below a leaf affects the places above the leaf only by the sequences that the
+/// exploration inserts there. So a part of the path can have trees of its own: these sequences are
+/// kept for the owner of the trees above.
 #[derive(Debug)]
 pub(crate) struct Trees {
     /// The first place.
@@ -124,7 +124,7 @@ pub(crate) struct Trees {
 /// Sequences of events and their places, one after the other.
 #[derive(Debug, Default)]
 pub(crate) struct Sequences {
-    /// The place of each, and its length.
+    /// The place and the length of each sequence.
     places: Vec<(usize, usize)>,
     events: Vec<Event>,
 }
@@ -137,7 +137,7 @@ impl Sequences {
 }
 
 impl Trees {
-    /// The trees of a leaf whose path has `base` events.
+    /// Returns the trees of a leaf with a path of `base` events.
     pub(crate) fn at(base: usize) -> Self {
         let first = Frame {
             sleep: 0,
@@ -164,7 +164,7 @@ impl Trees {
         self.nodes.used_max
     }
 
-    /// Returns the next action; `None` if nothing is left anywhere.
+    /// Returns the next action; `None` if no step is left at any place.
     #[inline]
     pub(crate) fn next(&self) -> Option<Next> {
         let frame = self.frames.last()?;
@@ -177,8 +177,8 @@ impl Trees {
         })
     }
 
-    /// Begins the run of the leaf at the end of the path. Returns false if its sleep set is not
-    /// empty, which is impossible for a deterministic program.
+    /// Begins the run of the leaf at the end of the path. Returns false if the sleep set of the
+    /// leaf is not empty, which is impossible for a deterministic program.
     pub(crate) fn start(&mut self) -> bool {
         let count = self.sleep.len();
         let Some(frame) = self.frames.last_mut() else {
@@ -195,8 +195,8 @@ impl Trees {
         }
     }
 
-    /// Takes back the last [`Trees::extend`]. What is pending there is forgotten: the same run will
-    /// tell it again.
+    /// Undoes the last [`Trees::extend`]. The pending steps at that place are dropped: the same run
+    /// will insert these steps again.
     pub(crate) fn take_back(&mut self) {
         self.frames.pop();
     }
@@ -231,7 +231,7 @@ impl Trees {
         });
     }
 
-    /// Shows the pending leaves, at most this many, in the order in which they come if nothing is
+    /// Shows the pending leaves, at most `limit`, in the order in which they come if no leaf is
     /// added.
     pub(crate) fn show_pending(&mut self, limit: usize, mut show: impl FnMut(PendingLeaf<'_>)) {
         let mut left = limit;
@@ -273,15 +273,15 @@ impl Trees {
         }
     }
 
-    /// Takes the last place away. The step that leads to it sleeps from now on; there is none for
-    /// the first place.
+    /// Removes the last place. The step that leads to the place sleeps from now on; the first place
+    /// has no such step.
     pub(crate) fn leave(&mut self, event: Option<Event>) {
         let frame = self.frames.pop().expect("there is a place");
         self.sleep.truncate(frame.sleep as usize);
         self.sleep.extend(event);
     }
 
-    /// Puts a sequence into the tree at a place of the path, unless it is covered.
+    /// Inserts a sequence into the tree at a place of the path, unless the sequence is covered.
     pub(crate) fn insert(&mut self, lists: &Lists, place: usize, sequence: &[Event]) {
         let Some(place) = place.checked_sub(self.base) else {
             self.outer.push(place, sequence);
@@ -358,7 +358,7 @@ impl Trees {
         }
     }
 
-    /// Copies a level of a tree and all that is below it.
+    /// Copies a level of a tree and all nodes below the level.
     fn copy(&mut self, from: &Nodes, level: u32) -> u32 {
         let mut first = NONE;
         // What is to be copied, and where it goes: the child or the sibling of a node.
@@ -407,9 +407,9 @@ impl Trees {
     }
 }
 
-/// Returns true if a run could begin with the event and then still do everything of the sequence:
-/// it is the first event of its actor there and depends on nothing before it, or it is not there
-/// and depends on nothing.
+/// Returns true if a run could begin with the event and then still execute the whole sequence: the
+/// event is the first event of the actor in the sequence and depends on no event before, or the
+/// event is not in the sequence and depends on no event there.
 fn is_weak_initial(event: &Event, sequence: &[Event], lists: &Lists) -> bool {
     let suspects = Suspects::of(event);
     for other in sequence {

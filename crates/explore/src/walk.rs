@@ -18,7 +18,7 @@ use crate::{
 /// Number of steps between two looks at the clock.
 const STEPS_BETWEEN_LOOKS: u64 = 4096;
 
-/// The program, the position of the search in it, and the counts.
+/// The program, the present position of the search, and the counts.
 pub(crate) struct Walk<'a> {
     pub(crate) machine: Machine,
     pub(crate) path: Path,
@@ -88,7 +88,7 @@ impl<'a> Walk<'a> {
         self.observer.keep();
     }
 
-    /// Forgets the path. The program may be behind it: a step that taught something is not on it.
+    /// Clears the path. The program may be beyond it, after a step that discovered a fact.
     pub(crate) fn clear(&mut self) {
         self.path.clear();
         self.at = None;
@@ -125,7 +125,7 @@ impl<'a> Walk<'a> {
         Some(short(actor))
     }
 
-    /// Takes a step at the end of the path and adds it.
+    /// Takes a step at the end of the path and adds the step to the path.
     pub(crate) fn advance(&mut self, actor: u16, choice: u32) -> Result<Event, Halt> {
         let length = self.path.len();
         debug_assert_eq!(
@@ -169,7 +169,7 @@ impl<'a> Walk<'a> {
         event
     }
 
-    /// Takes a step that was planned at the end of the path and adds it.
+    /// Takes a planned step at the end of the path and adds the step to the path.
     pub(crate) fn advance_as_planned(&mut self, planned: &Event) -> Result<Event, Halt> {
         let length = self.path.len();
         match self.advance(planned.actor, planned.choice) {
@@ -179,9 +179,9 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Decides why the step after the first `length` events of the path is not that of `event`:
-    /// because of the search, if the program takes these steps in the same way each time and the
-    /// step is another one again.
+    /// Decides why the step after the first `length` events of the path is not the step of `event`.
+    /// The search is the cause if the program takes these steps in the same way each time and the
+    /// last step differs again.
     #[cold]
     fn judge_difference(&mut self, length: usize, event: &Event) -> Halt {
         let events = [&self.path.events()[..length], &[*event]].concat();
@@ -231,7 +231,7 @@ impl<'a> Walk<'a> {
         Some((short(actor), choice))
     }
 
-    /// Returns true if an actor only yields and sleeps, and it is the turn of another one.
+    /// Returns true if an actor only yields and sleeps, and another actor has the turn.
     #[inline]
     pub(crate) fn spins(&self, actor: u32) -> bool {
         spinning::spins(&self.path, short(actor))
@@ -242,7 +242,7 @@ impl<'a> Walk<'a> {
         self.path.len() >= self.options.depth_max || self.machine.stepper.is_cut()
     }
 
-    /// Looks at a run that is over: nobody can take a step, or it is too deep.
+    /// Examines a run that is over: no actor can take a step, or the run is too deep.
     pub(crate) fn end_run(&mut self) -> Result<(), Halt> {
         let end = self.end();
         if self.first_run.is_empty() {

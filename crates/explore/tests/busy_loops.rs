@@ -1,10 +1,9 @@
-//! Promise: a loop over several questions (tests, probes, attempts to lock) waits until one of them
-//! may be answered otherwise: it ends, no order is lost, and one that can never continue is a
-//! livelock.
+//! Promise: a loop over several questions (tests, probes, attempts to lock) waits until an answer
+//! may change: the loop ends, no order is lost, and a loop that can never continue is a livelock.
 //!
-//! Random programs of one or two such loops and of actors that let them continue, or do not. The
-//! reference search runs every interleaving and uses no dependency relation. Compared are the
-//! answers that the loops got in their last round.
+//! The test draws random programs of one or two such loops and of actors that let the loops
+//! continue, or do not. The reference search runs every interleaving and uses no dependency
+//! relation. The test compares the answers that the loops got in their last round.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;

@@ -1,7 +1,6 @@
 //! Promise: the dependency relation is correct. From random reachable states of random programs,
 //! two steps that are called independent lead to the same state in both orders, and neither enables
-//! or disables the other; and no step disables another actor's step, but those that end or stop
-//! actors.
+//! or disables the other. Only steps that end or stop actors disable a step of another actor.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -138,8 +137,8 @@ fn look_at_pair(
     Some(())
 }
 
-/// Pairs of which one makes the other possible, or of which only the owner of one mutex can do
-/// either; and what only devices do (`tests/devices.rs`).
+/// Returns true if one step enables the other, or if only the owner of one mutex can take either
+/// step; also for pairs that only devices have (`tests/devices.rs`).
 fn never_both_possible(one: StepKind, other: StepKind) -> bool {
     use StepKind::{
         AsyncReceive, AsyncSend, BarrierAsyncLock, BarrierWait, Choose, CondvarAsyncLock, Deliver,

@@ -1,5 +1,5 @@
-//! Promise: a program that does not keep to the contract, because it remembers something from run
-//! to run, gets an answer; the search never panics.
+//! Promise: a program that violates the contract, because it keeps state from run to run, gets an
+//! answer; the search never panics.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -32,7 +32,7 @@ fn verdict(number: u64, period: u32, reduction: Reduction) -> Verdict {
     check(forgetful(number, period), &options).verdict
 }
 
-/// The same in every run: nothing to notice.
+/// All runs are the same, so the search reports no violation.
 #[test]
 fn a_program_without_a_memory_is_not_suspected() {
     for number in 0..100 {
@@ -64,8 +64,8 @@ fn a_program_with_a_memory_gets_an_answer() {
     }
 }
 
-/// In these programs a run is covered that should be new, which the search takes for granted when
-/// it keeps its trees.
+/// In these programs a run that should be new is covered already. A search that keeps trees assumes
+/// that the run is new.
 #[test]
 fn a_run_that_was_covered_before_is_noticed() {
     let mut texts = Vec::new();

@@ -10,7 +10,7 @@ use crate::seen::Observation;
 use explore::{Options, Reduction, Statistics, TraceId, explore};
 use sim_core::Stepper;
 
-/// Explores and checks what must hold of every exploration.
+/// Explores a program and checks the properties of every exploration.
 pub(crate) fn traces(
     mut stepper: Stepper,
     reduction: Reduction,
@@ -31,7 +31,7 @@ pub(crate) fn traces(
     (statistics, seen)
 }
 
-/// The numbers of runs that finish and of those that end in a deadlock.
+/// Checks the number of runs that finish and the number of runs that end in a deadlock.
 #[track_caller]
 pub(crate) fn check(stepper: Stepper, finished: u64, deadlocks: u64) {
     let (statistics, _) = traces(stepper, Reduction::Odpor);
@@ -42,7 +42,7 @@ pub(crate) fn check(stepper: Stepper, finished: u64, deadlocks: u64) {
     );
 }
 
-/// The same with the judge beside it: the same classes.
+/// Checks the same numbers, and that the reference searches find the same classes.
 #[track_caller]
 pub(crate) fn check_judged(make: impl Fn() -> Stepper, finished: u64, deadlocks: u64) {
     check(make(), finished, deadlocks);
@@ -69,8 +69,8 @@ fn users_of_a_mutex_come_in_every_order() {
     }
 }
 
-/// Each fork is taken by one of its two philosophers first: 2^n ways, less the two in which each
-/// waits for the next.
+/// Each fork is first taken by one of its two philosophers: 2^n ways, less the two ways in which
+/// each philosopher waits for the next.
 #[test]
 fn ordered_philosophers_have_two_ways_less_than_forks_have() {
     check_judged(|| programs::philosophers(3, true), 6, 0);
@@ -134,7 +134,7 @@ fn arrivals_at_a_barrier_commute() {
     check(programs::barrier(3, 3), 1, 0);
 }
 
-/// An actor locks a mutex before a barrier of two, another one behind it.
+/// An actor locks a mutex before a barrier of two, another actor locks the mutex behind.
 fn locks_around_a_barrier() -> Stepper {
     Stepper::on_one_host(|simulation| {
         let (mutex, barrier) = (simulation.new_mutex(), simulation.new_barrier(2));
@@ -167,8 +167,8 @@ fn draws_are_branches() {
     );
 }
 
-/// Some actors wait for a flag under a mutex and a condition variable; one more sets it and
-/// wakes all.
+/// Some actors wait for a flag under a mutex and a condition variable; one more actor sets the flag
+/// and wakes all.
 fn broadcast(waiters: u32) -> Stepper {
     Stepper::on_one_host(move |simulation| {
         let (mutex, condvar) = (simulation.new_mutex(), simulation.new_condvar());
@@ -193,8 +193,8 @@ fn broadcast(waiters: u32) -> Stepper {
     })
 }
 
-/// One actor waits for any of two messages, then for the other; `bugged`: it fails unless the first
-/// one comes first.
+/// One actor waits for any of two messages, then for the other message; `bugged`: the actor fails
+/// unless the first message comes first.
 fn wait_any(bugged: bool) -> Stepper {
     Stepper::on_one_host(move |simulation| {
         let mailboxes = [simulation.new_mailbox(), simulation.new_mailbox()];
@@ -214,9 +214,9 @@ fn wait_any(bugged: bool) -> Stepper {
     })
 }
 
-/// With n waiters: k of them have the mutex before the broadcast, in any of n!/(n-k)! orders; they
-/// ask for it again after the broadcast, and the others for the first time, in any of n! orders.
-/// Sums: 2, 10, 96. (A published program of this name uses no condition variable:
+/// With n waiters: k of them have the mutex before the broadcast, in any of n!/(n-k)! orders. These
+/// ask for the mutex again after the broadcast, and the others for the first time, in any of n!
+/// orders. Sums: 2, 10, 96. (A published program of this name uses no condition variable:
 /// `created::programs::roll_call`.)
 #[test]
 fn waiters_for_a_broadcast() {

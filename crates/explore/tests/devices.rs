@@ -1,11 +1,11 @@
-//! Promise: of the steps at a device, exactly those depend on each other that touch the same actor:
-//! everything that can be observed in some order is found, and nothing twice.
+//! Promise: two steps at a device depend on each other exactly if they touch the same actor. The
+//! search finds all observations that any order shows, and no order twice.
 //!
-//! The device keeps a list for each actor of what happened there. A step of an actor is noted in
-//! its own list and in that of the actor that it also touches; a delivery in the list of the actor
-//! that it is for. So two orders are the same if and only if they leave the same lists.
+//! The device keeps a list of events for each actor. A step of an actor is noted in the list of the
+//! actor and in the list of the actor that the step also touches; a delivery is noted in the list
+//! of the receiving actor. So two orders are the same if and only if they leave the same lists.
 //!
-//! *Not modelled*: deliveries to an actor that another one touches. No device has both.
+//! *Not modelled*: deliveries to an actor that another actor touches. No device has both.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -24,18 +24,18 @@ type Steps = Vec<Option<u32>>;
 struct Program {
     /// By actor.
     steps: Vec<Steps>,
-    /// By queue: the actor to which its messages go, and their number.
+    /// By queue: the actor that receives the messages, and their number.
     queues: Vec<(u32, u32)>,
 }
 
-/// By actor, what has happened there, in order: steps of actors, and deliveries with their queues.
+/// By actor, the events in order: steps of actors, and deliveries with their queues.
 type Lists = Vec<Vec<(&'static str, u32)>>;
 
 struct State {
     program: Program,
-    /// By actor, the number of its steps so far.
+    /// By actor, the number of steps so far.
     taken: Vec<usize>,
-    /// By queue, the number of its messages that have been delivered.
+    /// By queue, the number of delivered messages.
     delivered: Vec<u32>,
     lists: Lists,
 }
@@ -135,7 +135,7 @@ impl Observer for Ends {
     }
 }
 
-/// The lists that can be left, and the number of runs that it took.
+/// Returns the lists that runs can leave, and the number of runs.
 fn explored(program: &Program, reduction: Reduction) -> (BTreeSet<Lists>, u64) {
     let state = Rc::new(RefCell::new(State::new(program)));
     let (shared, program) = (Rc::clone(&state), program.clone());
@@ -164,7 +164,7 @@ fn explored(program: &Program, reduction: Reduction) -> (BTreeSet<Lists>, u64) {
     (ends.lists, statistics.executions)
 }
 
-/// The number of orders that differ. The judge runs them all; it knows no dependency relation.
+/// Returns the number of different orders. The reference search runs all, without dependencies.
 #[track_caller]
 fn orders(program: &Program) -> u64 {
     let (lists, runs) = explored(program, Reduction::Odpor);

@@ -1,5 +1,5 @@
-//! Promise: an invariant is looked at after every step of every order. No order is left out,
-//! however independent its steps are.
+//! Promise: an invariant is checked after every step of every order. No order is left out, even if
+//! the steps are independent.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -10,9 +10,9 @@ use explore::{
 };
 use sim_core::{Actor, Stepper};
 
-/// Two actors take two steps each that have nothing to do with each other, and note who took which.
-/// One order of the six is forbidden. `late`: the first actor states that, in its first step;
-/// otherwise it holds from the beginning.
+/// Two actors take two unrelated steps each, and record the actor of each step. One order of the
+/// six is forbidden. `late`: the first actor states this invariant in the first step; otherwise the
+/// invariant holds from the beginning.
 fn notes(states: bool, late: bool) -> Stepper {
     Stepper::on_one_host(move |simulation| {
         let order = Rc::new(RefCell::new(Vec::new()));
@@ -151,7 +151,7 @@ fn a_lock_excludes_others() {
     );
 }
 
-/// A violated invariant ends its actor and is not violated again; the others continue.
+/// A violated invariant ends the actor and is not violated again; the other actors continue.
 #[test]
 fn an_invariant_is_violated_once_per_run() {
     let stepper = Stepper::on_one_host(|simulation| {

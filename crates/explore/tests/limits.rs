@@ -1,5 +1,5 @@
-//! Promise: with time limits and failures allowed, exactly what can happen by them is found, and
-//! nothing without asking for it.
+//! Promise: if time limits and failures are allowed, the search finds exactly the possible effects,
+//! and no such effect unless they are allowed.
 
 use crate::explored;
 use std::collections::BTreeSet;
@@ -38,9 +38,9 @@ fn a_get_with_a_limit(simulation: &mut Simulation, seen: &Observation) {
     });
 }
 
-/// The time is up before the message is there (the sender then waits for ever), on its way (the
-/// sender sees that), or too late to matter: the sender knows already that it was received. Or it
-/// is not up.
+/// The limit expires before the message is sent (the sender then waits for ever), while the message
+/// is in flight (the sender sees this), or too late to matter: the sender already knows that the
+/// message was received. Or the limit does not expire.
 #[test]
 fn a_get_with_a_limit_ends_in_each_possible_way() {
     let (report, seen) = explored(nothing, a_get_with_a_limit);
@@ -83,7 +83,7 @@ fn an_acquire_with_a_limit_waits_only_for_what_is_not_there() {
     }
 }
 
-/// The end of an actor, or of its time: before each of its two steps, or after both.
+/// The target ends, or the time limit: before each of the two steps of the target, or after both.
 #[test]
 fn a_join_with_a_limit_comes_before_each_step_of_its_target_and_after() {
     let (report, seen) = explored(Stepper::allow_timeouts, |simulation, seen| {
@@ -121,7 +121,7 @@ fn work_may_take_longer_than_a_limit() {
     assert_eq!(seen, &set(&first) | &set(&["one: true", "one: false"]));
 }
 
-/// Nobody receives it, so its limit ends the wait: no deadlock.
+/// No actor receives the message, so the limit ends the wait: no deadlock.
 #[test]
 fn a_put_with_a_limit_that_nobody_receives_ends() {
     let put = |simulation: &mut Simulation, seen: &Observation| {
@@ -144,7 +144,7 @@ fn no_host_fails(stepper: &mut Stepper) {
     stepper.allow_failures(0, &host).expect("it is there");
 }
 
-/// In vain: each ends after its limit, and what has no limit is still a deadlock.
+/// Each timed wait fails after the limit, and a wait without a limit is still a deadlock.
 #[test]
 fn every_wait_with_a_limit_ends_when_nothing_else_can_happen() {
     for is_last in [true, false] {
@@ -232,8 +232,8 @@ fn host_1_fails(stepper: &mut Stepper) {
         .expect("there is such a host");
 }
 
-/// Nothing fails; or the host does before the first step of the worker, between its two, while its
-/// answer is on its way, or after.
+/// No host fails; or the host fails before the first step of the worker, between the two steps,
+/// while the answer is in flight, or after the answer.
 #[test]
 fn a_host_may_fail_at_any_moment() {
     let program = |simulation: &mut Simulation, seen: &Observation| {

@@ -57,7 +57,7 @@ fn choices_without_what_comes_after() {
     check(Reduction::Odpor, SeededDefect::ShortChoices);
 }
 
-/// One of 15 000 programs notices: it has two choices.
+/// One of 15 000 programs shows the defect: the program has two choices.
 #[test]
 fn choices_that_are_looked_at_once() {
     let program = actors::program(Family::ALL[3], 3_901);

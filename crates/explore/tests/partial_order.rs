@@ -1,5 +1,5 @@
-//! Promise: the clocks and races of long runs are those that follow from the definition, pair by
-//! pair.
+//! Promise: the clocks and races of long runs equal the clocks and races that follow from the
+//! definition, pair by pair.
 
 use explore::{Played, Player};
 use sim_core::{Stepper, Stream};
@@ -28,7 +28,7 @@ fn neighbours(actors: usize) -> Stepper {
     })
 }
 
-/// A run whose steps are drawn.
+/// Executes a run of random steps.
 fn random_run(player: &mut Player, stream: &mut Stream) {
     player.restart();
     loop {

@@ -1,11 +1,11 @@
-//! Promise: with a permanent receiver a put is over before its get, and the search knows that: it
-//! finds what brute force finds.
+//! Promise: with a permanent receiver a put is over before its get, and the search considers this:
+//! the search finds the same failures as brute force.
 
 use explore::{Options, Reduction, check};
 use sim_core::Stepper;
 
-/// Two actors get what a third one puts; after each put the message may or may not have been
-/// received.
+/// Two actors get the messages that a third actor puts; after each put the message may or may not
+/// have been received.
 fn program() -> Stepper {
     Stepper::on_one_host(|simulation| {
         let mailbox = simulation.new_mailbox();

@@ -66,8 +66,8 @@ fn options(reduction: Reduction, executions_max: u64) -> Options {
     }
 }
 
-/// Returns the differences between the searches for one program; `None` if it is too large for the
-/// reference search.
+/// Returns the differences between the searches for one program; `None` if the program is too large
+/// for the reference search.
 fn compare(name: &str, program: &Program, runs_max: u64) -> Option<Vec<String>> {
     let (judge, _) = search(program, &options(Reduction::Sleep, runs_max))?;
     let mut differences = Vec::new();
@@ -100,7 +100,7 @@ fn compare(name: &str, program: &Program, runs_max: u64) -> Option<Vec<String>> 
     Some(differences)
 }
 
-/// Returns the difference between the observations of a search and those of the reference search.
+/// Returns the difference between the observations of a search and of the reference search.
 fn difference(what: &str, seen: &Observation, judge: &Observation) -> Option<String> {
     let same_classes = seen.traces.keys().eq(judge.traces.keys());
     if same_classes && seen.states == judge.states && seen.ends == judge.ends {

@@ -1,5 +1,5 @@
-//! Promise: what is reported happens again when its schedule is replayed; and the order of a plain
-//! run is one that the model checker accepts.
+//! Promise: a reported finding happens again when its schedule is replayed; and the model checker
+//! accepts the order of a plain run.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -51,7 +51,7 @@ fn what_is_reported_replays_to_the_same() {
     assert!(kinds[0] > 10 && kinds[1] > 100, "{kinds:?}");
 }
 
-/// The end of a run, as an explorer tells it. A plain run that failed may have done more before.
+/// The end of a run for an explorer. A plain run that failed may have taken more steps before.
 fn end(stepper: &Stepper) -> &'static str {
     match (stepper.failures().is_empty(), stepper.is_finished()) {
         (false, _) => "failed",
@@ -60,7 +60,7 @@ fn end(stepper: &Stepper) -> &'static str {
     }
 }
 
-/// Runs a program in simulated time. Returns its steps, and its end.
+/// Runs a program in simulated time. Returns the steps and the end of the run.
 fn plain_run(program: &Program) -> Option<(Vec<Observed>, &'static str)> {
     let mut simulation = actors::two_hosts();
     let steps = Rc::new(RefCell::new(Vec::new()));

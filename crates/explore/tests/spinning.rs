@@ -1,11 +1,11 @@
-//! Promise: actors that do nothing any more but yield or sleep are a livelock, by a bound, and what
-//! others can still do is seen before; a loop that ends is none.
+//! Promise: actors that from some step on only yield or sleep are a livelock, by a bound. Possible
+//! steps of other actors are explored before. A loop that ends is no livelock.
 
 use explore::{Deadline, minimise, replay_schedule, shortest};
 use explore::{FindingKind, Options, Reduction, Report, SPINNING_STEPS, Verdict, check};
 use sim_core::{Actor, Schedule, Span, Stepper};
 
-/// Enough for two actors that spin, and less than what a search looks at without being asked.
+/// Enough for two actors that spin, and less than the default depth of a search.
 const DEPTH: usize = 4 * SPINNING_STEPS;
 
 async fn idle(me: &Actor, yields: bool) {

@@ -153,8 +153,8 @@ fn reports_are_the_same() {
     }
 }
 
-/// A search that stops after every few runs, is written down, read back and continues, until
-/// nothing is left.
+/// Runs a search that stops after every few runs, is saved and restored, and continues, until no
+/// step is left.
 fn in_parts(number: usize, make: Make<'_>, options: &Options, parts: &mut u64) -> Report {
     let mut from: Option<Checkpoint> = None;
     loop {

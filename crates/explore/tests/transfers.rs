@@ -1,5 +1,5 @@
-//! Promise: work takes time that the search does not know. What meets it comes before or after its
-//! end, in each way that a run could show; with instant transfers only after.
+//! Promise: the search does not know the duration of work. A step that meets work comes before or
+//! after its end, in each way that a run could show; with instant transfers only after the end.
 
 use crate::explored;
 use std::collections::BTreeSet;
@@ -18,7 +18,7 @@ fn explored(
 
 fn lasting(_: &mut Stepper) {}
 
-/// One actor puts and the other gets; when both have posted that, each does something more.
+/// One actor puts and the other gets; when both have posted, each actor takes a further action.
 fn pair<P, G>(put: P, get: G) -> impl Fn(&mut Simulation, &Observation) + Clone + 'static
 where
     P: AsyncFn(Activity, Mailbox, Observation) + Clone + 'static,
@@ -65,7 +65,7 @@ fn a_test_meets_a_transfer_before_or_after_its_end() {
     assert_eq!(report.statistics.executions, 1);
 }
 
-/// Whoever was told that it is over can tell others: the end has one date.
+/// An actor that was told about the end can tell others: the end has one date.
 #[test]
 fn both_sides_see_one_end() {
     let program = pair(
@@ -140,8 +140,8 @@ fn a_link_fails_under_a_transfer() {
     assert_eq!(explored(wire_fails, program).1, all);
 }
 
-/// The same where the link goes off only when both sides have posted: nothing but a failure on the
-/// way can be seen.
+/// The same program, but the link goes off only when both sides have posted: only a failure in
+/// flight can be seen.
 #[test]
 fn a_link_that_goes_off_later_fails_what_is_on_its_way() {
     let program = |simulation: &mut Simulation, seen: &Observation| {

@@ -62,7 +62,7 @@ fn push(path: &mut Path, event: Event, lists: &Lists) {
     path.push(&step, &[], lists);
 }
 
-/// The same run, whose events were all compared with each other.
+/// Returns the same run after a comparison of each event with all earlier events.
 fn compared(events: &[Event], lists: &Lists) -> Path {
     let mut path = Path::default();
     for event in events {

@@ -1,7 +1,7 @@
 //! Clocks as trees that share parts: a node has 16 children, a leaf the numbers of 16 actors.
 //!
-//! A clock differs from that of the event before in few numbers, so it needs few nodes of its own.
-//! Nodes are kept in one stack, those of an event above those of all earlier ones, and go with it.
+//! A clock differs from the clock of the event before in few numbers, so few new nodes are needed.
+//! Nodes are kept in one stack. An event's nodes are above all earlier nodes and go with the event.
 
 use crate::small;
 
@@ -19,7 +19,7 @@ type Node = [u32; FAN];
 #[derive(Clone, Copy, Debug)]
 struct Clock {
     root: u32,
-    /// The first node that was made for it.
+    /// The first node that was created for this clock.
     first: u32,
 }
 
@@ -87,7 +87,7 @@ impl SharedClocks {
         self.set_root(root);
     }
 
-    /// A node with the greater of each two numbers; one of the two if it has them already.
+    /// Returns a node with the greater of each two numbers, or the argument that has these numbers.
     fn joined(&mut self, one: u32, other: u32, level: u32) -> u32 {
         if one == other || other == ZERO {
             return one;
@@ -115,7 +115,7 @@ impl SharedClocks {
         node
     }
 
-    /// The node itself if it was made for the last clock, a copy otherwise.
+    /// Returns the node if it was created for the last clock, otherwise a copy.
     fn own(&mut self, node: u32) -> u32 {
         if node >= self.last().first {
             return node;

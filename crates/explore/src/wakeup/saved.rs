@@ -11,8 +11,8 @@ pub(crate) struct Saved {
     /// Where the sleep set of each place begins, and whether the steps from there on have been
     /// decided.
     pub(crate) frames: Vec<(u32, bool)>,
-    /// For each place 1 if something is pending, then for each pending step, parents before
-    /// children before siblings: 1 if it has children, and 2 if it has a sibling behind it.
+    /// For each place 1 if a step is pending; then for each pending step, parents before children
+    /// before siblings: 1 if the step has children, plus 2 if a sibling is behind the step.
     pub(crate) shape: Vec<u8>,
     /// The pending steps in this order.
     pub(crate) pending: Vec<Event>,
@@ -47,7 +47,7 @@ impl Trees {
         saved
     }
 
-    /// The trees of what was written down; `None` if it does not fit together.
+    /// Returns the trees from their saved form; `None` if the parts do not fit together.
     pub(crate) fn restore(saved: Saved) -> Option<Self> {
         let mut trees = Self::at(0);
         trees.frames.clear();

@@ -1,5 +1,5 @@
-//! Promise: a finding is made shorter without becoming another one, and its critical step is where
-//! the last correct run is left.
+//! Promise: a shorter counterexample shows the same finding, and the critical step is the step that
+//! leaves the last correct run.
 
 use explore::{
     Critical, Deadline, Options, Reduction, check, critical, minimise, replay, shortest,

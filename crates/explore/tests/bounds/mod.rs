@@ -1,5 +1,5 @@
-//! Promise: a bound that was hit is said, and then the verdict is never "ok"; runs that are drawn
-//! at random find what is there.
+//! Promise: a bound that was hit is reported, and then the verdict is never "ok"; random runs find
+//! the defects of the program.
 
 mod findings;
 

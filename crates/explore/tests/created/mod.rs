@@ -1,9 +1,9 @@
-//! Promise: where a main actor creates the others, the numbers of classes are those that are
-//! published or can be derived.
+//! Promise: if a main actor creates the other actors, the numbers of classes equal the published or
+//! derived numbers.
 //!
-//! Published are those of the model-checking test suite of SimGrid: the traces that its optimal
-//! reduction explores. There a lock is a request and a wait for it, as here, and creations, ends
-//! and joins are transitions too, which nobody can order otherwise.
+//! The published numbers are from the model-checking test suite of SimGrid: the traces that the
+//! optimal reduction of SimGrid explores. There a lock is a request and a wait for the lock, as
+//! here, and creations, ends and joins are transitions too, without any other possible order.
 
 mod programs;
 
@@ -23,10 +23,10 @@ fn check_by_sleep_sets(make: impl Fn() -> Stepper, finished: u64, deadlocks: u64
 
 /// Published: 1152 for 4 customers and 2 chairs.
 ///
-/// With one chair in the waiting room everything is in the order in which the customers ask for it:
-/// n!. Two customers and two chairs: 2 orders of asking for the room, 2 of asking for the barber,
-/// and the second one has either been let in before the first one leaves the room or after that: 8.
-/// With 3 and 4 customers, who also wait for places that others leave, the judge counts.
+/// With one chair in the waiting room, the order of the requests for the room determines the rest:
+/// n!. Two customers and two chairs: 2 orders of requests for the room, 2 of requests for the
+/// barber, and the second customer was let in before or after the first customer left the room: 8.
+/// 3 and 4 customers also wait for places that others leave: the reference search counts these.
 #[test]
 fn a_sleeping_barber() {
     check(programs::barber(4, 1, true), 24, 0);
@@ -35,9 +35,9 @@ fn a_sleeping_barber() {
     }
 }
 
-/// Nobody leaves the waiting room: n customers ask for it in n! orders, and the k who are let in
-/// ask for the barber in k! orders. Then the barber sleeps, the others wait for a place and main
-/// for them. (Published is the deadlock, of 5 and 3.)
+/// No customer leaves the waiting room: n customers ask for the room in n! orders, and the k
+/// admitted customers ask for the barber in k! orders. Then the barber sleeps, the others wait for
+/// a place, and main waits for the others. (The deadlock of 5 customers and 3 chairs is published.)
 #[test]
 fn a_sleeping_barber_whose_customers_keep_their_chairs() {
     for (customers, chairs, orders) in [(2, 1, 2), (3, 2, 12)] {
@@ -48,10 +48,10 @@ fn a_sleeping_barber_whose_customers_keep_their_chairs() {
 
 /// Published: 480 for 3.
 ///
-/// The mutex is taken in n! orders. At each of its n waits main has been told by some set of the
-/// actors, which grows and at the k-th has k of them at least: (n+1)^(n-1) ways, the parking
-/// functions. The k-th wait of the others comes after the k-th release or a later one, and not
-/// before the wait ahead of it: as many ways as the Catalan number.
+/// The mutex is taken in n! orders. At each of its n waits, main has the releases of a set of
+/// actors; the set grows and has at least k actors at the k-th wait: (n+1)^(n-1) ways, the parking
+/// functions. The k-th wait of the other actors comes after the k-th release or a later release,
+/// and not before the previous wait: the Catalan number of ways.
 #[test]
 fn actors_who_are_there_and_are_let_go_one_by_one() {
     check_judged(|| programs::roll_call(1), 1, 0);
@@ -60,8 +60,8 @@ fn actors_who_are_there_and_are_let_go_one_by_one() {
     check(programs::roll_call(4), 24 * 125 * 14, 0);
 }
 
-/// Published: 48 for 3 and 3840 for 5. Readers take the common mutex in n! orders, and each mutex
-/// is taken by its writer first or by its reader: n! 2^n.
+/// Published: 48 for 3 and 3840 for 5. Readers take the common mutex in n! orders, and each other
+/// mutex is taken first by the writer or by the reader: n! 2^n.
 #[test]
 fn writers_and_readers_of_mutexes() {
     check_judged(|| programs::writers_and_readers(1), 2, 0);
@@ -70,10 +70,10 @@ fn writers_and_readers_of_mutexes() {
     check(programs::writers_and_readers(5), 120 * 32, 0);
 }
 
-/// Sums over all ways to choose a place in each of this many rounds. In every round the one who
-/// chooses comes before the first number of a count, and then finds the last number of the round
-/// before, or after any of them. A place that was chosen c times has c + 1 orders, for the one who
-/// owns it and comes once.
+/// Sums over all ways to choose a place in each of `rounds` rounds. In every round the choosing
+/// actor comes before the first number of a count, and then finds the last number of the round
+/// before, or comes after any number of the count. A place that was chosen c times has c + 1
+/// orders, because the owner of the place comes once.
 fn chosen(places: usize, counted: std::ops::Range<usize>, rounds: u32) -> u64 {
     fn rest(times: &mut [u64], last: usize, counted: &std::ops::Range<usize>, rounds: u32) -> u64 {
         if rounds == 0 {
@@ -113,9 +113,9 @@ fn places_that_are_poked() {
 }
 
 /// Published: 60 for 5 workers, without the number of times, and said to be for 2 producers. Three
-/// producers who do everything once have this many. Two who do it twice have 423: both numbers are
-/// those of an enumeration that places the locks of one mutex after another, and uses no dependency
-/// relation.
+/// producers that do everything once have this number. Two producers that do everything twice have
+/// 423. Both numbers are from an enumeration that places the locks of one mutex after another, and
+///      uses no dependency relation.
 #[test]
 fn producers_that_choose_a_worker() {
     check_by_sleep_sets(|| programs::producers_and_workers(3, 2, 1), 12, 0);

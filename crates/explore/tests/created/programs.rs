@@ -1,8 +1,8 @@
-//! Programs whose main actor creates the others, and joins them unless said otherwise; written
-//! after descriptions of the programs of a published suite.
+//! Programs with a main actor that creates the other actors, and joins them unless said otherwise;
+//! written after descriptions of the programs of a published suite.
 //!
-//! State that they share besides mutexes and semaphores is read and written only by who has the
-//! mutex, or where the order of reading and writing is certain.
+//! Shared state besides mutexes and semaphores is read and written only by the owner of the mutex,
+//! or where the order of reading and writing is certain.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -35,9 +35,9 @@ async fn lock_and_unlock(mutexes: &[&Mutex]) {
     }
 }
 
-/// A barber who sleeps while nobody is there, and this many customers, as many of whom as there are
-/// chairs may be in the waiting room. Unless they `leave_chairs`, a customer who is called keeps
-/// its place there: the room is full in the end.
+/// A barber that sleeps without customers, and this number of customers; as many customers as there
+/// are chairs may be in the waiting room. Unless they `leave_chairs`, a customer that is called
+/// keeps its place in the room: the room is full in the end.
 pub(crate) fn barber(customers: usize, chairs: u32, leave_chairs: bool) -> Stepper {
     Stepper::on_one_host(move |simulation| {
         let room = simulation.new_semaphore(chairs);
@@ -111,8 +111,8 @@ pub(crate) fn roll_call(actors: usize) -> Stepper {
     })
 }
 
-/// One writer for each of this many mutexes, and one reader for each, which has another mutex
-/// meanwhile, the same for all readers. Nobody is joined.
+/// One writer and one reader for each of `number` mutexes. A reader also owns another mutex
+/// meanwhile, the same for all readers. No actor is joined.
 pub(crate) fn writers_and_readers(number: usize) -> Stepper {
     Stepper::on_one_host(move |simulation| {
         let own: Vec<Mutex> = (0..number).map(|_| simulation.new_mutex()).collect();
@@ -183,8 +183,8 @@ pub(crate) fn dispatcher(servers: usize, requests: usize) -> Stepper {
     })
 }
 
-/// Writers mark this many places, each under its mutex. As many times one actor points at every
-/// place but the first, one after the other, while another one looks at the place that is pointed
+/// Writers mark `places` places, each under its mutex. `looks` times, one actor points at every
+/// place but the first, one after the other, while another actor looks at the place that is pointed
 /// at then.
 pub(crate) fn poke(places: usize, looks: usize) -> Stepper {
     Stepper::on_one_host(move |simulation| {
@@ -217,8 +217,8 @@ pub(crate) fn poke(places: usize, looks: usize) -> Stepper {
     })
 }
 
-/// Producers, numbered from 1, that choose a worker by a number that they have in common, and
-/// workers that look for work; each as many times. Nobody is joined.
+/// Producers, numbered from 1, that choose a worker by a common number, and workers that look for
+/// work; each does so `times` times. No actor is joined.
 pub(crate) fn producers_and_workers(workers: usize, producers: usize, times: usize) -> Stepper {
     Stepper::on_one_host(move |simulation| {
         let mutexes: Vec<Mutex> = (0..workers).map(|_| simulation.new_mutex()).collect();

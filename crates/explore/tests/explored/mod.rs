@@ -1,4 +1,4 @@
-//! A search by each reduction, with what actors note in all runs.
+//! A search by each reduction, with the observations of the actors in all runs.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;

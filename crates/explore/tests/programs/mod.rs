@@ -39,7 +39,7 @@ pub(crate) fn philosophers(number: usize, ordered: bool) -> Stepper {
     })
 }
 
-/// Philosophers of whom at most n-1 sit at the table, by a semaphore.
+/// Philosophers with a semaphore: at most n-1 philosophers sit at the table.
 pub(crate) fn philosophers_with_semaphore(number: usize) -> Stepper {
     Stepper::on_one_host(move |simulation| {
         let forks: Vec<_> = (0..number).map(|_| simulation.new_mutex()).collect();
@@ -59,7 +59,7 @@ pub(crate) fn philosophers_with_semaphore(number: usize) -> Stepper {
     })
 }
 
-/// Philosophers who ask for the table first.
+/// Philosophers that ask for the table first.
 pub(crate) fn philosophers_with_table(number: usize) -> Stepper {
     Stepper::on_one_host(move |simulation| {
         let forks: Vec<_> = (0..number).map(|_| simulation.new_mutex()).collect();

@@ -1,9 +1,9 @@
-//! Deliveries of one run, for model checkers: which calls of a rank happen before a send of
-//! another.
+//! Deliveries of one run, for model checkers: the calls of a rank that happen before a send of
+//! another rank.
 //!
-//! A packet that the program of a rank posts happens after the arrivals that the program had waited
-//! for; an answer of the protocol after the message that it answers and after the posting of the
-//! receive. A posting happens before a send if such a chain leads from one to the other.
+//! A packet that the program of a rank posts happens after the arrivals that the program has waited
+//! for. An answer of the protocol happens after the answered message and after the posting of the
+//! receive. A posting happens before a send if a chain of such relations leads to the send.
 //!
 //! *Not modelled*: order by other means than messages, such as memory that simulated ranks share.
 //! The messages of collective operations count, so an algorithm may order more than MPI promises.
@@ -17,15 +17,15 @@ use channel::SendCause;
 /// A packet that has arrived.
 #[derive(Clone, Debug)]
 pub(crate) struct Delivery {
-    /// The step of its arrival.
+    /// The step in which the packet arrived.
     pub(crate) step: u32,
     pub(crate) source: u32,
-    /// The causes that its sender knew.
+    /// The causes that the sender knew.
     pub(crate) reason: SendCause,
-    /// More arrivals because of which it was sent.
+    /// Further arrivals that caused the send.
     pub(crate) also: Vec<u32>,
-    /// The call that sent it, if it is a message, and the number of the send among the notes of
-    /// the sender.
+    /// The call that sent the packet, if the packet is a message, and the number of the send among
+    /// the notes of the sender.
     pub(crate) call: Option<SourceLocation>,
     pub(crate) send: u32,
 }
@@ -56,7 +56,7 @@ impl Deliveries {
         Some(all[position(&all, step)?].clone())
     }
 
-    /// The call that sent what arrived in a step.
+    /// Returns the call that sent the packet which arrived in a step.
     pub(crate) fn call_of(&self, step: u32) -> Option<SourceLocation> {
         let all = self.0.borrow();
         all[position(&all, step)?].call
@@ -77,8 +77,8 @@ impl Deliveries {
     }
 
     /// Returns true if the posting of a receive of a rank, given by its number from 1, happens
-    /// before the send of what arrived in a step. `learnt` adds the steps of the arrivals that a
-    /// rank has waited for, from one to another in their order.
+    /// before the send of the packet that arrived in a step. `learnt` adds the steps of the
+    /// arrivals that a rank has waited for, for a range of their numbers.
     pub(crate) fn is_posted_before(
         &self,
         (rank, receive): (u32, u32),
@@ -140,8 +140,8 @@ mod tests {
         }
     }
 
-    /// Rank 2 posts its second receive and sends to rank 1, which sends to rank 0, which sends the
-    /// message.
+    /// Rank 2 posts its second receive and sends to rank 1. Rank 1 sends to rank 0, and rank 0
+    /// sends the message.
     #[test]
     fn knowledge_is_relayed() {
         let deliveries = Deliveries::default();

@@ -1,27 +1,27 @@
 //! The flow device: a packet is one transfer in the network model.
 //!
-//! A packet that carries a message travels from the sender's host to the receiver's as the model
-//! says. Control packets (RTS, CTS) cost nothing and arrive at the date at which they are posted,
+//! A packet that carries a message travels from the sender's host to the receiver's host, as the
+//! model determines. Control packets (RTS, CTS) cost no time and arrive at the date of their post,
 //! so a rendezvous starts to move data at the later of the two calls, as in other simulators of
-//! this kind; where the settings give them a size ([`Settings::control`]), they travel as other
-//! packets do. Packets with an envelope keep the order of each pair of ranks: one that arrives
-//! before its predecessor waits for it.
+//! this kind. Where the settings give control packets a size ([`Settings::control`]), they travel
+//! as other packets do. Packets with an envelope keep the order of each pair of ranks: a packet
+//! that arrives before its predecessor waits for the predecessor.
 //!
-//! With each message travels an envelope of the given number of bytes as the settings say.
+//! With each message travels an envelope; the settings give its number of bytes.
 //!
-//! A rendezvous send is over when its data have arrived; an eager send was over when it was posted.
+//! A rendezvous send is over when its data have arrived; an eager send is over at its post.
 //!
-//! A host or a link that goes off under a message ends the run as a failure of the sending rank; a
-//! host that goes off under a rank as a failure of that rank. Where ranks get connected, the
-//! connection breaks, and the others hear of the lost rank.
+//! A host or a link that goes off under a message ends the run as a failure of the sending rank. A
+//! host that goes off under a rank ends the run as a failure of that rank. Where ranks get
+//! connected, the connection breaks instead, and the other ranks are told of the lost rank.
 //!
 //! Where ranks have a limited number of initiators ([`Settings::initiators`]), a packet to another
 //! host may wait for one (`initiators`). The acknowledgement takes the time of an empty packet.
 //!
 //! *Not modelled*: packet sizes, buffers, credits, injection order at the adapter, and, unless they
-//! have a size, the time of control messages. A user sees rendezvous without its round trip;
+//! have a size, the time of control messages. A user sees a rendezvous without its round trip;
 //! messages of one pair share the bandwidth instead of queueing; and an RTS waits for the arrival
-//! of an eager message before it, never for anything else.
+//! of an eager message before it, and for no other packet.
 //!
 //! Units: bytes, seconds, flop.
 
@@ -37,14 +37,14 @@ use crate::last::LastPackets;
 use crate::ranks::{PacketTransport, Ranks, actor};
 use crate::slab::Slab;
 
-/// A packet on its way.
+/// A packet in flight.
 #[derive(Debug)]
 struct InFlightPacket {
     source: u32,
     destination: u32,
     packet: Packet,
     arrived: bool,
-    /// It will not be delivered.
+    /// The packet will not be delivered.
     lost: bool,
     /// An initiator of the sender waits for the acknowledgement.
     has_initiator: bool,
@@ -112,9 +112,9 @@ impl Flow {
         sent.has_initiator && !initiators.admit_packet(packet)
     }
 
-    /// Returns true if a control packet can be handed over where it is posted: time passes, and no
-    /// packet is before it. Without time, its arrival is an event of its own, which may come after
-    /// others.
+    /// Returns true if a control packet can be delivered at its post: packets take time, and no
+    /// earlier packet of the pair is in flight. Without time, the arrival is a separate event,
+    /// which may come after other events.
     fn is_next(&self, source: u32, destination: u32, packet: &Packet) -> bool {
         let last = &self.tables.borrow().last;
         let has_before = packet.header.is_ordered() && last.get(destination, source).is_some();
@@ -126,8 +126,8 @@ impl Flow {
         Self::make(port, ranks, settings, false)
     }
 
-    /// A device like [`Flow::new`] whose packets arrive at the time at which they are posted,
-    /// whatever the network is.
+    /// Returns a device like [`Flow::new`] whose packets arrive at the time of their post, in any
+    /// network.
     pub fn ideal(port: KernelHandle, ranks: u32, settings: Settings) -> Rc<Self> {
         Self::make(port, ranks, settings, true)
     }
@@ -168,8 +168,8 @@ pub(crate) fn label(packet: &Packet) -> u64 {
     packet.payload.len() << 8 | kind | u64::from(detail) << 40
 }
 
-/// The length of a message in bytes if this is its first packet with data: each message is counted
-/// once.
+/// Returns the length of a message in bytes if this is the first packet with its data, so that each
+/// message is counted once.
 #[expect(
     clippy::cast_precision_loss,
     reason = "messages of 2^53 bytes and more may be off by one"
@@ -179,7 +179,7 @@ pub(crate) fn begins(packet: &Packet) -> Option<f64> {
     begins.map(|length| length as f64)
 }
 
-/// The message that a packet brings or announces, if it does.
+/// Returns the message that a packet brings or announces, if any.
 pub(crate) fn message(packet: &Packet) -> Option<(Envelope, u64)> {
     match packet.header {
         PacketHeader::Eager { envelope }
@@ -203,7 +203,7 @@ pub(crate) fn message(packet: &Packet) -> Option<(Envelope, u64)> {
     }
 }
 
-/// Starts the transfer of a job from the host of one rank to that of another.
+/// Starts the transfer of a job from the host of one rank to the host of another rank.
 #[inline(always)]
 fn start_transfer(kernel: &mut Kernel, (rank, peer): (u32, u32), bytes: f64, job: u32) {
     let work = Work::Transfer {
@@ -215,7 +215,7 @@ fn start_transfer(kernel: &mut Kernel, (rank, peer): (u32, u32), bytes: f64, job
     kernel.start_for_device(&work, u64::from(job));
 }
 
-/// A packet is at its destination.
+/// Delivers a packet at its destination.
 #[inline]
 fn hand_over(kernel: &mut Kernel, ranks: &Ranks, source: u32, destination: u32, packet: Packet) {
     if let Some(token) = packet.notify {
@@ -232,7 +232,7 @@ impl Tables {
         }
     }
 
-    /// Puts a packet behind those of its pair that are in flight.
+    /// Appends a packet to the packets of its pair that are in flight.
     fn launch(&mut self, source: u32, destination: u32, packet: Packet) -> u32 {
         let ordered = packet.header.is_ordered();
         let before = if ordered {
@@ -260,8 +260,8 @@ impl Tables {
         index
     }
 
-    /// A packet has arrived: it is delivered, with those that waited for it, unless it has to wait
-    /// itself.
+    /// Handles the arrival of a packet. A packet without a predecessor in flight is delivered, and
+    /// then the packets that waited for this packet.
     #[inline(always)]
     fn arrive(&mut self, kernel: &mut Kernel, ranks: &Ranks, index: u32) {
         let packet = self.packet(index);
@@ -331,9 +331,9 @@ impl Tables {
         false
     }
 
-    /// A host or a link under a packet or a computation went off. Without connections that ends the
-    /// run. With them, the connection between the two ranks breaks when it is the packet's turn; of
-    /// hosts the device hears otherwise.
+    /// Handles the failure of a host or a link under a packet or a computation. Without connections
+    /// the failure ends the run. With connections, the connection of the two ranks breaks at the
+    /// turn of the packet; other calls tell the device of a lost host.
     fn fail(&mut self, kernel: &mut Kernel, ranks: &Ranks, index: u32) {
         if ranks.connects() {
             if let Job::Packet(packet) = self.jobs.get_mut(index) {

@@ -1,15 +1,15 @@
 //! The ideal device: no network. A packet waits in a queue until the explorer delivers it.
 //!
 //! For model checkers: sending is not delivery. A packet goes into the queue of its sender,
-//! receiver and context, and [`Device::deliver`] moves the head of one queue to its receiver, which
-//! then continues as far as it can. Messages of one queue keep their order, those of different
-//! queues have none: what was relayed by a third rank may overtake what was sent directly. Packets
-//! that control the protocol, and the data of a rendezvous, have queues of their own (`lanes.rs`).
+//! receiver and context, and [`Device::deliver`] moves the head of one queue to the receiver, which
+//! then continues as far as possible. Messages of one queue keep their order; messages of different
+//! queues have no order: a message that a third rank relays may overtake a direct message. Packets
+//! that control the protocol, and the data of a rendezvous, have their own queues (`lanes.rs`).
 //!
 //! A rank stops before a question (a test, a probe without waiting, a wait for some of several
-//! requests), whose answer the explorer picks; what arrives then is handled at once. A rank also
-//! stops before it reads memory that others access, so that arrivals before and after are both
-//! explored. A message that a probe has seen is delivered a second time, so that messages which
+//! requests), and the explorer picks the answer; later arrivals are then handled at once. A rank
+//! also stops before it reads memory that other ranks access, so that arrivals before and after are
+//! both explored. A message that a probe has seen is delivered a second time, so that messages that
 //! are sent after the probe can arrive before.
 //!
 //! Computations and timers end at once, inside the step that starts them, up to a bound
@@ -50,14 +50,14 @@ struct QueueKey {
 
 /// The numbers of queues, the same in all runs of an exploration, on all its threads.
 ///
-/// A queue gets the next number when it is first used in any run, so numbers say nothing about a
-/// run but which queue is which.
+/// A queue gets the next number at its first use in any run, so a number only identifies the queue
+/// and says nothing else about a run.
 #[derive(Clone, Debug, Default)]
 pub struct QueueNumbers(Arc<Mutex<Vec<QueueKey>>>);
 
 impl QueueNumbers {
-    /// Meaning of each number, in the order of the numbers: source, destination, and what kind of
-    /// packets.
+    /// Returns the meaning of each number, in the order of the numbers: source, destination, and
+    /// kind of the packets.
     pub fn to_words(&self) -> Vec<[u32; 5]> {
         let word = |key: &QueueKey| {
             let [kind, context, tag] = key.lane.to_words();
@@ -95,13 +95,13 @@ impl QueueNumbers {
 #[derive(Debug)]
 struct Waiting {
     packet: Packet,
-    /// The step in which it was posted.
+    /// The step in which the packet was posted.
     cause: u32,
     /// Why.
     reason: SendCause,
     also: Vec<u32>,
-    /// The call that sent it, if it is a message, and the number of the send among the notes of
-    /// its rank.
+    /// The call that sent the packet, if the packet is a message, and the number of the send among
+    /// the notes of its rank.
     call: Option<SourceLocation>,
     send: u32,
 }
@@ -109,7 +109,7 @@ struct Waiting {
 /// One queue.
 #[derive(Debug, Default)]
 struct Queue {
-    /// `None` before its first packet in this run.
+    /// `None` before the first packet of the queue in this run.
     key: Option<QueueKey>,
     packets: VecDeque<Waiting>,
     delivered: u32,
@@ -136,7 +136,7 @@ impl PacketQueues {
         }
     }
 
-    /// As before the first run, with the memory of those so far.
+    /// Resets the queues to the state before the first run, and keeps their memory.
     fn clear(&mut self) {
         for queue in &mut self.all {
             queue.packets.clear();
@@ -186,15 +186,15 @@ impl PacketQueues {
 /// Where a rank is with looking.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum PollState {
-    /// It does not want to.
+    /// The rank does not ask to look.
     No,
-    /// It waits for its turn.
+    /// The rank waits for its turn.
     Asked,
-    /// It may look once.
+    /// The rank may look once.
     Granted,
 }
 
-/// The branch of a rank that stops: it looks whether something has arrived.
+/// The branch of a rank that stops: the rank looks into its inbox.
 const LOOK: u32 = 0;
 
 /// A device that connects all ranks; rank r is the actor with the index r.
@@ -207,7 +207,7 @@ pub struct IdealFabric {
     knowledge: Rc<CausalityTracker>,
     /// Messages received by receives and probes from any source.
     received: RefCell<Vec<WildcardReceive>>,
-    /// The protocols of the ranks, for what they leave unfinished.
+    /// The protocols of the ranks, to report their unfinished operations.
     protocols: RefCell<Vec<Weak<dyn RankProtocols>>>,
     /// True if they tell their leaks, too.
     leaks: Cell<bool>,
@@ -240,10 +240,10 @@ impl IdealFabric {
         ideal
     }
 
-    /// The device of the run before, as a new one for as many ranks, attached to the kernel behind
-    /// `port`. An exploration runs its program millions of times, and what a device is made of
-    /// costs as much as a few deliveries. `None` if something of that run still uses it, such as a
-    /// request that the program has leaked.
+    /// Returns the device of the previous run as a new device for the same number of ranks,
+    /// attached to the kernel behind `port`. An exploration runs its program millions of times, and
+    /// creating a device costs as much as a few deliveries. `None` if an object of that run still
+    /// uses the device, such as a request that the program has leaked.
     pub fn again(self: Rc<Self>, port: KernelHandle) -> Option<Rc<Self>> {
         let mut own = Rc::into_inner(self)?;
         Rc::get_mut(&mut own.knowledge)?.clear(port.clone());
@@ -262,8 +262,8 @@ impl IdealFabric {
         Some(ideal)
     }
 
-    /// Remembers the protocols whose leftovers are to be told, with communicators that were never
-    /// freed if `leaks`.
+    /// Remembers the protocols whose unfinished operations are reported, with communicators that
+    /// were never freed if `leaks`.
     pub fn watch<P: RankProtocols + 'static>(&self, ranks: &[Rc<P>], leaks: bool) {
         self.leaks.set(leaks);
         let protocols = ranks.iter().map(Rc::downgrade);
@@ -285,7 +285,7 @@ impl IdealFabric {
     }
 }
 
-/// The access of a packet to a window at its target, if the packet is one to contiguous places.
+/// Returns the access of a packet to a window at its target, if it accesses contiguous bytes.
 fn access_class(packet: &Packet) -> Option<AccessClass> {
     let &PacketHeader::Rma {
         window,

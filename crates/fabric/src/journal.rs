@@ -1,8 +1,8 @@
-//! A run written down as a checker's steps: what arrived, and where ranks looked, in their order.
+//! A run recorded as steps of a checker: arrivals, and looks of ranks into their inboxes, in order.
 //!
 //! An arrival is named by the queue of the [ideal device](crate::IdealFabric) that holds the same
 //! packet. A message that its sender has copied and that leaves later than its announcement is one
-//! packet there, so its announcement is its arrival and the packets that follow are left out.
+//! packet there: its announcement is its arrival, and the later packets are left out.
 //!
 //! *Not modelled*: the ends of sends and of computations, which under a checker come at once. A
 //! user may see a run with tests of its own sends that no checker's schedule expresses.
@@ -23,7 +23,7 @@ pub(crate) struct Journal {
     topics: TopicTable,
     /// Sends that were copied, by rank and token.
     copied: BTreeSet<(u32, Token)>,
-    /// Receives whose data are a step of their own, by rank and token.
+    /// Receives whose data arrive as a separate step, by rank and token.
     cleared: BTreeSet<(u32, Token)>,
     steps: Rc<RefCell<Vec<Observed>>>,
 }
@@ -72,7 +72,7 @@ impl Journal {
         });
     }
 
-    /// Notes that a rank looks whether something has arrived.
+    /// Records that a rank looks into its inbox.
     pub(crate) fn note_look(&mut self, rank: u32) {
         let look = Observed::Poll(actor(rank));
         self.steps.borrow_mut().push(look);

@@ -1,5 +1,5 @@
-//! Causality of the ranks, for model checkers: which arrivals each has waited for, and why it posts
-//! what it posts.
+//! Causality of the ranks, for model checkers: the arrivals that each rank has waited for, and the
+//! causes of its posts.
 //!
 //! See [`CausalityHooks`]. The steps are those of the explorer
 //! ([`sim_core::Kernel::current_step`]).
@@ -21,14 +21,14 @@ use crate::ranks::actor;
 /// One rank.
 #[derive(Debug, Default)]
 struct Known {
-    /// The steps of the arrivals that its program has waited for, in this order.
+    /// The steps of the arrivals that the program has waited for, in this order.
     learnt: RefCell<Vec<u32>>,
-    /// Why it posts the next packets, if not because its program does.
+    /// Cause of the next posts, if the cause is not the program.
     reason: Cell<Option<SendCause>>,
-    /// More arrivals because of which it posts the next packet.
+    /// Further arrivals that cause the next post.
     also: RefCell<Vec<u32>>,
     chose: Cell<OrderSensitivity>,
-    /// Number of receives that it has posted.
+    /// Number of receives that the rank has posted.
     receives: Cell<u32>,
     deferred: Cell<bool>,
     question: Cell<PickState>,
@@ -39,14 +39,14 @@ struct Known {
     delivered: RefCell<VecDeque<u32>>,
 }
 
-/// Where a rank is with a question whose answer the explorer picks.
+/// The state of a question of a rank; the explorer picks the answer.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 enum PickState {
-    /// It asks none.
+    /// The rank asks no question.
     #[default]
     No,
-    /// It waits for the answer to a question, from the first to before the last; true if
-    /// arrivals decide which answers are possible.
+    /// The rank waits for the answer to a question: a number from the first to before the last;
+    /// true if arrivals decide the possible answers.
     Asked(u64, (u32, u32), bool),
     /// The answer is picked.
     Picked(u64, u32),
@@ -57,9 +57,9 @@ enum PickState {
 pub(crate) struct CausalityTracker {
     port: KernelHandle,
     ranks: Vec<Known>,
-    /// The call whose message was posted last, or is next.
+    /// The call of the message that was posted last, or is posted next.
     pub(crate) call: Cell<Option<SourceLocation>>,
-    /// A fingerprint of what was sent last, where runs are compared.
+    /// Fingerprint of the last payload sent, where runs are compared.
     contents: Cell<u64>,
     pub(crate) deliveries: Deliveries,
 }
@@ -77,7 +77,7 @@ impl CausalityTracker {
         })
     }
 
-    /// Nothing is known any more, in another run.
+    /// Resets the tracker for another run.
     pub(crate) fn clear(&mut self, port: KernelHandle) {
         for known in &mut self.ranks {
             known.learnt.get_mut().clear();
@@ -116,8 +116,8 @@ impl CausalityTracker {
         self.ranks[rank as usize].also.take()
     }
 
-    /// Adds the steps that a reason of a rank needs, but for the first of those that its program
-    /// waited for.
+    /// Adds the steps on which a cause of a rank depends, without the first `without` steps that
+    /// the program has waited for.
     pub(crate) fn causes(&self, rank: u32, reason: SendCause, without: u32, into: &mut Vec<u32>) {
         self.add_learnt(rank, without..reason.known, into);
         let arrivals = [reason.arrival, reason.delivery].into_iter();
@@ -131,7 +131,7 @@ impl CausalityTracker {
         into.extend_from_slice(new.unwrap_or(&[]));
     }
 
-    /// Notes what is being sent, until the call is known.
+    /// Records a fingerprint of the payload that is being sent, until the call is known.
     pub(crate) fn note_contents(&self, payload: &Buffer) {
         let mut digest = Digest::default();
         for chunk in payload.bytes().unwrap_or_default().chunks(8) {
@@ -142,7 +142,7 @@ impl CausalityTracker {
         self.contents.set(digest.value());
     }
 
-    /// Records that a rank continues because of what was in this step.
+    /// Records that a rank continues because of the event in this step.
     pub(crate) fn learn(&self, rank: u32, step: u32) {
         self.ranks[rank as usize].learnt.borrow_mut().push(step);
     }
@@ -159,7 +159,7 @@ impl CausalityTracker {
             .set(OrderSensitivity::Always);
     }
 
-    /// Returns the answers to the question of a rank for which it waits.
+    /// Returns the possible answers to the question of a rank that waits for an answer.
     pub(crate) fn asked(&self, rank: u32) -> Range<u32> {
         match self
             .ranks
@@ -219,7 +219,7 @@ impl CausalityTracker {
         optional_waits::list_absent_waits(&notes, sends_wait, self.deliveries.senders(), rank)
     }
 
-    /// Returns true if the rank parks only to show where it waits.
+    /// Returns true if the rank parks only to show where the rank waits.
     pub(crate) fn take_deferred(&self, rank: u32) -> bool {
         self.ranks[rank as usize].deferred.take()
     }

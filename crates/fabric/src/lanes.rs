@@ -1,9 +1,9 @@
 //! Order of packets between two ranks on the ideal device.
 //!
-//! Messages of one context do. What is said about messages that were announced (answers, data)
-//! keeps its order only among what is about the same context and tag: there the rules of matching
-//! decide it. Between messages of different tags the order would depend on when each was matched,
-//! and so on the order of arrivals, where nobody can rely on it.
+//! Messages of one context keep their order. Packets about announced messages (answers, data) keep
+//! their order only among packets about the same context and tag, where the matching rules decide
+//! the order. Between messages of different tags the order would depend on when each was matched,
+//! and so on the order of arrivals, on which no program can rely.
 
 use channel::{Envelope, Packet, PacketHeader, RmaCall, Token};
 
@@ -12,9 +12,9 @@ use crate::flow::message;
 /// The context of messages between single ranks of the world.
 pub(crate) const WORLD: u32 = 0;
 
-/// Packets about an announced message keep their order among packets about messages of
-/// the same context and tag, whose order the rules of matching decide; in one queue for all of them
-/// the order would depend on when each was matched.
+/// Context and tag of an announced message. Packets about messages of one topic keep their order,
+/// which the matching rules decide. In one queue for all topics the order would depend on when each
+/// message was matched.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct MatchTopic {
     pub(crate) context: u32,
@@ -34,7 +34,7 @@ pub(crate) enum OrderClass {
     Answers(MatchTopic),
     /// The data of announced messages.
     Data(MatchTopic),
-    /// Requests of one-sided communication to a window, by its context.
+    /// Requests of one-sided communication to a window, by the context of the window.
     Accesses(u32),
 }
 
@@ -64,8 +64,8 @@ impl OrderClass {
     }
 }
 
-/// The name of the queue between two ranks that holds the packets of a lane. Different queues have
-/// different names: a queue is found again by its name.
+/// Returns the name of the queue between two ranks for the packets of a lane. Different queues have
+/// different names, because a queue is found by its name.
 pub(crate) fn queue_name(source: u32, destination: u32, lane: OrderClass) -> String {
     let about = |topic: MatchTopic| match (topic.context, topic.tag) {
         (WORLD, tag) => format!("tag {tag}"),
@@ -103,7 +103,7 @@ impl TopicTable {
     }
 }
 
-/// Remembers what an operation is about.
+/// Records the topic of an operation.
 fn note(topics: &mut Vec<MatchTopic>, token: Token, topic: MatchTopic) {
     let index = token as usize;
     if index >= topics.len() {

@@ -1,7 +1,7 @@
-//! The last packet in flight of each pair of ranks, behind which the next one has to wait.
+//! The last packet in flight of each pair of ranks, for which the next packet of the pair waits.
 //!
-//! Most ranks are sent to by one rank at a time: that pair has a place of its own, and others are
-//! in a map. A rank that is sent to by many costs a look into a tree for each packet but one's.
+//! Most ranks receive from one rank at a time: that pair has its own place, and other pairs are in
+//! a map. If many ranks send to a rank, each packet costs a tree lookup, except for one pair.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ pub(crate) struct LastPackets {
     others: BTreeMap<(u32, u32), u32>,
 }
 
-/// The packet of the pair whose source this is.
+/// The last packet of the pair with this source.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     source: u32,
@@ -64,7 +64,7 @@ impl LastPackets {
         }
     }
 
-    /// Returns those to a rank, by source.
+    /// Returns the last packets to a rank, by source.
     pub(crate) fn to(&self, destination: u32) -> Vec<u32> {
         let others = self
             .others

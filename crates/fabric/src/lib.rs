@@ -4,8 +4,8 @@
 //! [`Flow`] carries each packet as one transfer of the network model: for platforms with links.
 //! [`LogGops`] has processors and adapters instead of links: for very large runs. [`IdealFabric`]
 //! has no network at all: for model checkers. [`VerbsFabric`] has InfiniBand adapters with queue
-//! pairs, and a network of single packets. A device decides no protocol; what a packet means is
-//! the message layer's business.
+//! pairs, and a network of single packets. A device decides no protocol; the message layer
+//! interprets the packets.
 
 mod deliveries;
 mod flow;

@@ -4,20 +4,20 @@
 //! Every rank has one processor and one adapter. With L, o, g, G, O as in [`Costs`] and a packet of
 //! s bytes (a control packet and an empty message count as 1 byte):
 //!
-//! * **Sending** starts at a date t at which the processor is free and the adapter has sent what it
-//!   had to. The processor is occupied until t + o + (s−1)·O, the adapter does not send again
-//!   before t + g + (s−1)·G, and the first byte arrives at t + o + L. What a rank does itself
+//! * **Sending** starts at a date t at which the processor is free and the adapter has finished its
+//!   earlier sends. The processor is occupied until t + o + (s−1)·O, the adapter does not send
+//!   again before t + g + (s−1)·G, and the first byte arrives at t + o + L. The own work of a rank
 //!   (sending, computing) happens in the order of its calls. An eager send is over when its
 //!   processor is free again, because the message was copied; the data of a rendezvous are over at
 //!   t + o + (s−1)·max(O, G), when the last byte has left.
 //! * **Receiving** starts at a date r, at the arrival or later, at which the processor is free and
-//!   the adapter has received what it had to. The processor is occupied until r + o + (s−1)·max(O,
-//!   G), because the last byte comes no earlier; then the message layer gets the packet. The
-//!   adapter does not receive again before r + g + (s−1)·G. What arrives at a rank that is busy
-//!   waits in one queue per rank, in the order of arrival, and is looked at once.
+//!   the adapter has finished its earlier receives. The processor is occupied until r + o +
+//!   (s−1)·max(O, G), because the last byte comes no earlier; then the message layer gets the
+//!   packet. The adapter does not receive again before r + g + (s−1)·G. Packets that arrive at a
+//!   busy rank wait in one queue per rank, in the order of arrival, and are looked at once.
 //! * When both could start at one date, sending goes first.
 //! * **Computing** occupies the processor; the host's cores are shared by the ranks on it as in all
-//!   models. What arrives meanwhile waits. Sleeping occupies nothing.
+//!   models. Packets that arrive meanwhile wait. Sleeping occupies no resource.
 //! * **Rendezvous** costs its control packets: RTS, CTS and data are three packets, so a message
 //!   that is expected takes 6 o + 3 L + (s−1)·max(O, G).
 //!
@@ -25,8 +25,8 @@
 //! starts (k−1)·max(o + (s−1)·O, g + (s−1)·G) later, and of k that arrive together the last is
 //! received (k−1)·max(o + (s−1)·max(O, G), g + (s−1)·G) later.
 //!
-//! A call that does not wait takes no time itself: what it costs is taken before anything else that
-//! the rank does.
+//! A call that does not wait takes no time itself: its cost is paid before the next action of the
+//! rank.
 //!
 //! **Ranks of one host** exchange messages through memory if the platform has costs of it
 //! ([`LogGopsLoopback`]): L, o and G are those costs, no adapter is occupied, and both processors
@@ -35,15 +35,15 @@
 //! Without these costs, such a message costs the same as one between hosts.
 //!
 //! *Not modelled*: links, topology, congestion anywhere but at the two ends: the memory of a host
-//! serves all its ranks at full speed. Several adapters or progress threads. A user sees times that
-//! do not depend on the mapping but for computations and messages within hosts. Matching costs
-//! nothing, whatever the queues.
+//! serves all its ranks at full speed. Several adapters or progress threads. Times do not depend on
+//! the mapping of ranks, except for computations and messages within hosts. Matching costs no time,
+//! for any queue length.
 //!
 //! Source: T. Hoefler, T. Schneider, A. Lumsdaine, "LogGOPSim: simulating large-scale applications
 //! in the LogGOPS model", LSAP workshop at HPDC 2010, and the simulator of that name. Differences
-//! from the simulator: there, a rendezvous is one message, the sender is released at the date at
-//! which the receiver has matched it, without a control message; and what arrives at a busy rank is
-//! put back into the queue of all events again and again.
+//! from the simulator: there, a rendezvous is one message, and the sender is released at the date
+//! at which the receiver has matched the message, without a control message; and a packet that
+//! arrives at a busy rank is put back into the queue of all events again and again.
 //!
 //! Units: bytes, seconds, flop.
 
@@ -142,7 +142,7 @@ enum What {
     Packet {
         source: u32,
         destination: u32,
-        /// True if the ranks share a host whose memory has costs of its own.
+        /// True if the ranks share a host with its own costs of memory.
         is_local: bool,
         packet: Packet,
     },
@@ -155,7 +155,7 @@ enum What {
         date: Time,
         token: Token,
     },
-    /// Something that takes time by itself.
+    /// An activity with its own duration.
     Elapse {
         rank: u32,
         token: Token,
@@ -214,7 +214,7 @@ impl Queue {
 /// One rank's processor and adapter.
 #[derive(Clone, Copy, Debug)]
 struct Node {
-    /// The processor has finished what it does for messages.
+    /// The date at which the processor has finished its work for messages.
     cpu_free: Time,
     /// The adapter may send again.
     out_free: Time,
@@ -230,7 +230,7 @@ struct Node {
     /// The packet that the processor receives.
     receiving: u32,
     computes: bool,
-    /// The rank waits also for the end of its sends.
+    /// The rank also waits for the end of its sends.
     wants_left: bool,
 }
 
@@ -307,8 +307,8 @@ impl LogGops {
         device
     }
 
-    /// Lets a rank begin and end whatever it can at this date, and asks for the next date at which
-    /// it can.
+    /// Begins and ends all jobs of a rank that can begin or end at this date, and sets a timer for
+    /// the next date.
     fn look(&self, kernel: &mut Kernel, rank: u32) {
         let Tables {
             costs, jobs, nodes, ..
@@ -354,7 +354,7 @@ impl LogGops {
         self.ranks.deliver(kernel, source, destination, packet);
     }
 
-    /// Puts a job of a rank's own behind the others. Returns its number.
+    /// Appends a job to the rank's own jobs. Returns the number of the job.
     #[inline]
     fn enqueue(&self, rank: u32, what: What) -> u32 {
         let mut tables = self.tables.borrow_mut();
@@ -365,9 +365,9 @@ impl LogGops {
         index
     }
 
-    /// Puts a packet behind the other jobs of its rank, and tells an observer of it as a flow
-    /// without links. Time for which it waits for processors and adapters is not part of its
-    /// duration alone.
+    /// Appends a packet to the jobs of its rank, and reports the packet to an observer as a flow
+    /// without links. The reported duration alone excludes the time for which the packet waits for
+    /// processors and adapters.
     #[cold]
     fn enqueue_observed(&self, (rank, peer): (u32, u32), is_local: bool, packet: Packet) {
         let costs = self.tables.borrow().costs;
@@ -420,7 +420,7 @@ impl Node {
         is_local || self.out_free <= now
     }
 
-    /// Returns true if what has arrived first can be received.
+    /// Returns true if the first arrived packet can be received.
     fn may_receive(&self, jobs: &Slab<Job>, now: Time) -> bool {
         if self.arrived.is_empty() {
             return false;
@@ -511,7 +511,7 @@ impl Node {
         self.left.push(jobs, index);
     }
 
-    /// Begins to receive what has arrived first.
+    /// Begins to receive the first arrived packet.
     fn receive(&mut self, (jobs, costs): (&mut Slab<Job>, &LogGopsParameters<Span>), now: Time) {
         let index = self.arrived.pop(jobs).expect("there is one");
         let What::Packet {
@@ -532,7 +532,7 @@ impl Node {
         self.receiving = index;
     }
 
-    /// The processor is free; what waits, waits for the adapter.
+    /// Sets a timer for the adapter: the processor is free, and the next jobs wait for the adapter.
     fn await_adapter(&mut self, kernel: &mut Kernel, rank: u32) {
         let sending = (!self.own.is_empty()).then_some(self.out_free);
         let receiving = (!self.arrived.is_empty()).then_some(self.in_free);
@@ -578,7 +578,7 @@ impl Node {
 }
 
 impl Tables {
-    /// Something that takes time by itself is over.
+    /// Ends an activity with its own duration, and returns its rank.
     fn elapse(&mut self, kernel: &mut Kernel, ranks: &Ranks, index: u32, end: End) -> u32 {
         let Job {
             what: What::Elapse { rank, token, what },

@@ -26,7 +26,7 @@ pub(crate) enum Note {
     Begin {
         operation: NotedOperation,
         location: SourceLocation,
-        /// Of a receive: the step in which its message arrived.
+        /// Of a receive: the step in which the message arrived.
         arrival: u32,
         /// Of a receive: the collective call with this receive.
         collective: Option<u32>,

@@ -1,6 +1,6 @@
 //! Deadlocks of a run in which ranks wait where MPI permits to wait and the run did not.
 //!
-//! A standard send may wait for its receive, a collective call or the making of a communicator
+//! A standard send may wait for its receive, a collective call or the creation of a communicator
 //! for the calls of all ranks, and an epoch of accesses for the posts of its targets or for a lock
 //! (MPI 5.0, 3.4, 6.14, 7.4.2, 12.5). A run with such waits is a run without them in another order,
 //! so waits add no outcomes, but they add deadlocks. The matching of a run is kept, and the notes
@@ -8,9 +8,8 @@
 //!
 //! 1. With all waits. If all ranks come to their ends, no subset of the waits can be stuck, since
 //!    more waits let no rank come further.
-//! 2. Otherwise ranks are stuck: a deadlock, unless a rank could do something else: give
-//!    another answer to a question, or receive a message other than its own one of this run. That
-//!    is another run.
+//! 2. Otherwise ranks are stuck: a deadlock, unless a rank has an alternative: give another answer
+//!    to a question, or receive another message than in this run. The alternative is another run.
 //! 3. In that case waits are given up one by one, depth first, and each state once.
 //!
 //! The general question is NP-complete (Forejt, Joshi, Kroening, Narayanaswamy, Sharma, *Precise
@@ -290,7 +289,7 @@ impl<'a> Notes<'a> {
         to_come.count()
     }
 
-    /// The ranks whose messages an epoch waits for.
+    /// Returns the ranks whose messages an epoch waits for.
     fn list_awaited<'b>(&'b self, cut: &'b Cut, epoch: At) -> impl Iterator<Item = u32> + 'b {
         let parts = list_entries(&self.parts, epoch);
         parts.filter_map(move |part| match self.find_note((epoch.0, part)) {
@@ -352,7 +351,7 @@ impl<'a> Notes<'a> {
         self.close_cut(cut)
     }
 
-    /// Returns true if a rank could do something else than wait.
+    /// Returns true if a rank has an alternative to waiting.
     fn has_alternative(&self, cut: &Cut) -> bool {
         (0..to_number(self.ranks.len())).any(|rank| {
             self.answers_otherwise(cut, rank)
@@ -400,7 +399,7 @@ impl<'a> Notes<'a> {
         }
     }
 
-    /// Returns true if a rank could answer its question otherwise.
+    /// Returns true if a rank could give another answer to its question.
     fn answers_otherwise(&self, cut: &Cut, rank: u32) -> bool {
         let (Some(Note::Wait { alternative, .. }) | Some(Note::Probe { alternative, .. })) =
             self.next_note(cut, rank)

@@ -39,7 +39,7 @@ pub trait Fabric: Device {
     /// Returns the channel of a rank.
     fn channel(self: Rc<Self>, rank: u32) -> Box<dyn Channel>;
 
-    /// Sets the protocols that handle the events of a rank while it is parked.
+    /// Sets the protocols that handle the events of a rank while the rank is parked.
     fn set_protocols(&self, rank: u32, protocols: Weak<dyn RankProtocols>);
 
     /// The ranks that were lost without ending the run, and when: their hosts went off.
@@ -51,20 +51,20 @@ pub trait Fabric: Device {
     /// Returns the deadlock of the packet network in words, by lines; empty if there is none.
     fn network_deadlock(&self) -> Vec<String>;
 
-    /// Writes each arrival, and each look of a rank into its inbox, to `steps`, in their order.
+    /// Writes each arrival, and each look of a rank into its inbox, to `steps`, in order.
     fn record(&self, steps: Rc<RefCell<Vec<Observed>>>);
 
-    /// Lets each rank whose channel is asked from now on be observed, and the network. Only the
-    /// first call has an effect.
+    /// Lets the observers observe the network, and each rank whose channel is requested from now
+    /// on. Only the first call has an effect.
     fn observe(&self, observers: Observers);
 }
 
 /// The observers of a run.
 #[derive(Clone)]
 pub struct Observers {
-    /// That of all ranks.
+    /// Observer of all ranks.
     pub ranks: Rc<dyn Observer>,
-    /// That of the network, where the device is the network.
+    /// Observer of the network, where the device is the network.
     pub network: NetworkObserver,
 }
 
@@ -163,12 +163,12 @@ pub(crate) trait PacketTransport: Device {
     /// See [`RemoteMemory::watch_adapter`].
     fn watch_adapter(&self, _rank: u32, _token: Token) {}
 
-    /// Returns true if [`PacketTransport::before_poll`] has nothing to do.
+    /// Returns true if [`PacketTransport::before_poll`] would have no effect.
     fn is_quiet(&self, _rank: u32) -> bool {
         true
     }
 
-    /// The rank wants to look whether something has arrived; false if it has to stop before.
+    /// The rank wants to look into its inbox; returns false if the rank has to stop before.
     fn may_look(&self, _rank: u32) -> bool {
         true
     }
@@ -184,7 +184,7 @@ pub(crate) trait PacketTransport: Device {
     /// See [`ExplorationHooks::return_to_network`].
     fn return_to_network(&self, _rank: u32, _message: (Envelope, u64), _arrival: u32) {}
 
-    /// The rank has nothing to do until the next event of that kind.
+    /// The rank waits for the next event of that kind.
     fn parked(&self, _rank: u32, _interest: Interest) {}
 
     fn undelivered(&self, rank: u32) -> Vec<(Envelope, u64)>;
@@ -196,13 +196,13 @@ const NONE: u32 = u32::MAX;
 /// One rank's end of the device.
 #[derive(Debug)]
 struct Endpoint {
-    /// The ends of its inbox.
+    /// First and last event of the inbox.
     first: u32,
     last: u32,
     parked: Option<Parked>,
-    /// Parked, and the kernel knows that it has to continue.
+    /// The rank is parked, and the kernel knows that the rank has to continue.
     woken: bool,
-    /// In the list of those with events to handle, which holds the first of these events.
+    /// The rank is in the list of ranks with events to handle, with the first of these events.
     called: bool,
     protocols: Option<Weak<dyn RankProtocols>>,
 }
@@ -231,8 +231,8 @@ struct Queued {
 struct Ends {
     endpoints: Vec<Endpoint>,
     events: Slab<Queued>,
-    /// Parked ranks with events that nobody has handled, and the first event of each, unless that
-    /// is in the inbox.
+    /// Parked ranks with unhandled events, and the first event of each rank, unless this event is
+    /// in the inbox.
     called: VecDeque<(u32, Option<Event>)>,
     /// Wakers of combinators, to be woken at the next event; few ranks have any.
     wakers: BTreeMap<u32, Vec<Waker>>,
@@ -298,10 +298,10 @@ pub(crate) struct Ranks {
     pub(crate) settings: Settings,
     ends: RefCell<Ends>,
     size: u32,
-    /// Where ranks get connected: those that take no packets any more, and since when they are lost
-    /// if they are.
+    /// Where ranks get connected: the ranks that accept no packets any more, and the date of the
+    /// loss of each rank that is lost.
     gone: RefCell<BTreeMap<u32, Option<Time>>>,
-    /// Where a run is written down, if it is.
+    /// The journal of the run, if the run is recorded.
     journal: RefCell<Option<Box<Journal>>>,
     observers: OnceCell<Observers>,
 }
@@ -383,8 +383,8 @@ impl Ranks {
         self.settings.connections.is_some()
     }
 
-    /// Delivers a packet: to the rank, or back to its sender if that asks a rank for a connection
-    /// that is gone.
+    /// Delivers a packet to the rank. A packet that asks for a connection to a rank that accepts no
+    /// packets goes back to its sender.
     #[inline(always)]
     pub(crate) fn deliver(
         &self,
@@ -481,7 +481,7 @@ impl Ranks {
         self.ends.borrow_mut().push(rank, event);
     }
 
-    /// Returns true if the inbox of a rank is empty and no park of it is to be ended.
+    /// Returns true if the inbox of a rank is empty and no park of the rank has to end.
     #[inline]
     fn is_quiet(&self, rank: u32) -> bool {
         let endpoint = &self.ends.borrow().endpoints[rank as usize];
@@ -516,8 +516,8 @@ impl Ranks {
         }
     }
 
-    /// The host of a rank is off. Without connections nobody can survive that: it ends the run.
-    /// With them, all other ranks are told.
+    /// Handles the loss of the host of a rank. Without connections no rank can survive the loss,
+    /// and the run ends. With connections, all other ranks are notified.
     pub(crate) fn lose(&self, kernel: &mut Kernel, lost: ActorId) {
         if lost.number() > self.size {
             return;
@@ -554,7 +554,7 @@ impl Ranks {
         lost.collect()
     }
 
-    /// Returns what the rank that runs as `blocked` waits for.
+    /// Returns the operation and the ranks for which the rank of the actor `blocked` waits.
     pub(crate) fn describe(&self, blocked: ActorId) -> Option<Blocked> {
         let rank = blocked.number() - 1;
         let ends = self.ends.borrow();

@@ -1,4 +1,4 @@
-//! Places that are used again: what a device has under way, known by a small number.
+//! A table with reused places: the jobs of a device in progress, each with a small number.
 
 /// A table whose free places form a list.
 #[derive(Debug)]

@@ -1,18 +1,18 @@
-//! A bound for ranks that do nothing but let time pass, where it does not pass.
+//! A bound for ranks that only let time pass, on a device without time.
 //!
 //! Computations and timers of the ideal device end inside the step that starts them. A rank that
 //! sleeps in a loop would never leave that step. So after [`SLEEPS_MAX`] of them in one step, with
 //! no packet posted in between, the next one never ends: an explorer reports a livelock.
 //!
-//! *Not modelled*: the reason of the loop. A rank that would continue after more of them is
-//! stopped, too, and reported.
+//! *Not modelled*: the reason of the loop. A rank that would continue after more computations and
+//! timers is stopped, too, and reported.
 
 use std::cell::{Cell, RefCell};
 
 use sim_core::ActorId;
 
-/// Computations and timers of one rank in one step after which it is stopped: as many as the steps
-/// of an explored run, unless `--max-depth` says otherwise.
+/// Maximum number of computations and timers of one rank in one step: as many as the steps of an
+/// explored run, unless `--max-depth` says otherwise. Then the rank is stopped.
 const SLEEPS_MAX: u32 = 100_000;
 
 /// Computations and timers in the present step, and the ranks that were stopped in this run.
@@ -39,7 +39,7 @@ impl Sleeps {
         count <= SLEEPS_MAX
     }
 
-    /// Counts from the beginning: the present rank has done something else.
+    /// Restarts the count: the present rank has done another action.
     pub(crate) fn forget(&self) {
         self.latest.set((0, 0, 0));
     }

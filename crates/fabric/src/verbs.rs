@@ -1,16 +1,16 @@
 //! The verbs device: ranks exchange packets over queue pairs of simulated InfiniBand adapters,
 //! which a packet-level network joins.
 //!
-//! Each rank has a [`ChannelAdapter`] of its own and, on it, the message layer's connections
+//! Each rank has its own [`ChannelAdapter`] and, on this adapter, the message layer's connections
 //! ([`mpi_verbs::Device`]): the same code that runs on real adapters. The adapters of the ranks of
 //! one host share its port. A packet leaves in these steps, each with a cost ([`AdapterCosts`]):
-//! the adapter knows a request after `doorbell`; packets of one port are processed one after
-//! another (`tx_packet`, or their bytes over `pcie` if that takes longer); one with a payload waits
-//! for its read of memory (`dma_read`, and its bytes over `pcie`); then the network carries it; the
-//! receiving port processes one packet after another (`rx_packet`); and a completion can be polled
-//! after `completion`. The response to an atomic operation takes `atomic` besides.
+//! the adapter sees a request after `doorbell`; packets of one port are processed one after another
+//! (`tx_packet`, or their bytes over `pcie` if that takes longer); a packet with a payload waits
+//! for its read of memory (`dma_read`, and its bytes over `pcie`); then the network carries the
+//! packet; the receiving port processes one packet after another (`rx_packet`); and a completion
+//! can be polled after `completion`. The response to an atomic operation takes `atomic` besides.
 //!
-//! Two ranks are connected when the first of them sends to the other, at once and for nothing.
+//! Two ranks are connected when the first of them sends to the other, at once and without cost.
 //!
 //! *Not modelled*: the processor's work for a call or a poll (the message layer's costs of posting
 //! are added where the platform sets them); caches of the adapter; the bandwidth of memory. A user
@@ -49,7 +49,7 @@ use state::VerbsState;
 /// Costs of an adapter, in picoseconds.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct AdapterCosts {
-    /// From a posted request to when the adapter knows it.
+    /// From the post of a request until the adapter sees the request.
     pub doorbell: u64,
     /// From the request for bytes of the host's memory to their arrival at the adapter.
     pub dma_read: u64,
@@ -59,7 +59,7 @@ pub struct AdapterCosts {
     pub rx_packet: u64,
     /// Work of the atomic unit for an operation.
     pub atomic: u64,
-    /// From the end of a request to when its completion can be polled.
+    /// From the end of a request until its completion can be polled.
     pub completion: u64,
     /// Picoseconds for a byte between the host's memory and the adapter.
     pub pcie_per_byte: f64,
@@ -85,7 +85,7 @@ pub struct VerbsSettings {
 pub struct CaptureFilter {
     /// The host that sends or receives them; any if not given.
     pub host: Option<HostId>,
-    /// The queue pair that sends or receives them, by its number; any if not given.
+    /// The queue pair that sends or receives the packets, by its number; any if not given.
     pub qp_num: Option<u32>,
     /// The longest capture in bytes.
     pub max_bytes: u64,
@@ -98,7 +98,7 @@ const EAGER_THRESHOLD_MAX: u64 = 64 << 10;
 /// Tokens of kernel timers: a wake-up of the device, or a job of a rank.
 const WAKE: u64 = 0;
 
-/// A job whose end the device tells.
+/// A job whose end the device reports.
 #[derive(Debug)]
 enum Job {
     /// A computation or a timer of a rank.
@@ -307,7 +307,7 @@ impl PacketTransport for VerbsFabric {
         });
     }
 
-    /// Nothing: what adapters have sent, they do not know as messages.
+    /// Returns no messages: an adapter does not know its packets as messages.
     fn undelivered(&self, _rank: u32) -> Vec<(Envelope, u64)> {
         Vec::new()
     }

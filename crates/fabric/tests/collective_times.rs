@@ -1,11 +1,11 @@
-//! Promise: what collective operations cost under LogGOPS, as closed forms in L, o, g, G and the
+//! Promise: the costs of collective operations under LogGOPS, as closed forms in L, o, g, G and the
 //! number of ranks p = 2^q.
 //!
 //! A message of s bytes takes m(s) = 2 o + L + (s − 1) G, and the adapter does not send the next
-//! one before gap(s) = g + (s − 1) G. The forms hold if o < g <= 2 o + L and O <= G, so that the
-//! adapter and not the processor separates messages, and if (s − 1) O <= L for the messages that
-//! two ranks exchange, so that each has copied its own one when the other arrives. Sums of halves
-//! are geometric: Σ m(n / 2^i) over i = 1 … q is q (2 o + L) + (n − n / p − q) G.
+//! message before gap(s) = g + (s − 1) G. The forms hold if o < g <= 2 o + L and O <= G, so that
+//! the adapter and not the processor separates messages, and if (s − 1) O <= L for the messages
+//! that two ranks exchange, so that each has copied its own message when the other message arrives.
+//! Sums of halves are geometric: Σ m(n / 2^i) over i = 1 … q is q (2 o + L) + (n − n / p − q) G.
 
 use std::sync::Arc;
 
@@ -212,8 +212,8 @@ fn broadcasts() {
         .follows(|c| 2.0 * c.messages(c.q(), c.n() - c.n() / c.ranks()));
 }
 
-/// Segments follow each other at the distance of a gap, if it is longer than the processor needs to
-/// receive and to send one: g >= 2 o + (S − 1) O.
+/// Segments follow each other at the distance of a gap, if the gap is longer than the time for
+/// which the processor receives and sends a segment: g >= 2 o + (S − 1) O.
 #[test]
 fn a_pipelined_broadcast() {
     for (segment, bytes) in [(16, 256), (64, 256), (256, 256)] {
@@ -493,8 +493,8 @@ const SEGMENT: u64 = 10_000;
 /// Costs for the comparison with the forms, where α = 2 o + L and β = G.
 ///
 /// α is short against the time of a segment, and the conditions of [`a_pipelined_broadcast`] hold,
-/// but for the double tree: its ranks receive and send all the time, and the processor, which
-/// receives, would be free for a send only when the adapter is not.
+/// except for the double tree: its ranks receive and send all the time, and the processor, which
+/// also receives, would be free for a send only when the adapter is busy.
 fn costs_for_segments(algorithm: &Algorithm) -> LogGopsParameters {
     LogGopsParameters {
         latency: 2e-6,
@@ -507,7 +507,7 @@ fn costs_for_segments(algorithm: &Algorithm) -> LogGopsParameters {
     }
 }
 
-/// Compares the time of a call in `count` segments with the form that is printed for it.
+/// Compares the time of a call in `count` segments with the printed form of the algorithm.
 fn takes_the_printed_time(case: Case, algorithm: &Algorithm, count: u64) {
     let parts = match algorithm.name {
         // A segment of each half, and one of each block.
@@ -544,9 +544,9 @@ fn takes_the_printed_time(case: Case, algorithm: &Algorithm, count: u64) {
     );
 }
 
-/// Calls in one segment, a few and many of them take the time that
-/// `simrun collectives explain` prints, within a fifth: the forms leave out that a latency passes
-/// while the segment before is on its way, and that the gap is not that latency.
+/// Calls in one segment, a few and many segments take the time that `simrun collectives explain`
+/// prints, within a fifth. The forms neglect that a latency passes while the previous segment is in
+/// transit, and that the gap differs from this latency.
 #[test]
 fn segments_take_the_time_that_is_printed() {
     let mut compared = 0;

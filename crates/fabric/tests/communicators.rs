@@ -21,8 +21,8 @@ fn a_dup_takes_a_message_per_level_of_the_tree() {
     ]);
 }
 
-/// The dates of a short message in each mode: a synchronous one waits for its receive and for what
-/// goes by itself after it.
+/// The dates of a short message in each mode: a synchronous send waits for its receive and for the
+/// data that are sent then.
 #[test]
 fn send_modes_take_their_time() {
     let run = ranks(2).run(|world, notes| async move {

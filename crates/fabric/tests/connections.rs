@@ -1,4 +1,4 @@
-//! Promise: connections cost what their packets cost, and only pairs that talk have any.
+//! Promise: connections cost as much as their packets, and only pairs with messages have any.
 //!
 //! A packet of 64 bytes takes 2.064 us between two nodes, and a message of n bytes 2 us + n ns.
 
@@ -20,7 +20,7 @@ fn statistics(run: &Run, rank: usize) -> &ConnectionStatistics {
         .expect("connections are made")
 }
 
-/// Nothing that a rank of these tests waits for takes longer.
+/// Upper bound of each wait of a rank in these tests, in seconds.
 const LONG: f64 = 1.0;
 
 /// Rank 0 sends 1000 bytes to rank 1, which notes when they are there; so often, with `pause`
@@ -40,8 +40,8 @@ async fn messages(world: Comm, notes: common::Notes, count: u32, pause: f64) -> 
     DONE
 }
 
-/// §7, N-6: a socket is a round trip, the handshake another one. The second message of the pair
-/// pays nothing.
+/// §7, N-6: a socket costs a round trip, the handshake another one. The second message of the pair
+/// pays for no connection.
 #[test]
 fn the_first_message_of_a_pair_pays_for_the_connection() {
     let runner = ranks(2).connecting(ConnectionSettings::on_demand());
@@ -110,7 +110,7 @@ fn handshakes_over_loggops() {
     ]);
 }
 
-/// A rendezvous needs the connection for its announcement; the data start when it is there.
+/// A rendezvous needs the connection for the announcement; the data start on this connection.
 #[test]
 fn a_rendezvous_pays_for_the_connection_once() {
     let runner = ranks(2)
@@ -240,7 +240,7 @@ fn only_pairs_that_talk_are_connected() {
     }
 }
 
-/// N-8: who has finalized refuses, and the sender is told.
+/// N-8: a rank that has finalized refuses connections, and the sender gets an error.
 #[test]
 fn n8_a_message_to_a_rank_that_has_ended_is_refused() {
     for threshold in [0, 10_000] {
@@ -261,8 +261,8 @@ fn n8_a_message_to_a_rank_that_has_ended_is_refused() {
     }
 }
 
-/// N-9, N-16: requests that come while the process ends are refused in order, also when it has no
-/// time to read them.
+/// N-9, N-16: requests that come while the process ends are refused in order, also when the process
+/// has no time to read them.
 #[test]
 fn n9_n16_requests_that_come_while_a_rank_ends_are_refused() {
     for accept_time in [0.0, 0.5e-6, 1.5e-6, 3e-6] {
@@ -356,8 +356,7 @@ fn n17_without_an_idle_connection_the_send_fails_if_wanted() {
     run.finished().noted(&[(0.0, 0, text)]);
 }
 
-/// Connections that nobody uses are closed after a time, and opened again when they are needed
-/// (N-15).
+/// Unused connections are closed after a time, and opened again when they are needed (N-15).
 #[test]
 fn n15_idle_connections_are_closed_and_opened_again() {
     let connections = ConnectionSettings {

@@ -8,7 +8,7 @@ use fabric::{Fabric, Flow};
 use mpi::{Comm, Settings};
 use sim_core::{ActivityId, Change, End, Outcome, Resource, Simulation, StartError, Time, Work};
 
-/// Everything fails one second after it was started.
+/// A resource on which every activity fails one second after its start.
 #[derive(Default)]
 struct Doomed(Vec<(Time, ActivityId)>);
 

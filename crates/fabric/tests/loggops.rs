@@ -1,5 +1,5 @@
-//! Promise: what messages cost under LogGOPS, as closed forms. L = 10 us, o = 1 us, g = 3 us, G = 5
-//! ns and O = 2 ns unless a test says otherwise; all dates in microseconds.
+//! Promise: the costs of messages under LogGOPS, as closed forms. L = 10 us, o = 1 us, g = 3 us, G
+//! = 5 ns and O = 2 ns unless a test says otherwise; all dates in microseconds.
 
 use crate::common;
 use crate::common::{DONE, Run, exchange, loggops_costs, ranks};
@@ -7,7 +7,7 @@ use mpi::{ANY_SOURCE, Buffer, waitall};
 use settings::LogGopsParameters;
 use sim_core::{Outcome, Span};
 
-/// Asserts what was noted: rank, date in microseconds; ranks in ascending order.
+/// Asserts the notes: rank, date in microseconds; ranks in ascending order.
 #[track_caller]
 fn noted(run: &Run, expected: &[(usize, f64)]) {
     assert_eq!(run.report.outcome, Outcome::Finished);

@@ -1,5 +1,5 @@
-//! Promise (N-18, F4): where ranks get connected, the loss of one is an error of those that wait
-//! for it or send to it, and not the end of the run; at any instant, and nobody hangs.
+//! Promise (N-18, F4): where ranks get connected, the loss of a rank is an error of the ranks that
+//! wait for it or send to it, and not the end of the run; at any instant, and no rank hangs.
 //!
 //! Three hosts, of which any two share a link of 1 us and 1 GB/s; the host of rank 1 goes off.
 
@@ -8,7 +8,7 @@ use mpi::{ANY_SOURCE, Comm, ConnectionMode, ConnectionSettings, ErrorClass, Limi
 use settings::LogGopsParameters;
 use sim_core::{Outcome, Time};
 
-/// A runner whose `what` goes off: host b, or the link between a and b.
+/// Returns a runner in which `what` goes off: host b, or the link between a and b.
 fn off(what: &str, date: &str) -> Runner {
     let profile = format!("state_profile = {{ points = [[\"{date}\", \"off\"]] }}");
     let of = |name: &str| if name == what { profile.as_str() } else { "" };
@@ -33,8 +33,8 @@ fn lost(run: &Run) -> Vec<u32> {
     run.lost.iter().map(|&(rank, _)| rank).collect()
 }
 
-/// Four packets of 64 bytes for the connection, and a message of 1000 bytes, which shares the link
-/// with the CLOSE of a rank that ends after it.
+/// Four packets of 64 bytes for the connection, and a message of 1000 bytes. The message shares the
+/// link with the CLOSE of a rank that ends after the message.
 const FIRST: f64 = 4.0 * 1.064e-6 + 2e-6 + 64e-9;
 
 const TEXT: &str = "no connection to rank 1: it is lost";
@@ -116,7 +116,7 @@ fn an_error_that_nobody_handles_fails_the_rank() {
     );
 }
 
-/// A receive from any source waits for those that live.
+/// A receive from any source waits for the ranks that are not lost.
 #[test]
 fn a_receive_from_any_source_goes_on() {
     let run = off("b", "1s").run(|world, notes| async move {
@@ -134,8 +134,8 @@ fn a_receive_from_any_source_goes_on() {
     run.finished().noted(&[(2.0 + FIRST, 0, "2")]);
 }
 
-/// A link that goes off breaks the connection over it: both sides lose each other, and nobody else
-/// loses them.
+/// A link that goes off breaks the connection over it: both sides lose each other, and no other
+/// rank loses them.
 #[test]
 fn a_link_that_goes_off_breaks_the_connection() {
     let run = off("ab", "1s").run(|world, notes| async move {
@@ -170,8 +170,8 @@ fn a_link_that_goes_off_breaks_the_connection() {
     assert_eq!(lost(&run), [0; 0]);
 }
 
-/// Sends and receives in all ways; each ends, well or not. The others finish what they have among
-/// themselves.
+/// Sends and receives in all ways; each operation ends, with success or an error. The ranks that
+/// are not lost finish their messages among each other.
 async fn everything(world: Comm, _: Notes) -> mpi::Result<()> {
     let mut requests = Vec::new();
     let others = (0..world.size()).filter(|rank| *rank != world.rank());

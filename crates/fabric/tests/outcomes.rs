@@ -1,4 +1,4 @@
-//! Promise: how runs end that do not go well, in exact words; and what ranks leave behind.
+//! Promise: the outcomes of runs that fail, in exact words; and the leftovers of ranks.
 
 use crate::common::{DONE, Runner, THRESHOLD, ranks};
 use mpi::{ANY_SOURCE, ANY_TAG, Comm, Result};

@@ -1,4 +1,4 @@
-//! Promise: what calls cost is paid before anything that follows, once, and by whom it concerns. A
+//! Promise: the cost of a call is paid before later actions, once, and by the rank of the call. A
 //! message of n bytes alone takes 2 us + n ns on these nodes; os is 10 us, ois 20 us and or 30 us.
 
 use crate::common;

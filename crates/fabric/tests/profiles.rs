@@ -1,8 +1,8 @@
-//! Promise: what fails under a communication or a rank is seen at that instant by those who wait,
-//! in every phase; what changes by itself or by an actor counts from that instant.
+//! Promise: a failure under a communication or a rank is seen at that instant by the actors that
+//! wait, in every phase; a change by itself or by an actor counts from that instant.
 //!
-//! S and O rows are SimGrid's dates; the others are closed forms on links of 1e6 bytes/s and 1 s of
-//! latency.
+//! S and O rows are dates of SimGrid; the other rows are closed forms on links of 1e6 bytes/s and 1
+//! s of latency.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -107,7 +107,7 @@ fn o18_a_link_that_goes_off_at_one_second() {
     }
 }
 
-/// A sender on a and a receiver on b, who begin at given dates and note how it ended.
+/// Spawns a sender on a and a receiver on b, which begin at given dates and note their outcomes.
 fn pair(simulation: &mut Simulation, log: &Log, bytes: f64, begin: (f64, f64)) -> [Actor; 2] {
     let (puts, gets) = (simulation.mailbox("m"), simulation.mailbox("m"));
     let (sends, receives) = (log.clone(), log.clone());
@@ -143,8 +143,8 @@ impl Cause {
     }
 }
 
-/// Runs a pair whose transfer takes from 1 s to 4 s, of which 1 s are latency, and switches
-/// something off.
+/// Runs a pair whose transfer takes from 1 s to 4 s, including 1 s of latency, and turns a resource
+/// off.
 fn failure(cause: Cause, date: f64, begin: (f64, f64), suspended: bool) -> Log {
     let mut simulation = simulation("model = \"flow\"", SLOW, "");
     let log = Log::default();

@@ -129,7 +129,7 @@ fn e3_the_curve_has_a_step_at_the_threshold() {
     }
 }
 
-/// E3: the table of the document is what runs.
+/// E3: the table in the document equals the simulated times.
 #[test]
 fn e3_the_table_of_the_document() {
     let text = include_str!("../../../docs/protocols.md");
@@ -274,8 +274,8 @@ fn m6_a_stream_has_no_packets() {
     }
 }
 
-/// A message that has been detached and that nobody receives does not keep the run going; the run
-/// tells of it.
+/// A detached message without a receive does not keep the run going; the run reports the message at
+/// its end.
 #[test]
 fn a_detached_message_that_nobody_receives_ends_with_the_run() {
     let settings = Settings {
@@ -302,7 +302,7 @@ fn a_detached_message_that_nobody_receives_ends_with_the_run() {
     assert_eq!(run.report.time.as_secs(), 1.0);
 }
 
-/// Others that wait are still found: the sender of the message that nobody receives is not among
+/// Other ranks that wait are still found; the sender of the message without a receive is not among
 /// them.
 #[test]
 fn a_deadlock_is_not_hidden_by_a_detached_message() {

@@ -1,5 +1,5 @@
-//! Promise: the same program has the same digest every time, another one has another; and without
-//! time it runs too.
+//! Promise: a program has the same digest in every run, and another program has another digest;
+//! programs also run without time.
 
 use std::pin::Pin;
 use std::sync::Arc;

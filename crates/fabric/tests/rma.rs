@@ -10,7 +10,7 @@ fn alone(bytes: f64) -> f64 {
     2e-6 + bytes * 1e-9
 }
 
-/// Waits until nothing is under way.
+/// Waits until no operation is in progress.
 async fn settle(world: &Comm) {
     world.sleep(1e-2 - world.wtime()).await;
 }

@@ -1,9 +1,9 @@
-//! Promise: point-to-point calls under the model `smpi` take as long as in SimGrid's SMPI, with its
-//! thresholds and with costs of the calls.
+//! Promise: point-to-point calls under the model `smpi` take as long as in SMPI of SimGrid, with
+//! the thresholds of SMPI and with costs of the calls.
 //!
 //! `smpi/dates.txt` has the dates of SimGrid 3.32, one situation per line: costs of the calls or
 //! none, `smpi/async-small-thresh`, the calls, the size in bytes, when rank 0 and rank 1 begin, and
-//! what each rank printed. `smpi/regenerate.sh` makes it again; it has the options.
+//! the output of each rank. `smpi/regenerate.sh` creates this file and has the options.
 
 use std::collections::BTreeSet;
 
@@ -25,7 +25,7 @@ struct Situation {
     calls: String,
     size: u64,
     begin: [f64; 2],
-    /// Rank, what, date.
+    /// Rank, text, date.
     dates: Vec<(usize, String, f64)>,
 }
 

@@ -1,11 +1,11 @@
-//! Promise: the ranks leave a collective operation at the dates at which those of SMPI leave it,
-//! with the model `smpi` and the same algorithm.
+//! Promise: the ranks leave a collective operation at the same dates as the ranks of SMPI, with the
+//! model `smpi` and the same algorithm.
 //!
 //! `smpi/collectives.csv` was recorded with SMPI 3.32 and its default factors, without overheads of
 //! calls, on 64 hosts with links of 1.25 GB/s and 1 us up and down to a crossbar, at a precision of
-//! 1e-13 s: the end date of each rank of the first call of a program, and so was
-//! `smpi/remainders.csv`, with `smpi/allreduce` set to the selector. `smpi/two-level.csv` has the
-//! end dates of the first two calls with several ranks on a host, recorded by
+//! 1e-13 s: the end date of each rank of the first call of a program. `smpi/remainders.csv` was
+//! recorded in the same way, with `smpi/allreduce` set to the selector. `smpi/two-level.csv` has
+//! the end dates of the first two calls with several ranks on a host, recorded by
 //! `smpi/two_level.sh`: there, ranks of one host exchange messages over its cable.
 //! `smpi/communicators.csv` has the dates at which ranks have a new communicator, recorded by
 //! `smpi/communicators.sh`.
@@ -88,7 +88,7 @@ async fn perform(world: Comm, collective: &str, bytes: u64, root: usize) -> Resu
     Ok(())
 }
 
-/// Returns the selector of SMPI of this name, or one that has its algorithm for all calls.
+/// Returns the SMPI selector of this name, or a selector with the algorithm of this name only.
 fn selector(kind: Collective, name: &str) -> Option<Selector> {
     if let Some(selector) =
         Selector::built_in(&format!("smpi-{name}")).filter(|_| name != "default")
@@ -146,7 +146,7 @@ fn number<T: FromStr<Err: Debug>>(text: &str) -> T {
     text.parse().expect("a number")
 }
 
-/// Returns the largest relative difference between the dates of a row and those found.
+/// Returns the largest relative difference between the found dates and the dates of a row.
 fn difference(found: &[f64], expected: &str) -> f64 {
     let pairs = found.iter().zip(expected.split(' ').map(number::<f64>));
     let differences = pairs.map(|(found, expected)| (found - expected).abs() / expected.max(1e-6));
@@ -165,7 +165,7 @@ fn difference_of_row(selector: Selector, line: &str) -> f64 {
     difference(&found[0], expected)
 }
 
-/// The rows that differ are the known ones; of `names`, those of each name.
+/// Asserts that the rows that differ are the known ones, as many for each name.
 #[track_caller]
 fn are_known(wrong: &[String], known: &[(&str, usize, &str)]) {
     let mut counts = BTreeMap::<&str, usize>::new();
@@ -309,7 +309,7 @@ async fn make(world: &Comm, call: &str) -> Result<()> {
     Ok(())
 }
 
-/// Communicators are made with the messages of SMPI, whichever its selector is.
+/// Communicators are created with the messages of SMPI, for every selector of SMPI.
 #[test]
 fn communicators_are_made_at_the_dates_of_smpi() {
     let mut compared = 0;

@@ -1,6 +1,6 @@
-//! Promise: whole programs under the model `smpi` end when the reference simulator says (SimGrid
-//! v4.1, replay of its example traces on a part of its small platform; computation at the speed of
-//! the host, collectives as it does them by default).
+//! Promise: whole programs under the model `smpi` end at the dates of the reference simulator
+//! (SimGrid v4.1, replay of its example traces on a part of its small platform; computation at the
+//! speed of the host, collectives with its default algorithms).
 
 use crate::common;
 use crate::common::{DONE, Run, ranks};
@@ -36,7 +36,7 @@ to = "Fafard"
 links = ["9", "4", "3", "2", "0", "1", "8"]
 "#;
 
-/// Runs the program of each rank, and notes what it says to.
+/// Runs the program of each rank, and returns the run with the notes of the programs.
 fn replay<F, Fut>(count: u32, program: F) -> Run
 where
     F: Fn(Comm, common::Notes) -> Fut,
@@ -66,7 +66,7 @@ fn dated(run: &Run, rank: usize, what: &str, date: f64) {
     );
 }
 
-/// By a binomial tree from rank 0: of three ranks it sends to the last first.
+/// Broadcasts by a binomial tree from rank 0, which sends to the last of three ranks first.
 async fn broadcast(world: &Comm, bytes: u64) -> Result<()> {
     let mut buffer = world.buffer(bytes);
     if world.rank() > 0 {

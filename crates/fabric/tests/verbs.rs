@@ -1,5 +1,5 @@
 //! Promise: the dates of messages over simulated adapters are sums of the costs that the device
-//! names, to the picosecond; and programs do what they do on other devices.
+//! names, to the picosecond; and programs behave as on other devices.
 //!
 //! Links of 1 GB/s (1000 ps a byte) and 1 µs, one switch of 100 ns.
 
@@ -62,7 +62,7 @@ fn one_way(costs: AdapterCosts, bytes: usize) -> f64 {
     run.notes[0].2.parse().expect("a number")
 }
 
-/// The time of a packet whose frame is in memory, alone, over two links and a switch.
+/// Returns the time of a single packet over two links and a switch, with a frame in memory.
 fn closed_form(payload: u64, is_inline: bool) -> u64 {
     let read = if is_inline {
         0
@@ -93,8 +93,8 @@ fn a_message_in_one_packet() {
     }
 }
 
-/// Packets behind the first follow at the rate of the link: the last of n full packets comes n − 1
-/// packet times after the first, and the rest behind it.
+/// Packets after the first one follow at the rate of the link: the last of n full packets comes n −
+/// 1 packet times after the first packet, and the rest after the last one.
 #[test]
 fn a_message_in_several_packets() {
     for bytes in [2000, 4000, 8000] {
@@ -140,7 +140,7 @@ fn each_cost_counts_for_itself() {
     }
 }
 
-/// Sums up what all ranks send to all, short and long, also on one host.
+/// Sums up the messages of all ranks to all ranks, short and long, also on one host.
 async fn exchange(world: Comm) -> mpi::Result<u64> {
     let (rank, size) = (world.rank(), world.size());
     let mut sum = 0;
@@ -212,8 +212,8 @@ fn a_receive_without_a_send_is_a_deadlock_at_its_date() {
     assert_ne!(run.report.outcome, Outcome::Finished);
 }
 
-/// The write of the data is in memory and what tells of it is inline: neither overtakes the other,
-/// so nothing is sent again, which would take 1.07 s.
+/// The written data are in memory and the notice is inline: neither overtakes the other, so no
+/// packet is sent again, which would take 1.07 s.
 #[test]
 fn a_rendezvous_takes_three_passages() {
     let run = ranks(2)
@@ -246,8 +246,8 @@ fn a_rank_sends_to_itself_by_rendezvous() {
     run.finished();
 }
 
-/// A place of a packet is free when all copies of it have arrived or are lost; the device checks
-/// that none is kept when nothing is under way.
+/// The place of a packet is free when all copies of the packet have arrived or are lost; the device
+/// checks that no place is occupied when no packet is in flight.
 #[test]
 fn lost_and_doubled_packets_keep_no_place() {
     const MESSAGES: u32 = 500;

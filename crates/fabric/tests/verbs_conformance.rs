@@ -1,5 +1,5 @@
-//! Promise: the simulated adapter does its duties: every case for adapters holds for two ranks on
-//! it, without any deviation.
+//! Promise: the simulated adapter meets all requirements: every case for adapters holds for two
+//! ranks on it, without any deviation.
 
 use std::future::Future;
 use std::pin::pin;
@@ -14,11 +14,11 @@ use sim_core::Outcome;
 /// Simulated time between two polls of a case, in seconds.
 const PAUSE: f64 = 1e-6;
 
-/// Simulated time of which no case needs nearly as much, in seconds. The longest is that of
-/// retries that are exhausted.
+/// Limit of the simulated time of a case, in seconds, far above the need of any case. The longest
+/// case exhausts its retries.
 const LIMIT: f64 = 100.0;
 
-/// Polls a side until it has ended; simulated time passes in between.
+/// Polls a side until the side has ended; simulated time passes between the polls.
 async fn drive(world: &Comm, case: &Case, side: &Side<'_>) {
     let mut run = pin!(case.run(side));
     let mut context = Context::from_waker(Waker::noop());

@@ -1,6 +1,6 @@
-//! Promise: over simulated adapters puts are RDMA WRITEs and gets are RDMA READs, of which the
-//! message layer of the target sees nothing; their dates are sums of the costs that the device
-//! names; and windows hold the same bytes as over flows.
+//! Promise: over simulated adapters puts are RDMA WRITEs and gets are RDMA READs, which the message
+//! layer of the target does not see; the dates are sums of the costs that the device names; and
+//! windows hold the same bytes as over flows.
 //!
 //! Links of 1 GB/s (1000 ps a byte) and 1 µs, one switch of 100 ns.
 
@@ -146,7 +146,7 @@ fn times(length: u64) -> [f64; 2] {
 /// credit of the frame before in the other direction.
 const CONTROL: u64 = 16 + 24 + 20;
 
-/// Header of a request for remote memory, and that of an answer. IBA 9.3.
+/// Length of the header of a request for remote memory, and of an answer. IBA 9.3.
 const RETH: u64 = 16;
 const AETH: u64 = 4;
 

@@ -1,7 +1,7 @@
 //! The capture of packets as they reach the links of their hosts.
 //!
 //! *Decided here*: a packet is captured once, at the host that sends it, with the headers and the
-//! checksums of an InfiniBand link. *Not modelled*: its virtual lane, which is that of lane 0.
+//! checksums of an InfiniBand link. *Not modelled*: the virtual lane, which is always lane 0.
 
 use rdma::wire::{Grh, Lrh, NativeFrame, Packet};
 use rdma::{Capture, CaptureLink};
@@ -13,7 +13,7 @@ use super::state::{InFlight, gid, lid};
 /// Routers that a packet may cross: all that a header can count.
 const HOP_LIMIT: u8 = u8::MAX;
 
-/// A capture, and the packets that it takes.
+/// A capture, and the filter of the captured packets.
 #[derive(Debug)]
 pub(super) struct HostCapture {
     filter: CaptureFilter,

@@ -1,4 +1,4 @@
-//! The surroundings of the adapters: the clock, and the list of those that were called.
+//! The surroundings of the adapters: the clock, and the list of the adapters that were called.
 //!
 //! *Decided here*: a call of a program takes place at the date of the kernel, and the adapter works
 //! after the program has gone on to wait, at the same date.
@@ -12,7 +12,7 @@ use sim_core::{KernelHandle, Time};
 
 use super::WAKE;
 
-/// The surroundings of an adapter that the device calls: the clock is that of the device.
+/// The surroundings of an adapter that the device calls, with the clock of the device.
 #[derive(Clone)]
 pub(super) struct Surroundings {
     pub(super) clock: Rc<Cell<u64>>,

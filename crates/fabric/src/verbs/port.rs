@@ -51,15 +51,15 @@ impl HostPort {
         self.ready.pop_front()
     }
 
-    /// Returns the time at which the port takes the next packet, if one may wait for it.
+    /// Returns the time at which the port takes the next packet, if a packet may wait for the port.
     pub(super) fn next_free(&self, now: u64) -> Option<u64> {
         let waits = !self.ready.is_empty() && self.waiting < self.read_ahead;
         (waits && self.tx_free > now).then_some(self.tx_free)
     }
 
-    /// Returns the time at which a packet reaches the link, of which the adapter reads `payload`
-    /// bytes from memory, and which may be the response to an atomic operation. The adapter begins
-    /// to process it now.
+    /// Begins to process a packet now, and returns the time at which the packet reaches the link.
+    /// The adapter reads `payload` bytes of the packet from memory; the packet may be the response
+    /// to an atomic operation.
     pub(super) fn send(
         &mut self,
         now: u64,

@@ -1,7 +1,7 @@
-//! The adapters, the ports and the network, and the list of what happens next.
+//! The adapters, the ports and the network, and the list of the next events.
 //!
-//! *Decided here*: what is due at one time happens in the order network, packets on their way
-//! through the adapters, timeouts; each in the order in which it was noted.
+//! *Decided here*: events that are due at one time happen in the order network, packets on their
+//! way through the adapters, timeouts; each kind in the order in which the events were added.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -28,7 +28,7 @@ use super::{AdapterCosts, VerbsSettings, WAKE};
 use crate::ranks::{Ranks, actor};
 use crate::slab::Slab;
 
-/// The highest local identifier of a port; those above are for multicast. IBA 4.1.1.
+/// The highest local identifier of a port; higher identifiers are for multicast. IBA 4.1.1.
 const UNICAST_LIDS: u32 = 0xBFFF;
 
 /// A packet between two adapters.
@@ -50,9 +50,9 @@ pub(super) struct InFlight {
 /// A step of a packet through an adapter.
 #[derive(Clone, Copy, Debug)]
 enum Step {
-    /// It reaches the link.
+    /// The packet reaches the link.
     Inject(u32),
-    /// It is processed at its destination.
+    /// The packet is processed at its destination.
     Handle(u32),
     /// The port of a host takes the next packet.
     Resume(u32),
@@ -62,13 +62,13 @@ enum Step {
 struct RankAdapter {
     adapter: Rc<RefCell<ChannelAdapter>>,
     device: Device,
-    /// The index of its host among the ports.
+    /// The index of the rank's host among the ports.
     port: usize,
-    /// Its entry among the timeouts.
+    /// Time of the adapter in the list of timeouts.
     timeout: Option<u64>,
-    /// Operation of the rank that waits for something to happen at the adapter.
+    /// Operation of the rank that waits for an event at the adapter.
     watch: Option<Token>,
-    /// True if something has happened since it waited last.
+    /// True if an event has happened at the adapter since the rank waited last.
     has_news: bool,
 }
 
@@ -193,8 +193,8 @@ impl VerbsState {
         (Rc::clone(&self.ranks[rank as usize].adapter), surroundings)
     }
 
-    /// Lets the rank be told [`Event::Elapsed`] when something happens at its adapter; false if
-    /// something has happened since it waited last.
+    /// Lets the rank get [`Event::Elapsed`] at the next event of its adapter; returns false if an
+    /// event has happened since the rank waited last.
     pub(super) fn watch(&mut self, rank: u32, token: Token) -> bool {
         let place = &mut self.ranks[rank as usize];
         let has_news = std::mem::take(&mut place.has_news);
@@ -264,7 +264,7 @@ impl VerbsState {
         self.arm(kernel);
     }
 
-    /// Does what is due now; returns false if nothing is.
+    /// Handles the next event that is due now; returns false if no event is due.
     fn step(&mut self, now: u64, kernel: &mut Kernel) -> bool {
         if self.network.next_event_at().is_some_and(|at| at <= now) {
             self.network.handle_events(now);
@@ -296,8 +296,8 @@ impl VerbsState {
         false
     }
 
-    /// Returns the next timeout and its rank; `None` if the network is in a deadlock, which sending
-    /// again does not resolve.
+    /// Returns the next timeout and its rank; `None` if the network is in a deadlock, which
+    /// retransmissions do not resolve.
     fn first_timeout(&self) -> Option<(u64, u32)> {
         let first = self.timeouts.first().copied();
         first.filter(|_| self.network.stall().is_none())
@@ -333,7 +333,7 @@ impl VerbsState {
         }
     }
 
-    /// Notes that a packet is lost, at its sender.
+    /// Records that a packet is lost, at the sender of the packet.
     fn note_loss(&mut self, index: u32) {
         let packet = self.packets.get(index);
         let incident = ("lost packet", packet.from, packet.to);
@@ -430,7 +430,7 @@ impl VerbsState {
         self.hosts[self.ranks[rank as usize].port]
     }
 
-    /// Frees the place of a packet, unless there are copies of it.
+    /// Frees the place of a packet, unless other copies of the packet are in flight.
     fn release(&mut self, index: u32) {
         let packet = self.packets.get_mut(index);
         packet.copies -= 1;
@@ -461,7 +461,7 @@ impl VerbsState {
         }
     }
 
-    /// Tells a rank what its connections have to say.
+    /// Passes the events of the connections of a rank to the rank.
     fn handle_completions(&mut self, kernel: &mut Kernel, ranks: &Ranks, rank: u32) {
         let device = &mut self.ranks[rank as usize].device;
         device.poll_async_events();
@@ -480,7 +480,7 @@ impl VerbsState {
         }
     }
 
-    /// Asks the kernel for a call when something is due next.
+    /// Asks the kernel for a call at the time of the next event.
     fn arm(&mut self, kernel: &mut Kernel) {
         let next = [
             self.network.next_event_at(),
@@ -512,8 +512,8 @@ pub(super) fn gid(rank: u32) -> Gid {
     gid
 }
 
-/// Returns the local identifier of a rank's port; 0 beyond those of a subnet, where packets have a
-/// global route header.
+/// Returns the local identifier of a rank's port; 0 for ranks beyond the size of a subnet, where
+/// packets have a global route header.
 pub(super) fn lid(rank: u32) -> u16 {
     let lid = u16::try_from(rank + 1).ok();
     lid.filter(|lid| u32::from(*lid) <= UNICAST_LIDS)

@@ -96,7 +96,7 @@ pub async fn exchange(world: Comm, bytes: u64) -> mpi::Result<()> {
     }
 }
 
-/// The end of a program; a bare `Ok(())` would not say which error it does not have.
+/// The end of a program; a bare `Ok(())` would leave the error type open.
 pub const DONE: mpi::Result<()> = Ok(());
 
 /// Options of a run.
@@ -263,7 +263,7 @@ impl Run {
         self
     }
 
-    /// Asserts what was noted, with dates to a picosecond.
+    /// Asserts the notes of the run, with dates to a picosecond.
     #[track_caller]
     pub fn noted(&self, expected: &[(f64, usize, &str)]) {
         let same = self.notes.len() == expected.len()

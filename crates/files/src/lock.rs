@@ -1,10 +1,10 @@
-//! Folders in which one process works at a time, or several that share the work.
+//! Folders in which one process works at a time, or several processes that share the work.
 //!
-//! The lock is one of the operating system on a file within the folder: a process that is killed
-//! leaves none. The file has the number and the command of its owner, for the message.
+//! The lock is a lock of the operating system on a file within the folder: a killed process leaves
+//! no lock. The file has the number and the command of its owner, for the message.
 //!
-//! *Not modelled*: file systems without locks, such as some of clusters. The folder is then free
-//! for all, as it was before.
+//! *Not modelled*: file systems without locks, such as some file systems of clusters. The folder is
+//! then not locked.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write as _};
@@ -17,7 +17,7 @@ use crate::OutputError;
 /// Name of the locked file within the folder.
 pub const LOCK_FILE: &str = ".simrun.lock";
 
-/// The right to work in a folder, until it is dropped or the process ends.
+/// The right to work in a folder, until the lock is dropped or the process ends.
 #[derive(Debug)]
 pub struct FolderLock {
     path: PathBuf,

@@ -1,15 +1,15 @@
-//! Output files: a whole file or nothing.
+//! Output files: a whole file or no file.
 //!
-//! [`Output::new`] decides where output goes before the work that it is the result of:
+//! [`Output::new`] chooses the destination of the output before the work begins:
 //!
 //! * `-` and `/dev/stdout` stream to standard output.
-//! * A symbolic link is followed: the file that it leads to is written, and the link stays.
-//! * What exists and is no regular file (a folder, a device, a pipe, a socket) is refused.
+//! * A symbolic link is followed: the target file is written, and the link stays.
+//! * An existing path that is no regular file (a folder, a device, a pipe, a socket) is refused.
 //! * A file that this process reads, or that it executes, is refused under any name.
 //!
 //! A file is written under a temporary name beside it, brought to the disk and renamed, with the
-//! permissions of the file that it replaces. A reader sees the old file or the new one; after an
-//! error the temporary file is gone. A killed process leaves it to the next output in the folder.
+//! permissions of the file that it replaces. A reader sees the old file or the new file. After an
+//! error, the temporary file is removed; after a kill, the next output in the folder removes it.
 //!
 //! *Not modelled*: locks of the file itself. Of two processes that write one file at the same time,
 //! the last one wins.
@@ -29,7 +29,7 @@ const LINKS_MAX: u32 = 40;
 /// Where output goes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Output {
-    /// The path as it was given.
+    /// The path as given.
     path: PathBuf,
     /// The file to be replaced, after all links; `None` for standard output.
     file: Option<PathBuf>,
@@ -60,14 +60,14 @@ impl fmt::Display for OutputError {
 impl std::error::Error for OutputError {}
 
 impl fmt::Display for Output {
-    /// The path as it was given.
+    /// Writes the path as given.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.path.display().fmt(f)
     }
 }
 
 impl Output {
-    /// Finds the file that output called `path` goes to. Nothing is made or written.
+    /// Finds the file for the output called `path`. No file is created or written.
     pub fn new(path: &Path) -> Result<Self, OutputError> {
         let output = |file| Self {
             path: path.to_owned(),
@@ -107,8 +107,8 @@ impl Output {
         }
     }
 
-    /// Makes sure that the folder of the file exists and takes a file, for outputs whose folder is
-    /// not made. Leaves no file behind.
+    /// Checks that the folder of the file exists and accepts a file, for outputs that do not create
+    /// their folder. Leaves no file behind.
     pub fn can_be_written(&self) -> Result<(), OutputError> {
         let Some(file) = &self.file else {
             return Ok(());
@@ -159,7 +159,7 @@ impl Output {
         })
     }
 
-    /// Creates the file, to be written piece by piece: readers see it grow. The folder has to
+    /// Creates the file, for writing piece by piece: readers see the file grow. The folder has to
     /// exist.
     pub fn create(&self) -> Result<File, OutputError> {
         let Some(file) = &self.file else {
@@ -169,7 +169,7 @@ impl Output {
         File::create(file).map_err(|error| self.cannot_write(&error))
     }
 
-    /// Fills a temporary file and gives it the name of `file`.
+    /// Fills a temporary file and renames it to `file`.
     fn replace(
         &self,
         file: &Path,
@@ -212,7 +212,7 @@ pub fn write(path: &Path, bytes: impl AsRef<[u8]>) -> Result<(), OutputError> {
     Output::new(path)?.write(bytes)
 }
 
-/// The path after all symbolic links of its last part, also where the last one leads to nothing.
+/// Returns the path after all symbolic links of its last part, also for a dangling link.
 fn follow(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..LINKS_MAX {

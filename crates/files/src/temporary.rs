@@ -1,10 +1,10 @@
 //! Temporary names of output files, and the removal of files that a killed process has left.
 //!
 //! The writer holds a lock of the operating system on its temporary file. A file without a lock has
-//! no living writer, on this machine or on another that shares the folder, and is removed by the
-//! next output in the folder.
+//! no living writer, on this machine or on another machine that shares the folder; the next output
+//! in the folder removes this file.
 //!
-//! *Not modelled*: file systems without locks: files that were left there stay.
+//! *Not modelled*: file systems without locks: temporary files of killed processes stay there.
 
 use std::fs::{self, File};
 use std::io;
@@ -15,7 +15,7 @@ use crate::lock::is_file_at;
 /// Part of all temporary names.
 const MARK: &str = ".simrun-part";
 
-/// A temporary file, with the lock that shows that its writer lives.
+/// A temporary file, with a lock as a sign that the writer lives.
 #[derive(Debug)]
 pub(crate) struct TemporaryFile {
     pub(crate) path: PathBuf,
@@ -40,8 +40,8 @@ impl TemporaryFile {
     }
 }
 
-/// A hidden name beside `file`, of this process alone, with the ending of `file`: canvases choose
-/// by it.
+/// Returns a hidden name beside `file`, unique to this process, with the extension of `file`, by
+/// which canvases choose the format.
 fn name_beside(file: &Path) -> PathBuf {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     let number = std::process::id();

@@ -1,9 +1,9 @@
-//! A campaign: generates interactions, runs them, checks the properties and shrinks what fails.
+//! A campaign: generates interactions, runs them, checks the properties and shrinks failures.
 //!
-//! Interactions are run in batches by several threads. Weights that have led to pairs of command
-//! and stage that no earlier interaction had are drawn again, in later batches, so results do not
-//! depend on the number of threads. The n-th interaction follows from the seed, its number and the
-//! weights found before its batch.
+//! Interactions are run in batches by several threads. Weights that have led to new pairs of
+//! command and stage are drawn again, only in later batches, so results do not depend on the number
+//! of threads. The n-th interaction follows from the seed, the number n and the weights found
+//! before the batch.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -30,7 +30,7 @@ const CORPUS: usize = 64;
 const LEVEL: u64 = 2048;
 
 /// A function that runs an interaction: [`run`](crate::run()), or
-/// [`run_processes`](crate::run_processes), with its parameters.
+/// [`run_processes`](crate::run_processes), with the parameters.
 pub type Runner<'a> = &'a (dyn Fn(&Interaction) -> Result<Outcome, String> + Sync);
 
 /// Parameters of a campaign.
@@ -61,7 +61,7 @@ pub struct Failure {
     pub property: &'static str,
     /// Description for people, of the shrunk interaction.
     pub description: String,
-    /// The interaction as it was generated.
+    /// The generated interaction.
     pub original: Interaction,
     /// The smallest one that fails in the same class.
     pub shrunk: Interaction,
@@ -135,7 +135,7 @@ pub fn violation(interaction: &Interaction, outcome: &Outcome) -> Option<(&'stat
     })
 }
 
-/// Returns the class of a failure: the property and, for calls, the text without its numbers.
+/// Returns the class of a failure: the property and, for calls, the text without numbers.
 fn class((property, description): &(&'static str, String)) -> (&'static str, String) {
     let is_of_call = *property == "calls-succeed";
     let text = description.chars().filter(|letter| letter.is_alphabetic());
@@ -166,12 +166,12 @@ struct Tried {
     digest: u64,
     coverage: Coverage,
     swarm: Swarm,
-    /// The interaction and its outcome, if it violates a property.
+    /// The interaction and the outcome, if the outcome violates a property.
     failed: Option<(Generated<Interaction>, Outcome)>,
 }
 
 impl CampaignSettings {
-    /// Returns the interaction with a number, and its weights.
+    /// Returns the interaction with a number, and the weights.
     fn interaction(&self, number: u64, corpus: &[Swarm]) -> (Generated<Interaction>, Swarm) {
         let mut stream = Stream::new(self.seed, &format!("interaction {number}"));
         let reuses = !corpus.is_empty() && stream.below(2) == 0;
@@ -243,7 +243,7 @@ impl CampaignSettings {
     }
 
     /// Returns the smallest interaction found that fails in the same class, and the number of runs.
-    /// `number` and `swarm` are of the interaction as it was drawn.
+    /// `number` and `swarm` belong to the original interaction.
     fn minimise(
         &self,
         run: Runner<'_>,
@@ -277,7 +277,7 @@ impl CampaignSettings {
         Ok(search.shrink(original))
     }
 
-    /// Returns the shrunk failure. One that does not happen again is kept as it was.
+    /// Returns the shrunk failure. A failure that does not happen again is not shrunk.
     fn shrunk(
         &self,
         run: Runner<'_>,
@@ -308,7 +308,7 @@ impl CampaignSettings {
     }
 }
 
-/// Runs a campaign from a position on. `observe` sees its progress, and can stop it after a batch.
+/// Runs a campaign from a position. `observe` sees the progress and can stop the run after a batch.
 pub fn campaign(
     settings: &CampaignSettings,
     run: Runner<'_>,

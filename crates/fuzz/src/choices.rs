@@ -1,8 +1,8 @@
-//! Choices of a generator: numbers that it draws from a stream, or that are given to it.
+//! Choices of a generator: numbers that are drawn from a stream, or given to the generator.
 //!
 //! The choices of a program are kept as a string of numbers, from which the generator makes the
-//! same program again. A string without the choices of an *element*, or with smaller numbers, is
-//! that of a simpler program. Given numbers that are too large are reduced, and missing ones are 0.
+//! same program again. A string without the choices of an *element*, or with smaller numbers, gives
+//! a simpler program. Given numbers that are too large are reduced, and missing numbers are 0.
 
 use std::ops::Range;
 
@@ -117,8 +117,8 @@ impl<'s> Choices<'s> {
         self.below_if(true, limit)
     }
 
-    /// Returns a number below `limit`, or 0 if no other one is `possible`. The choice is there in
-    /// each case, so that another condition does not move the choices behind it.
+    /// Returns a number below `limit`, or 0 if no other number is `possible`. The choice is
+    /// recorded in each case, so that another condition does not move later choices.
     pub(crate) fn below_if(&mut self, possible: bool, limit: u64) -> u64 {
         let draw = |stream: &mut Stream| if possible { stream.below(limit) } else { 0 };
         let value = self.choose(limit, draw);
@@ -145,7 +145,7 @@ impl<'s> Choices<'s> {
         self.choose(2, |stream| draw(stream).into()) == 1
     }
 
-    /// Returns a condition that is false if it is not `possible`, as [`Choices::below_if`].
+    /// Returns a condition; if true is not `possible`, returns false, as [`Choices::below_if`].
     pub(crate) fn is_if(&mut self, possible: bool, draw: impl FnOnce(&mut Stream) -> bool) -> bool {
         self.is(|stream| possible && draw(stream)) && possible
     }
@@ -182,12 +182,12 @@ impl<'s> Choices<'s> {
         }
     }
 
-    /// Begins an element that is there without a draw; `None` if it was removed.
+    /// Begins an element that exists without a draw; `None` if the element was removed.
     pub(crate) fn enter(&mut self) -> Option<Element> {
         self.enter_if(|_| true)
     }
 
-    /// Begins an element, if `draw` draws it and it was not removed.
+    /// Begins an element, if `draw` draws the element and it was not removed.
     pub(crate) fn enter_if(&mut self, draw: impl FnOnce(&mut Stream) -> bool) -> Option<Element> {
         let begin = self.record.values.len();
         let is_there = self.is(draw);
@@ -208,7 +208,7 @@ impl<'s> Choices<'s> {
         }
     }
 
-    /// Ends an element, or a part of it.
+    /// Ends an element, or a part of the element.
     pub(crate) fn leave(&mut self, element: Element) {
         let part = element.begin..self.record.values.len();
         self.record.elements[element.number].push(part);

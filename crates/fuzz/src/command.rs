@@ -34,7 +34,7 @@ pub struct SendFlags {
 pub struct Span {
     /// Offset in the buffer of the worker with the command, in bytes.
     pub local: u32,
-    /// Offset in the buffer of its peer, in bytes.
+    /// Offset in the buffer of the peer, in bytes.
     pub remote: u32,
     /// Number of bytes.
     pub length: u32,
@@ -110,9 +110,9 @@ pub enum Command {
         connection: u32,
         /// The message.
         message: u32,
-        /// Its length in bytes.
+        /// The length in bytes.
         length: u32,
-        /// Its flags.
+        /// The flags of the send.
         #[serde(flatten)]
         flags: SendFlags,
     },
@@ -156,8 +156,8 @@ pub enum Command {
         /// The message.
         message: u32,
     },
-    /// Fills a part of the buffer with the pattern of a message and writes it to the buffer of the
-    /// peer, with a completion message.
+    /// Fills a part of the buffer with the pattern of a message and writes this part to the buffer
+    /// of the peer, with a completion message.
     RmaWrite {
         /// The connection.
         connection: u32,
@@ -177,8 +177,8 @@ pub enum Command {
         #[serde(flatten)]
         span: Span,
     },
-    /// Polls until the transfer has ended, at the worker that has started it; until its completion
-    /// message has arrived, at its peer.
+    /// At the worker that has started the transfer: polls until the transfer has ended. At the
+    /// peer: polls until the completion message has arrived.
     RmaWait {
         /// The connection.
         connection: u32,
@@ -190,7 +190,7 @@ pub enum Command {
         /// The connection.
         connection: u32,
     },
-    /// Puts the buffer on the list of free ones; it stays registered.
+    /// Puts the buffer on the list of free buffers; the buffer stays registered.
     RmaFreeHandles {
         /// The connection.
         connection: u32,
@@ -214,7 +214,7 @@ pub enum Command {
     },
     /// Polls for a time.
     Pause {
-        /// The connection that it belongs to.
+        /// The connection of the pause.
         connection: u32,
         /// The time.
         time: u64,
@@ -284,7 +284,7 @@ impl Command {
         )
     }
 
-    /// Returns its place in [`NAMES`](Self::NAMES).
+    /// Returns the place of the command in [`NAMES`](Self::NAMES).
     pub const fn kind(&self) -> usize {
         match self {
             Self::ConnectTo { .. } => 0,

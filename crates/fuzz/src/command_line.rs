@@ -1,7 +1,7 @@
-//! `simrun fuzz`: random interactions over endpoints; what fails is shrunk, shown and kept.
+//! `simrun fuzz`: random interactions over endpoints; failures are shrunk, shown and kept.
 //!
-//! Exit status 0 if no property was violated, 1 if one was, 2 for bad input, 3 if the time was over
-//! before all interactions were run.
+//! Exit status 0 if no property was violated, 1 if a property was violated, 2 for bad input, 3 if
+//! the time was over before all interactions were run.
 
 mod backend;
 mod freedoms;
@@ -259,14 +259,14 @@ impl<'a> Watch<'a> {
     }
 }
 
-/// Returns the text of the progress of shrinking; `unit` is what an interaction or program has.
+/// Returns the text of the progress of shrinking; `unit` names the steps or operations.
 fn shrinking_text(shrinking: Shrinking, unit: &str) -> String {
     let Shrinking { runs, operations } = shrinking;
     format!("shrinking a failure: {operations} {unit} after {runs} runs")
 }
 
-/// Writes a failure as it was generated and shrunk, and a program that reproduces it; returns the
-/// file of the shrunk one.
+/// Writes a failure before and after shrinking, and a program that reproduces it; returns the file
+/// of the shrunk interaction.
 fn keep_failure(
     folder: &Path,
     failure: &Failure,

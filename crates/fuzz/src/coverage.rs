@@ -1,4 +1,4 @@
-//! Coverage: pairs of a command and the stage of its connection when it begins.
+//! Coverage: pairs of a command and the stage of the connection when the command begins.
 
 use endpoint::Stage;
 
@@ -37,7 +37,7 @@ impl Coverage {
         self.len() == 0
     }
 
-    /// Returns the numbers that represent it, to keep it in a file.
+    /// Returns the numbers that represent the coverage in a file.
     pub fn words(&self) -> Vec<u64> {
         self.0.to_vec()
     }

@@ -1,9 +1,9 @@
 //! The driver: runs an interaction in lock step, in simulated time.
 //!
-//! All workers of a step get their commands; those that wait poll until what they wait for has
+//! All workers of a step get their commands; a worker that waits polls until the awaited event has
 //! happened. With [`Mode::Lockstep`] workers without a command do not poll, but adapters work. A
-//! step in which nothing can happen any more is blocked at once; one that takes longer than its
-//! budget is blocked, too.
+//! step without any possible event is blocked at once; a step that takes longer than the budget is
+//! blocked, too.
 
 use endpoint::simulated::{Network, NetworkSettings, Progress};
 use sim_core::Digest;
@@ -14,8 +14,8 @@ use crate::interaction::{Interaction, Step};
 use crate::response::Response;
 use crate::worker::Worker;
 
-/// Simulated time that a step may take besides the times that its interaction names, in
-/// picoseconds: 1 s, more than all retries. \[choice\]
+/// Simulated time that a step may take besides the times in the interaction, in picoseconds: 1 s,
+/// more than all retries. \[choice\]
 const STEP_BUDGET: u64 = 1_000_000_000_000;
 
 /// Polling of workers.
@@ -31,7 +31,7 @@ pub enum Mode {
 /// Parameters of a run.
 #[derive(Clone, Copy, PartialEq, Default, Debug)]
 pub struct RunSettings {
-    /// Parameters of the network; its faults are those of the interaction.
+    /// Parameters of the network; the faults are taken from the interaction.
     pub network: NetworkSettings,
     /// Polling of workers.
     pub mode: Mode,
@@ -42,7 +42,7 @@ pub struct RunSettings {
 pub struct Blocked {
     /// The step.
     pub step: usize,
-    /// Workers whose commands have not ended.
+    /// Workers with commands that have not ended.
     pub workers: Vec<u32>,
     /// The step ends if all workers poll.
     pub ends_if_all_poll: bool,

@@ -1,6 +1,6 @@
-//! An interaction as a program of its own: its steps, and what the workers observed, beside the
-//! files of this package that perform commands. It uses only `endpoint`, with serde for the derives
-//! of these files.
+//! An interaction as a program of its own: the steps, and the observations of the workers, beside
+//! the files of this package that perform commands. The program uses only `endpoint`, with serde
+//! for the derives of these files.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ use crate::driver::{Mode, Outcome, RunSettings, longest_time};
 use crate::interaction::Interaction;
 
 /// Returns the source files of the program that runs an interaction on simulated endpoints, with
-/// their names; `failure` is the description of what it reproduces.
+/// their names; `failure` describes the reproduced failure.
 pub fn program(
     interaction: &Interaction,
     settings: &RunSettings,

@@ -1,10 +1,10 @@
-//! An interaction as a C program against libibverbs, for a failure below endpoints: it can be sent
-//! to the vendor of an adapter.
+//! An interaction as a C program against libibverbs, for a failure below endpoints: the program can
+//! be sent to the vendor of an adapter.
 //!
 //! All workers are in one process, on one adapter. Connections are made without the handshake of
-//! endpoints; unreliable ones, which are no queue pairs, are left out, as is what an endpoint does
-//! by itself: flags that concern events, keepalive, reuse of buffers. The program ends with status
-//! 1 if a completion is missing or fails, a message or a byte of a region is wrong.
+//! endpoints. Unreliable connections, which are no queue pairs, are left out, as are functions of
+//! an endpoint itself: flags that concern events, keepalive, reuse of buffers. The program ends
+//! with status 1 if a completion is missing or fails, or a message or a byte of a region is wrong.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -16,7 +16,7 @@ use crate::pattern::pattern;
 /// Functions of all programs in C.
 pub(crate) const ADAPTER: &str = include_str!("export/adapter.c");
 
-/// Returns the text of the program; `failure` is the description of what it reproduces.
+/// Returns the text of the program; `failure` describes the reproduced failure.
 pub fn c_program(interaction: &Interaction, failure: &str) -> String {
     let mut export = Export::default();
     for one in interaction.commands() {
@@ -55,12 +55,12 @@ pub fn c_program(interaction: &Interaction, failure: &str) -> String {
 
 /// A transfer that was not waited for.
 struct OpenTransfer {
-    /// Its connection and message.
+    /// The connection and the message.
     key: (u32, u32),
-    /// The side whose region it changes, and where.
+    /// The side with the changed region, and the offset in the region.
     side: u32,
     offset: u32,
-    /// Bytes that it delivers; `None` for those that a later one may have changed.
+    /// Delivered bytes; `None` for bytes that a later transfer may have changed.
     bytes: Vec<Option<u8>>,
 }
 
@@ -169,7 +169,7 @@ impl Export {
         }
     }
 
-    /// Notes a transfer with the bytes that it delivers.
+    /// Records a transfer with the bytes that the transfer delivers.
     fn note_open(&mut self, key: (u32, u32), (side, offset): (u32, u32), bytes: Vec<u8>) {
         self.change((key.0, side), offset, &bytes);
         for place in (offset..).take(bytes.len()) {
@@ -189,8 +189,8 @@ impl Export {
         });
     }
 
-    /// Waits for a transfer, at the worker that has started it or at its peer, and checks what it
-    /// has brought there.
+    /// Waits for a transfer, at the worker that has started the transfer or at the peer, and checks
+    /// the delivered bytes there.
     fn wait(&mut self, (connection, side): (u32, u32), message: u32) {
         let is_peer = {
             let marker = format!("transfer(&c[{connection}], {side}, {message}, ");

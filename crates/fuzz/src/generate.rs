@@ -1,7 +1,7 @@
 //! Random interactions.
 //!
-//! An *elemental interaction* is one connection from its beginning to its end. Interactions are
-//! random merges of elemental ones, each of which keeps its own order. Commands that wait for each
+//! An *elemental interaction* is one connection from beginning to end. Interactions are random
+//! merges of elemental interactions, each of which keeps its own order. Commands that wait for each
 //! other are one step, so a merge cannot deadlock.
 
 mod endings;
@@ -47,7 +47,7 @@ pub struct GeneratorSettings {
 }
 
 impl Default for GeneratorSettings {
-    /// Returns the defaults of the generator of haskell-cci, for the rest those of
+    /// Returns the defaults of the generator of haskell-cci, and for the rest the defaults of
     /// [`EndpointSettings`](endpoint::EndpointSettings).
     fn default() -> Self {
         Self {
@@ -150,7 +150,7 @@ fn cycle(processes: u32, choices: &mut Choices<'_>) -> Vec<(u32, u32)> {
     pairs
 }
 
-/// Merges sequences; each keeps its order.
+/// Merges sequences; each sequence keeps its order.
 fn merge(sequences: Vec<Vec<Step>>, choices: &mut Choices<'_>) -> Vec<Step> {
     let order = choices.merge(sequences.iter().map(Vec::len).collect());
     let mut sequences: Vec<_> = sequences.into_iter().map(Vec::into_iter).collect();

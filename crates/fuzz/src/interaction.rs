@@ -1,9 +1,9 @@
 //! Interactions: the commands of workers, in steps, and their text.
 //!
-//! A step gives commands to one or several workers; the next step begins when all of them have
-//! ended. The text is TOML with a version; reading what was printed gives the same interaction.
-//! Version 1 also has steps with one command for several workers: `workers = [0, 1]` and the fields
-//! of the command. Both forms are read.
+//! A step gives commands to one or several workers; the next step begins when all commands have
+//! ended. The text is TOML with a version; a printed interaction reads back as the same
+//! interaction. Version 1 also has steps with one command for several workers: `workers = [0, 1]`
+//! and the fields of the command. Both forms are read.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ pub use endpoint::simulated::Faults;
 pub struct Assignment {
     /// The worker, from 0.
     pub worker: u32,
-    /// Its command.
+    /// The command.
     #[serde(flatten)]
     pub command: Command,
 }
@@ -27,13 +27,13 @@ pub struct Assignment {
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(try_from = "StepForm")]
 pub struct Step {
-    /// The elemental interaction that it comes from.
+    /// The elemental interaction to which the step belongs.
     pub origin: u32,
     /// The commands, each of another worker.
     pub commands: Vec<Assignment>,
 }
 
-/// A step as it is written: a list of commands, or one command of several workers.
+/// A step in its text form: a list of commands, or one command of several workers.
 #[derive(Deserialize)]
 struct StepForm {
     origin: u32,
@@ -162,8 +162,8 @@ impl Interaction {
         Ok(interaction)
     }
 
-    /// Returns the first command that no worker can perform: its step, the value and what is
-    /// expected.
+    /// Returns the first command that no worker can perform: the step, the value and the expected
+    /// value.
     fn validate(&self) -> Result<(), String> {
         let mut unreliable = BTreeSet::new();
         for (number, step) in self.steps.iter().enumerate() {
@@ -183,8 +183,8 @@ const WORKERS: u32 = 64;
 const LONGEST: u64 = 1_000_000_000;
 
 impl Assignment {
-    /// Checks a command; `unreliable` has the connections before it on which memory cannot be
-    /// accessed.
+    /// Checks a command; `unreliable` has the connections of earlier commands that have no access
+    /// to memory.
     fn validate(&self, unreliable: &mut BTreeSet<u32>) -> Result<(), String> {
         let connection = self.command.connection();
         check_range("worker", self.worker.into(), (0, u64::from(WORKERS) - 1))?;

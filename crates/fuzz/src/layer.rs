@@ -1,8 +1,8 @@
 //! Campaigns over random programs of a layer: generation, comparison, shrinking, and the text.
 //!
-//! A [`Layer`] generates programs and compares executions of one program that must agree. A program
-//! whose executions differ is shrunk: it has to differ in the same property. *Not modelled*: faults
-//! that depend on a seed; a program gives the same result each time.
+//! A [`Layer`] generates programs and compares executions of one program that must agree. If they
+//! differ, the program is shrunk: the result must still differ in the same property. *Not
+//! modelled*: faults that depend on a seed; a program gives the same result each time.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -52,7 +52,7 @@ pub trait FuzzProgram: Clone + PartialEq + Serialize + DeserializeOwned {
     }
 }
 
-/// The version of a text, whatever else it has.
+/// The version of a text; the other fields are ignored.
 #[derive(serde::Deserialize)]
 struct Version {
     version: u32,
@@ -134,7 +134,7 @@ pub struct LayerLimits {
     pub shrink_budget: u32,
 }
 
-/// A program whose executions differ.
+/// A program with executions that differ.
 #[derive(Clone, PartialEq, Debug)]
 pub struct LayerFailure<P> {
     /// The number of the try, from 0.
@@ -143,7 +143,7 @@ pub struct LayerFailure<P> {
     pub property: &'static str,
     /// Description for people, of the shrunk program.
     pub description: String,
-    /// The program as it was generated.
+    /// The generated program.
     pub original: P,
     /// The smallest program found that differs in the same property.
     pub shrunk: Generated<P>,
@@ -182,11 +182,11 @@ pub struct LayerProgress {
     pub tries: u64,
     /// Failures that were found.
     pub failures: u64,
-    /// Progress of shrinking the last of them, if it is being shrunk.
+    /// Progress of shrinking the last failure, if this failure is being shrunk.
     pub shrinking: Option<Shrinking>,
 }
 
-/// Runs a campaign over a layer; `observe` sees its progress, and can stop it before a program.
+/// Runs a campaign over a layer; `observe` sees the progress and can stop it before a program.
 pub fn layer_campaign<L: Layer>(
     layer: &L,
     limits: &LayerLimits,
@@ -281,7 +281,7 @@ fn shrunk<L: Layer>(
 }
 
 /// Returns the smallest program found that `fails`, and the number of candidates that were tried,
-/// at most `budget`. What it returns within the budget shrinks no further.
+/// at most `budget`. A program that is found within the budget shrinks no further.
 pub fn minimise<L: Layer>(
     layer: &L,
     program: &Generated<L::Program>,

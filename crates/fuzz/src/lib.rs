@@ -1,9 +1,9 @@
 //! The interaction fuzzer: random interactions of workers over endpoints.
 //!
-//! An [`Interaction`] gives commands to workers, in steps. [`generate()`] draws one, [`run()`] runs
-//! it on simulated adapters in lock step, [`PROPERTIES`] are checked on what the workers have
-//! observed, and one that fails is made smaller by its [`Choices`]. [`campaign()`] does all of it,
-//! and [`command_line`] has the command `simrun fuzz`.
+//! An [`Interaction`] gives commands to workers, in steps. [`generate()`] draws an interaction,
+//! [`run()`] runs it on simulated adapters in lock step, [`PROPERTIES`] are checked on the
+//! observations of the workers, and a failing interaction is made smaller by its [`Choices`].
+//! [`campaign()`] does all of this, and [`command_line`] has the command `simrun fuzz`.
 //!
 //! *Not modelled*: contention of the network. Everything is deterministic: an interaction gives the
 //! same observations on every machine.

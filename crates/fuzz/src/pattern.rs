@@ -1,15 +1,15 @@
 //! Contents of messages and buffers: each byte follows from the number of the message, so a
 //! receiver can check all of them.
 
-/// Returns the content of a message: its number, then that number repeated, cut to its length; a
-/// number longer than the message is not cut.
+/// Returns the content of a message: its number, then the number repeated, cut to the length of the
+/// message; a number longer than the message is not cut.
 pub(crate) fn content(message: u32, length: u32) -> Vec<u8> {
     let mut text = Vec::new();
     write_content(&mut text, message, length);
     text
 }
 
-/// Writes the content of a message to a buffer, in place of what it has.
+/// Writes the content of a message to a buffer, in place of the old content.
 pub(crate) fn write_content(text: &mut Vec<u8>, message: u32, length: u32) {
     let mut digits = [0; DIGITS];
     let mut first = DIGITS;

@@ -1,10 +1,10 @@
 //! Workers as processes: a driver that runs an interaction in lock step over their pipes.
 //!
-//! A worker announces its address, gets those of all workers, then one command a line; it answers
-//! with its observations, one a line, and tells when the command has ended. A worker that does not
-//! answer in time, or ends, blocks the step; all are killed and reaped, and their observations and
-//! standard errors are kept. A worker that ends before it is told to is a failure of its own, which
-//! names the signal or the status.
+//! A worker announces its address, gets the addresses of all workers, then one command a line. The
+//! worker answers with its observations, one a line, and reports the end of the command. A worker
+//! that does not answer in time blocks the step; all workers are killed and reaped, and their
+//! observations and standard errors are kept. A worker that ends before [`ToWorker::Quit`] is
+//! a separate failure, which names the signal or the status.
 
 use std::io::{BufRead as _, BufReader, Read, Write as _};
 use std::os::unix::process::ExitStatusExt as _;
@@ -41,7 +41,7 @@ pub enum ToWorker {
 /// A line of a worker.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum FromWorker {
-    /// Its address.
+    /// The address of the worker.
     Address(String),
     /// An observation.
     Response(Response),
@@ -89,10 +89,10 @@ fn longest_time(step: &Step) -> Duration {
     Duration::from_micros(times.max().unwrap_or(0))
 }
 
-/// A worker has ended by itself, or has written a line that is no answer: its last observation.
+/// A worker ended or wrote a line that is no answer; the last observation tells which.
 struct WorkerEnded;
 
-/// A line of the output of a worker, or its end.
+/// A line of the output of a worker, or the end of the output.
 enum WorkerLine {
     Answer(FromWorker),
     Unreadable,
@@ -168,7 +168,7 @@ impl Workers {
         Ok(())
     }
 
-    /// Writes a line to a worker. One that has ended is seen by its output.
+    /// Writes a line to a worker. The end of a worker is detected in the worker's output.
     fn write(&mut self, worker: usize, line: &ToWorker) {
         if let (Some(input), Ok(text)) = (&mut self.inputs[worker], serde_json::to_string(line)) {
             let _ = writeln!(input, "{text}").and_then(|()| input.flush());
@@ -213,7 +213,7 @@ impl Workers {
         Ok(active)
     }
 
-    /// Reaps a worker whose output has ended; returns its end in words.
+    /// Reaps a worker after the end of the output; returns the signal or the status in words.
     fn reap_ended(&mut self, worker: u32) -> String {
         let child = &mut self.children[worker as usize];
         // A process that is ending already keeps the signal or the status with which it ends.
@@ -240,7 +240,7 @@ impl Workers {
         }
     }
 
-    /// Kills and reaps all processes; returns the observations, with what was written to standard
+    /// Kills and reaps all processes; returns the observations, with the text written to standard
     /// error.
     fn end(mut self) -> Vec<Vec<Response>> {
         let errors = self.reap();
@@ -252,7 +252,7 @@ impl Workers {
         std::mem::take(&mut self.responses)
     }
 
-    /// Kills and reaps all processes; returns what they have written to standard error.
+    /// Kills and reaps all processes; returns the text that they have written to standard error.
     fn reap(&mut self) -> Vec<String> {
         self.inputs.clear();
         for child in &mut self.children {
@@ -273,7 +273,7 @@ impl Drop for Workers {
     }
 }
 
-/// Sends each line of a worker up to one that is no answer, and its end.
+/// Sends each line of a worker up to a line that is no answer, and the end of the output.
 fn read_lines(worker: u32, output: impl Read + Send + 'static, sender: Sender<(u32, WorkerLine)>) {
     reader(move || {
         for line in BufReader::new(output).lines().map_while(Result::ok) {

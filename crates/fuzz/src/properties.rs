@@ -1,5 +1,5 @@
-//! Properties of a run: each a small function, in a file of its own. A new one is a file, its `mod`
-//! and its line in [`PROPERTIES`].
+//! Properties of a run: each is a small function in a separate file. A new property is a file, a
+//! `mod` and a line in [`PROPERTIES`].
 
 mod calls;
 mod completes;
@@ -12,12 +12,12 @@ mod transfers;
 use crate::driver::Outcome;
 use crate::interaction::Interaction;
 
-/// A property: its name, and a function that returns how a run violates it.
+/// A property: the name, and a function that returns the violation by a run.
 #[derive(Debug)]
 pub struct Property {
-    /// Its name: the class of a failure.
+    /// The name: the class of a failure.
     pub name: &'static str,
-    /// Returns how the run violates it; `None` if it holds.
+    /// Returns the violation by the run; `None` if the property holds.
     pub check: fn(&Interaction, &Outcome) -> Option<String>,
 }
 

@@ -1,8 +1,8 @@
 //! The layer of message passing: random rank programs, executed on several devices.
 //!
-//! [`MpiLayer`] executes a program on each [`Device`] and compares what the ranks have received.
-//! Small programs are also model-checked: each execution must be one that the checker finds.
-//! *Not modelled*: collective operations but the barrier, communicators, failures of ranks.
+//! [`MpiLayer`] executes a program on each [`Device`] and compares the messages that the ranks have
+//! received. Small programs are also model-checked: the checker must find each execution. *Not
+//! modelled*: collective operations but the barrier, communicators, failures of ranks.
 
 mod compare;
 mod device;

@@ -5,17 +5,17 @@ use serde::{Deserialize, Serialize};
 /// An observation of a worker.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum Response {
-    /// A connection that it has initiated or accepted is in use.
+    /// A connection that the worker has initiated or accepted is in use.
     Connected {
         /// The connection.
         connection: u32,
     },
-    /// Its request was rejected.
+    /// The request of the worker was rejected.
     Rejected {
         /// The connection.
         connection: u32,
     },
-    /// Its request was not answered in time.
+    /// The request of the worker was not answered in time.
     TimedOut {
         /// The connection.
         connection: u32,
@@ -39,7 +39,7 @@ pub enum Response {
     Received {
         /// The connection.
         connection: u32,
-        /// Its bytes.
+        /// The bytes of the message.
         message: Vec<u8>,
     },
     /// A send has ended.
@@ -48,7 +48,7 @@ pub enum Response {
         connection: u32,
         /// The message.
         message: u32,
-        /// Its end.
+        /// The status at the end of the send.
         status: endpoint::Status,
     },
     /// The handle of the peer's buffer arrived.
@@ -56,13 +56,13 @@ pub enum Response {
         /// The connection.
         connection: u32,
     },
-    /// A transfer has ended at the worker that has started it.
+    /// A transfer has ended at the worker that has started the transfer.
     RmaEnded {
         /// The connection.
         connection: u32,
         /// The message.
         message: u32,
-        /// Its end.
+        /// The status at the end of the transfer.
         status: endpoint::Status,
         /// The bytes that a read has brought.
         bytes: Vec<u8>,
@@ -90,7 +90,7 @@ pub enum Response {
     },
     /// A call failed, or an event was not expected.
     Failed(String),
-    /// The process of the worker has ended before it was told to: the signal or the status.
+    /// The process of the worker has ended too early: the signal or the status.
     Ended(String),
 }
 
@@ -98,7 +98,7 @@ pub enum Response {
 const LINE: usize = 160;
 
 impl Response {
-    /// Returns the response on one line. A long one is cut, and a number follows from what is cut.
+    /// Returns the response on one line. A long line is cut, and a hash of the cut part follows.
     pub fn line(&self) -> String {
         let mut line = format!("{self:?}");
         if line.len() > LINE {

@@ -1,4 +1,4 @@
-//! Remote memory access of a worker: its buffers, the handles of its peers, and transfers.
+//! Remote memory access of a worker: the buffers, the handles of peers, and transfers.
 //!
 //! A worker has one buffer for each connection. The peer's handle comes in a message `rmaH ` and 32
 //! bytes; a completion message is `rmaWrite` or `rmaRead`, the number of the transfer, and the
@@ -33,7 +33,7 @@ pub(crate) struct Rma {
 }
 
 impl Rma {
-    /// Performs a command; returns the content that it reports.
+    /// Performs a command; returns the content that the command reports.
     pub(crate) fn perform(
         &mut self,
         command: &Command,

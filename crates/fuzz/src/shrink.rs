@@ -3,8 +3,8 @@
 //! MacIver and Donaldson, *Test-Case Reduction via Test-Case Generation* (ECOOP 2020). Candidates
 //! are strings without one element, and strings with another number in one place. A candidate is
 //! taken if its program fails and is smaller: fewer operations, then fewer choices, then smaller
-//! ones. The search ends after a pass in which none is taken, so a shrunk program shrinks no
-//! further.
+//! choices. The search ends after a pass in which no candidate is taken, so a shrunk program
+//! shrinks no further.
 
 use std::collections::BTreeSet;
 
@@ -40,7 +40,7 @@ pub(crate) struct Search<'a, P> {
     pub(crate) budget: u32,
 }
 
-/// The smallest program found, and the programs before it.
+/// The smallest program found, and the earlier programs.
 struct Smallest<P> {
     program: P,
     record: Record,
@@ -83,7 +83,7 @@ impl<P: Clone> Search<'_, P> {
         Some((program, choices.record))
     }
 
-    /// Takes the program of choices if it is smaller and fails, with one of some places of faults.
+    /// Takes the program of choices if it is smaller and fails, at one of several places of faults.
     fn takes(
         &mut self,
         smallest: &mut Smallest<P>,

@@ -1,11 +1,11 @@
-//! Weights of what interactions can have. Each interaction has weights of its own: some kinds are
+//! Weights of the features of interactions. Each interaction has separate weights: some kinds are
 //! switched off, others are frequent. Groce et al., *Swarm Testing* (ISSTA 2012): an interaction
-//! that never does one thing does the others more deeply.
+//! without one kind of event tests the other kinds more deeply.
 
 use serde::{Deserialize, Serialize};
 use sim_core::Stream;
 
-/// A kind of what an interaction can have.
+/// A kind of feature that an interaction can have.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Kind {
     /// A rejected request.
@@ -31,7 +31,7 @@ pub enum Kind {
     Keepalive,
     /// Remote memory access.
     Transfers,
-    /// Memory that is deregistered while it is used, or before.
+    /// Memory that is deregistered while in use, or before.
     Deregister,
 }
 
@@ -64,7 +64,7 @@ const DRAWN: [u8; 4] = [0, 0, 3, 8];
 pub struct Swarm([u8; Kind::ALL.len()]);
 
 impl Swarm {
-    /// Returns weights with which nothing of [`Kind`] happens.
+    /// Returns weights with which no [`Kind`] happens.
     pub const fn none() -> Self {
         Self([0; Kind::ALL.len()])
     }

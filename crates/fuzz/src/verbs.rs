@@ -1,8 +1,8 @@
 //! The layer of verbs: random work requests on queue pairs of reliable connections.
 //!
 //! [`VerbsLayer`] executes a program on two simulated adapters, with and without faults of the
-//! network and with other settings, and on the adapters that an executable adds, and compares what
-//! is observed with a sequential [model]. Each side of each connection has memory of its own, so
+//! network and with other settings, and on the adapters that an executable adds, and compares the
+//! observations with a sequential [model]. Each side of each connection has separate memory, so
 //! that the order between connections and between directions has no effect. *Not modelled*:
 //! datagrams, shared queues, changes of state by the program, completions of one queue for several
 //! queue pairs.

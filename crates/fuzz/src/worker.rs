@@ -1,7 +1,7 @@
-//! A worker: begins commands, takes events of its endpoint and notes what it observes.
+//! A worker: begins commands, takes events of the endpoint and records observations.
 //!
-//! It checks the contract of the endpoint, too: a request cannot be decided twice, nor returned
-//! before it is decided, and an event cannot be returned twice.
+//! The worker checks the contract of the endpoint, too: a request cannot be decided twice, nor
+//! returned before the decision, and an event cannot be returned twice.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -26,15 +26,15 @@ enum Decision {
 
 /// State of the command of a worker.
 enum Progress {
-    /// It has ended.
+    /// The command has ended.
     Ended,
-    /// It waits for observations.
+    /// The command waits for observations.
     Waits,
     /// A call is tried again: all buffers are in use.
     Retries,
-    /// A blocking send waits for its end.
+    /// A blocking send waits for completion.
     Blocks(OperationId),
-    /// It ends at this time.
+    /// The command ends at this time.
     Until(u64),
 }
 
@@ -47,7 +47,7 @@ pub struct Worker {
     uris: Rc<Vec<Uri>>,
     connections: BTreeMap<u32, ConnectionId>,
     numbers: BTreeMap<ConnectionId, u32>,
-    /// Stages of connections whose identifier is not known yet.
+    /// Stages of connections without a known identifier so far.
     early: BTreeMap<u32, Stage>,
     decisions: BTreeMap<u32, Decision>,
     pub(crate) rma: Rma,
@@ -120,7 +120,7 @@ impl Worker {
         }
     }
 
-    /// Makes the call of a command, or notes that it has to be tried again.
+    /// Makes the call of a command, or records that the call has to be tried again.
     fn call(&mut self, command: &Command, endpoint: &mut Endpoint) {
         self.progress = match self.perform(command, endpoint) {
             Ok(progress) => progress,
@@ -220,7 +220,7 @@ impl Worker {
         found.copied().ok_or(Error::Disconnected)
     }
 
-    /// Returns true if a command has ended; a wait takes what it was for.
+    /// Returns true if a command has ended; a wait takes the awaited observations.
     pub fn has_ended(&mut self, command: &Command, endpoint: &mut Endpoint, now: u64) -> bool {
         match self.progress {
             Progress::Ended => {}
@@ -321,7 +321,7 @@ impl Worker {
         }
     }
 
-    /// Notes an event; returns false if it is kept until the end.
+    /// Records an event; returns false if the event is kept until the end.
     fn observe(&mut self, event: EventKind, id: EventId, endpoint: &mut Endpoint) -> bool {
         let response = match event {
             EventKind::Connect { context, result } | EventKind::Accept { context, result } => {
@@ -358,7 +358,7 @@ impl Worker {
         true
     }
 
-    /// Decides a request as announced; returns false if it was ignored.
+    /// Decides a request as announced; returns false if the request was ignored.
     fn requested(
         &mut self,
         payload: &[u8],

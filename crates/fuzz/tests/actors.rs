@@ -1,5 +1,5 @@
-//! Promise: on random actor programs the model checker finds what brute force finds; each seeded
-//! defect of the search is found and shrunk; a text is read as it was written.
+//! Promise: on random actor programs the model checker finds the same as brute force; each seeded
+//! defect of the search is found and shrunk; a written text is read back unchanged.
 
 use crate::{check_failure, check_texts, run_layer};
 use explore::SeededDefect;

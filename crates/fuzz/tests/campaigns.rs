@@ -20,7 +20,7 @@ const FAULTS: Faults = Faults {
     seed: 0,
 };
 
-/// A campaign, and the parameters of its runs.
+/// A campaign, and the parameters of the runs.
 struct Campaign {
     settings: CampaignSettings,
     run: RunSettings,
@@ -163,7 +163,7 @@ fn a_campaign_continues() {
 }
 
 /// Each seeded defect is found within the default number of tries, and shrunk to at most 12 steps
-/// in the median; what is shrunk fails in the same class.
+/// in the median; the shrunk interaction fails in the same class.
 #[test]
 fn a2_seeded_defects_are_found_and_shrunk() {
     for &defect in Defect::ALL {
@@ -277,7 +277,7 @@ fn first_version(interaction: &Interaction) -> String {
     text
 }
 
-/// A campaign that grows stays small: what it keeps between batches does not grow.
+/// A campaign that grows stays small: the data that are kept between batches do not grow.
 #[test]
 fn a6_a_growing_campaign() {
     let mut these = campaign_of(&ALL);
@@ -307,7 +307,7 @@ fn the_same_seed_gives_the_same_observations() {
 }
 
 /// Seeds are kept in texts and reports: faster code draws and observes the same. A change of these
-/// digests is one of what all seeds mean, and belongs into the CHANGELOG.
+/// digests changes the meaning of all seeds, and belongs into the CHANGELOG.
 #[test]
 fn observations_of_seeds_do_not_change() {
     let all = || GeneratorSettings {

@@ -22,8 +22,8 @@ command = "accept"
 connection = 2
 "#;
 
-/// Returns the property that is violated by a run in which worker 1 is a script, and how. The
-/// script of worker 0 does all commands; `on_command` and `on_quit` are those of worker 1.
+/// Returns the violated property of a run in which worker 1 is a script, and the violation. The
+/// script of worker 0 does all commands; `on_command` and `on_quit` are the commands of worker 1.
 fn violated(on_command: &str, on_quit: &str) -> Option<(&'static str, String)> {
     let interaction = Interaction::from_toml(STEPS).expect("an interaction");
     let started = Cell::new(0);

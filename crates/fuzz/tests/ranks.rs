@@ -1,5 +1,5 @@
 //! Promise: random rank programs give the same receives on all devices, as the model checker says;
-//! a seeded defect of the protocols is found and shrunk; a text is read as it was written.
+//! a seeded defect of the protocols is found and shrunk; a written text is read back unchanged.
 
 use crate::{check_failure, check_texts, run_layer};
 use fuzz::ranks::MpiLayer;

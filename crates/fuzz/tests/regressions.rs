@@ -1,5 +1,5 @@
-//! Promise: interactions that have found a defect violate no property, on a network as it was then
-//! and on one without faults; programs with a verdict that was wrong have the right one.
+//! Promise: interactions that have found a defect violate no property, on the network of that time
+//! and on a network without faults; programs that had a wrong verdict have the right verdict.
 
 use std::path::{Path, PathBuf};
 

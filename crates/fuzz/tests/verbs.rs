@@ -1,6 +1,6 @@
 //! Promise: random work requests give the completions and the memory of the sequential model, with
-//! and without faults of the network; a seeded defect of queue pairs is found and shrunk; a text is
-//! read as it was written.
+//! and without faults of the network; a seeded defect of queue pairs is found and shrunk; a written
+//! text is read back unchanged.
 
 use crate::{check_failure, check_texts, run_layer};
 use fuzz::verbs::{VerbsLayer, VerbsProgram, c_source};
@@ -55,7 +55,7 @@ fn seeded_defects_are_found_and_shrunk() {
     }
 }
 
-/// A read whose response is lost in part is executed again, after the write behind it.
+/// A read with a partly lost response is executed again, after the write behind the read.
 pub(crate) const OVERTAKEN: &str = r#"version = 1
 mtu = 256
 connections = [{ psn = 0, max_rd_atomic = 2, retry_cnt = 6, rnr_retry = 7, access = { write = true, read = true, atomic = true } }]

@@ -16,7 +16,7 @@ use crate::{Comparison, Layer};
 /// The layer of actors.
 #[derive(Clone, Debug)]
 pub struct ActorLayer {
-    /// Options of the model checker, whose bounds also hold for brute force.
+    /// Options of the model checker; the bounds also hold for brute force.
     pub options: Options,
 }
 
@@ -103,7 +103,7 @@ impl Observer for Observation {
 
 /// A search without a result.
 enum Unfinished {
-    /// It hit a bound.
+    /// The search hit a bound.
     Bound,
     /// The program did not take the same steps again.
     Broken(String),

@@ -1,6 +1,6 @@
-//! Execution of actor programs: each actor does its operations in order.
+//! Execution of actor programs: each actor executes its operations in order.
 //!
-//! An operation that is impossible where it stands does nothing, such as an unlock of a mutex that
+//! An operation that is impossible at its place has no effect, such as an unlock of a mutex that
 //! the actor does not own; so each list of operations is a program.
 
 use std::cell::RefCell;
@@ -57,7 +57,7 @@ struct Interpreter {
     objects: Objects,
     number: u64,
     activities: Vec<Activity>,
-    /// True for each mutex that it has asked for, and for each that it knows to own.
+    /// True for each mutex that was asked for, and for each mutex that the actor knows to own.
     asked: [bool; 2],
     owned: [bool; 2],
     children: Vec<Actor>,

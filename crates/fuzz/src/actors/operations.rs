@@ -14,7 +14,7 @@ pub enum Op {
     Receive(usize),
     /// Sends over a mailbox and waits.
     Put(usize),
-    /// Sends over a mailbox; nothing waits for the end.
+    /// Sends over a mailbox; no operation waits for the end.
     PutDetached(usize),
     /// Receives from a mailbox and waits.
     Get(usize),
@@ -104,9 +104,9 @@ pub enum Op {
     SwitchHost(bool),
     /// Turns the link between the hosts off or on.
     SwitchWire(bool),
-    /// Does nothing: a host or the wire of such a program may fail at any moment.
+    /// No operation: a host or the wire of such a program may fail at any moment.
     MayFail,
-    /// Does nothing: the first actor of such a program is the permanent receiver of the first
+    /// No operation: the first actor of such a program is the permanent receiver of the first
     /// mailbox.
     Receiver,
 }
@@ -157,7 +157,7 @@ impl Family {
         Self::Mixed,
     ];
 
-    /// Returns its operations; one that occurs twice is drawn twice as often.
+    /// Returns the operations of the family; a repeated operation is drawn more often.
     pub(super) fn ops(self) -> Vec<Op> {
         let (some, more): (&[Op], &[Op]) = match self {
             Self::Common => (COMMON, &[Op::FailIfOdd, Op::Sleep]),
@@ -377,7 +377,7 @@ const MIXED: &[Op] = &[
 ];
 
 impl Op {
-    /// Returns the actor that it names.
+    /// Returns the actor that the operation names.
     pub(super) const fn target(self) -> Option<usize> {
         match self {
             Self::Kill(number) | Self::Suspend(number) | Self::Resume(number) => Some(number),
@@ -385,7 +385,7 @@ impl Op {
         }
     }
 
-    /// Returns the mailbox or the mutex that it names.
+    /// Returns the mailbox or the mutex that the operation names.
     pub(super) const fn object(self) -> Option<usize> {
         match self {
             Self::Send(number)

@@ -1,6 +1,6 @@
 //! Actor programs: the operations of each actor, and rules of the exploration.
 //!
-//! *Not decided here*: the meaning of an operation; the interpreter has it.
+//! *Not decided here*: the meaning of an operation; the interpreter decides the meaning.
 
 use serde::{Deserialize, Serialize};
 use sim_core::{Stepper, Stream};
@@ -48,12 +48,12 @@ fn draw(family: Family, choices: &mut Choices<'_>) -> Program {
     actors
 }
 
-/// Returns the program as the model checker explores it, with the rules of [`ActorProgram::of`].
+/// Returns the program for the model checker, with the rules of [`ActorProgram::of`].
 pub fn stepper(program: &Program) -> Stepper {
     ActorProgram::of(program.clone()).stepper()
 }
 
-/// An actor program with the rules of its exploration.
+/// An actor program with the rules of the exploration.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ActorProgram {
@@ -69,8 +69,8 @@ pub struct ActorProgram {
 }
 
 impl ActorProgram {
-    /// Returns a program whose rules are chosen by its lengths: transfers are instant in a third of
-    /// the programs, and timeouts are late in a quarter.
+    /// Returns a program with rules that the lengths determine: transfers are instant in a third of
+    /// the programs, and timeouts are late in a quarter of the programs.
     pub fn of(actors: Program) -> Self {
         let operations: usize = actors.iter().map(Vec::len).sum();
         Self {
@@ -81,7 +81,7 @@ impl ActorProgram {
         }
     }
 
-    /// Draws a program of any family. One that becomes shorter keeps its rules.
+    /// Draws a program of any family. A program that becomes shorter keeps its rules.
     pub(super) fn draw(choices: &mut Choices<'_>) -> Self {
         let family = choices.pick(&Family::ALL);
         let program = Self::of(draw(family, choices));
@@ -93,7 +93,7 @@ impl ActorProgram {
         }
     }
 
-    /// Returns the program as the model checker explores it.
+    /// Returns the program for the model checker.
     ///
     /// # Panics
     /// Never: the hosts and the link that may fail exist.

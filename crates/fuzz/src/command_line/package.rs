@@ -4,8 +4,8 @@ use std::path::Path;
 
 use serde_json::json;
 
-/// Writes a package with these source files; it depends on packages of this checkout (name,
-/// package, folder) and on `others`, lines of a manifest.
+/// Writes a package with these source files; the package depends on packages of this checkout
+/// (name, package, folder) and on `others`, lines of a manifest.
 pub(super) fn write(
     folder: &Path,
     dependencies: &[(&str, &str, &str)],

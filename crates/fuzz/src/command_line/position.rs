@@ -1,5 +1,5 @@
 //! Position of an endless campaign on disk: written after each batch, whole or not at all, so a
-//! campaign that was killed continues with its last batch.
+//! killed campaign continues with its last batch.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};

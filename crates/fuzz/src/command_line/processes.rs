@@ -1,6 +1,6 @@
 //! Rank programs as processes over TCP, for `simrun fuzz --layer mpi --tcp`.
 //!
-//! Each rank is a process of this executable on this machine; it prints what it receives.
+//! Each rank is a process of this executable on this machine and prints the received messages.
 
 use std::ffi::OsString;
 use std::io;
@@ -73,7 +73,7 @@ fn execute(program: &RankProgram, file: &Path, line: &[OsString]) -> Execution {
     Execution::new(end, lines.0, None)
 }
 
-/// Messages of each rank, from the lines that it prints.
+/// Messages of each rank, from the lines that the rank prints.
 struct ReceivedLines(Vec<Vec<Received>>);
 
 impl OutputListener for ReceivedLines {

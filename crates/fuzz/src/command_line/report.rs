@@ -103,7 +103,7 @@ pub(super) fn junit(report: &CampaignReport, seed: u64) -> String {
     text + "</testsuite>\n"
 }
 
-/// Returns a text as it is written in an attribute of XML 1.0.
+/// Returns a text in the form of an attribute of XML 1.0.
 fn escaped(text: &str) -> String {
     let escape = |letter: char| match letter {
         '&' => "&amp;".to_owned(),
@@ -115,7 +115,7 @@ fn escaped(text: &str) -> String {
     text.chars().map(escape).collect()
 }
 
-/// Returns the steps of a run and what each worker observed.
+/// Returns the steps of a run and the observations of each worker.
 pub(super) fn observations(interaction: &Interaction, outcome: &Outcome) -> String {
     let mut text = String::new();
     let blocked = outcome.blocked.as_ref().map(|blocked| blocked.step);
@@ -139,7 +139,7 @@ pub(super) fn observations(interaction: &Interaction, outcome: &Outcome) -> Stri
     text.trim_end().to_owned()
 }
 
-/// Returns a command as it is written, on one line.
+/// Returns the text of a command, on one line.
 fn name(command: &Command) -> String {
     let value = serde_json::to_value(command).unwrap_or_default();
     let fields = value.as_object().into_iter().flatten();

@@ -1,7 +1,7 @@
-//! Runs an interaction of workers over simulated endpoints, as `simrun fuzz` did: `case.rs` has its
-//! steps and what the workers observed when it failed. It uses the package `endpoint` only.
+//! Runs an interaction of workers over simulated endpoints, as `simrun fuzz` did: `case.rs` has the
+//! steps and the observations of the workers at the failure. The program uses only `endpoint`.
 //!
-//! Exit status 1 if they observe the same again, 0 if not: then the failure is gone, or another.
+//! Exit status 1 if the workers observe the same again, 0 if not: the failure is gone, or another.
 
 #![allow(dead_code)]
 
@@ -60,7 +60,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs a step; returns false if it is blocked.
+/// Runs a step; returns false if the step is blocked.
 fn runs(network: &mut Network, workers: &mut [Worker], step: &[(u32, Command)]) -> bool {
     let begin = network.now();
     for (number, command) in step {

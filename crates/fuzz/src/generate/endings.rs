@@ -39,7 +39,7 @@ impl Elemental<'_, '_> {
         }
     }
 
-    /// Deregisters a buffer before a transfer that uses it, which has to fail, or during it.
+    /// Deregisters a buffer during its transfer, or before the transfer, which then must fail.
     fn deregister(&mut self) {
         let connection = self.connection;
         let message = 2 * self.sends + 1;
@@ -62,7 +62,7 @@ impl Elemental<'_, '_> {
         self.step(vec![(worker, wait)]);
     }
 
-    /// Supervises the peer, which is reported once after it has disconnected and not before.
+    /// Supervises the peer: one report after the peer has disconnected, and none before.
     fn keepalive(&mut self) {
         let connection = self.connection;
         let (worker, peer) = self.direction();

@@ -87,7 +87,7 @@ impl Elemental<'_, '_> {
         self.between(least, most)
     }
 
-    /// Lets senders and receivers wait for what was sent: one step for each message, in which both
+    /// Lets senders and receivers wait for sent messages: one step for each message, in which both
     /// poll.
     pub(super) fn flush(&mut self, waits: &mut Vec<Sent>) {
         let connection = self.connection;

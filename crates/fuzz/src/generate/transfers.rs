@@ -1,8 +1,8 @@
 //! Transfers of remote memory: exchange of handles, then bursts of reads and writes.
 //!
-//! A burst comes from one side, and is waited for before the next. Its local bytes do not overlap.
-//! Remote ones may: writes are in order, reads see the writes before them, and a write that
-//! overlaps with a read before it has a fence. So a sequential execution tells all contents.
+//! A burst comes from one side, and is complete before the next burst. Local bytes of a burst do
+//! not overlap. Remote bytes may: writes are in order, reads see earlier writes, and a write that
+//! overlaps with an earlier read has a fence. So a sequential execution determines all contents.
 
 use super::Elemental;
 use crate::command::{BUFFER, Command, Span};

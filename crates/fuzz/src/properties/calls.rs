@@ -1,5 +1,5 @@
-//! Calls succeed, operations whose end a command awaits succeed, and transfers of deregistered
-//! memory fail.
+//! Calls succeed, operations with an awaited end succeed, and transfers of deregistered memory
+//! fail.
 
 use std::collections::BTreeSet;
 
@@ -29,7 +29,7 @@ pub(super) fn check(interaction: &Interaction, outcome: &Outcome) -> Option<Stri
 /// Operations by the way in which they end, by connection and message.
 #[derive(Default)]
 struct Expected {
-    /// Sends whose end no command awaits: the connection may end before.
+    /// Sends without a command that awaits the end: the connection may end before.
     abandoned: BTreeSet<(u32, u32)>,
     /// Transfers during which memory is deregistered.
     uncertain: BTreeSet<(u32, u32)>,

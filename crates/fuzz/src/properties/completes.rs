@@ -1,4 +1,4 @@
-//! Each step ends, and no process of a worker does before it is told to.
+//! Each step ends, and no process of a worker ends before it is told to.
 
 use crate::driver::{Blocked, Outcome};
 use crate::interaction::Interaction;

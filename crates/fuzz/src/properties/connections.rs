@@ -46,8 +46,8 @@ pub(super) fn check(interaction: &Interaction, outcome: &Outcome) -> Option<Stri
     None
 }
 
-/// Returns the connection of a response, the decision that it follows from, and true if it is about
-/// the request.
+/// Returns the connection of a response, the decision that led to the response, and true if the
+/// response is about the request.
 const fn consequence(response: &Response) -> Option<(u32, Decision, bool)> {
     Some(match response {
         Response::Connected { connection } => (*connection, Decision::Accept, false),

@@ -102,7 +102,7 @@ fn texts<T: AsRef<[u8]>>(messages: &[T]) -> Vec<String> {
     messages.iter().map(text).collect()
 }
 
-/// A connection's attribute and its two workers.
+/// The attribute and the two workers of a connection.
 type Connection = (Attribute, u32, u32);
 
 /// Returns the connections, and the messages that were sent, by their receivers and in the order of

@@ -1,5 +1,5 @@
-//! Remote memory has the contents of a sequential execution: reads bring what earlier writes have
-//! left, completion messages arrive after their data, and the buffers have the right bytes at the
+//! Remote memory has the contents of a sequential execution: reads return the bytes of earlier
+//! writes, completion messages arrive after their data, and the buffers have the right bytes at the
 //! end. Generated transfers are ordered by the queue pair or by fences wherever they overlap.
 
 use std::collections::BTreeMap;
@@ -73,12 +73,12 @@ struct Model {
     buffers: BTreeMap<(u32, u32), Vec<u8>>,
     /// Buffers that are free, by worker.
     free: BTreeMap<u32, Vec<Vec<u8>>>,
-    /// Connections whose next exchange uses a free buffer, by worker.
+    /// By worker and connection: true if the next exchange uses a free buffer.
     reuses: BTreeMap<(u32, u32), bool>,
     /// By kind, worker, connection and message; contents of buffers by their count at the worker.
     expected: BTreeMap<(&'static str, u32, u32, u32), Expected>,
-    /// Writes whose completion message the peer has not waited for: worker, connection, message and
-    /// place.
+    /// Writes with a completion message for which the peer has not waited: worker, connection,
+    /// message and place.
     open: Vec<((u32, u32, u32), u32)>,
     contents: BTreeMap<u32, u32>,
 }

@@ -1,8 +1,8 @@
 //! Comparison of executions of a rank program.
 //!
-//! Each device must finish, and each rank receive the messages to it. Without a wildcard for the
-//! source all receives of all devices agree. A small program is model-checked; each execution must
-//! be one of those that the checker finds. *Not compared*: dates, which are in the digest.
+//! Each device must finish, and each rank must receive the messages to it. Without a wildcard for
+//! the source all receives of all devices agree. A small program is model-checked; the checker must
+//! find each execution. *Not compared*: dates, which are in the digest.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -23,7 +23,7 @@ use crate::{Comparison, Layer};
 pub struct MpiLayer {
     /// The devices, the reference first.
     pub devices: Vec<Device>,
-    /// Executions of the model checker; with more, it has no result. 0 for no model checking.
+    /// Maximum of executions of the model checker; beyond, no result. 0 for no model checking.
     pub executions_max: u64,
 }
 

@@ -1,7 +1,7 @@
-//! The devices that execute a rank program, and what an execution gives.
+//! The devices that execute a rank program, and the result of an execution.
 //!
-//! The simulated ones are platforms that differ in model, in device or in limits; their dates are
-//! not compared. An executable adds a device of processes by [`Device::new`].
+//! The simulated devices are platforms that differ in model, in device or in limits; their dates
+//! are not compared. An executable adds a device of processes by [`Device::new`].
 
 use std::cell::RefCell;
 use std::fmt;
@@ -18,7 +18,7 @@ use super::program::RankProgram;
 /// End of an execution.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ExecutionEnd {
-    /// All ranks have finished, and nothing is left.
+    /// All ranks have finished, without leftovers.
     Finished,
     /// Ranks are left that can never continue.
     Deadlock,
@@ -29,7 +29,7 @@ pub enum ExecutionEnd {
 /// Result of an execution.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Execution {
-    /// Its end.
+    /// The end of the execution.
     pub end: ExecutionEnd,
     /// Messages of each rank, in the order of their receives' numbers.
     pub received: Vec<Vec<Received>>,
@@ -64,7 +64,7 @@ impl fmt::Debug for Device {
 }
 
 impl Device {
-    /// Returns a device with a name and a function that executes programs on it.
+    /// Returns a device with a name and a function that executes programs on the device.
     pub fn new(name: &'static str, execute: impl Fn(&RankProgram) -> Execution + 'static) -> Self {
         Self {
             name,
@@ -72,7 +72,7 @@ impl Device {
         }
     }
 
-    /// Returns its name.
+    /// Returns the name of the device.
     pub const fn name(&self) -> &'static str {
         self.name
     }
@@ -155,11 +155,11 @@ fn simulated(platform: &Arc<Platform>, program: &RankProgram) -> Execution {
     Execution::new(end, log.take(), Some(date))
 }
 
-/// Events after which a run is stopped: it makes no progress. \[choice\]
+/// Events after which a run is stopped, because the run makes no progress. \[choice\]
 const EVENTS_MAX: u64 = 10_000_000;
 
-/// Returns the program as something that can be started, and the log of what its ranks receive in
-/// the latest execution.
+/// Returns the program as an object that can be started, and the log of the messages that the ranks
+/// receive in the latest execution.
 pub(super) fn as_object(program: &RankProgram) -> (Rc<dyn run::Program>, ReceiveLog) {
     let log = ReceiveLog::new(RefCell::new(vec![Vec::new(); program.ranks.len()]));
     let (shared, program) = (Rc::clone(&log), Rc::new(program.clone()));

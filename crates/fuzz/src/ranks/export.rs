@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::program::{RankOp, RankProgram};
 
-/// Returns `src/main.rs` of the program. Run it with the eager threshold of the program:
+/// Returns `src/main.rs` of the program. Run the program with this option for its eager threshold:
 /// `--protocol threshold=BYTES`.
 pub fn source(program: &RankProgram) -> String {
     let mut text = format!(

@@ -1,10 +1,10 @@
 //! Generation of rank programs without deadlocks.
 //!
 //! A program has phases with barriers between them. In a phase both sides of each message are
-//! posted in one order of all messages, and waits come later: so no rank waits for one that waits
-//! for it, even if each send is synchronous. A rank that receives from any source posts all its
+//! posted in one order of all messages, and waits come later: so ranks do not wait for each other
+//! in a cycle, even if each send is synchronous. A rank that receives from any source posts all its
 //! receives of the phase first, with wildcards for the tag: each arriving message fits each of
-//! them.
+//! these receives.
 
 use super::program::{RankMessage, RankOp, RankProgram, SendForm};
 use crate::FuzzProgram;
@@ -33,7 +33,7 @@ pub(super) fn generate(choices: &mut Choices<'_>) -> RankProgram {
     program
 }
 
-/// Eager thresholds in bytes: none, short, and those of platform files. \[choice\]
+/// Eager thresholds in bytes: none, short, and the thresholds of platform files. \[choice\]
 const THRESHOLDS: [u64; 4] = [0, 64, 8 << 10, 64 << 10];
 
 /// The most messages of a phase. \[choice\]
@@ -93,7 +93,7 @@ const FORMS: [SendForm; 4] = [
     SendForm::Issend,
 ];
 
-/// Draws a request and waits for it.
+/// Draws a request and waits for this request.
 fn append_wait(
     program: &mut RankProgram,
     pending: &mut Vec<(usize, usize)>,

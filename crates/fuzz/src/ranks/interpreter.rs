@@ -13,7 +13,7 @@ use super::program::{RankOp, RankProgram};
 /// A received message.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Received {
-    /// The message whose receive it was.
+    /// The message to which the receive belongs in the program.
     pub receive: usize,
     /// The source that the status has.
     pub source: usize,
@@ -103,8 +103,8 @@ fn received(receive: usize, done: &Completion) -> Received {
     }
 }
 
-/// Returns the program for ranks that are processes: each prints the messages that it receives, as
-/// [`parse_received`] reads them.
+/// Returns the program for ranks that are processes: each rank prints the received messages in the
+/// form that [`parse_received`] reads.
 pub fn printing(program: &RankProgram) -> impl run::Program + use<> {
     let program = Rc::new(program.clone());
     run::RankProgram::new(move |world: Comm| {
@@ -127,7 +127,7 @@ fn received_line(received: &Received) -> String {
     format!("received {receive} {source} {tag} {bytes} {digest}")
 }
 
-/// Reads a received message from a line of a [`printing`] program; `None` if it is another line.
+/// Reads a received message from a line of a [`printing`] program; `None` for any other line.
 pub fn parse_received(line: &str) -> Option<Received> {
     let mut words = line.strip_prefix("received ")?.split(' ');
     let mut word = || words.next()?.parse::<u64>().ok();

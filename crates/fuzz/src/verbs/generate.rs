@@ -1,7 +1,7 @@
 //! Generation of programs of work requests.
 //!
-//! A third of the programs has a connection that fails, in a round in which one side alone sends on
-//! it. What the model refuses is drawn again.
+//! A third of the programs has a connection that fails, in a round in which only one side sends on
+//! this connection. A program that the model refuses is drawn again.
 
 use std::collections::BTreeSet;
 
@@ -189,8 +189,8 @@ fn append_requests(program: &mut VerbsProgram, choices: &mut Choices<'_>, connec
     }
 }
 
-/// Appends a request to the last round, and its receive to that round or to an earlier one; or, if
-/// retries are not limited, to none.
+/// Appends a request to the last round, and its receive to that round or to a later round of the
+/// receive alone; or, if retries are not limited, appends no receive.
 fn append_request(program: &mut VerbsProgram, choices: &mut Choices<'_>, place: (usize, usize)) {
     let Some(element) = choices.enter() else {
         return;

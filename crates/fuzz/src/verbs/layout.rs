@@ -1,7 +1,7 @@
 //! Memory of a side of a connection: a target region, which requests of the other side reach, and a
-//! local region with a slot for each of its own requests and receives.
+//! local region with a slot for each request and receive of this side.
 //!
-//! No two requests share a slot, so what is in one follows from one request alone.
+//! No two requests share a slot, so the content of a slot follows from one request alone.
 
 use super::program::VerbsProgram;
 use crate::pattern::pattern;

@@ -1,10 +1,10 @@
 //! The sequential model: requests of a side of a connection take effect one after the other, and
-//! bytes whose value the standard leaves open are undefined.
+//! bytes are undefined if the standard leaves their value open.
 //!
-//! A request after a read or an atomic operation may take effect before it, unless it has a fence
-//! (IBA 9.5): where both meet in memory, the result is undefined. A program whose completions
-//! depend on time is refused: so is one that fails at a side while the other side sends, and one
-//! that fails on a connection with packets that are lost, because a lost NAK ends it by a timeout.
+//! A request after a read or an atomic operation may take effect before it, unless the request has
+//! a fence (IBA 9.5): where both meet in memory, the result is undefined. A program is refused if
+//! completions depend on time: if a side fails while the other side sends, or if a connection with
+//! lost packets fails, because a lost NAK ends the connection by a timeout.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -16,14 +16,14 @@ use super::program::{
     Connection, PacketFaultKind, RETRY_MAX, Request, RequestFault, RequestKind, Round, VerbsProgram,
 };
 
-/// Fields of a completion that are compared. The vendor's error code is not: it is the vendor's.
+/// Fields of a completion that are compared; the error code is left to the vendor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CompletionRecord {
     /// The number of the request or receive, from 0 at each side of each connection.
     pub wr_id: u64,
     /// The status.
     pub status: WcStatus,
-    /// The opcode, if it succeeded.
+    /// The opcode, if the status is success.
     pub opcode: Option<WcOpcode>,
     /// Number of bytes, of receives, reads and atomics.
     pub byte_len: u32,
@@ -67,18 +67,18 @@ struct Side {
     posted: [usize; 2],
     receives: VecDeque<(usize, u32)>,
     pending: VecDeque<(usize, Request)>,
-    /// The latest request has no completion that tells of its end.
+    /// The latest request has no completion that reports its end.
     is_unconfirmed: bool,
     open: Vec<OpenFetch>,
 }
 
 /// Effect of a request.
 enum Effect {
-    /// It waits for a receive.
+    /// The request waits for a receive.
     Blocked,
-    /// It has succeeded, with the number of bytes in its completion.
+    /// The request has succeeded, with the number of bytes in the completion.
     Done(u32),
-    /// It has failed.
+    /// The request has failed.
     Failed {
         status: WcStatus,
         /// The queue pair of the other side fails, too.
@@ -104,7 +104,7 @@ impl Model {
         }
     }
 
-    /// Returns what has to be observed at the end of a program.
+    /// Returns the expected observation at the end of a program.
     pub(super) fn observe(program: &VerbsProgram) -> Result<Observation<Option<u8>>, String> {
         let mut model = Self::new(program);
         for (number, round) in program.rounds.iter().enumerate() {
@@ -236,7 +236,7 @@ const fn fails(status: WcStatus, peer_fails: bool) -> Effect {
     Effect::Failed { status, peer_fails }
 }
 
-/// Returns the effect of the oldest request of a side, which it has on both sides.
+/// Applies the oldest request of a side to both sides and returns the effect of the request.
 fn effect(
     connection: Connection,
     side: &mut Side,
@@ -432,8 +432,8 @@ impl Side {
         }
     }
 
-    /// Makes undefined what a request and earlier reads and atomic operations, which it may
-    /// overtake, have in common. Atomic operations keep their order among each other.
+    /// Makes the bytes undefined that a request shares with earlier reads and atomic operations
+    /// that it may overtake. Atomic operations keep their order among each other.
     fn overtake(&mut self, peer: &mut Self, request: &Request) {
         for open in &self.open {
             let begin = open.offset.max(request.offset);

@@ -1,7 +1,7 @@
 //! Two simulated adapters and the network between them, in simulated time.
 //!
-//! Each packet takes the same latency, and the faults of a program happen to the packets that it
-//! names. *Not modelled*: bandwidth.
+//! Each packet takes the same latency, and the faults of a program happen to the packets that the
+//! faults name. *Not modelled*: bandwidth.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -23,14 +23,14 @@ const LATENCY: u64 = 1_000_000;
 /// Delay of a packet that is overtaken, in picoseconds: 20 µs. \[choice\]
 const DELAY: u64 = 20_000_000;
 
-/// Time after which an execution ends, in picoseconds: 10 s. Retries take a tenth of it. \[choice\]
+/// Time after which an execution ends, in picoseconds: 10 s. Retries take 1 s. \[choice\]
 const TIME_MAX: u64 = 10_000_000_000_000;
 
 /// Parameters of a simulated execution.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NetworkSettings {
     pub(super) adapters: SoftAdapterSettings,
-    /// Path MTU instead of that of the program.
+    /// Path MTU instead of the MTU of the program.
     pub(super) mtu: Option<Mtu>,
     /// The faults of the program happen.
     pub(super) has_faults: bool,
@@ -92,8 +92,8 @@ fn adapter(side: u16, settings: SoftAdapterSettings) -> Rc<RefCell<ChannelAdapte
 }
 
 impl Network {
-    /// Sends what leaves now, moves to the next event and handles it. Returns false if there is
-    /// none, or the time is over.
+    /// Sends the packets that leave now, moves to the next event and handles this event. Returns
+    /// false if there is no event, or the time is over.
     fn advance(&mut self) -> bool {
         self.transmit();
         let arrival = self.flights.keys().next().map(|(at, _)| *at);

@@ -2,7 +2,7 @@
 //!
 //! A program has rounds: in each, both sides of all connections post receives, then work requests,
 //! and wait for the completions that the model predicts. *Not decided here*: the meaning of a
-//! request; the model has it, and refuses programs whose result depends on time.
+//! request; the model decides the meaning, and refuses programs with results that depend on time.
 
 use std::collections::BTreeSet;
 
@@ -57,9 +57,9 @@ pub struct Connection {
     pub psn: u32,
     /// Reads and atomics that may be outstanding.
     pub max_rd_atomic: u8,
-    /// Number of times to send again what was not acknowledged.
+    /// Number of times to send a packet again that was not acknowledged.
     pub retry_cnt: u8,
-    /// Number of times to send again what met no receive; 7 is for ever.
+    /// Number of times to send a message again that met no receive; 7 is for ever.
     pub rnr_retry: u8,
     /// Rights of requests to the target regions.
     pub access: TargetAccess,
@@ -86,7 +86,7 @@ pub enum RequestKind {
 }
 
 impl RequestKind {
-    /// Returns true if it changes or reads the target region.
+    /// Returns true if the operation changes or reads the target region.
     pub const fn has_target(self) -> bool {
         !matches!(self, Self::Send | Self::SendWithImm)
     }
@@ -101,12 +101,12 @@ impl RequestKind {
         matches!(self, Self::Read) || self.is_atomic()
     }
 
-    /// Returns true if it uses up a receive.
+    /// Returns true if the operation consumes a receive.
     pub const fn consumes_receive(self) -> bool {
         matches!(self, Self::Send | Self::SendWithImm | Self::WriteWithImm)
     }
 
-    /// Returns true if it has immediate data.
+    /// Returns true if the operation has immediate data.
     pub const fn has_immediate(self) -> bool {
         matches!(self, Self::SendWithImm | Self::WriteWithImm)
     }
@@ -132,7 +132,7 @@ pub enum RequestFault {
 pub struct Request {
     /// The connection.
     pub connection: usize,
-    /// The side that posts it, 0 or 1.
+    /// The side that posts the request, 0 or 1.
     pub side: usize,
     /// The operation.
     pub kind: RequestKind,
@@ -147,7 +147,7 @@ pub struct Request {
     /// The expected value of COMPARE & SWAP.
     #[serde(default, skip_serializing_if = "is_default")]
     pub compare: u32,
-    /// Without a completion if it succeeds. The last one of a side in a round has a completion.
+    /// No completion on success. The last request of a side in a round has a completion.
     #[serde(default, skip_serializing_if = "is_default")]
     pub unsignaled: bool,
     /// Begins when all earlier reads and atomics are over.
@@ -156,7 +156,7 @@ pub struct Request {
     /// The completion of the receive is a solicited event.
     #[serde(default, skip_serializing_if = "is_default")]
     pub solicited: bool,
-    /// The bytes are copied when it is posted.
+    /// The bytes are copied when the request is posted.
     #[serde(default, skip_serializing_if = "is_default")]
     pub inline: bool,
     /// A mistake.
@@ -174,7 +174,7 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 pub struct Receive {
     /// The connection.
     pub connection: usize,
-    /// The side that posts it, 0 or 1.
+    /// The side that posts the receive, 0 or 1.
     pub side: usize,
     /// Number of bytes.
     pub length: u32,
@@ -198,9 +198,9 @@ pub struct Round {
 pub enum PacketFaultKind {
     /// The packet is lost.
     Loss,
-    /// It arrives twice.
+    /// The packet arrives twice.
     Duplicate,
-    /// It is delayed by 20 µs, so that later ones overtake it.
+    /// The packet is delayed by 20 µs, so that later packets overtake it.
     Delay,
 }
 
@@ -212,7 +212,7 @@ pub struct PacketFault {
     pub connection: usize,
     /// The side that sends the packet.
     pub side: usize,
-    /// The number of the packet among those that the side sends on the connection, from 0.
+    /// The number of the packet among the packets of the side on the connection, from 0.
     pub packet: u32,
     /// The fault.
     pub kind: PacketFaultKind,
@@ -239,7 +239,7 @@ pub struct VerbsProgram {
 /// The most connections. \[choice\]
 const CONNECTIONS_MAX: usize = 8;
 
-/// The most requests and receives that a side posts on a connection: as many as its queues hold.
+/// The most requests and receives that a side posts on a connection: the size of the queues.
 pub(super) const QUEUE_MAX: usize = 64;
 
 /// The most bytes of an inline request. \[choice\]

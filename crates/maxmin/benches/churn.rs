@@ -1,8 +1,8 @@
 //! Cost of a completion in the sharing solver, by network and number of flows in flight.
 //!
 //! Random pairs of hosts, sizes of 1 to 2 times 1e8 bytes; each completion starts a new flow at
-//! once, with one solve for the departure and one for the arrival. CPU time of the process
-//! (`/proc/self/schedstat`), so that what runs beside it counts little. `cargo bench -p
+//! once, with one solve for the departure and one for the arrival. The unit is CPU time of the
+//! process (`/proc/self/schedstat`), so that other processes count little. `cargo bench -p
 //! simrun-maxmin --bench churn [-- NAME]` prints a table; see `results/solver.md`.
 
 #[path = "networks/shapes.rs"]

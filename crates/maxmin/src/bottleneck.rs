@@ -1,16 +1,16 @@
-//! Fair bottleneck: the rule by which SimGrid 3.32 and 4.1 share under parallel tasks.
+//! Fair bottleneck: the sharing rule of SimGrid 3.32 and 4.1 for parallel tasks.
 //!
-//! In rounds, every capacity offers each of its unfinished flows an equal part of the amount it has
-//! left; each flow grows by the least of its offers. A flow is finished at its bound, or when one
-//! of its capacities has nothing left. Weights do not count, and the result is not max-min fair.
+//! In rounds, every capacity offers each unfinished flow on this capacity an equal part of the
+//! remaining amount; each flow grows by the least offer. A flow is finished at its bound, or when
+//! one of its capacities is exhausted. Weights do not count, and the result is not max-min fair.
 //!
 //! Two properties of SimGrid's solver change rates and are kept:
-//! - a finished flow takes its last growth again in each later round from all that it uses, so that
-//!   part of a capacity may stay unused;
-//! - a capacity with less than 1e-5 left has nothing left.
+//! - a finished flow takes its last growth again in each later round from all capacities that it
+//!   uses: part of a capacity may stay unused;
+//! - a capacity with a remaining amount below 1e-5 is exhausted.
 //!
 //! *Not modelled*: capacities that are not shared (`FATPIPE`); the caller folds them into bounds.
-//! SimGrid lets several flows on such a link exceed it together or one by one.
+//! SimGrid lets several flows on such a link exceed the capacity together or one by one.
 //!
 //! Cost: rounds times uses. A round takes at least a share of a capacity, so that rounds grow with
 //! the logarithm of capacities.
@@ -23,10 +23,10 @@ use super::problem::Problem;
 /// A capacity with less than this left is exhausted: `precision/work-amount` of SimGrid.
 const PRECISION: f64 = 1e-5;
 
-/// The solver with its buffers.
+/// The solver and the buffers of the solver.
 #[derive(Default, Debug)]
 pub(crate) struct Bottleneck {
-    /// Amount left of each capacity; 0 once it is exhausted.
+    /// Remaining amount of each capacity; 0 if the capacity is exhausted.
     left: Vec<f64>,
     /// Unfinished flows of each capacity.
     users: Vec<u32>,
@@ -63,7 +63,7 @@ impl Bottleneck {
         }
     }
 
-    /// Lets every unfinished flow grow by the least of its offers, up to its bound.
+    /// Lets every unfinished flow grow by the least offer, up to the bound of the flow.
     fn grow(&mut self, problem: &Problem, rates: &mut [f64]) {
         for (flow, rate) in rates.iter_mut().enumerate() {
             if self.finished[flow] {
@@ -82,8 +82,8 @@ impl Bottleneck {
         }
     }
 
-    /// Takes the growth of all flows from the capacities that still had users, and finishes the
-    /// flows on those that are exhausted.
+    /// Takes the growth of all flows from the capacities that had users, and finishes the flows on
+    /// exhausted capacities.
     fn take(&mut self, problem: &Problem) {
         for flow in 0..problem.bounds.len() {
             for (capacity, coefficient) in problem.uses_of(flow) {

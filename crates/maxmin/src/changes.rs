@@ -1,8 +1,8 @@
-//! Flows whose rates may have changed in a solve, and the capacities that limit them, for
-//! observers.
+//! Flows with rates that may have changed in a solve, and the capacities that limit these flows,
+//! for observers.
 //!
-//! Nothing is kept unless an observer asks for it. The incremental way knows both from its owners;
-//! the plain way, which gives all coupled flows their rates, finds the limits from its loads.
+//! Changes are kept only for an observer. The incremental method knows both from its owners; the
+//! plain method gives all coupled flows their rates and finds the limits from its loads.
 
 use super::incremental::Incremental;
 use super::plain::rate_alone;
@@ -11,7 +11,7 @@ use super::state::{Owner, index};
 use super::uses::Use;
 use super::{Flow, GONE, LONE, Method, Solver, least};
 
-/// Relative difference below which a capacity counts as full, and a flow as being at its bound.
+/// Relative difference below which a capacity counts as full, and a flow counts as at its bound.
 const TOLERANCE: f64 = 1e-9;
 
 /// No capacity.
@@ -20,7 +20,7 @@ const NONE: u32 = u32::MAX;
 /// The flows to look at after a solve.
 #[derive(Default, Debug)]
 pub(super) struct Changes {
-    /// Flows whose rate or limit may have changed; some of them several times.
+    /// Flows with a rate or limit that may have changed; a flow may appear several times.
     pub(super) slots: Vec<u32>,
     /// For each slot, the capacity that limited it in the last plain solve.
     limits: Vec<u32>,
@@ -30,8 +30,8 @@ pub(super) struct Changes {
 }
 
 impl Changes {
-    /// Finds the limits of the flows of a problem that has been solved. `numbers`: the numbers of
-    /// its capacities.
+    /// Finds the limits of the flows of a solved problem. `numbers`: the numbers of the capacities
+    /// of the problem.
     fn find_limits(
         &mut self,
         slots: impl Iterator<Item = u32>,
@@ -73,13 +73,13 @@ impl Changes {
 }
 
 impl Solver {
-    /// Keeps the flows whose rates change in a solve from now on, for [`Solver::take_changes`].
+    /// Records the flows with rates that change in a solve, for [`Solver::take_changes`].
     pub fn keep_changes(&mut self) {
         self.kept.get_or_insert_default();
     }
 
-    /// Appends the flows whose rates or limits may have changed since the last call, each once, in
-    /// the order of their slots. Some may have left meanwhile.
+    /// Appends the flows with rates or limits that may have changed since the last call, each flow
+    /// once, in the order of the slots. Some of these flows may have left.
     pub fn take_changes(&mut self, slots: &mut Vec<u32>) {
         if let Some(changes) = &mut self.kept {
             changes.slots.sort_unstable();
@@ -102,8 +102,8 @@ impl Solver {
         }
     }
 
-    /// Returns the capacity that limits a flow, after a solve; `None` if its bound does. Only after
-    /// [`Solver::keep_changes`].
+    /// Returns the capacity that limits a flow, after a solve; `None` if the bound is the limit.
+    /// Only after [`Solver::keep_changes`].
     #[must_use]
     pub fn limit(&self, slot: u32) -> Option<u32> {
         let flow = &self.flows[slot as usize];
@@ -120,7 +120,7 @@ impl Solver {
         }
     }
 
-    /// Returns the first of the narrowest capacities of a flow that shares with nobody.
+    /// Returns the first of the narrowest capacities of a flow that shares no capacity.
     fn limit_alone(&self, flow: &Flow) -> Option<u32> {
         let rate = rate_alone(flow, &self.capacities);
         let value = |known: &Use| self.capacities[known.number as usize];
@@ -130,8 +130,7 @@ impl Solver {
         found.map(|known| known.number)
     }
 
-    /// Returns the rate that a declared flow would have if it shared with nobody and had this
-    /// bound.
+    /// Returns the rate that a declared flow would have with this bound if it shared no capacity.
     #[must_use]
     pub fn rate_alone(&self, slot: u32, bound: f64) -> f64 {
         let uses = &self.flows[slot as usize].uses;
@@ -141,7 +140,7 @@ impl Solver {
 }
 
 impl Incremental {
-    /// Appends the flows whose owner or level has changed, before their clocks are set.
+    /// Appends the flows with a changed owner or level, before their clocks are set.
     pub(super) fn list_changes(&self, slots: &mut Vec<u32>) {
         slots.extend(&self.state.moved);
         for &link in &self.stale_clocks {
@@ -151,7 +150,7 @@ impl Incremental {
         }
     }
 
-    /// Returns the capacity whose level a flow has.
+    /// Returns the capacity that sets the level of a flow.
     fn limit(&self, slot: u32) -> Option<u32> {
         match self.state.flows[slot as usize].owner {
             Owner::Link(link) => Some(self.state.links[link as usize].number),

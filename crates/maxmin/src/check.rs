@@ -1,8 +1,8 @@
-//! The test mode: after an event, everything that the solver keeps is computed again.
+//! The test mode: after an event, all state of the solver is computed again.
 //!
-//! Checked are the three conditions of exactness (every flow has the smallest level on its way; a
-//! link with a finite level is full; no other link is over-full), every sum, count and limit, every
-//! clock, and all rates against progressive filling from scratch.
+//! The checks are: the three conditions of exactness (every flow has the smallest level on its way;
+//! a link with a finite level is full; no other link is over-full), every sum, count and limit,
+//! every clock, and all rates against progressive filling from scratch.
 
 use super::heap::ABSENT;
 use super::incremental::Incremental;

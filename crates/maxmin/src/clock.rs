@@ -1,13 +1,13 @@
-//! When flows end: one virtual clock per owner.
+//! The ends of flows: one virtual clock per owner.
 //!
-//! All flows that a link owns have its level, so that the work each has done, divided by its
-//! weight, is the same integral of the level: the *clock* of the link. A flow that becomes owned
-//! notes at which reading it will be done, and stays untouched in the heap of the link while the
-//! level moves. One more heap holds, for each link, the date of its first flow. A flow at its own
-//! bound has a constant rate, and its date stands in a heap of its own.
+//! All flows of an owning link have the level of the link. For each of these flows, the completed
+//! work divided by its weight is the same integral of the level: the *clock* of the link. A flow
+//! that gets an owner notes the reading at its end, and stays untouched in the heap of the link
+//! while the level moves. One more heap holds, for each link, the date of its first flow. A flow at
+//! its own bound has a constant rate, and its date is in a separate heap.
 //!
-//! A clock is put back to 0 when no flow follows it, because large readings are less precise. Owner
-//! changes are noted after a solve, so that a flow that comes back to its owner is not touched.
+//! A clock without flows is reset to 0, because large readings are less precise. Owner changes are
+//! noted after a solve, so that a flow that comes back to its owner is not touched.
 
 use super::heap::IndexedHeap;
 use super::incremental::Incremental;
@@ -17,13 +17,13 @@ use super::state::{Owner, index};
 /// The clock of a link.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Clock {
-    /// Its reading, in work per weight,
+    /// The reading of the clock, in work per weight,
     reading: f64,
     /// at this date.
     since: f64,
-    /// The flows that follow it, by the reading at which they end.
+    /// The flows that follow the clock, by the reading at their end.
     pub(super) flows: IndexedHeap,
-    /// True if its next date has to be found again.
+    /// True if the next date of the clock must be found again.
     stale: bool,
 }
 
@@ -37,7 +37,7 @@ impl Clock {
         }
     }
 
-    /// The date of its first flow, if the level stays.
+    /// Returns the date of the first flow, if the level stays.
     fn date(&self, level: f64) -> Option<f64> {
         let (tag, _) = self.flows.first()?;
         let left = duration((tag - self.reading).max(0.0), level);
@@ -46,7 +46,7 @@ impl Clock {
 }
 
 impl Incremental {
-    /// Sets the level of a link, bringing its clock up to date before.
+    /// Updates the clock of a link, then sets the level of the link.
     pub(super) fn set_level(&mut self, link: usize, level: f64) {
         let before = std::mem::replace(&mut self.state.gauges[link].level, level);
         if before == level {
@@ -63,8 +63,8 @@ impl Incremental {
         }
     }
 
-    /// Lets the flows whose owner has changed follow their new clocks, and finds the next date of
-    /// all clocks that changed.
+    /// Lets the flows with a changed owner follow their new clocks, and finds the next date of all
+    /// changed clocks.
     pub(super) fn set_clocks(&mut self) {
         for at in 0..self.state.moved.len() {
             let flow = self.state.moved[at] as usize;
@@ -91,7 +91,7 @@ impl Incremental {
         }
     }
 
-    /// Lets a flow follow the clock of its owner.
+    /// Lets a flow follow the clock of the owner.
     pub(super) fn follow(&mut self, flow: usize, left: f64) {
         let entry = &mut self.state.flows[flow];
         entry.clock = entry.owner;

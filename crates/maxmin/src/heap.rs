@@ -11,7 +11,7 @@ pub const ABSENT: u32 = u32::MAX;
 
 const CHILDREN: usize = 4;
 
-/// The heap; its numbers' positions are elsewhere.
+/// The heap; the positions of the numbers are elsewhere.
 #[derive(Clone, Default, Debug)]
 pub struct IndexedHeap {
     items: Vec<(u64, u32)>,
@@ -25,7 +25,7 @@ pub(crate) fn bits(number: f64) -> u64 {
 }
 
 impl IndexedHeap {
-    /// Returns true if it holds no number.
+    /// Returns true if the heap holds no number.
     #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -37,7 +37,7 @@ impl IndexedHeap {
         self.items.len()
     }
 
-    /// The smallest key with its number.
+    /// Returns the smallest key with its number.
     #[inline]
     #[must_use]
     pub fn first(&self) -> Option<(f64, u32)> {
@@ -46,7 +46,7 @@ impl IndexedHeap {
             .map(|(key, number)| (f64::from_bits(*key), *number))
     }
 
-    /// Adds a number that is not there, or moves it to a new key.
+    /// Adds a new number, or moves a present number to a new key.
     #[inline]
     pub fn set(&mut self, number: u32, key: f64, positions: &mut [u32]) {
         let key = bits(key);
@@ -72,7 +72,7 @@ impl IndexedHeap {
         f64::from_bits(self.items[position as usize].0)
     }
 
-    /// Takes a number out, if it is there.
+    /// Removes a number, if it is present.
     #[inline]
     pub fn remove(&mut self, number: u32, positions: &mut [u32]) {
         let position = std::mem::replace(&mut positions[number as usize], ABSENT);

@@ -1,8 +1,8 @@
-//! Arrival, end and change of a flow, with updates only of flows whose rates change.
+//! Arrival, end and change of a flow, with updates only of flows with changed rates.
 //!
-//! A capacity that a flow uses becomes a link when the first flow shares it, and is free again
-//! after the last. A table from numbers of capacities to links is zeroed memory that the system
-//! does not even provide until it is touched, so that capacities that nobody uses cost nothing.
+//! A capacity becomes a link when the first flow shares it, and is free again after the last flow.
+//! The table from numbers of capacities to links is zeroed memory that the system provides only
+//! when it is touched; unused capacities cost no memory.
 
 use super::BATCH_MIN;
 use super::clock::Clock;
@@ -29,21 +29,21 @@ pub(super) struct Arrival<'a> {
     pub(super) work: f64,
 }
 
-/// The solver with everything that it keeps between events.
+/// The solver with all state that it keeps between events.
 #[derive(Default, Debug)]
 pub(super) struct Incremental {
     pub(super) state: State,
     pub(super) clocks: Vec<Clock>,
     /// The date of the present batch of changes.
     pub(super) now: f64,
-    /// The link of each capacity plus one; 0 while nobody uses it.
+    /// The link of each capacity plus one; 0 while no flow uses the capacity.
     link_of: Vec<u32>,
-    /// Links whose capacity nobody uses any more.
+    /// Links of capacities that no flow uses any more.
     free: Vec<u32>,
-    /// Links whose load may not fit their level.
+    /// Links with a load that may not fit their level.
     pub(super) dirty: IndexedHeap,
     pub(super) dirty_at: Vec<u32>,
-    /// Links whose load has changed, with the level of the flow that did it first.
+    /// Links with a changed load, with the level of the first flow that changed the load.
     pub(super) touched: Vec<(u32, f64)>,
     /// Changes of flows in the present solve.
     pub(super) updates: usize,
@@ -57,7 +57,7 @@ pub(super) struct Incremental {
     pub(super) bounded: IndexedHeap,
     /// Positions of flows: in `bounded`, or in the heap of their link.
     pub(super) flows_at: Vec<u32>,
-    /// Links whose next date has to be found again.
+    /// Links with a next date that must be found again.
     pub(super) stale_clocks: Vec<u32>,
     /// Buffers.
     pub(super) scan: Vec<ScannedUser>,
@@ -93,7 +93,7 @@ impl Incremental {
         self.set_clocks();
     }
 
-    /// Forgets everything, the flows that share among it.
+    /// Forgets all state, including the flows that share.
     pub(super) fn clear<'a>(&mut self, sharing: impl Iterator<Item = &'a u32>) {
         for slot in sharing {
             let flow = &mut self.state.flows[*slot as usize];
@@ -121,7 +121,7 @@ impl Incremental {
         self.stale_clocks.clear();
     }
 
-    /// Puts a flow into the lists of its links.
+    /// Puts a flow into the lists of all links that the flow uses.
     fn take_up(&mut self, arrival: &Arrival<'_>) {
         let Arrival {
             slot,
@@ -195,7 +195,7 @@ impl Incremental {
         }
     }
 
-    /// The owner of a new flow, and its level.
+    /// Returns the owner of a new flow, and the level of the flow.
     fn first_owner(&self, flow: usize) -> (f64, Owner) {
         let found = self.state.second(flow, usize::MAX);
         if found.0 < f64::INFINITY {
@@ -214,7 +214,7 @@ impl Incremental {
         }
     }
 
-    /// Lets the link that gave its level to a flow without owner find out how it is shared.
+    /// Marks the narrowest link of a flow without owner, which set the level, so that it is solved.
     fn mark_narrowest(&mut self, flow: usize, level: f64) {
         for slot in 0..self.state.flows[flow].elements.len() {
             let element = self.state.flows[flow].elements[slot];
@@ -225,7 +225,7 @@ impl Incremental {
         }
     }
 
-    /// Adds a new flow to the loads of its links, and marks those that do not fit any more.
+    /// Adds a new flow to the loads of its links, and marks links with a load that no longer fits.
     fn join_loads(&mut self, flow: usize, level: f64, by: Owner) {
         let watched = self.state.flows[flow].watched as usize;
         for slot in 0..watched {
@@ -295,7 +295,7 @@ impl Incremental {
         left
     }
 
-    /// Forgets a link that nobody uses any more.
+    /// Forgets a link that no flow uses any more.
     fn release(&mut self, at: usize) {
         self.state.empty(at);
         self.set_level(at, f64::INFINITY);
@@ -304,7 +304,7 @@ impl Incremental {
         self.free.push(index(at));
     }
 
-    /// Changes a capacity, if anybody uses it.
+    /// Changes a capacity, if any flow uses it.
     pub(super) fn set_capacity(&mut self, number: u32, capacity: f64, now: f64) {
         self.now = now;
         let Some(link) = self.link_of[number as usize].checked_sub(1) else {
@@ -323,8 +323,8 @@ impl Incremental {
         }
     }
 
-    /// Shares anew if anything has changed, and finds the dates. `changed` gets the flows whose
-    /// rates may have changed.
+    /// Shares anew after a change, and finds the dates. `changed` gets the flows with rates that
+    /// may have changed.
     pub(super) fn solve(&mut self, now: f64, changed: Option<&mut Vec<u32>>) {
         self.now = now;
         let updates_max = UPDATES_PER_FLOW * self.state.sharing + BATCH_MIN;

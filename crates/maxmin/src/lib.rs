@@ -2,43 +2,43 @@
 //!
 //! Flows cross capacities. Flow `f` has a weight `w_f` and a bound `b_f`; its rate is `x_f = w_f ×
 //! level_f`. An allocation is max-min fair when no capacity is exceeded and each flow is at its
-//! bound, or crosses a full capacity on which no flow has a higher level. That allocation is
+//! bound, or crosses a full capacity on which no flow has a higher level. This allocation is
 //! unique.
 //!
-//! A use has a coefficient: how much of the capacity a unit of the rate takes. Links that nobody
-//! shares (`fatpipe`) are no capacities: they are folded into the bound of each flow.
+//! A use has a coefficient: the amount of the capacity that a unit of the rate takes. Links without
+//! sharing (`fatpipe`) are no capacities: they are folded into the bound of each flow.
 //!
-//! Dates are numbers of at least 0 that never go back; an amount of work that moves at rate 1 ends
-//! as much later as it is large.
+//! Dates are numbers of at least 0 that never go back; a work `w` at rate 1 ends after `w` units of
+//! time.
 //!
-//! A flow that shares nothing with anybody is *lone*: its rate is what its own links allow. For the
-//! others, which are *coupled*, there are two ways to keep the allocation up to date, and
-//! [`Solver`] takes the one that costs less:
-//! - *plain*: all rates from scratch after each instant. Nothing is kept but the flows, so that
-//!   flows that come and go together, or alone, cost next to nothing beside that.
-//! - *incremental*: an event touches only what it changes. That takes lists, sums and clocks for
-//!   every link in use.
+//! A flow that shares no capacity is *lone*: its own links set its rate. All other flows are
+//! *coupled*. There are two methods to keep the allocation of coupled flows up to date; [`Solver`]
+//! takes the cheaper method:
+//! - *plain*: all rates from scratch after each instant. Only the flows are kept: flows that come
+//!   and go together, or alone, cost almost no other work.
+//! - *incremental*: an event touches only the changed state. This method needs lists, sums and
+//!   clocks for every link in use.
 //!
 //! | part | decides |
 //! |---|---|
-//! | this file | which way, and what flows use |
+//! | this file | the method, and the uses of flows |
 //! | `lone` | which flows are alone on their links |
 //! | `plain` | rates and dates from scratch |
 //! | `waves` | progressive filling in waves, for problems with few levels |
-//! | `bottleneck` | another rule than max-min fairness, for those who ask for it |
-//! | `reference` | progressive filling, level by level: what is right |
-//! | `incremental` | what happens when a flow comes, goes or changes |
-//! | `relax` | which links have to find a new level after that, and in which order |
+//! | `bottleneck` | fair bottleneck, an optional rule instead of max-min fairness |
+//! | `reference` | progressive filling, level by level: the correct result |
+//! | `incremental` | the updates when a flow comes, goes or changes |
+//! | `relax` | which links have to find a new level after these updates, and in which order |
 //! | `waterfill` | the level that fills one link |
-//! | `state` | who owns whom; which links need no load |
+//! | `state` | the owners of flows; which links need no load |
 //! | `clock` | when flows end |
 //! | `rebuild` | the incremental state from scratch |
 //! | `changes` | which rates have changed, for observers |
 //! | `check` | the test mode |
 //!
 //! Cost of an event: for a lone flow, its links; plain, the coupled flows times their links;
-//! incremental, the flows whose rate changes times their links that are nearly full, or one number
-//! where a single link owns all flows. It never depends on how many capacities there are.
+//! incremental, the flows with changed rates times their links that are nearly full, or one number
+//! where a single link owns all flows. The cost never depends on the number of capacities.
 //!
 //! Ordering guarantee: the same sequence of calls gives the same bits. Only + − × ÷, minimum and
 //! maximum are used, and no recursion.
@@ -78,13 +78,13 @@ const FEW: usize = 16;
 const BATCH_MIN: usize = 64;
 /// and they are more than this part of all flows.
 const BATCH_PART: usize = 2;
-/// Flows whose rate could be found from scratch for the price of an incremental event.
+/// Number of flow rates from scratch that cost as much as one incremental event.
 const FLOWS_PER_EVENT: usize = 20;
-/// Flows, per flow in progress, whose rate could be found from scratch for the price of building
-/// the incremental state.
+/// Number of flow rates from scratch, per flow in progress, that cost as much as building the
+/// incremental state.
 const FLOWS_PER_BUILD: usize = 1;
 
-/// Uses for which a flow may keep room that it does not need.
+/// Number of uses for which a flow may keep unneeded memory.
 const WAY_SLACK: usize = 2;
 
 /// In `coupled`, where a flow has left; as a position, of a flow that does not share.
@@ -92,11 +92,11 @@ const GONE: u32 = u32::MAX;
 /// As a position, of a lone flow.
 const LONE: u32 = u32::MAX - 1;
 
-/// Keeps the max-min fair rates of flows, and the dates at which they end.
+/// Keeps the max-min fair rates of flows, and the dates at which the flows end.
 ///
-/// A flow is known by its slot, a capacity by its number. A flow declares what it uses once
+/// A flow is known by its slot, a capacity by its number. A flow declares its uses once
 /// ([`Solver::declare`], [`Solver::cross`]), may then enter and leave several times, and is
-/// forgotten by [`Solver::forget`]. Between [`Solver::solve`]s all changes belong to one instant.
+/// forgotten by [`Solver::forget`]. All changes between two solves belong to one instant.
 #[derive(Debug)]
 pub struct Solver {
     /// By slot.
@@ -118,7 +118,7 @@ pub struct Solver {
     arrivals: usize,
     /// Everything that has changed among the coupled flows since the last solve.
     changes: usize,
-    /// Flows that the plain way has looked at for nothing: the incremental way would not have.
+    /// Flows that the plain method computed and the incremental method would not have computed.
     wasted: usize,
     /// Changes that an observer has asked for.
     kept: Option<Box<Changes>>,
@@ -140,7 +140,7 @@ struct Flow {
     uses: Vec<Use>,
     weight: f64,
     bound: f64,
-    /// Its position in `coupled`, [`LONE`], or [`GONE`].
+    /// The position of the flow in `coupled`, [`LONE`], or [`GONE`].
     position: u32,
     progress: Progress,
 }
@@ -200,8 +200,8 @@ impl Solver {
 
     /// Shares by fair bottleneck, SimGrid's rule for parallel tasks, from now on and for good.
     ///
-    /// In rounds, every capacity offers its unfinished flows equal parts of what it has left, and
-    /// each flow takes the least of its offers; weights do not count. Each solve is from scratch.
+    /// In rounds, every capacity offers its unfinished flows equal parts of its rest, and each flow
+    /// takes the least of its offers; weights do not count. Each solve is from scratch.
     pub fn share_by_bottleneck(&mut self) {
         if !self.plain.shares_by_bottleneck() {
             self.plain.share_by_bottleneck();
@@ -253,8 +253,8 @@ impl Solver {
         &self.flows[slot as usize].uses
     }
 
-    /// Forgets what the flow in `slot` uses, if it was declared at all; it does not share at the
-    /// moment.
+    /// Forgets the uses of the flow in `slot`, if the flow was declared; the flow does not share at
+    /// the moment.
     #[inline]
     pub fn forget(&mut self, slot: u32) {
         if let Some(flow) = self.flows.get_mut(slot as usize) {
@@ -353,7 +353,7 @@ impl Solver {
         }
     }
 
-    /// Changes a capacity, for all flows that use it.
+    /// Changes a capacity, for all flows that use this capacity.
     #[inline]
     pub fn set_capacity(&mut self, number: u32, capacity: f64, now: f64) {
         self.changed = true;
@@ -402,8 +402,8 @@ impl Solver {
 
     /// Returns the method expected to be cheaper.
     ///
-    /// Nobody knows what is to come. So the plain way continues until what it has wasted would have
-    /// paid for the other one, which costs at most twice what is possible.
+    /// The future is unknown. So the plain method continues until its wasted work would have paid
+    /// for the incremental method; this rule costs at most twice the optimum.
     fn cheaper_method(&mut self, arrivals: usize, changes: usize) -> Method {
         if self.plain.shares_by_bottleneck() {
             return Method::Plain;

@@ -1,9 +1,9 @@
-//! Flows that share nothing with anybody: each has the rate that its own links allow, whatever
-//! happens elsewhere.
+//! Flows that share no capacity: the own links of each flow set its rate, with any other flows
+//! elsewhere.
 //!
-//! For every capacity is known whether nobody uses it, one lone flow, or flows that are coupled. A
-//! flow that finds all its capacities unused is lone, and costs its links and one entry in a heap
-//! of dates. It becomes coupled when another flow comes to one of its capacities, and stays so.
+//! For every capacity the state is known: unused, one lone flow, or coupled flows. A flow with only
+//! unused capacities is lone, and costs its links and one entry in a heap of dates. The flow
+//! becomes coupled when another flow comes to one of its capacities, and stays coupled.
 
 use super::heap::{ABSENT, IndexedHeap};
 use super::uses::Use;
@@ -19,7 +19,7 @@ pub(super) struct Lone {
     /// When lone flows end, in seconds.
     ends: IndexedHeap,
     positions: Vec<u32>,
-    /// Flows whose rate has to be found.
+    /// Flows with a rate that must be found.
     pub(super) fresh: Vec<u32>,
 }
 
@@ -33,7 +33,7 @@ impl Lone {
         }
     }
 
-    /// Takes a flow in if nobody uses its capacities; tells whether that is so.
+    /// Adds a flow if no flow uses its capacities; returns true in this case.
     pub(super) fn admit(&mut self, slot: u32, uses: &[Use]) -> bool {
         let is_used = |known: &Use| self.users[known.number as usize] != 0;
         if uses.iter().any(is_used) {

@@ -1,6 +1,6 @@
 //! Rates and dates from scratch: after each instant, for all coupled flows.
 //!
-//! Cost: the flows times their links, whatever has changed. A flow whose rate stays the same bit
+//! Cost: the flows times their links, after any change. A flow with a rate that stays the same bit
 //! for bit is not touched, so that its date does not drift.
 
 use super::bottleneck::Bottleneck;
@@ -11,13 +11,13 @@ use super::uses::Use;
 use super::waves::WaveSolver;
 use super::{Flow, GONE, least};
 
-/// The solver with its buffers.
+/// The solver and the buffers of the solver.
 #[derive(Debug)]
 pub(super) struct Plain {
     /// The first date at which a flow ends, in seconds.
     next: f64,
-    /// For each capacity, while a problem is put together, its position there plus one; otherwise
-    /// 0.
+    /// For each capacity, its position in the problem under construction plus one; 0 if there is no
+    /// position.
     pub(super) positions: Vec<u32>,
     /// The capacities of the problem.
     numbers: Vec<u32>,
@@ -45,7 +45,7 @@ pub(super) struct Progress {
     since: f64,
     /// Work done per second.
     rate: f64,
-    /// When it ends, in seconds.
+    /// The end of the flow, in seconds.
     end: f64,
 }
 
@@ -154,7 +154,7 @@ impl Plain {
         }
     }
 
-    /// Returns the problem that was solved last, the numbers of its capacities, and the rates.
+    /// Returns the problem that was solved last, the numbers of the capacities, and the rates.
     pub(super) fn solved(&self) -> (&Problem, &[u32], &[f64]) {
         (&self.problem, &self.numbers, &self.rates)
     }
@@ -229,8 +229,8 @@ impl Plain {
     }
 }
 
-/// Returns the time that `left` takes at a rate, in seconds: infinite only where nothing moves, so
-/// that work which ends too late for a number is told from work which stands still.
+/// Returns the time for `left` at a rate, in seconds: infinite only at rate 0. So work that ends
+/// too late for a number differs from work that stands still.
 pub(super) fn duration(left: f64, rate: f64) -> f64 {
     let duration = left / rate;
     if rate > 0.0 {
@@ -240,7 +240,7 @@ pub(super) fn duration(left: f64, rate: f64) -> f64 {
     }
 }
 
-/// The rate of a flow that shares with nobody.
+/// The rate of a flow that shares no capacity.
 pub(super) fn rate_alone(flow: &Flow, capacities: &[f64]) -> f64 {
     let rate = |known: &Use| capacities[known.number as usize] / known.coefficient;
     flow.uses.iter().map(rate).fold(flow.bound, least)

@@ -1,8 +1,8 @@
-//! A sharing problem in flat arrays, as the solvers from scratch take it.
+//! A sharing problem in flat arrays: the input of the solvers from scratch.
 //!
-//! Nothing is decided here. Units are the caller's: a rate, and capacities in the same unit.
+//! This module decides no rate. The caller chooses the unit of rates and capacities.
 
-/// Flows and the capacities that they use; its memory is used again.
+/// Flows and the capacities that they use; the memory is used again.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Problem {
     /// Flop/s or bytes/s of each capacity, above 0.
@@ -20,7 +20,7 @@ pub(crate) struct Problem {
 }
 
 impl Problem {
-    /// Makes it empty, keeping its memory.
+    /// Empties the problem and keeps the memory.
     pub(crate) fn clear(&mut self) {
         self.capacities.clear();
         self.weights.clear();
@@ -46,7 +46,7 @@ impl Problem {
         found.map_or(0.0, |(_, coefficient)| coefficient)
     }
 
-    /// Adds a flow, after its uses were pushed to `uses`.
+    /// Adds a flow, after the uses of the flow were pushed to `uses`.
     pub(crate) fn finish_flow(&mut self, weight: f64, bound: f64) {
         self.weights.push(weight);
         self.bounds.push(bound);

@@ -10,7 +10,7 @@ use super::state::{Owner, index, owner};
 use super::state::THRESHOLD;
 
 impl Incremental {
-    /// Solves from scratch; marks the links whose load rounding has left unequal to their capacity.
+    /// Solves from scratch; marks links with a load that rounding left unequal to the capacity.
     pub(super) fn rebuild(&mut self) {
         self.dirty.clear(&mut self.dirty_at);
         self.state_as_problem();

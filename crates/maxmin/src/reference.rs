@@ -1,22 +1,22 @@
-//! Progressive filling from scratch: the solver that says what is right.
+//! Progressive filling from scratch: the solver that defines the correct result.
 //!
-//! The level of all flows rises together from 0. When it reaches the bound of a flow, that flow
-//! stops there; when a capacity is full, all its flows stop. The next event is found with a heap of
-//! the levels at which capacities fill; as flows stop, the level of a capacity only rises, so an
-//! entry of the heap is refreshed when it comes to the top.
+//! The level of all flows rises together from 0. When the level reaches the bound of a flow, this
+//! flow stops there; when a capacity is full, all its flows stop. A heap of the levels at which
+//! capacities fill gives the next event. As flows stop, the level of a capacity only rises: an
+//! entry of the heap is refreshed when the entry comes to the top.
 //!
 //! Cost: O((flows + uses) log) per solve. Kept for ever as the reference for faster solvers.
 //!
-//! Rounding: what is left of a capacity is computed by subtraction, so a capacity that nearly fills
-//! at two very different levels loses relative precision at the second; a level never falls, so no
-//! flow is left standing.
+//! Rounding: the remaining capacity is computed by subtraction. A capacity that nearly fills at two
+//! very different levels loses relative precision at the second level; a level never falls, so
+//! every flow stops.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::problem::Problem;
 
-/// The solver with its buffers.
+/// The solver and the buffers of the solver.
 #[derive(Default, Debug)]
 pub(crate) struct ReferenceSolver {
     slots: Vec<Slot>,
@@ -24,11 +24,11 @@ pub(crate) struct ReferenceSolver {
     flows: Vec<u32>,
     /// Levels at which capacities fill, as bit patterns, which sort as the levels do.
     heap: BinaryHeap<Reverse<(u64, u32)>>,
-    /// Flows with a finite bound, by the level at which they reach it.
+    /// Flows with a finite bound, by the level at which they reach the bound.
     by_bound: Vec<(u64, u32)>,
-    /// After a solve: the level at which each capacity filled, infinite if it did not.
+    /// After a solve: the level at which each capacity filled, infinite if it did not fill.
     pub(crate) levels: Vec<f64>,
-    /// After a solve: the capacity that stopped each flow, `None` if its bound did.
+    /// After a solve: the capacity that stopped each flow, `None` if the bound stopped the flow.
     pub(crate) owners: Vec<Option<u32>>,
 }
 
@@ -38,7 +38,7 @@ struct Slot {
     left: f64,
     /// Sum of the weights of the flows that still rise.
     usage: f64,
-    /// The usage when it was last summed up.
+    /// The usage at the last summation.
     usage_summed: f64,
     /// Uses by flows that still rise.
     rising: u32,
@@ -144,7 +144,7 @@ impl ReferenceSolver {
         }
     }
 
-    /// The capacity that fills next, with its level, at least `level_min`; it stays in the heap.
+    /// Returns the capacity that fills next, with its level, at least `level_min`; keeps the entry.
     fn next_full(
         &mut self,
         problem: &Problem,

@@ -1,35 +1,34 @@
-//! Making all loads right again after some changes: link relaxation in the order of levels.
+//! The correction of all loads after changes: link relaxation in the order of levels.
 //!
 //! A link is dirty when its load may not fit its level: a finite level means that the link is
-//! exactly full, an infinite one that it is not over-full. Dirty links are taken from a heap by the
-//! level at which they will end up, and each gets the level that fills it, all others held fixed;
-//! that changes loads elsewhere, at that level or above. Nothing below a level depends on what is
-//! above it, so that most links are met once.
+//! exactly full, an infinite level that the link is not over-full. A heap orders dirty links by the
+//! level at which they will end up. Each link gets the level that fills it, with all other links
+//! fixed; this changes loads elsewhere, at this level or above. Lower levels do not depend on
+//! higher levels, so that most links are processed once.
 //!
-//! The answer is exact whatever the order: when no link is dirty, every flow is at its bound or at
-//! the smallest level on its way, and every link with a finite level is full. That is max-min fair
+//! The result is exact in any order: when no link is dirty, every flow is at its bound or at the
+//! smallest level on its way, and every link with a finite level is full. This is max-min fair
 //! sharing, which is unique.
 //!
 //! Short cuts, each exact:
-//! - *own flows only*: while the new level is at least that of all other users of the link and at
-//!   most what the own flows can have elsewhere, owners stay, and the level moves by (capacity −
-//!   load) / own weight;
-//! - *one number*: if the own flows cross no other watched link, nothing else has to be done at
-//!   all.
+//! - *own flows only*: while the new level is at least the level of all other users of the link and
+//!   at most the level that the own flows can have elsewhere, owners stay, and the level moves by
+//!   (capacity − load) / own weight;
+//! - *one number*: if the own flows cross no other watched link, no other state changes.
 //!
-//! Sums that are kept up by additions drift; every 64 updates of a link they are made afresh (in
-//! the second case, where only one sum can drift, after as many updates as it owns flows).
+//! Running sums drift. They are computed afresh after 64 updates of a link (in the second case,
+//! with only one sum that can drift, after as many updates as the link owns flows).
 
 use super::heap::ABSENT;
 use super::incremental::Incremental;
 use super::state::{Element, Owner, index, owner};
 use super::waterfill::{self, UserCap};
 
-/// Relative difference of load and capacity below which a link counts as full: it only stops
-/// rounding noise, and is no precision of the answer. A larger one would cost accuracy (it is
-/// amplified on the way up the levels) and save nothing.
+/// Relative difference of load and capacity below which a link counts as full. The value only stops
+/// rounding noise and is not the precision of the result. A larger value would cost accuracy (the
+/// error is amplified on the way up the levels) and save no time.
 const EPSILON: f64 = 1e-13;
-/// Updates of a link before its sums are made afresh.
+/// Updates of a link before the sums of the link are computed afresh.
 const UPDATES_MAX: u32 = 64;
 /// Flows that are fetched together.
 const BLOCK: usize = 16;
@@ -65,8 +64,8 @@ impl Incremental {
         self.dirty.set(index(link), key, &mut self.dirty_at);
     }
 
-    /// Puts a link that limits nobody, and that a flow with this level has made over-full, among
-    /// the dirty ones.
+    /// Marks as dirty a link that limits no flow and that a flow with this level has made
+    /// over-full.
     pub(super) fn mark_over_full(&mut self, link: usize, level: f64) {
         let position = self.dirty_at[link];
         if position == ABSENT || self.dirty.key(position) > level {
@@ -79,7 +78,7 @@ impl Incremental {
         gauge.load > gauge.capacity * (1.0 + EPSILON)
     }
 
-    /// Decides about the unwatched links whose threshold was passed.
+    /// Decides about the unwatched links with an exceeded threshold.
     pub(super) fn review_queued(&mut self) {
         while let Some(link) = self.state.suspects.pop() {
             if let Some(level) = self.state.update_watch(link as usize) {
@@ -120,7 +119,7 @@ impl Incremental {
         self.rescan(link);
     }
 
-    /// Moves the level with the own flows, whose owner stays.
+    /// Moves the level with the own flows; their owner stays.
     fn move_own(&mut self, link: usize, level: f64) {
         let before = self.state.gauges[link].level;
         self.set_level(link, level);
@@ -148,10 +147,10 @@ impl Incremental {
         }
     }
 
-    /// The next own flows of a link, brought into the cache.
+    /// Returns the next own flows of a link, brought into the cache.
     ///
     /// With many flows nearly all time is waiting for memory: for a flow, and then for the list of
-    /// its links. Asking for several at a time, before anything depends on them, makes the waits
+    /// its links. Requests for several flows at a time, before any result is needed, make the waits
     /// overlap.
     fn fetch_block(&self, link: usize, at: usize, own: usize) -> ([u32; BLOCK], usize) {
         let mut block = [0; BLOCK];
@@ -172,7 +171,7 @@ impl Incremental {
         (block, users.len())
     }
 
-    /// Changes the loads of the other watched links of a flow whose level has changed.
+    /// Changes the loads of the other watched links of a flow with a changed level.
     fn spread(&mut self, flow: usize, except: usize, before: f64, level: f64) {
         let state = &mut self.state;
         let Some(entry) = state.flows.get(flow) else {
@@ -201,7 +200,7 @@ impl Incremental {
         }
     }
 
-    /// Marks the links whose load has changed.
+    /// Marks the links with a changed load.
     fn mark_touched(&mut self) {
         while let Some((link, level)) = self.touched.pop() {
             let at = link as usize;
@@ -218,8 +217,8 @@ impl Incremental {
         }
     }
 
-    /// The trigger of a link from its own flows; unwatched links with a lower threshold than its
-    /// level are suspected.
+    /// Renews the trigger of a link from its own flows; unwatched links with a threshold below the
+    /// level of the link become suspects.
     fn renew_trigger(&mut self, link: usize) {
         let level = self.state.gauges[link].level;
         let mut trigger = f64::INFINITY;
@@ -230,7 +229,7 @@ impl Incremental {
         self.state.links[link].trigger = trigger;
     }
 
-    /// Finds the level and the owners of a link from all its users.
+    /// Finds the level and the owners of a link from all users of the link.
     fn rescan(&mut self, link: usize) {
         let (level, fits) = self.gather(link);
         let level = if fits {
@@ -251,8 +250,8 @@ impl Incremental {
         self.sum_up(link);
     }
 
-    /// Lists the users with their caps; the level if no user has to change its owner, and whether
-    /// that is so.
+    /// Lists the users with their caps; returns the level for unchanged owners, and true if this
+    /// level is right.
     fn gather(&mut self, link: usize) -> (f64, bool) {
         self.scan.clear();
         let (mut load, mut own_weight) = (0.0, 0.0);
@@ -325,7 +324,7 @@ impl Incremental {
         }
     }
 
-    /// Gives an own flow of a link to whoever limits it now.
+    /// Gives an own flow of a link to the new owner of the flow.
     fn give_away(&mut self, flow: usize, link: usize, to: Owner, level: f64) {
         self.state.change_owner(flow, to, level);
         let least = self.state.queue_below(flow, level);
@@ -368,7 +367,7 @@ impl Incremental {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ScannedUser {
     flow: u32,
-    /// True if the link owns it, or nobody does.
+    /// True if the link owns the flow, or the flow has no owner.
     own: bool,
     /// The level that the others allow an own flow, or the level of any other.
     cap: f64,

@@ -1,17 +1,16 @@
-//! Flows, links and who owns whom: what the solver keeps between events.
+//! Flows, links and the owners of flows: the state that the solver keeps between events.
 //!
-//! A flow's *level* is its rate divided by its weight. Every link has a level, infinite where it
-//! limits nobody. A flow has the level of its *owner*: the link with the smallest level on its way,
-//! or its own bound. The level of a flow is read through its owner and never stored, so that one
-//! number moves all flows that a link owns.
+//! A flow's *level* is its rate divided by its weight. Every link has a level, infinite if the link
+//! limits no flow. A flow has the level of its *owner*: the link with the smallest level on its
+//! way, or its own bound. The level of a flow is read through its owner and never stored: one
+//! number moves all flows of a link.
 //!
-//! - The users of a link stand in a list with the flows that it owns first.
-//! - A *watched* link keeps its load as a running sum. A link on which every flow is below the
-//!   level at which all of them would fill it (with 10 % to spare) cannot be over-full and is not
+//! - The list of the users of a link starts with the flows that the link owns.
+//! - A *watched* link keeps its load as a running sum. A link with every flow below the level at
+//!   which all flows would fill the link (with 10 % to spare) cannot be over-full and is not
 //!   watched. Watched links come first in a flow.
 //!
-//! Invariant, also in mid-solve: owners are right as far as the levels at hand say; what may be
-//! wrong is a load.
+//! Invariant, also in mid-solve: owners are right for the present levels; only loads may be wrong.
 //!
 //! Lists keep the order of arrival up to swaps, which depend on the events only: the same events
 //! give the same bits.
@@ -79,16 +78,16 @@ impl User {
 pub(super) enum Owner {
     /// The flow does not share at the moment.
     Out,
-    /// Its own bound.
+    /// The bound of the flow.
     Bound,
-    /// Nobody yet: it has arrived since the last solve, at a level that one link could give to it
-    /// alone.
+    /// No owner yet: the flow has arrived since the last solve, at a level that one link could give
+    /// to this flow alone.
     Nobody,
     /// A link, by position.
     Link(u32),
 }
 
-/// A flow, by slot. What changes of level touch comes first, in one cache line.
+/// A flow, by slot. The fields that changes of level touch come first, in one cache line.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(super) struct Flow {
@@ -99,20 +98,20 @@ pub(super) struct Flow {
     pub(super) owner: Owner,
     /// Number of elements on watched links; they come first.
     pub(super) watched: u32,
-    /// True if its owner has changed since the last solve.
+    /// True if the owner of the flow has changed since the last solve.
     pub(super) moved: bool,
     /// Upper limit of the rate.
     pub(super) bound: f64,
-    /// The level while it has no owner.
+    /// The level while the flow has no owner.
     pub(super) alone: f64,
-    /// The owner whose clock it follows.
+    /// The owner of the clock that the flow follows.
     pub(super) clock: Owner,
-    /// The reading of that clock at its end.
+    /// The reading of this clock at the end of the flow.
     pub(super) tag: f64,
 }
 
-/// Capacity of a link and its users: all that a change of the level of a flow touches, in half a
-/// cache line.
+/// Capacity and load of a link: all fields that a change of the level of a flow touches, in half
+/// a cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(32))]
 pub(super) struct LinkLoad {
@@ -120,29 +119,29 @@ pub(super) struct LinkLoad {
     pub(super) load: f64,
     pub(super) level: f64,
     pub(super) capacity: f64,
-    /// At least the level of every user that it does not own; only while watched.
+    /// At least the level of every user that the link does not own; only while watched.
     pub(super) high: f64,
 }
 
 /// The rest of a link in use.
 #[derive(Clone, Debug)]
 pub(super) struct Link {
-    /// Σ coefficient × weight of the flows that it owns.
+    /// Σ coefficient × weight of the flows that the link owns.
     pub(super) own_weight: f64,
-    /// Number of users that it owns; they come first.
+    /// Number of users that the link owns; they come first.
     pub(super) own: u32,
     /// Number of users without an owner yet.
     pub(super) nobodys: u32,
-    /// Number of uses of other watched links by its own flows.
+    /// Number of uses of other watched links by the own flows.
     pub(super) crossings: u32,
-    /// Updates since its sums were last made afresh.
+    /// Updates since the sums of the link were last computed afresh.
     pub(super) updates: u32,
     pub(super) watched: bool,
-    /// At most the level at which the first of its own flows would leave it, as far as is known.
+    /// At most the level at which the first own flow would leave the link, as far as is known.
     pub(super) low: f64,
-    /// At most the smallest `threshold` of the unwatched links of its own flows.
+    /// At most the smallest `threshold` of the unwatched links of the own flows.
     pub(super) trigger: f64,
-    /// While unwatched: no user may have a level above it.
+    /// While unwatched: no user may have a level above the threshold.
     pub(super) threshold: f64,
     /// Σ coefficient × weight of all users.
     pub(super) weight: f64,
@@ -158,13 +157,13 @@ pub(super) struct State {
     pub(super) links: Vec<Link>,
     /// The gauges of the links.
     pub(super) gauges: Vec<LinkLoad>,
-    /// For each link, whether it is in a list of links to look at.
+    /// True for each link in a list of links to review.
     pub(super) listed: Vec<bool>,
     /// The coefficients that occur, by class; at most [`RARE`].
     pub(super) classes: Vec<f64>,
     /// The coefficients of the class [`RARE`], by flow and link.
     pub(super) rare: BTreeMap<(u32, u32), f64>,
-    /// Flows whose owner has changed since the last solve.
+    /// Flows with an owner that has changed since the last solve.
     pub(super) moved: Vec<u32>,
     /// Unwatched links that may have to be watched.
     pub(super) suspects: Vec<u32>,
@@ -172,12 +171,12 @@ pub(super) struct State {
     pub(super) sharing: usize,
 }
 
-/// Room that an unwatched link must have: no user above this part of the level at which all would
-/// fill it.
+/// Room that an unwatched link must have: no user above this part of the level at which all users
+/// would fill the link.
 pub(super) const THRESHOLD: f64 = 0.9;
 /// A watched link with less than this part of its capacity in use,
 const UNWATCH_LOAD: f64 = 0.7;
-/// and all users below this part of the level at which all would fill it, is no longer watched.
+/// and all users below this part of the level at which all fill the link, is no longer watched.
 const UNWATCH_LEVEL: f64 = 0.8;
 
 impl Flow {
@@ -196,7 +195,7 @@ impl Flow {
 }
 
 impl Link {
-    /// A link that nobody uses.
+    /// A link without users.
     pub(super) const fn new(number: u32) -> Self {
         Self {
             own_weight: 0.0,
@@ -216,7 +215,7 @@ impl Link {
 }
 
 impl LinkLoad {
-    /// The gauge of a link that nobody uses.
+    /// The gauge of a link without users.
     pub(super) const fn new(capacity: f64) -> Self {
         Self {
             load: 0.0,
@@ -239,7 +238,7 @@ impl State {
         }
     }
 
-    /// Coefficient × weight of a flow on the link of one of its elements.
+    /// Coefficient × weight of a flow on the link of an element of the flow.
     pub(super) fn share(&self, flow: usize, element: Element) -> f64 {
         self.coefficient(flow, element.link(), element.class()) * self.flows[flow].weight
     }
@@ -265,7 +264,7 @@ impl State {
         u8::try_from(at).unwrap_or(RARE)
     }
 
-    /// Forgets all flows and links; those who share have been taken out of the table of flows.
+    /// Forgets all flows and links; flows that share have left the table of flows before.
     pub(super) fn clear(&mut self) {
         self.links.clear();
         self.gauges.clear();
@@ -277,7 +276,7 @@ impl State {
         self.sharing = 0;
     }
 
-    /// The level that a flow would have if `link` did not limit it, and who would set it.
+    /// Returns the level that a flow would have without the limit of `link`, and its owner then.
     pub(super) fn second(&self, flow: usize, link: usize) -> (f64, Owner) {
         let flow = &self.flows[flow];
         let mut best = (flow.limit, Owner::Bound);
@@ -319,7 +318,7 @@ impl State {
         }
     }
 
-    /// Appends a flow to the users of the link of one of its elements.
+    /// Appends a flow to the users of the link of an element of the flow.
     pub(super) fn attach(&mut self, flow: usize, slot: usize) {
         let element = self.flows[flow].elements[slot];
         let link = element.link();
@@ -331,7 +330,7 @@ impl State {
         self.links[link].weight += self.share(flow, element);
     }
 
-    /// Takes a flow out of the users of a link; it is none of the link's own.
+    /// Removes a flow from the users of a link; the link does not own the flow.
     pub(super) fn detach(&mut self, flow: usize, slot: usize) {
         let element = self.flows[flow].elements[slot];
         let link = element.link();
@@ -400,7 +399,7 @@ impl State {
         }
     }
 
-    /// The element of a flow on a link that it uses and that is watched.
+    /// Returns the element of a flow on a watched link that the flow uses.
     fn element_on(&self, flow: usize, link: usize) -> Element {
         let flow = &self.flows[flow];
         *flow.elements[..flow.watched as usize]
@@ -409,15 +408,15 @@ impl State {
             .expect("an owner is a watched link on the way of its flow")
     }
 
-    /// Puts an unwatched link on the list of those to review.
+    /// Puts an unwatched link on the list of links to review.
     pub(super) fn queue_for_review(&mut self, link: usize) {
         if !self.links[link].watched && !std::mem::replace(&mut self.listed[link], true) {
             self.suspects.push(index(link));
         }
     }
 
-    /// Suspects every unwatched link of a flow whose threshold is below `level`; returns the least
-    /// of the others.
+    /// Suspects every unwatched link of a flow with a threshold below `level`; returns the least
+    /// threshold of the other unwatched links.
     pub(super) fn queue_below(&mut self, flow: usize, level: f64) -> f64 {
         let mut least = f64::INFINITY;
         let watched = self.flows[flow].watched as usize;
@@ -433,8 +432,8 @@ impl State {
         least
     }
 
-    /// Decides afresh whether an unwatched link must be watched. Returns the highest level on it if
-    /// it has to be solved.
+    /// Decides afresh whether an unwatched link must be watched. Returns the highest level on the
+    /// link if the link must be solved.
     ///
     /// All levels must be consistent: no change may be half spread.
     pub(super) fn update_watch(&mut self, link: usize) -> Option<f64> {
@@ -485,7 +484,7 @@ impl State {
         }
     }
 
-    /// Stops watching a link that limits nobody and has room.
+    /// Stops watching a link that limits no flow and has room.
     pub(super) fn unwatch_if_idle(&mut self, link: usize) {
         let Link {
             watched,

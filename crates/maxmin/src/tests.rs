@@ -1,4 +1,4 @@
-//! The incremental solver against progressive filling, with everything it keeps, after every event.
+//! The incremental solver against progressive filling, with all its state, after every event.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ struct Churn {
     random: Random,
     now: f64,
     route: Vec<u32>,
-    /// Capacities that differ from those of the network.
+    /// Capacities with values that differ from the network.
     changed: BTreeMap<u32, f64>,
     /// Rates and limits, as the changes that the solver keeps tell them.
     told: BTreeMap<u32, (f64, Option<u32>)>,
@@ -215,7 +215,7 @@ fn the_same_events_give_the_same_bits() {
     assert_eq!(run(), run());
 }
 
-/// Whatever can happen, in any order, with one solve for some of it.
+/// All possible events, in any order, with one solve for some of them.
 fn any_history(network: Network, crosstraffic: f64, seed: u64, method: Option<Method>) {
     let mut churn = Churn::new(network, crosstraffic, Weights::Random, seed).forced(method);
     let mut running: Vec<u32> = Vec::new();

@@ -10,7 +10,7 @@ use super::state::index;
 pub struct Use {
     /// Number of the capacity.
     pub(super) number: u32,
-    /// Share of it taken by a unit of the rate.
+    /// Share of the capacity taken by a unit of the rate.
     pub(super) coefficient: f64,
 }
 
@@ -21,8 +21,8 @@ const FEW: usize = 16;
 #[derive(Debug)]
 pub(super) struct UseMerger {
     capacities: usize,
-    /// For each capacity, the declaration that last used it (upper half) and the position there;
-    /// made when needed.
+    /// For each capacity, the last declaration that used the capacity (upper half) and the position
+    /// there; allocated when needed.
     seen: Vec<u64>,
     declaration: u32,
 }
@@ -36,8 +36,8 @@ impl UseMerger {
         }
     }
 
-    /// The position of a capacity among the uses; if it is none of them, it must be added to them
-    /// now.
+    /// Returns the position of a capacity among the uses; if `None`, the caller must now add the
+    /// capacity to the uses.
     pub(super) fn find(&mut self, uses: &[Use], number: u32) -> Option<usize> {
         if uses.len() < FEW {
             return uses.iter().position(|known| known.number == number);

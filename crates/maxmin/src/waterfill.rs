@@ -1,13 +1,13 @@
 //! The level that fills one link, all other links held fixed.
 //!
-//! Each user of the link has a *cap*, the level that the rest of the network allows it. Users with
-//! a cap below the level of the link have their cap, all others the level of the link.
+//! Each user of the link has a *cap*, the level that the rest of the network allows. Users with a
+//! cap below the level of the link have their cap, all others the level of the link.
 //!
-//! The level rises from that at which nobody is capped; in each round those with a cap below it are
-//! frozen, which leaves more for the others. Rounds are few; if not, sorting what is left takes the
-//! rest in one sweep.
+//! The level rises from the level without caps. In each round the users with a cap below the level
+//! are frozen, which leaves more for the others. Rounds are few; if not, a sort of the remaining
+//! users takes them in one sweep.
 
-/// A user of the link: its cap, and coefficient × weight.
+/// A user of the link: the cap, and coefficient × weight.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct UserCap {
     pub(super) level: f64,

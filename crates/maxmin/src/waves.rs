@@ -1,24 +1,24 @@
 //! Progressive filling in waves: all capacities that can fill next, wherever they are, in one pass.
 //!
-//! A capacity on which no flow can be stopped earlier by anything else (all other capacities and
-//! bounds on the ways of its flows have at least its level) is a bottleneck, whatever happens
-//! elsewhere: as flows stop, levels only rise. So all such capacities fill at once, and a problem
-//! takes as many waves as its longest chain of bottlenecks that depend on each other, which is
-//! short where traffic is regular or flows are many and independent. Where it is long,
-//! [`WaveSolver::solve`] gives up.
+//! A capacity is a bottleneck if no other capacity or bound can stop its flows earlier (all other
+//! capacities and bounds on the ways of its flows have at least its level). This holds whatever
+//! happens elsewhere: as flows stop, levels only rise. So all such capacities fill at once, and a
+//! problem takes as many waves as its longest chain of bottlenecks that depend on each other. The
+//! chain is short where traffic is regular or flows are many and independent. Where the chain is
+//! long, [`WaveSolver::solve`] gives up.
 //!
 //! Cost: the flows that still rise in each wave, times their uses; no heap, no lists of flows by
 //! capacity.
 //!
-//! Rounding: what is left of a capacity is computed by subtraction, and its level never falls, as
-//! in the reference.
+//! Rounding: the remaining capacity is computed by subtraction, and the level of a capacity never
+//! falls, as in the reference.
 
 use super::problem::Problem;
 
 /// Flows looked at, per flow of the problem, before giving up.
 const VISITS_PER_FLOW: usize = 8;
 
-/// The solver with its buffers.
+/// The solver and the buffers of the solver.
 #[derive(Default, Debug)]
 pub(super) struct WaveSolver {
     slots: Vec<Slot>,
@@ -38,7 +38,7 @@ struct Slot {
     level: f64,
     /// The wave in which the usage was summed up.
     wave: u32,
-    /// True if nothing else stops its flows earlier.
+    /// True if no other limit stops the flows of the capacity earlier.
     is_bottleneck: bool,
 }
 

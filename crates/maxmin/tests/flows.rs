@@ -1,4 +1,4 @@
-//! Promise: what a flow declares is what it uses, in closed form.
+//! A flow uses exactly its declared uses, in closed form.
 
 use maxmin::{Solver, Use};
 

@@ -14,7 +14,7 @@ pub(crate) const LINK: f64 = 1.25e9;
 /// Bytes/s of the backbone.
 pub(crate) const BACKBONE: f64 = 125e9;
 
-/// A network by its shape.
+/// A network, named by the shape.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Network {
     /// Children of the switches at the three levels, and parents at the second and third.

@@ -7,7 +7,7 @@ use crate::{GONE, Solver};
 /// Relative: loads are sums of many rates.
 const TOLERANCE: f64 = 1e-8;
 
-/// Brings what was told up to date, and compares it with the flows that share.
+/// Updates the reported rates, and compares them with the flows that share.
 pub(super) fn check(solver: &mut Solver, told: &mut BTreeMap<u32, (f64, Option<u32>)>) {
     let mut slots = Vec::new();
     solver.take_changes(&mut slots);

@@ -1,7 +1,7 @@
-//! The dates at which latencies are paid, which can be moved and taken out.
+//! The dates at which latencies are paid; dates can be moved and removed.
 //!
-//! Most latencies are alike, so that their ends come in the order in which they began. Those stand
-//! in a queue, and only a date before the last one in the queue goes to a heap.
+//! Most latencies are alike, so that they end in the order in which they began. Such dates are in a
+//! queue, and only a date before the last date in the queue goes to a heap.
 
 use std::collections::VecDeque;
 
@@ -10,14 +10,14 @@ use sim_core::Time;
 use maxmin::heap::{ABSENT, IndexedHeap};
 use maxmin::least;
 
-/// At most one date for each activity, which is known by its slot.
+/// At most one date for each activity; a slot identifies the activity.
 #[derive(Default, Debug)]
 pub(crate) struct LatencyQueue {
     queue: VecDeque<Entry>,
     heap: IndexedHeap,
     /// Positions in the heap.
     positions: Vec<u32>,
-    /// For each slot, how many of its entries in the queue are past or taken out.
+    /// For each slot, the number of its entries in the queue that are past or removed.
     turns: Vec<u32>,
 }
 
@@ -46,7 +46,7 @@ impl LatencyQueue {
         }
     }
 
-    /// Forgets the date of the activity in `slot`, if it has one.
+    /// Removes the date of the activity in `slot`, if there is one.
     pub(crate) fn remove(&mut self, slot: u32) {
         let Some(turn) = self.turns.get_mut(slot as usize) else {
             return;
@@ -85,7 +85,7 @@ impl LatencyQueue {
         (first.date <= last && second > last && heaped > last).then_some(first.slot)
     }
 
-    /// Appends the activities with dates up to `last`, and returns true, unless one of those dates
+    /// Appends the activities with dates up to `last`, and returns true, unless one of these dates
     /// is in the heap.
     #[inline]
     pub(crate) fn queued_until(&self, last: Time, due: &mut Vec<u32>) -> bool {
@@ -108,7 +108,7 @@ impl LatencyQueue {
         }
     }
 
-    /// Takes the first activity if its date is at most `last`.
+    /// Removes the first activity if its date is at most `last`, and returns the slot.
     pub(crate) fn pop_until(&mut self, last: Time) -> Option<u32> {
         let last = last.as_secs();
         if let Some(first) = self.queue.front().copied()

@@ -1,8 +1,8 @@
 //! Penalties of concurrent transfers, by the hosts that exchange transfers at the moment: on
 //! InfiniBand, or between two hosts without other transfers.
 //!
-//! The formulas, their sources and what they leave out are at the parameters of the models `ib` and
-//! `flow` in `platform`.
+//! The formulas, their sources and their limits are at the parameters of the models `ib` and `flow`
+//! in `platform`.
 
 use std::collections::BTreeMap;
 
@@ -52,8 +52,8 @@ impl Contention {
         })
     }
 
-    /// Notes that the transfer in `slot` begins; `affected` gets it and all others whose penalty
-    /// may change.
+    /// Records that the transfer in `slot` begins; `affected` gets this transfer and all others
+    /// with a penalty that may change.
     pub(crate) fn begin(
         &mut self,
         slot: u32,
@@ -73,8 +73,8 @@ impl Contention {
         self.affected(from, to, affected);
     }
 
-    /// Notes that the transfer in `slot` ended; `affected` gets all others whose penalty may
-    /// change.
+    /// Records that the transfer in `slot` ended; `affected` gets all others with a penalty that
+    /// may change.
     pub(crate) fn end(&mut self, slot: u32, from: u32, to: u32, affected: &mut Vec<u32>) {
         if let Some(source) = self.nodes.get_mut(&from) {
             source.outgoing.remove(&slot);
@@ -97,9 +97,9 @@ impl Contention {
         }
     }
 
-    /// A penalty depends on the transfers out of its source and on those into the targets of that
-    /// source. So a change between two hosts affects what leaves the sender, and what leaves any
-    /// host that sends to the same receiver.
+    /// Appends the transfers with a penalty that may change. A penalty depends on the transfers
+    /// from its source and on the transfers to the targets of this source. So a change between two
+    /// hosts affects transfers of the sender, and of any host that sends to the same receiver.
     fn affected(&self, from: u32, to: u32, affected: &mut Vec<u32>) {
         let mut add = |host: u32| {
             if let Some(node) = self.nodes.get(&host) {

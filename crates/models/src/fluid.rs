@@ -2,25 +2,25 @@
 //!
 //! **Transfers** follow the formula at the head of `parameters`: pay the latency, then share. A
 //! link that a transfer crosses n times, and m times on the way back, is used with the weight `n +
-//! m × crosstraffic`; a fatpipe is not shared and limits the transfer to its bandwidth divided by
-//! the larger of the weights 1 and `crosstraffic` that it has.
+//! m × crosstraffic`. A fatpipe is not shared: it limits the transfer to the bandwidth of the
+//! fatpipe, divided by the larger of the weights 1 (way) and `crosstraffic` (way back) that occur.
 //!
 //! **Computations**: a host of n cores with s flop/s each is a capacity of n × s, shared max-min
 //! fairly with the priorities as weights; no thread is faster than one core. A computation with t
-//! threads has t times the weight and the limit of one.
+//! threads has t times the weight and the limit of one thread.
 //!
-//! **The air** of Wi-Fi zones is the business of `wifi`.
+//! **The air** of Wi-Fi zones is in `wifi`.
 //!
-//! **Disks** are the business of `disk`, **parallel tasks** of `parallel`.
+//! **Disks** are in `disk`, **parallel tasks** in `parallel`.
 //!
 //! *Not modelled*: memory and cache effects (k computations on k cores do not slow each other), and
-//! what the files of the models name.
+//! the limits that the files of the models name.
 //!
-//! [`Solver`] decides which flows share and when they end; an activity keeps the
-//! work left only while it does not share.
+//! [`Solver`] decides which flows share and when they end; an activity keeps the work left only
+//! while it does not share.
 //!
-//! Dates: an activity whose end differs from the current date by at most max(1e-12 s, 8 ulp of the
-//! date) ends with it, so that rounding does not split what ends together.
+//! Dates: an activity with an end that differs from the current date by at most max(1e-12 s, 8 ulp
+//! of the date) ends at the current date, so that rounding does not separate simultaneous ends.
 //!
 //! Ordering guarantee: the same sequence of calls gives the same bits. Only + − × ÷, minimum and
 //! maximum are used.
@@ -82,7 +82,7 @@ pub struct FlowModel {
     /// True if the links of the transfer that is being prepared are on.
     way_is_on: bool,
     observation: Option<Box<Observation>>,
-    /// Buffers, to allocate nothing in the steady state.
+    /// Buffers, so that the steady state allocates no memory.
     route: Route,
     way_back: Route,
     affected: Vec<u32>,
@@ -107,11 +107,11 @@ impl SizeFactors {
 }
 
 impl FlowModel {
-    /// The model of a platform on which nothing runs yet.
+    /// The model of a platform without running activities.
     ///
     /// # Panics
-    /// If the platform has this many hosts, links and disks that their numbers do not fit, which
-    /// the reader refuses.
+    /// If the numbers of hosts, links and disks of the platform do not fit, which the reader
+    /// refuses.
     pub fn new(platform: Arc<Platform>) -> Self {
         let capacities = u64::from(platform.link_id_end())
             + u64::from(platform.host_count())
@@ -155,7 +155,7 @@ impl FlowModel {
         &self.platform
     }
 
-    /// Takes the slot of a new activity and fills in its work; returns the latency to pay first.
+    /// Takes the slot of a new activity and stores its work; returns the latency to pay first.
     fn prepare(&mut self, id: ActivityId, work: &Work) -> Result<Span, StartError> {
         check_amounts(work)?;
         self.activities.make_room(id.slot);
@@ -263,19 +263,19 @@ impl FlowModel {
         Ok(Span::from_secs(way.latency_s * factor))
     }
 
-    /// Compares what the solver keeps with a solve from scratch, after
+    /// Compares the state of the solver with a solve from scratch, after
     /// [`next_date`](sim_core::Resource::next_date).
     ///
     /// # Panics
-    /// If anything is wrong by more than `tolerance` (relative).
+    /// If a value is wrong by more than `tolerance` (relative).
     #[cfg(feature = "check")]
     pub fn check(&mut self, tolerance: f64) {
         self.solver.check(tolerance);
     }
 
-    /// Finds out what a transfer between two hosts uses and what limits it, with the one in `slot`.
+    /// Finds the links and limits of a transfer between two hosts, with the transfer in `slot`.
     ///
-    /// Returns its place in the table.
+    /// Returns the place of the way in the table.
     fn look_for_way(
         &mut self,
         slot: u32,
@@ -311,7 +311,7 @@ impl FlowModel {
         Ok(place)
     }
 
-    /// Returns true if an activity that has been prepared can run: its hosts and links are on.
+    /// Returns true if a prepared activity can run: its hosts and links are on.
     fn is_on(&mut self, slot: u32) -> bool {
         match self.activities.0[slot as usize].place {
             Place::Exec(host) => self.dynamics.is_host_on(host),
@@ -366,7 +366,7 @@ impl FlowModel {
         }
     }
 
-    /// Begins to pay a latency; an activity without work ends after it.
+    /// Begins to pay a latency; an activity without work ends after the latency.
     #[inline(always)]
     fn pay(&mut self, slot: u32, left: Span, now: Time) {
         let until = now + left;
@@ -390,7 +390,7 @@ impl FlowModel {
             .enter(slot, weight, bound, remaining, now.as_secs());
     }
 
-    /// Stops to progress or to pay, keeping what is left.
+    /// Stops an activity that progresses or pays its latency, and keeps the work or latency left.
     fn leave(&mut self, slot: u32, now: Time) {
         let activity = &mut self.activities.0[slot as usize];
         if activity.suspended {

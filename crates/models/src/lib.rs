@@ -1,11 +1,11 @@
-//! The models that say how long computations, transfers and disk accesses take on a [`Platform`].
+//! The models that compute the time of computations, transfers and disk accesses on a [`Platform`].
 //!
 //! One engine, [`FlowModel`], runs all fluid network models: a model is a set of
-//! [`NetworkParameters`](platform::NetworkParameters), on the page of its name. It also computes on
-//! cores and reads and writes disks. Sharing is the business of [`maxmin`].
+//! [`NetworkParameters`](platform::NetworkParameters), on the page of its name. The engine also
+//! runs computations on cores and reads and writes of disks. Sharing is in [`maxmin`].
 //!
-//! Packets, switches and buffers are the business of [`packet`]. Messages of rank programs under
-//! the model `loggops` have a device of their own in `fabric`.
+//! Packets, switches and buffers are in [`packet`]. Messages of rank programs under the model
+//! `loggops` have a separate device in `fabric`.
 
 mod agenda;
 mod contention;
@@ -25,8 +25,8 @@ pub fn model(platform: Arc<Platform>) -> Box<dyn Resource> {
     Box::new(FlowModel::new(platform))
 }
 
-/// Adds the noise of its platform to a model on which nothing runs yet; its random streams are
-/// those of `seed`.
+/// Adds the noise of the platform to a model without running activities; the random streams derive
+/// from `seed`.
 pub fn with_noise(model: FlowModel, seed: u64) -> Box<dyn Resource> {
     if *model.platform().noise() == Noise::default() {
         return Box::new(model);

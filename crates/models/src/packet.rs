@@ -1,21 +1,21 @@
 //! A packet-level network of links, switches and adapters: InfiniBand, and RoCE as its variant.
 //!
-//! [`PacketNetwork`] is an engine without I/O and without a clock: it is told the time, in whole
-//! picoseconds, and asked for its next event. It decides when each packet of each host reaches
-//! its destination, given directed links with finite buffers and credit-based flow control per
-//! virtual lane, and input-buffered switches with virtual output queues, round-robin arbitration
-//! and cut-through forwarding. The description of links and routes is a [`PacketTopology`]:
-//! [`PlatformTopology`] of a platform, or [`ListedTopology`], written by hand.
+//! [`PacketNetwork`] is an engine without I/O and without a clock: the caller passes the time, in
+//! whole picoseconds, and asks for the next event. The engine decides when each packet of each host
+//! reaches its destination. Links are directed, with finite buffers and credit-based flow control
+//! per virtual lane. Switches are input-buffered, with virtual output queues, round-robin
+//! arbitration and cut-through forwarding. The description of links and routes is a
+//! [`PacketTopology`]: [`PlatformTopology`] of a platform, or [`ListedTopology`], written by hand.
 //!
-//! No object stands for a switch: between two links of a route there is one. An output is the
+//! A switch has no object: there is one between any two links of a route. An output is the
 //! beginning of a link, and a buffer belongs to the end of a link. So every platform is a packet
 //! network, also a torus with hosts that forward. Credits are added up only when a port looks, and
 //! a port wakes only if packets wait there, which halves the events. Since a missing wake-up would
 //! look like a deadlock, each refusal is compared with the real credits before a deadlock is
 //! reported.
 //!
-//! *Not modelled*: flits and bits; a packet occupies its buffers whole. Management packets
-//! (virtual lane 15), subnet management and its time. A crossbar has no limit of its own.
+//! *Not modelled*: flits and bits; a packet occupies its buffers whole. Management packets (virtual
+//! lane 15), subnet management and its time. A crossbar has no own limit.
 //!
 //! Events are ordered by (time, link, kind), so results do not depend on the order in which links
 //! were first used.

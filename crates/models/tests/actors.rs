@@ -1,5 +1,5 @@
-//! Promise: programs reach threads, disks and parallel tasks through their actor, wait for them,
-//! see what is left and how they end.
+//! Promise: programs use threads, disks and parallel tasks through their actor, wait for these
+//! activities, see the work left and how the activities end.
 
 use std::cell::RefCell;
 use std::rc::Rc;

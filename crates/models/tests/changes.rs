@@ -1,5 +1,5 @@
-//! Promise: what changes while it runs counts from that instant, and what is off fails what runs on
-//! it.
+//! Promise: a change during a run takes effect at that instant, and a host or link that is off
+//! fails all activities on it.
 
 use platform::profile::{Change, Profile, Target};
 use sim_core::{End, Resource, Span};

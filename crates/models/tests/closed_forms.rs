@@ -1,7 +1,7 @@
-//! Closed forms of the flow model, and its laws on random networks.
+//! Closed forms of the flow model, and laws of the model on random networks.
 //!
-//! Each closed form is derived in a comment; the numbers are chosen so that it is exact or within
-//! 1e-12.
+//! Each closed form is derived in a comment; the numbers are chosen so that the result is exact or
+//! within 1e-12.
 
 use models::FlowModel;
 use platform::LinkId;
@@ -348,7 +348,7 @@ const TWO_SITES: &str = r#"
     links = ["wan"]
 "#;
 
-/// Plays a history; returns the bits of all dates at which something ended, with the numbers.
+/// Runs a history; returns the bits of all end dates, with the numbers of the ended activities.
 fn play(steps: &[Step], model: &str, check: bool) -> Vec<(u64, Vec<u64>)> {
     let text = TWO_SITES.replace(
         "version = 1",

@@ -1,5 +1,5 @@
-//! Promise: the classic models give the dates of the reference simulator, and closed forms where
-//! there are any.
+//! Promise: the classic models give the dates of the reference simulator, and of closed forms where
+//! they exist.
 //!
 //! Each test names the situation; the figures were computed by runs of `SimGrid` v4.1, with 12 to
 //! 15 digits ("world one") or 6 decimals (its examples), and are re-derived in comments where there

@@ -1,8 +1,8 @@
-//! Promise: disks share what they read, write and do in all; what they are is in the file, and
-//! mistakes in it have their place.
+//! Promise: disks share the bandwidth of reads, of writes, and of both together; disks are
+//! described in the file, and mistakes in this description are reported with their place.
 //!
-//! The dates of sharing are those that `SimGrid` 3.32 gives for `io_init` on a disk of 2e8 and 1e8
-//! bytes/s, and closed forms.
+//! The dates of sharing are the dates that `SimGrid` 3.32 gives for `io_init` on a disk of 2e8 and
+//! 1e8 bytes/s, and closed forms.
 
 use platform::{DiskId, DiskInfo, LoadError, Override, Platform};
 use sim_core::{Change, End, HostId, Io, Resource, Work};

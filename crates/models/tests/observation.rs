@@ -1,5 +1,5 @@
-//! Promise: an observer is told the life of each transfer: begin, rates with their bottlenecks, and
-//! end, at dates known by hand; and it changes no date.
+//! Promise: an observer gets the life of each transfer: begin, rates with their bottlenecks, and
+//! end, at dates known by hand; and an observer changes no date.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -10,7 +10,7 @@ use testing::lab::Lab;
 
 type Told = Rc<RefCell<Vec<(f64, NetworkEvent<Vec<u32>>)>>>;
 
-/// Lets the model of a lab tell what happens.
+/// Makes the model of a lab report its events.
 fn observed(lab: &mut Lab) -> Told {
     let told = Told::default();
     let events = Rc::clone(&told);

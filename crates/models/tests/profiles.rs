@@ -1,5 +1,5 @@
 //! Promise: profiles and power states mean the same inline, in a file and in SimGrid's XML, give
-//! its dates, and are kept in the copy of a platform.
+//! the dates of SimGrid, and are kept in the copy of a platform.
 //!
 //! The dates marked as SimGrid's were printed by programs against SimGrid 3.32 with
 //! `exec_init(..)->set_host(..)` and `Comm::sendto_async` at the dates below, on platforms with the
@@ -37,8 +37,8 @@ impl Folder {
     }
 }
 
-/// One host whose speed changes, and a link whose bandwidth and latency do; one way back has a
-/// second link.
+/// One host with a changing speed, and a link with changing bandwidth and latency; one way back has
+/// a second link.
 const CHANGING: &str = r#"<platform version="4.1"><zone id="w" routing="Full">
 <host id="j" speed="25Mf" speed_file="p/speed"/>
 <host id="f" speed="25Mf"/>

@@ -1,11 +1,11 @@
-//! Promise: stations of a Wi-Fi zone share the time of the air; their dates are those of `SimGrid`
-//! 3.32 and of closed forms.
+//! Promise: stations of a Wi-Fi zone share the time of the air; their dates equal the dates of
+//! `SimGrid` 3.32 and of closed forms.
 //!
 //! The figures come from runs of 3.32 (`libsimgrid-dev` of Debian) on the platform of `cell`
 //! written as XML with a `routing="Wifi"` zone, with `Link::set_host_wifi_rate(station 2, 1)`, 0
 //! for all others, and one `Comm::sendto(from, to, 6.75e6)` per transfer at date 0;
-//! `--cfg=network/model:CM02` where it says so. The decay is that of 4.1, which 3.32 computes
-//! differently: closed forms.
+//! `--cfg=network/model:CM02` where the test says so. The decay is the decay of 4.1, which 3.32
+//! computes differently: closed forms.
 
 use platform::profile::Change;
 use platform::{LoadError, MemberView, Override, Platform, Sharing};

@@ -1,5 +1,4 @@
-//! One activity in progress: where it is, what it is doing, and the limits and the weight that the
-//! links give it.
+//! One activity in progress: its place, its phase, and the limits and the weight set by the links.
 
 use sim_core::{ActivityId, DiskId, HostId, Span, Time};
 
@@ -7,7 +6,7 @@ use super::dynamics::DynamicState;
 use super::model_kind::ModelKind;
 use platform::Route;
 
-/// All activities by slot, those that have ended included.
+/// All activities by slot, including ended activities.
 #[derive(Default, Debug)]
 pub(super) struct Activities(pub(super) Vec<Activity>);
 
@@ -24,7 +23,7 @@ pub(super) struct Activity {
     pub(super) between: Option<(u32, u32)>,
     /// Value of a unit of the solver's rate, in flop or bytes.
     pub(super) scale: f64,
-    /// Work left, in units of the solver's rate, while it does not share.
+    /// Work left, in units of the solver's rate, while the activity does not share.
     pub(super) remaining: f64,
     /// Inverse of the penalty in sharing.
     pub(super) weight: f64,
@@ -32,7 +31,7 @@ pub(super) struct Activity {
     pub(super) bound: f64,
     /// The limit that the platform sets: fatpipe links, window, one core.
     pub(super) limit: f64,
-    /// The slowest link when it started, where that stays a limit.
+    /// Bandwidth of the slowest link at the start, if this bandwidth stays a limit.
     pub(super) limit_kept: f64,
     /// The limit that the caller sets.
     pub(super) wanted: f64,
@@ -51,13 +50,13 @@ pub(super) enum Place {
 /// Phase of an activity.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Phase {
-    /// Nothing: the slot is free.
+    /// The slot is free.
     Idle,
-    /// It pays the latency, until the date if it is not suspended.
+    /// The activity pays the latency, until the date if it is not suspended.
     Latency { until: Time, left: Span },
-    /// It progresses.
+    /// The activity progresses.
     Work,
-    /// It has failed, which is not yet reported.
+    /// The activity has failed, and the failure is not yet reported.
     Failed,
 }
 

@@ -1,11 +1,10 @@
 //! Changes of hosts and links by actors while they run: links on and off, bandwidths, latencies,
 //! power states.
 //!
-//! A change that makes no sense, such as a power state that a host does not have, is refused with
-//! the reason.
+//! An invalid change, such as a power state that a host does not have, is refused with the reason.
 //!
-//! *Not modelled*: the time that a host needs to go to another power state, and what it consumes
-//! there.
+//! *Not modelled*: the time that a host needs to change its power state, and the energy that this
+//! change takes.
 
 use sim_core::{Control, HostId, LinkState, PowerStates, StartError, Time};
 

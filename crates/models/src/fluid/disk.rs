@@ -1,12 +1,12 @@
-//! Reading from and writing to disks: the model that SimGrid calls S19.
+//! Reading from and writing to disks: the model S19 of SimGrid.
 //!
-//! A disk is three capacities: what all that read, all that write, and all that do either get per
-//! second, the last one being the larger of the first two unless the platform says otherwise. Each
-//! is shared max-min fairly, with the priorities as weights. There is no latency, and no limit for
-//! one operation beyond those of the disk.
+//! A disk is three capacities: bytes per second for all reads, for all writes, and for both
+//! together. The last capacity is the larger of the first two unless the platform says otherwise.
+//! Each capacity is shared max-min fairly, with the priorities as weights. There is no latency, and
+//! no limit for one operation beyond the limits of the disk.
 //!
 //! *Not modelled*: seeking, caches, queues, files. SimGrid rounds the progress of every operation
-//! to whole bytes whenever anything happens anywhere; here, also with `compat`, bytes may be split,
+//! to whole bytes at every event of the simulation; here, also with `compat`, bytes may be split,
 //! so that dates differ by up to half a byte per such event, and do not depend on events elsewhere.
 //!
 //! Units: bytes, bytes/s.
@@ -19,13 +19,13 @@ use platform::Platform;
 /// Capacities per disk: all, reading, writing.
 const CAPACITIES: u32 = 3;
 
-/// Number of capacities of a platform's disks, after those of links and hosts.
+/// Number of capacities of the disks of a platform; they follow the capacities of links and hosts.
 pub(super) fn capacities(platform: &Platform) -> u64 {
     u64::from(CAPACITIES) * u64::from(platform.disk_count())
 }
 
 impl FlowModel {
-    /// Fills in an operation on a disk; it has no latency.
+    /// Stores an operation on a disk; such an operation has no latency.
     pub(super) fn prepare_io(
         &mut self,
         slot: u32,

@@ -1,10 +1,10 @@
-//! Random numbers of drawn profiles: those of SimGrid, so that the dates are the same.
+//! Random numbers of drawn profiles: the same numbers as in SimGrid, so that the dates are equal.
 //!
 //! The generator is the Mersenne Twister MT19937 (Matsumoto, Nishimura: ACM TOMACS 8(1), 1998) with
-//! its default seed 5489. A number between 0 and 1 is a word divided by the largest one;
-//! exponential numbers come by inversion, normal ones by the method of Box and Muller, of which
-//! only the cosine is used. One generator serves all profiles of a run: numbers are drawn in the
-//! order in which the profiles were added and in which their rounds begin.
+//! its default seed 5489. A number between 0 and 1 is a word divided by the largest word;
+//! exponential numbers are computed by inversion, normal numbers by the method of Box and Muller,
+//! with the cosine only. One generator serves all profiles of a run: numbers are drawn in the order
+//! in which the profiles were added and in which their rounds begin.
 
 use std::f64::consts::TAU;
 
@@ -66,7 +66,7 @@ impl Twister {
         }
     }
 
-    /// A number by a law; 0 in place of what is below.
+    /// A number by a law; 0 in place of numbers below 0.
     fn draw(&mut self, law: Law) -> f64 {
         let drawn = match law {
             Law::Constant(number) => number,
@@ -96,8 +96,8 @@ impl Twister {
 mod tests {
     use super::*;
 
-    /// The first words of the generator are published with it (and in the C++ standard, which
-    /// states the 10 000th).
+    /// The first words of the generator are published with the generator (and in the C++ standard,
+    /// which states the 10 000th word).
     #[test]
     fn the_words_are_those_of_the_published_generator() {
         let mut twister = Twister::default();
@@ -106,7 +106,7 @@ mod tests {
         assert_eq!(word, Some(4_123_659_995));
     }
 
-    /// Numbers that SimGrid 3.32 draws with its default seed.
+    /// Numbers that SimGrid 3.32 draws with the default seed.
     #[test]
     fn laws_are_those_of_simgrid() {
         let first = |law, count: usize| {

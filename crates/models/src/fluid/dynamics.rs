@@ -1,26 +1,26 @@
-//! State of a platform that changes while it runs: bandwidths, latencies, speeds, and what is off.
+//! State of a platform that changes in a run: bandwidths, latencies, speeds, links and hosts off.
 //!
-//! - A new **bandwidth** counts at once, for the link and for all limits and penalties that it
-//!   enters. (With `compat = "simgrid-4.1"` a transfer keeps the limit `min B_i` from its start.)
-//! - A new **latency** moves the penalty and the window of the transfers that run. A latency
-//!   already being paid is not changed.
-//! - A new **speed** is a part of the speed of the host; it counts at once for all that it
-//!   computes. So does a new power state.
-//! - A link or host that goes **off** fails everything on it at that instant; what starts over it
-//!   later fails at once. For a link that includes its use on the way back, if the model has any.
+//! - A new **bandwidth** takes effect at once, for the link and for all limits and penalties that
+//!   use it. (With `compat = "simgrid-4.1"` a transfer keeps the limit `min B_i` from its start.)
+//! - A new **latency** changes the penalty and the window of running transfers. A latency already
+//!   being paid is not changed.
+//! - A new **speed** is a part of the speed of the host; it takes effect at once for all
+//!   computations of the host. So does a new power state.
+//! - A link or host that goes **off** fails all its activities at that instant; later starts on it
+//!   fail at once. For a link this includes use on the way back, if the model has such use.
 //!
-//! A speed or a bandwidth of 0 stops progress without failing anything; inside it is a very small
-//! part of the one in the platform file, so that what is left is not lost.
+//! A speed or a bandwidth of 0 stops progress without a failure; internally a very small part of
+//! the value in the platform file replaces 0, so that the work left is not lost.
 //!
-//! At one date, changes come before ends: what would end at the very moment at which its link goes
-//! off fails.
+//! At one date, changes come before ends: an activity that would end at the very moment at which
+//! its link goes off fails.
 //!
-//! Cost: a change looks at all transfers in progress, and at the routes of those; nothing is kept
-//! for links that never change.
+//! Cost: a change examines all transfers in progress and their routes; unchanged links cost no
+//! memory.
 //!
 //! *Not modelled*: routing around a link that is off; and, whatever the `compat`, that a new
-//! latency lets the transfers that are paying the old one begin early, in which `SimGrid` disagrees
-//! with itself (its lazy and its full updates differ).
+//! latency lets transfers that pay the old latency begin early, where `SimGrid` contradicts itself
+//! (its lazy and its full updates differ).
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -33,13 +33,13 @@ use super::{FlowModel, Phase, Place};
 use platform::profile::{Change, Profile, Target};
 use platform::{Hop, LinkId, Platform, Route};
 
-/// The part of its bandwidth or speed that something that stands still has; in a power state
-/// without speed, its flop/s.
+/// Bandwidth or speed in place of 0, as a part of the value in the platform file; for a power state
+/// without speed, in flop/s.
 const STANDSTILL: f64 = 1e-30;
 /// From here on, in bytes/s, a bandwidth is larger than that part of any other.
 const STANDSTILL_BELOW: f64 = 1e-9;
 
-/// The present state of what differs from the platform file, and what is to come.
+/// The present values that differ from the platform file, and the changes to come.
 #[derive(Default, Debug)]
 pub(super) struct DynamicState {
     /// Directions of links that have changed.
@@ -64,7 +64,7 @@ struct CurrentLink {
 struct CurrentHost {
     scale: f64,
     on: bool,
-    /// The power state that it was set to, and the speed that goes with it.
+    /// The power state to which the host was set, and the speed of this power state.
     pstate: Option<u32>,
     state_speed: Option<f64>,
 }
@@ -100,8 +100,7 @@ impl DynamicState {
         self.hosts.get(&host).is_none_or(|host| host.on)
     }
 
-    /// The speed of a core of a host, for sharing: above 0 also in a power state in which it stands
-    /// still.
+    /// The speed of a core of a host, for sharing: above 0 also in a power state without speed.
     pub(super) fn speed(&self, platform: &Platform, host: HostId) -> f64 {
         match self.exact_speed(platform, host) {
             0.0 => STANDSTILL,
@@ -117,7 +116,7 @@ impl DynamicState {
         }
     }
 
-    /// The power state of a host, if it has been changed.
+    /// The power state of a host, if an actor has changed this state.
     pub(super) fn pstate(&self, host: HostId) -> Option<u32> {
         self.hosts.get(&host).and_then(|host| host.pstate)
     }
@@ -161,8 +160,8 @@ impl DynamicState {
 }
 
 impl FlowModel {
-    /// Lets something change in time; profiles with the same date happen in the order in which they
-    /// were added.
+    /// Adds a profile, which changes a link or a host in time; profiles with the same date take
+    /// effect in the order in which they were added.
     pub fn add_profile(&mut self, profile: Profile) {
         self.dynamics.timetable.add(profile);
     }
@@ -361,7 +360,7 @@ impl FlowModel {
         }
     }
 
-    /// Switches hosts; what runs on them or reaches them fails.
+    /// Turns hosts on or off; when a host goes off, its activities and its transfers fail.
     pub(super) fn set_hosts(&mut self, hosts: Range<u32>, on: bool, now: Time) {
         let mut changed = false;
         for host in hosts.clone() {
@@ -393,7 +392,7 @@ impl FlowModel {
         }
     }
 
-    /// Ends an activity without success; it is reported by the next `advance`.
+    /// Ends an activity with a failure; the next `advance` reports the failure.
     pub(super) fn fail(&mut self, slot: u32, now: Time) {
         self.leave(slot, now);
         self.activities.0[slot as usize].phase = Phase::Failed;

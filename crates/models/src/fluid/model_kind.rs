@@ -8,9 +8,9 @@ use platform::{Compat, FluidParameters, NetworkParameters};
 use platform::{Platform, Route};
 use settings::LogGopsParameters;
 
-/// Activities this near to the current date, in seconds, end with it.
+/// Activities that end this near to the current date, in seconds, end at the current date.
 const TOGETHER_S: f64 = 1e-12;
-/// The same in seconds for SimGrid: its `precision/timing`.
+/// The same in seconds for SimGrid: `precision/timing`.
 const TOGETHER_SIMGRID_S: f64 = 1e-9;
 
 /// The parameters as the formula needs them.
@@ -23,7 +23,7 @@ pub(super) enum ModelKind {
         tcp_gamma: f64,
         compat: Option<Compat>,
     },
-    /// Each transfer lasts a time of its own, whatever the others do.
+    /// The time of each transfer does not depend on other transfers.
     FixedDuration(FixedDuration),
 }
 
@@ -64,7 +64,7 @@ impl ModelKind {
         }
     }
 
-    /// Fills in the way of a transfer and, if its acknowledgements count, the way back.
+    /// Finds the way of a transfer and, if acknowledgements use bandwidth, the way back.
     pub(super) fn find_routes(
         &self,
         platform: &Platform,
@@ -101,7 +101,7 @@ impl ModelKind {
         )
     }
 
-    /// Activities this near to the current date, in seconds, end with it.
+    /// Activities that end this near to the current date, in seconds, end at the current date.
     pub(super) const fn time_tolerance_s(&self) -> f64 {
         if self.is_compat() {
             TOGETHER_SIMGRID_S

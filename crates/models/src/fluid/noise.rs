@@ -1,24 +1,24 @@
 //! Noise of a platform: computations that take longer than their work, and transfers with more
 //! latency.
 //!
-//! **Computations.** A computation whose work takes w alone on its host takes w·F, F being
-//! lognormal with mean 1 and the coefficient of variation c: F = exp(σZ − σ²/2), σ² = ln(1 + c²),
-//! Z normal (A. Law, *Simulation Modeling and Analysis*, 6.2.2). With detours, the host does not
+//! **Computations.** A computation that would take w alone on its host takes w·F, where F is
+//! lognormal with mean 1 and the coefficient of variation c: F = exp(σZ − σ²/2), σ² = ln(1 + c²), Z
+//! normal (A. Law, *Simulation Modeling and Analysis*, 6.2.2). With detours, the host does not
 //! compute in [φ + kP, φ + kP + D) for each whole k: period P, detour D, and a phase φ that is
 //! random and uniform for each host. A computation that begins x after the start of a detour waits
-//! max(D − x, 0) and is then interrupted as often as a detour begins, so that a long one takes
-//! P / (P − D) times its work. Both together: the factor first.
+//! max(D − x, 0) and is then interrupted whenever a detour begins, so that a long computation takes
+//! P / (P − D) times its work. If both are set, the factor is applied first.
 //!
 //! **Transfers** between two hosts pay an exponentially distributed latency for each link of the
-//! route, besides that of the model.
+//! route, in addition to the latency of the model.
 //!
-//! Each host and each direction of a link draws from a stream of its own, called by its name:
-//! noise of one does not move the draws of another.
+//! Each host and each direction of a link draws from a separate stream, named after the host or
+//! link: noise of one does not change the draws of another.
 //!
 //! *Not modelled*: computations that share a core are stretched as if each were alone and the speed
 //! constant, so detours during the additional time are not counted; all cores of a host stop
-//! together. Parallel tasks and disks have no noise, nor has the processor's part of calls of the
-//! message layer. A user sees the noise of a host in the computations of its ranks only.
+//! together. Parallel tasks, disks and the processor time of calls of the message layer have no
+//! noise. A user sees the noise of a host in the computations of its ranks only.
 
 use std::collections::BTreeMap;
 
@@ -117,7 +117,7 @@ impl HostNoise {
 }
 
 impl NoisyModel {
-    /// Adds the noise of its platform to a model on which nothing runs yet.
+    /// Adds the noise of the platform to a model without running activities.
     pub(crate) fn new(inner: FlowModel, seed: u64) -> Self {
         let noise = inner.platform.noise();
         Self {
@@ -131,7 +131,7 @@ impl NoisyModel {
         }
     }
 
-    /// Returns the computation with the work that fills the time it takes with noise.
+    /// Returns the computation with enough work to take, without noise, its time with noise.
     fn disturbed(&mut self, work: &Work, now: Time) -> Option<Work> {
         let &Work::Exec {
             host,

@@ -1,13 +1,13 @@
 //! The life of each transfer, for an observer of the network: begin, intervals of constant rate,
 //! end.
 //!
-//! A transfer is told with the number of its slot. Its duration alone is that of the present
-//! bandwidths, without penalties for concurrent transfers.
+//! A transfer is reported with the number of its slot. Its duration alone is computed with the
+//! present bandwidths, without penalties for concurrent transfers.
 //!
-//! Changes of links and hosts are told, too.
+//! Changes of links and hosts are reported, too.
 //!
-//! *Not told*: parallel tasks, and a stop of a transfer, which only actors can ask for. A transfer
-//! whose model has no links is told without rates.
+//! *Not reported*: parallel tasks, and a stop of a transfer, which only actors can request. A
+//! transfer of a model without links is reported without rates.
 
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ use sim_core::{Span, Time, Work};
 use super::FlowModel;
 use super::activity::{Phase, Place};
 
-/// An observer and the rates that it knows.
+/// An observer and the last rates that were reported to this observer.
 #[derive(Debug)]
 pub(super) struct Observation {
     observer: NetworkObserver,
@@ -36,8 +36,8 @@ impl Observation {
 }
 
 impl FlowModel {
-    /// Tells an observer of all transfers that begin from now on. The numbers of links are those of
-    /// the platform.
+    /// Reports all transfers that begin from now on to an observer. The numbers of links are the
+    /// numbers in the platform.
     pub fn observe(&mut self, observer: NetworkObserver) {
         self.solver.keep_changes();
         self.observation = Some(Box::new(Observation {

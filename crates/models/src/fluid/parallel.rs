@@ -1,25 +1,25 @@
-//! Parallel tasks: computations on several hosts and transfers between them in step, the model that
-//! SimGrid calls L07.
+//! Parallel tasks: computations on several hosts and transfers between these hosts in step, the
+//! model L07 of SimGrid.
 //!
-//! A task is one variable x, the part of it that is done per second. It uses `flops_i × x` of the
-//! cores of host i, and of every link the sum of the bytes of all pairs whose way crosses it, times
-//! x. It first pays the largest latency among the pairs between which bytes go, without any factor
-//! of the network model. Its limits: one core for the flop of each entry (`x ≤ s_i / flops_i`), a
-//! fatpipe for all that crosses it, and the window `tcp_gamma / (2 × max(lat_ij × bytes_ij))` if
-//! the network model has one. So alone it takes `latency + 1 / x`. Ways back carry no
-//! acknowledgements.
+//! A task has one variable x, the part of the task that is done per second. The task uses `flops_i
+//! × x` of the cores of host i, and of every link x times the sum of the bytes of all pairs with a
+//! way across the link. A task first pays the largest latency among the pairs with bytes, without
+//! any factor of the network model. The limits: one core for the flop of each entry (`x ≤ s_i /
+//! flops_i`), a fatpipe for all bytes that cross it, and the window `tcp_gamma / (2 × max(lat_ij ×
+//! bytes_ij))` if the network model has one. So alone a task takes `latency + 1 / x`. Ways back
+//! carry no acknowledgements.
 //!
-//! **Sharing.** A flow has one weight for all that it uses. That of a task is the inverse of what
-//! it takes of one of its resources: of those on which it meets others, the one where an equal part
-//! of the capacity is least for it. There it counts like one computation, or one transfer of a
-//! model without penalties. The choice is made anew whenever shares change. A task that meets
-//! others on several full resources of different kinds has, on all but that one, a share that is
+//! **Sharing.** A flow has one weight for all its resources. The weight of a task is the inverse of
+//! its use of one resource: among the resources with several users, the resource where an equal
+//! part of the capacity is least for the task. There the task counts like one computation, or one
+//! transfer of a model without penalties. The choice is made anew whenever shares change. If a task
+//! meets others on several full resources of different kinds, its shares of the other resources are
 //! only as good as flop and bytes can be compared. SimGrid's *fair bottleneck* offers equal parts
-//! of each resource instead: with `compat = "simgrid-4.1"` that rule holds for everything from the
-//! first task on. By default there is one solver: fair bottleneck needs another one, with shares
-//! that are not max-min fair, for the whole platform. Tasks that share one resource have the same
-//! dates by both rules (`crates/models/tests/parallel.rs`). Fairness on each resource (SimGrid's
-//! *bmf*) has more than one solution, and no incremental form is known.
+//! of each resource instead: with `compat = "simgrid-4.1"` that rule holds for all activities from
+//! the first task on. By default there is one solver: fair bottleneck needs another solver, with
+//! shares that are not max-min fair, for the whole platform. Tasks that share one resource have the
+//! same dates by both rules (`crates/models/tests/parallel.rs`). Fairness on each resource
+//! (SimGrid's *bmf*) has more than one solution, and no incremental form is known.
 //!
 //! *Not modelled*: factors, crosstraffic, penalties by round-trip time, rate limits of single
 //! transfers.
@@ -54,7 +54,7 @@ struct Use {
     amount: f64,
 }
 
-/// Demands of a task on the platform in its present state.
+/// Demands of a task on the platform with the present bandwidths and speeds.
 #[derive(Debug)]
 struct Demand {
     uses: Vec<Use>,
@@ -63,7 +63,7 @@ struct Demand {
     limit: f64,
 }
 
-/// Adds up what a task needs.
+/// Adds up the demands of a task.
 struct DemandBuilder<'a> {
     platform: &'a Platform,
     dynamics: &'a DynamicState,
@@ -136,7 +136,7 @@ impl DemandBuilder<'_> {
     }
 }
 
-/// Uses by number, those of one number added up in their order.
+/// Sorts uses by number, and adds up the uses of one number in their order.
 fn summed(mut uses: Vec<Use>) -> Vec<Use> {
     uses.sort_by_key(|entry| entry.number);
     uses.dedup_by(|next, kept| {
@@ -150,13 +150,13 @@ fn summed(mut uses: Vec<Use>) -> Vec<Use> {
 }
 
 impl Task {
-    /// Reports whether it uses a link.
+    /// Reports whether the task uses a link.
     pub(super) fn crosses(&self, link: LinkId) -> bool {
         self.uses.iter().any(|entry| entry.number == link.0)
     }
 
-    /// The inverse of what it takes of the capacity, among those with several users, of which an
-    /// equal part is least for it.
+    /// The inverse of the amount used of one resource: among the resources with several users, the
+    /// one with the smallest equal part for the task.
     fn weight(&self, users: impl Fn(u32) -> u32) -> f64 {
         let mut least = (f64::INFINITY, 1.0);
         for entry in &self.uses {
@@ -224,7 +224,7 @@ impl FlowModel {
         Ok(survey.finish(latency_s))
     }
 
-    /// Finds the limit of a task anew, after a host or a link of it has changed.
+    /// Computes the limit of a task again, after a host or a link of the task has changed.
     pub(super) fn update_parallel_limit(&mut self, slot: u32, now: Time) {
         let Some(work) = self.parallel.get(&slot).map(|task| Rc::clone(&task.work)) else {
             return;
@@ -266,7 +266,7 @@ impl FlowModel {
             .collect()
     }
 
-    /// The tasks in progress that cross any of these physical links, in either direction of it.
+    /// The tasks in progress that cross any of these physical links, in either direction.
     pub(super) fn tasks_over(&mut self, links: &Range<u32>) -> Vec<u32> {
         let is_there = |hop: &Hop| links.contains(&hop.link.0);
         let mut found = Vec::new();

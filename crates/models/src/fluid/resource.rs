@@ -1,7 +1,6 @@
-//! Interface to the kernel: activities that start, stop and end, and the date of the next
-//! end.
+//! Interface to the kernel: activities that start, stop and end, and the date of the next end.
 //!
-//! *Not decided here*: how the work is shared, and what an activity costs.
+//! *Not decided here*: how the work is shared, and the costs of an activity.
 
 use sim_core::{
     ActivityId, Change, Control, End, HostId, LinkState, PowerStates, Resource, Span, StartError,
@@ -15,12 +14,12 @@ use platform::profile;
 
 /// The same in units of the distance between representable dates, for large dates.
 const TOGETHER_ULP: f64 = 8.0;
-/// Work that would end later is not looked for: it stands still, or is a time overflow.
+/// Ends of work after this date are ignored: the work stands still, or simulated time overflows.
 const HORIZON_S: f64 = Time::HORIZON.as_secs();
 
 impl FlowModel {
-    /// Lets the latencies end that end at `date`, if nothing else happens there; false if anything
-    /// does that others can notice.
+    /// Ends the latencies that end at `date`, if no other event is at `date`. Returns false if
+    /// there is an event that others can notice.
     #[inline]
     fn ends_latencies(&mut self, date: Time) -> bool {
         if self.agenda.first_s() > date.as_secs() {
@@ -54,7 +53,7 @@ impl FlowModel {
         is_internal
     }
 
-    /// Returns true if nothing but what runs will change anything.
+    /// Returns true if only running activities can change the state.
     #[inline]
     const fn is_steady(&self) -> bool {
         self.dynamics.timetable.is_empty() && self.dynamics.failed.is_empty()
@@ -138,7 +137,7 @@ impl Resource for FlowModel {
         }
     }
 
-    /// Changes priority or bound, of what has one.
+    /// Changes the priority or the bound, if the activity has one.
     fn update(&mut self, id: ActivityId, change: Change, now: Time) {
         let activity = &mut self.activities.0[id.slot as usize];
         match (change, activity.place) {
@@ -204,7 +203,7 @@ impl Resource for FlowModel {
         self.running == 0 && self.is_steady()
     }
 
-    /// The first end of work, unless a link or a host stands still: then a late end may be its.
+    /// The first end of work, unless a link or a host stands still: this may cause the late end.
     fn overflow(&self) -> Option<Time> {
         let end_s = self.first_end_s();
         (end_s < f64::INFINITY && !self.dynamics.stands_still(&self.platform))

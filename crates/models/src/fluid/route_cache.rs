@@ -1,9 +1,9 @@
-//! Ways that were found before: programs send to the same partners again and again.
+//! Cache of ways: programs send to the same partners again and again.
 //!
-//! A table of fixed size keeps, for pairs of hosts, what a transfer between them uses and what
-//! limits it; a pair takes the place of another one with the same number. So memory does not grow
-//! with the pairs that were ever used, and a pair that is not there costs one look. A change of any
-//! link empties the table.
+//! A table of fixed size keeps, for pairs of hosts, the links and the limits of a transfer between
+//! the hosts; a pair replaces another pair with the same number. So memory does not grow with the
+//! number of used pairs, and a missing pair costs one lookup. A change of any link empties the
+//! table.
 
 use sim_core::HostId;
 
@@ -24,17 +24,17 @@ pub(super) struct RouteCache {
     era: u32,
 }
 
-/// Links used by a transfer between two hosts, and the bounds of its rate.
+/// Links used by a transfer between two hosts, and the bounds of the rate of the transfer.
 #[derive(Clone, Debug)]
 pub(super) struct CachedRoute {
     from: HostId,
     to: HostId,
-    /// When it was found.
+    /// The era in which the way was found.
     era: u32,
     /// True if all links are on.
     pub(super) is_on: bool,
     pub(super) latency_s: f64,
-    /// True if it has no links, so that the size of a transfer does not matter.
+    /// True if the way has no links, so that the size of a transfer does not matter.
     pub(super) latency_only: bool,
     pub(super) weight: f64,
     pub(super) limit: f64,
@@ -42,7 +42,7 @@ pub(super) struct CachedRoute {
     pub(super) uses: Vec<Use>,
 }
 
-/// The era of a place in which there is nothing.
+/// The era of an empty place.
 const NEVER: u32 = 0;
 
 impl RouteCache {
@@ -62,7 +62,7 @@ impl RouteCache {
         spread as usize & self.mask
     }
 
-    /// Returns the place of a pair, if it is known.
+    /// Returns the place of a pair, if the pair is in the table.
     #[inline]
     pub(super) fn place_of(&self, from: HostId, to: HostId) -> Option<usize> {
         let place = self.place(from, to);
@@ -70,7 +70,7 @@ impl RouteCache {
         (way.from == from && way.to == to && way.era == self.era).then_some(place)
     }
 
-    /// Returns what is known of the pair in a place.
+    /// Returns the cached way of the pair in a place.
     #[inline]
     pub(super) fn at(&self, place: usize) -> &CachedRoute {
         &self.pairs[place]
@@ -81,7 +81,7 @@ impl RouteCache {
         &mut self.pairs[place]
     }
 
-    /// Returns the place for what has been found of a pair, and empties it.
+    /// Returns the place for a newly found way of a pair, and empties this place.
     pub(super) fn keep(&mut self, from: HostId, to: HostId) -> usize {
         if self.pairs.is_empty() {
             self.pairs.resize(self.mask + 1, CachedRoute::NONE);

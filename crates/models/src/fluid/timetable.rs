@@ -1,11 +1,11 @@
-//! When profiles have their next events: what has happened, and what is to come.
+//! The dates of the next events of profiles: past events, and events to come.
 //!
-//! Events are kept by date; those of one date happen in the order in which their profiles were
-//! added. While nothing runs, nobody asks for changes of links and speeds; later they are caught up
-//! with, whole rounds at once.
+//! Events are kept by date; events of one date take effect in the order in which their profiles
+//! were added. While no activity runs, changes of links and speeds are not needed; later they are
+//! applied together, whole rounds at once.
 //!
 //! Cost: an event takes time logarithmic in the number of profiles, and a profile of many equal
-//! things is one.
+//! targets counts once.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -40,7 +40,7 @@ pub(super) struct DueEvent {
     pub(super) value: f64,
 }
 
-/// A profile and where it is.
+/// A profile and its next event.
 #[derive(Debug)]
 struct Running {
     profile: Profile,
@@ -59,8 +59,8 @@ impl Running {
         date_s.is_finite().then(|| Time::from_secs(date_s))
     }
 
-    /// Goes to the next event. A whole round has just been seen when a new one begins, so that
-    /// rounds that are over at `now` would change nothing and are left out.
+    /// Goes to the next event. When a new round begins, a whole round has just taken effect, so
+    /// rounds that are over at `now` would change no value and are left out.
     fn step(&mut self, now: Time, twister: &mut Option<Box<Twister>>) {
         self.next += 1;
         if let Some(drawn) = &self.profile.drawn {
@@ -96,7 +96,7 @@ impl Running {
         };
     }
 
-    /// Returns true if it repeats, and has gone round at least once between two dates.
+    /// Returns true if the profile repeats, with at least one whole round between two dates.
     fn has_gone_round(&self, since: Time, date: Time) -> bool {
         match &self.profile.drawn {
             Some(drawn) => drawn.repeats && self.begun_s[1] > since.as_secs(),
@@ -151,9 +151,9 @@ impl ProfileSchedule {
         }
     }
 
-    /// The date of the next event, if anybody can notice it: while nothing runs, only hosts count,
-    /// on which actors may start again. So a periodic profile of a link does not keep a deadlock
-    /// alive.
+    /// The date of the next event that the simulation can notice. While no activity runs, only
+    /// events of hosts count, because actors may start again on a host. So a periodic profile of a
+    /// link does not keep a deadlock alive.
     #[inline]
     pub(super) fn next(&self, is_busy: bool) -> Option<Time> {
         if self.is_empty() {

@@ -1,21 +1,21 @@
-//! The air of Wi-Fi zones: one capacity, of which every transfer needs the more the slower its
-//! station is.
+//! The air of Wi-Fi zones: one capacity, of which a transfer needs more if its station is slower.
 //!
-//! The capacity of the air is 1: all the time that there is. A transfer from or to a station with
-//! the rate r needs 1/r of it per byte/s, and `crosstraffic` / r for its way back; between two
-//! stations of one zone it needs that for both. So alone it reaches r / (1 + crosstraffic), a slow
-//! station slows all others, and all that share the air alone have the same rate.
+//! The capacity of the air is 1: the whole time. A transfer from or to a station with the rate r
+//! needs 1/r of the capacity per byte/s, and `crosstraffic` / r for its way back; between two
+//! stations of one zone it needs these parts for both stations. So a lone transfer reaches r / (1 +
+//! crosstraffic), a slow station slows all others, and all transfers limited only by the air have
+//! the same rate.
 //!
-//! With `decay`, the air has the part `(5678270 − 5424 (n − 20)) / 5678270` of its capacity while
-//! n > 20 stations are on it, for what collisions cost. A transfer between two stations of the zone
-//! has two on the air, any other one, and so has a parallel task. Source: the Wi-Fi link of SimGrid
-//! 4.1, a linear fit to measurements with up to some dozens of stations; from 1066 stations on,
-//! where the line would come to zero, the part stays as it is there.
+//! With `decay`, the air has the part `(5678270 − 5424 (n − 20)) / 5678270` of its capacity while n
+//! > 20 stations use it, because of collisions. A transfer between two stations of the zone counts
+//! two stations, any other transfer or a parallel task counts one. Source: the Wi-Fi link of
+//! SimGrid 4.1, a linear fit to measurements with up to some dozens of stations; the part stays
+//! constant from 1066 stations on, where the line would reach zero.
 //!
-//! The air has no latency, is not among the links whose bandwidth a transfer cannot exceed, and
-//! adds nothing to penalties by round-trip time. With `compat = "simgrid-4.1"` it adds `weight_s /
-//! (1 B/s)` as there: hours, beside which no latency matters, so that all transfers over the air
-//! have equal rates and hardly get anything of a wire that they share with others.
+//! The air has no latency, does not limit the bandwidth of a single transfer, and adds no penalty
+//! by round-trip time. With `compat = "simgrid-4.1"` the air adds `weight_s / (1 B/s)` as SimGrid
+//! does: hours, so that latencies do not matter, all transfers over the air have equal rates, and
+//! they hardly get any bandwidth of a wire that they share with others.
 //!
 //! *Not modelled*: distance, interference between zones, stations that move or change their level
 //! in a run.
@@ -29,7 +29,7 @@ use platform::{Hop, LinkId, Platform, Route};
 
 /// Stations up to which there is no decay.
 const UNDISTURBED: u32 = 20;
-/// The rate of one station in the fit, and what each further one costs, in bits/s.
+/// The rate of one station in the fit, and the cost of each further station, in bits/s.
 const ALONE: f64 = 5_678_270.0;
 const EACH: f64 = 5_424.0;
 /// The largest number of stations beyond [`UNDISTURBED`] that the fit can express.
@@ -59,12 +59,12 @@ impl WifiDecay {
         }
     }
 
-    /// Reports whether there is nothing to count.
+    /// Reports whether there is no air with decay.
     pub(super) const fn is_empty(&self) -> bool {
         self.parts.is_empty()
     }
 
-    /// Notes what a transfer has on the air.
+    /// Records the stations of a transfer on the air.
     pub(super) fn begin(&mut self, slot: u32, way: &Route) {
         let hops = way.hops.iter().filter(|hop| hop.air).map(|hop| hop.link);
         let air = hops.filter(|link| self.parts.iter().any(|(known, _)| known == link));
@@ -83,7 +83,7 @@ impl WifiDecay {
     }
 }
 
-/// The capacity that a transfer shares at a hop, and what it takes of it per byte/s.
+/// The capacity that a transfer shares at a hop, and the amount that it uses per byte/s.
 pub(super) fn capacity(hop: &Hop, dynamics: &DynamicState, decaying: &WifiDecay) -> (f64, f64) {
     let bandwidth = dynamics.bandwidth(hop);
     if !hop.air {
@@ -111,7 +111,7 @@ impl FlowModel {
         airs.any(|air| air.link.0 / 2 == link.0 / 2)
     }
 
-    /// Gives the air of each zone with decay the part that its stations leave: shares are about to
+    /// Sets the capacity of each air with decay by the number of its stations: shares are about to
     /// change.
     #[inline]
     pub(super) fn decay(&mut self, now: Time) {

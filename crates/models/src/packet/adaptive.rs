@@ -1,8 +1,8 @@
 //! Adaptive routing: each switch sends a packet to the shortest queue among the outputs on shortest
-//! routes; among equal ones the hash of the flow decides.
+//! routes; among equal queues the hash of the flow decides.
 //!
-//! The queue is that of all lanes, and a packet on the wire counts. *Not modelled*: routes that are
-//! not shortest, and gaps between flowlets; packets of a flow overtake each other.
+//! A queue includes all lanes and a packet on the wire. *Not modelled*: routes that are not
+//! shortest, and gaps between flowlets; packets of a flow overtake each other.
 
 use sim_core::HostId;
 
@@ -43,8 +43,8 @@ impl PacketNetwork {
         shortest[ecmp_choice(packet.route, seed, shortest.len())]
     }
 
-    /// Returns the shortest wire time of a packet on the link after `out`; none if its host is at
-    /// the end of `out`.
+    /// Returns the shortest wire time of a packet on the link after `out`; `None` if the
+    /// destination of the packet is at the end of `out`.
     pub(super) fn adaptive_wire_time(&mut self, out: u32, packet: &Packet) -> Option<u64> {
         if self.ports[out as usize].end_host == packet.destination {
             return None;

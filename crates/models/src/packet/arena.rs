@@ -9,16 +9,16 @@ pub(super) struct Packet {
     pub(super) tag: u64,
     /// Position of the next link in the table of routes.
     pub(super) route: u32,
-    /// The port over which it came: its buffer is at the end of that link. `NONE` at the source.
+    /// Port of arrival; the buffer of the packet is at the end of this link. `NONE` at the source.
     pub(super) stored_at: u32,
     /// The next packet in the same queue.
     pub(super) next: u32,
     pub(super) destination: u32,
     pub(super) wire_bytes: u16,
     pub(super) blocks: u16,
-    /// The virtual lane of the buffer that it occupies.
+    /// The virtual lane of the buffer that holds the packet.
     pub(super) vl: u8,
-    /// The virtual lane of the link for which it waits.
+    /// The virtual lane of the link for which the packet waits.
     pub(super) next_vl: u8,
     pub(super) service_level: u8,
     /// Datelines crossed in the lower half, marks in the upper one.
@@ -31,7 +31,7 @@ impl Packet {
     /// The check sequence is wrong.
     pub(super) const CORRUPTED: u8 = 0x20;
 
-    /// The packet takes no credits of its buffer: a copy made by a faulty link.
+    /// The packet takes no credits of the buffer that holds it: a copy made by a faulty link.
     pub(super) const UNCREDITED: u8 = 0x40;
 
     /// Switches choose the outputs: `route` is the flow hash.

@@ -1,8 +1,8 @@
 //! InfiniBand congestion control: marks of switches, and the delay table of senders.
 //!
 //! A switch marks packets (FECN) that leave a congested output; the destination answers with BECN,
-//! and the source moves on in its congestion control table, whose entries are delays between
-//! packets. Names of parameters are those of OpenSM.
+//! and the source advances in its congestion control table, which has the delays between packets.
+//! Names of parameters are from OpenSM.
 
 /// Marking of congested outputs by switches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -15,8 +15,8 @@ pub struct FecnSettings {
     pub packet_size: u32,
     /// Number of unmarked packets between two marks.
     pub marking_rate: u32,
-    /// True if an output marks also while it waits for credits itself: it is a victim, no root of
-    /// congestion.
+    /// True if an output marks also while the output itself waits for credits: it is a victim, not
+    /// a root of congestion.
     pub victim_mask: bool,
 }
 
@@ -48,7 +48,7 @@ pub struct CongestionParameters {
 }
 
 impl CongestionParameters {
-    /// Returns a table of `entries` whose delays are index × wire time: rate 1/(1 + index).
+    /// Returns a table of `entries` with the delays index × wire time: rate 1/(1 + index).
     pub fn linear(entries: u16, ccti_increase: u16, ccti_timer: u16) -> Self {
         Self {
             table: (0..entries).collect(),
@@ -59,7 +59,7 @@ impl CongestionParameters {
     }
 }
 
-/// The state of a source: its index in the table.
+/// The state of a source: the index in the congestion control table.
 #[derive(Clone, Debug)]
 pub struct CongestionSource {
     parameters: CongestionParameters,
@@ -68,7 +68,7 @@ pub struct CongestionSource {
 }
 
 impl CongestionSource {
-    /// Returns a source at its lowest index.
+    /// Returns a source at the lowest index.
     pub const fn new(parameters: CongestionParameters) -> Self {
         Self {
             index: parameters.ccti_min,
@@ -82,7 +82,7 @@ impl CongestionSource {
         self.index
     }
 
-    /// Returns the delay after a packet, in picoseconds; `wire_time` is that of the packet.
+    /// Returns the delay after a packet with wire time `wire_time`, both in picoseconds.
     pub fn delay(&self, wire_time: u64) -> u64 {
         let entry = self.parameters.table.get(usize::from(self.index));
         let entry = entry.copied().unwrap_or_default();

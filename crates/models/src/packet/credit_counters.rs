@@ -1,9 +1,8 @@
 //! The counters of InfiniBand's link-level flow control: 12 bits, in blocks of 64 bytes.
 //!
-//! The sender counts the blocks that it has sent (FCTBS), the receiver those that it has received
-//! (ABR). The receiver publishes the limit FCCL = ABR + free blocks; the sender may send while its
-//! count stays at or below the limit. Differences are taken modulo 4096, so no more than 2048
-//! blocks can be free.
+//! The sender counts the sent blocks (FCTBS), the receiver counts the received blocks (ABR). The
+//! receiver publishes the limit FCCL = ABR + free blocks; the sender may send while FCTBS stays at
+//! or below the limit. Differences are taken modulo 4096, so no more than 2048 blocks can be free.
 
 use super::settings::CREDITS_MAX;
 

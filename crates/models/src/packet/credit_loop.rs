@@ -16,10 +16,10 @@ use super::topology::{NoPacketRoute, PacketLinkId, PacketTopology};
 /// A buffer: the virtual lane of a link.
 pub type LaneOfLink = (PacketLinkId, u8);
 
-/// One buffer of a cycle, and a route from it to the next one.
+/// One buffer of a cycle, and a route from this buffer to the next buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CreditLoopMember {
-    /// The link at whose end the buffer is.
+    /// The link; the buffer is at the end of this link.
     pub link: PacketLinkId,
     /// The virtual lane.
     pub vl: u8,
@@ -60,7 +60,7 @@ impl PossibleCreditLoop {
 pub struct CreditDependencies {
     numbers: BTreeMap<LaneOfLink, usize>,
     nodes: Vec<LaneOfLink>,
-    /// For each node its successors, with a pair of hosts for each.
+    /// For each node the successors, with a pair of hosts for each successor.
     edges: Vec<BTreeMap<usize, (HostId, HostId)>>,
 }
 
@@ -78,7 +78,7 @@ impl CreditDependencies {
         }
     }
 
-    /// Adds a route unless it closes a cycle; returns true if it was added.
+    /// Adds a route unless the route closes a cycle; returns true if the route was added.
     pub fn add_if_acyclic(&mut self, hosts: (HostId, HostId), route: &[LaneOfLink]) -> bool {
         let mut added = Vec::new();
         for pair in route.windows(2) {
@@ -273,9 +273,9 @@ impl fmt::Display for TooFewLayers {
 
 impl std::error::Error for TooFewLayers {}
 
-/// Returns a layer for each route, the first one in which no cycle of links closes (LASH, DFSSSP).
+/// Returns a layer for each route: the first layer without a cycle of links (LASH, DFSSSP).
 ///
-/// A layer is a service level with a virtual lane of its own on all links.
+/// A layer is a service level with a separate virtual lane on all links.
 pub fn assign_layers(
     routes: &[((HostId, HostId), Vec<PacketLinkId>)],
     layers: u8,

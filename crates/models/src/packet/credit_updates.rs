@@ -1,12 +1,12 @@
-//! Credits that become known late: at most one update per interval, or by flow-control packets.
+//! Late credits: at most one update per interval, or by flow-control packets.
 //!
 //! A flow-control packet of 8 bytes travels over the reverse link, between data packets and ahead
-//! of those that wait. It carries the blocks sent on its own link, by which the receiver finds out
-//! about lost packets, and the limit for the opposite one. It is sent when one of both has changed,
-//! not more often than the interval. Links without a reverse link have ideal credits.
+//! of waiting data packets. The flow-control packet carries the blocks sent on its own link, so
+//! that the receiver detects lost packets, and the limit for the opposite link. It is sent when one
+//! of both has changed, at most once per interval. Links without a reverse link have ideal credits.
 //!
 //! *Not modelled*: faults of flow-control packets, and therefore their repetition after 65 536
-//! symbol times and the link error when none comes.
+//! symbol times and the link error when no flow-control packet comes.
 
 use super::arena::Packet;
 use super::credit_counters::{COUNTER_MODULUS, blocks_allowed, credit_limit};
@@ -27,8 +27,8 @@ struct CreditLane {
     received: u32,
     /// Receiver: blocks in the buffer.
     occupied: u32,
-    /// The last flow-control packet on this link: blocks sent on it, and the limit for the
-    /// opposite one.
+    /// The last flow-control packet on this link: blocks sent on this link, and the limit for the
+    /// opposite link.
     last: (u32, u32),
     /// Time of the last update.
     last_at: Option<u64>,
@@ -96,7 +96,7 @@ impl PacketNetwork {
         earliest
     }
 
-    /// Counts a packet that has started on a link, and plans its arrival, if it does not get lost.
+    /// Counts a packet that has started on a link, and plans the arrival unless the packet is lost.
     pub(super) fn note_started(&mut self, out: u32, at: u32, arrival: Option<u64>) {
         if !self.has_credit_packets(out) {
             return;
@@ -115,7 +115,7 @@ impl PacketNetwork {
         self.plan_credit_packet(link, vl, now);
     }
 
-    /// Counts a packet whose last bit has come.
+    /// Counts a packet after the arrival of the last bit.
     #[expect(clippy::cast_possible_truncation, reason = "packed by count_sent")]
     pub(super) fn count_received(&mut self, link: PacketLinkId, subject: u32) {
         let port = self.port(link);
@@ -164,7 +164,7 @@ impl PacketNetwork {
         self.events.push(event);
     }
 
-    /// Puts a flow-control packet on a link, or plans it for the end of the packet on the wire.
+    /// Puts a flow-control packet on a link, or plans one for the end of the packet on the wire.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "packed by plan_credit_packet"
@@ -203,7 +203,7 @@ impl PacketNetwork {
         self.events.push(event);
     }
 
-    /// Handles a flow-control packet at the end of its link.
+    /// Handles a flow-control packet that arrives at the end of a link.
     pub(super) fn receive_credit_packet(&mut self, link: PacketLinkId, number: u32, now: u64) {
         let CreditPacket { vl, sent, limit } = self.credit_updates.remove(number);
         let port = self.port(link);

@@ -1,7 +1,7 @@
 //! DCQCN at the sender: the reaction point as a state machine without I/O and clock.
 //!
-//! "DCQCN default" is not one thing: parameters come from presets, which a result should name. The
-//! rate is that of one queue pair; the caller paces packets by it.
+//! There is no single "DCQCN default": parameters come from presets, which a result should name.
+//! The rate is the rate of one queue pair; the caller paces packets with this rate.
 //!
 //! *Not modelled*: the division of the target by 8 at the first stage of one simulator.
 
@@ -104,7 +104,7 @@ impl DcqcnParameters {
 
     /// Returns the defaults of NVIDIA firmware (DOCA documentation, mlxconfig).
     ///
-    /// The unit of its byte counter is unknown, so there is none.
+    /// The unit of the byte counter of the firmware is unknown, so this preset has no byte counter.
     pub const fn nvidia(line_rate: f64) -> Self {
         Self {
             preset: "nvidia",
@@ -124,7 +124,7 @@ impl DcqcnParameters {
 #[derive(Clone, Debug)]
 pub struct ReactionPoint {
     parameters: DcqcnParameters,
-    /// None while the queue pair sends at line rate, before its first notification.
+    /// `None` while the queue pair sends at line rate, before the first notification.
     limiter: Option<Limiter>,
 }
 

@@ -1,7 +1,7 @@
-//! DCQCN as a fluid: its fixed point, and how long flows take to become equal.
+//! DCQCN as a fluid: its fixed point, and the time until flows become equal.
 //!
-//! The equations are those of Zhu et al. (SIGCOMM 2015) with packets as the unit. *Not modelled*:
-//! hyper increase, and the randomness of marks.
+//! The equations are from Zhu et al. (SIGCOMM 2015) with packets as the unit. *Not modelled*: hyper
+//! increase, and the randomness of marks.
 
 use super::ecn::EcnThresholds;
 
@@ -47,7 +47,7 @@ pub struct DcqcnFixedPoint {
 struct IncreaseEvents {
     /// Of the byte counter and of the timer.
     all: f64,
-    /// Of those beyond fast recovery.
+    /// Of the events beyond fast recovery.
     additive: f64,
 }
 
@@ -117,8 +117,8 @@ impl DcqcnFluid {
     /// fair share, and the queue at the end, in bytes; the flows begin with the given rates, in
     /// bits per second, and alpha 1.
     ///
-    /// `delay` is that of the feedback, `horizon` the end of the integration, both in seconds; the
-    /// step is 1 µs (Euler).
+    /// `delay` is the delay of the feedback, `horizon` the end of the integration, both in seconds;
+    /// the step is 1 µs (Euler).
     pub fn convergence(
         &self,
         initial: [f64; 2],

@@ -24,7 +24,7 @@ pub(super) enum EventKind {
     Pause = 5,
     /// A flow-control packet has reached the end of the link (credit packets).
     CreditArrival = 6,
-    /// The link sends a flow-control packet when it is free (credit packets).
+    /// The link, once free, sends a flow-control packet (credit packets).
     CreditSend = 7,
     /// The port at the beginning of the link looks for a packet to send.
     Wake = 8,
@@ -32,7 +32,7 @@ pub(super) enum EventKind {
     Check = 9,
 }
 
-/// An event, packed so that one comparison orders it: 64 bits time, 28 link, 4 kind, 32 subject.
+/// An event as one integer, ordered by one comparison: 64 bits time, 28 link, 4 kind, 32 subject.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct Event(u128);
 
@@ -99,7 +99,7 @@ impl EventQueue {
         self.sift_up(self.heap.len() - 1, event);
     }
 
-    /// Puts an event where `hole` is, or above it.
+    /// Puts an event into `hole`, or above `hole`.
     fn sift_up(&mut self, mut hole: usize, event: Event) {
         while hole > 0 {
             let parent = (hole - 1) / ARITY;
@@ -112,9 +112,9 @@ impl EventQueue {
         self.heap[hole] = event;
     }
 
-    /// Takes the first event. The hole that it leaves moves to a leaf, and the last event from
-    /// there upwards: it is one of the latest and stays low, so comparisons with it on the way down
-    /// would be in vain.
+    /// Removes and returns the first event. The hole of this event moves to a leaf, and the last
+    /// event moves from there upwards: the last event is one of the latest and stays low, so
+    /// comparisons on the way down would be in vain.
     pub(super) fn pop(&mut self) -> Option<Event> {
         let last = self.heap.pop()?;
         let Some(&first) = self.heap.first() else {

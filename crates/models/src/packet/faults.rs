@@ -1,10 +1,10 @@
 //! Faults of a link: loss, corruption, duplication and reordering of packets, and outages.
 //!
-//! Each link draws from a random stream of its own, and always the same number of times per
-//! packet: faults of one link, or another probability, do not change the draws of the rest.
-//! A corrupted packet continues to its host, which finds its check sequence wrong; a switch that
-//! stores packets before it forwards them drops it. *Not modelled*: a cut-through switch that drops
-//! a corrupted packet because it had to wait; faults of flow-control packets.
+//! Each link draws from a separate random stream, and always the same number of times per packet:
+//! faults of one link, or another probability, do not change the draws of the rest. A corrupted
+//! packet continues to its host, which detects the wrong check sequence; a switch that stores
+//! packets before it forwards them drops the packet. *Not modelled*: a cut-through switch that
+//! drops a corrupted packet because the packet had to wait; faults of flow-control packets.
 
 use std::fmt;
 
@@ -25,12 +25,12 @@ pub struct LinkFaults {
     pub bit_error_rate: f64,
     /// Probability that a packet comes twice; the copy comes a wire time later.
     pub duplication: f64,
-    /// Probability that a packet is delayed, so that later ones overtake it.
+    /// Probability that a packet is delayed, so that later packets overtake this packet.
     pub reordering: f64,
     /// Delay of such a packet, in picoseconds.
     pub reordering_delay_ps: u64,
     /// Times at which the link goes down and up again, in picoseconds, in order. Packets on the
-    /// wire when it goes down are lost; no packet starts while it is down.
+    /// wire when the link goes down are lost; no packet starts while the link is down.
     pub outages: Vec<(u64, u64)>,
 }
 
@@ -89,12 +89,12 @@ pub(super) struct Fate {
     pub(super) is_lost: bool,
     pub(super) is_corrupted: bool,
     pub(super) is_doubled: bool,
-    /// Picoseconds by which it is late.
+    /// Delay of the packet, in picoseconds.
     pub(super) delay: u64,
 }
 
 impl FaultState {
-    /// Returns the state of the faults of a link; `None` if it has none.
+    /// Returns the state of the faults of a link; `None` for a link without faults.
     pub(super) fn of_link(
         settings: &PacketSettings,
         link: PacketLinkId,
@@ -137,7 +137,7 @@ impl FaultState {
 }
 
 impl PacketNetwork {
-    /// Puts a packet on the wire of a link with faults: it arrives at `time`, if at all.
+    /// Puts a packet on the wire of a link with faults; if not lost, the packet arrives at `time`.
     pub(super) fn start_with_faults(
         &mut self,
         out: u32,

@@ -36,7 +36,7 @@ pub struct GraphTopology {
     nodes: Vec<NodeState>,
     hosts: Vec<GraphNode>,
     links: Vec<GraphLink>,
-    /// For each host the distance of each (node, phase) to it, in links, when it is first needed.
+    /// For each host the distance of each (node, phase) to this host, in links; set on first use.
     distances: Vec<OnceLock<Vec<u32>>>,
     /// With up*/down* routing, the distance of each node from the root.
     ranks: Option<Vec<u32>>,
@@ -70,7 +70,7 @@ impl GraphTopology {
         node
     }
 
-    /// Adds a switch with the seed of its hash; switches with equal seeds choose equally.
+    /// Adds a switch with the seed of the hash; switches with equal seeds choose equally.
     pub fn add_switch(&mut self, name: impl Into<String>, seed: u32) -> GraphNode {
         self.add(name.into(), None, seed)
     }
@@ -108,8 +108,8 @@ impl GraphTopology {
         (forth, back)
     }
 
-    /// Makes routes go up first and then down, seen from a root: no route goes up after it has
-    /// gone down, so that no credit loop is possible. Among such routes the shortest are taken.
+    /// Makes routes go up first and then down, seen from a root. No route goes up after it has gone
+    /// down, so that no credit loop is possible. Among such routes the shortest are used.
     pub fn route_up_down(&mut self, root: GraphNode) {
         let mut ranks = vec![u32::MAX; self.nodes.len()];
         ranks[root.0 as usize] = 0;

@@ -1,5 +1,5 @@
-//! Invariants of the engine on random networks, in all modes: nothing is lost, flows keep their
-//! order, an idle network has all credits back, and what stays inside is a verified stall.
+//! Invariants of the engine on random networks, in all modes: no packet is lost, flows keep their
+//! order, an idle network has all credits back, and packets that stay inside are a verified stall.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -231,7 +231,7 @@ fn run(seed: u64) -> bool {
     inside == 0
 }
 
-/// Checks that every buffer is empty and every sender knows it.
+/// Checks that every buffer is empty and that every sender has the credits of empty buffers.
 fn check_credits(network: &mut PacketNetwork, seed: u64) {
     for port in &mut network.ports {
         port.absorb_credits(u64::MAX);

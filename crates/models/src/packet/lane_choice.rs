@@ -1,6 +1,6 @@
-//! The virtual lane of a packet on each link of its route.
+//! The virtual lane of a packet on each link of a route.
 //!
-//! The lane is that of the service level in the table of the switch, and one more for each dateline
+//! The lane is the lane of the service level in the table of the switch, plus one for each dateline
 //! that the packet has crossed.
 
 use sim_core::HostId;

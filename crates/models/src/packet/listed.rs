@@ -6,7 +6,7 @@ use sim_core::HostId;
 
 use super::topology::{NoPacketRoute, PacketLinkId, PacketLinkSpec, PacketTopology};
 
-/// A topology whose links and routes are listed.
+/// A topology given by lists of links and routes.
 #[derive(Clone, Default, Debug)]
 pub struct ListedTopology {
     links: Vec<(String, PacketLinkSpec)>,

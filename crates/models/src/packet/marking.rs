@@ -1,4 +1,4 @@
-//! Marks of congestion: ECN when a packet comes to a queue, FECN when it leaves one.
+//! Marks of congestion: ECN when a packet comes to a queue, FECN when a packet leaves a queue.
 
 use sim_core::Stream;
 
@@ -7,7 +7,7 @@ use super::network::PacketNetwork;
 use super::overhead::BLOCK_BYTES;
 
 impl PacketNetwork {
-    /// Marks a packet that comes to an output by the bytes that wait there on its lane.
+    /// Marks a packet that comes to an output, by the number of waiting bytes on the packet's lane.
     pub(super) fn mark_at_enqueue(&mut self, out: u32, at: u32) {
         let Some(thresholds) = self.settings.ecn else {
             return;

@@ -1,8 +1,8 @@
-//! The engine: packets move from port to port, without I/O and without a clock of its own.
+//! The engine: packets move from port to port, without I/O and without an own clock.
 //!
 //! One hop is one event: *the packet can leave the next switch*. A transmission starts within the
-//! event that made it possible. A port is woken when it becomes free or gets credits, and only
-//! while packets wait for it.
+//! event that made it possible. A port is woken when the port becomes free or gets credits, and
+//! only while packets wait for the port.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -26,11 +26,11 @@ use super::topology::{NoPacketRoute, PACKET_LINKS_MAX, PacketLinkId, PacketTopol
 /// A packet that a host hands to the network.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OutboundPacket {
-    /// The host to which it goes; it may be the source.
+    /// The host that receives the packet; it may be the source.
     pub destination: HostId,
     /// Bytes on the wire, with all headers; at most 65535.
     pub wire_bytes: u32,
-    /// Service level, 0 to 15; it selects the virtual lane of each link.
+    /// Service level, 0 to 15; the service level selects the virtual lane of each link.
     pub service_level: u8,
     /// Hash of the flow, for the choice among several routes.
     pub flow_hash: u32,
@@ -38,22 +38,22 @@ pub struct OutboundPacket {
     pub tag: u64,
 }
 
-/// A packet whose last bit has reached its host.
+/// A packet that has reached the destination completely.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PacketDelivery {
     /// The tag of the sent packet.
     pub tag: u64,
-    /// The host that has it.
+    /// The host that received the packet.
     pub host: HostId,
     /// Arrival of the last bit, in picoseconds.
     pub at: u64,
     /// True if a switch marked congestion: FECN on InfiniBand, ECN on RoCE.
     pub marked: bool,
-    /// True if its check sequence is wrong.
+    /// True if the check sequence of the packet is wrong.
     pub corrupted: bool,
 }
 
-/// A packet that has left the queue of its host: its first bit is on the wire.
+/// A packet that has left the queue of its source: the first bit is on the wire.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PacketDeparture {
     /// The tag of the sent packet.
@@ -113,7 +113,7 @@ pub struct PacketNetwork {
     pub(super) topology: Arc<dyn PacketTopology>,
     pub(super) settings: PacketSettings,
     pub(super) ports: Vec<Port>,
-    /// The port of each link, `NONE` until it is used.
+    /// The port of each link, `NONE` for unused links.
     port_of_link: Vec<u32>,
     pub(super) packets: PacketArena,
     paths: PathTable,
@@ -273,7 +273,7 @@ impl PacketNetwork {
         self.deliveries.pop_front()
     }
 
-    /// Returns the next departure of a packet from the queue of its host, if the settings ask for
+    /// Returns the next departure of a packet from the queue of its source, if the settings request
     /// departures.
     pub fn poll_departure(&mut self) -> Option<PacketDeparture> {
         self.departures.pop_front()
@@ -304,7 +304,7 @@ impl PacketNetwork {
         self.copies.pop_front()
     }
 
-    /// Returns the number of packets inside, those in the queues of hosts included.
+    /// Returns the number of packets inside, including packets in the queues of hosts.
     pub const fn packets_inside(&self) -> u32 {
         self.packets.live()
     }
@@ -395,8 +395,7 @@ impl PacketNetwork {
         self.offer(out, input, at, now);
     }
 
-    /// Considers the next packet of an input after its head has left, without virtual output
-    /// queues.
+    /// Handles the next packet of an input after the head has left, without virtual output queues.
     #[expect(clippy::cast_possible_truncation, reason = "packed by start")]
     fn advance_fifo(&mut self, link: PacketLinkId, subject: u32, now: u64) {
         let key = (self.port(link), subject as u8);
@@ -409,7 +408,7 @@ impl PacketNetwork {
         }
     }
 
-    /// Hands a packet to its host, which takes it at once unless it is held.
+    /// Passes a packet to its host. The host takes the packet at once unless the host is held.
     pub(super) fn deliver(&mut self, at: u32, now: u64) {
         let packet = self.packets[at];
         if !self.held_sinks.is_empty()
@@ -438,7 +437,7 @@ impl PacketNetwork {
         self.note_loss(&packet);
     }
 
-    /// Returns the virtual lane of a packet on a link; `NO_VL` drops it.
+    /// Returns the virtual lane of a packet on a link; `NO_VL` means that the packet is dropped.
     fn virtual_lane(&mut self, packet: &Packet, out: u32) -> u8 {
         let escalations = packet.escalations() + u8::from(self.ports[out as usize].dateline);
         let table = if self.has_sl_tables {
@@ -464,7 +463,7 @@ impl PacketNetwork {
         })
     }
 
-    /// Gives a packet to an output: it starts at once or waits.
+    /// Offers a packet to an output: the packet starts at once or waits.
     fn offer(&mut self, out: u32, input: u32, at: u32, now: u64) {
         let port = &mut self.ports[out as usize];
         let packet = &self.packets[at];
@@ -526,7 +525,7 @@ impl PacketNetwork {
         }
     }
 
-    /// Puts a packet on the wire; it has been taken from all queues.
+    /// Puts a packet on the wire; the packet is already removed from all queues.
     fn start(&mut self, out: u32, at: u32, now: u64) {
         self.statistics.hops += 1;
         let port = &mut self.ports[out as usize];
@@ -592,8 +591,8 @@ impl PacketNetwork {
         }
     }
 
-    /// Moves a packet on in its route, and returns its wire time on the next link; none if its host
-    /// is next.
+    /// Moves a packet on in its route, and returns the wire time on the next link; `None` if the
+    /// destination is next.
     fn next_wire_time(&mut self, out: u32, at: u32, bytes: u32) -> Option<u64> {
         let packet = &mut self.packets[at];
         if packet.has(Packet::ADAPTIVE) {
@@ -677,7 +676,7 @@ impl PacketNetwork {
         Ok(self.paths.add(key, &ports))
     }
 
-    /// Returns the port of a link, which is made when it is first used.
+    /// Returns the port of a link; the port is made on first use.
     pub(super) fn port(&mut self, link: PacketLinkId) -> u32 {
         let known = self.port_of_link[link.0 as usize];
         if known != NONE {

@@ -1,17 +1,17 @@
 //! A platform's links and routes as a packet network. The platform's routes are authoritative.
 //!
-//! * The latency of a link becomes the propagation of its directed links; the switch latency of
-//!   the settings comes on top at every switch. A platform whose latencies include that of the
-//!   switches is run with `switch_latency_ps = 0`.
-//! * A split-duplex link is two directed links. So is a `shared` link: the direction is that in
-//!   which a route crosses it, and each direction has the whole bandwidth. *Not modelled*: half
-//!   duplex; opposite transfers over a shared link do not slow each other, as they do in the flow
-//!   models. A backbone is crossed in one direction only and remains one link for all.
+//! * The latency of a link becomes the propagation of its directed links; every switch adds the
+//!   switch latency of the settings. If the latencies of a platform include the latency of the
+//!   switches, the platform is run with `switch_latency_ps = 0`.
+//! * A split-duplex link is two directed links. So is a `shared` link: the direction is the
+//!   direction in which a route crosses the link, and each direction has the whole bandwidth. *Not
+//!   modelled*: half duplex; opposite transfers over a shared link do not slow each other, unlike
+//!   in the flow models. A backbone is crossed in one direction only and remains one link for all.
 //! * A `fatpipe` link delays packets without contention, and the buffer at its end is unlimited:
-//!   congestion behind it does not spread to the links before it. Packets that enter it at one
-//!   instant leave it 1 ps apart, so that they have an order.
-//! * A host reaches itself over a link of its own, with the rate and latency of the platform's
-//!   loopback. Packets on it wait for each other, also if the platform has a fatpipe there.
+//!   congestion behind the fatpipe does not spread to the links before it. Packets that enter a
+//!   fatpipe at one instant leave it 1 ps apart, so that they have an order.
+//! * A host reaches itself over a separate link, with the rate and latency of the platform's
+//!   loopback. Packets on this link wait for each other, also if the platform has a fatpipe there.
 //! * *Not modelled*: Wi-Fi (no packet route), profiles of links, distances of Vivaldi zones.
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Bytes of a packet besides its payload, and the credits that it takes.
+//! Bytes of a packet besides its payload, and the credits that the packet takes.
 //!
 //! *Not modelled*: extension headers (RETH, AETH, …), which the caller adds to the payload.
 
@@ -66,8 +66,8 @@ impl PacketOverhead {
         }
     }
 
-    /// Returns the bytes on the wire of a packet whose payload and extension headers have
-    /// `payload` bytes; they are padded to 4, and Ethernet frames to 64.
+    /// Returns the bytes on the wire of a packet; `payload` is the bytes of payload and extension
+    /// headers. The bytes are padded to 4, and Ethernet frames to 64.
     pub const fn wire_bytes(self, payload: u32) -> u32 {
         let bytes = payload.next_multiple_of(4) + self.bytes();
         let is_infiniband = matches!(

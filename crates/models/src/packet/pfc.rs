@@ -1,7 +1,7 @@
 //! Priority flow control (IEEE 802.1Qbb): pauses, headroom, and the accounting of ingress buffers.
 //!
 //! Bytes of an (input port, class) take their reserve first, then the shared pool of the switch,
-//! then headroom. The threshold of the pool is dynamic: the less of it is free, the lower.
+//! then headroom. The threshold of the pool is dynamic: less free space gives a lower threshold.
 
 /// Bytes of a pause frame on the wire: 64, with preamble and inter-frame gap.
 pub const PAUSE_FRAME_BYTES: u32 = 84;
@@ -9,9 +9,9 @@ pub const PAUSE_FRAME_BYTES: u32 = 84;
 /// Settings of priority flow control.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PfcSettings {
-    /// Bytes of a switch's buffer, shared by its ports. 12 MiB is the default of HPCC's simulator.
+    /// Bytes of a switch's buffer, shared by all ports. 12 MiB is the default of HPCC's simulator.
     pub buffer_bytes: u64,
-    /// Bytes of each (port, class) that are its own. 4 KiB in HPCC's simulator.
+    /// Reserved bytes of each (port, class). 4 KiB in HPCC's simulator.
     pub reserve_bytes: u32,
     /// Bytes of headroom of each (port, class).
     pub headroom_bytes: u32,
@@ -21,7 +21,7 @@ pub struct PfcSettings {
     pub resume_offset_bytes: u32,
     /// A fixed threshold, in place of the dynamic one.
     pub fixed_threshold: Option<u32>,
-    /// Time from the arrival of a pause to its effect, in picoseconds.
+    /// Time from the arrival of a pause to the effect of the pause, in picoseconds.
     pub response_ps: u64,
     /// False if no pauses are sent: packets without room are dropped (lossy Ethernet).
     pub sends_pauses: bool,

@@ -1,9 +1,9 @@
-//! Priority flow control at work: ingress accounting of switches, pause frames, drops.
+//! Priority flow control in operation: ingress accounting of switches, pause frames, drops.
 //!
-//! A packet is counted when its last bit has come and released when its last bit has left; at one
-//! instant releases come first. Releases are noted and applied when a packet comes to the switch;
-//! only those of a paused sender are events, since they may end the pause. A pause frame takes its
-//! time on the reverse link, after the frame that is on the wire there.
+//! A packet is counted when its last bit has arrived and released when its last bit has left; at
+//! one instant releases come first. Releases are recorded and applied when a packet comes to the
+//! switch; only releases of a paused sender are events, since they may end the pause. A pause frame
+//! takes wire time on the reverse link, after the frame that is on the wire there.
 //!
 //! *Not modelled*: expiry and refresh of pauses (a pause holds until the resume), and the bandwidth
 //! of refreshing frames, 0.3 % at the shortest pause time in use.
@@ -22,7 +22,7 @@ use super::topology::PacketLinkId;
 #[derive(Clone, Default, Debug)]
 pub(super) struct PfcState {
     pools: Vec<Pool>,
-    /// Pools by switch; the buffer of an unknown switch is that of one link.
+    /// Pools by switch; an unknown switch has one buffer per link.
     by_device: BTreeMap<u32, usize>,
     /// By port, then lane, as far as they were used.
     ingresses: Vec<Vec<Option<Ingress>>>,
@@ -40,7 +40,7 @@ struct Pool {
     wake_at: u64,
 }
 
-/// Bytes of a (port, class) whose last bit leaves at a time.
+/// Bytes of a (port, class); the last bit leaves at `time`.
 #[derive(Clone, Copy, Debug)]
 struct Release {
     time: u64,
@@ -49,7 +49,7 @@ struct Release {
     vl: u8,
 }
 
-/// The accounting of one (input port, class), and the pool of its switch.
+/// The accounting of one (input port, class), and the pool of the switch.
 #[derive(Clone, Copy, Debug)]
 struct Ingress {
     accounting: PfcIngress,
@@ -93,7 +93,7 @@ impl PfcState {
         ingress.pool
     }
 
-    /// Returns the accounting of a (port, lane) and its pool; both are known.
+    /// Returns the accounting of a (port, lane) and the pool; `None` if they are unknown.
     fn of(&mut self, port: u32, vl: u8) -> Option<(&mut PfcIngress, &mut Pool)> {
         let ingress = self.ingresses.get_mut(port as usize)?;
         let ingress = ingress.get_mut(usize::from(vl))?.as_mut()?;
@@ -122,7 +122,7 @@ impl PacketNetwork {
         }
     }
 
-    /// Counts a packet whose last bit has come; it can leave after the latency of the switch.
+    /// Counts a packet that has arrived completely; it can leave after the switch latency.
     pub(super) fn store(&mut self, at: u32, now: u64) {
         let Some(settings) = self.pfc_settings() else {
             return;
@@ -157,7 +157,7 @@ impl PacketNetwork {
         self.plan_resume(number);
     }
 
-    /// Notes that the last bit of a packet leaves its buffer at `freed`.
+    /// Records that the last bit of a packet leaves the buffer of the packet at `freed`.
     pub(super) fn plan_release(&mut self, packet: &Packet, freed: u64) {
         let Some((_, pool)) = self.pfc.of(packet.stored_at, packet.vl) else {
             return;

@@ -1,8 +1,8 @@
-//! The state of one directed link: its output port, the credits and the queues in front of it.
+//! The state of one directed link: output port, credits, and the queues in front of the port.
 //!
-//! A virtual output queue holds the packets of one (virtual lane, input) that wait for this
-//! output. It exists while it has packets, so an idle port needs no memory for inputs. Freed
-//! buffer space is noted in a list of returns, and added up when the port next looks.
+//! A virtual output queue holds the packets of one (virtual lane, input) that wait for this output.
+//! It exists while it has packets, so an idle port needs no memory for inputs. Freed buffer space
+//! is recorded in a list of returns, and added up when the port next looks.
 
 use std::collections::VecDeque;
 
@@ -18,7 +18,7 @@ use super::vl_arbiter::{VlArbiter, VlArbitrationTables};
 /// A wake-up that is not planned.
 pub(super) const NEVER: u64 = u64::MAX;
 
-/// Credits of a lane that needs none; 0 while it is paused.
+/// Credits of a lane that needs no credits; 0 while the lane is paused.
 pub(super) const UNLIMITED: u32 = u32::MAX;
 
 /// The input of a virtual output queue that holds packets of the host itself.
@@ -29,7 +29,7 @@ const INPUT_BITS: u32 = 28;
 /// Packets of one input that wait for one virtual lane of an output.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct VirtualOutputQueue {
-    /// Virtual lane, then input; the queues of a port are sorted by it.
+    /// Virtual lane, then input; the queues of a port are sorted by this key.
     key: u32,
     pub(super) head: u32,
     tail: u32,
@@ -40,7 +40,7 @@ impl VirtualOutputQueue {
         (self.key >> INPUT_BITS) as u8
     }
 
-    /// Returns the number of the input, as [`input_of`] gives it.
+    /// Returns the number of the input, equal to the result of [`input_of`].
     pub(super) const fn input(&self) -> u32 {
         self.key & ((1 << INPUT_BITS) - 1)
     }
@@ -109,7 +109,7 @@ pub(super) struct Port {
     pub(super) faults: Option<Box<FaultState>>,
     /// Random stream of marks.
     pub(super) marks: Option<Box<Stream>>,
-    /// The host at the end, `NONE` for a switch or if it is unknown.
+    /// The host at the end; `NONE` for a switch or an unknown end.
     pub(super) end_host: u32,
 }
 
@@ -163,7 +163,7 @@ impl Port {
         }
     }
 
-    /// Adds a packet to the queue of its lane and input.
+    /// Adds a packet to the queue of a lane and an input.
     pub(super) fn enqueue(&mut self, vl: u8, input: u32, packet: u32, packets: &mut PacketArena) {
         self.lanes[usize::from(vl)].queued_bytes += u64::from(packets[packet].wire_bytes);
         packets[packet].next = NONE;
@@ -198,7 +198,7 @@ impl Port {
         packet
     }
 
-    /// Notes that an input has sent on a lane; arbitration continues behind it.
+    /// Records that an input has sent on a lane; arbitration continues behind this input.
     pub(super) fn note_winner(&mut self, vl: u8, input: u32) {
         self.last_vl = vl;
         self.lanes[usize::from(vl)].last_input = input;
@@ -238,10 +238,10 @@ impl Port {
         }
     }
 
-    /// Returns the position of the queue that sends next, or none if no head has credits.
+    /// Returns the position of the queue that sends next, or `None` if no head has credits.
     ///
-    /// The lane is that of the arbitration tables, or without tables the next one in turn; the
-    /// input is the next one in turn behind the one that sent last on this lane.
+    /// The arbitration tables select the lane; without tables lanes take turns. The input is the
+    /// next input in turn behind the last input that sent on this lane.
     pub(super) fn choose(
         &mut self,
         packets: &PacketArena,
@@ -264,7 +264,7 @@ impl Port {
             .find_map(|vl| self.choose_input(vl, packets))
     }
 
-    /// Returns the position of the next queue of a lane whose head has credits.
+    /// Returns the position of the next queue of a lane, among queues with credits for the head.
     fn choose_input(&self, vl: u8, packets: &PacketArena) -> Option<usize> {
         let lane = self.lanes.get(usize::from(vl))?;
         if lane.queued_bytes == 0 {
@@ -311,14 +311,14 @@ impl Port {
         earliest
     }
 
-    /// Returns the credits of a lane, those that are on their way included.
+    /// Returns the credits of a lane, including credits that are on their way.
     pub(super) fn credits_in_sight(&self, vl: u8) -> u32 {
         let returns = self.returns.iter().filter(|entry| entry.vl == vl);
         let coming: u32 = returns.map(|entry| u32::from(entry.blocks)).sum();
         self.lanes[usize::from(vl)].credits + coming
     }
 
-    /// Returns the bytes of its lists.
+    /// Returns the bytes of the lists of the port.
     pub(super) fn memory(&self) -> usize {
         self.waiting.capacity() * size_of::<VirtualOutputQueue>()
             + self.returns.capacity() * size_of::<CreditReturn>()

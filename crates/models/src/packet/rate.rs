@@ -1,7 +1,7 @@
 //! Rates of links: the time that a byte takes on the wire, exact for every InfiniBand rate.
 //!
 //! Effective rates count the data that a link carries after line coding and forward error
-//! correction. *Not modelled*: the latency of the error correction; add it to that of the switch.
+//! correction. *Not modelled*: the latency of the error correction; add it to the switch latency.
 
 /// Bytes in which every InfiniBand rate is a whole number of picoseconds: 3 blocks of 64 bytes.
 const UNIT_BYTES: u64 = 192;

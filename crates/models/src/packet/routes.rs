@@ -1,4 +1,4 @@
-//! Routes as lists of ports in one table; a packet knows its position in it.
+//! Routes as lists of ports in one table; a packet stores a position in this table.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ impl PathTable {
         Some(start)
     }
 
-    /// Adds a route and returns its position.
+    /// Adds a route and returns the position of the first port.
     pub(super) fn add(&mut self, key: (HostId, HostId, u32), ports: &[u32]) -> u32 {
         let start = u32::try_from(self.ports.len()).expect("fewer than 2^32 hops of routes");
         self.ports.extend_from_slice(ports);

@@ -1,4 +1,4 @@
-//! Settings of a packet network that hold for all of its links.
+//! Settings of a packet network; they hold for all links.
 
 use super::congestion::FecnSettings;
 use super::ecn::EcnThresholds;
@@ -53,20 +53,20 @@ pub struct PacketSettings {
     pub buffer_blocks: u32,
     /// Data virtual lanes of each link, 1 to 15.
     pub data_vls: u8,
-    /// Virtual lane of each service level, unless the topology has tables of its own; 15 drops,
+    /// Virtual lane of each service level, unless the topology has separate tables; 15 drops,
     /// others count modulo the number of lanes.
     pub sl_to_vl: [u8; 16],
     /// Tables of arbitration among virtual lanes; without them lanes take turns.
     pub vl_arbitration: Option<VlArbitrationTables>,
     /// True if the packets of an input wait in a queue for each output. False if they wait in one
-    /// queue per virtual lane: only its head is considered, and the next packet after the last bit
-    /// of the head has left (head-of-line blocking).
+    /// queue per virtual lane: only the head of the queue is considered, and the next packet after
+    /// the last bit of the head has left (head-of-line blocking).
     pub virtual_output_queues: bool,
     /// The moment at which a switch may forward a packet.
     pub forwarding: Forwarding,
     /// The means by which buffers do not overflow.
     pub flow_control: FlowControl,
-    /// Marks at the queue of an output when a packet comes to it (RoCE).
+    /// Marks at the queue of an output when a packet comes to the queue (RoCE).
     pub ecn: Option<EcnThresholds>,
     /// Marks of congested outputs when a packet leaves (InfiniBand).
     pub fecn: Option<FecnSettings>,

@@ -1,9 +1,9 @@
-//! Deadlocks at run time: cycles of full buffers in which nothing can ever move.
+//! Deadlocks at run time: cycles of full buffers in which no packet can ever move.
 //!
-//! A queue waits for a buffer if its head is refused *credits* there; a busy link or a lost
-//! arbitration is no reason. A buffer is dead if all queues that hold its packets wait for dead
-//! buffers (the greatest such set: a knot, not merely a cycle). Detection runs when no event is
-//! left, and periodically while a port has been without credits for a whole period.
+//! A queue waits for a buffer if the head of the queue is refused *credits* there; a busy link or a
+//! lost arbitration is no reason. A buffer is dead if all queues that hold its packets wait for
+//! dead buffers (the greatest such set: a knot, not merely a cycle). Detection runs when no event
+//! is left, and periodically while a port has been without credits for a whole period.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,10 +17,10 @@ use super::overhead::BLOCK_BYTES;
 use super::port::NEVER;
 use super::topology::{PACKET_LINKS_MAX, PacketTopology};
 
-/// A buffer of a deadlock, and the packet that waits at its head for the next buffer.
+/// A buffer of a deadlock, and the packet at its head that waits for the next buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StalledBuffer {
-    /// The link at whose end the buffer is, and the virtual lane.
+    /// The link before the buffer, and the virtual lane.
     pub buffer: LaneOfLink,
     /// Tag of the packet that waits.
     pub tag: u64,
@@ -40,9 +40,9 @@ pub enum PacketStall {
         /// The time at which the last of these packets could have left, in picoseconds.
         formed_at: u64,
     },
-    /// A packet is larger than the buffer that it needs.
+    /// A packet is larger than the buffer that the packet needs.
     BufferTooSmall {
-        /// The link at whose end the buffer is, and the virtual lane.
+        /// The link before the buffer, and the virtual lane.
         buffer: LaneOfLink,
         /// Size of the buffer, in blocks.
         buffer_blocks: u32,
@@ -96,15 +96,15 @@ impl PacketStall {
     }
 }
 
-/// A buffer by the position of its port.
+/// A buffer: the position of the port and the virtual lane.
 type Buffer = (u32, u8);
 
 /// The waiting packets of the network, by buffers.
 #[derive(Default)]
 struct WaitGraph {
-    /// For each buffer, the buffers that its packets are refused by, with a packet at the head.
+    /// For each buffer, the buffers that refuse packets of this buffer, with a packet at the head.
     waits: BTreeMap<Buffer, BTreeMap<Buffer, u32>>,
-    /// Buffers from which something can move, now or after events that are planned.
+    /// Buffers from which a packet can move, now or after planned events.
     live: BTreeSet<Buffer>,
 }
 
@@ -114,7 +114,7 @@ impl PacketNetwork {
         self.stall.as_ref()
     }
 
-    /// Looks for a deadlock if nothing is left to happen although packets are inside.
+    /// Looks for a deadlock if no event is left although packets are inside.
     pub(super) fn check_when_idle(&mut self) {
         let planned = usize::from(self.is_check_planned);
         if self.events.len() > planned || self.packets.live() == 0 || self.stall.is_some() {
@@ -130,7 +130,7 @@ impl PacketNetwork {
         }
     }
 
-    /// Plans the periodic look for deadlocks; called when a port has lost its last credits.
+    /// Plans the periodic check for deadlocks; called when a port has lost the last credits.
     pub(super) fn plan_check(&mut self, now: u64) {
         if !self.is_check_planned && self.stall.is_none() {
             self.is_check_planned = true;
@@ -158,8 +158,8 @@ impl PacketNetwork {
         self.plan_check(now);
     }
 
-    /// Verifies that every waiting head is refused credits: an idle network in which something
-    /// could move is a defect of the engine.
+    /// Verifies that every waiting head is refused credits: an idle network in which a packet could
+    /// move is a defect of the engine.
     fn verify_refusals(&self) {
         for port in &self.ports {
             for queue in &port.waiting {
@@ -279,7 +279,7 @@ impl PacketNetwork {
         }
     }
 
-    /// Returns the reason for which packets stay inside, if it is no cycle.
+    /// Returns the reason for which packets stay inside, if the reason is not a cycle.
     fn other_stall(&self) -> Option<PacketStall> {
         for port in &self.ports {
             for queue in &port.waiting {
@@ -297,12 +297,12 @@ impl PacketNetwork {
         held.map(|(host, _)| PacketStall::StalledSink { host: *host })
     }
 
-    /// Makes a host keep arriving packets in its buffers.
+    /// Makes a host keep arriving packets in their buffers.
     pub fn hold_sink(&mut self, host: HostId) {
         self.held_sinks.entry(host).or_default();
     }
 
-    /// Makes a host take packets again, first those that it has kept.
+    /// Makes a host take packets again; the host first takes the packets that it kept.
     pub fn release_sink(&mut self, now: u64, host: HostId) {
         for packet in self.held_sinks.remove(&host).unwrap_or_default() {
             self.deliver(packet, now);

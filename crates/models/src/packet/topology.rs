@@ -1,8 +1,8 @@
 //! Directed links and the routes over them: the description from which a packet network is made.
 //!
-//! A route is a list of directed links. Between two consecutive links of a route there is a
-//! switch; after the last there is a host. A switch has no identity of its own: an output is the
-//! beginning of a link, an input is the end of one, and a buffer belongs to the end of a link.
+//! A route is a list of directed links. Between two consecutive links of a route there is a switch;
+//! after the last link there is a host. A switch has no own identity: an output is the beginning of
+//! a link, an input is the end of a link, and a buffer belongs to the end of a link.
 
 use std::fmt;
 
@@ -12,28 +12,28 @@ use super::rate::WireRate;
 
 /// A directed link of a packet network, by number.
 ///
-/// Equal-time events and arbitration are ordered by this number, so it must not depend on the
-/// order of use.
+/// Equal-time events and arbitration are ordered by this number, so the number must not depend on
+/// the order of use.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct PacketLinkId(pub u32);
 
 /// Number of directed links that a network can have: 28 bits of the key of an event.
 pub const PACKET_LINKS_MAX: u32 = (1 << 28) - 2;
 
-/// One directed link: an output port, a cable, and the input buffer at its end.
+/// One directed link: an output port, a cable, and the input buffer at the end of the link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PacketLinkSpec {
     /// Time per byte.
     pub rate: WireRate,
     /// Propagation of the cable, in picoseconds.
     pub propagation_ps: u64,
-    /// Latency of the switch at the end; the default is that of the settings.
+    /// Latency of the switch at the end; the default is the latency in the settings.
     pub switch_latency_ps: Option<u64>,
-    /// Blocks of input buffer at the end, per virtual lane; the default is that of the settings.
+    /// Blocks of input buffer at the end, per virtual lane; the default is in the settings.
     pub buffer_blocks: Option<u32>,
     /// True if packets do not wait for each other and the buffer is unlimited.
     pub contention_free: bool,
-    /// True if a packet moves to the next virtual lane when it takes this link.
+    /// True if a packet that takes this link moves to the next virtual lane.
     pub dateline: bool,
 }
 
@@ -54,7 +54,7 @@ impl PacketLinkSpec {
 /// A pair of hosts that no route joins.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NoPacketRoute {
-    /// The pair and what is missing, for people.
+    /// The pair and the missing part, for people.
     pub message: String,
 }
 
@@ -66,7 +66,7 @@ impl fmt::Display for NoPacketRoute {
 
 impl std::error::Error for NoPacketRoute {}
 
-/// The directed links of a network and its routes.
+/// The directed links and the routes of a network.
 pub trait PacketTopology: fmt::Debug {
     /// Returns one more than the largest number of a link.
     fn link_id_end(&self) -> u32;

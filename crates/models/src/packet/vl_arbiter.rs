@@ -1,7 +1,7 @@
 //! Arbitration among the virtual lanes of an output: two tables with weights, and a limit.
 //!
 //! Lanes of the high table go first until they have sent the limit; then one packet of the low
-//! table goes. Within a table, an entry sends until its weight is used up or it has nothing to
+//! table goes. Within a table, an entry sends until its weight is used up or it has no packet to
 //! send. Packets are not cut, so an entry may exceed its weight by part of a packet.
 
 /// An entry of a table.
@@ -63,7 +63,7 @@ struct Turn {
 }
 
 impl Turn {
-    /// Moves to the next entry that can send, and returns its lane.
+    /// Moves to the next entry that can send, and returns the lane of this entry.
     fn find(
         &mut self,
         table: &[VlArbitrationEntry],
@@ -109,7 +109,7 @@ impl VlArbiter {
         }
     }
 
-    /// Returns the lane that sends next, of those that can.
+    /// Returns the lane that sends next, among lanes that can send.
     pub(super) fn grant(
         &mut self,
         tables: &VlArbitrationTables,

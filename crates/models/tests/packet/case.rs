@@ -1,4 +1,4 @@
-//! Rows of `packet-cases.csv`: parameters, a quantity, its expected value and tolerance.
+//! Rows of `packet-cases.csv`: parameters, and a quantity with expected value and tolerance.
 
 use std::collections::BTreeMap;
 

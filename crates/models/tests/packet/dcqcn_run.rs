@@ -14,7 +14,7 @@ const RATE: f64 = 40e9;
 /// Delay of a notification, in picoseconds.
 const FEEDBACK: u64 = 2_000_000;
 
-/// A sender and the notifications that its receiver has sent.
+/// A sender, and the notifications from its receiver.
 struct Flow {
     point: ReactionPoint,
     next_send: u64,

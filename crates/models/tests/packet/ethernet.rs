@@ -20,7 +20,7 @@ fn with_pfc(pfc: PfcSettings) -> PacketSettings {
     }
 }
 
-/// Returns hosts around a switch; the cable of the last one has a rate of its own.
+/// Returns hosts around a switch; the cable of the last host has a separate rate.
 fn star(hosts: u32, propagation_ps: u64, last_ps_per_byte: u64) -> GraphTopology {
     let mut graph = GraphTopology::new();
     let switch = graph.add_switch("switch", 1);

@@ -1,5 +1,5 @@
 //! A fat tree of 1024 hosts, routed by `platform`: shifts are free of contention, and the engine
-//! stays within its budget of events and memory.
+//! stays within the budget of events and memory.
 
 use std::sync::Arc;
 

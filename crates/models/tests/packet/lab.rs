@@ -42,7 +42,7 @@ pub(crate) fn settings_of(case: &Case) -> PacketSettings {
     }
 }
 
-/// Returns a packet of the base set; its tag is `tag`.
+/// Returns a packet of the base set, with the tag `tag`.
 pub(crate) fn packet(destination: u32, tag: u64) -> OutboundPacket {
     OutboundPacket {
         destination: HostId(destination),
@@ -65,7 +65,7 @@ pub(crate) fn send_many(network: &mut PacketNetwork, from: u32, to: u32, count: 
     }
 }
 
-/// Runs until nothing moves, and returns the deliveries.
+/// Runs until no packet moves, and returns the deliveries.
 pub(crate) fn run(network: &mut PacketNetwork) -> Vec<PacketDelivery> {
     let mut deliveries = Vec::new();
     run_until(network, &mut |delivery| {
@@ -75,7 +75,7 @@ pub(crate) fn run(network: &mut PacketNetwork) -> Vec<PacketDelivery> {
     deliveries
 }
 
-/// Runs while `go_on` returns true and something moves.
+/// Runs while `go_on` returns true and a packet moves.
 pub(crate) fn run_until(
     network: &mut PacketNetwork,
     go_on: &mut dyn FnMut(&PacketDelivery) -> bool,

@@ -227,7 +227,7 @@ fn other_reasons_are_no_deadlocks() {
 }
 
 /// Returns a torus of 4 × 4 switches with a host at each, shortest routes in dimension order, and
-/// for each pair of hosts the dimensions whose dateline the route crosses.
+/// for each pair of hosts the dimensions in which the route crosses the dateline.
 fn torus(own_tables: bool) -> (ListedTopology, Vec<Vec<u8>>) {
     let mut links = ListedTopology::new();
     let at = |x: u32, y: u32| y % 4 * 4 + x % 4;

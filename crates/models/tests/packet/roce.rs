@@ -49,7 +49,7 @@ fn ingress_accounting_pauses_and_resumes() {
     assert_eq!(pool.threshold(&settings), 47_000);
 }
 
-/// Returns the parameters of a case of the reaction point; they are those of the paper.
+/// Returns the reaction point of a case, with the parameters of the paper.
 fn reaction_point(case: &Case) -> ReactionPoint {
     let mut parameters = DcqcnParameters::sigcomm15(100e9);
     parameters.gain = case.number("g");

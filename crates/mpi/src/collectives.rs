@@ -1,15 +1,15 @@
 //! Collective operations (MPI 5.0, chapter 6): the calls.
 //!
 //! Each operation returns a [`CollectiveCall`], which is awaited (`MPI_Bcast`), started
-//! (`MPI_Ibcast`) or initialised (`MPI_Bcast_init`). All of them select an algorithm, whose
-//! schedule the protocol engine executes over point-to-point messages in a context of their own, so
-//! that no receive of the program gets one. The result of a call is a buffer: in the
-//! [`Completion`](crate::Completion) of a request, or returned by the call that is awaited.
+//! (`MPI_Ibcast`) or initialised (`MPI_Bcast_init`). Each call selects an algorithm. The protocol
+//! engine executes the schedule of the algorithm over point-to-point messages in a separate
+//! context, so that no receive of the program matches them. The result of a call is a buffer: in
+//! the [`Completion`](crate::Completion) of a request, or returned by the awaited call.
 //!
-//! A rank leaves the call when its own part is over; only a barrier says anything about the others.
+//! A rank leaves the call when its own part is over; only a barrier waits for the other ranks.
 //!
-//! *Lengths and counts* are in bytes. Buffers are real or phantom; the result is what the
-//! contribution is.
+//! *Lengths and counts* are in bytes. Buffers are real or phantom; the result is as the
+//! contribution.
 
 use observe::SourceLocation;
 use std::rc::Rc;
@@ -72,13 +72,13 @@ pub(crate) struct Invocation {
     /// Blocks of different lengths, where the operation has them.
     pub(crate) send: Option<Blocks>,
     pub(crate) recv: Option<Blocks>,
-    /// True over an intercommunicator, whose ranks are those of both groups.
+    /// True over an intercommunicator; the ranks of the call are then the ranks of both groups.
     pub(crate) is_between: bool,
     /// The neighbours, in exchanges between them.
     pub(crate) neighbors: Option<Rc<Neighbors>>,
     /// Datatypes of a contribution that is not packed.
     pub(crate) views: Option<Box<Views>>,
-    /// The number of a persistent request, which it has from its initialisation.
+    /// The number of a persistent request, assigned at its initialisation.
     pub(crate) persistent: Option<PersistentNumber>,
 }
 
@@ -149,7 +149,7 @@ pub(crate) fn in_32_bits(rank: usize) -> u32 {
 
 impl Comm {
     /// Selects the algorithm of a call and makes its areas; `is_request` if the program continues
-    /// meanwhile.
+    /// during the call.
     fn prepare(
         &self,
         invocation: &Invocation,
@@ -226,10 +226,10 @@ impl Comm {
         })
     }
 
-    /// Compares a call that all ranks make with those of the others. Returns its place.
+    /// Compares a collective call with the calls of the other ranks. Returns the place of the call.
     ///
     /// # Errors
-    /// [`Error::Mismatch`] if another rank calls something else.
+    /// [`Error::Mismatch`] if another rank makes a different call.
     pub(crate) fn compare_call(
         &self,
         context: u32,
@@ -271,7 +271,7 @@ impl Comm {
         Ok(place)
     }
 
-    /// Starts a collective. Its operation has the result.
+    /// Starts a collective call. The result is in the operation of the returned token.
     fn start(&self, call: PreparedCall) -> Token {
         let start = |engine: &mut ProtocolEngine, channel: &dyn Channel| {
             engine.start_collective(channel, call)
@@ -280,7 +280,7 @@ impl Comm {
     }
 }
 
-/// Selects the algorithm of a call. Returns it, and true if the ranks exchange their nodes before.
+/// Returns the algorithm of a call, and true if the ranks exchange their nodes before the call.
 fn select(
     settings: &Settings,
     call: &mut Call,

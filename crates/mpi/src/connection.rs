@@ -1,28 +1,27 @@
 //! Establishment and close of connections between processes: virtual connections, connections, and
 //! the protocols between them.
 //!
-//! A *virtual connection* is what a process knows of one peer. A *connection* is one socket. A
-//! virtual connection is served by at most one connection at a time, is opened by the first send,
-//! and can be closed and opened again as often as wanted. Nothing exists for a peer before it is
-//! used.
+//! A *virtual connection* is the state that a process keeps about one peer. A *connection* is one
+//! socket. At most one connection at a time serves a virtual connection. The first send opens the
+//! virtual connection, which can be closed and opened again any number of times. A process stores
+//! no state for a peer before its first use.
 //!
-//! A [`Connector`] is the part of one process: sans I/O and without a clock. Whoever drives it
-//! calls the inputs, then takes what is to be done from [`Connector::poll`] until there is nothing
-//! left:
+//! A [`Connector`] is the part of one process: sans I/O and without a clock. The driver calls the
+//! inputs, then takes actions from [`Connector::poll`] until no action is left:
 //!
 //! * inputs of the program: [`open`](Connector::open), [`send`](Connector::send),
 //!   [`close`](Connector::close), [`finalize`](Connector::finalize);
 //! * inputs of the sockets: [`accept`](Connector::accept), [`handle`](Connector::handle);
-//! * the process manager's: [`peer_failed`](Connector::peer_failed).
+//! * the input of the process manager: [`peer_failed`](Connector::peer_failed).
 //!
-//! A message is either completed or failed at its sender. Completed means written: it is lost only
-//! if the peer is lost. Messages to one peer arrive in the order in which they were sent, across
-//! any number of reopenings.
+//! A message is either completed or failed at its sender. Completed means written: the message is
+//! lost only if the peer is lost. Messages to one peer arrive in the order in which they were sent,
+//! across any number of reopenings.
 //!
-//! The two machines are tables ([`socket::TABLE`], [`virtual_connection::TABLE`]). An event that
-//! the table does not know is refused and reported ([`Output::Illegal`]); nothing changes then.
+//! The two state machines are tables ([`socket::TABLE`], [`virtual_connection::TABLE`]). An event
+//! without a row in the table is refused and reported ([`Output::Illegal`]); the state stays.
 //!
-//! *Not modelled*: what a socket is, and the content of packets.
+//! *Not modelled*: the sockets themselves, and the content of packets.
 
 mod accept;
 mod close;
@@ -45,7 +44,7 @@ pub use group::Group;
 pub use handshake::{MESSAGE_LENGTH, Message};
 use settings::AtLimit;
 
-/// The machine of a connection, and the close protocol, that of a virtual connection.
+/// Returns the state machines of a connection and of a virtual connection (the close protocol).
 #[must_use]
 pub fn machines() -> [crate::protocol::machine::Machine; 2] {
     [socket::TABLE.machine(), virtual_connection::TABLE.machine()]
@@ -74,7 +73,7 @@ pub enum CloseAckPolicy {
     /// The protocol, as soon as everything is written.
     #[default]
     WhenDrained,
-    /// The program, when it closes as well.
+    /// The program, when it closes the virtual connection as well.
     WhenClosed,
 }
 
@@ -82,7 +81,7 @@ pub enum CloseAckPolicy {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Settings {
     /// Number of sockets that a process may have besides its listener. Incoming requests may exceed
-    /// it until idle connections are closed.
+    /// this limit until idle connections are closed.
     pub descriptors: Option<u32>,
     /// Policy at that limit.
     pub at_limit: AtLimit,
@@ -99,7 +98,7 @@ impl Settings {
     };
 }
 
-/// A defect built in on purpose, to see that tests find it. Without tests there is none.
+/// A defect built in on purpose, to check that tests find it. Builds without tests have no defect.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[cfg_attr(
     not(test),
@@ -111,7 +110,7 @@ pub(crate) enum SeededDefect {
     None,
     /// Requests are accepted after finalize.
     NoFinalizingFlag,
-    /// The loser of a head-to-head continues as if nothing had happened.
+    /// The loser of a head-to-head does not discard its own connection.
     NoDiscard,
     /// Sockets without a virtual connection are not closed at the end.
     NoRegistryClose,
@@ -121,17 +120,16 @@ pub(crate) enum SeededDefect {
     StateAfterSend,
     /// After a lost tie, a further send opens another connection.
     NoExpectation,
-    /// A discarded connection closes as soon as its request is written, and nobody waits for it.
+    /// A discarded connection closes as soon as its request is written, before the answer comes.
     HastyDiscard,
-    /// This process breaks ties with the member of this rank the other way round, and with nobody
-    /// else.
+    /// This process breaks ties in reverse with the member of this rank only.
     SwappedTieWith(u32),
-    /// The loser of a head-to-head with the member of this rank continues as if nothing had
-    /// happened, with nobody else.
+    /// The loser of a head-to-head with the member of this rank, and only with this member, does
+    /// not discard its own connection.
     NoDiscardTo(u32),
     /// A socket on which the other side has ended is not closed.
     KeepsLostSockets,
-    /// A send to a lost peer makes it one that is in use again.
+    /// A send to a lost peer makes its virtual connection active again.
     LeavesMoribund,
 }
 
@@ -142,7 +140,7 @@ pub enum Output {
     Connect {
         /// The new connection.
         connection: ConnectionId,
-        /// Whose it will be.
+        /// The peer that the connection will serve.
         peer: Peer,
         /// The peer's business card.
         card: String,
@@ -159,40 +157,40 @@ pub enum Output {
         /// From which connection.
         connection: ConnectionId,
     },
-    /// Close; report [`Input::Closed`]. For the listener: call [`Connector::accept`] for what is
-    /// pending before that.
+    /// Close; report [`Input::Closed`]. For the listener: first call [`Connector::accept`] for the
+    /// pending connections.
     Close {
         /// Number of the connection.
         connection: ConnectionId,
     },
     /// A message has arrived.
     Deliver {
-        /// From whom.
+        /// The peer that sent the message.
         peer: Peer,
         /// Number of the packet.
         packet: u64,
     },
     /// A message was written.
     Completed {
-        /// To whom.
+        /// The destination of the message.
         peer: Peer,
         /// Number of the packet.
         packet: u64,
     },
     /// A message was not sent, or may be lost.
     Failed {
-        /// To whom.
+        /// The destination of the message.
         peer: Peer,
         /// Number of the packet.
         packet: u64,
         /// Why.
         why: Failure,
     },
-    /// A connection serves its virtual connection from now on: what waits is written next.
+    /// A connection serves its virtual connection from now on: waiting messages are written next.
     Opened {
         /// Number of the connection.
         connection: ConnectionId,
-        /// Whose it is.
+        /// The peer of the virtual connection.
         peer: Peer,
     },
     /// A process came through a port.
@@ -204,7 +202,7 @@ pub enum Output {
     },
     /// Everything is closed.
     Finalized,
-    /// Something happened that the tables do not allow. Nothing was done.
+    /// An event occurred that the tables do not allow. The event had no effect.
     Illegal(String),
 }
 
@@ -260,7 +258,7 @@ enum Written {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Connection {
     state: socket::State,
-    /// Whose it is.
+    /// The peer that the connection serves.
     peer: Option<Peer>,
     /// Rank in the request.
     asking_rank: u32,
@@ -268,7 +266,7 @@ struct Connection {
     asking: Option<Peer>,
     /// Answer to the request.
     verdict: Option<Verdict>,
-    /// The port to which it connects, and the address.
+    /// The port to which the connection is made, and the address.
     port: Option<(u32, String)>,
     writing: Option<Written>,
     outbox: VecDeque<Message>,
@@ -287,18 +285,18 @@ impl Connection {
 struct VirtualConnection {
     state: virtual_connection::State,
     connection: Option<ConnectionId>,
-    /// Connections that are or may become its own, also discarded ones.
+    /// Connections that serve or may come to serve this virtual connection, also discarded ones.
     candidates: u32,
     /// A tie was lost: the peer's connection will come.
     expects_peer: bool,
     close_wanted: bool,
-    /// It is to be opened although nothing waits.
+    /// The program asked to open the virtual connection; no message has to wait.
     open_wanted: bool,
     /// The process manager says that the peer is lost.
     is_lost: bool,
-    /// Communicators that refer to it.
+    /// Communicators that refer to the virtual connection.
     references: u32,
-    /// The group counts it as in use.
+    /// The group counts the virtual connection as in use.
     is_counted: bool,
     queue: VecDeque<u64>,
     last_use: LogicalTime,
@@ -339,7 +337,7 @@ pub struct Connector {
     failed: u32,
     /// Virtual connections that are in use.
     busy: u32,
-    /// Those of them that are in the close protocol.
+    /// Virtual connections in use that are in the close protocol.
     closing: u32,
     /// Peers that wait for a descriptor.
     waiting: VecDeque<Peer>,
@@ -369,7 +367,7 @@ impl std::hash::Hash for ActionQueue {
 }
 
 impl Connector {
-    /// The process with a rank of a group; it knows nobody else's group yet.
+    /// Returns the connector of a rank of a group; the connector knows no other group yet.
     #[must_use]
     pub fn new(group: Group, rank: u32, settings: Settings) -> Self {
         Self {
@@ -415,7 +413,7 @@ impl Connector {
         }
     }
 
-    /// The same, and [`Connector::take_transitions`] tells what was done.
+    /// Returns the connector with [`Connector::take_transitions`] enabled.
     #[must_use]
     pub fn with_steps(mut self) -> Self {
         self.outputs.steps = Some(Vec::new());
@@ -442,7 +440,7 @@ impl Connector {
             .unwrap_or_default()
     }
 
-    /// This process as its own group knows it.
+    /// Returns the name of this process in its own group.
     const fn me(&self) -> Peer {
         Peer::Member {
             group: 0,
@@ -450,7 +448,7 @@ impl Connector {
         }
     }
 
-    /// The state of a virtual connection; `Inactive` if it was never used.
+    /// Returns the state of a virtual connection; `Inactive` if the connection was never used.
     #[must_use]
     pub fn state(&self, peer: Peer) -> virtual_connection::State {
         self.vcs

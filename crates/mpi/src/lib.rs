@@ -1,6 +1,6 @@
 //! Message passing in the sense of MPI, as an asynchronous Rust API over any channel.
 //!
-//! A program is an `async fn` that gets its world:
+//! A program is an `async fn` that takes the world communicator:
 //!
 //! ```no_run
 //! use mpi::{Comm, Result};
@@ -22,38 +22,37 @@
 //! # Layers
 //!
 //! 1. The API (`api`, `collectives`, `rma`): [`Comm`], [`Group`], [`Request`], [`Message`],
-//!    [`waitall`] and its kin, collectives, [`Window`].
+//!    [`waitall`] and similar functions, collectives, [`Window`].
 //! 2. Matching: which receive gets which message.
-//! 3. The protocols: eager and rendezvous, without I/O and without a clock. Where [`Limits`] are
-//!    set, every packet goes through the tables of [`machine`]: packet buffers, credits, bounded
-//!    memory for unexpected messages.
-//! 4. [`Channel`]: the seam to a device. This crate does not know the simulator; a simulated
-//!    network, sockets and adapters all implement the same trait.
+//! 3. The protocols: eager and rendezvous, without I/O and without a clock. If [`Limits`] are set,
+//!    every packet goes through the tables of [`machine`]: packet buffers, credits, bounded memory
+//!    for unexpected messages.
+//! 4. [`Channel`]: the interface to a device. This crate does not depend on the simulator; a
+//!    simulated network, sockets and adapters all implement the same trait.
 //!
 //! # What is defined
 //!
-//! * *Order*: messages from one rank to another that a receive could both get are received in the
-//!   order in which they were sent (non-overtaking). Between different senders there is no order.
-//! * *Eager or rendezvous*: below the threshold a send is over at once; from the threshold on it is
-//!   over when a receive has met it and the data have left. Two ranks that both send first and
-//!   receive then finish in the first case and deadlock in the second. An eager message leaves at
-//!   once or, above a second threshold, when a receive has met it
+//! * *Order*: if a receive matches two messages of one rank, the messages are received in the order
+//!   in which they were sent (non-overtaking). Between different senders there is no order.
+//! * *Eager or rendezvous*: a send below the threshold is over at once. From the threshold on, a
+//!   send is over when a receive has matched the message and the data have left. Two ranks that
+//!   both send first and receive then finish in the first case and deadlock in the second. An eager
+//!   message leaves at once or, above a second threshold, when a receive has matched it
 //!   ([`Settings::async_small_threshold`]); in that case its sender does not end before.
-//! * *Costs of calls* ([`OverheadTable`]): a call that blocks lasts so much longer. One that does
-//!   not returns at once, but whatever the rank does next, also reading the time, happens after the
-//!   cost.
+//! * *Costs of calls* ([`OverheadTable`]): a blocking call takes longer by the cost. A nonblocking
+//!   call returns at once, but the next action of the rank, also reading the time, happens after
+//!   the cost.
 //! * *Progress*: protocols advance also while a rank computes or sleeps.
 //! * *The end of a rank*: when the program returns `Ok`, the rank continues until its own sends are
-//!   over (`MPI_Finalize`). A request of a receive that never got a message and a message that
-//!   nobody received are warnings. An `Err` or a panic ends the run as a failure of that rank, and
-//!   so does [`Comm::abort`].
-//! * *Tests*: the first failed [`Request::test`] or [`Comm::iprobe`] returns at once. If it is
-//!   repeated without another operation or event in between, it suspends the rank until its next
-//!   event. A loop of tests thus ends at the right date, costs no time, and is reported if no event
-//!   can end it.
+//!   over (`MPI_Finalize`). A receive request that never got a message and a message that no rank
+//!   received are warnings. An `Err` or a panic ends the run as a failure of that rank, and so does
+//!   [`Comm::abort`].
+//! * *Tests*: the first failed [`Request::test`] or [`Comm::iprobe`] returns at once. A repetition
+//!   without another operation or event in between suspends the rank until its next event. A loop
+//!   of tests thus ends at the right date, costs no time, and is reported if no event can end it.
 //! * *Dropped requests*: see [`Request`].
 //!
-//! *Not modelled* here: how long a message travels. That is the channel's business.
+//! *Not modelled* here: the time that a message travels. The channel models this time.
 
 #![warn(clippy::missing_errors_doc)]
 

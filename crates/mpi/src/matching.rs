@@ -1,13 +1,13 @@
 //! Matching: which receive gets which message.
 //!
-//! Two queues, receives that wait for a message and messages that wait for a receive, each in the
-//! order of arrival. A message meets the oldest receive that accepts it, a receive the oldest
-//! message that it accepts. Together with a channel that keeps the order of each pair this is the
-//! non-overtaking rule (MPI 4.1, section 3.5).
+//! Two queues hold the posted receives and the unexpected messages, each in the order of arrival. A
+//! message matches the oldest receive that accepts it, a receive the oldest message that it
+//! accepts. With a channel that keeps the order of each pair, this gives the non-overtaking rule
+//! (MPI 4.1, section 3.5).
 //!
-//! Cost: a queue of few entries is searched from its beginning; one of many has an index by
-//! context, source and tag, with and without wildcards, in which every operation takes constant
-//! time. An empty queue takes no memory of its own.
+//! Cost: a queue of few entries is searched from its beginning; a queue of many entries has an
+//! index by context, source and tag, with and without wildcards, in which every operation takes
+//! constant time. An empty queue takes no memory of its own.
 
 pub(crate) mod envelope;
 #[cfg(test)]
@@ -23,8 +23,8 @@ pub(crate) use unexpected::{Arrival, UnexpectedContent, UnexpectedMessage};
 use crate::channel::Token;
 use crate::{Envelope, Pattern};
 
-/// A queue of more entries than this gets an index; searching so few takes no longer than to look
-/// into it.
+/// A queue of more entries than this gets an index; a search of so few entries takes no longer than
+/// a lookup in the index.
 const FEW_MAX: usize = 8;
 
 /// No entry.
@@ -40,7 +40,7 @@ pub(crate) struct Matching {
 }
 
 impl Matching {
-    /// A message has arrived: the receive that gets it, or the message is kept.
+    /// Handles an arriving message: returns the receive that matches, or keeps the message.
     pub(crate) fn arrive(
         &mut self,
         envelope: Envelope,
@@ -83,7 +83,7 @@ impl Matching {
         Some((receive, content))
     }
 
-    /// Takes out a message whose sender waits under this token; `None` if a receive has met it.
+    /// Removes a message that waits at its sender under this token; `None` if it has been matched.
     pub(crate) fn withdraw_message(
         &mut self,
         envelope: &Envelope,
@@ -92,7 +92,7 @@ impl Matching {
         self.unexpected.withdraw(envelope, send)
     }
 
-    /// A receive is posted: the message that it gets, or the receive is kept.
+    /// Posts a receive: returns the message that matches, or keeps the receive.
     pub(crate) fn post(&mut self, pattern: Pattern, receive: Token) -> Option<UnexpectedMessage> {
         let found = self.unexpected.take(&pattern);
         if found.is_none() {
@@ -111,12 +111,12 @@ impl Matching {
         self.unexpected.take(pattern)
     }
 
-    /// Withdraws a receive with this pattern; false if it has been matched.
+    /// Withdraws a receive with this pattern; false if the receive has been matched.
     pub(crate) fn withdraw(&mut self, pattern: &Pattern, receive: Token) -> bool {
         self.posted.remove(pattern, receive)
     }
 
-    /// The messages that nobody has received.
+    /// Returns the messages that no receive has matched.
     pub(crate) fn unexpected(&self) -> impl Iterator<Item = &UnexpectedMessage> {
         self.unexpected.iter()
     }

@@ -1,7 +1,7 @@
 //! The protocols of a rank, without I/O and without a clock: eager and rendezvous sends, flow
-//! control, the operations in progress and what a blocked rank waits for.
+//! control, the operations in progress and the events for which a blocked rank waits.
 //!
-//! *Not modelled*: the time that a packet travels; the [`Channel`](crate::Channel) knows it.
+//! *Not modelled*: the time that a packet travels; the [`Channel`](crate::Channel) knows this time.
 
 pub(crate) mod defect;
 pub(crate) mod engine;

@@ -1,15 +1,15 @@
 //! One-sided communication (MPI 5.0, chapter 12): windows of memory that other ranks read and
 //! write.
 //!
-//! A [`Window`] is made by all ranks of a communicator. Accesses are packets that the protocol
-//! engine of the target handles when they arrive, whatever its program does
+//! All ranks of a communicator make a [`Window`] together. Accesses are packets that the protocol
+//! engine of the target handles on arrival, independent of the program of the target
 //! (`protocol/engine/rma.rs`). All packets from one rank to another keep their order, so accesses
-//! of one origin to one target are done in the order of the calls; MPI promises this for
+//! of one origin to one target are done in the order of the calls; MPI promises this order for
 //! accumulates only.
 //!
 //! On adapters puts and gets are RDMA: the memory of a window is registered (`memory.rs`), and the
-//! channel accesses that of the target. They keep the order of the calls among themselves and
-//! before later packets, but not behind accumulates that the target has not handled.
+//! channel accesses the memory of the target. Puts and gets keep the order of the calls among
+//! themselves and before later packets, but not behind accumulates that the target has not handled.
 //!
 //! *Not modelled*: atomic operations of adapters: read-modify-writes are messages. Calls cost the
 //! origin no overhead of [`Settings::overheads`](crate::Settings::overheads), and reductions cost

@@ -1,5 +1,5 @@
-//! Promise: the calls do what their names say in MPI, and refuse arguments that make no sense
-//! before anything is sent.
+//! Promise: the calls do as their MPI names say, and refuse invalid arguments before any message is
+//! sent.
 
 use mpi::{ANY_SOURCE, ANY_TAG, Comm, Error, Level, Result, TAG_UB, waitall};
 use testing::ranks::{Order, THRESHOLD, join, pattern, world};

@@ -1,5 +1,5 @@
-//! Promise: a send that waits for its receive can be cancelled, and whatever the order in which
-//! messages, answers and requests to give them back arrive, both sides agree on who has won (M-14).
+//! Promise: a send that waits for its receive can be cancelled. In every order of arrival of
+//! messages, answers and cancel requests, both sides agree on the winner (M-14).
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -28,7 +28,7 @@ fn worlds(order: &Order) -> Vec<World> {
         .collect()
 }
 
-/// All orders of delivery of a race, and who won how often: the message, the cancellation.
+/// Runs all orders of delivery of a race. Counts the wins of the message and of the cancellation.
 fn every_race(world: &World, with: Race) -> (usize, usize) {
     let (mut message, mut cancellation) = (0, 0);
     let mut choices: Vec<usize> = Vec::new();
@@ -137,7 +137,7 @@ fn m14_an_announcement_is_given_back_by_request_and_response() {
     );
 }
 
-/// A message in the queue of its connection has not left: nothing is asked.
+/// A message in the queue of its connection has not left: no cancel request is sent.
 #[test]
 fn m14_a_queued_message_is_taken_out_of_the_queue() {
     let limits = Limits {
@@ -172,7 +172,7 @@ fn m14_a_queued_message_is_taken_out_of_the_queue() {
     );
 }
 
-/// A message that a matched probe has taken is met; one that it gave back is not.
+/// A message that a matched probe has taken is matched; a message that the probe gave back is not.
 #[test]
 fn m14_matched_probes_and_cancellation() {
     for gives_back in [false, true] {

@@ -1,6 +1,5 @@
-//! Promise: collective calls on derived datatypes and in place bring each number to where a
-//! sequential program would put it, leave the bytes between the data alone, and cost the time of
-//! packing.
+//! Promise: collective calls on derived datatypes and in place bring each number to its place in a
+//! sequential program, leave the bytes between the data alone, and cost the time of packing.
 
 use mpi::{Buffer, CollectiveCall, Comm, Datatype, Error, ErrorClass, Op, Result, Settings};
 use testing::ranks::{Order, world};
@@ -45,7 +44,7 @@ where
     }
 }
 
-/// Returns a call whose contribution and whose result at a place are numbers of items.
+/// Returns a call with numbers of items as contribution and result, with the result in `place`.
 fn viewed<'a, O>(
     call: CollectiveCall<'a, O>,
     given: (u64, &Datatype),
@@ -56,7 +55,7 @@ fn viewed<'a, O>(
     call.unpacking(got.0, got.1)
 }
 
-/// Returns the result of a started call, or those of two starts of a persistent one.
+/// Returns the result of a started call, or the results of two starts of a persistent call.
 async fn completed(call: CollectiveCall<'_, ()>, is_persistent: bool) -> Result<Vec<Buffer>> {
     if !is_persistent {
         return Ok(vec![call.start()?.wait().await?.buffer]);
@@ -142,9 +141,9 @@ fn blocks_of_all_ranks() {
     });
 }
 
-/// Each pair of ranks has a number of items and a datatype of its own; blocks are in reverse order.
-/// The completions of two starts and of a call that does not block have what the call that blocks
-/// gives.
+/// Each pair of ranks has a separate number of items and datatype; blocks are in reverse order. Two
+/// starts of a persistent call, and a nonblocking call, complete with the same data as the blocking
+/// call.
 #[test]
 fn requests_unpack_their_results() {
     run(|world, count| async move {

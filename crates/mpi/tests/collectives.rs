@@ -1,6 +1,6 @@
-//! Promise: every collective operation computes what MPI says, with every algorithm, for all
-//! numbers of ranks, with eager and rendezvous messages and limited buffers, in whatever order
-//! packets arrive; phantom buffers take the same messages.
+//! Promise: every collective operation computes the result of MPI, with every algorithm, for all
+//! numbers of ranks, with eager and rendezvous messages and limited buffers, in any order of packet
+//! arrivals; phantom buffers take the same messages.
 
 use std::sync::Arc;
 
@@ -275,8 +275,8 @@ fn prefix_reductions() {
 }
 
 /// Three collectives of two kinds and messages of the program with any tags, completed in another
-/// order than they were started in.
-/// Lanes of one call have tags of their own, which are not those of another call.
+/// order than started. Lanes of one call have separate tags, different from the tags of another
+/// call.
 #[test]
 fn several_with_lanes_at_one_time() {
     let mut selector = Selector::ours().clone();

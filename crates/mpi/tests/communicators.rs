@@ -1,5 +1,5 @@
-//! Promise: communicators keep their messages apart, their ranks are those of MPI, and what they
-//! cost to make is messages.
+//! Promise: communicators keep their messages apart, their ranks are the ranks of MPI, and the cost
+//! of making them is the cost of messages.
 
 use std::sync::Arc;
 
@@ -152,7 +152,7 @@ fn a_split_orders_by_key_and_then_by_rank() {
     }
 }
 
-/// Each rank tells its number to the one above, which sees who it is.
+/// Each rank sends its number to the next higher rank, which checks the source.
 async fn around(comm: &Comm) -> Result<()> {
     let (rank, size) = (comm.rank(), comm.size());
     let (above, below) = ((rank + 1) % size, (rank + size - 1) % size);

@@ -1,6 +1,6 @@
-//! Promise: with connections every message is delivered once and in order, whatever the order in
-//! which packets arrive, with few descriptors and with limits; and what programs do to each other
-//! while connections begin and end is right (F7).
+//! Promise: with connections every message is delivered once and in order, in any order of packet
+//! arrivals, with few descriptors and with limits; and the effects of programs on each other are
+//! right while connections begin and end (F7).
 
 use mpi::{Comm, ConnectionMode, ConnectionSettings, Limits, Result, Settings};
 use std::rc::Rc;

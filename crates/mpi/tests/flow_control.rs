@@ -1,6 +1,6 @@
-//! Promise: the machines of a connection do what their tables say, every transition of the tables
-//! is needed, and with few buffers and credits everything still arrives, unless nothing is reserved
-//! for control traffic.
+//! Promise: the machines of a connection do as their tables say, every transition of the tables is
+//! needed, and with few buffers and credits all messages still arrive, unless no buffers are
+//! reserved for control traffic.
 
 use std::rc::Rc;
 
@@ -53,8 +53,8 @@ const BARE: Limits = Limits {
     ..FEW
 };
 
-/// E2, M-8: without reserved buffers each rank fills its buffers with what waits for a credit of
-/// the other, and the update that would bring the credit needs a buffer.
+/// E2, M-8: without reserved buffers each rank fills its buffers with packets that wait for a
+/// credit of the other, and the update that would bring the credit needs a buffer.
 #[test]
 fn e2_without_reserved_buffers_there_is_a_deadlock() {
     let find = |limits: &Limits| {
@@ -71,7 +71,7 @@ fn e2_without_reserved_buffers_there_is_a_deadlock() {
     }
 }
 
-/// A rank that is held up says by what.
+/// The report of a blocked rank names the resource for which the rank waits.
 #[test]
 fn a_deadlock_says_what_the_connection_waits_for() {
     let outcome = world(2).limits(BARE).run(|world| async move {
@@ -92,7 +92,7 @@ fn a_deadlock_says_what_the_connection_waits_for() {
     );
 }
 
-/// M-2: what is too much is announced, until half of what was outstanding has been received.
+/// M-2: excess messages are announced, until half of the outstanding messages has been received.
 #[test]
 fn m2_eager_messages_beyond_the_limit_are_converted_until_half_are_received() {
     let limits = Limits {
@@ -157,7 +157,7 @@ const EIGHT_CREDITS: Limits = Limits {
     ..Limits::NONE
 };
 
-/// M-3: an update of its own leaves when half of the window is unreported, and needs no credit.
+/// M-3: a separate update leaves when half of the window is unreported, and needs no credit.
 #[test]
 fn m3_credits_come_back_by_an_explicit_update_at_half_of_the_window() {
     let outcome = world(2)
@@ -306,8 +306,8 @@ fn e3_the_threshold_switches() {
     }
 }
 
-/// E5: messages that nobody expects take at most the memory that there is for them; the rest stays
-/// in its packets, until the sender announces instead.
+/// E5: unexpected messages take at most the memory that is reserved for them; the rest stays in its
+/// packets, until the sender announces messages instead.
 #[test]
 fn e5_unexpected_messages_stay_within_their_memory() {
     let limits = Limits {
@@ -329,7 +329,7 @@ fn e5_unexpected_messages_stay_within_their_memory() {
     assert_eq!((count("0>1 eager"), count("0>1 rts")), (7, 5));
 }
 
-/// Limits that nothing reaches change nothing: the same packets in the same order, the same end.
+/// Limits that are not reached have no effect: the same packets in the same order, the same end.
 /// (Detached messages are the exception: only with limits do they wait at their sender.)
 #[test]
 fn without_anything_scarce_the_machines_do_what_happens_without_them() {
@@ -438,8 +438,8 @@ fn communicators_are_made_in_packets_too() {
     outcome.finished().settled(&limits);
 }
 
-/// M-9: what could be reordered is not: sends of different contexts to one peer leave in the order
-/// of the calls.
+/// M-9: sends of different contexts to one peer, which could be reordered, leave in the order of
+/// the calls.
 #[test]
 fn m9_sends_of_all_contexts_leave_in_the_order_of_the_calls() {
     let limits = Limits {
@@ -472,7 +472,7 @@ fn m9_sends_of_all_contexts_leave_in_the_order_of_the_calls() {
     );
 }
 
-/// M-10: a persistent request costs the packets of the calls that it repeats, no more and no fewer.
+/// M-10: a persistent request costs exactly the packets of the calls that the request repeats.
 #[test]
 fn m10_persistent_requests_send_what_their_calls_send() {
     let transcript = |persistent: bool| {

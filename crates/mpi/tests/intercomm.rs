@@ -31,7 +31,7 @@ async fn halves(world: &Comm, lower: usize) -> Result<(Comm, InterComm)> {
     Ok((half, between))
 }
 
-/// World ranks of a group, in its order.
+/// Returns the world ranks of a group, in the order of the group.
 fn members(is_upper: bool, lower: usize, size: usize) -> Vec<usize> {
     if is_upper {
         (lower..size).rev().collect()
@@ -318,7 +318,7 @@ fn calls_are_started_and_waited_for_later() {
     });
 }
 
-/// No rank leaves a barrier before all of both groups have entered it.
+/// No rank leaves a barrier before all ranks of both groups have entered the barrier.
 #[test]
 fn barriers_hold_both_groups() {
     for late in 0..5 {

@@ -1,5 +1,5 @@
-//! Promise: every transition of the tables is needed. The traffic of this file takes all of them;
-//! one that it does not take would be one too many, or a case that nobody tests.
+//! Promise: every transition of the tables is needed. The traffic of this file takes all of them; a
+//! transition that is not taken would be superfluous, or an untested case.
 
 use std::rc::Rc;
 
@@ -7,7 +7,7 @@ use mpi::{Limits, PostingCost, Settings, machine};
 use testing::ranks::exchange::{FEW, WAYS, everything, slow};
 use testing::ranks::{Order, Outcome, world};
 
-/// From nothing scarce to hardly anything there.
+/// Returns limits from no limit at all to very few resources.
 fn all_limits() -> Vec<Limits> {
     let few = |buffers, credits, reserved| Limits {
         buffers,

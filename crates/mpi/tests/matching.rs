@@ -1,5 +1,5 @@
-//! Promise: messages that a receive could both get are received in the order in which they were
-//! sent, across sources, tags and wildcards; and a probe tells what the next receive gets.
+//! Promise: messages that match the same receive are received in the order in which they were sent,
+//! across sources, tags and wildcards; and a probe reports the message that the next receive gets.
 
 use mpi::{ANY_SOURCE, ANY_TAG, Comm};
 use testing::ranks::{Order, THRESHOLD, join, pattern, world};

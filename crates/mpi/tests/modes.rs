@@ -1,5 +1,5 @@
-//! Promise: each send mode ends when MPI says, the null process does nothing, cancelled operations
-//! have one winner, and persistent requests can be started again and again.
+//! Promise: each send mode ends at the point that MPI defines, calls with the null process have no
+//! effect, cancelled operations have one winner, and persistent requests can be started repeatedly.
 
 use mpi::{
     ANY_SOURCE, ANY_TAG, Comm, Error, ErrorClass, OverheadSection, OverheadTable, Overheads,
@@ -477,7 +477,7 @@ fn loops_of_tests_that_cannot_end_are_reported() {
     );
 }
 
-/// Messages on a communicator with a buffer of its own take no room in that of the rank.
+/// Messages on a communicator with its own buffer take no room in the buffer of the rank.
 #[test]
 fn a_communicator_has_a_buffer_of_its_own() {
     let length = THRESHOLD;

@@ -1,6 +1,6 @@
-//! E8: what the point-to-point programs of MPICH's test-suite (folder `test/mpi/pt2pt`) try,
-//! written anew on our calls from a description of what they test; each says the same. Programs
-//! about intercommunicators, threads, Fortran, error handlers and one-sided calls have no
+//! E8: the point-to-point programs of MPICH's test-suite (folder `test/mpi/pt2pt`), written anew on
+//! our calls from a description of their tests. The comment of each test gives this description.
+//! Programs about intercommunicators, threads, Fortran, error handlers and one-sided calls have no
 //! counterpart here.
 
 use mpi::{
@@ -9,7 +9,7 @@ use mpi::{
 };
 use testing::ranks::{Order, THRESHOLD, World, pattern, world};
 
-/// The world as it is by default, with the explicit protocol, and with few of everything.
+/// The default world, the world with the explicit protocol, and the world with few resources.
 fn worlds(ranks: u32) -> Vec<World> {
     let few = Limits {
         packet: Some(16),
@@ -193,8 +193,8 @@ fn anyall() {
     }
 }
 
-/// `cancelrecv`, `cancelanysrc`: of receives that nothing is sent to every one is cancelled, and
-/// the others get their messages.
+/// `cancelrecv`, `cancelanysrc`: every receive without a message is cancelled, and the other
+/// receives get their messages.
 #[test]
 fn cancelrecv() {
     for world in worlds(2) {
@@ -224,8 +224,8 @@ fn cancelrecv() {
 }
 
 /// `scancel`, `scancel2`, `pscancel`: sends in each mode are cancelled; either the message is
-/// received, or the send says that it was cancelled; the buffer is as it was. Buffered and ready
-/// ones too, and persistent ones.
+/// received, or the send reports its cancellation; the buffer is unchanged. Also buffered, ready
+/// and persistent sends.
 #[test]
 fn scancel() {
     for length in [10, 200] {
@@ -268,8 +268,8 @@ fn scancel() {
     }
 }
 
-/// `inactivereq`: waiting for and testing inactive persistent requests says at once that nothing
-/// was received.
+/// `inactivereq`: a wait for an inactive persistent request or a test reports at once that no
+/// message was received.
 #[test]
 fn inactivereq() -> Result<()> {
     world(1).run_finished(|world: Comm| async move {
@@ -331,8 +331,8 @@ fn large_message() {
     outcome.finished();
 }
 
-/// `mprobe`: a message that was probed is received by nobody else; of the null process there is one
-/// at once.
+/// `mprobe`: no other receive gets a probed message; a probe of the null process has a message at
+/// once.
 #[test]
 fn mprobe() {
     for world in worlds(2) {
@@ -422,8 +422,8 @@ fn persistent_rounds() {
     }
 }
 
-/// `errsum`-like: a message that is too long ends its receive as `MPI_ERR_TRUNCATE` after it has
-/// been matched, and the next one is whole.
+/// `errsum`-like: a message that is too long ends its receive as `MPI_ERR_TRUNCATE` after the
+/// match, and the next message is whole.
 #[test]
 fn truncation_is_an_error_after_matching() {
     for length in [20, 300] {

@@ -1,5 +1,5 @@
-//! Promise: a partitioned message arrives when all its partitions are ready, whatever their order
-//! and numbers at the two ends, and the requests of two ranks match in the order in which they were
+//! Promise: a partitioned message arrives when all its partitions are ready, in any order and with
+//! any numbers at the two ends, and the requests of two ranks match in the order in which they were
 //! initialised.
 
 use mpi::{ANY_TAG, Comm, Error, PROC_NULL, Result};
@@ -133,7 +133,7 @@ fn a_send_that_is_not_ready_is_a_deadlock() {
     );
 }
 
-/// A receive is named with the tag that its program gave.
+/// The report of a receive has the tag that the program gave.
 #[test]
 fn a_partitioned_receive_that_waits_has_the_tag_of_the_program() {
     let outcome = world(1).run(|world: Comm| async move {

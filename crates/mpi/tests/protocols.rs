@@ -1,12 +1,12 @@
-//! Promise: which packets a message takes. Below the threshold it is eager, from there on a
-//! rendezvous; either way the bytes arrive once and a message that is too long is consumed.
+//! Promise: which packets a message takes. Below the threshold the message is eager, from there on
+//! a rendezvous; either way the bytes arrive once, and a message that is too long is consumed.
 
 use mpi::{Buffer, Comm, Error, ErrorClass, Result, Settings};
 use testing::ranks::exchange::{FEW, slow};
 use testing::ranks::{Order, Outcome, THRESHOLD, pattern, world};
 
-/// Rank 0 sends a message of the given number of bytes, rank 1 receives it after a while if it is
-/// to be unexpected, or before.
+/// Rank 0 sends a message of the given number of bytes; rank 1 posts the receive after the message
+/// if `unexpected`, or before.
 fn dialogue(length: u64, threshold: u64, unexpected: bool) -> Outcome {
     let program = move |world: Comm| async move {
         if world.rank() == 0 {

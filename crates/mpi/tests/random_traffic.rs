@@ -1,12 +1,12 @@
 //! Promise: under random traffic over several communicators, with all send modes and all ways to
 //! receive, and under random delivery, every message is received once, by its communicator, with
-//! its bytes; those of one sender with one tag in the order in which they were sent; everything
-//! completes, and nothing is left in the engines.
+//! its bytes. Messages of one sender with one tag are received in the order in which they were
+//! sent. All operations complete, and no operation is left in the engines.
 //!
 //! A case is a list of messages between at most five ranks. Each rank starts all its sends before
-//! it waits for them, and asks for exactly as many messages as are sent to it in each communicator,
-//! so no schedule can deadlock. The reference is the list itself: for one communicator, sender and
-//! tag the receives in the order of their posting get the messages in the order of sending.
+//! it waits for them, and posts one receive for each message to it in each communicator, so no
+//! schedule can deadlock. The reference is the list itself: for one communicator, sender and tag
+//! the receives in the order of their posting get the messages in the order of sending.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ use mpi::{
 use proptest::prelude::*;
 use testing::ranks::{Order, THRESHOLD, pattern, world};
 
-/// A message; its number is its place in the list.
+/// A message; the number of the message is its place in the list.
 #[derive(Clone, Copy, Debug)]
 struct Message {
     from: usize,
@@ -32,7 +32,7 @@ struct Message {
     mode: SendMode,
     send: Sending,
     receive: Receiving,
-    /// True if its receive asks for any source.
+    /// True if the receive of the message names any source.
     any_source: bool,
     any_tag: bool,
 }
@@ -142,7 +142,7 @@ fn limits() -> impl Strategy<Value = Limits> {
 /// Received messages with their communicators, in the order in which the receives were posted.
 type Got = Rc<RefCell<Vec<(usize, Completion)>>>;
 
-/// The world, its copy, one of two parts backwards, and a copy of that.
+/// Returns the world, its copy, one of two parts in reverse order, and a copy of that part.
 async fn communicators(world: &Comm) -> Result<Vec<Comm>> {
     let rank = world.rank();
     let copy = world.dup().await?;
@@ -160,8 +160,8 @@ fn rank_in(comm: &Comm, other: &Comm, rank: usize) -> usize {
     found.expect("a rank")[0].expect("a member of both")
 }
 
-/// With limits an eager send may have to wait for its receive, so a program that is right does not
-/// rely on it (`blocking`).
+/// Starts all sends of this rank; waits for eager sends at once if `blocking`. With limits an eager
+/// send may have to wait for its receive, so a correct program does not wait.
 async fn send_all(
     comms: &[Comm],
     other: &Comm,
@@ -207,7 +207,7 @@ async fn send_all(
     Ok(pending)
 }
 
-/// Receives a message by one of the forms: its completion, or a request for later.
+/// Receives a message in one of the forms. Returns its completion, or a request for later.
 async fn receive(
     comm: &Comm,
     other: &Comm,
@@ -260,8 +260,8 @@ async fn receive(
     })
 }
 
-/// Receives as many messages as are sent to this rank. The patterns are those of the messages, made
-/// so wide that any order of matching leaves a message for every receive: a receive that is
+/// Receives as many messages as are sent to this rank. The patterns come from the messages. They
+/// are so wide that any order of matching leaves a message for every receive: a receive that is
 /// narrower than others is posted first.
 async fn receive_all(comms: &[Comm], other: &Comm, messages: &[Message], got: &Got) -> Result<()> {
     let world = &comms[0];
@@ -328,7 +328,7 @@ async fn traffic(world: Comm, messages: Rc<Vec<Message>>, got: Got, blocking: bo
     Ok(())
 }
 
-/// Compares what a rank got with what was sent to it.
+/// Compares the messages that a rank got with the messages that were sent to the rank.
 fn check(messages: &[Message], rank: usize, got: &[(usize, Completion)]) {
     let mut sent: BTreeMap<(usize, usize, u32), Vec<usize>> = BTreeMap::new();
     for (number, message) in messages.iter().enumerate().rev() {
@@ -404,7 +404,7 @@ proptest! {
     }
 
     /// One sender, one receiver, receives in the order of posting with random wildcards: the order
-    /// of each tag is the order of sending, and the whole is what a simple matching says.
+    /// of each tag is the order of sending, and the result equals the result of a simple matching.
     #[test]
     fn the_order_of_a_pair_is_kept(
         sent in prop::collection::vec((0..3_u32, prop_oneof![0..4_u64, THRESHOLD - 1..THRESHOLD + 2]), 1..16),
@@ -466,7 +466,7 @@ proptest! {
     }
 }
 
-/// As many receives as messages that cannot starve: first those with a tag, then the wildcards.
+/// Returns as many receives as messages, so that none starves: tags first, then wildcards.
 fn reference_patterns(sent: &[(u32, u64)], wild: &[bool]) -> Vec<Option<u32>> {
     let tags = sent.iter().zip(wild).filter(|(_, wild)| !**wild);
     let mut patterns: Vec<Option<u32>> = tags.map(|(&(tag, _), _)| Some(tag)).collect();
@@ -475,8 +475,8 @@ fn reference_patterns(sent: &[(u32, u64)], wild: &[bool]) -> Vec<Option<u32>> {
     patterns
 }
 
-/// Expected message of each receive: the oldest that it accepts and that no receive before it has
-/// taken.
+/// Returns the message expected for each receive: the oldest message that the receive accepts and
+/// that no earlier receive has taken.
 fn reference(sent: &[(u32, u64)], patterns: &[Option<u32>]) -> Vec<usize> {
     let mut taken = vec![false; sent.len()];
     let mut result = Vec::new();

@@ -1,10 +1,10 @@
-//! Promise: the memory of windows is what a sequential execution of the accesses makes of it, by
+//! Promise: the memory of windows equals the result of a sequential execution of the accesses, by
 //! each way of synchronisation, in each order of arrivals, and with limits.
 
 use mpi::{Buffer, Comm, Datatype, Group, Limits, Op, PROC_NULL, TargetPlace};
 use testing::ranks::{Order, World, pattern, world};
 
-/// Worlds that differ in what is underneath.
+/// Worlds that differ in their limits and in their order of delivery.
 fn worlds(ranks: u32) -> Vec<World> {
     let limited = Limits {
         packet: Some(64),
@@ -330,7 +330,7 @@ fn ranks_of_a_window_are_those_of_its_communicator() {
     });
 }
 
-/// Accesses to one of four columns of the other rank, whose words count up from 100.
+/// Accesses to one of four columns of the other rank; the words of its window count up from 100.
 #[test]
 fn data_have_the_places_of_a_datatype_at_the_target() {
     for world in worlds(2) {

@@ -1,5 +1,5 @@
-//! Promise: wrong calls of one-sided communication are errors that name the place, what was found
-//! and what was expected; a blocked call says for whom it waits.
+//! Promise: wrong calls of one-sided communication are errors that name the place, the found value
+//! and the expected value; the report of a blocked call names the ranks for which the call waits.
 
 use mpi::{Comm, Error, ErrorClass, Group, Op, Result, WindowError};
 use testing::ranks::world;

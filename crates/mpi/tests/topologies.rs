@@ -1,4 +1,4 @@
-//! Promise: grids and graphs have the neighbours that MPI gives them, and operations between
+//! Promise: grids and graphs have the neighbours that MPI defines, and operations between
 //! neighbours bring each block to its place.
 
 use mpi::{Buffer, Cartesian, Comm, Datatype, Error, PROC_NULL, Request, Result};
@@ -49,8 +49,8 @@ fn parts_of_a_grid_are_grids() {
     });
 }
 
-/// Both neighbours of a rank are the same where a periodic dimension has two ranks: what goes up
-/// comes from below.
+/// Both neighbours of a rank are the same where a periodic dimension has two ranks: a block that is
+/// sent up arrives from below.
 #[test]
 fn neighbours_of_a_grid_exchange_blocks() {
     for length in [1, 2, 3, 4] {
@@ -118,13 +118,13 @@ async fn restarted(mut request: Request) -> Result<Buffer> {
     Ok(request.wait().await?.buffer)
 }
 
-/// Number `at` of the block of a rank for its neighbour on a side.
+/// Returns number `at` of the block of a rank for its neighbour on a side.
 const fn number(rank: usize, side: usize, at: usize) -> u64 {
     (rank * 1000 + side * 100 + at) as u64
 }
 
-/// Blocks of a rank of a grid of 2 by 3 ranks, whose first dimension is periodic: both of its
-/// neighbours there are the same rank.
+/// Blocks of a rank of a grid of 2 by 3 ranks with a periodic first dimension: both neighbours in
+/// this dimension are the same rank.
 struct Blocks {
     rank: usize,
     count: usize,
@@ -146,8 +146,8 @@ impl Blocks {
         [Some((other, 1)), Some((other, 0)), left, right]
     }
 
-    /// The blocks that the neighbours give, the first one of each in a gathering; `nothing` where
-    /// there is none.
+    /// Returns the blocks that the neighbours give, the first block of each neighbour in a
+    /// gathering; `nothing` where there is no neighbour.
     fn given(&self, is_gathering: bool, nothing: u64) -> Option<Vec<u64>> {
         let block = |source: Option<(usize, usize)>| {
             (0..self.count).map(move |at| match source {
@@ -226,7 +226,7 @@ fn neighbours_exchange_in_the_background() {
     });
 }
 
-/// The null process leaves what is there.
+/// The part of the target for the null process stays unchanged.
 #[test]
 fn each_neighbour_has_a_datatype() {
     with_blocks(|grid, all| async move {

@@ -1,9 +1,9 @@
-//! Promise: a channel may be built on something that loses, repeats and reorders datagrams; then it
-//! acknowledges and retransmits, and the protocols above know nothing of it (M-7).
+//! Promise: a channel may be built on a network that loses, repeats and reorders datagrams; then
+//! the channel acknowledges and retransmits, and the protocols above do not know of it (M-7).
 //!
-//! The channel here numbers the packets of a pair, sends each again until it is acknowledged, and
-//! hands them on in their order, once each. What is below draws for every datagram whether it is
-//! lost, how often it comes, and when.
+//! The channel here numbers the packets of a pair, sends each packet again until it is
+//! acknowledged, and hands them on in their order, once each. The network below draws for every
+//! datagram if the datagram is lost, how often it comes, and when.
 
 use mpi::SourceLocation;
 use std::cell::RefCell;
@@ -62,8 +62,8 @@ impl Net {
         }
     }
 
-    /// A datagram arrives, any of those on the way; or, if there is none, all that is not
-    /// acknowledged is sent again. False if all is.
+    /// Delivers any datagram under way; if there is none, sends all unacknowledged packets again.
+    /// Returns false if all packets are acknowledged.
     fn step(&mut self) -> bool {
         if self.flying.is_empty() {
             let again: Vec<_> = self

@@ -1,5 +1,5 @@
-//! Promise: derived datatypes travel as their data and nothing else, cost the time of packing, and
-//! leave the bytes between them alone; numbers come out as they went in.
+//! Promise: derived datatypes travel as their data only, cost the time of packing, and leave the
+//! bytes between the data alone; numbers are received as they were sent.
 
 use mpi::{
     ANY_SOURCE, ANY_TAG, Buffer, Comm, Datatype, Error, ErrorClass, OverheadSection, OverheadTable,

@@ -1,5 +1,5 @@
-//! Promise: what a blocked rank waits for is told in words, with the line of the program and the
-//! ranks that could help.
+//! Promise: the report of a blocked rank names its wait in words, with the line of the program and
+//! the ranks that could help.
 
 use mpi::{ANY_SOURCE, Comm, waitall, waitany};
 use testing::ranks::{Either, Outcome, THRESHOLD, join, pattern, select, world};

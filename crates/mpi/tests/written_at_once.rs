@@ -1,5 +1,5 @@
-//! Promise: the short way of a packet past the machines of connections is open exactly while the
-//! long way would write it at once.
+//! Promise: the short path of a packet past the machines of connections is open exactly while the
+//! long path would write the packet at once.
 
 use mpi::connection::{Connector, Group, Input, Message, Output, Peer, Settings, Verdict};
 

@@ -1,15 +1,15 @@
 //! Properties of communicators at one rank: attributes (MPI 5.0, section 7.7), names (section 7.8)
 //! and error handlers (section 9.3).
 //!
-//! They are local: no call sends a message, and other ranks do not see them. All handles of a
-//! communicator at a rank share them.
+//! Properties are local: no call sends a message, and other ranks do not see them. All handles of a
+//! communicator at a rank share its properties.
 //!
 //! An error handler is called for errors of sends, receives, probes, requests, collectives and
-//! calls that make communicators, when the call returns or completes. New communicators inherit the
-//! handler of the one that they are made of; attributes are copied by [`Comm::dup`] alone.
+//! calls that make communicators, when the call returns or completes. A new communicator inherits
+//! the handler of the old communicator; attributes are copied by [`Comm::dup`] alone.
 //!
-//! *Not modelled*: errors of callbacks, and deletion of attributes at the end of a program: those
-//! of a communicator that is not freed are dropped without a call.
+//! *Not modelled*: errors of callbacks, and deletion of attributes at the end of a program: the
+//! attributes of a communicator that is not freed are dropped without a call.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -26,7 +26,7 @@ const ABORT_CODE: i32 = 1;
 type Copy = dyn Fn(&dyn Any) -> Option<Rc<dyn Any>>;
 type Delete = dyn Fn(&dyn Any);
 
-/// Callbacks of a keyval; their address is its identity.
+/// Callbacks of a keyval; the address of the callbacks identifies the keyval.
 struct Callbacks {
     copy: Box<Copy>,
     delete: Box<Delete>,
@@ -47,9 +47,9 @@ pub struct Keyval<T> {
 }
 
 impl<T: 'static> Keyval<T> {
-    /// A new key. [`Comm::dup`] calls `copy`, which returns the value for the new communicator, or
-    /// `None` if it gets none (`MPI_COMM_NULL_COPY_FN`). `delete` is called before a value is
-    /// deleted or replaced, and when the communicator is freed.
+    /// Returns a new key. [`Comm::dup`] calls `copy`, which returns the value for the new
+    /// communicator, or `None` for no value (`MPI_COMM_NULL_COPY_FN`). `delete` is called before a
+    /// value is deleted or replaced, and when the communicator is freed.
     #[must_use]
     pub fn new(copy: impl Fn(&T) -> Option<T> + 'static, delete: impl Fn(&T) + 'static) -> Self {
         let copy = move |value: &dyn Any| {
@@ -89,7 +89,7 @@ impl<T> fmt::Debug for Keyval<T> {
 /// Reaction to an error of a call on a communicator: `MPI_Errhandler`.
 #[derive(Clone, Default)]
 pub enum ErrorHandler {
-    /// The call returns the error: `MPI_ERRORS_RETURN`. The default here; that of MPI is to abort.
+    /// The call returns the error: `MPI_ERRORS_RETURN`. The default here; MPI aborts by default.
     #[default]
     Return,
     /// The run ends: `MPI_ERRORS_ARE_FATAL`. The call returns nevertheless, and the run ends when
@@ -110,7 +110,7 @@ impl fmt::Debug for ErrorHandler {
     }
 }
 
-/// A value with its key.
+/// The value of an attribute, and its key.
 #[derive(Clone)]
 struct Attribute {
     key: Rc<Callbacks>,
@@ -216,8 +216,8 @@ impl Comm {
         all.of(self.context()).name = Some(name.into());
     }
 
-    /// Returns the name of the communicator: `MPI_Comm_get_name`. The world has the name
-    /// `MPI_COMM_WORLD`, other communicators an empty one, unless the program sets it.
+    /// Returns the name of the communicator: `MPI_Comm_get_name`. The default is `MPI_COMM_WORLD`
+    /// for the world and an empty name for other communicators.
     #[must_use]
     pub fn name(&self) -> String {
         let mut all = self.process().properties();
@@ -245,7 +245,7 @@ impl Comm {
         self.errhandler().handle(self.process(), error);
     }
 
-    /// Reacts to the error of a call, if it is one.
+    /// Passes the error of a call to the error handler; returns the result of the call.
     #[inline]
     pub(crate) fn raised<T>(&self, result: Result<T, Error>) -> Result<T, Error> {
         if let Err(error) = &result {
@@ -270,7 +270,7 @@ impl Comm {
         }
     }
 
-    /// Deletes the properties of a communicator that is freed: its attributes, the latest first.
+    /// Deletes the attributes of a communicator that is freed, the latest first.
     pub(crate) fn delete_properties(&self) {
         let removed = self.process().properties().0.remove(&self.context());
         for attribute in removed.into_iter().flat_map(|all| all.attributes).rev() {

@@ -1,10 +1,10 @@
 //! Communicators: the calls that a program makes.
 //!
-//! Calls that do not wait (`isend`, `irecv`) act at once; those that may wait are futures that act
-//! when they are first polled. A blocking send keeps a share of the buffer, so nothing that the
-//! program does later can change the message; a receive borrows its buffer until it is over.
+//! Nonblocking calls (`isend`, `irecv`) act at once; blocking calls are futures that act at the
+//! first poll. A blocking send keeps a share of the buffer, so no later write of the program can
+//! change the message; a receive borrows its buffer until it is over.
 //!
-//! Ranks in calls and in what they answer are those of the communicator; reports of deadlocks and
+//! Ranks in arguments and results of calls are ranks of the communicator; reports of deadlocks and
 //! warnings name the ranks of the world.
 
 use observe::SourceLocation;
@@ -107,8 +107,8 @@ impl Comm {
         Ok(inner)
     }
 
-    /// Returns the context in which calls of all ranks are counted: that of collectives, or that of
-    /// the intercommunicator if the ranks are those of its groups.
+    /// Returns the context in which collective calls are counted: the context of collectives, or
+    /// the context of the intercommunicator if the ranks are the ranks of its groups.
     pub(crate) fn call_context(&self) -> Result<u32> {
         self.check_context()?;
         Ok(match self.members.first_group() {
@@ -125,8 +125,8 @@ impl Comm {
         &self.members
     }
 
-    /// Returns numbers that the communicator has at all its ranks, and no other one has at the same
-    /// time.
+    /// Returns numbers that identify the communicator: equal at all its ranks, and different from
+    /// the numbers of every other communicator at the same time.
     #[must_use]
     pub fn identity(&self) -> (u32, u32) {
         (self.context(), self.members().world(0))
@@ -209,7 +209,7 @@ impl Comm {
         Ok(self.members.world(rank))
     }
 
-    /// The rank that the source of a message has here; what is not the end of a message names none.
+    /// Returns the status with its source, if any, as a rank of this communicator.
     pub(super) fn told(&self, status: Status) -> Status {
         self.members.told(status)
     }
@@ -255,7 +255,7 @@ impl Comm {
         })
     }
 
-    /// Sends a message that is over at once, if it is one; false if nothing was done.
+    /// Sends a message if its send is over at once; returns false if the message was not sent.
     #[inline]
     fn send_at_once(
         &self,
@@ -379,7 +379,7 @@ impl Comm {
         self.irecv_and((buffer, false), source, tag, location)
     }
 
-    /// Starts a receive, and whether what comes is unpacked.
+    /// Starts a receive; `unpacks` if the received data are unpacked.
     pub(crate) fn irecv_and(
         &self,
         (buffer, unpacks): (Buffer, bool),
@@ -424,8 +424,8 @@ impl Comm {
         self.irecv_at(buffer, source.into(), tag.into(), SourceLocation::caller())
     }
 
-    /// Sends a message: `MPI_Send`. Over when the buffer could be used again: at once if the
-    /// message is eager, when the data have left if it goes by rendezvous.
+    /// Sends a message: `MPI_Send`. The send is over when the buffer can be reused: at once for an
+    /// eager message, after the data have left for a rendezvous message.
     ///
     /// # Errors
     /// [`Error::Rank`] or [`Error::Tag`] for arguments out of range.
@@ -517,7 +517,7 @@ impl Comm {
         self.sendrecv_at(message, buffer, accepted, SourceLocation::caller())
     }
 
-    /// Waits until a message could be received, without receiving it: `MPI_Probe`.
+    /// Waits until a message can be received, without receiving the message: `MPI_Probe`.
     ///
     /// # Errors
     /// [`Error::Rank`] or [`Error::Tag`] for arguments out of range.
@@ -539,9 +539,9 @@ impl Comm {
         }
     }
 
-    /// Returns the status of the message that a receive would get, if there is one: `MPI_Iprobe`.
-    /// The first failed probe returns at once; if it is repeated without another operation or event
-    /// in between, it waits for the next event of this rank.
+    /// Returns the status of the message that a receive would get, if any: `MPI_Iprobe`. The first
+    /// failed probe returns at once; a repetition without another operation or event in between
+    /// waits for the next event of this rank.
     ///
     /// # Errors
     /// [`Error::Rank`] or [`Error::Tag`] for arguments out of range.
@@ -594,8 +594,8 @@ impl Comm {
         self.process.channel().print(text);
     }
 
-    /// Writes a line to the log, stamped with the time, the rank and its host. Nothing is formatted
-    /// if the level is filtered out.
+    /// Writes a line to the log with the time, the rank and its host. The text is not formatted if
+    /// the level is filtered out.
     pub fn log(&self, level: Level, text: fmt::Arguments<'_>) {
         self.process.channel().log(level, text);
     }
@@ -631,7 +631,7 @@ impl fmt::Debug for Comm {
     }
 }
 
-/// The future of [`Comm::send`]. Dropped before its end, the message still goes out.
+/// The future of [`Comm::send`]. A message is still sent if its future is dropped before the end.
 #[must_use = "an operation does nothing until it is awaited"]
 #[derive(Debug)]
 pub struct Send<'a> {
@@ -696,8 +696,8 @@ impl Drop for Send<'_> {
     }
 }
 
-/// The future of [`Comm::recv`]. Dropped before its end, it is withdrawn; a message that had met it
-/// already is lost.
+/// The future of [`Comm::recv`]. Dropping the future before its end withdraws the receive; a
+/// message that has matched the receive is then lost.
 #[must_use = "an operation does nothing until it is awaited"]
 #[derive(Debug)]
 pub struct Recv<'a> {

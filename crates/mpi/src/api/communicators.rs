@@ -1,27 +1,27 @@
 //! New communicators from old ones: `dup`, `split`, `create`, and their end, `free`.
 //!
-//! All ranks of a communicator make one together, with real messages in its context of collectives,
-//! so it takes the time that these messages take:
+//! All ranks of a communicator make a new one together, with real messages in the context of
+//! collectives, so the call takes the time of these messages:
 //!
 //! * The *context*, which keeps the messages of different communicators apart, is chosen by rank 0
-//!   and told along a binomial tree of ceil(log2 n) levels. It is made of the number that rank 0
-//!   has in the world and of a counter there, so two communicators that have both not been freed
-//!   never have the same one, whoever makes them at the same time.
+//!   and sent along a binomial tree of ceil(log2 n) levels. The context consists of the world rank
+//!   of rank 0 and of a counter at that rank, so two communicators that have both not been freed
+//!   never have the same context, even if different ranks make them at the same time.
 //! * `split` first gathers the colours and keys along the same tree, 8 bytes per rank. Rank 0 sorts
 //!   them and sends the groups down as one table of at least 8 bytes per rank. Ranks share the
-//!   table where the channel hands over memory, as a simulated one does: all groups of one `split`
+//!   table if the channel hands over memory, as a simulated channel does: all groups of one `split`
 //!   cost memory once, not once per rank.
 //!
-//! Where ranks wait least, as under a model checker, the context is not chosen: each rank makes the
-//! same one of the old context and of the number of calls there, and waits for no other rank.
+//! Where ranks wait least, as under a model checker, the context is not chosen: each rank derives
+//! the same context from the old context and the number of calls there, without waiting for others.
 //!
 //! Real MPI libraries agree in other ways (MPICH with an allreduce of a bit mask, 256 bytes), so
-//! their dates differ by a few message times. With a selector of SMPI the messages are those of
-//! [SMPI](smpi).
+//! their dates differ by a few message times. Under a selector of SMPI, see [SMPI](smpi).
 //!
-//! `free` is local: operations in progress on a communicator that is freed continue to their normal
-//! end. Their context could be chosen again while they do, or while another rank has not freed it,
-//! but only when all others have been, and that which was freed first is the first.
+//! `free` is local: operations in progress on a freed communicator continue to their normal end.
+//! Its context could be chosen again before their end, or before another rank frees it. This
+//! happens only if no unused context is left; the context that was freed first is then chosen
+//! first.
 
 use channel::COLLECTIVE;
 use observe::SourceLocation;
@@ -55,7 +55,7 @@ pub(crate) struct Contexts {
     given: u32,
     /// Numbers of calls that have derived a context, by a number of the communicator and the call.
     derived: BTreeMap<u64, u32>,
-    /// Those of communicators that have been freed here, by the order in which they were.
+    /// Contexts of communicators that have been freed at this rank, with the order of the frees.
     freed: BTreeMap<u32, u64>,
     frees: u64,
     /// Where the others were made; only under a model checker.
@@ -129,7 +129,7 @@ impl Contexts {
         self.made.iter().map(word).collect()
     }
 
-    /// Returns the position of the latest call, if it has this name.
+    /// Returns the position of the latest call, if the call has this name.
     pub(crate) fn latest(&self, name: &str) -> Option<Place> {
         self.latest
             .filter(|(latest, _)| *latest == name)
@@ -166,11 +166,11 @@ impl Step {
 }
 
 impl Comm {
-    /// The same ranks in a context of their own: `MPI_Comm_dup`. All ranks call it.
+    /// Duplicates the communicator with a new context: `MPI_Comm_dup`. All ranks call it.
     ///
     /// # Errors
     /// [`Error::Comm`] if the communicator has been freed, [`Error::Contexts`] if rank 0 has made
-    /// too many.
+    /// too many communicators.
     #[track_caller]
     pub fn dup(&self) -> impl Future<Output = Result<Self>> + '_ {
         let location = SourceLocation::caller();
@@ -181,8 +181,8 @@ impl Comm {
         }
     }
 
-    /// Starts [`Comm::dup`]: `MPI_Comm_idup`. All ranks call it. Of the completion,
-    /// [`Comm::duplicated`] makes the communicator. Attributes are not copied.
+    /// Starts [`Comm::dup`]: `MPI_Comm_idup`. All ranks call it. [`Comm::duplicated`] makes the
+    /// communicator from the completion. Attributes are not copied.
     ///
     /// # Errors
     /// As [`Comm::dup`].
@@ -223,9 +223,9 @@ impl Comm {
         Ok(self.derived(self.members().clone(), rank, context, step.location))
     }
 
-    /// Groups the ranks by colour: `MPI_Comm_split`. All ranks call it; those with the same colour
-    /// get a communicator in which they are ordered by key, and by their old rank where keys are
-    /// equal. Who gives no colour (`MPI_UNDEFINED`) gets none.
+    /// Groups the ranks by colour: `MPI_Comm_split`. All ranks call it; ranks with the same colour
+    /// get a communicator in which the ranks are ordered by key, and by old rank where keys are
+    /// equal. A rank without a colour (`MPI_UNDEFINED`) gets no communicator.
     ///
     /// # Errors
     /// [`Error::Colour`] for a colour above 2^31 - 1; as [`Comm::dup`].
@@ -278,8 +278,8 @@ impl Comm {
         Ok(self.own_group(&groups, step))
     }
 
-    /// A communicator of some of the ranks: `MPI_Comm_create`. All ranks of this communicator call
-    /// it with the same group; those outside of it get none.
+    /// Makes a communicator of some of the ranks: `MPI_Comm_create`. All ranks of this communicator
+    /// call it with the same group; ranks outside of the group get no communicator.
     ///
     /// # Errors
     /// [`Error::Group`] if a member of the group is not a rank of this communicator; as
@@ -307,12 +307,12 @@ impl Comm {
         }
     }
 
-    /// Gives the communicator up: `MPI_Comm_free`. All ranks call it, and none waits for another:
-    /// operations in progress continue to their normal end. Other handles of it are refused
-    /// afterwards. A communicator that is dropped without this only keeps its context for ever.
+    /// Frees the communicator: `MPI_Comm_free`. All ranks call it, and no rank waits for another:
+    /// operations in progress continue to their normal end. Other handles of the communicator are
+    /// refused afterwards. A communicator that is dropped without `free` only keeps its context.
     ///
     /// # Errors
-    /// [`Error::Comm`] if it has been freed already, or is the world.
+    /// [`Error::Comm`] if the communicator has been freed already, or is the world.
     #[track_caller]
     pub fn free(self) -> Result<()> {
         self.free_at(Step::new(
@@ -407,7 +407,7 @@ impl Comm {
         Ok(Some(records))
     }
 
-    /// Tells all ranks what the root has.
+    /// Sends the record of the root to all ranks.
     pub(crate) async fn broadcast_record(
         &self,
         own: Option<Buffer>,

@@ -1,11 +1,11 @@
 //! A communicator made by its members alone: `MPI_Comm_create_group`.
 //!
-//! The members agree on a context along a binomial tree of the group, as those of `dup` do. Their
-//! messages have the tag of the call in the context of collectives of the communicator, with a bit
-//! that no other message has.
+//! The members agree on a context along a binomial tree of the group, as for `dup`. Their messages
+//! have the tag of the call in the context of collectives of the communicator, with a bit that no
+//! other message has.
 //!
-//! *Not compared* between ranks but for the groups: the call has no position among the calls of the
-//! communicator, because its other ranks do not make it.
+//! *Not compared* between ranks except for the groups: the call has no position among the calls of
+//! the communicator, because its other ranks do not make it.
 
 use observe::SourceLocation;
 use std::future::Future;
@@ -17,10 +17,10 @@ use crate::{Comm, Error, Group, Result, TAG_UB, exploration};
 /// A bit that tags of programs do not have.
 const TAGGED: u32 = 1 << 31;
 
-/// Returns the tag of messages of a call with this tag.
+/// Returns the tag of the messages of a call with this tag.
 ///
 /// # Errors
-/// [`Error::Tag`] if it is too large.
+/// [`Error::Tag`] if the tag is too large.
 pub(super) const fn tagged(tag: u32) -> Result<u32> {
     if tag > TAG_UB {
         return Err(Error::Tag(tag));
@@ -29,8 +29,8 @@ pub(super) const fn tagged(tag: u32) -> Result<u32> {
 }
 
 impl Comm {
-    /// A communicator of some of the ranks: `MPI_Comm_create_group`. The members of the group call
-    /// it with the same group and tag; others need not, and get none.
+    /// Makes a communicator of some of the ranks: `MPI_Comm_create_group`. The members of the group
+    /// call it with the same group and tag; other ranks need not call it and get no communicator.
     ///
     /// # Errors
     /// [`Error::Group`] if a member of the group is not a rank of this communicator; [`Error::Tag`]

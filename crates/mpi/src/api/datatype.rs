@@ -1,13 +1,13 @@
-//! Derived datatypes (MPI 4.1, chapter 5): which bytes of a buffer make a message, and in which
+//! Derived datatypes (MPI 4.1, chapter 5): the bytes of a buffer that make a message, and their
 //! order.
 //!
-//! A datatype is a value that is made from others, describes bytes from the beginning of a buffer
-//! on, and packs and unpacks them. Items that follow each other begin one *extent* apart.
+//! A datatype is a value made from other datatypes. The datatype describes bytes from the beginning
+//! of a buffer on, and packs and unpacks them. Consecutive items begin one *extent* apart.
 //!
 //! *Not modelled*: negative displacements, so every lower bound is 0; alignment, so a structure
 //! ends with its last member (see [`Datatype::resized`]); and type signatures of structures with
-//! members of different types: what is received may be described otherwise than what was sent, as
-//! long as the number of bytes fits.
+//! members of different types: the receive may describe other types than the send, as long as the
+//! number of bytes fits.
 
 use std::rc::Rc;
 
@@ -21,7 +21,7 @@ pub struct Datatype {
     layout: Layout,
     /// Bytes of data.
     size: u64,
-    /// From the beginning of one item to that of the next, in bytes.
+    /// Bytes from the beginning of one item to the beginning of the next.
     extent: u64,
     /// From the beginning to the end of the last byte of data.
     reach: u64,
@@ -76,18 +76,18 @@ impl Datatype {
         datatype
     }
 
-    /// Items that follow each other: `MPI_Type_contiguous`.
+    /// Returns the type of consecutive items: `MPI_Type_contiguous`.
     ///
     /// # Errors
-    /// [`Error::Type`] if it were longer than 2^64 - 1 bytes.
+    /// [`Error::Type`] if the datatype were longer than 2^64 - 1 bytes.
     pub fn contiguous(count: u64, item: &Self) -> Result<Self> {
         Self::blocks(1, count, 0, item)
     }
 
-    /// `count` blocks of `length` items, `stride` items from one to the next: `MPI_Type_vector`.
+    /// `count` blocks of `length` items, whose starts are `stride` items apart: `MPI_Type_vector`.
     ///
     /// # Errors
-    /// [`Error::Type`] if it were longer than 2^64 - 1 bytes.
+    /// [`Error::Type`] if the datatype were longer than 2^64 - 1 bytes.
     pub fn vector(count: u64, length: u64, stride: u64, item: &Self) -> Result<Self> {
         let stride = stride.checked_mul(item.extent).ok_or(Error::Type)?;
         Self::blocks(count, length, stride, item)
@@ -124,7 +124,7 @@ impl Datatype {
     /// Blocks of items, each with its length and its displacement in items: `MPI_Type_indexed`.
     ///
     /// # Errors
-    /// [`Error::Type`] if it were longer than 2^64 - 1 bytes.
+    /// [`Error::Type`] if the datatype were longer than 2^64 - 1 bytes.
     pub fn indexed(blocks: &[(u64, u64)], item: &Self) -> Result<Self> {
         let part = |&(length, displacement): &(u64, u64)| {
             let at = displacement.checked_mul(item.extent);
@@ -138,7 +138,7 @@ impl Datatype {
     /// `MPI_Type_create_struct`.
     ///
     /// # Errors
-    /// [`Error::Type`] if it were longer than 2^64 - 1 bytes.
+    /// [`Error::Type`] if the datatype were longer than 2^64 - 1 bytes.
     pub fn structure(members: &[(u64, u64, Self)]) -> Result<Self> {
         let (mut size, mut extent, mut end, mut parts) = (0_u64, 0, 0, Vec::new());
         let mut element: Option<Element> = None;
@@ -182,13 +182,13 @@ impl Datatype {
         self.size
     }
 
-    /// From the beginning of one item to that of the next, in bytes: `MPI_Type_get_extent`.
+    /// Bytes from the beginning of one item to the beginning of the next: `MPI_Type_get_extent`.
     #[must_use]
     pub const fn extent(&self) -> u64 {
         self.extent
     }
 
-    /// Returns the type of the data: bytes if it has several.
+    /// Returns the type of the data: bytes if the data have several types.
     pub(crate) const fn element(&self) -> Element {
         self.element
     }
@@ -270,12 +270,12 @@ impl Datatype {
         Ok(Buffer::from(packed))
     }
 
-    /// Puts the data of at most `count` items, which are in a row, into their places: `MPI_Unpack`.
-    /// The bytes between them stay as they are, and so do those for which there are no data.
+    /// Puts the packed data of at most `count` items into their places: `MPI_Unpack`. The bytes
+    /// between the data stay as they are, and so do the places without data.
     ///
     /// # Errors
-    /// [`Error::View`] if the buffer is shorter than the items; [`Error::Type`] if they are longer
-    /// than 2^64 - 1 bytes.
+    /// [`Error::View`] if the buffer is shorter than the items; [`Error::Type`] if the items are
+    /// longer than 2^64 - 1 bytes.
     pub fn unpack(&self, count: u64, packed: &Buffer, buffer: &mut Buffer) -> Result<()> {
         self.unpack_some(count, packed, packed.len(), buffer)
     }

@@ -1,7 +1,7 @@
 //! Details of errors: texts and lines that few errors have.
 //!
-//! Each operation ends with a result, so an [`Error`](crate::Error) is short and needs no
-//! destructor. Its details are kept until the process ends, equal ones once.
+//! Each operation ends with a result, so an [`Error`](crate::Error) is short and has no destructor.
+//! The details of an error are kept until the process ends; equal details are kept once.
 
 use std::sync::{Mutex, PoisonError};
 

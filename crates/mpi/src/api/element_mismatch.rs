@@ -1,17 +1,17 @@
-//! The error of a receive that describes other elements than the send of its message.
+//! The error of a receive with other element types than the matching send.
 //!
-//! *Not decided here*: which elements differ, which the package `channel` decides.
+//! *Not decided here*: which elements differ; the package `channel` decides this.
 
 use std::fmt;
 
 use observe::SourceLocation;
 
-/// A receive that describes other elements than the send of its message.
+/// A receive with other element types than the matching send.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ElementMismatch {
     /// The receiving rank.
     pub receiver: usize,
-    /// The type that it receives.
+    /// The element type of the receive.
     pub received: &'static str,
     /// The line of the receive.
     pub receive: SourceLocation,
@@ -19,7 +19,7 @@ pub struct ElementMismatch {
     pub source: usize,
     /// The type that was sent.
     pub sent: &'static str,
-    /// The line of the send, if it is known.
+    /// The line of the send, if known.
     pub send: Option<SourceLocation>,
 }
 

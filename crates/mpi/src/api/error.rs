@@ -71,8 +71,8 @@ pub enum Error {
         /// The number of ranks of the communicator.
         size: usize,
     },
-    /// A topology has not this number of dimensions, or a coordinate is beyond its end
-    /// (`MPI_ERR_DIMS`).
+    /// A topology has not this number of dimensions, or a coordinate is beyond the end of its
+    /// dimension (`MPI_ERR_DIMS`).
     Dimensions {
         /// Number of values, or the dimension that was given.
         found: usize,
@@ -92,12 +92,12 @@ pub enum Error {
     /// different roots, operations, types or lengths (`MPI_ERR_OTHER`, `MPI_ERR_ROOT`,
     /// `MPI_ERR_OP`, `MPI_ERR_TYPE`, `MPI_ERR_COUNT`).
     Mismatch(&'static Mismatch),
-    /// The operation of the program is not what it was declared to be: the result of a reduction
-    /// depends on the order of the operands (`MPI_ERR_OP`). Told only under a model checker.
+    /// The operation of the program lacks a property that the program declared: the result of a
+    /// reduction depends on the order of the operands (`MPI_ERR_OP`). Only under a model checker.
     OrderDependent {
         /// The name of the operation.
         op: &'static str,
-        /// The property that it does not have.
+        /// The property that the operation lacks.
         property: MissingProperty,
         /// The line of the reduction.
         location: SourceLocation,
@@ -108,9 +108,9 @@ pub enum Error {
     /// No algorithm can execute the call (`MPI_ERR_ARG`).
     Algorithm(Unsuited),
     /// The message came from a ready send that was started before its receive was posted
-    /// (`MPI_ERR_OTHER`), and is lost; only where that is an error
-    /// ([`Settings::strict_ready_send`](crate::Settings::strict_ready_send)). Under a model checker
-    /// also if nothing orders the receive before the send.
+    /// (`MPI_ERR_OTHER`), and is lost. This is an error only if
+    /// [`Settings::strict_ready_send`](crate::Settings::strict_ready_send) is set; under a model
+    /// checker also if the receive does not happen before the send.
     NotReady {
         /// The sending rank.
         source: usize,
@@ -135,7 +135,7 @@ pub enum Error {
     },
     /// The communicator has been freed, or is the world and cannot be (`MPI_ERR_COMM`).
     Comm {
-        /// Its context.
+        /// The context of the communicator.
         context: u32,
     },
     /// The group has members that are not ranks of the communicator (`MPI_ERR_GROUP`).
@@ -147,7 +147,7 @@ pub enum Error {
     },
     /// The groups of an intercommunicator have a common member (`MPI_ERR_COMM`).
     Overlap {
-        /// Its rank in the communicator of the caller.
+        /// The rank of the common member in the communicator of the caller.
         rank: usize,
     },
     /// The colour is too large (`MPI_ERR_ARG`).
@@ -157,7 +157,7 @@ pub enum Error {
         /// Number of contexts that the choosing rank has allocated.
         given: u32,
     },
-    /// The message does not fit into what is free of the attached buffer (`MPI_ERR_BUFFER`).
+    /// The message does not fit into the free part of the attached buffer (`MPI_ERR_BUFFER`).
     BufferFull {
         /// The length of the message in bytes.
         length: u64,
@@ -184,14 +184,14 @@ pub enum Error {
     },
     /// A buffer is attached already (`MPI_ERR_BUFFER`).
     BufferAttached {
-        /// Its length in bytes.
+        /// The length of the attached buffer in bytes.
         length: u64,
     },
     /// No operation is in progress: the request has been completed already or has not been started;
     /// or, for [`Request::start`](crate::Request::start), the request is not persistent
     /// (`MPI_ERR_REQUEST`).
     Request,
-    /// The persistent request that is to be started is active: its operation has not been completed
+    /// The persistent request to start is active: its operation has not been completed
     /// (`MPI_ERR_REQUEST`).
     Active,
     /// There is no such partition (`MPI_ERR_ARG`).
@@ -203,7 +203,7 @@ pub enum Error {
     },
     /// The partition is ready already (`MPI_ERR_ARG`).
     PartitionReady {
-        /// Its number.
+        /// The number of the partition.
         partition: usize,
     },
     /// The group is not the group of another rank, and has common members with that group
@@ -216,9 +216,9 @@ pub enum Error {
         /// The other rank, in the old communicator.
         rank: usize,
     },
-    /// There is no connection to a rank, and there will be none: it is lost, or has ended
+    /// No connection to a rank exists or can be made: the rank is lost or has ended
     /// (`MPI_ERR_PROC_FAILED`, of the extension User Level Failure Mitigation), no descriptor is
-    /// left for one, or the adapter broke it for another reason (`MPI_ERR_OTHER`).
+    /// left, or the adapter broke the connection for another reason (`MPI_ERR_OTHER`).
     Connection {
         /// The rank.
         rank: usize,

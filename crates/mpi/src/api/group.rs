@@ -1,10 +1,10 @@
-//! Groups: ordered sets of ranks (MPI 4.1, section 7.3), and the translation between a rank of a
-//! group and a rank of the world, which is what channels know.
+//! Groups: ordered sets of ranks (MPI 4.1, section 7.3), and the translation between ranks of a
+//! group and ranks of the world. Channels use ranks of the world.
 //!
-//! A group of ranks in equal steps, such as the world, a row or a column, has no table: it is three
-//! numbers. Any other group has one, which all holders share that got it from the same `split`. The
-//! set operations on groups without a common step cost time and memory in proportion to the group
-//! at each rank that makes them, so for very large irregular groups `split` is the better way.
+//! A group of ranks in equal steps, such as the world, a row or a column, has no table: three
+//! numbers describe it. Any other group has a table, shared by all holders that got the table from
+//! the same `split`. The set operations on groups without a common step cost time and memory in
+//! proportion to the group at each calling rank, so very large irregular groups should use `split`.
 
 use std::cell::OnceCell;
 use std::fmt;
@@ -24,7 +24,7 @@ pub(crate) enum Members {
     Steps { first: u32, stride: u32, count: u32 },
     /// In a table.
     Listed(Rc<Listed>),
-    /// Those of the first group of an intercommunicator, then those of the second one.
+    /// The ranks of the first group of an intercommunicator, then the ranks of the second group.
     Two(Rc<[Self; 2]>),
 }
 
@@ -220,7 +220,7 @@ impl Members {
         }
     }
 
-    /// The rank in the group of the source of a message, which is known by its world rank.
+    /// Returns the rank in the group of the source of a message, given by its world rank.
     fn source(&self, world: usize) -> usize {
         if matches!(
             self,
@@ -306,8 +306,8 @@ pub enum Comparison {
     Unequal,
 }
 
-/// An ordered set of ranks, as one of the ranks of the world sees it. Groups are local: no call on
-/// them sends a message.
+/// An ordered set of ranks, seen from one rank of the world. Groups are local: their calls send no
+/// message.
 #[derive(Clone)]
 pub struct Group {
     members: Members,
@@ -377,8 +377,8 @@ impl Group {
         Ok(self.with(&members))
     }
 
-    /// The members of this group, then those of the other that are not in this one:
-    /// `MPI_Group_union`.
+    /// Returns the members of this group, then the members of the other group that are not in this
+    /// group: `MPI_Group_union`.
     #[must_use]
     pub fn union(&self, other: &Self) -> Self {
         let new = |world: &u32| self.members.rank_of(*world).is_none();

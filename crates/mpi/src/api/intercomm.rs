@@ -1,11 +1,11 @@
 //! Intercommunicators (MPI 5.0, section 7.6): messages between two groups without a common member.
 //!
 //! Both groups have one context. A rank names the ranks of the other group in point-to-point calls.
-//! Calls of all ranks are those of the ranks of both groups, of which those of the *lower* group,
-//! whose rank 0 is lower in the world, come first.
+//! Collective calls are calls of the ranks of both groups. The ranks of the *lower* group come
+//! first; its rank 0 is lower in the world.
 //!
 //! Leaders exchange the members of their groups in the context of collectives of the peer
-//! communicator, and tell them along a binomial tree. The leader with the lower rank in the world
+//! communicator, and send them along a binomial tree. The leader with the lower rank in the world
 //! chooses the context.
 //!
 //! *Not modelled*: libraries also make an intracommunicator of each group, which takes a few
@@ -51,7 +51,7 @@ const HEAD: usize = 2;
 pub struct InterComm {
     /// The group of the caller.
     local: Comm,
-    /// The other group, with the rank that the caller has in its own.
+    /// The other group, with the rank that the caller has in its own group.
     remote: Comm,
     /// Both groups.
     both: Comm,
@@ -84,7 +84,7 @@ fn listed(table: &Buffer) -> Members {
     Members::Listed(Rc::new(listed)).without_table()
 }
 
-/// Returns the ranks of a group whose records have a colour, ordered by their keys.
+/// Returns the ranks of a group with records of a colour, ordered by their keys.
 fn chosen(records: &[u8], colour: i32, group: &Group) -> Result<Group> {
     let words = records.as_chunks::<4>().0;
     let words: Vec<i32> = words.iter().map(|word| i32::from_le_bytes(*word)).collect();
@@ -97,7 +97,7 @@ fn chosen(records: &[u8], colour: i32, group: &Group) -> Result<Group> {
 }
 
 impl Comm {
-    /// An intercommunicator between the ranks of this communicator and those of another one:
+    /// Makes an intercommunicator between the ranks of this communicator and of another one:
     /// `MPI_Intercomm_create`. All ranks of both call it. The leaders are ranks of `peer`, in which
     /// the other group's leader is `remote_leader`; other ranks may give any communicator and rank.
     ///
@@ -137,7 +137,7 @@ impl Comm {
     }
 
     /// Exchanges the members of the groups between their leaders. Returns a table of the chosen
-    /// context and of those of the other group.
+    /// context and of the members of the other group.
     async fn exchange_members(&self, peer: &Self, leader: usize, step: Step) -> Result<Buffer> {
         let chooses = self.world_rank() < peer.peer(leader)?;
         let context = if chooses { self.choose_context()? } else { 0 };
@@ -149,7 +149,7 @@ impl Comm {
         Ok(found)
     }
 
-    /// Sends a message to a rank and receives one of any length from it.
+    /// Sends a message to a rank and receives a message of any length from this rank.
     pub(crate) async fn swap(&self, content: Buffer, with: usize, step: Step) -> Result<Buffer> {
         let mut sending = self.isend_at(content, with, step.down, step.location)?;
         let found = self.take_over(with, step.down, step).await?;
@@ -178,15 +178,15 @@ impl InterComm {
         }
     }
 
-    /// The group of the caller, in the context of the intercommunicator: messages in it could meet
-    /// those of the other group.
+    /// Returns the group of the caller, in the context of the intercommunicator: messages in this
+    /// group could match messages of the other group.
     #[must_use]
     pub const fn local(&self) -> &Comm {
         &self.local
     }
 
-    /// The other group as the destinations and sources of messages; its rank is that of the caller
-    /// in the own group.
+    /// Returns the other group as destinations and sources of messages; the rank in this
+    /// communicator is the rank of the caller in its own group.
     #[must_use]
     pub const fn remote(&self) -> &Comm {
         &self.remote
@@ -197,7 +197,7 @@ impl InterComm {
         &self.both
     }
 
-    /// Returns the rank that rank 0 of the other group has among those of both.
+    /// Returns the position of rank 0 of the other group among the ranks of both groups.
     pub(crate) fn first_remote(&self) -> usize {
         if self.is_low() { self.size() } else { 0 }
     }
@@ -331,7 +331,7 @@ impl InterComm {
         self.remote.iprobe(source, tag)
     }
 
-    /// The same groups in a context of their own: `MPI_Comm_dup`. All ranks of both groups call it.
+    /// Duplicates the intercommunicator: `MPI_Comm_dup`. All ranks of both groups call it.
     ///
     /// # Errors
     /// As [`Comm::dup`].
@@ -364,9 +364,9 @@ impl InterComm {
         Self::new(&self.local, remote, context, SourceLocation::caller())
     }
 
-    /// A communicator of all ranks of both groups: `MPI_Intercomm_merge`. All ranks call it, those
-    /// of a group with the same `high`. A group with false comes before one with true; of two equal
-    /// ones, that whose rank 0 is lower in the world.
+    /// Merges the ranks of both groups into one communicator: `MPI_Intercomm_merge`. All ranks call
+    /// it, with one `high` per group. A group with false comes before a group with true; of two
+    /// equal ones, the group with the lower rank 0 in the world comes first.
     ///
     /// # Errors
     /// As [`Comm::dup`].
@@ -393,9 +393,9 @@ impl InterComm {
         }
     }
 
-    /// Intercommunicators of the ranks of both groups with the same colour, ordered by key, and by
-    /// their old rank where keys are equal: `MPI_Comm_split`. All ranks of both groups call it. Who
-    /// gives no colour, or one that no rank of the other group gives, gets none.
+    /// Makes an intercommunicator of the ranks of both groups with the same colour, ordered by key
+    /// and then by old rank: `MPI_Comm_split`. All ranks of both groups call it. A rank without a
+    /// colour, or with a colour that no rank of the other group gives, gets no intercommunicator.
     ///
     /// # Errors
     /// [`Error::Colour`] for a colour above 2^31 - 1; as [`Comm::dup`].
@@ -431,9 +431,9 @@ impl InterComm {
         }
     }
 
-    /// An intercommunicator of some ranks of both groups: `MPI_Comm_create`. All ranks of both
-    /// groups call it, those of a group with the same part of it; those outside get none, and all
-    /// if a part is empty.
+    /// Makes an intercommunicator of some ranks of both groups: `MPI_Comm_create`. All ranks of
+    /// both groups call it, with the same subgroup in each group. Ranks outside of the subgroups
+    /// get no intercommunicator, and no rank gets one if a subgroup is empty.
     ///
     /// # Errors
     /// As [`InterComm::split`].
@@ -444,22 +444,22 @@ impl InterComm {
         self.split(rank.map(|_| 0), key.unwrap_or_default())
     }
 
-    /// [`Comm::free`] of all ranks of both groups: `MPI_Comm_free`.
+    /// Frees the intercommunicator, as [`Comm::free`]: `MPI_Comm_free`. All ranks call it.
     ///
     /// # Errors
-    /// [`Error::Comm`] if it has been freed already.
+    /// [`Error::Comm`] if the intercommunicator has been freed already.
     #[track_caller]
     pub fn free(self) -> Result<()> {
         let location = SourceLocation::caller();
         (self.both).free_at(Step::new("free of an intercommunicator", location))
     }
 
-    /// Returns true in the group whose rank 0 is lower in the world.
+    /// Returns true in the group with the lower rank 0 in the world.
     fn is_low(&self) -> bool {
         self.local.members().world(0) < self.remote.members().world(0)
     }
 
-    /// Returns a new context, the same at all ranks of both groups, and what the other group gives.
+    /// Returns a new context, the same at all ranks of both groups, and `own` of the other group.
     async fn agree_on_order(&self, own: bool, step: Step) -> Result<(u32, bool)> {
         self.both.begin_step(step)?;
         let mut chosen = None;

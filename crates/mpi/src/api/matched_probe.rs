@@ -1,5 +1,5 @@
-//! Matched probes (MPI 4.1, section 3.8.2): a message that is seen is taken, so that no other
-//! receive can get it between the probe and its receive.
+//! Matched probes (MPI 4.1, section 3.8.2): the probe takes the message, so that no other receive
+//! can get the message between the probe and its receive.
 
 use observe::SourceLocation;
 use std::fmt;
@@ -21,7 +21,7 @@ use crate::{Buffer, Comm, Completion, Pattern, Request, Result, Source, Status, 
 pub struct Message {
     comm: Comm,
     status: Status,
-    /// `None` for the null process, and when it has been received.
+    /// `None` for the null process, and after the message has been received.
     content: Option<UnexpectedMessage>,
 }
 
@@ -93,7 +93,7 @@ impl Comm {
         self.process().note_source(pattern, source, location);
     }
 
-    /// Waits for a message and takes it: `MPI_Mprobe`.
+    /// Waits for a message and takes the message out of the matching: `MPI_Mprobe`.
     ///
     /// # Errors
     /// As [`Comm::probe`].
@@ -152,7 +152,7 @@ impl Comm {
     }
 }
 
-/// Waits for a message and takes it, for the answer *yes* with this number.
+/// Waits for a message and takes it, after the answer *yes* with this number has been picked.
 async fn wait_to_take(
     comm: &Comm,
     (pattern, picked): (Pattern, u32),

@@ -1,18 +1,18 @@
 //! Send modes (MPI 4.1, section 3.4): when a send is over, besides the standard mode.
 //!
-//! * *Synchronous*: when a receive has met the message, however short it is. It goes by rendezvous
-//!   at every length.
-//! * *Ready*: the program promises that the receive is posted. MPI allows to send as in the
-//!   standard mode then, which is what happens here. Where
-//!   [`Settings::strict_ready_send`](crate::Settings::strict_ready_send) is set, a receive that
-//!   gets such a message and was not posted before is told so ([`Error::NotReady`]); a model
-//!   checker also tells receives that nothing orders before the send.
-//! * *Buffered*: at once, after the time that copying it takes (`copy_bandwidth`). The message
-//!   takes room in the buffer that the program has attached until it has left, and is refused where
-//!   there is not enough.
+//! * *Synchronous*: when a receive has matched the message. The message goes by rendezvous at every
+//!   length.
+//! * *Ready*: the program promises that the receive is posted. MPI then allows to send as in the
+//!   standard mode, and so does this crate. If
+//!   [`Settings::strict_ready_send`](crate::Settings::strict_ready_send) is set, a receive that was
+//!   not posted before such a message fails with [`Error::NotReady`]; under a model checker also a
+//!   receive that does not happen before the send.
+//! * *Buffered*: at once, after the time of the copy (`copy_bandwidth`). The message takes room in
+//!   the attached buffer of the program until it has left, and is refused if the room does not
+//!   suffice.
 //!
-//! *Not modelled*: elsewhere a ready send without a receive is not recognised as the error that it
-//! is. A buffered message takes room of its own length only; other libraries want
+//! *Not modelled*: without that setting a ready send without a receive is not recognised as an
+//! error. A buffered message takes room of its own length only; other libraries want
 //! `MPI_BSEND_OVERHEAD` bytes more.
 
 use observe::SourceLocation;
@@ -28,9 +28,9 @@ use crate::{Buffer, Comm, Envelope, Error, PROC_NULL, Request, Result};
 /// When a send is over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SendMode {
-    /// When its buffer could be used again.
+    /// When the buffer of the send can be used again.
     Standard,
-    /// When a receive has met it.
+    /// When a receive has matched the message.
     Synchronous,
     /// As in the standard mode; the receive must have been posted.
     Ready,
@@ -49,7 +49,7 @@ impl Status {
     };
 }
 
-/// The buffer that a program has attached, and the messages that are in it.
+/// The attached buffer of a program, and the messages in the buffer.
 #[derive(Debug)]
 pub(crate) struct AttachedBuffer {
     buffer: Buffer,
@@ -75,7 +75,7 @@ impl AttachedBuffer {
 }
 
 impl Comm {
-    /// A buffered send: a standard one that nobody waits for but the attached buffer, and an
+    /// Starts a buffered send: a standard send, for which only the attached buffer waits, and an
     /// operation that is over.
     pub(crate) fn start_buffered(
         &self,
@@ -161,21 +161,21 @@ impl Comm {
         Ok(())
     }
 
-    /// Waits until all buffered messages of the rank have left and gives its buffer back:
+    /// Waits until all buffered messages of the rank have left and returns the buffer of the rank:
     /// `MPI_Buffer_detach`.
     ///
     /// # Errors
-    /// [`Error::BufferFull`] if none is attached.
+    /// [`Error::BufferFull`] if no buffer is attached.
     #[track_caller]
     pub fn buffer_detach(&self) -> impl Future<Output = Result<Buffer>> + '_ {
         self.empty_buffer("buffer_detach", None, SourceLocation::caller())
     }
 
-    /// Waits until all messages in the buffer of this communicator have left and gives it back:
-    /// `MPI_Comm_detach_buffer`.
+    /// Waits until all messages in the buffer of this communicator have left and returns the
+    /// buffer: `MPI_Comm_detach_buffer`.
     ///
     /// # Errors
-    /// [`Error::BufferFull`] if none is attached.
+    /// [`Error::BufferFull`] if no buffer is attached.
     #[track_caller]
     pub fn detach_buffer(&self) -> impl Future<Output = Result<Buffer>> + '_ {
         let own = Some(self.context());
@@ -234,7 +234,7 @@ impl Comm {
         Call::new(self.process(), location, Waits::Several(name), attempt)
     }
 
-    /// Sends a message and waits until a receive has met it: `MPI_Ssend`.
+    /// Sends a message and waits until a receive has matched the message: `MPI_Ssend`.
     ///
     /// # Errors
     /// As [`Comm::send`].

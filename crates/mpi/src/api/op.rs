@@ -1,12 +1,12 @@
-//! Operations of reductions (MPI 5.0, section 6.9): built-in ones over numbers and pairs, and those
-//! of the program.
+//! Operations of reductions (MPI 5.0, section 6.9): built-in operations on numbers and pairs, and
+//! operations of the program.
 //!
-//! An operation is associative. One that is not commutative is applied in the order of the ranks,
-//! and algorithms that would change the order are not selected for it. The result may depend on the
+//! An operation is associative. An operation that is not commutative is applied in the order of the
+//! ranks, and algorithms that would change the order are not selected. The result may depend on the
 //! algorithm in the last bits of floating-point numbers.
 //!
-//! *Minimum and maximum* of floating-point numbers keep the accumulated value unless the other one
-//! is less or greater: a NaN never takes its place.
+//! *Minimum and maximum* of floating-point numbers keep the accumulated value unless the other
+//! value is less or greater: a NaN never replaces the accumulated value.
 //!
 //! *Not modelled*: operations on phantom buffers are not applied; the time of
 //! [`Settings::reduce_bandwidth`](crate::Settings::reduce_bandwidth) is charged nevertheless.
@@ -19,7 +19,7 @@ use crate::{Buffer, Error, Result, Scalar};
 /// `inout[i] = incoming[i] · inout[i]`, on the bytes of elements.
 type Function = fn(incoming: &[u8], inout: &mut [u8]);
 
-/// The same with what a program has put into it.
+/// A function of a program, with the values that it captures; on the bytes of elements.
 type Closure = dyn Fn(&[u8], &mut [u8]);
 
 /// The function of an operation.
@@ -124,7 +124,7 @@ impl Op {
         bitwise_xor: Integer, "bitwise xor", |a, b| a.xor(b);
     }
 
-    /// The value of the origin takes the place of that of the target: `MPI_REPLACE`. Only for
+    /// The value of the origin replaces the value of the target: `MPI_REPLACE`. Only for
     /// accumulates of a [`Window`](crate::Window).
     #[must_use]
     pub fn replace<T: Scalar>() -> Self {
@@ -135,7 +135,7 @@ impl Op {
     }
 
     /// The value of the target stays: `MPI_NO_OP`. Only for accumulates of a
-    /// [`Window`](crate::Window), which read it.
+    /// [`Window`](crate::Window), which then only read the value.
     #[must_use]
     pub fn no_op<T: Scalar>() -> Self {
         Self {
@@ -180,9 +180,9 @@ impl Op {
         })
     }
 
-    /// An operation of the program: `MPI_Op_create`. `function` sets each element of `inout` to
-    /// `incoming · inout`; the elements of `incoming` are those of lower ranks. It gets equally
-    /// many elements of both, of any part of the buffers, and has to be associative.
+    /// Returns an operation of the program: `MPI_Op_create`. `function` sets each element of
+    /// `inout` to `incoming · inout`; the elements of `incoming` come from lower ranks. `function`
+    /// gets equally many elements of both, of any part of the buffers, and has to be associative.
     #[must_use]
     pub fn new<T: Scalar>(
         name: &'static str,
@@ -207,9 +207,9 @@ impl Op {
         }
     }
 
-    /// An operation of a program on elements of this length in bytes, which are not numbers of
-    /// Rust: `MPI_Op_create` of a compiled program. `function` gets the incoming elements, and
-    /// those that become `incoming · inout`.
+    /// Returns an operation of a program on elements of this length in bytes that are not Rust
+    /// numbers: `MPI_Op_create` of a compiled program. `function` gets the incoming elements, and
+    /// the elements that become `incoming · inout`.
     #[must_use]
     pub fn on_bytes(
         name: &'static str,
@@ -250,13 +250,13 @@ impl Op {
         self.commutative
     }
 
-    /// Returns true if it is not an operation of the program.
+    /// Returns true for a built-in operation, false for an operation of the program.
     #[must_use]
     pub const fn is_built_in(&self) -> bool {
         matches!(self.reduction, Reduction::BuiltIn(_))
     }
 
-    /// Returns true if its elements have floating-point numbers.
+    /// Returns true if the elements contain floating-point numbers.
     pub(crate) fn has_floats(&self) -> bool {
         ["f32", "f64"]
             .iter()
@@ -264,11 +264,11 @@ impl Op {
     }
 
     /// Sets each element of `inout` to `incoming · inout`: `MPI_Reduce_local`. Phantoms stay as
-    /// they are. It takes no simulated time.
+    /// they are. The call takes no simulated time.
     ///
     /// # Errors
-    /// [`Error::Lengths`] if the buffers differ in length, [`Error::Op`] if that is not a whole
-    /// number of elements.
+    /// [`Error::Lengths`] if the buffers differ in length, [`Error::Op`] if the length is not a
+    /// whole number of elements.
     pub fn reduce_local(&self, incoming: &Buffer, inout: &mut Buffer) -> Result<()> {
         let (length, expected) = (incoming.len(), inout.len());
         if length != expected {
@@ -307,7 +307,7 @@ pub trait Number: Scalar + PartialOrd {
 
 /// A number with bits and truth: the integers of Rust.
 pub trait Integer: Number {
-    /// Returns true unless it is 0.
+    /// Returns true unless the number is 0.
     #[must_use]
     fn is_true(self) -> bool;
     /// Returns 1 for true and 0 for false.

@@ -1,15 +1,15 @@
-//! Partitioned communication (MPI 5.0, chapter 4): a message whose program tells part by part that
-//! its data are ready.
+//! Partitioned communication (MPI 5.0, chapter 4): a message that becomes ready partition by
+//! partition, as reported by the program.
 //!
 //! The message leaves when all partitions are ready, as in MPICH, so that all partitions of a
 //! receive arrive together; the two ends may have different numbers of partitions. A send matches
-//! the receive at the same position among those that the two ranks have initialised with the same
-//! tag, in whatever order they are started. Under a model checker each partition arrives for
-//! itself, from the `MPI_Pready` on (`protocol/engine/partitions.rs`).
+//! the receive at the same position among the requests that the two ranks have initialised with the
+//! same tag, in any order of the starts. Under a model checker each partition arrives separately,
+//! from the `MPI_Pready` on (`protocol/engine/partitions.rs`).
 //!
 //! *Not modelled*: partitions that leave before others are ready, in a run with dates. Messages
-//! have tags of their own in the context of collectives, with 7 bits of the position and 23 of the
-//! tag: two requests that differ in other bits only, and are both in progress, are taken for one.
+//! have separate tags in the context of collectives, with 7 bits of the position and 23 of the tag:
+//! two requests that differ in other bits only, and are both in progress, are not distinguished.
 
 use std::ops::Range;
 use std::rc::Rc;
@@ -50,7 +50,7 @@ pub(crate) const fn tag_of(message_tag: u32) -> Option<u32> {
 /// Partitions of a message.
 #[derive(Clone, Debug)]
 pub(crate) struct Partitions {
-    /// The tag of the program, and that of the messages.
+    /// The tag that the program gives; `message_tag` is the tag of the messages.
     pub(crate) tag: u32,
     pub(crate) message_tag: u32,
     pub(crate) count: u32,
@@ -243,8 +243,8 @@ impl Request {
     }
 
     /// Returns true if a partition has arrived, or the request is not active: `MPI_Parrived`.
-    /// Asking again and again is as with [`Request::test`]. Under a model checker each partition
-    /// has answers of its own.
+    /// Repeated calls behave as for [`Request::test`]. Under a model checker the answers for each
+    /// partition are picked separately.
     ///
     /// # Errors
     /// [`Error::Request`] if the request is not a partitioned receive, [`Error::Partition`] for a

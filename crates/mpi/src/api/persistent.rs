@@ -1,10 +1,10 @@
-//! Persistent requests (MPI 4.1, section 3.9): the arguments of a call, to be made again and again.
+//! Persistent requests (MPI 4.1, section 3.9): stored arguments of a call that is made repeatedly.
 //!
-//! The request keeps a share of the buffer. What a receive has got is in the completion and, for as
-//! long as the request is not started again, in [`Request::buffer_mut`]; both share the bytes until
-//! one of them is written to.
+//! The request keeps a share of the buffer. The received data are in the completion and, until the
+//! next start of the request, in [`Request::buffer_mut`]; both share the bytes until one of them is
+//! written to.
 //!
-//! *Not modelled*: that starting again is cheaper than a new call.
+//! *Not modelled*: the lower cost of a start in comparison with a new call.
 
 use ::collectives::Collective;
 use observe::SourceLocation;
@@ -46,7 +46,7 @@ enum What {
         source: Source,
         partitions: Partitions,
     },
-    /// A collective, whose contribution is the buffer.
+    /// A collective; the buffer is the contribution.
     Collective(Box<Invocation>),
 }
 
@@ -71,7 +71,7 @@ impl Persistent {
         }
     }
 
-    /// Returns a status as the program is told it.
+    /// Returns a status with the tag that the program gave.
     pub(crate) fn told(&self, status: Status) -> Status {
         let tag = match &self.what {
             What::PartitionedReceive { partitions, .. } if status.tag == partitions.message_tag => {
@@ -159,7 +159,7 @@ impl Persistent {
         Ok(())
     }
 
-    /// Sends the message whose partitions are ready.
+    /// Sends the message after all its partitions are ready.
     pub(crate) fn send_partitions(&self, location: SourceLocation) -> Result<Request> {
         let (destination, partitions) = self.partitioned_send()?;
         let (inner, buffer) = (self.comm.collective()?, self.buffer.clone());
@@ -303,7 +303,7 @@ impl Comm {
 /// Starts persistent requests in their order: `MPI_Startall`.
 ///
 /// # Errors
-/// As [`Request::start`], of the first that is refused; those behind it are not started.
+/// As [`Request::start`], of the first request that is refused; later requests are not started.
 #[track_caller]
 pub fn start_all(requests: &mut [Request]) -> Result<()> {
     let location = SourceLocation::caller();

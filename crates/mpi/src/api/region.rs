@@ -1,9 +1,9 @@
 //! Regions and marks: names that a program gives to parts of its run, for timelines and analyses.
 //!
-//! They cost no simulated time and change nothing of a run. Without an observer they do nothing.
+//! They cost no simulated time and do not change the run; without an observer they have no effect.
 //!
-//! *Not modelled*: regions that cross. A region ends when its guard is dropped, and the one that
-//! began last ends first; a guard that outlives a later one swaps their ends.
+//! *Not modelled*: regions that cross. A region ends when its guard is dropped, and the region that
+//! began last ends first; a guard that outlives a later guard swaps their ends.
 
 use std::rc::Rc;
 
@@ -12,7 +12,7 @@ use observe::Event;
 use crate::Comm;
 use crate::protocol::process::Process;
 
-/// A region of a program, until it is dropped.
+/// A region of a program; the region ends when this guard is dropped.
 #[must_use = "a region ends when it is dropped"]
 #[derive(Debug)]
 pub struct Region(Rc<Process>);

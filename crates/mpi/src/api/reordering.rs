@@ -1,11 +1,11 @@
 //! Order of the ranks of a grid by their hosts, so that fewer neighbours are on different hosts.
 //!
-//! Where all hosts have the same number of ranks, each one gets a block of the grid whose lengths
-//! divide those of the grid, of the shape with the fewest pairs of neighbours on different hosts.
-//! Otherwise hosts are filled in row-major order. The order of the communicator stays unless
-//! another one has fewer such pairs.
+//! If all hosts have the same number of ranks, each host gets a block of the grid. The lengths of
+//! the block divide the lengths of the grid; the shape has the fewest pairs of neighbours on
+//! different hosts. Otherwise hosts are filled in row-major order. The order of the communicator
+//! stays unless another order has fewer such pairs.
 //!
-//! *Not modelled*: distances between hosts. Neighbouring blocks can be on hosts that are far apart.
+//! *Not modelled*: distances between hosts. Neighbouring blocks can be on distant hosts.
 //!
 //! Source of the blocks: W. Gropp, "Using node information to implement MPI Cartesian topologies",
 //! EuroMPI 2018.
@@ -15,9 +15,9 @@ use crate::{Comm, Result};
 use observe::SourceLocation;
 
 impl Comm {
-    /// A grid of the first ranks in an order in which fewer neighbours are on different hosts:
-    /// `MPI_Cart_create` with `reorder`. All ranks call it with the same lengths and periods; those
-    /// beyond the grid get none. The names of the hosts are exchanged by messages.
+    /// Makes a grid of the first ranks in an order in which fewer neighbours are on different
+    /// hosts: `MPI_Cart_create` with `reorder`. All ranks call it with the same lengths and
+    /// periods; ranks beyond the grid get no grid. Messages exchange the names of the hosts.
     ///
     /// # Errors
     /// As [`Comm::cartesian`].
@@ -92,7 +92,7 @@ fn crossing(hosts: &[usize], order: &[usize], dimensions: &Dimensions) -> usize 
         .sum()
 }
 
-/// Returns the lengths of all blocks of this number of ranks that divide those of the grid.
+/// Returns the lengths of all blocks of this number of ranks that divide the grid evenly.
 fn blocks(ranks: usize, dimensions: &Dimensions) -> Vec<Vec<usize>> {
     let Some((&(length, _), others)) = dimensions.split_first() else {
         return if ranks == 1 {

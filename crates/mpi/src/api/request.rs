@@ -2,11 +2,11 @@
 //!
 //! A request owns the buffer of its operation until the operation is over; waiting gives the buffer
 //! back. Dropping a request means `MPI_Request_free`: the operation continues to the end, and a
-//! receive takes a message. A model checker tells requests that are dropped without a call of
-//! [`Request::free`], and receives that are given up and have got their messages.
+//! receive takes a message. A model checker reports requests that are dropped without a call of
+//! [`Request::free`], and dropped receives that have got their messages.
 //!
-//! A persistent request keeps a share of its buffer. Completing it makes it inactive, and it can be
-//! started again.
+//! A persistent request keeps a share of its buffer. Completing a persistent request makes it
+//! inactive, and the program can start it again.
 
 use observe::SourceLocation;
 use std::future::Future;
@@ -27,7 +27,7 @@ use crate::protocol::process::{AwaitedYes, PickedAnswer, Process};
 use crate::protocol::waiting::Waits;
 use crate::{Buffer, Comm, Error, Pattern, Result, Status, exploration};
 
-/// A completed operation: what it says about its message, and the buffer.
+/// The result of a completed operation: the status of the message, and the buffer.
 #[derive(Clone, Debug)]
 pub struct Completion {
     /// Source, tag and length of the message.
@@ -42,7 +42,7 @@ pub struct Request {
     process: Rc<Process>,
     /// The ranks among which the source of a message is told.
     members: Members,
-    /// The context of its communicator.
+    /// The context of the communicator of the request.
     context: u32,
     token: Option<Token>,
     /// Parameters with which a persistent request starts again.
@@ -76,7 +76,7 @@ impl Request {
         }
     }
 
-    /// The same, and what comes is unpacked.
+    /// Returns the request with an unpack step for the received data.
     pub(crate) fn unpacking(mut self, unpack: Unpack) -> Self {
         self.unpack = Some(Box::new(unpack));
         self
@@ -117,8 +117,8 @@ impl Request {
         Some(status.map(|status| Completion { status, buffer }))
     }
 
-    /// Returns true if there is nothing to wait for any more: `MPI_REQUEST_NULL`. A persistent
-    /// request is never null.
+    /// Returns true if no operation is left to wait for: `MPI_REQUEST_NULL`. A persistent request
+    /// is never null.
     #[must_use]
     pub const fn is_null(&self) -> bool {
         self.token.is_none() && self.persistent.is_none()
@@ -133,8 +133,8 @@ impl Request {
     /// Starts a persistent request: `MPI_Start`.
     ///
     /// # Errors
-    /// [`Error::Active`] if it is active, [`Error::Request`] if it is not persistent; as the call
-    /// that it repeats.
+    /// [`Error::Active`] if the request is active, [`Error::Request`] if it is not persistent; as
+    /// the call that the request repeats.
     #[track_caller]
     pub fn start(&mut self) -> Result<()> {
         self.start_at(SourceLocation::caller())
@@ -151,8 +151,8 @@ impl Request {
         Ok(())
     }
 
-    /// The buffer of a persistent request, to be read or filled before the next start; `None` while
-    /// the operation has it. A partitioned send has it when all partitions are ready.
+    /// Returns the buffer of a persistent request between starts; `None` while the operation has
+    /// the buffer, for a partitioned send from the time when all partitions are ready.
     #[must_use]
     pub fn buffer_mut(&mut self) -> Option<&mut Buffer> {
         let is_active = self.token.is_some();
@@ -190,7 +190,7 @@ impl Request {
         self.persistent.as_ref()?.received_partitions()
     }
 
-    /// Sends the message whose partitions are ready, as the operation of this request.
+    /// Sends the message after all its partitions are ready, as the operation of this request.
     pub(crate) fn send_partitions(&mut self, location: SourceLocation) -> Result<()> {
         let (waiting, persistent) = self.active_parts().ok_or(Error::Request)?;
         let mut started = persistent.send_partitions(location)?;
@@ -199,11 +199,11 @@ impl Request {
         Ok(())
     }
 
-    /// Cancels a receive that no message has met, or a send that waits for its receive:
-    /// `MPI_Cancel`. The request must be completed as ever; [`Status::cancelled`] then says which
-    /// of the two came first. A message that has been announced is asked back from the receiver,
-    /// which takes as long as two control messages, and has to be running still. An eager send that
-    /// is over, or a receive that a message has met, continues to its normal end. Under a model
+    /// Cancels a receive that no message has matched, or a send that waits for its receive:
+    /// `MPI_Cancel`. The request must still be completed; [`Status::cancelled`] then tells which of
+    /// the two came first. The cancel of an announced message asks the receiver, which takes as
+    /// long as two control messages; the receiver must still be running. An eager send that is
+    /// over, or a receive that a message has matched, continues to its normal end. Under a model
     /// checker the call waits until an answer is picked.
     #[track_caller]
     pub fn cancel(&mut self) -> impl Future<Output = ()> + '_ {
@@ -253,7 +253,7 @@ impl Request {
         FreedRequest(self)
     }
 
-    /// Waits for the end of the operation. Completing it makes the request null.
+    /// Waits for the end of the operation. Completing the request makes the request null.
     ///
     /// # Errors
     /// [`Error::Truncated`] for a receive; [`Error::Request`] if the request is null.
@@ -312,8 +312,8 @@ impl Request {
         }
     }
 
-    /// The completion if the operation is over. The first *no* comes at once; asking again without
-    /// anything having happened at this rank waits for its next event.
+    /// Returns the completion if the operation is over. The first *no* comes at once; a repeated
+    /// test without an event at this rank in between waits for the next event of the rank.
     ///
     /// # Errors
     /// As [`Request::wait`].
@@ -322,8 +322,8 @@ impl Request {
         self.look(SourceLocation::caller(), false)
     }
 
-    /// The completion if the operation is over; the request stays as it is:
-    /// `MPI_Request_get_status`. Asking again and again is as with [`Request::test`].
+    /// Returns the completion if the operation is over; the request stays as it is:
+    /// `MPI_Request_get_status`. Repeated calls behave as for [`Request::test`].
     ///
     /// # Errors
     /// As [`Request::wait`].
@@ -392,7 +392,7 @@ impl Request {
     }
 }
 
-/// Notes the bound that a send whose message is on the way is never cancelled.
+/// Notes the bound of the checker: a send with its message under way is never cancelled.
 fn note_cancelled(
     engine: &ProtocolEngine,
     channel: &dyn Channel,
@@ -470,14 +470,14 @@ impl Drop for Wait<'_> {
     }
 }
 
-/// A test of an operation, or a wait for it after the answer *yes* was picked.
+/// A test of an operation, or a wait for the operation after the answer *yes* was picked.
 #[must_use = "an operation does nothing until it is awaited"]
 #[derive(Debug)]
 struct Test<'a> {
     request: &'a mut Request,
     waits: Waits,
     location: SourceLocation,
-    /// True if the request stays when it is over.
+    /// True if the request stays when its operation is over.
     is_kept: bool,
 }
 
@@ -601,8 +601,8 @@ impl Drop for WaitAll<'_> {
     }
 }
 
-/// Waits for the end of any request that is not null: its position and completion, the lowest
-/// position if several are over; `None` if all are null.
+/// Waits until any request that is not null is over. Returns the position and completion of the
+/// first such request by position; `None` if all requests are null.
 ///
 /// # Errors
 /// As [`Request::wait`], of the request that is over.
@@ -692,7 +692,7 @@ struct WaitAny<'a> {
     requests: &'a mut [Request],
     /// Number of operations that had ended when the requests were last tested.
     looked: Option<u64>,
-    /// The one that is over, while its completion is paid.
+    /// The position of the request that is over, while the cost of its completion is paid.
     chosen: Option<usize>,
     location: SourceLocation,
 }

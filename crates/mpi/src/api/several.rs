@@ -23,7 +23,7 @@ use crate::{Completion, Error, Request, Result};
 /// The requests that are over, by their positions.
 pub type Completed = Vec<(usize, Result<Completion>)>;
 
-/// A future that looks at requests until it knows the answer.
+/// A future that looks at requests until the answer is known.
 struct Several<'a, F> {
     process: Rc<Process>,
     requests: &'a mut [Request],
@@ -316,9 +316,9 @@ pub fn testany(
     }
 }
 
-/// Completes all requests if all are over: `MPI_Testall`. The completions in their order, `None`
-/// for those that were not active; `None` if any is not over. Asking again and again is as with
-/// [`Request::test`].
+/// Completes all requests if all are over: `MPI_Testall`. Returns the completions in the order of
+/// the requests, `None` for a request that was not active; `None` if any request is not over.
+/// Repeated calls behave as for [`Request::test`].
 ///
 /// # Errors
 /// The first error in the order of the requests; all of them are over then.

@@ -29,11 +29,11 @@ impl Comm {
         })
     }
 
-    /// Returns the rank's adapter, for programs that use queue pairs themselves; `None` where the
-    /// ranks have none: `device = "verbs"` in the platform file or `--backend verbs` gives one.
+    /// Returns the rank's adapter, for programs that use queue pairs themselves; `None` without an
+    /// adapter. `device = "verbs"` in the platform file or `--backend verbs` gives one.
     ///
-    /// The message layer uses the same adapter, with queue pairs and completion queues of its own;
-    /// the program gets no events of those.
+    /// The message layer uses the same adapter, with separate queue pairs and completion queues;
+    /// the program gets no events of these objects.
     #[must_use]
     pub fn adapter(&self) -> Option<Rc<dyn Verbs>> {
         self.process().channel().adapter()
@@ -41,8 +41,8 @@ impl Comm {
 
     /// Waits until a completion or a packet may have arrived at the [adapter](Self::adapter).
     ///
-    /// Each loop that polls a completion queue or memory awaits it: in a simulation nothing happens
-    /// at an adapter before. On real adapters it returns at once, and the loop spins.
+    /// Loops that poll a completion queue or memory await this event: in a simulation the adapter
+    /// does not change before. On real adapters the call returns at once, and the loop spins.
     #[track_caller]
     pub fn adapter_event(&self) -> impl Future<Output = ()> + '_ {
         self.elapse(
@@ -74,8 +74,8 @@ impl Comm {
     }
 
     /// Computes for this many seconds, whatever the speed of the rank's host and the number of
-    /// ranks on its processors; messages continue to arrive. Measured times of a computation pass
-    /// so.
+    /// ranks on its processors; messages continue to arrive. Use this call to replay measured times
+    /// of a computation.
     ///
     /// # Panics
     /// If `seconds` is negative or not a number.

@@ -1,7 +1,7 @@
 //! Process topologies (MPI 5.0, chapter 8): Cartesian grids and graphs of neighbours. Their
 //! collective operations are in [`collectives`](crate::collectives).
 //!
-//! A topology is a communicator of its own, and dereferences to it. Ranks are in row-major order of
+//! A topology has a separate communicator, and dereferences to it. Ranks are in row-major order of
 //! their coordinates: the last dimension varies fastest.
 //!
 //! *Not modelled*: ranks keep their order, except in grids of [`Comm::cartesian_reordered`].
@@ -19,7 +19,7 @@ use crate::{Comm, Error, PROC_NULL, Result};
 /// Largest number of dimensions of a grid.
 const DIMENSIONS_MAX: usize = 64;
 
-/// A communicator whose ranks know from which ranks they receive and to which they send:
+/// A communicator in which each rank has a list of sources and a list of destinations:
 /// `MPI_Dist_graph_create_adjacent`.
 #[derive(Clone, Debug)]
 pub struct Graph {
@@ -42,8 +42,8 @@ fn ranks(neighbors: &[Option<u32>]) -> impl ExactSizeIterator<Item = usize> + '_
 }
 
 impl Graph {
-    /// The graph of the ranks of a communicator that has been made for it. Other arguments and
-    /// errors are those of [`Comm::graph`].
+    /// Returns the graph on a communicator that was made for it. The other arguments and the errors
+    /// are as for [`Comm::graph`].
     ///
     /// # Errors
     /// [`Error::Rank`] for a neighbour out of range.
@@ -65,7 +65,7 @@ impl Graph {
         Ok(Self { comm, neighbors })
     }
 
-    /// The same graph on a copy of its communicator, which has been made for it: `MPI_Comm_dup`.
+    /// Returns the same graph on a copy of its communicator, made for this graph: `MPI_Comm_dup`.
     #[must_use]
     pub fn on(&self, comm: Comm) -> Self {
         Self {
@@ -102,13 +102,13 @@ impl Graph {
     }
 }
 
-/// Length of each dimension, and true if it is periodic.
+/// Length of each dimension, and true if the dimension is periodic.
 pub(crate) type Dimensions = [(usize, bool)];
 
 /// A communicator whose ranks form a grid: `MPI_Cart_create`.
 ///
-/// Its neighbours are those of each dimension, the lower one before the higher one; beyond the end
-/// of a dimension that is not periodic it is the null process.
+/// The neighbours of a rank are listed by dimension, the lower neighbour before the higher one.
+/// Beyond the end of a dimension that is not periodic the neighbour is the null process.
 ///
 /// ```no_run
 /// # use mpi::{Comm, Result};
@@ -213,7 +213,7 @@ impl Cartesian {
         Self { graph, dimensions }
     }
 
-    /// The same grid on a copy of its communicator, which has been made for it: `MPI_Comm_dup`.
+    /// Returns the same grid on a copy of its communicator, made for this grid: `MPI_Comm_dup`.
     #[must_use]
     pub fn on(&self, comm: Comm) -> Self {
         Self {
@@ -244,7 +244,7 @@ impl Cartesian {
         Ok(coordinates(rank, &self.dimensions))
     }
 
-    /// The rank at coordinates: `MPI_Cart_rank`. Those of periodic dimensions wrap around.
+    /// Returns the rank at coordinates: `MPI_Cart_rank`. Periodic coordinates wrap around.
     ///
     /// # Errors
     /// [`Error::Dimensions`] if there is not one coordinate for each dimension, or one is beyond
@@ -258,8 +258,8 @@ impl Cartesian {
         })
     }
 
-    /// The source and the destination of a shift along a dimension: `MPI_Cart_shift`. Beyond the
-    /// end of a dimension that is not periodic it is the null process.
+    /// Returns the source and the destination of a shift along a dimension: `MPI_Cart_shift`.
+    /// Beyond the end of a dimension that is not periodic the rank is the null process.
     ///
     /// # Errors
     /// [`Error::Dimensions`] if there is no such dimension.
@@ -274,8 +274,8 @@ impl Cartesian {
         Ok((at(displacement.saturating_neg()), at(displacement)))
     }
 
-    /// Splits the grid into grids of the dimensions that are kept: `MPI_Cart_sub`. All ranks call
-    /// it.
+    /// Splits the grid into grids of the kept dimensions: `MPI_Cart_sub`. All ranks call this
+    /// function.
     ///
     /// # Errors
     /// [`Error::Dimensions`] if `keep` has not one value for each dimension; as [`Comm::split`].
@@ -312,8 +312,8 @@ impl Cartesian {
 }
 
 impl Comm {
-    /// A grid of the first ranks: `MPI_Cart_create`. All ranks call it with the same lengths and
-    /// periods; those beyond the grid get none.
+    /// Makes a grid of the first ranks: `MPI_Cart_create`. All ranks call it with the same lengths
+    /// and periods; ranks beyond the grid get no grid.
     ///
     /// # Errors
     /// [`Error::Dimensions`] if there is not one period for each length, or more than 64;
@@ -370,7 +370,7 @@ impl Comm {
         Ok(all.collect())
     }
 
-    /// A communicator of the same ranks in which each knows its neighbours:
+    /// Makes a communicator of the same ranks in which each rank knows its neighbours:
     /// `MPI_Dist_graph_create_adjacent`. All ranks call it; each destination names this rank as a
     /// source, equally often. Several edges between two ranks keep their order.
     ///
@@ -391,7 +391,7 @@ impl Comm {
     }
 
     /// Groups the ranks by their hosts: `MPI_Comm_split_type` with `MPI_COMM_TYPE_SHARED`. All
-    /// ranks call it; those of one host are ordered by key, and by their old rank where keys are
+    /// ranks call it; the ranks of one host are ordered by key, and by old rank where keys are
     /// equal.
     ///
     /// # Errors

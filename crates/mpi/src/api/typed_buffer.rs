@@ -5,8 +5,8 @@
 use crate::{Buffer, Comm, Element, Scalar, Status};
 
 impl Status {
-    /// The number of numbers in the message: `MPI_Get_count`; `None` (`MPI_UNDEFINED`) if it is not
-    /// whole.
+    /// Returns the count of numbers in the message: `MPI_Get_count`; `None` (`MPI_UNDEFINED`) if
+    /// the count is not whole.
     #[must_use]
     pub fn count<T: Scalar>(&self) -> Option<u64> {
         let whole = self.length.is_multiple_of(T::SIZE);

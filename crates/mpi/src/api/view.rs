@@ -2,14 +2,14 @@
 //! come.
 //!
 //! Packing and unpacking take time at the rank, `copy_bandwidth` bytes of data per second
-//! ([`Settings`](crate::Settings)), which costs nothing unless the platform says otherwise. Dense
-//! data are copied like others. A call that does not block returns at once, but the message leaves
-//! after it has been packed; what a request has received is unpacked in the call that completes it,
-//! and what the rank does next happens after that. A message that came before its receive is
-//! unpacked from where it waits, and not copied besides.
+//! ([`Settings`](crate::Settings)); by default the platform charges no time. Dense data are copied
+//! like other data. A nonblocking call returns at once, but the message leaves after the packing.
+//! The call that completes a request unpacks the received data, and the next action of the rank
+//! happens after that. A message that came before its receive is unpacked directly from the
+//! unexpected message, without another copy.
 //!
 //! *Not modelled*: adapters that gather and scatter by themselves, pieces that leave while others
-//! are packed, and that small pieces are slower to copy than large ones.
+//! are packed, and the lower speed of copies of small pieces.
 
 use observe::SourceLocation;
 use std::future::Future;
@@ -35,7 +35,7 @@ impl Unpack {
         }
     }
 
-    /// Puts what has come into its place.
+    /// Unpacks the received data into the target buffer.
     pub(crate) fn finish(
         mut self,
         packed: &Buffer,

@@ -1,4 +1,4 @@
-//! Operations whose result all ranks get: allreduce, allgather, alltoall, `reduce_scatter`.
+//! Collectives with a result at all ranks: allreduce, allgather, alltoall, `reduce_scatter`.
 
 use observe::SourceLocation;
 
@@ -56,7 +56,7 @@ impl Comm {
     ///
     /// # Errors
     /// As [`Comm::allreduce`]; [`Error::BlockCount`](crate::Error::BlockCount) if there is not one
-    /// block for each rank, [`Error::Blocks`](crate::Error::Blocks) if that of this rank has
+    /// block for each rank, [`Error::Blocks`](crate::Error::Blocks) if the block of this rank has
     /// another length than its contribution.
     #[track_caller]
     pub fn allgather_v(
@@ -92,8 +92,8 @@ impl Comm {
         self.call(call).with_target(buffer, TargetUse::Input)
     }
 
-    /// [`Comm::alltoall`] of blocks of different lengths: `MPI_Alltoallv`. `send` says where the
-    /// block for each rank is in `buffer`, `recv` where the block of each rank is in the result.
+    /// [`Comm::alltoall`] of blocks of different lengths: `MPI_Alltoallv`. `send` gives the place
+    /// of each rank's block in `buffer`, `recv` the place of each rank's block in the result.
     ///
     /// # Errors
     /// As [`Comm::allreduce`]; [`Error::BlockCount`](crate::Error::BlockCount) if there is not one

@@ -1,4 +1,4 @@
-//! The buffers of a call at one rank: its contribution, and room for the result.
+//! The buffers of a call at one rank: the contribution, and room for the result.
 
 use ::collectives::{Collective, Neighbors};
 
@@ -8,7 +8,7 @@ use crate::{Buffer, Comm, Error, Result};
 
 /// The areas of a call.
 pub(super) struct Areas {
-    /// The contribution; empty if `recv` has it.
+    /// The contribution; empty if `recv` contains the contribution.
     pub(super) send: Buffer,
     pub(super) recv: Buffer,
     /// True if the call has a result at this rank.
@@ -82,7 +82,7 @@ impl Areas {
         }
     }
 
-    /// Areas of a call whose result takes the place of the contribution.
+    /// Returns the areas of a call with a result that replaces the contribution.
     fn in_place(recv: Buffer) -> Self {
         Self {
             bytes: recv.len(),
@@ -223,8 +223,8 @@ fn divided(comm: &Comm, input: &Buffer) -> Result<u64> {
     Err(Error::Count { length, size })
 }
 
-/// Returns the end of the last block and the length of that of this rank, of one block for each
-/// rank.
+/// Returns the end of the last block and the length of the block of this rank; checks that there is
+/// one block for each rank.
 fn checked(comm: &Comm, blocks: Option<&Blocks>) -> Result<(u64, u64)> {
     let listed = blocks.map_or(&[][..], Blocks::listed);
     match (blocks, listed.get(comm.rank())) {

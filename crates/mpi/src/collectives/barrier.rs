@@ -8,7 +8,7 @@ use super::{CollectiveCall, Invocation};
 use crate::{Buffer, Comm};
 
 impl Comm {
-    /// Waits until every rank of the communicator has called it: `MPI_Barrier`.
+    /// Waits until every rank of the communicator has called the barrier: `MPI_Barrier`.
     ///
     /// # Errors
     /// [`Error::Comm`](crate::Error::Comm) if the communicator has been freed.

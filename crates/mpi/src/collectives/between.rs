@@ -1,8 +1,8 @@
-//! Collective operations over intercommunicators (MPI 5.0, section 6.2.3): what one group gives,
-//! the other gets.
+//! Collective operations over intercommunicators (MPI 5.0, section 6.2.3): one group gives the
+//! data, the other group gets the data.
 //!
-//! They are calls of the ranks of both groups, those of the lower group first. The result is empty
-//! at ranks that get none.
+//! The calls are calls of the ranks of both groups, the lower group first. The result is empty at
+//! ranks that get no result.
 
 use ::collectives::Collective;
 
@@ -45,7 +45,7 @@ impl InterComm {
         Ok(Invocation::new(kind, input).with_root(root))
     }
 
-    /// Waits until every rank of both groups has called it: `MPI_Barrier`.
+    /// Waits until every rank of both groups has called the barrier: `MPI_Barrier`.
     ///
     /// # Errors
     /// [`Error::Comm`] if the intercommunicator has been freed.
@@ -55,8 +55,8 @@ impl InterComm {
         self.call(Ok(Invocation::new(Collective::Barrier, empty)))
     }
 
-    /// Sends the data of the root to all ranks of the other group: `MPI_Bcast`. The buffer of the
-    /// root and those of the other group have the same length.
+    /// Sends the data of the root to all ranks of the other group: `MPI_Bcast`. The buffers of the
+    /// root and of the other group have the same length.
     ///
     /// # Errors
     /// [`Error::Root`] for a root out of range, [`Error::Short`] or [`Error::Truncated`] if lengths
@@ -97,8 +97,8 @@ impl InterComm {
         }))
     }
 
-    /// [`InterComm::gather`] of blocks of different lengths: `MPI_Gatherv`. `blocks` are those of
-    /// the other group, at the root.
+    /// [`InterComm::gather`] of blocks of different lengths: `MPI_Gatherv`. `blocks` are the blocks
+    /// of the other group, at the root.
     ///
     /// # Errors
     /// As [`InterComm::gather`]; [`Error::BlockCount`] if there is not one block for each rank of
@@ -117,8 +117,8 @@ impl InterComm {
         }))
     }
 
-    /// [`InterComm::scatter`] of blocks of different lengths: `MPI_Scatterv`. `blocks` are those of
-    /// the other group, at the root.
+    /// [`InterComm::scatter`] of blocks of different lengths: `MPI_Scatterv`. `blocks` are the
+    /// blocks of the other group, at the root.
     ///
     /// # Errors
     /// As [`InterComm::gather_v`].
@@ -169,8 +169,8 @@ impl InterComm {
         self.gathering(Collective::Allgather, block, self.equal(length))
     }
 
-    /// [`InterComm::allgather`] of blocks of different lengths: `MPI_Allgatherv`. `blocks` are
-    /// those of the other group.
+    /// [`InterComm::allgather`] of blocks of different lengths: `MPI_Allgatherv`. `blocks` are the
+    /// blocks of the other group.
     ///
     /// # Errors
     /// As [`InterComm::gather_v`].
@@ -199,9 +199,9 @@ impl InterComm {
         }
     }
 
-    /// [`InterComm::alltoall`] of blocks of different lengths: `MPI_Alltoallv`. `send` says where
-    /// the block for each rank of the other group is in `buffer`, `recv` where that of each rank is
-    /// in the result.
+    /// [`InterComm::alltoall`] of blocks of different lengths: `MPI_Alltoallv`. `send` gives the
+    /// place of the block for each rank of the other group in `buffer`, `recv` the place of the
+    /// block of each rank in the result.
     ///
     /// # Errors
     /// As [`InterComm::gather_v`]; [`Error::Blocks`] if the buffer is shorter than its blocks.
@@ -220,8 +220,8 @@ impl InterComm {
         self.call(Ok(Invocation::new(kind, buffer).with_blocks(send, recv)))
     }
 
-    /// Combines the contributions of each group and gives each rank of the other one a block of the
-    /// result: `MPI_Reduce_scatter`. `blocks` are those of the caller's group.
+    /// Combines the contributions of each group and gives each rank of the other group a block of
+    /// the result: `MPI_Reduce_scatter`. `blocks` are the blocks of the caller's group.
     ///
     /// # Errors
     /// As [`InterComm::reduce`]; [`Error::BlockCount`] if there is not one block for each rank of

@@ -1,7 +1,7 @@
 //! Lengths of blocks that the ranks of a collective give to each other and expect of each other.
 //!
-//! Each pair of ranks in a call with blocks of different lengths agrees in the length of its block
-//! (MPI 5.0, sections 6.5 to 6.10). The lengths are compared when the later one of the two calls.
+//! For each pair of ranks in a call with blocks of different lengths, both ranks give the same
+//! length of their block (MPI 5.0, sections 6.5 to 6.10). The later call compares the lengths.
 //!
 //! *Not compared*: places of blocks; blocks that overlap.
 
@@ -27,7 +27,7 @@ enum Lengths {
     One(u64),
     /// By rank.
     Each(#[serde(with = "shared")] Arc<[u64]>),
-    /// Nothing.
+    /// No blocks.
     None,
 }
 
@@ -61,7 +61,7 @@ impl Lengths {
 }
 
 impl BlockLengths {
-    /// Returns the lengths of a call; `None` if all its blocks have one length.
+    /// Returns the lengths of the blocks of a call; `None` if all blocks have one length.
     pub(super) fn of(call: &Invocation, rank: usize) -> Option<Self> {
         let (send, recv) = (call.send.as_ref(), call.recv.as_ref());
         let own = Lengths::One(call.input.len());
@@ -94,8 +94,8 @@ impl BlockLengths {
         })
     }
 
-    /// Returns a difference to the call of another rank, in words: what this one and the other one
-    /// do.
+    /// Returns a difference to the call of another rank: a text about this rank and a text about
+    /// the other rank.
     pub(super) fn difference(&self, own: usize, other: (usize, &Self)) -> Option<(String, String)> {
         let (peer, theirs) = other;
         if self.only.is_some_and(|only| only != peer) || theirs.only.is_some_and(|only| only != own)

@@ -1,11 +1,11 @@
 //! A collective call: awaited, started, or made a persistent request.
 //!
-//! An awaited call waits until the part of the rank is over. Where ranks exchange their nodes
-//! first, only awaited calls do so.
+//! An awaited call waits until the part of the rank is over. If ranks exchange their nodes first,
+//! only awaited calls do so.
 //!
 //! *Derived datatypes.* The contribution is packed and the result is unpacked
 //! ([`CollectiveCall::packing`], [`CollectiveCall::unpacking`]). The algorithms move packed bytes,
-//! and selectors look at their number. Packing and unpacking take the time that they take for
+//! and selectors look at the number of these bytes. Packing and unpacking take the same time as for
 //! messages ([`Settings::copy_bandwidth`](crate::Settings)).
 //!
 //! *Not modelled*: adapters that gather and scatter by themselves, and blocks of `alltoall_w` that
@@ -30,9 +30,9 @@ use crate::{Buffer, Comm, Datatype, Error, Request, Result};
 /// The datatypes of a call.
 #[derive(Clone, Debug)]
 pub(crate) struct Views {
-    /// Number of items of the contribution, and their datatype; `None` if it is packed.
+    /// Number of items of the contribution, and the datatype; `None` if the contribution is packed.
     pub(super) send: Option<(u64, Datatype)>,
-    /// Number of items of the result, and their datatype; `None` if it stays packed.
+    /// Number of items of the result, and the datatype; `None` if the result stays packed.
     pub(super) recv: Option<(u64, Datatype)>,
     /// The buffer into which the result is unpacked.
     pub(super) target: Buffer,
@@ -49,8 +49,8 @@ pub(super) enum TargetUse {
     Result,
 }
 
-/// A collective call that has not been made yet: it is awaited, started with
-/// [`CollectiveCall::start`], or becomes a persistent request with [`CollectiveCall::init`].
+/// A collective call that has not been made yet. The program awaits the call, starts it with
+/// [`CollectiveCall::start`], or makes a persistent request with [`CollectiveCall::init`].
 #[must_use = "a call does nothing until it is awaited or started"]
 pub struct CollectiveCall<'a, O = Buffer> {
     ranks: &'a Comm,
@@ -67,7 +67,7 @@ type Steps<'a> = Pin<Box<dyn Future<Output = Result<(Buffer, bool)>> + 'a>>;
 enum Progress<'a> {
     Called(Result<Invocation>),
     Waiting(CallWait),
-    /// A call with steps before it or behind it. In a box: most runs do not need the room.
+    /// A call with steps before or after it. In a box, because most runs do not need the room.
     InSteps(Steps<'a>),
     Over,
 }
@@ -140,13 +140,13 @@ impl<'a, O> CollectiveCall<'a, O> {
         self
     }
 
-    /// The result goes to this buffer, which stays as it is at ranks that get none.
+    /// Puts the result into this buffer, which stays as it is at ranks without a result.
     pub fn into_place(self, target: &'a mut Buffer) -> CollectiveCall<'a, ()> {
         self.with_target(target, TargetUse::Result)
     }
 
-    /// Returns the call with its result as a value at ranks that get one. The call takes the buffer
-    /// that [`CollectiveCall::start`] takes.
+    /// Returns the call with its result as a value at ranks that have a result. The call takes the
+    /// same buffer as [`CollectiveCall::start`].
     pub fn by_value(mut self) -> CollectiveCall<'a, Option<Buffer>> {
         self.progress = Progress::Called(self.invocation());
         self.target = None;
@@ -172,7 +172,7 @@ impl<'a, O> CollectiveCall<'a, O> {
         self.with_output(|_, _| ())
     }
 
-    /// Returns the call with the buffer of the program that it takes.
+    /// Returns the invocation, with the buffer that the call takes from the program.
     fn invocation(&mut self) -> Result<Invocation> {
         let progress = std::mem::replace(&mut self.progress, Progress::Over);
         let Progress::Called(call) = progress else {
@@ -206,7 +206,7 @@ impl<'a, O> CollectiveCall<'a, O> {
         Ok(call)
     }
 
-    /// Makes the call, or returns what is to be done before that.
+    /// Makes the call, or returns the steps that come before it.
     fn begin(&mut self) -> Result<Progress<'a>> {
         let (ranks, location) = (self.ranks, self.location);
         let mut call = self.invocation()?;
@@ -243,7 +243,7 @@ impl CollectiveCall<'_, ()> {
     }
 }
 
-/// Takes a buffer out of its place, where a phantom of its length stays.
+/// Takes a buffer out of its place and leaves a phantom of the same length there.
 fn taken(buffer: &mut Buffer) -> Buffer {
     let length = buffer.len();
     std::mem::replace(buffer, Buffer::phantom(length))
@@ -283,7 +283,7 @@ impl Comm {
         self.checked_call(Ok(call))
     }
 
-    /// Returns a call, whose error is that of its arguments.
+    /// Returns a call; an error in the arguments is the error of the call.
     #[track_caller]
     pub(super) fn checked_call(&self, call: Result<Invocation>) -> CollectiveCall<'_> {
         CollectiveCall::new(self, call, SourceLocation::caller())

@@ -1,12 +1,12 @@
 //! The collective calls of all ranks of a process, compared with each other.
 //!
 //! All ranks of a communicator call the same collectives in the same order, with the same root,
-//! operation and lengths (MPI 5.0, section 6.1). So do they calls that make or free a communicator,
-//! which have a position among the collectives. Each call is compared with the first one at the
-//! same position. Where all ranks run in one process, as in a simulation, that is done when it is
-//! made: the later caller gets the error, which names both lines. Ranks in processes of their own
-//! give their calls to a process that has the log of all ([`CallComparison::Elsewhere`]): they may
-//! have got the wrong message, an error of its length, or wait by then.
+//! operation and lengths (MPI 5.0, section 6.1). Calls that make or free a communicator have a
+//! position among the collectives, too. Each call is compared with the first call at the same
+//! position. If all ranks run in one process, as in a simulation, the call is compared when it is
+//! made: the later caller gets the error, which names both lines. Ranks in separate processes send
+//! their calls to a process with the log of all ([`CallComparison::Elsewhere`]): by then, such a
+//! rank may have got the wrong message or an error of its length, or may wait.
 
 use observe::SourceLocation;
 use std::borrow::Cow;
@@ -37,7 +37,7 @@ pub(crate) struct Signature {
     /// True for a call that does not wait, which matches no other (MPI 5.0, section 6.12).
     is_nonblocking: bool,
     root: usize,
-    /// The operation and the type of its elements.
+    /// The operation and the type of the elements.
     op: Option<(Name, Name)>,
     /// The type of the elements of the buffer.
     element: Element,
@@ -69,7 +69,7 @@ pub(crate) struct Place {
     pub(crate) context: u32,
     /// The world rank of the communicator's rank 0.
     pub(crate) first: u32,
-    /// Its position; see [`position`].
+    /// The position of the call; see [`position`].
     pub(crate) number: u32,
 }
 
@@ -102,7 +102,7 @@ pub struct CallLog {
     stored: StoredBytes,
 }
 
-/// Place where the collective calls of a rank are compared with those of the others.
+/// Place where the collective calls of a rank are compared with the calls of the other ranks.
 #[derive(Clone, Default)]
 pub enum CallComparison {
     /// No place.
@@ -110,8 +110,8 @@ pub enum CallComparison {
     None,
     /// This process, in which all ranks run.
     Here(Rc<CallLog>),
-    /// Another process, to which the function gives each call and its position among the calls of
-    /// the communicator.
+    /// Another process; the function sends each call and its position among the calls of the
+    /// communicator to that process.
     Elsewhere(Rc<dyn Fn(u32, CallRecord)>),
 }
 
@@ -147,7 +147,7 @@ impl fmt::Display for Mismatch {
 }
 
 impl Signature {
-    /// Returns that of a call without arguments to be compared.
+    /// Returns the signature of a call without compared arguments.
     pub(crate) fn of(name: &'static str, location: SourceLocation) -> Self {
         Self {
             name: Cow::Borrowed(name),
@@ -241,8 +241,8 @@ impl Signature {
 }
 
 impl CallRecord {
-    /// Returns the context of the communicator and the world rank of its rank 0, which no other
-    /// communicator has at the same time.
+    /// Returns the context of the communicator and the world rank of its rank 0. No two
+    /// communicators have the same pair at the same time.
     #[must_use]
     pub const fn communicator(&self) -> (u32, u32) {
         (self.context, self.first)
@@ -301,8 +301,8 @@ impl CallLog {
         self.sends.borrow().get(index).copied()
     }
 
-    /// Compares a call with the first one at the same position `number`. Returns the contributions
-    /// of all ranks to the last caller, if each has given its own one as `operand`.
+    /// Compares a call with the first call at the same position `number`. Returns the contributions
+    /// of all ranks to the last caller, if each rank has given its own contribution as `operand`.
     ///
     /// # Errors
     /// If the calls differ.
@@ -421,8 +421,8 @@ impl fmt::Display for Place {
     }
 }
 
-/// A difference to the call of another rank: the rank, its line, the class of the error, and what
-/// the two ranks do, in words.
+/// A difference to the call of another rank: the rank, its line, the class of the error, and texts
+/// about the calls of the two ranks.
 type Difference = (u32, String, ErrorClass, String, String);
 
 impl Position {
@@ -439,7 +439,7 @@ impl Position {
         }
     }
 
-    /// Compares the blocks of a call with those of the ranks that have called.
+    /// Compares the blocks of a call with the blocks of the ranks that have called.
     fn compare_blocks(&mut self, call: &CallRecord) -> Option<Difference> {
         let (own, rank) = (call.blocks.as_ref()?, call.rank as usize);
         self.blocks.resize(self.size as usize, None);

@@ -11,12 +11,12 @@ use super::{Blocks, CollectiveCall, Invocation};
 use crate::{Buffer, Datatype, Error, Graph, PROC_NULL};
 
 impl Graph {
-    /// Sends a block to all destinations and collects those of all sources:
+    /// Sends a block to all destinations and collects the blocks of all sources:
     /// `MPI_Neighbor_allgather`. The blocks of all ranks have the same length.
     ///
     /// # Errors
-    /// [`Error::Comm`] if the communicator has been freed, [`Error::Truncated`] or
-    /// [`Error::Short`] if a neighbour's block has another length.
+    /// [`Error::Comm`] if the communicator has been freed, [`Error::Truncated`] or [`Error::Short`]
+    /// if a neighbour's block has another length.
     #[track_caller]
     pub fn neighbor_allgather(&self, block: impl Into<Buffer>) -> CollectiveCall<'_> {
         let block = block.into();
@@ -25,7 +25,7 @@ impl Graph {
     }
 
     /// [`Graph::neighbor_allgather`] of blocks of different lengths: `MPI_Neighbor_allgatherv`.
-    /// `blocks` are those of the sources.
+    /// `blocks` are the blocks of the sources.
     ///
     /// # Errors
     /// As [`Graph::neighbor_allgather`]; [`Error::BlockCount`] if there is not one block for each
@@ -67,8 +67,8 @@ impl Graph {
     }
 
     /// [`Graph::neighbor_alltoall`] of blocks of different lengths: `MPI_Neighbor_alltoallv`.
-    /// `send` says where the block for each destination is in `buffer`, `recv` where the block of
-    /// each source is in the result.
+    /// `send` gives the place of the block for each destination in `buffer`, `recv` the place of
+    /// the block of each source in the result.
     ///
     /// # Errors
     /// As [`Graph::neighbor_allgather`]; [`Error::BlockCount`] if there is not one block for each
@@ -85,7 +85,7 @@ impl Graph {
     }
 
     /// Sends items of a datatype to each destination and receives items of each source:
-    /// `MPI_Neighbor_alltoallw`. Arguments are those of [`Comm::alltoall_w`], with a member for
+    /// `MPI_Neighbor_alltoallw`. The arguments are as for [`Comm::alltoall_w`], with a member for
     /// each neighbour. Where the source is the null process, `target` stays as it is.
     ///
     /// # Errors

@@ -1,13 +1,13 @@
-//! Reductions whose result depends on the order of the operands.
+//! Reductions with a result that depends on the order of the operands.
 //!
-//! An implementation of MPI can group the operands of every operation, and take those of a
-//! commutative one in any order (MPI 5.0, section 6.9.1). Here the contributions of all ranks to a
-//! call are combined in the order of the ranks, and then in [`ORDERS`] orders that are drawn at
-//! random. Results that differ are an error of an operation that the program has declared
-//! otherwise. Floating-point numbers are rounded, so that their grouping is a note only.
+//! An implementation of MPI can group the operands of every operation, and take the operands of a
+//! commutative operation in any order (MPI 5.0, section 6.9.1). Here the contributions of all ranks
+//! to a call are combined in the order of the ranks, and then in [`ORDERS`] orders that are drawn
+//! at random. If the results differ, the operation lacks a property that the program declared: an
+//! error. Floating-point numbers are rounded, so a difference by grouping is a note only.
 //!
-//! *Not compared*: other groupings than those that are drawn; phantoms. An operation on numbers of
-//! the program that happen to be the same in all orders is not found.
+//! *Not compared*: other groupings than the drawn ones; phantoms. An operation is not found if its
+//! results happen to be equal in all orders for the numbers of the program.
 
 use observe::SourceLocation;
 use std::fmt;

@@ -1,8 +1,8 @@
-//! Positions of collective calls among those that all ranks of a communicator make.
+//! Positions of collective calls among the calls that all ranks of a communicator make.
 //!
-//! Calls are numbered in their order, which is the same at all ranks. A persistent request has its
-//! number among the persistent ones of the communicator from the call that initialises it, and
-//! counts its starts: ranks may start several of them in different orders (MPI 5.0, section 6.13).
+//! Calls are numbered in their order, which is the same at all ranks. The initialising call gives a
+//! persistent request its number among the persistent requests of the communicator. The request
+//! counts its starts: ranks may start several requests in different orders (MPI 5.0, section 6.13).
 //!
 //! *Not modelled*: requests and starts have 15 and 16 bits. Two requests are taken for one if their
 //! numbers differ by 2^15 and their starts by 2^16, and both are in progress.
@@ -14,16 +14,16 @@ const PERSISTENT: u32 = 1 << 31;
 
 const START_BITS: u32 = 16;
 
-/// The position of a call that is none of those that all ranks make; call 2^31 has the same.
+/// The position of a call that not all ranks make; call 2^31 of all ranks has the same position.
 pub(crate) const UNCOUNTED: u32 = PERSISTENT - 1;
 
-/// Returns the position of a start of a persistent request: the number of the request and that of
-/// the start, both from 0.
+/// Returns the position of a start of a persistent request: the number of the request and the
+/// number of the start, both from 0.
 pub(crate) const fn of_start(request: u32, start: u32) -> u32 {
     PERSISTENT | (request << START_BITS) & (PERSISTENT - 1) | start & ((1 << START_BITS) - 1)
 }
 
-/// Returns the position after that of a call which is not persistent.
+/// Returns the position after the position of a call that is not persistent.
 pub(crate) const fn next(position: u32) -> u32 {
     (position + 1) & (PERSISTENT - 1)
 }

@@ -72,12 +72,12 @@ impl Comm {
     }
 
     /// Gives each rank a block of the root's data, in the order of the ranks: `MPI_Scatter`. All
-    /// blocks have the length of `block`, which receives that of this rank; `all` is read at the
-    /// root.
+    /// blocks have the length of `block`, which receives the block of this rank; `all` is read at
+    /// the root.
     ///
     /// # Errors
     /// As [`Comm::bcast`]; [`Error::Blocks`](crate::Error::Blocks) if the root's data are shorter
-    /// than all blocks, [`Error::NoBuffer`](crate::Error::NoBuffer) if it gives none.
+    /// than all blocks, [`Error::NoBuffer`](crate::Error::NoBuffer) if the root gives no data.
     #[track_caller]
     pub fn scatter<'a>(
         &'a self,

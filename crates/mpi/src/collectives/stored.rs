@@ -18,7 +18,7 @@ impl StoredBytes {
         all[rank]
     }
 
-    /// Takes bytes of a rank away; those that were not added are none.
+    /// Subtracts bytes from the sum of a rank; bytes that were not added do not count.
     pub(crate) fn remove(&self, rank: u32, bytes: u64) {
         if let Some(stored) = self.0.borrow_mut().get_mut(rank as usize) {
             *stored = stored.saturating_sub(bytes);

@@ -1,9 +1,9 @@
 //! A broadcast among the members of a communicator that is being made, before the ranks know its
 //! context.
 //!
-//! The messages are in the context of the old communicator, whose other ranks do not take part: so
-//! the broadcast is not counted among its calls, and has a tag of its own. An event log has its
-//! messages, as those of other ways to make a communicator.
+//! The messages are in the context of the old communicator. Its other ranks do not take part: so
+//! the broadcast is not counted among the calls of the old communicator, and has a separate tag. An
+//! event log contains its messages, as for other ways to make a communicator.
 
 use ::collectives::{Call, Collective, Facts};
 use observe::SourceLocation;
@@ -13,9 +13,9 @@ use crate::protocol::engine::{CallNumber, PreparedCall};
 use crate::{Buffer, Comm, Request, Result};
 
 impl Comm {
-    /// Sends the data of rank 0 to these ranks, by the algorithm that the selector selects.
-    /// Returns the data, and true if the ranks have exchanged their nodes before. `name` and
-    /// `location` are those of the call that makes the communicator.
+    /// Sends the data of rank 0 to these ranks, by the algorithm that the selector selects. Returns
+    /// the data, and true if the ranks have exchanged their nodes before. `name` and `location`
+    /// describe the call that makes the communicator.
     pub(crate) async fn broadcast_uncounted(
         &self,
         data: Buffer,

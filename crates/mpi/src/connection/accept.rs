@@ -1,10 +1,10 @@
-//! Acceptance of requests: the one decision on which both sides must agree without talking
-//! about it.
+//! Acceptance of requests: the one decision on which both sides must agree without exchanging
+//! messages about it.
 //!
-//! Two processes that connect to each other at once have two sockets. The one that the larger
+//! Two processes that connect to each other at once have two sockets. The socket that the larger
 //! process opened survives, where larger means the rank, or the group's name (byte-wise) if the
-//! groups differ. Each side knows both names, so they decide alike. Sockets have no order among
-//! each other: the loser's request may be read long after the winner is connected.
+//! groups differ. Each side knows both names, so both sides decide alike. Sockets have no order
+//! among each other: the loser's request may be read long after the winner is connected.
 
 use super::virtual_connection::State;
 use super::{ConnectionId, Connector, Peer, SeededDefect, socket};
@@ -14,23 +14,23 @@ use super::{ConnectionId, Connector, Peer, SeededDefect, socket};
 pub enum Verdict {
     /// Yes: there is no other connection.
     Accept,
-    /// Yes: it replaces our own attempt.
+    /// Yes: the new connection replaces our own attempt.
     Replace,
-    /// Yes: the connection before it is being closed.
+    /// Yes: the previous connection is being closed.
     Reopen,
-    /// No: our own attempt, or the connection that it has become, serves both.
+    /// No: our own attempt, or the connection that resulted from this attempt, serves both.
     Tie,
-    /// Not yet: the peer opens again, but its last word on the connection before has not been read.
-    /// It is on the way.
+    /// Not yet: the peer opens again, but its last packet on the previous connection has not been
+    /// read. This packet is under way.
     Later,
     /// No: the process finalizes, or has given the peer up.
     Finalizing,
-    /// No: it comes from nobody we know, or at a time at which it cannot.
+    /// No: the asking process is unknown, or may not ask at this time.
     Unknown,
 }
 
 impl Verdict {
-    /// Returns true if it is a yes.
+    /// Returns true if the verdict is an acceptance.
     #[must_use]
     pub const fn accepts(self) -> bool {
         matches!(self, Self::Accept | Self::Replace | Self::Reopen)
@@ -90,7 +90,7 @@ impl Connector {
         }
     }
 
-    /// The virtual connection is in use: what becomes of another request.
+    /// Decides on another request while the virtual connection is in use.
     fn break_tie(&self, peer: Peer, own: Option<ConnectionId>) -> Verdict {
         use socket::State as C;
         let Some(own) = own else {

@@ -1,9 +1,9 @@
 //! The close protocol, and finalize, which only calls it.
 //!
-//! Each side closes when everything is written: nothing is sent after CLOSE, so both directions are
-//! drained when both CLOSEs are read. A side does not close while a discarded connection of its own
-//! is still about, because the peer might take the request on it for a new one. The state changes
-//! before the packet is written.
+//! Each side closes when all its messages are written: no message is sent after CLOSE, so both
+//! directions are drained when both CLOSEs are read. A side does not close while a discarded
+//! connection of its own exists, because the peer might take the request on that connection for a
+//! new request. The state changes before the packet is written.
 //!
 //! The only place where the state of a virtual connection changes is [`Connector::vc_event`].
 
@@ -30,7 +30,7 @@ const fn is_closing(state: State) -> bool {
 }
 
 impl Connector {
-    /// Something happened to a virtual connection: the table says what follows.
+    /// Handles an event of a virtual connection as the table says.
     pub(super) fn vc_event(&mut self, peer: Peer, event: Event, cause: Failure) {
         let from = self.vc(peer).state;
         let Some(number) = TABLE.find(from, event, ()) else {
@@ -97,7 +97,7 @@ impl Connector {
         }
     }
 
-    /// Closes if that is wanted and nothing is left to write.
+    /// Closes the virtual connection if a close is wanted and all messages are written.
     pub(super) fn try_close(&mut self, peer: Peer) {
         let answers = self.settings.answer == CloseAckPolicy::WhenDrained;
         let careful = self.defect() != SeededDefect::HastyDiscard;
@@ -123,7 +123,7 @@ impl Connector {
         self.vc_event(peer, Event::WeClose, Failure::PeerLost);
     }
 
-    /// The connection of a virtual connection is closed, as both sides wanted: what comes next.
+    /// Continues after the connection of a virtual connection was closed as both sides wanted.
     pub(super) fn is_closed(&mut self, peer: Peer) {
         let finalizing = self.phase != Phase::Running;
         let vc = self.vc(peer);
@@ -150,11 +150,11 @@ impl Connector {
         }
     }
 
-    /// Closes all virtual connections, those of higher ranks first, so that not everybody closes
-    /// the same peer first. Then, when no close is outstanding, all sockets are closed, and
-    /// [`Output::Finalized`] comes.
-    ///
     /// Starts finalize: messages posted before are written first. A send after that fails.
+    ///
+    /// Closes all virtual connections, the connections to higher ranks first, so that not all
+    /// processes close the same peer first. When no close is outstanding, all sockets are closed,
+    /// and [`Output::Finalized`] comes.
     pub fn finalize(&mut self, now: f64) {
         self.set_time(now);
         if self.phase != Phase::Running {
@@ -187,7 +187,7 @@ impl Connector {
         }
     }
 
-    /// Continues with finalize when nothing is outstanding.
+    /// Continues with finalize when no close is outstanding.
     pub(super) fn check_finalized(&mut self) {
         if self.phase == Phase::Finalizing && self.busy == 0 {
             debug_assert_eq!(self.outstanding, 0, "what is outstanding is busy");

@@ -1,25 +1,25 @@
 //! Ranks that get connected: the [machines of connections](crate::connection) between the message
 //! layer and its channel.
 //!
-//! Where [`Settings::connections`](crate::Settings::connections) says so, each rank's channel is
+//! If [`Settings::connections`](crate::Settings::connections) is set, each rank's channel is
 //! wrapped into a [`ConnectingChannel`]. A packet for another rank is given to the [`Connector`],
-//! which opens a connection if there is none; packets leave when it is in use. A packet to the rank
-//! itself passes. What the connector wants of its sockets is done by [`Sockets`], which makes them
-//! of packets; over real sockets the same connector gets the same inputs from them.
+//! which opens a connection if there is none; packets leave when the connection is in use. A packet
+//! to the rank itself passes. [`Sockets`] execute the actions of the connector and are made of
+//! packets; over real sockets the same connector gets the same inputs from real sockets.
 //!
-//! * An eager send is over when its packet is posted: it waits for the connection, as one that
-//!   writes to a socket does.
-//! * *Static*: [`Channel::open`] connects all pairs, the higher rank to the lower ones, those next
-//!   to it first.
+//! * An eager send is over when its packet is posted: the send waits for the connection, like a
+//!   write to a socket.
+//! * *Static*: [`Channel::open`] connects all pairs, the higher rank to the lower ones, the nearest
+//!   ranks first.
 //! * *Finalize* ([`Channel::close`]) runs the close protocol on all connections; requests that come
 //!   later are refused.
-//! * *Loss*: what is sent to a lost rank and what is received from it by its name fails with
+//! * *Loss*: sends to a lost rank and receives that name a lost rank fail with
 //!   [`Error::Connection`](crate::Error::Connection). A receive from any source continues to wait.
 //!
-//! *Not modelled*: the processor time of handshakes is not taken from the program; they are handled
-//! one after another beside it (`sockets`). A rank that is not connected to a lost one learns of
+//! *Not modelled*: handshakes take no processor time of the program; they are handled one after
+//! another beside the program (`sockets`). A rank that is not connected to a lost rank learns of
 //! the loss at the same date. An eager message that was posted before the loss is lost without a
-//! word.
+//! report.
 
 mod sockets;
 mod statistics;
@@ -41,8 +41,7 @@ use crate::exploration::CausalityHooks;
 use crate::exploration::ExplorationHooks;
 use crate::{ConnectionMode, ConnectionSettings, ConnectionStatistics, Envelope, RegisteredMemory};
 
-/// Tokens of this layer are from here on; those of the engine are places in its list of operations,
-/// below.
+/// Tokens of this layer start here; smaller tokens are places in the engine's list of operations.
 const OWN: Token = 1 << 31;
 
 /// A timer that only wakes the rank.
@@ -64,15 +63,14 @@ struct Parked<T> {
     free: Vec<u32>,
 }
 
-/// The connections of a rank and what waits for them.
+/// The connections of a rank and the packets that wait for connections.
 #[derive(Debug)]
 struct ConnectionDriver {
     connector: Connector,
     sockets: Sockets,
     /// Packets that have not been written, by their numbers.
     outgoing: Parked<Packet>,
-    /// Packets under way of whose end the channel tells: where they went, and what the engine calls
-    /// them.
+    /// Packets under way with a report of their end: the destination, and the token of the engine.
     notified: Parked<(u32, Option<Token>)>,
     /// Events for the engine.
     ready: VecDeque<Event>,
@@ -85,7 +83,7 @@ struct ConnectionDriver {
     opens: bool,
     finalizes: bool,
     is_shut: bool,
-    /// A timer is set that wakes the rank for what is ready.
+    /// A timer is set that wakes the rank for the ready events.
     nudged: bool,
     /// For the connections that have not been used since that date.
     idle_timer: Option<f64>,
@@ -119,7 +117,7 @@ impl<T> Parked<T> {
     }
 }
 
-/// A rank as the connector calls it.
+/// Returns the name of a rank for the connector.
 const fn member(rank: u32) -> Peer {
     Peer::Member { group: 0, rank }
 }
@@ -184,8 +182,8 @@ impl ConnectionDriver {
         self.go_on(channel);
     }
 
-    /// Does what the connector wants, and hands what the sockets have to the connector, until there
-    /// is nothing left.
+    /// Executes the outputs of the connector, and hands the inputs of the sockets to the connector,
+    /// until neither is left.
     fn go_on(&mut self, channel: &dyn Channel) {
         loop {
             while let Some(output) = self.connector.poll() {
@@ -298,7 +296,7 @@ impl ConnectionDriver {
         self.sockets.opened(connection);
     }
 
-    /// The connections to a rank are broken. What is on the way to it holds nothing any more.
+    /// Breaks the connections to a rank. Packets under way to that rank hold no resources any more.
     fn lose(&mut self, channel: &dyn Channel, peer: u32, event: Event) {
         self.waiting.remove(&peer);
         let all = self.notified.places.iter_mut().flatten();
@@ -314,7 +312,7 @@ impl ConnectionDriver {
         self.ready.push_back(event);
     }
 
-    /// Handles an event of the channel; returns it if it is one for the engine.
+    /// Handles an event of the channel; returns the event if the engine must handle it.
     fn take(&mut self, channel: &dyn Channel, event: Event) -> Option<Event> {
         match event {
             Event::Packet { source, packet } if source == channel.rank() => {
@@ -408,7 +406,7 @@ impl ConnectionDriver {
     }
 }
 
-/// Returns true if an eager send is over when its packet is posted, without a word from the
+/// Returns true if an eager send is over when its packet is posted, without a report of the
 /// channel.
 const fn tells_itself(settings: &Settings, packet: &Packet) -> bool {
     let eager = matches!(packet.header, PacketHeader::Eager { .. });
@@ -416,7 +414,7 @@ const fn tells_itself(settings: &Settings, packet: &Packet) -> bool {
 }
 
 impl ConnectingChannel {
-    /// Makes sure that the rank handles what is ready, of which the channel does not know.
+    /// Makes sure that the rank handles the ready events, which the channel does not know.
     fn schedule_wake(&self) {
         let driver = &mut *self.driver.borrow_mut();
         if !driver.ready.is_empty() && !std::mem::replace(&mut driver.nudged, true) {

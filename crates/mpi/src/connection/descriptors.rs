@@ -1,13 +1,13 @@
-//! The limit of descriptors: when it is reached, the connection that was idle longest is closed to
-//! make room.
+//! The limit of descriptors: at the limit, the connection that was idle longest is closed to make
+//! room.
 //!
-//! A connection is idle when nothing waits on it and nothing is being written. Closing takes the
-//! close protocol, so whoever needs the descriptor waits; the peer first writes what it has. Both
-//! may open it again.
+//! A connection is idle when no message waits on the connection and no write is in progress. A
+//! close takes the close protocol, so the peer that needs the descriptor waits; the other peer
+//! first writes its waiting messages. Both may open the connection again.
 //!
 //! *Not modelled*: a hard limit of the system. Incoming requests are accepted beyond the limit, and
-//! idle connections closed then, because to refuse them could block two processes that wait for
-//! each other.
+//! idle connections closed then, because a refusal could block two processes that wait for each
+//! other.
 
 use settings::AtLimit;
 
@@ -21,7 +21,7 @@ impl Connector {
         self.connections.len() - usize::from(self.listener.is_some())
     }
 
-    /// Opens a connection for what waits, unless there is one or will be one.
+    /// Opens a connection for waiting messages, unless a connection exists or is expected.
     pub(super) fn connect_if_needed(&mut self, peer: Peer) {
         let vc = self.vc(peer);
         if vc.connection.is_some() || vc.expects_peer || (!vc.open_wanted && vc.queue.is_empty()) {
@@ -51,7 +51,7 @@ impl Connector {
         self.connection_event(id, event, &Detail::default());
     }
 
-    /// Closes idle connections, those idle longest first, until as many close as there are sockets
+    /// Closes idle connections, the longest idle first, until as many close as there are sockets
     /// too many.
     pub(super) fn make_room(&mut self) {
         let Some(limit) = self.settings.descriptors else {
@@ -111,7 +111,7 @@ impl Connector {
             .map(super::LogicalTime::seconds)
     }
 
-    /// A descriptor may be free: whoever waited longest gets it.
+    /// Gives free descriptors to the peers that waited longest.
     pub(super) fn grant_descriptors(&mut self) {
         let Some(limit) = self.settings.descriptors else {
             return;

@@ -1,9 +1,9 @@
 //! Process groups: a name that is unique in the world, and an address book with the business card
 //! of each member.
 //!
-//! The own group's book is filled from the process manager's key-value store. Another group's book
-//! comes as a copy that one of its members ships ([`Group::encode_group`]), because its store
-//! cannot be asked from here (N-5).
+//! The own group's book is filled from the process manager's key-value store. The book of another
+//! group is a copy that a member of that group ships ([`Group::encode_group`]), because this
+//! process cannot read the store of that group (N-5).
 //!
 //! *Not modelled*: the process manager. A card that is not in the book makes a connect fail.
 
@@ -18,9 +18,9 @@ pub struct Group {
     name: Rc<str>,
     size: u32,
     cards: AddressBook,
-    /// Virtual connections to it that communicators refer to.
+    /// Virtual connections to the group that communicators refer to.
     pub(super) in_use: u32,
-    /// Nothing new is opened or accepted.
+    /// No new connection is opened or accepted.
     pub(super) finalizing: bool,
 }
 
@@ -28,7 +28,7 @@ pub struct Group {
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum AddressBook {
     Book(Rc<BTreeMap<u32, String>>),
-    /// Everybody's is its rank.
+    /// The card of each process is its rank.
     Ranks,
 }
 
@@ -51,7 +51,7 @@ impl Group {
         }
     }
 
-    /// A group of `size` processes whose business cards are their ranks: nobody has to keep them.
+    /// Returns a group of `size` processes with their ranks as business cards, without a table.
     pub fn of_ranks(name: &str, size: u32) -> Self {
         Self {
             cards: AddressBook::Ranks,
@@ -59,13 +59,13 @@ impl Group {
         }
     }
 
-    /// Its name.
+    /// Returns the name of the group.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The number of its processes.
+    /// Returns the number of processes of the group.
     #[must_use]
     pub const fn size(&self) -> u32 {
         self.size

@@ -1,18 +1,18 @@
-//! Messages between connections, and their format: the only place that forms or reads
-//! such messages.
+//! Messages between connections, and their format: the only place that forms or reads such
+//! messages.
 //!
-//! Numbers are big-endian and have a fixed width, so that unlike machines understand each other
-//! (N-13). A message begins with a byte that says what it is; the name of the process group follows
-//! its request without one, because the request has told its length.
+//! Numbers are big-endian and have a fixed width, so that different machines understand each other
+//! (N-13). A message begins with a byte for its kind. The name of the process group follows the
+//! request without such a byte, because the request contains the length of the name.
 //!
 //! *Not modelled*: the packets of the protocols above, which are opaque here.
 
 use super::accept::Verdict;
 
-/// Something that travels on a connection.
+/// A message on a connection.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Message {
-    /// The request to open a connection: from this rank of the group whose name follows.
+    /// The request to open a connection: from this rank of a group. The name of the group follows.
     OpenReq {
         /// The length of the name in bytes.
         group_length: u32,
@@ -72,7 +72,7 @@ impl Message {
         bytes
     }
 
-    /// Reads a message that is not a group's name; `None` if it is none.
+    /// Decodes a message that is not the name of a group; `None` if the bytes are no such message.
     #[must_use]
     pub fn decode(bytes: &[u8; MESSAGE_LENGTH]) -> Option<Self> {
         let [kind, h0, h1, h2, h3, l0, l1, l2, l3] = *bytes;

@@ -19,7 +19,7 @@ pub(super) struct Detail {
 }
 
 impl Connector {
-    /// Something happened to a connection: the table says what follows.
+    /// Handles an event of a connection as the table says.
     pub(super) fn connection_event(&mut self, id: ConnectionId, event: Event, detail: &Detail) {
         let guard = self.guard(id, event);
         let from = self.connection(id).state;
@@ -158,7 +158,7 @@ impl Connector {
         self.connection_event(id, Event::ConnectError, &Detail::default());
     }
 
-    /// Writes now, or after what is being written.
+    /// Writes now, or after the write in progress.
     pub(super) fn write(&mut self, id: ConnectionId, what: Written, messages: Vec<Message>) {
         let connection = self.connection_mut(id);
         if connection.writing.is_some() {
@@ -178,7 +178,7 @@ impl Connector {
         self.start_sends(id);
     }
 
-    /// Drops writes in progress, whose ends are not reported or do not matter any more.
+    /// Drops writes in progress; their ends are not reported or have no effect any more.
     fn drop_writes(&mut self, id: ConnectionId) {
         let connection = self.connection_mut(id);
         connection.outbox.clear();
@@ -188,7 +188,7 @@ impl Connector {
         }
     }
 
-    /// Writes what comes next on a connection, or closes it if nothing does.
+    /// Writes the next message on a connection, or closes the connection if no message is left.
     pub(super) fn start_sends(&mut self, id: ConnectionId) {
         use super::virtual_connection::State as V;
         let connection = self.connection_mut(id);
@@ -286,7 +286,7 @@ impl Connector {
         }
     }
 
-    /// The connection serves its virtual connection from now on.
+    /// Makes the connection serve its virtual connection from now on.
     fn bind(&mut self, id: ConnectionId) {
         let peer = self
             .connection(id)

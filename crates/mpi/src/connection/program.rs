@@ -1,4 +1,4 @@
-//! The inputs of a [`Connector`]: what the program, the sockets and the process manager tell it.
+//! The inputs of a [`Connector`] from the program, the sockets and the process manager.
 
 use super::perform::Detail;
 use super::socket::Event;
@@ -22,7 +22,7 @@ impl Connector {
         id
     }
 
-    /// Makes another group known; its members can be sent to from then on. Returns its number.
+    /// Makes another group known, so that sends can name its members. Returns its number.
     ///
     /// # Panics
     ///
@@ -61,8 +61,8 @@ impl Connector {
         self.resume_sends(peer);
     }
 
-    /// The connection on which a packet to a peer would be written at once, by [`Connector::send`]
-    /// and with nothing before it. Who writes it there without asking saves the way through the
+    /// Returns the connection on which [`Connector::send`] would write a packet to a peer at once,
+    /// before any other packet. A caller that writes the packet there directly avoids the state
     /// machines; the peer counts as used.
     pub fn immediate_connection(&mut self, now: f64, peer: Peer) -> Option<ConnectionId> {
         let vc = self.vcs.get_mut(&peer)?;
@@ -80,7 +80,7 @@ impl Connector {
         is_free.then_some(id)
     }
 
-    /// Opens a connection before anything is sent; does nothing if there is one.
+    /// Opens a connection before the first send, unless a connection exists.
     pub fn open(&mut self, now: f64, peer: Peer) {
         self.set_time(now);
         if self.phase != Phase::Running || peer == self.me() {
@@ -91,7 +91,7 @@ impl Connector {
         self.vc_event(peer, VcEvent::Use, Failure::PeerLost);
     }
 
-    /// Writes what waits if there is a connection.
+    /// Writes the waiting messages if there is a connection.
     fn resume_sends(&mut self, peer: Peer) {
         if let Some(id) = self.vc(peer).connection
             && self.connection(id).state == socket::State::Connected
@@ -100,7 +100,7 @@ impl Connector {
         }
     }
 
-    /// Connects to a port of another process; the name under which it can be sent to.
+    /// Connects to a port of another process. Returns the name of that process for sends.
     pub fn connect_port(&mut self, now: f64, address: &str, port: u32) -> Peer {
         self.set_time(now);
         let peer = self.next_temporary();
@@ -132,7 +132,7 @@ impl Connector {
         }
     }
 
-    /// A communicator does not refer to a peer any more: with the last one it is closed.
+    /// Drops the reference of a communicator to a peer; the last drop closes the connection.
     pub fn release(&mut self, now: f64, peer: Peer) {
         let vc = self.vc(peer);
         vc.references = vc.references.saturating_sub(1);
@@ -149,8 +149,8 @@ impl Connector {
         }
     }
 
-    /// Gives a group back if nobody refers to the virtual connection any more. With the last one
-    /// the group's address book is destroyed, but not that of the own group.
+    /// Gives a group back if no communicator refers to the virtual connection. With the last
+    /// virtual connection the group's address book is destroyed, except the book of the own group.
     pub(super) fn release_group(&mut self, peer: Peer) {
         let Peer::Member { group, .. } = peer else {
             return;
@@ -174,7 +174,7 @@ impl Connector {
         id
     }
 
-    /// Something has happened to a connection.
+    /// Handles an input of a connection.
     pub fn handle(&mut self, now: f64, id: ConnectionId, input: Input) {
         self.set_time(now);
         let Some(connection) = self.connections.get_mut(&id) else {
@@ -205,7 +205,7 @@ impl Connector {
         self.check_finalized();
     }
 
-    /// Returns the event of a message; its content is kept for the transition.
+    /// Returns the event of a message; the content of the message is kept for the transition.
     fn read(&mut self, id: ConnectionId, message: Message, detail: &mut Detail) -> Event {
         let now = self.now;
         let state = self.connection(id).state;
@@ -245,7 +245,7 @@ impl Connector {
         }
     }
 
-    /// The process manager says that a peer is lost. What waits for it fails, now and later.
+    /// Marks a peer as lost by the process manager. Messages to this peer fail, now and later.
     pub fn peer_failed(&mut self, now: f64, peer: Peer) {
         use socket::State as C;
         self.set_time(now);

@@ -1,21 +1,21 @@
 //! The machine of one connection: a socket from the first packet of its handshake until it is
 //! closed.
 //!
-//! The table is that of the original design, with a row or a reason for each pair of state and
-//! event. Where it departs from the original:
+//! The table is taken from the original design, with a row or a reason for each pair of state and
+//! event. The table departs from the original in these points:
 //!
-//! * The answer to a request says why it refuses, because what the asking side has to do depends on
-//!   it: wait for the peer's own connection (tie), or give up (finalizing).
-//! * A request to open again that overtakes the last packet of the close protocol on the connection
-//!   before is kept until that packet is read, which is on the way. If it was refused, the peer
+//! * The answer to a request gives the reason of a refusal, because the next step of the asking
+//!   side depends on the reason: wait for the peer's own connection (tie), or give up (finalizing).
+//! * A request to open again that overtakes the last packet of the close protocol on the previous
+//!   connection is kept until that packet, which is under way, is read. After a refusal the peer
 //!   would have to ask again and again.
 //! * A discarded connection whose request has been written stays until the answer comes. If it
 //!   closed at once, the peer could read the request after the winner was opened, used and closed
 //!   again, accept it, and take the end of the stream for a failure. The exhaustive tests find that
 //!   case.
 //!
-//! *Not modelled*: what a socket is. The driver reports one completion for each connect, write,
-//! read and close that it was asked for.
+//! *Not modelled*: the socket itself. The driver reports one completion for each connect, write,
+//! read and close of the machine.
 
 use super::accept::Verdict;
 use crate::protocol::table::{Impossible, Table, Transition, index, never, number_in_order, when};
@@ -25,7 +25,7 @@ use crate::protocol::table::{Impossible, Table, Transition, index, never, number
 pub enum State {
     /// There is no socket yet.
     Unconnected,
-    /// It is the listener.
+    /// The socket is the listener.
     Listening,
     /// A connect to a process is under way.
     Connecting,
@@ -43,13 +43,13 @@ pub enum State {
     OpenLSend,
     /// Packets travel.
     Connected,
-    /// It is being closed.
+    /// The connection is being closed.
     Closing,
-    /// It is closed.
+    /// The connection is closed.
     Closed,
-    /// It has lost against the peer's connection and waits for what was begun.
+    /// The connection has lost against the peer's connection and waits for its started operations.
     Discard,
-    /// It could not be opened.
+    /// The connection could not be opened.
     Failed,
 }
 
@@ -62,7 +62,7 @@ pub enum Event {
     OpenPort,
     /// The process begins to listen.
     Listen,
-    /// The listener has accepted it.
+    /// The listener has accepted the connection.
     Accept,
     /// The connect has succeeded.
     ConnectDone,
@@ -78,7 +78,7 @@ pub enum Event {
     Group,
     /// The answer was read.
     OpenResp,
-    /// Something else was read: data, or a packet of the close protocol.
+    /// Another message was read: data, or a packet of the close protocol.
     Packet,
     /// The peer's connection has won.
     Replaced,
@@ -93,7 +93,7 @@ pub enum Event {
 /// Further condition of a transition.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub enum Guard {
-    /// Nothing.
+    /// No condition.
     #[default]
     Always,
     /// The process has finalized and closes its sockets.
@@ -121,7 +121,7 @@ pub enum Action {
     PostRead,
     /// Close when everything is written.
     PostClose,
-    /// Forget what has not been written.
+    /// Drop the messages that have not been written.
     DropWrites,
     /// Make a virtual connection for a peer that came through a port, and queue it for the program.
     NewTemporaryVc,
@@ -131,7 +131,7 @@ pub enum Action {
     Bind,
     /// The virtual connection may be used.
     VcConnected,
-    /// Write what waits.
+    /// Write the waiting messages.
     StartSends,
     /// Complete the message that was written.
     CompleteWrite,
@@ -139,9 +139,9 @@ pub enum Action {
     Deliver,
     /// Leave the virtual connection, which the peer's connection will serve.
     ExpectPeer,
-    /// Keep the request until it can be answered.
+    /// Keep the request until the answer is possible.
     Hold,
-    /// Tell the virtual connection that it has lost its connection too early.
+    /// Tell the virtual connection that its connection was lost too early.
     Abandon,
     /// Tell the virtual connection that its connection is closed.
     Detach,

@@ -1,6 +1,6 @@
-//! Small worlds in all interleavings, larger ones by chance, and each requirement by name.
+//! Small worlds in all interleavings, larger worlds at random, and each requirement by name.
 //!
-//! See `explorer` for what is explored, and `world` for what is demanded in every state and at
+//! See `explorer` for the explored states, and `world` for the conditions in every state and at
 //! every end.
 
 mod closing;

@@ -1,11 +1,11 @@
 //! The machine of a virtual connection: one process's view of one peer, across all sockets that
-//! ever serve it.
+//! ever serve the virtual connection.
 //!
-//! The table is that of the original design, with a row or a reason for each pair of state and
-//! event. `Use` has rows in nearly all states, because a send may come in any of them: while the
-//! connection closes it waits and opens the next one; to a lost peer it fails.
+//! The table is taken from the original design, with a row or a reason for each pair of state and
+//! event. `Use` has rows in nearly all states, because a send may come in any state: while the
+//! connection closes the send waits and then opens a new connection; to a lost peer the send fails.
 //!
-//! The part that says whether the peer is reachable right now ([`Channel`]) is derived from the
+//! The part that tells if the peer is reachable right now ([`Channel`]) is derived from the
 //! connection and not stored, so the two cannot disagree (N-1).
 
 use super::socket;
@@ -46,7 +46,7 @@ pub enum Channel {
     Failed,
 }
 
-/// The channel part of a virtual connection in this state whose connection is in that one.
+/// Returns the reachability for a state of the virtual connection and a state of its connection.
 #[must_use]
 pub const fn channel(state: State, connection: Option<socket::State>) -> Channel {
     use socket::State as C;
@@ -66,7 +66,7 @@ pub const fn channel(state: State, connection: Option<socket::State>) -> Channel
 pub enum Event {
     /// The program sends, or the peer's request was accepted.
     Use,
-    /// We close: it is not needed any more and everything is written.
+    /// We close: the virtual connection is not needed any more and all messages are written.
     WeClose,
     /// The peer has closed.
     CloseReceived,
@@ -74,7 +74,7 @@ pub enum Event {
     CloseAckReceived,
     /// The connection is gone.
     Terminated,
-    /// There is no descriptor for a connection, and nobody waits for one.
+    /// There is no descriptor for a connection, and no send may wait for one.
     NotOpened,
     /// The process finalizes.
     Finalize,
@@ -95,9 +95,9 @@ pub enum Action {
     TerminateConnection,
     /// One close less to wait for.
     DropOutstanding,
-    /// Give the process group back if nobody refers to the virtual connection.
+    /// Give the process group back if no communicator refers to the virtual connection.
     ReleaseGroup,
-    /// Complete what waits with an error.
+    /// Complete the waiting messages with an error.
     FailPosted,
     /// One more lost peer.
     CountFailed,

@@ -20,7 +20,7 @@ pub enum Source {
     Any,
 }
 
-/// The null process: a send to it and a receive from it are over at once and do nothing (MPI 4.1,
+/// The null process: sends to it and receives from it are over at once and have no effect (MPI 4.1,
 /// section 3.10).
 pub const PROC_NULL: usize = usize::MAX;
 
@@ -81,7 +81,7 @@ impl Pattern {
     }
 }
 
-/// The tag of a message in words: that of the program.
+/// Displays the tag of a message as the tag that the program gave.
 pub(crate) struct TagInWords(pub(crate) u32);
 
 impl fmt::Display for TagInWords {

@@ -1,4 +1,4 @@
-//! The reference: two lists that are searched from their beginnings. Tests hold the indexes to it.
+//! The reference: two lists searched from their beginnings. Tests compare the indexes with it.
 
 use std::collections::VecDeque;
 
@@ -14,7 +14,7 @@ pub(super) struct LinearMatching {
 }
 
 impl LinearMatching {
-    /// A message has arrived: the receive that gets it, or the message is kept.
+    /// Handles an arriving message: returns the receive that matches, or keeps the message.
     pub(super) fn arrive(
         &mut self,
         envelope: Envelope,
@@ -37,7 +37,7 @@ impl LinearMatching {
         }
     }
 
-    /// A receive is posted: the message that it gets, or the receive is kept.
+    /// Posts a receive: returns the message that matches, or keeps the receive.
     pub(super) fn post(&mut self, pattern: Pattern, receive: Token) -> Option<UnexpectedMessage> {
         let found = self
             .position(&pattern)
@@ -60,13 +60,13 @@ impl LinearMatching {
             .position(|message| pattern.accepts(&message.envelope))
     }
 
-    /// Withdraws a receive; false if it has been matched.
+    /// Withdraws a receive; false if the receive has been matched.
     pub(super) fn withdraw(&mut self, receive: Token) -> bool {
         let position = self.posted.iter().position(|&(_, token)| token == receive);
         position.is_some_and(|position| self.posted.remove(position).is_some())
     }
 
-    /// The messages that nobody has received.
+    /// Returns the messages that no receive has matched.
     pub(super) fn unexpected(&self) -> impl Iterator<Item = &UnexpectedMessage> {
         self.unexpected.iter()
     }

@@ -81,8 +81,8 @@ impl Posted {
         }
     }
 
-    /// Takes a receive out; false if it is not there. Linear in the number of receives with this
-    /// very pattern.
+    /// Removes a receive; false if the receive is not in the list. Linear in the number of receives
+    /// with exactly this pattern.
     pub(super) fn remove(&mut self, pattern: &Pattern, receive: Token) -> bool {
         match self {
             Self::One(one) => one.take_if(|(_, token)| *token == receive).is_some(),

@@ -1,8 +1,8 @@
 //! Lists by key: a hash table with a fixed hash function, so that the same run does the same on
-//! every machine. It is only looked up in, never walked through.
+//! every machine. Keys are only looked up, never iterated over.
 //!
-//! Open addressing with linear probing; what is taken out is closed by moving the entries behind
-//! it. At most half full.
+//! Open addressing with linear probing; a removal closes its gap by moving the entries behind it.
+//! At most half full.
 
 use super::NONE;
 use crate::{Envelope, Pattern};
@@ -47,8 +47,8 @@ impl Key {
         usize::from(pattern.source.is_none()) * 2 + usize::from(pattern.tag.is_none())
     }
 
-    /// Multiplications by odd constants with bits everywhere (those of xxHash64) spread ranks and
-    /// tags that follow each other.
+    /// Returns the hash of a key. Multiplications by odd constants with bits everywhere (the
+    /// constants of xxHash64) spread consecutive ranks and tags.
     fn hash(self) -> u64 {
         let mixed = self.context_and_tag.wrapping_mul(0x9E37_79B1_85EB_CA87) ^ self.source;
         let mixed = mixed.wrapping_mul(0xC2B2_AE3D_27D4_EB4F);
@@ -71,7 +71,7 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// Where a key is, or the free place where it would be.
+    /// Returns the place of a key, or the free place for the key.
     fn position(&self, key: Key) -> usize {
         let mask = self.places.len() - 1;
         let mut at = self.home(key);
@@ -114,8 +114,8 @@ impl Table {
         NONE
     }
 
-    /// An end of the list of `key` has been taken out; `before` and `after` are its neighbours,
-    /// [`NONE`] where it was an end.
+    /// Updates the list of `key` after the removal of an entry; `before` and `after` are the
+    /// neighbours of the entry, [`NONE`] at an end of the list.
     pub(super) fn unlink(&mut self, key: Key, before: u32, after: u32) {
         if before != NONE && after != NONE {
             return;
@@ -129,7 +129,7 @@ impl Table {
         }
     }
 
-    /// Frees a place and moves up those behind it that would not be found any more.
+    /// Frees a place and moves up later entries that a lookup would not find any more.
     fn close(&mut self, at: usize) {
         self.len -= 1;
         let mask = self.places.len() - 1;

@@ -166,8 +166,8 @@ proptest! {
     }
 }
 
-/// 1e5 messages with different tags, received in reverse order: linear. With a search of the queue
-/// it would be 5e9 steps.
+/// 1e5 messages with different tags, received in reverse order: linear. A search of the queue would
+/// take 5e9 steps.
 #[test]
 fn many_unexpected_messages_in_reverse_order() {
     let count = 100_000;

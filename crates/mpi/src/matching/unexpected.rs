@@ -79,20 +79,20 @@ impl UnexpectedMessage {
 /// Part of a message that has arrived.
 #[derive(Clone, Debug)]
 pub(crate) enum UnexpectedContent {
-    /// All of it.
+    /// The whole message.
     Eager(Buffer),
-    /// All of it, but it leaves only now.
+    /// The whole message; the data leave the sender only after the match.
     Detached(Buffer),
-    /// Its announcement; it waits at the sender under this token, whether or not the sender waits
-    /// too.
+    /// The announcement of the message; the message waits at the sender under this token, whether
+    /// or not the sender waits too.
     Rts {
         length: u64,
         send: Token,
         detached: bool,
     },
-    /// All of it or a part, kept by this operation; only where limits are set.
+    /// The whole message or a part, kept by this operation; only if limits are set.
     Held { length: u64, assembly: Token },
-    /// A synchronous message that has come whole; its sender waits under this token for an
+    /// A synchronous message that has come whole; the sender waits under this token for an
     /// acknowledgement.
     Synchronous { send: Token, message: Box<Self> },
     /// A message of a ready send that found no receive, where that is a mistake.
@@ -108,7 +108,7 @@ impl UnexpectedContent {
         }
     }
 
-    /// Returns true if it has come, and not only its announcement.
+    /// Returns true if the message has come, and not only its announcement.
     pub(crate) const fn is_here(&self) -> bool {
         match self {
             Self::Eager(_) | Self::Held { .. } => true,

@@ -1,6 +1,6 @@
-//! Defects of the protocols that tests put in, to see that searches and campaigns find them.
-//! Without the feature `seeded-defects`, which only tests enable, there are none, and asking for
-//! one costs nothing.
+//! Defects of the protocols that tests insert, to check that searches and campaigns find them.
+//! Without the feature `seeded-defects`, which only tests enable, there are no defects, and the
+//! check for a defect costs no time.
 
 /// Seeded defect.
 #[cfg_attr(
@@ -25,7 +25,7 @@ pub enum ProtocolDefect {
     UpdatesNotReserved,
     /// The latest message leaves first.
     LatestFirst,
-    /// A message that was given back to its sender can still be received.
+    /// A message that was returned to its sender can still be received.
     CancelKeepsMessage,
     /// A cancelled send is over before the receiver has decided.
     CancelWithoutAnswer,
@@ -59,7 +59,7 @@ thread_local! {
     static SEEDED: std::cell::Cell<Option<ProtocolDefect>> = const { std::cell::Cell::new(None) };
 }
 
-/// Calls `f`; ranks that are made in it have the defect.
+/// Calls `f`; ranks that `f` makes have the defect.
 #[cfg(feature = "seeded-defects")]
 pub fn with_protocol_defect<T>(defect: ProtocolDefect, f: impl FnOnce() -> T) -> T {
     let before = SEEDED.replace(Some(defect));
@@ -76,13 +76,13 @@ impl Default for ProtocolDefects {
 }
 
 impl ProtocolDefects {
-    /// Returns true if it has this one.
+    /// Returns true if the set contains this defect.
     #[cfg(any(test, feature = "seeded-defects"))]
     pub(crate) fn has(self, defect: ProtocolDefect) -> bool {
         self.one == Some(defect)
     }
 
-    /// Returns true if it has this one.
+    /// Returns true if the set contains this defect.
     #[cfg(not(any(test, feature = "seeded-defects")))]
     #[expect(clippy::unused_self, reason = "in tests it is used")]
     pub(crate) const fn has(self, _: ProtocolDefect) -> bool {

@@ -1,16 +1,16 @@
-//! One rank's protocol state: its requests, and what the packets do to them. No I/O, no clock, no
-//! waiting.
+//! One rank's protocol state: its requests, and the effects of packets on the requests. No I/O, no
+//! clock, no waiting.
 //!
 //! A message shorter than the threshold is *eager*: it leaves at once and the send is complete.
-//! Otherwise it goes by *rendezvous*: an RTS announces it, the receiver answers CTS once a receive
-//! has matched it, and the data follow; the send is complete when the data have left. The choice is
-//! made once per message.
+//! Otherwise the message goes by *rendezvous*: an RTS announces it, the receiver answers CTS once a
+//! receive has matched it, and the data follow; the send is complete when the data have left. The
+//! choice is made once per message.
 //!
 //! An eager message of at least the transfer threshold goes the same way, but its send is complete
-//! at once: it is *detached*.
+//! at once: the message is *detached*.
 //!
-//! Calls may cost the rank time (see `overhead`): then the rank is busy until a date, and what it
-//! does is done at that date.
+//! Calls may cost the rank time (see `overhead`): then the rank is busy until a date, and its next
+//! actions are done at that date.
 //!
 //! Inputs are `send`, `receive`, `cancel` and `handle`; the packets to post come back through the
 //! channel that is passed in.
@@ -64,9 +64,9 @@ pub struct Status {
 /// Arguments of a send.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SendCall {
-    /// True if the rank waits for its end.
+    /// True if the rank waits for the end of the send.
     pub(crate) blocks: bool,
-    /// True if it is over only when a receive has met it, however short it is.
+    /// True if the send is over only when a receive has matched the message, even a short one.
     pub(crate) synchronous: bool,
     /// True for the send of an exchange, which blocks.
     pub(crate) exchanges: bool,
@@ -109,14 +109,14 @@ pub(crate) enum State {
         envelope: Envelope,
         buffer: Buffer,
     },
-    /// The message has left; its sender waits until a receive has met it.
+    /// The message has left; the sender waits until a receive has matched the message.
     AwaitAck {
         peer: u32,
         envelope: Envelope,
         buffer: Buffer,
     },
-    /// The message is to leave by the machine that sends, eagerly if that is still possible when
-    /// its turn comes.
+    /// The message waits for the send machine, and leaves eagerly if that is still possible at its
+    /// turn.
     Queued {
         peer: u32,
         envelope: Envelope,
@@ -130,7 +130,7 @@ pub(crate) enum State {
     },
     /// The receive waits for a message.
     Posted { pattern: Pattern, buffer: Buffer },
-    /// A message has matched; its data are on the way.
+    /// A message has matched; its data are under way.
     AwaitData {
         envelope: Envelope,
         length: u64,
@@ -141,9 +141,9 @@ pub(crate) enum State {
     },
     /// A message that arrives or has arrived before its receive.
     Assembly(Box<flow_controlled::Assembly>),
-    /// A packet whose end matters, because it holds something.
+    /// A packet that holds a resource until the packet has left.
     Packet(Slot),
-    /// The connection to a peer waits until what it posts next is packed.
+    /// The connection to a peer waits until the next packet to post is packed.
     Packing { peer: u32 },
     /// The rank matches an announcement of a peer; the answer leaves after that.
     Matching { peer: u32, header: PacketHeader },
@@ -155,29 +155,29 @@ pub(crate) enum State {
     Collective { index: u32 },
     /// A call of one-sided communication waits for other ranks.
     Remote(Box<RemoteCall>),
-    /// It is over.
+    /// The operation is over.
     Done {
         result: Result<Status, Error>,
         buffer: Buffer,
     },
 }
 
-/// An operation and whether its program still wants to know.
+/// An operation, and true or false for the interest of the program in its end.
 #[derive(Clone, Debug)]
 struct Operation {
     state: State,
-    /// Where the program started it.
+    /// The line at which the program started the operation.
     location: SourceLocation,
-    /// Nobody holds the request any more: the place is freed at the end.
+    /// No handle of the request exists any more: the place is freed at the end.
     released: bool,
-    /// The operation ends instead of beginning; of a send that has been announced: it was asked
-    /// back; of a posted receive: a message will meet the receive, as a model checker has picked.
+    /// The operation ends instead of beginning. For an announced send: the message was asked back.
+    /// For a posted receive: a message will match the receive, as a model checker has picked.
     cancelled: bool,
-    /// The program has gone on, although the message waits for its receive.
+    /// The program has continued, although the message waits for its receive.
     detached: bool,
-    /// Its program unpacks what comes, wherever it has waited.
+    /// The program unpacks the received message, wherever the message has waited.
     unpacks: bool,
-    /// The receive has met a message for which it should have been posted.
+    /// The receive has matched a ready message that came too early: it was not posted before.
     unready: bool,
     role: Role,
     /// Cost of completing the operation that has not been paid, in seconds.
@@ -206,11 +206,11 @@ pub(crate) struct ProtocolEngine {
     events: u64,
     /// Number of actions of the program: operations started, and results taken.
     actions: u64,
-    /// The date until which the rank is busy with what its calls cost.
+    /// The date until which the costs of its calls keep the rank busy.
     busy_until: f64,
-    /// Operations that wait for their turn: the rank does nothing else before they have begun.
+    /// Operations that wait for their turn: the rank does no other work before they have begun.
     waiting: u32,
-    /// Operations that have ended and whose completion is not paid.
+    /// Operations that are over, with a completion cost that is not paid.
     debts: u32,
     /// Operations that have ended.
     ended: u64,
@@ -220,7 +220,7 @@ pub(crate) struct ProtocolEngine {
     packing_until: f64,
     /// Where limits are set.
     flow: Option<Box<FlowControl>>,
-    /// Where ranks get connected: those that are lost.
+    /// The lost ranks, if ranks get connected.
     lost: Option<Box<connected::Lost>>,
     collectives: Option<Box<Collectives>>,
     windows: Option<Box<Windows>>,
@@ -233,8 +233,8 @@ pub(crate) struct ProtocolEngine {
 /// State that few ranks have.
 #[derive(Clone, Debug, Default)]
 struct ColdState {
-    /// The operation that ends when the rank is not busy any more, if anybody waits for it, and its
-    /// date.
+    /// The operation that ends when the rank is not busy any more, if a future waits for it, and
+    /// its date.
     catching_up: Option<(f64, Token)>,
     /// Receives that were given up and have got their messages: the first message, where the
     /// receive was posted, and their number.
@@ -242,9 +242,9 @@ struct ColdState {
     /// Requests that were dropped and never waited for: where the first one was started, and their
     /// number.
     forgotten: Option<(SourceLocation, u64)>,
-    /// Messages that a matched probe had taken and that nobody received.
+    /// Messages that a matched probe had taken and that no receive got.
     returned: Vec<UnexpectedMessage>,
-    /// Where a model checker wants to know it: which arrivals ended operations.
+    /// For a model checker only: the arrivals that ended operations.
     provenance: Option<Box<Provenance>>,
     observation: Option<Observation>,
     library: Option<Box<Library>>,
@@ -301,18 +301,18 @@ impl ProtocolEngine {
         self.events
     }
 
-    /// The number of operations that have ended: while it stands still, nobody has to look for one.
+    /// The number of ended operations: while it is unchanged, no caller has to look for one.
     pub(crate) const fn ended(&self) -> u64 {
         self.ended
     }
 
-    /// The number of events and of the program's own actions: while it stands still, nothing has
-    /// happened.
+    /// The number of events and of the program's own actions: the state is unchanged while this
+    /// number is unchanged.
     pub(crate) const fn changes(&self) -> u64 {
         self.events + self.actions
     }
 
-    /// Returns true if there is nothing to do for it besides events.
+    /// Returns true if the engine has only events to handle, and no rare state.
     #[inline]
     pub(crate) const fn is_plain(&self) -> bool {
         self.cold.is_none()
@@ -379,7 +379,7 @@ impl ProtocolEngine {
         }
     }
 
-    /// Returns the result of an operation if it is done, which stays.
+    /// Returns the result of an operation if the operation is over; the operation keeps its result.
     pub(crate) fn result(&self, token: Token) -> Option<(Result<Status, Error>, &Buffer)> {
         match self.state(token) {
             State::Done { result, buffer } => Some((*result, buffer)),
@@ -433,8 +433,8 @@ impl ProtocolEngine {
         self.remove(token);
     }
 
-    /// Gives the buffer of a receive back whose program does not wait any more. A message that is
-    /// on the way is received and dropped.
+    /// Returns the buffer of a receive after the program has stopped waiting. A message under way
+    /// is received and dropped.
     pub(crate) fn cancel_receive(&mut self, token: Token) -> Buffer {
         let place = &mut self.operations[token as usize].state;
         let (State::Posted { buffer, .. }
@@ -602,7 +602,7 @@ impl ProtocolEngine {
         }
     }
 
-    /// A message has arrived whole: it meets a receive, or is kept.
+    /// Handles a message that has arrived whole: a receive gets the message, or it is kept.
     #[inline(always)]
     fn match_eager(&mut self, channel: &dyn Channel, envelope: Envelope, payload: Buffer) {
         if envelope.ready || !self.is_plain() {
@@ -618,7 +618,7 @@ impl ProtocolEngine {
         }
     }
 
-    /// A message has arrived, or its announcement: it meets a receive, or is kept.
+    /// Handles an arrived message or announcement: a receive gets the message, or it is kept.
     #[inline]
     fn match_arrival(
         &mut self,
@@ -656,7 +656,7 @@ impl ProtocolEngine {
         }
     }
 
-    /// A message has arrived: the receive that gets it, or the message is kept.
+    /// Handles an arriving message: returns the receive that matches, or keeps the message.
     fn arrive(
         &mut self,
         channel: &dyn Channel,

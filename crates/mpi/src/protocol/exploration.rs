@@ -1,6 +1,6 @@
 //! Calls of the hooks of a model checker ([`ExplorationHooks`], [`CausalityHooks`]).
 //!
-//! The protocols call no other hooks; without a model checker these calls do nothing.
+//! The protocols call no other hooks; without a model checker these calls have no effect.
 //!
 //! *Not decided here*: when a rank chooses, and why packets leave; see the package `channel`.
 
@@ -30,7 +30,7 @@ pub(crate) fn causality(channel: &dyn Channel) -> Option<&dyn CausalityHooks> {
     channel.causality()
 }
 
-/// Returns true if the rank may look for arrivals now; false if it has to park before.
+/// Returns true if the rank may look for arrivals now; false if the rank has to park before.
 #[inline]
 pub(crate) fn may_look(channel: &dyn Channel) -> bool {
     channel.may_look()
@@ -53,7 +53,7 @@ pub(crate) fn note_clock(channel: &dyn Channel, location: SourceLocation) {
     }
 }
 
-/// Notes something that is no error, for the user.
+/// Notes a text for the user that is not an error.
 pub(crate) fn note(channel: &dyn Channel, text: &str) {
     if let Some(causes) = channel.causality() {
         causes.note(text);
@@ -67,7 +67,7 @@ pub(crate) fn note_bound(channel: &dyn Channel, text: &str) {
     }
 }
 
-/// Notes a question whose answer may depend on the order of arrivals.
+/// Notes a question with an answer that may depend on the order of arrivals.
 pub(crate) fn choose(channel: &dyn Channel) {
     if let Some(causes) = channel.causality() {
         causes.choose();

@@ -1,14 +1,14 @@
-//! One rank's packet buffers and connections where [limits](Limits) are set: what runs the tables
-//! of [`machine`].
+//! One rank's packet buffers and connections if [limits](Limits) are set: this module executes the
+//! tables of [`machine`].
 //!
-//! Inputs are what is to be sent ([`FlowControl::send`]), what has left ([`FlowControl::left`]),
-//! and what the peer tells ([`FlowControl::open`]); what is to be done comes back as
+//! Inputs are messages to send ([`FlowControl::send`]), packets that have left
+//! ([`FlowControl::left`]), and reports of the peer ([`FlowControl::open`]); outputs are
 //! [`FlowAction`]s, in their order. No I/O, no clock: the time is an argument.
 //!
-//! A *credit* stands for a packet buffer at the peer. Each packet but a flow-control update takes
-//! one; it comes back when the packet is used up: at once, but for an eager message that waits for
-//! its receive in its packets. The state of a connection is made when the first packet goes either
-//! way.
+//! A *credit* stands for a packet buffer at the peer. Each packet except a flow-control update
+//! takes a credit. The credit comes back when the packet is used up: at once, except for an eager
+//! message that waits for its receive in its packets. The first packet in either direction makes
+//! the state of a connection.
 
 mod connection;
 mod lost;
@@ -32,7 +32,7 @@ use crate::{Limits, TransportMode};
 /// Action for the engine.
 #[derive(Clone, Debug)]
 pub(crate) enum FlowAction {
-    /// Send a packet; if there is a slot, [`FlowControl::left`] wants to know when it has left.
+    /// Send a packet; if there is a slot, call [`FlowControl::left`] when the packet has left.
     Post {
         peer: u32,
         packet: Packet,
@@ -64,7 +64,7 @@ pub struct Taken {
     pub credits: Vec<u64>,
 }
 
-/// The connections of a rank, and what they share.
+/// The connections of a rank, and their shared resources.
 #[derive(Clone, Debug)]
 pub(crate) struct FlowControl {
     limits: Limits,
@@ -73,7 +73,7 @@ pub(crate) struct FlowControl {
     connections: BTreeMap<u32, Box<Connection>>,
     /// The connections that wait for packet buffers, in the order in which they began to.
     line: VecDeque<u32>,
-    /// Memory in use for unexpected messages, in bytes, and the most of it that ever was.
+    /// Memory in use for unexpected messages, in bytes, and its maximum so far.
     memory: u64,
     memory_peak: u64,
     taken: Taken,
@@ -94,13 +94,13 @@ struct Shared {
     buffers: Option<u32>,
     /// Packets and machines that each operation still waits for.
     activities: BTreeMap<Token, u32>,
-    /// Packets that hold something until they have left.
+    /// Packets that hold a resource until they have left.
     under_way: u32,
     effects: VecDeque<FlowAction>,
 }
 
 impl FlowControl {
-    /// Returns the resources of a rank whose channel has these settings, in which limits are set.
+    /// Returns the resources of a rank for a channel with these settings; limits must be set.
     pub(crate) fn of(settings: &Settings) -> Self {
         let limits = settings.limits.as_ref().expect("limits are set");
         let mut flow = match settings.variant {
@@ -167,7 +167,7 @@ impl FlowControl {
         self.connections.entry(peer).or_insert_with(fresh)
     }
 
-    /// Puts something in the queue of a connection.
+    /// Puts a message into the queue of a connection.
     pub(crate) fn send(&mut self, peer: u32, message: OutboundMessage, now: f64) {
         let connection = self.connection(peer, now);
         if message.kind == Kind::CloseAckPolicy {
@@ -182,14 +182,14 @@ impl FlowControl {
         self.run_machines(peer, now);
     }
 
-    /// The peer has told what it has used up.
+    /// Handles the peer's report of the packets that the peer has used up.
     pub(crate) fn open(&mut self, peer: u32, returned: &CreditReturn, now: f64) {
         let limits = self.limits.clone();
         self.connection(peer, now).open(&limits, returned);
         self.run_machines(peer, now);
     }
 
-    /// A packet has left for good: what it held is free, and whoever waits for that continues.
+    /// Handles a packet that has left for good: frees its resource and continues waiting peers.
     pub(crate) fn left(&mut self, slot: Slot, now: f64) {
         self.shared.under_way -= 1;
         match slot.hold {
@@ -237,7 +237,7 @@ impl FlowControl {
         true
     }
 
-    /// Lets those continue that wait for buffers.
+    /// Continues the connections that wait for buffers.
     fn serve(&mut self, now: f64) {
         for _ in 0..self.line.len() {
             if self.shared.buffers == Some(0) {
@@ -263,7 +263,7 @@ impl FlowControl {
         }
     }
 
-    /// Returns true if nothing is queued or in progress.
+    /// Returns true if no message is queued and no packet is in progress.
     pub(crate) fn is_idle(&self) -> bool {
         let mut all = self.connections.values();
         self.shared.under_way == 0 && all.all(|connection| connection.is_idle())
@@ -288,14 +288,14 @@ impl FlowControl {
         self.connections.get(&peer)?.waits_for()
     }
 
-    /// Everything that decides what happens next, in words; not what is only told.
+    /// The state that determines the next events, as text, without data that is only reported.
     #[cfg(test)]
     pub(crate) fn key(&self) -> String {
         let (shared, memory) = (&self.shared, self.memory);
         format!("{shared:?} {:?} {:?} {memory}", self.connections, self.line)
     }
 
-    /// The peer of a connection whose machine waits for what is there.
+    /// Returns the peer of a connection with a machine that waits for an available resource.
     #[cfg(test)]
     pub(crate) fn find_missed_wakeup(&self) -> Option<u32> {
         let mut all = self.connections();

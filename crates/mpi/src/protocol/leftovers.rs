@@ -1,4 +1,4 @@
-//! Unfinished operations of a rank when it ended, in words: for warnings.
+//! Unfinished operations of a rank when the rank ended, in words: for warnings.
 //!
 //! One line per kind and, for messages, per sender and tag, so that a thousand forgotten messages
 //! are one line.

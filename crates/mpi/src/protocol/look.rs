@@ -1,40 +1,40 @@
-//! Questions about what has arrived by now: tests, probes without waiting, and waits for some of
-//! several operations. Under a model checker their answers are picked, not observed.
+//! Questions about arrivals so far: tests, probes without waiting, and waits for some of several
+//! operations. Under a model checker the answers are picked, not observed.
 //!
-//! MPI permits *no* at any time until the program has been told that the operation is over, and an
-//! operation that is over is told by *yes*. So under a model checker a question has one branch for
-//! *no*, which depends on nothing, and one for each *yes*, which is a wait for what it names
-//! (MPI 5.0, sections 3.7.3 to 3.7.5 and 3.8). A run that ends with a rank in such a wait says
-//! nothing: another branch covers it ([`Process::is_covered`](super::process::Process)).
+//! MPI permits *no* at any time until a *yes* has told the program that the operation is over. So
+//! under a model checker a question has one branch for *no*, which depends on no arrival, and one
+//! for each *yes*, which is a wait for the named operation (MPI 5.0, sections 3.7.3 to 3.7.5, 3.8).
+//! A run that ends with a rank in such a wait is no result: another branch covers it
+//! ([`Process::is_covered`](super::process::Process)).
 //!
-//! A program may ask again and again. Questions that one place of the program asks anew without
+//! A program may ask again and again. Questions that one place of the program repeats without
 //! another operation of the rank in between are a loop:
 //! * At the beginning of a loop each question is answered *no* at most [`NOS_MAX`] times in a row;
 //!   the next *no* is the answer to all questions until the rank begins another operation.
-//! * After a *yes*, a question that is asked twice gets *no* from then on: the program has asked
-//!   it before, and nothing has happened since.
-//! * A loop that has got [`LOOKS_MAX`] answers *no* since the latest event is one without end: the
-//!   rank stays there. What it would do after *yes* is explored in the branches before.
+//! * After a *yes*, a question that is asked twice gets *no* from then on: the program has asked it
+//!   before, and no event has happened since.
+//! * A loop that has got [`LOOKS_MAX`] answers *no* since the latest event is a loop without end:
+//!   the rank stays there. Its behaviour after *yes* is explored in the branches before.
 //!
-//! The cancellation of a receive that no message has met is a question, too, and is never repeated:
-//! *no* means that the receive is gone, *yes* that a message will meet the receive. The cancel
-//! decides, and not the completion, because a message that arrives between the two goes to another
-//! receive if the first one is gone. A message that comes while the question is open can come after
-//! the answer as well, so other runs cover such a run. The run shows that the message can also come
-//! before the messages behind which the question was asked.
+//! The cancellation of a receive that no message has matched is a question, too, and never
+//! repeated: *no* means that the receive is gone, *yes* that a message will match the receive. The
+//! cancel decides, and not the completion, because a message that arrives between the two goes to
+//! another receive if the first one is gone. A message that comes while the question is open can
+//! come after the answer as well, so other runs cover such a run. The run shows that the message
+//! can also come before the messages behind which the question was asked.
 //!
-//! A loop that reads the clock of the rank waits for time to pass, which stands still. After
-//! [`READS_MAX`] readings at one place the clock goes forward with each further one, each time
-//! twice as far: at last beyond the time for which the loop waits, or that the questions may take.
+//! A loop that reads the clock of the rank waits for time to pass, but the clock stands still.
+//! After [`READS_MAX`] readings at one place the clock goes forward with each further reading, each
+//! time twice as far: at last beyond the time that the loop waits, or that the questions may take.
 //!
-//! A probe from any source sees the message that arrives first, and a receive or a probe behind
-//! that may get or see a message of another source. So a probe that could see a message again has
-//! a *yes* for each source that was seen, and one for all others; for a receive the message is
-//! delivered anew (`engine/seen.rs`). If a posted receive may get a seen message, *no* means that
-//! the receive gets the message: like a cancel, such a question depends on arrivals.
+//! A probe from any source sees the message that arrives first, and a later receive or probe may
+//! get or see a message of another source. So a probe that could see a message again has a *yes*
+//! for each source that was seen, and one for all others; for a receive the message is delivered
+//! anew (`engine/seen.rs`). If a posted receive may get a seen message, *no* means that the receive
+//! gets the message: like a cancel, such a question depends on arrivals.
 //!
-//! *Not modelled*: other subsets of more than [`SUBSETS_MAX`] operations than single ones and all,
-//! as answers to waits for some of them; both bounds are told to the user.
+//! *Not modelled*: for waits for some of more than [`SUBSETS_MAX`] operations, other subsets than
+//! single operations and all; both bounds are reported to the user.
 
 use observe::SourceLocation;
 
@@ -51,7 +51,7 @@ const READS_MAX: u32 = 10;
 /// First step of the clock in seconds, and number of steps, in all two years. \[choice\]
 const STEP_MIN: f64 = 1e-6;
 const STEPS_MAX: u32 = 46;
-/// Active requests of which each subset can be what is over.
+/// Maximum number of active requests for which every subset can be an answer.
 const SUBSETS_MAX: usize = 3;
 
 /// Question of a test or a probe.
@@ -136,7 +136,7 @@ pub(crate) enum Allowed {
     Last,
     /// *No*, without a choice.
     No,
-    /// Nothing any more.
+    /// No answer: the rank stays in the question.
     Nothing,
 }
 
@@ -190,7 +190,7 @@ impl LookWindow {
         doubled.map_or(0.0, |doubled| STEP_MIN * (1_u64 << doubled) as f64)
     }
 
-    /// Returns what the rank may be told at a question, after this many operations.
+    /// Returns the answers that the rank may get for a question, after this many operations.
     pub(crate) fn allowed(&mut self, begun: u64, at: (SourceLocation, Question)) -> Allowed {
         self.begin_window(begun);
         match (self.only_no, self.nos(at)) {
@@ -245,8 +245,7 @@ impl LookWindow {
         self.has_yes = true;
     }
 
-    /// Notes how many events have been handled: after another one, what is asked next may be
-    /// *yes*.
+    /// Notes the number of handled events: after a further event, the next question may get *yes*.
     pub(crate) fn note_events(&mut self, events: u64) {
         if self.events != events {
             self.events = events;
@@ -264,8 +263,8 @@ impl LookWindow {
         self.only_no.is_some_and(|count| count >= LOOKS_MAX)
     }
 
-    /// Returns true if a question of a loop that got nothing but *no* would be *yes* by now, or
-    /// a question came too late.
+    /// Returns true if a question of a loop that got only *no* would get *yes* by now, or a
+    /// question came too late.
     pub(crate) const fn is_covered(&self) -> bool {
         self.is_covered
     }
@@ -300,8 +299,8 @@ pub(crate) fn subset(active: &[usize], number: u32) -> Vec<usize> {
         .collect()
 }
 
-/// The number of the subset of which each active request is a member or not; `None` if it is empty
-/// or not one of those that are counted.
+/// Returns the number of the subset given by one flag for each active request; `None` if the subset
+/// is empty or not counted.
 pub(crate) fn number_of_subset(members: &[bool]) -> Option<u32> {
     let places = || {
         let all = (0_u32..).zip(members);
@@ -329,8 +328,8 @@ mod tests {
         (places[place], Question::Test(token))
     }
 
-    /// The answers that a loop over questions can get, as words of Y and N, up to this length. A
-    /// loop ends at its last *yes*, or when it stays.
+    /// Returns the answers that a loop over questions can get, as words of Y and N, up to this
+    /// length. A loop ends at its last *yes*, or when the rank stays in the loop.
     fn answers(questions: usize, rounds: usize) -> Vec<String> {
         fn go(
             window: &LookWindow,

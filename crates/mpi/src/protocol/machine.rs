@@ -1,17 +1,17 @@
 //! The protocol machines of a connection as data: states, events, actions.
 //!
-//! A machine is a table of transitions. It is what runs: from a state the machine sees an event (a
-//! thing that has happened, or the answer to the question that the state asks), looks it up in the
-//! table, does the action and goes to the next state. An event that the table does not know there
-//! is a mistake of ours and ends the run. Each transition counts how often it is taken.
+//! A machine is a table of transitions, and executes this table. In a state the machine gets an
+//! event (an external event, or the answer to the question of the state), looks up the event in the
+//! table, does the action and goes to the next state. An event without a transition in this state
+//! is an internal error and ends the run. Each transition counts its executions.
 //!
-//! There are three for each connection: [`send()`] for what leaves, [`receive()`] for what comes,
-//! [`credits()`] for what is to be told to the peer about used-up packets. They run where
-//! [limits](crate::Limits) are set. Without limits a message goes the way of [`send()`] on which
-//! nothing holds it up, in one step.
+//! Each connection has three machines: [`send()`] for outgoing packets, [`receive()`] for incoming
+//! packets, [`credits()`] for reports to the peer about used-up packets. They run if
+//! [limits](crate::Limits) are set. Without limits a message takes the path of [`send()`] without
+//! any wait, in one step.
 //!
 //! Source: the send and receive machines follow the design of MPICH's early communication agents
-//! (`doc/notes/agent` in its history), with what was left open there filled in.
+//! (`doc/notes/agent` in its history), with the open points of that design filled in.
 
 pub(crate) mod credits;
 pub(crate) mod receive;
@@ -26,7 +26,7 @@ pub(crate) struct Row<S, E, A> {
     pub(crate) event: E,
     pub(crate) action: A,
     pub(crate) to: S,
-    /// The requirement that asks for it; empty for the frame of the machine.
+    /// The requirement behind the transition; empty for the frame of the machine.
     pub(crate) requirement: &'static str,
 }
 
@@ -47,10 +47,10 @@ pub(crate) const fn row<S: Copy, E: Copy, A: Copy>(
     }
 }
 
-/// The transition from a state on an event; `taken` counts it.
+/// Returns the transition from a state on an event, and counts it in `taken`.
 ///
 /// # Panics
-/// If there is none: then the machine is broken.
+/// If there is no such transition: then the machine is broken.
 pub(crate) fn take<S, E, A>(
     rows: &'static [Row<S, E, A>],
     state: S,
@@ -74,7 +74,7 @@ where
 /// A transition of a [`Machine`], in words.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Transition {
-    /// The state in which it is taken.
+    /// The state in which the transition is taken.
     pub from: String,
     /// Event, or observation of the state.
     pub event: String,
@@ -82,19 +82,19 @@ pub struct Transition {
     pub action: String,
     /// The next state.
     pub to: String,
-    /// The number of the requirement that asks for it; empty for the frame of the machine.
+    /// The number of the requirement behind the transition; empty for the frame of the machine.
     pub requirement: &'static str,
 }
 
 /// A machine as a graph.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Machine {
-    /// Its name.
+    /// The name of the machine.
     pub name: &'static str,
     /// The states, the first one first.
     pub states: Vec<String>,
-    /// Those of the states in which it waits for something to happen; it passes through the others
-    /// at once.
+    /// The states in which the machine waits for an event; the machine passes through the other
+    /// states at once.
     pub waits: Vec<String>,
     /// All transitions.
     pub transitions: Vec<Transition>,
@@ -181,7 +181,7 @@ pub fn receive() -> Machine {
     Machine::new("receive", receive::ROWS, &receive::WAITS)
 }
 
-/// The machine that tells the peer which packets it has used up.
+/// Returns the machine that reports used-up packets to the peer.
 #[must_use]
 pub fn credits() -> Machine {
     Machine::new("credits", credits::ROWS, &credits::WAITS)

@@ -1,7 +1,7 @@
-//! One rank: its channel, its protocol state, and what it waits for.
+//! One rank: its channel, its protocol state, and its waits.
 //!
 //! Progress is made whenever an operation of the rank is polled: all events of the channel are
-//! handled before the operation looks whether it is over. An operation that is not parks the rank
+//! handled before the operation checks if it is over. An operation that is not over parks the rank
 //! until the next event.
 
 use observe::SourceLocation;
@@ -39,7 +39,7 @@ struct ColdState {
     looks: LookWindow,
     /// Seconds by which the clock has gone forward, where no time passes.
     clock: f64,
-    /// Buffers by the contexts of their communicators, and that of all others.
+    /// Buffers by the contexts of their communicators; `None` for the buffer of all others.
     attached: BTreeMap<Option<u32>, AttachedBuffer>,
     contexts: Contexts,
     /// Number of partitioned requests by context, rank, tag, and true for sends.
@@ -62,7 +62,7 @@ pub struct Process {
     has_raised: Cell<bool>,
     /// Number of operations that the program has begun or waited for; only differences count.
     begun: Cell<u64>,
-    /// Under a model checker: number of calls that wait for it to pick an answer.
+    /// Under a model checker: number of calls that wait for the pick of an answer.
     asking: Cell<u32>,
     /// The calls that wait for the *yes* that was picked.
     awaited: RefCell<Vec<Awaited>>,
@@ -71,7 +71,7 @@ pub struct Process {
 }
 
 impl Process {
-    /// The rank behind a channel, whose collective calls are not compared with those of the others.
+    /// Returns the rank behind a channel; its collective calls are not compared with other ranks.
     #[must_use]
     pub fn new(channel: Box<dyn Channel>) -> Rc<Self> {
         Self::with_calls(channel, CallComparison::None)
@@ -114,7 +114,7 @@ impl Process {
         Comm::world(Rc::clone(self))
     }
 
-    /// Returns where the calls of the rank are compared with those of the others.
+    /// Returns the place at which the calls of the rank are compared with calls of other ranks.
     pub(crate) const fn calls(&self) -> &CallComparison {
         &self.calls
     }
@@ -178,7 +178,7 @@ impl Process {
             .is_some_and(|cold| cold.contexts.is_freed(context))
     }
 
-    /// Counts a partitioned request. Returns its position among those of the same ranks and tag.
+    /// Counts a partitioned request. Returns its position among the requests of this key.
     pub(crate) fn count_partitioned(&self, key: (u32, u32, u32, bool)) -> u32 {
         let mut cold = self.cold();
         let next = cold.partitioned.entry(key).or_default();
@@ -208,7 +208,7 @@ impl Process {
         self.engine.borrow_mut().note_node_setup(context)
     }
 
-    /// A matched message that nobody received.
+    /// Gives back a matched message that no receive got.
     pub(crate) fn give_back(&self, message: UnexpectedMessage) {
         choose(&*self.channel);
         self.engine.borrow_mut().give_back(message);
@@ -246,12 +246,12 @@ impl Process {
         self.begun.get()
     }
 
-    /// Takes the number of operations back to what it was: they only let time pass.
+    /// Restores an earlier number of operations: the later operations only let time pass.
     pub(crate) fn forget_begun(&self, begun: u64) {
         self.begun.set(begun);
     }
 
-    /// Calls `f` with the memory of a window, as it is.
+    /// Calls `f` with the memory of a window in its present state.
     pub(crate) fn with_memory<T>(&self, context: u32, f: impl FnOnce(&mut WindowMemory) -> T) -> T {
         let engine = &mut *self.engine.borrow_mut();
         match engine.window_memory(context) {
@@ -297,8 +297,8 @@ impl Process {
         self.engine.borrow_mut().keep_data(token);
     }
 
-    /// Takes the result of an operation that was given up and has ended. The rank has not waited
-    /// for the operation, and pays nothing.
+    /// Takes the result of an operation that was given up and is over. The rank has not waited for
+    /// the operation, and pays no cost.
     pub(crate) fn take_freed<T>(
         &self,
         token: Token,
@@ -321,8 +321,8 @@ impl Process {
         self.release(token);
     }
 
-    /// [`ProtocolEngine::cancel_receive`], and leaves events alone: what has not been handled is
-    /// not lost.
+    /// Calls [`ProtocolEngine::cancel_receive`] without handling events: events that have not been
+    /// handled are not lost.
     pub(crate) fn cancel_receive(&self, token: Token) -> Buffer {
         choose(&*self.channel);
         self.engine.borrow_mut().cancel_receive(token)
@@ -438,7 +438,7 @@ impl Process {
         Poll::Pending
     }
 
-    /// Notes what the rank waits for.
+    /// Notes the wait of the rank.
     fn wait_in(&self, engine: &ProtocolEngine, waits: Waits, location: SourceLocation) {
         let mut blocked = self.blocked.borrow_mut();
         blocked.add(engine.events(), waits, location);
@@ -448,8 +448,8 @@ impl Process {
         }
     }
 
-    /// Returns true if a wait could be over at once because of what has arrived, and nobody knows
-    /// yet whether the rank waits for anything else at the same time. Notes questions whose answers
+    /// Returns true if arrivals so far could end a wait at once, while it is not known yet whether
+    /// the rank waits for other operations at the same time. Notes questions if their answers
     /// depend on the order of arrivals.
     fn comes_too_soon(
         &self,
@@ -469,7 +469,7 @@ impl Process {
     /// Handles `first`, and then the events of the channel, while the rank is parked. Returns true
     /// if the rank can continue now.
     ///
-    /// A driver of the channel calls it, or wakes the rank, which then does the same.
+    /// A driver of the channel calls this function, or wakes the rank, which then does the same.
     #[must_use]
     pub fn progress(&self, first: Option<Event>) -> bool {
         let engine = &mut *self.engine.borrow_mut();
@@ -531,7 +531,7 @@ impl Process {
         now + cold.clock
     }
 
-    /// Waits until the rank is not busy any more with what its calls cost.
+    /// Waits until the costs of its calls do not keep the rank busy any more.
     pub(crate) fn wait_until_idle(
         &self,
         name: &'static str,
@@ -542,7 +542,7 @@ impl Process {
         Call::new(self, location, waits, attempt)
     }
 
-    /// A future that may have been pending is gone: it is not what the rank waits for.
+    /// Removes a dropped future, which may have been pending, from the waits of the rank.
     pub(crate) fn forget(&self, waits: Waits, location: SourceLocation) {
         if self.blocked.borrow_mut().remove(waits, location) {
             // Nobody waits for it any more, and it may or may not be over.
@@ -557,8 +557,8 @@ impl Process {
         matches!(connections, Some(connections) if connections.mode == ConnectionMode::Static)
     }
 
-    /// Connects to all ranks if that is how they [get connected](Self::connects_at_init): what
-    /// every rank then does before its program begins. `program`: the place of that in reports.
+    /// Connects to all ranks if ranks [get connected](Self::connects_at_init) at the start. Every
+    /// rank does this before its program begins. `program`: the location for reports.
     pub fn init(self: &Rc<Self>, program: SourceLocation) -> impl Future<Output = ()> + 'static {
         let process = Rc::clone(self);
         std::future::poll_fn(move |context| {
@@ -574,9 +574,9 @@ impl Process {
         self.channel.connected()
     }
 
-    /// Waits for the sends that still continue: what every rank does after its program has
-    /// returned. Messages and receives that the program has given up do not keep a run going.
-    /// `program`: the place of that in reports.
+    /// Waits for the sends in progress. Every rank does this after its program has returned.
+    /// Messages and receives that the program has given up do not keep a run going. `program`: the
+    /// location for reports.
     pub fn finalize(
         self: &Rc<Self>,
         program: SourceLocation,
@@ -600,7 +600,7 @@ impl Process {
     }
 
     /// Returns the operations that the rank left unfinished, in words: receives that never got a
-    /// message, and messages that nobody received.
+    /// message, and messages that no receive got.
     #[must_use]
     pub fn leftovers(&self) -> Vec<String> {
         let mut all = self.with_engine(|engine, channel| {
@@ -631,8 +631,8 @@ impl Process {
         cold.get_or_insert_default().unfreed.push(what);
     }
 
-    /// Returns statistics of the rank's connections, without events that it has not handled; `None`
-    /// if nothing is limited, or nothing was sent.
+    /// Returns statistics of the rank's connections, without unhandled events; `None` if no limits
+    /// are set, or no message was sent.
     #[must_use]
     pub fn flow_report(&self) -> Option<crate::FlowReport> {
         let engine = self.engine.borrow();
@@ -640,7 +640,7 @@ impl Process {
         Some(flow.describe(self.channel.now()))
     }
 
-    /// Returns the operations that the rank waits for; `None` if it does not wait.
+    /// Returns the operations for which the rank waits; `None` if the rank does not wait.
     #[must_use]
     pub fn waiting(&self) -> Option<Waiting> {
         let (blocked, engine) = (self.blocked.borrow(), self.engine.borrow());
@@ -668,8 +668,8 @@ impl Process {
         Some(waiting)
     }
 
-    /// The ranks that hold the lock of a window that an operation waits for, in words; empty if it
-    /// waits for something else, or if they are not known.
+    /// Returns the ranks that hold the window lock for which an operation waits, in words; empty if
+    /// the operation does not wait for a lock, or if the holders are not known.
     fn lock_holders(&self, engine: &ProtocolEngine, token: Token) -> String {
         let awaited = self.call_log().zip(engine.awaited_lock(token));
         let Some((log, (context, targets))) = awaited else {

@@ -1,19 +1,19 @@
-//! State machines as data: the table that a machine executes is the table that tests cover and that
-//! graphs show.
+//! State machines as data: the machine executes the same table that tests cover and that graphs
+//! show.
 //!
-//! A table has a row for each state, event and guard, with what is done and the next state, and a
-//! list of the events that are impossible in a state with the reason. What is in neither is a
-//! mistake that [`Table::gaps`] finds.
+//! A table has a row for each state, event and guard, with the actions and the next state, and a
+//! list of the events that are impossible in a state with the reason. [`Table::gaps`] reports a
+//! pair that is in neither as a mistake.
 //!
-//! *Not decided here*: what an action does. A machine looks its row up, takes the next state, and
-//! then does the actions in their order, so that an answer which comes while they are done finds
+//! *Not decided here*: the effect of an action. A machine looks up the row, takes the next state,
+//! and then does the actions in their order, so that an answer which comes during the actions finds
 //! the new state.
 
 use std::fmt::Debug;
 
 use crate::protocol::machine::{self, Machine};
 
-/// A state or an event of a table: its place in the list of all of them.
+/// A state or an event of a table, with its position among all states or events.
 pub trait TableIndex: Copy {
     /// From 0, in the order of the declaration.
     fn number(self) -> usize;
@@ -131,7 +131,7 @@ pub struct Table<S: 'static, E: 'static, G: 'static, A: 'static> {
     pub events: &'static [E],
     /// Transitions; the rows of a state and an event stand together.
     pub rows: &'static [Transition<S, E, G, A>],
-    /// For each state and event, event by event, the number of its first row; 255 if there is none.
+    /// For each state, event by event, the number of the first row; 255 if there is no row.
     pub index: &'static [u8],
     /// Impossible pairs of state and event.
     pub impossible: &'static [Impossible<S, E>],
@@ -144,9 +144,9 @@ where
     G: Copy + PartialEq + Debug + Default,
     A: Copy + Debug,
 {
-    /// The number of the row for a state, an event and a guard; `None` if the machine does not
-    /// allow it. Takes as long as there are guards for that state and event, however large the
-    /// table is.
+    /// Returns the number of the row for a state, an event and a guard; `None` if the machine does
+    /// not allow the event. The time depends on the number of guards for this state and event, not
+    /// on the size of the table.
     #[must_use]
     pub fn find(&self, from: S, event: E, guard: G) -> Option<usize> {
         let first = self.index[from.number() * self.events.len() + event.number()];
@@ -187,7 +187,7 @@ where
         gaps
     }
 
-    /// The machine as a graph; it waits in all states that it leaves again.
+    /// Returns the machine as a graph; the machine waits in all states that have a next state.
     #[must_use]
     pub fn machine(&self) -> Machine {
         let words = |row: &Transition<S, E, G, A>| {

@@ -1,8 +1,8 @@
-//! Operations that a blocked rank waits for, in words: for reports of deadlocks.
+//! Operations for which a blocked rank waits, in words: for reports of deadlocks.
 //!
-//! A rank may wait in several operations at once (`join!`, `select!`). Those that were pending at
-//! the latest turn are kept, one turn being what happens between two events; a future that is
-//! dropped is taken out again.
+//! A rank may wait in several operations at once (`join!`, `select!`). The operations that were
+//! pending at the latest turn are kept; a turn is the time between two events. A dropped future is
+//! removed.
 
 use crate::channel::{Interest, Token, Waiting};
 use crate::matching::envelope::TagInWords;
@@ -30,22 +30,22 @@ pub(crate) enum Waits {
     Several(&'static str),
     /// The end of one operation, by asking again and again.
     Test(Token),
-    /// The end of some operations, by asking again and again with calls of this name. As with one,
-    /// the rank may ask something else in between, so any event may be what it waits for.
+    /// The end of some operations, by repeated questions of calls with this name. As for one
+    /// operation, the rank may ask other questions in between, so any event may end the wait.
     Tests(&'static str),
-    /// A message, without receiving it.
+    /// A message that the wait does not receive.
     Probe(Pattern),
     /// The same, by asking again and again.
     Iprobe(Pattern),
-    /// The memory of a window as it is now, in a call of this name.
+    /// The memory of a window in its present state, in a call of this name.
     Memory(&'static str),
     /// The sends that were still in progress when the program returned.
     Finalize,
 }
 
 impl Waits {
-    /// Returns true if the wait may be over after some events, at whose beginning this many
-    /// operations had `ended`.
+    /// Returns true if the wait may be over after some events; `ended` is the number of ended
+    /// operations before these events.
     pub(crate) fn may_end(self, engine: &ProtocolEngine, ended: u64) -> bool {
         // With limits, a rank may have something to do besides what it waits for.
         engine.is_limited()
@@ -62,8 +62,8 @@ impl Waits {
             }
     }
 
-    /// Returns true if the answer depends on what has arrived by now: under a model checker the
-    /// rank looks in a step of its own.
+    /// Returns true if the answer depends on arrivals so far: under a model checker the rank then
+    /// looks in a separate step.
     pub(crate) const fn looks(self) -> bool {
         matches!(self, Self::Memory(_))
     }
@@ -74,7 +74,7 @@ impl Waits {
         matches!(self, Self::Probe(pattern) if pattern.source.is_none())
     }
 
-    /// Returns true if the wait may be over at once because of what has arrived.
+    /// Returns true if arrivals so far may end the wait at once.
     pub(crate) fn may_be_complete(self, engine: &ProtocolEngine) -> bool {
         match self {
             Self::Operation(token) | Self::Named(_, token) => engine.depends_on_arrival(token),
@@ -163,7 +163,7 @@ impl Blocked {
         self.turn = turn;
     }
 
-    /// Takes a future out that has been dropped or is over; whether it was known.
+    /// Removes a future that has been dropped or is over. Returns true if it was known.
     pub(crate) fn remove(&mut self, waits: Waits, location: SourceLocation) -> bool {
         let Some(first) = self.first else {
             return false;
@@ -181,13 +181,13 @@ impl Blocked {
         more.0.len() < before
     }
 
-    /// Returns what the rank waits for, in the words of another wait at the same place.
+    /// Describes the operations of the rank in the words of another wait at the same place.
     pub(crate) fn describe_as(&self, engine: &ProtocolEngine, waits: Waits) -> Option<Waiting> {
         let &(_, location) = self.first.as_ref()?;
         Some(describe(engine, waits, location))
     }
 
-    /// Returns the operations that the rank waits for; `None` if it does not wait.
+    /// Returns the operations for which the rank waits; `None` if the rank does not wait.
     pub(crate) fn describe(&self, engine: &ProtocolEngine) -> Option<Waiting> {
         let &(first, location) = self.first.as_ref()?;
         if self.turn != engine.events() {
@@ -343,7 +343,7 @@ fn partners(engine: &ProtocolEngine, state: &State) -> Vec<u32> {
     }
 }
 
-/// With what holds the connection up, if the message is in its queue.
+/// Describes a state, and the resource for which the connection of a queued message waits.
 fn in_words(engine: &ProtocolEngine, state: &State) -> String {
     if let State::Collective { index } = state {
         return engine.collective_in_words(*index);

@@ -1,10 +1,10 @@
 //! Accesses: calls that read and change the memory of another rank.
 //!
 //! A put or an accumulate returns at once; its data are at the target after the next
-//! synchronisation. A call with a result waits for it, as MPI's request-based form with a wait.
-//! `target` is a rank of the window's communicator, `place` a displacement in units of the target's
-//! window, or a [`TargetPlace`] with a datatype: then one message has the packed data and a
-//! description of their places.
+//! synchronisation. A call with a result waits for the result, as MPI's request-based form with a
+//! wait. `target` is a rank of the window's communicator, `place` a displacement in units of the
+//! target's window, or a [`TargetPlace`] with a datatype: then one message has the packed data and
+//! a description of their places.
 //!
 //! *Not modelled*: the time to pack and unpack such data.
 
@@ -72,7 +72,7 @@ impl Arguments {
         Ok(self)
     }
 
-    /// The same, and what is combined with the memory that is read.
+    /// Returns the arguments with the data that are combined with the memory that is read.
     fn with_payload(mut self, origin: &Buffer) -> Result<Self> {
         let (length, expected) = (origin.len(), self.length);
         if length != expected {
@@ -100,7 +100,7 @@ impl Window {
         })
     }
 
-    /// Returns the first byte of an access in the window of its target, and its places there if
+    /// Returns the first byte of an access in the window of the target, and the places there if
     /// there are several.
     fn places(&self, arguments: &Arguments) -> Result<(u64, Vec<Segment>)> {
         let (target, length) = (arguments.target, arguments.length);
@@ -197,8 +197,8 @@ impl Window {
     /// Writes `origin` to the memory of `target`: `MPI_Put`.
     ///
     /// # Errors
-    /// [`WindowError::NoEpoch`] outside of an epoch, [`WindowError::Range`] if it does not lie
-    /// within the window, [`Error::Rank`] for a rank out of range.
+    /// [`WindowError::NoEpoch`] outside of an epoch, [`WindowError::Range`] if the access does not
+    /// lie within the window, [`Error::Rank`] for a rank out of range.
     #[track_caller]
     pub fn put<'a>(
         &'a self,
@@ -210,7 +210,7 @@ impl Window {
         self.write_now(Ok(arguments), SourceLocation::caller())
     }
 
-    /// [`Window::put`] whose request is over when `origin` could be used again: `MPI_Rput`.
+    /// Starts a [`Window::put`]; the request is over when `origin` can be used again: `MPI_Rput`.
     ///
     /// # Errors
     /// As [`Window::put`].
@@ -265,7 +265,7 @@ impl Window {
     ///
     /// # Errors
     /// As [`Window::put`]; [`WindowError::UserOp`] for an operation of the program, [`Error::Op`]
-    /// if `origin` is not a whole number of its elements.
+    /// if `origin` is not a whole number of elements of the operation.
     #[track_caller]
     pub fn accumulate<'a>(
         &'a self,
@@ -278,7 +278,7 @@ impl Window {
         self.write_now(arguments, SourceLocation::caller())
     }
 
-    /// [`Window::accumulate`] whose request is over when `origin` could be used again:
+    /// Starts a [`Window::accumulate`]; the request is over when `origin` can be used again:
     /// `MPI_Raccumulate`.
     ///
     /// # Errors
@@ -295,7 +295,7 @@ impl Window {
         self.access(arguments, SourceLocation::caller())
     }
 
-    /// Combines `origin` with the memory of `target` and returns what was there before:
+    /// Combines `origin` with the memory of `target` and returns the content of the memory before:
     /// `MPI_Get_accumulate`.
     ///
     /// # Errors
@@ -312,8 +312,8 @@ impl Window {
         self.read_now(arguments, SourceLocation::caller())
     }
 
-    /// [`Window::get_accumulate`] that does not wait: `MPI_Rget_accumulate`. The completion has
-    /// what was there before.
+    /// Starts a [`Window::get_accumulate`]: `MPI_Rget_accumulate`. The completion has the content
+    /// of the memory before.
     ///
     /// # Errors
     /// As [`Window::accumulate`].
@@ -350,8 +350,8 @@ impl Window {
         self.read_now(arguments, SourceLocation::caller())
     }
 
-    /// Writes `origin` to the memory of `target` if that equals `compare`, and returns what was
-    /// there before: `MPI_Compare_and_swap`. Both are one integer.
+    /// Writes `origin` to the memory of `target` if the content equals `compare`, and returns the
+    /// content before: `MPI_Compare_and_swap`. `origin` and `compare` are one integer each.
     ///
     /// # Errors
     /// As [`Window::put`]; [`WindowError::Length`] if `origin` and `compare` are not one `T`.

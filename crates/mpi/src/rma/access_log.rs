@@ -1,16 +1,16 @@
-//! The accesses to windows that are not complete, of all ranks of a process: to find two accesses
-//! to the same bytes that nothing orders.
+//! The accesses to windows that are not complete, of all ranks of a process: to find two unordered
+//! accesses to the same bytes.
 //!
-//! Where all ranks run in one process, as in a simulation, each access is compared with those in
-//! progress at the same target when its packet arrives there; an access by RDMA, of whose arrival
-//! the target knows nothing, when it is called. Two conflict if they have a byte in
-//! common and one is a put, or one an accumulate and the other a get (MPI 5.0, section 12.7). An
-//! access is in progress
+//! If all ranks run in one process, as in a simulation, each access is compared with the accesses
+//! in progress at the same target when its packet arrives there. An access by RDMA, whose arrival
+//! the target does not see, is compared when it is called. Two accesses conflict if they have a
+//! byte in common and one is a put, or one an accumulate and the other a get (MPI 5.0, section
+//! 12.7). An access is in progress
 //!
-//! * in an epoch of fences until the fence that ends the epoch, whatever arrives when,
+//! * in an epoch of fences until the fence that ends the epoch, in any order of arrivals,
 //! * in an exposure epoch (`post`) until it ends,
-//! * under a lock until the origin flushes or unlocks; one that reads only for an instant, because
-//!   the origin knows its end from the result.
+//! * under a lock until the origin flushes or unlocks; an access that reads only for an instant,
+//!   because the origin knows its end from the result.
 //!
 //! A buffer at the origin that is in the origin's own part of the window is an access to that part,
 //! too: a get writes there and a put reads, until the origin has synchronised.
@@ -18,11 +18,11 @@
 //! A store ([`Window::write`](crate::Window::write)) is compared with the puts and accumulates in
 //! progress when it is called. Two accesses of one origin do not conflict if the first one reads.
 //!
-//! So a run shows conflicts of that run's order of arrivals; a model checker, which explores all
-//! orders, those of all. A program that orders its accesses has none in any.
+//! So a run shows conflicts in its own order of arrivals; a model checker explores all orders, and
+//! shows the conflicts of all orders. A program that orders its accesses has no conflict.
 //!
-//! *Not compared*: two accumulates, also with different operations; loads; ranks in processes of
-//! their own.
+//! *Not compared*: two accumulates, also with different operations; loads; ranks in separate
+//! processes.
 
 use observe::SourceLocation;
 use std::cell::RefCell;
@@ -92,7 +92,7 @@ impl Access {
     }
 }
 
-/// Two accesses to the same bytes that nothing orders. Ranks are those of the world.
+/// Two unordered accesses to the same bytes. Ranks are ranks of the world.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Conflict {
     target: u32,
@@ -156,9 +156,9 @@ struct TargetLog {
     /// By kind.
     open: [OpenAccesses; 3],
     serial: u64,
-    /// The keys of what each origin has open under a lock.
+    /// The keys of the open accesses of each origin under a lock.
     locked: BTreeMap<u32, Vec<(usize, OpenKey)>>,
-    /// Accesses whose packets have not arrived, by origin, with their places if there are several.
+    /// Accesses that have not arrived, by origin, with the places if there are several.
     called: BTreeMap<u32, VecDeque<(Access, Vec<Segment>)>>,
     /// The ranks that hold the lock.
     holders: Vec<u32>,
@@ -205,7 +205,7 @@ impl TargetLog {
 pub(crate) struct AccessLog {
     /// By context of the window and target.
     targets: RefCell<BTreeMap<(u32, u32), TargetLog>>,
-    /// Conflicts that have not been told, by context and the rank that is to tell it.
+    /// Conflicts that have not been reported, by context and the rank that reports the conflict.
     conflicts: RefCell<BTreeMap<(u32, u32), Conflict>>,
 }
 
@@ -218,8 +218,8 @@ impl AccessLog {
             .or_default())
     }
 
-    /// Notes an access whose packet is about to be sent, to these places, or to one if none is
-    /// given.
+    /// Notes an access before its packet is sent, to these places; to one place if the list is
+    /// empty.
     pub(crate) fn call(&self, window: u32, target: u32, access: Access, places: Vec<Segment>) {
         self.with(window, target, |log| {
             log.called
@@ -256,7 +256,7 @@ impl AccessLog {
         is_shared.then_some(access.location)
     }
 
-    /// An access begins: from now on it is in progress.
+    /// Begins an access: from now on the access is in progress.
     pub(crate) fn begin(&self, window: u32, target: u32, access: Access) {
         let conflict = self.with(window, target, |log| {
             let found = log.find(&access).copied();
@@ -271,7 +271,7 @@ impl AccessLog {
         }
     }
 
-    /// Compares a store of the target itself with what is in progress.
+    /// Compares a store of the target itself with the accesses in progress.
     pub(crate) fn store(&self, window: u32, target: u32, access: &Access) -> Option<Conflict> {
         self.with(window, target, |log| {
             let first = log.find(access)?;

@@ -1,5 +1,5 @@
-//! The operations that an accumulate may use, and their numbers in packets: the built-in ones of
-//! [`Op`], and those that only one-sided communication has, [`Op::replace`] and [`Op::no_op`].
+//! The operations that an accumulate may use, and their numbers in packets: the built-in operations
+//! of [`Op`], and [`Op::replace`] and [`Op::no_op`], which only one-sided communication has.
 //!
 //! Operations of the program are not allowed (MPI 5.0, section 12.3.4): the target could not
 //! execute them.
@@ -44,7 +44,7 @@ const _: () = assert!(
 /// Returns the number of an operation in packets.
 ///
 /// # Errors
-/// [`WindowError::UserOp`] if it is one of the program.
+/// [`WindowError::UserOp`] for an operation of the program.
 pub(crate) fn code_of(op: &Op) -> Result<AccumulateOp> {
     let is_it = |make: &fn() -> Op| {
         let other = make();

@@ -1,8 +1,8 @@
 //! The epochs of a rank at a window: which accesses and calls are allowed.
 //!
-//! An access needs an epoch (MPI 5.0, section 12.5): a lock of its target, `start` with the target
-//! in the group, or a fence before. Calls that would begin a second epoch of another kind are
-//! errors, as are calls that end one that has not begun.
+//! An access needs an epoch (MPI 5.0, section 12.5): a lock of the target, `start` with the target
+//! in the group, or an earlier fence. Calls that would begin a second epoch of another kind are
+//! errors, as are calls that end an epoch that has not begun.
 //!
 //! *Not decided here*: epochs of the target. An access to a rank that has not called `fence`, or
 //! under a lock while the target exposes its memory by `post`, is not found.
@@ -14,7 +14,7 @@ use super::SyncMode;
 use super::error::WindowError;
 use crate::{Error, Request, Result};
 
-/// The epochs of a rank at a window, with the calls that have begun them. Ranks are those of the
+/// The epochs of a rank at a window, with the calls that have begun them. Ranks are ranks of the
 /// communicator.
 #[derive(Default, Debug)]
 pub(super) struct Epochs {
@@ -22,7 +22,7 @@ pub(super) struct Epochs {
     pub(super) fence: Option<SourceLocation>,
     /// Number of fences that have ended.
     pub(super) fences: u32,
-    /// The access epoch of `start`: its targets.
+    /// The access epoch of `start`: the targets and the location of the call.
     pub(super) start: Option<(Vec<usize>, SourceLocation)>,
     /// The exposure epoch of `post`.
     pub(super) post: Option<(Request, SourceLocation)>,

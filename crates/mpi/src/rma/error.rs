@@ -86,7 +86,7 @@ pub enum WindowError {
         /// Line of the call that has locked.
         location: SourceLocation,
     },
-    /// Two accesses to the same bytes that nothing orders (`MPI_ERR_RMA_CONFLICT`).
+    /// Two unordered accesses to the same bytes (`MPI_ERR_RMA_CONFLICT`).
     Conflict(Conflict),
 }
 

@@ -1,14 +1,14 @@
-//! Datatypes of the target: the places of the data of one access in a window, and their
-//! description in a packet.
+//! Datatypes of the target: the places of the data of one access in a window, and their description
+//! in a packet.
 //!
 //! The description comes before the data in the payload. It is a list of entries of 16 bytes: an
-//! offset and a length, or a stride and the number of times that the place before is repeated. So
-//! a vector is two entries. An access whose packet would be too long is several packets, each with
+//! offset and a length, or a stride and the number of repetitions of the previous place. So a
+//! vector is two entries. An access with a too long packet is split into several packets, each with
 //! the description of its own part of the data.
 //!
 //! *Not modelled*: the time to unpack at the target, and descriptions that a target has stored. The
-//! network is charged for at most 4096 bytes of a description, because MPI libraries
-//! send the constructor of a datatype, or send it once.
+//! network is charged for at most 4096 bytes of a description, because MPI libraries send the
+//! constructor of a datatype, or send it once.
 
 use crate::{Datatype, Result};
 
@@ -138,8 +138,8 @@ pub(crate) fn describe(pieces: &[Segment]) -> Vec<u8> {
     bytes.collect()
 }
 
-/// Reads a description of pieces within a window of `size` bytes, of `length` bytes together;
-/// `None` if it describes none.
+/// Reads a description of pieces within a window of `size` bytes, with `length` bytes together;
+/// `None` if the description is not valid.
 pub(crate) fn read(description: &[u8], size: u64, length: Option<u64>) -> Option<Vec<Segment>> {
     let (entries, []) = description.as_chunks::<ENTRY>() else {
         return None;
@@ -177,8 +177,8 @@ pub(crate) struct Part {
     pub(crate) description: Vec<u8>,
 }
 
-/// Cuts an access into parts whose payloads have at most `most` bytes and whole elements. The data
-/// are not in the payload if `is_read`.
+/// Cuts an access into parts with payloads of at most `most` bytes and whole elements. If
+/// `is_read`, the data are not in the payload.
 pub(crate) fn parts(pieces: &[Segment], most: u64, element: u64, is_read: bool) -> Vec<Part> {
     let mut parts: Vec<Part> = Vec::new();
     let (mut rest, mut used, mut offset) = (pieces, 0, 0);

@@ -1,8 +1,8 @@
 //! The memory of a window: bytes of the message layer, memory that is registered at the adapter, so
-//! that other ranks reach it by RDMA, or memory of a program that reads and writes it by itself.
+//! that other ranks reach it by RDMA, or memory that a program reads and writes by itself.
 //!
-//! Registered memory belongs to the adapter until the window is freed: own reads, own writes and
-//! accumulates copy out of it and into it.
+//! Registered memory belongs to the adapter until the window is freed: local reads, local writes
+//! and accumulates copy out of this memory and into it.
 //!
 //! *Not modelled*: the time of a registration. A phantom window is registered as zeros, so that its
 //! puts and gets take the time of real ones.
@@ -16,7 +16,7 @@ use rdma::RegionMemory;
 use super::{Segment, total};
 use crate::{Buffer, Element};
 
-/// Place of a window at the adapter of its rank, as the other ranks know it.
+/// The address of a window at the adapter of its rank, known to the other ranks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct RemoteWindow {
     /// The address of the first byte.
@@ -57,7 +57,7 @@ impl RemoteWindow {
     }
 }
 
-/// Memory that a program reads and writes by itself between its calls, as one in C does.
+/// Memory that a program reads and writes by itself between its calls, as a C program does.
 ///
 /// Accesses of other ranks use these functions at any time while the window exists.
 pub trait ProgramMemory: fmt::Debug {
@@ -71,7 +71,7 @@ pub trait ProgramMemory: fmt::Debug {
     fn write(&self, offset: u64, bytes: &[u8]);
 }
 
-/// The memory of a window at its own rank.
+/// The memory of a window at the rank that owns it.
 #[derive(Clone, Debug)]
 pub(crate) enum WindowMemory {
     /// Bytes of the message layer.
@@ -217,8 +217,8 @@ impl WindowMemory {
         }
     }
 
-    /// Gives the memory back, which other ranks do not reach any more; nothing if it has always
-    /// been that of the program.
+    /// Returns the memory, which other ranks do not reach any more; an empty buffer if the memory
+    /// belongs to the program.
     pub(crate) fn into_buffer(self) -> Buffer {
         match self {
             Self::Own(memory) => memory,

@@ -1,14 +1,14 @@
 //! Synchronisation: fences, locks and flushes, and epochs between groups.
 //!
-//! A *fence* flushes all targets that this rank has accessed, and is a barrier then. A *lock* waits
-//! until the target grants it, in the order of the requests. After `lock_all` the first access to
-//! each target asks for its lock. `start` waits for the posts of its group. Where calls wait least
-//! ([`crate::channel::CollectiveWaits::Data`]), locks, `start` and a fence that ends no epoch do
-//! not wait: the accesses leave when the targets permit them.
+//! A *fence* flushes all targets that this rank has accessed, and then is a barrier. A *lock* waits
+//! until the target grants the lock, in the order of the requests. After `lock_all` the first
+//! access to each target requests its lock. `start` waits for the posts of its group. Where calls
+//! wait least ([`crate::channel::CollectiveWaits::Data`]), locks, `start` and a fence that ends no
+//! epoch do not wait: the accesses leave when the targets permit them.
 //!
-//! *Not modelled*: assertions but `MPI_MODE_NOPRECEDE`, and locks that a library asks for
-//! only with the first access to a target. Two ranks that lock several targets can deadlock here
-//! where such a library lets them continue.
+//! *Not modelled*: assertions except `MPI_MODE_NOPRECEDE`, and libraries that request a lock only
+//! with the first access to a target. Two ranks that lock several targets can deadlock here where
+//! such a library lets them continue.
 
 use observe::SourceLocation;
 use std::collections::BTreeSet;
@@ -24,7 +24,7 @@ use crate::protocol::waiting::Waits;
 use crate::{Error, Group, PROC_NULL, Request, Result};
 
 impl Window {
-    /// Asks ranks of the communicator for something and waits for the answers. Returns the
+    /// Sends a request to ranks of the communicator and waits for the answers. Returns the
     /// operation, which is over.
     async fn ask(
         &self,
@@ -76,7 +76,7 @@ impl Window {
         waits_least(self.comm().process().channel())
     }
 
-    /// Asks a target for its lock at the first access since `lock_all`.
+    /// Requests the lock of a target at the first access since `lock_all`.
     pub(super) async fn lock_first(&self, target: usize, location: SourceLocation) -> Result<()> {
         let is_needed = {
             let epochs = self.epochs().borrow();
@@ -99,7 +99,7 @@ impl Window {
         })
     }
 
-    /// Ends the accesses of all ranks since the fence before, and begins the next epoch:
+    /// Ends the accesses of all ranks since the previous fence, and begins the next epoch:
     /// `MPI_Win_fence`. All ranks of the window call it.
     ///
     /// # Errors
@@ -165,12 +165,12 @@ impl Window {
         Ok(())
     }
 
-    /// Locks the window at a rank for this one alone (`exclusive`), or with others that share it:
+    /// Locks the window at a rank for this rank alone (`exclusive`), or shared with other ranks:
     /// `MPI_Win_lock`.
     ///
     /// # Errors
-    /// [`WindowError::Locked`] if this rank has locked it already, [`WindowError::InEpoch`] in
-    /// another epoch, [`Error::Rank`] for a rank out of range.
+    /// [`WindowError::Locked`] if this rank has locked the window already, [`WindowError::InEpoch`]
+    /// in another epoch, [`Error::Rank`] for a rank out of range.
     #[track_caller]
     pub fn lock(&self, rank: usize, exclusive: bool) -> impl Future<Output = Result<()>> + '_ {
         let location = SourceLocation::caller();
@@ -189,8 +189,8 @@ impl Window {
     /// Gives a lock back when all accesses to the rank are done there: `MPI_Win_unlock`.
     ///
     /// # Errors
-    /// [`WindowError::NotLocked`] if this rank has not locked it, [`WindowError::Conflict`] if
-    /// accesses conflict.
+    /// [`WindowError::NotLocked`] if this rank has not locked the window, [`WindowError::Conflict`]
+    /// if accesses conflict.
     #[track_caller]
     pub fn unlock(&self, rank: usize) -> impl Future<Output = Result<()>> + '_ {
         let location = SourceLocation::caller();
@@ -444,8 +444,8 @@ impl Window {
         }
     }
 
-    /// Returns true, and ends the epoch of [`Window::post`], if all origins have completed it:
-    /// `MPI_Win_test`. Answers *no* as [`Request::test`] does.
+    /// Returns true, and ends the epoch of [`Window::post`], if all origins have completed their
+    /// accesses: `MPI_Win_test`. Answers *no* as [`Request::test`] does.
     ///
     /// # Errors
     /// As [`Window::wait`].

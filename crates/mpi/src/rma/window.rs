@@ -52,7 +52,7 @@ struct Extent {
 /// ```
 #[derive(Debug)]
 pub struct Window {
-    /// The ranks, in a context of its own.
+    /// The communicator of the ranks, with a separate context.
     comm: Comm,
     number: u32,
     /// Of each rank; one if all are equal.
@@ -77,8 +77,8 @@ impl Comm {
         self.window_at(WindowMemory::Own(memory), unit, SourceLocation::caller())
     }
 
-    /// [`Comm::window`] of memory that the program reads and writes by itself. Displacements of
-    /// accesses are in bytes: the caller multiplies those of the program by [`Window::unit`].
+    /// Exposes memory that the program reads and writes by itself, as [`Comm::window`]. Accesses
+    /// have displacements in bytes: the caller multiplies by [`Window::unit`].
     ///
     /// Conflicts of accesses are errors under a model checker only, and warnings in a run.
     ///
@@ -187,13 +187,13 @@ impl Window {
         *self.extents.get(rank).unwrap_or(&self.extents[0])
     }
 
-    /// Returns the place of the window of another rank at its adapter, if it is registered.
+    /// Returns the address of the registered window of another rank; `None` if not registered.
     pub(super) fn remote_window(&self, rank: usize) -> Option<RemoteWindow> {
         let place = self.remote.get(rank).copied().flatten();
         place.filter(|_| rank != self.comm.rank())
     }
 
-    /// Returns the first byte of an access to a rank, which must lie within its window.
+    /// Returns the first byte of an access to a rank; the access must lie within its window.
     pub(super) fn range(&self, rank: usize, displacement: u64, length: u64) -> Result<u64> {
         let extent = self.extent(rank);
         let unit = if self.is_in_bytes { 1 } else { extent.unit };
@@ -217,10 +217,10 @@ impl Window {
         }))
     }
 
-    /// Returns an error if a conflict of accesses has been found that this rank is to tell.
+    /// Returns an error if an access conflict has been found that this rank must report.
     ///
-    /// In a run it is a warning if the memory is that of the program: the outcome is undefined, and
-    /// the accesses are permitted (MPI 5.0, section 12.7).
+    /// In a run the conflict is a warning if the memory belongs to the program: the outcome is
+    /// undefined, and the accesses are permitted (MPI 5.0, section 12.7).
     pub(super) fn check_conflict(&self) -> Result<()> {
         let channel = self.comm.process().channel();
         let found = self.comm.process().call_log().and_then(|log| {
@@ -277,9 +277,9 @@ impl Window {
         }
     }
 
-    /// Notes that the buffer of an access to `target` is in this rank's own part of the window,
-    /// where other ranks must not access it before the access is over: until the next fence, or
-    /// [`Window::end_buffers`]. `is_filled`: the access stores its result there.
+    /// Notes that the buffer of an access to `target` is in this rank's own part of the window.
+    /// Other ranks must not access the buffer before the access is over: until the next fence, or
+    /// [`Window::end_buffers`]. `is_filled`: the access stores its result in the buffer.
     ///
     /// # Errors
     /// [`WindowError::NoEpoch`] outside of an epoch.
@@ -343,8 +343,8 @@ impl Window {
         }
     }
 
-    /// Notes that the accesses of this rank are over that [`Window::note_buffer`] was called for,
-    /// except those of an epoch of fences.
+    /// Notes that the accesses of this rank with a call of [`Window::note_buffer`] are over, except
+    /// accesses in an epoch of fences.
     #[track_caller]
     pub fn end_buffers(&self) -> impl Future<Output = ()> + '_ {
         let location = SourceLocation::caller();
@@ -385,12 +385,12 @@ impl Window {
         process.with_memory(context, access)
     }
 
-    /// Gives the window up and returns this rank's memory: `MPI_Win_free`. All ranks call it, and
-    /// wait for each other.
+    /// Frees the window and returns this rank's memory: `MPI_Win_free`. All ranks call it, and wait
+    /// for each other.
     ///
     /// # Errors
-    /// [`WindowError::InEpoch`] in an epoch with accesses, or that a lock, `start` or `post` has
-    /// begun.
+    /// [`WindowError::InEpoch`] in an epoch with accesses, or in an epoch that a lock, `start` or
+    /// `post` has begun.
     #[track_caller]
     pub fn free(self) -> impl Future<Output = Result<Buffer>> {
         let location = SourceLocation::caller();

@@ -1,13 +1,13 @@
-//! Communicators with the messages of SMPI, where the selector is one of SMPI: their dates are
-//! those of SMPI.
+//! Communicators with the messages of SMPI, if the selector is a selector of SMPI: the dates are
+//! then the dates of SMPI.
 //!
 //! The first rank of a new communicator broadcasts its number, 4 bytes, among the members, by the
 //! algorithm that the selector selects. `split` first gathers colours and keys at rank 0, 8 bytes
 //! from each rank, all received at once; rank 0 sends each other rank with a colour its group, as a
-//! pointer of 8 bytes. Ranks outside of the group of `create` send nothing.
+//! pointer of 8 bytes. Ranks outside of the group of `create` send no message.
 //!
 //! *Not modelled*: `MPI_Comm_split_type` takes no time in SMPI, where ranks of a host see each
-//! other; here it is a `split`. A grid that is reordered is a `split`, too; SMPI does not reorder.
+//! other; here this call is a `split`. A reordered grid is a `split`, too; SMPI does not reorder.
 //!
 //! Source: SimGrid 4.1, `src/smpi/mpi/smpi_comm.cpp` (the constructor, `split`) and
 //! `smpi_topo.cpp`.
@@ -22,8 +22,8 @@ use crate::{Buffer, Comm, Group, Result, Tag};
 /// Length of a pointer in bytes.
 const POINTER: u64 = 8;
 
-/// The first tag of the broadcasts of numbers, relative to those of collectives: behind the tags of
-/// edges. That of `create_group` comes from the tag of the call.
+/// The first tag of the broadcasts of numbers, relative to the tags of collectives: behind the tags
+/// of edges. `create_group` derives its tag from the tag of the call.
 const NUMBERS: u32 = (1 << 30) - (1 << 25);
 
 /// Number of tags for `create_group`.
@@ -41,8 +41,8 @@ impl Comm {
             && !exploration::is_explored(channel)
     }
 
-    /// A communicator of these ranks of this one, with a number from its first rank; `None` at
-    /// others. `tag` is that of a call that only the members make.
+    /// Makes a communicator of `members`, with a number from its first rank; `None` at other ranks.
+    /// `tag` is the tag of a call that only the members make.
     pub(in crate::api) async fn create_as_smpi(
         &self,
         members: Members,

@@ -1,4 +1,4 @@
-//! Promise: packing and unpacking are what a list of byte offsets says, for all ways to make a
+//! Promise: packing and unpacking agree with a list of byte offsets, for all ways to make a
 //! datatype.
 
 use proptest::prelude::*;
@@ -88,7 +88,7 @@ fn nothing_takes_no_place() {
     assert!(Datatype::of::<f64>().pack(0, &empty).unwrap().is_empty());
 }
 
-/// A datatype and the offsets of one item of it, made side by side, and its extent.
+/// Returns a datatype and the byte offsets of one item, made side by side, and the extent.
 fn datatype() -> impl Strategy<Value = (Datatype, Vec<u64>, u64)> {
     let leaf =
         (1..5_u64).prop_map(|size| (Datatype::bytes(size), (0..size).collect::<Vec<u64>>(), size));

@@ -1,5 +1,5 @@
-//! Promise: a group is the list of its members, whatever way it is kept, and each set operation is
-//! the one of MPI.
+//! Promise: a group is the list of its members in every representation, and each set operation is
+//! the set operation of MPI.
 
 use proptest::prelude::*;
 

@@ -1,13 +1,13 @@
-//! Sockets made of packets: what a [`Connector`] needs of its sockets, over any channel.
+//! Sockets made of packets: the sockets of a [`Connector`] over any channel.
 //!
-//! A socket is opened by a request of the one side and its acceptance by the other, a round trip;
-//! it ends when either side says so. What is written travels as packets, in order. The packets of
-//! the message layer are the data of the connection that is in use. They travel as they are, and as
-//! the channel orders them: the receiving side keeps those that come before the connection is in
-//! use there, and keeps a CLOSE until everything has come that was sent before it.
+//! A socket is opened by a request of the one side and its acceptance by the other, a round trip.
+//! The socket ends when either side ends it. Written messages travel as packets, in order. The
+//! packets of the message layer are the data of the connection that is in use. They travel
+//! unchanged, in the order of the channel: the receiving side keeps packets that come before the
+//! connection is in use there, and keeps a CLOSE until all packets sent before it have come.
 //!
-//! To open, to accept and to read a message takes the process time; these are done one after
-//! another, in the order in which they come up. Nothing else waits for that.
+//! Opening, accepting and reading a message take the process time; these steps are done one after
+//! another, in the order in which they come up. No other step waits for them.
 //!
 //! *Not modelled*: loss and repetition, windows, and the limit of the backlog. A request to a rank
 //! that has ended is returned by the channel at the date at which it arrives there, without the way
@@ -21,14 +21,14 @@ use crate::channel::{Channel, ConnectionControl, Packet, PacketHeader};
 use crate::connection::virtual_connection::State as VcState;
 use crate::connection::{ConnectionId, Connector, Input, MESSAGE_LENGTH, Message};
 
-/// A socket as both ends know it.
+/// The name of a socket, the same at both ends.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct SocketId {
     /// The other end.
     peer: u32,
-    /// True if this end has opened it.
+    /// True if this end has opened the socket.
     is_own: bool,
-    /// The number that the end has given it which opened it.
+    /// The number of the socket at the end that opened the socket.
     number: u32,
 }
 
@@ -36,15 +36,15 @@ struct SocketId {
 #[derive(Debug)]
 struct End {
     name: SocketId,
-    /// The other end knows of it.
+    /// The other end knows of the socket.
     is_known: bool,
     /// A read is posted.
     reads: bool,
     /// Received messages, each with the number of packets of data before it.
     messages: VecDeque<(Message, u32)>,
-    /// Nothing more comes.
+    /// No further message comes.
     has_ended: bool,
-    /// It is broken: nothing can be told to the other end.
+    /// The socket is broken: no message can reach the other end.
     is_cut: bool,
 }
 
@@ -57,7 +57,7 @@ struct ActiveConnection {
     data: VecDeque<Packet>,
 }
 
-/// Something that the process does when it has time.
+/// A step that the process does when it has time.
 #[derive(Debug)]
 enum Task {
     Connect(SocketId),
@@ -89,7 +89,7 @@ pub(super) struct Sockets {
     early: BTreeMap<u32, VecDeque<Packet>>,
     tasks: VecDeque<Task>,
     busy_until: f64,
-    /// Ends at which there may be something to read.
+    /// Ends at which there may be a message to read.
     readable: Vec<ConnectionId>,
     /// The data that the connector has read.
     arriving: Option<Packet>,
@@ -117,7 +117,7 @@ impl Sockets {
         self.in_use.contains_key(&peer)
     }
 
-    /// Returns true if nothing is left to be done.
+    /// Returns true if no task is left.
     pub(super) fn is_quiet(&self) -> bool {
         self.tasks.is_empty()
     }
@@ -160,7 +160,7 @@ impl Sockets {
         }
     }
 
-    /// The request of a socket leaves, unless it was given up meanwhile.
+    /// Sends the request of a socket, unless the socket was given up meanwhile.
     fn ask(&mut self, channel: &dyn Channel, name: SocketId) {
         let connection = self.names.get(&name);
         if let Some(end) = connection.and_then(|id| self.ends.get_mut(id))
@@ -195,7 +195,7 @@ impl Sockets {
         channel.post(end.name.peer, packet(header, bytes.into()));
     }
 
-    /// A packet of data is about to be posted: to whom.
+    /// Counts a packet of data that is about to be posted. Returns the destination.
     pub(super) fn count_sent(&mut self, connection: ConnectionId) -> Option<u32> {
         let end = self.ends.get(&connection)?;
         let use_ = self.in_use.get_mut(&end.name.peer)?;
@@ -252,7 +252,7 @@ impl Sockets {
         })
     }
 
-    /// Hands one thing that was read to the connector; false if there is nothing.
+    /// Hands one received input to the connector; false if there is no input.
     pub(super) fn poll_connector(&mut self, connector: &mut Connector, now: f64) -> bool {
         while let Some(&connection) = self.readable.last() {
             if let Some(input) = self.next_input(connection) {
@@ -352,7 +352,7 @@ impl Sockets {
         Done::Later
     }
 
-    /// A packet came back; whether that means something to the connector.
+    /// Handles a packet that came back; true if the connector was told.
     pub(super) fn returned(
         &mut self,
         connector: &mut Connector,
@@ -384,7 +384,7 @@ impl Sockets {
         }
     }
 
-    /// The task if it is to be done now; otherwise it is done when the process has time.
+    /// Returns the task if it can be done now; otherwise the task waits until the process has time.
     fn in_turn(&mut self, channel: &dyn Channel, cost: f64, task: Task) -> Option<Task> {
         let now = channel.now();
         let date = self.busy_until.max(now) + cost;
@@ -458,10 +458,10 @@ fn say(channel: &dyn Channel, name: SocketId, says: ConnectionControl) {
     channel.post(name.peer, packet(header(name, says), Buffer::phantom(size)));
 }
 
-/// The messages of a packet; the bytes that only make it longer are left.
+/// Returns the messages of a packet; bytes that only pad the packet are ignored.
 ///
 /// # Panics
-/// If there are none: the other end is of this program too.
+/// If the packet contains no message: the other end runs this program too.
 fn decode(payload: &Buffer, after: u32) -> VecDeque<(Message, u32)> {
     let bytes = payload.bytes().expect("messages are not phantoms");
     let (first, rest) = bytes

@@ -7,9 +7,9 @@ use super::ConnectionDriver;
 /// Record of a peer to which there was a connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Known {
-    /// Time that messages waited for it, in seconds.
+    /// Time that messages waited for a connection to the peer, in seconds.
     pub(super) waited: f64,
-    /// Number of times that it came into use.
+    /// Number of times that a connection to the peer came into use.
     pub(super) opened: u64,
 }
 

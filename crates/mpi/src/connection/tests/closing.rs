@@ -23,7 +23,7 @@ fn inputs_until(state: V) -> Vec<Input> {
     }
 }
 
-/// Process 0 with connection 0 to process 1, which it closes, in this state of the close protocol.
+/// Returns process 0, which closes connection 0 to process 1, in this state of the close protocol.
 fn closing(settings: Settings, at: V) -> Connector {
     closing_between(0, 1, settings, at)
 }
@@ -60,9 +60,9 @@ fn answer(process: &mut Connector, peer: u32) -> Option<Verdict> {
         })
 }
 
-/// A request while we close: of the smaller side it is the late loser of a head-to-head; of the
-/// larger one it cannot come before the answer to our close. After both have closed the larger
-/// side opens again, and its last packet is on the way.
+/// A request while we close: a request of the smaller side is the late loser of a head-to-head; the
+/// larger side cannot send a request before the answer to our close. After both have closed the
+/// larger side opens again, and its last packet is under way.
 #[test]
 fn n3_a_request_while_we_close() {
     for (me, peer, at, expected) in [
@@ -95,8 +95,8 @@ fn failed(peer: u32, packet: u64, why: Failure) -> Output {
     Output::Failed { peer, packet, why }
 }
 
-/// The peer opens again while the old socket of both closes. A process that finalizes accepts if a
-/// message of its own waits, which leaves on that connection; else it refuses.
+/// The peer opens again while the old socket of both closes. A finalizing process accepts if one of
+/// its own messages waits, which leaves on that connection; else the process refuses.
 #[test]
 fn n8_a_process_that_finalizes_accepts_while_a_message_waits() {
     for waits in [true, false] {
@@ -136,8 +136,8 @@ fn n8_a_process_that_finalizes_accepts_while_a_message_waits() {
     }
 }
 
-/// A peer that is lost during the close: all that waits for it fails, nothing is opened to it, no
-/// close is outstanding, and finalize ends.
+/// A peer that is lost during the close: all messages that wait for the peer fail, no connection to
+/// the peer is opened, no close is outstanding, and finalize ends.
 #[test]
 fn f4_a_loss_during_the_close() {
     for at in [V::LocalClose, V::CloseAcked, V::Closed] {
@@ -178,7 +178,7 @@ fn f4_a_loss_after_the_close_of_the_peer() {
     assert_eq!((one.outstanding(), one.lost_peers()), (0, 1));
 }
 
-/// `at_limit = "fail"`: while a connection closes, a send waits for its descriptor.
+/// `at_limit = "fail"`: while a connection closes, a send waits for the freed descriptor.
 #[test]
 fn n17_a_send_does_not_fail_while_a_connection_closes() {
     let settings = Settings {

@@ -1,8 +1,8 @@
-//! F1, F2, F3, F4 by two searches: that of `explorer` through all states, and the model checker,
-//! with the searches of `simrun check`.
+//! F1, F2, F3, F4 by two searches: the search of `explorer` through all states, and the model
+//! checker, with the searches of `simrun check`.
 //!
-//! A completion belongs to the process that hears of it. Whether a connect succeeds depends on the
-//! other process, which may have stopped to listen: it touches both.
+//! A completion belongs to the process that receives the completion. The success of a connect also
+//! depends on the other process, which may have stopped listening: a connect touches both.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use super::scenarios::STATES_MAX;
 use super::world::{Choice, Do, World};
 use Do::{Close, Crash, Finalize, Send};
 
-/// The branch of a process that a choice is, and whose.
+/// Returns the process of a choice, and the choice as a branch of this process.
 fn branch(world: &World, choice: Choice) -> (usize, ModelBranch) {
     const PROGRAM: usize = 0;
     const LISTENER: usize = 1;
@@ -114,7 +114,7 @@ fn world(programs: &[&[Do]], mutations: &[SeededDefect]) -> World {
     world
 }
 
-/// Searches a world class by class: the counts, the states at the ends, and what is wrong.
+/// Searches a world class by class: the counts, the states at the ends, and the violation, if any.
 fn search(world: World, executions_max: u64) -> (Statistics, BTreeSet<(u64, u64)>, Option<String>) {
     search_by(Reduction::Odpor, world, executions_max)
 }
@@ -135,12 +135,12 @@ fn search_by(
     testing::explored::search_world(world, reduction, executions_max, look)
 }
 
-/// F1: the whole product of who connects, who closes and who finalizes. Where at most one connects,
-/// or nothing else happens, all classes are seen, and the ends are those of the other search
-/// through all states. At every end there is one connection for a used pair (or none, if it was
-/// closed), no message is lost or there twice, all other sockets are closed and all counters are 0:
-/// see [`World::at_the_end`]. Head-to-head with closes and ends has too many classes: of these the
-/// first ones are looked at, and all states.
+/// F1: every combination of processes that connect, close and finalize. If at most one process
+/// connects, or no process closes or finalizes, all classes are explored, and the ends are the ends
+/// of the other search through all states. At every end a used pair has one connection (or none, if
+/// it was closed), no message is lost or duplicated, all other sockets are closed and all counters
+/// are 0: see [`World::at_the_end`]. Head-to-head with closes and ends has too many classes: only
+/// the first classes are explored, and all states.
 #[test]
 fn f1_who_connects_closes_and_finalizes() {
     let (mut whole, mut parts, mut states) = (0, 0, 0);
@@ -266,8 +266,8 @@ fn f3_three_processes() {
     assert!(ends == all.end_states);
 }
 
-/// Three processes that all have asked for a connection to each other, and some of them for its
-/// close, before anything else happens: all three pairs meet.
+/// Three processes that have all asked for connections to each other, and some of them for the
+/// close, before any other event: all three pairs meet.
 fn all_meet(closes: [bool; 3], mutations: &[SeededDefect]) -> World {
     let programs: Vec<Vec<Do>> = (0..3_u32)
         .map(|process| {
@@ -289,8 +289,8 @@ fn all_meet(closes: [bool; 3], mutations: &[SeededDefect]) -> World {
 
 /// F3: all three pairs at once, with any closes. One pair has 134 states without closes, two have
 /// 36 thousand, so three together have millions, which are too many. But the steps of different
-/// pairs commute, which `pairs` looks at in each state that it visits; so one pair after the other
-/// has all its states, and the ends are those of that search.
+/// pairs commute, which `pairs` checks in each visited state. So the search runs all states of one
+/// pair after the other, and the ends equal the ends of that search.
 #[test]
 fn f3_all_pairs_meet() {
     for mask in 0..1 << 3 {
@@ -334,7 +334,7 @@ fn f3_defects_of_one_pair_are_found() {
     }
 }
 
-/// F4: defects in what is left of a lost peer, while a third process continues.
+/// F4: defects in the remaining state of a lost peer, while a third process continues.
 #[test]
 fn f4_defects_after_a_loss_are_found() {
     use SeededDefect as M;
@@ -360,8 +360,8 @@ fn f4_defects_after_a_loss_are_found() {
     }
 }
 
-/// F4: a process dies at any instant of what the others do, and is told of or not before that
-/// shows.
+/// F4: a process dies at any instant of the steps of the others. The others are told of the loss,
+/// or see the loss first.
 #[test]
 fn f4_one_is_lost() {
     for programs in [

@@ -1,8 +1,8 @@
 //! Breadth-first search over all interleavings of a world.
 //!
-//! In every state the invariants of [`World::invariant`] hold; a state in which nothing can happen
-//! is an end, and there [`World::at_the_end`] holds; and an end can be reached from every state, so
-//! nothing runs in circles for ever. The first violation comes with a shortest path.
+//! In every state the invariants of [`World::invariant`] hold. A state without choices is an end,
+//! and there [`World::at_the_end`] holds. An end can be reached from every state, so no execution
+//! runs in circles for ever. The first violation comes with a shortest path.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::hash::Hash as _;
@@ -43,14 +43,14 @@ pub(super) fn fingerprint(world: &World) -> (u64, u64) {
 #[derive(Default)]
 struct Search {
     numbers: BTreeMap<(u64, u64), usize>,
-    /// For each state the one from which it was first reached, and how.
+    /// For each state the state from which the search first reached it, and the choice.
     parents: Vec<Option<(usize, Choice)>>,
-    /// For each state those from which it can be reached in one step.
+    /// For each state the states that lead to this state in one step.
     before: Vec<Vec<usize>>,
 }
 
 impl Search {
-    /// The number of a state, and whether it is new.
+    /// Returns the number of a state, and true if the state is new.
     fn number(&mut self, world: &World, parent: Option<(usize, Choice)>) -> (usize, bool) {
         let next = self.parents.len();
         let number = *self.numbers.entry(fingerprint(world)).or_insert(next);
@@ -130,7 +130,7 @@ pub(super) fn explore(world: World, states_max: usize) -> Report {
     report
 }
 
-/// One way through a world, by chance; the rows that were taken, or what is wrong.
+/// Takes one random path through a world. Returns the world at the end, or the violation.
 pub(super) fn walk(mut world: World, mut seed: u64) -> Result<World, String> {
     loop {
         if let Some(violation) = world.invariant() {

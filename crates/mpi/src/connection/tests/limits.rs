@@ -17,7 +17,7 @@ fn limited(descriptors: u32, at_limit: AtLimit) -> Settings {
 }
 
 /// Returns the leaf of a star to which the hub closes its connection to make room for a fourth one,
-/// after it has sent to the other three in this order.
+/// after the hub has sent to the other three leaves in this order.
 fn victim(order: [u32; 3]) -> Option<u32> {
     let cards = (0..5).map(|rank| (rank, rank.to_string()));
     let mut hub = Connector::new(Group::new("world", 5, cards), 0, limited(3, AtLimit::Wait));
@@ -87,8 +87,8 @@ fn n17_three_processes_with_one_descriptor_each() {
     }
 }
 
-/// Nothing waits where sends without a descriptor fail: in every order, and with an end of the
-/// process at any instant.
+/// Sends without a descriptor fail and do not wait: in every order, and with an end of the process
+/// at any instant.
 pub(super) fn without_descriptors() -> BTreeSet<Step> {
     let programs: &[&[Do]] = &[
         &[Send(1), Send(2), Send(1), Finalize],

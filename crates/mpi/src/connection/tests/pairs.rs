@@ -1,20 +1,20 @@
 //! Search over the interleavings of a world in which steps of different pairs of processes commute:
 //! one pair continues at a time.
 //!
-//! That holds while nobody takes a step of its program, ends, or is lost, and nothing is limited: a
-//! process then keeps nothing that two of its virtual connections share. The search does not take
-//! it for granted: in each state that it visits, any two choices of different pairs are taken in
-//! both orders, and must lead to the same world.
+//! The steps commute while no process takes a step of its program, ends, or is lost, and no
+//! resource is limited: then two virtual connections of a process share no state. The search checks
+//! this: in each visited state, any two choices of different pairs are taken in both orders, and
+//! must lead to the same world.
 //!
-//! Numbers of sockets are given in the order in which they are needed, so worlds are compared with
-//! numbers by who has opened what.
+//! Numbers of sockets are given in the order of their use. So before worlds are compared, sockets
+//! are renumbered by the processes that opened them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::explorer::{Report, fingerprint};
 use super::world::{Choice, World};
 
-/// Explores what can happen, up to `states_max` states.
+/// Explores the interleavings of a world, up to `states_max` states.
 pub(super) fn explore(world: World, states_max: usize) -> Report {
     let mut report = Report::default();
     let mut seen = BTreeSet::from([fingerprint(&world.renumbered())]);
@@ -66,7 +66,7 @@ fn after(world: &World, choices: &[Choice]) -> World {
     world
 }
 
-/// Two choices of different pairs whose order matters.
+/// Returns a report of two choices of different pairs that do not commute, if any.
 fn conflict(world: &World, pairs: &BTreeMap<[usize; 2], Vec<Choice>>) -> Option<String> {
     for (pair, some) in pairs {
         for (other, others) in pairs.range(*pair..).skip(1) {

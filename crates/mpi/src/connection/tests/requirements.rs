@@ -312,7 +312,7 @@ fn n18_sends_to_a_lost_peer_fail_at_once() {
     assert_eq!(one.connections().count(), 0);
 }
 
-/// F4: what was begun may still end after the connection was given up.
+/// F4: started operations may still end after the connection was given up.
 #[test]
 fn n4_late_ends_of_what_was_begun_are_ignored_while_closing() {
     let late = [
@@ -424,7 +424,7 @@ fn references_count_virtual_connections_and_groups() {
     assert_eq!(one.virtual_connections(), 0);
 }
 
-/// F6: the graphs have the edges of the tables, and those of the specification are there.
+/// F6: the graphs have exactly the edges of the tables, and contain the edges of the specification.
 #[test]
 fn f6_graphs_come_from_the_tables_that_run() {
     let [connection, close] = machines();

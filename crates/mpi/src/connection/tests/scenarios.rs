@@ -13,7 +13,7 @@ pub(super) const STATES_MAX: usize = 60_000;
 
 type Programs = &'static [&'static [Do]];
 
-/// Nobody, one or both connect; close never, one, both; finalize at any instant.
+/// No process, one or both connect; no process, one or both close; finalize at any instant.
 const TWO: &[(&str, Programs)] = &[
     ("nobody", &[&[], &[]]),
     ("nobody, finalize", &[&[Finalize], &[Finalize]]),
@@ -97,8 +97,8 @@ fn check(scenarios: &[(&str, Programs)], change: fn(&mut World)) -> BTreeSet<Ste
     steps
 }
 
-/// Rows that need what these worlds do not have: ports, a group that is not known, a process that
-/// was told of a loss while it shuts down. `requirements` takes them one by one.
+/// Rows that need features which these worlds lack: ports, an unknown group, a process that was
+/// told of a loss while it shuts down. `requirements` tests these rows one by one.
 pub(super) const ELSEWHERE: &[(socket::State, socket::Event)] = &[
     (socket::State::Unconnected, socket::Event::OpenPort),
     (socket::State::ConnectAccept, socket::Event::ConnectDone),

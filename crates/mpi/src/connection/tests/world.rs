@@ -1,8 +1,7 @@
-//! A world of a few processes, with sockets that are FIFO in each direction and as slow as they
-//! like.
+//! A world of a few processes, with sockets that are FIFO in each direction and arbitrarily slow.
 //!
-//! Everything that the world may do next is a [`Choice`]: a step of a program, or one completion of
-//! one socket. What a socket does by itself (to put what was written on the wire) happens at once.
+//! Every possible next event of the world is a [`Choice`]: a step of a program, or one completion
+//! of one socket. Internal actions of a socket (to put written data on the wire) happen at once.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::hash::{Hash, Hasher};
@@ -39,8 +38,8 @@ pub(super) enum Choice {
     Notice(usize, usize),
 }
 
-/// The step in which something happened, for the model checker. What decides the future does not
-/// depend on it.
+/// The step of an event, for the model checker. The future of a world does not depend on the stamp,
+/// so all stamps are equal.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Stamp(pub(super) u32);
 
@@ -66,7 +65,7 @@ pub(super) struct Side {
     closing: bool,
     pub(super) closed: bool,
     pub(super) closed_at: Stamp,
-    /// Messages that it has not read yet.
+    /// Messages that this side has not read yet.
     pub(super) wire: VecDeque<(Message, Stamp)>,
 }
 
@@ -105,14 +104,14 @@ pub(super) struct Process {
 pub(super) struct World {
     pub(super) processes: Vec<Process>,
     pub(super) sockets: BTreeMap<usize, Socket>,
-    /// Sockets have numbers by who opens them, whatever others do.
+    /// The number of a socket depends only on the process that opens the socket.
     pub(super) own_numbers: bool,
     /// The model checker is offered the steps of one pair of processes at a time: see `pairs`.
     pub(super) pair_by_pair: bool,
     pub(super) now: Stamp,
     /// The first thing that went wrong.
     pub(super) mistake: Option<String>,
-    /// Broken streams may lose what is on the wire.
+    /// Broken streams may lose messages on the wire.
     pub(super) lossy: bool,
     /// Writes are reported late, and not as soon as they are asked for.
     pub(super) slow_writes: bool,
@@ -238,7 +237,7 @@ impl World {
         }
     }
 
-    /// Returns true if nothing will be written from a side any more.
+    /// Returns true if a side will write no further message.
     fn is_over(&self, socket: &Socket, side: usize) -> bool {
         let side = &socket.sides[side];
         let process = &self.processes[side.process];
@@ -359,7 +358,7 @@ impl World {
         self.drain(index);
     }
 
-    /// Does what a process wants to be done.
+    /// Executes the outputs of a process.
     fn drain(&mut self, index: usize) {
         while let Some(output) = self.processes[index].connector.poll() {
             self.apply(index, output);
@@ -603,8 +602,8 @@ impl World {
         pair
     }
 
-    /// The same world with sockets and connections numbered by who has opened them to whom; there
-    /// is one of each at most.
+    /// Returns the world with sockets and connections numbered by their two ends, the opening end
+    /// first; each such pair has at most one socket and one connection.
     pub(super) fn renumbered(&self) -> Self {
         let mut world = self.clone();
         let size = world.processes.len();

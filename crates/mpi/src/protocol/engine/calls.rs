@@ -26,11 +26,11 @@ impl ProtocolEngine {
         }
     }
 
-    /// Ends a receive that no message has met, or a send whose message no receive has met and that
-    /// waits for one: `MPI_Cancel`. Everything else continues as if nothing had been said.
+    /// Ends a receive that no message has matched, or a send that waits for its receive:
+    /// `MPI_Cancel`. All other operations continue unchanged.
     ///
-    /// A message that is only announced is asked back. The receiver decides: it answers a request
-    /// only if it had not answered the announcement, and forgets the announcement then. So there is
+    /// A message that is only announced is asked back. The receiver decides: it answers the request
+    /// only if it had not answered the announcement, and then forgets the announcement. So there is
     /// one winner (M-14).
     pub(crate) fn cancel(&mut self, channel: &dyn Channel, token: Token) {
         self.actions += 1;
@@ -99,7 +99,7 @@ impl ProtocolEngine {
         }
     }
 
-    /// The sender of a message wants it back.
+    /// Handles the request of a sender that wants its message back.
     pub(super) fn handle_cancel_request(
         &mut self,
         channel: &dyn Channel,
@@ -121,7 +121,7 @@ impl ProtocolEngine {
         true
     }
 
-    /// Frees what a message took up that nobody will receive.
+    /// Frees the resources of a message that no receive will get.
     fn discard(&mut self, channel: &dyn Channel, content: &UnexpectedContent, source: u32) {
         match content {
             UnexpectedContent::Eager(_)
@@ -170,7 +170,7 @@ impl ProtocolEngine {
         self.finish(token, Ok(cancelled), buffer);
     }
 
-    /// A partitioned send, none of whose partitions is ready.
+    /// Starts a partitioned send without ready partitions.
     pub(crate) fn await_partitions(&mut self, left: u32, location: SourceLocation) -> Token {
         self.insert(State::Partitions { left }, location)
     }
@@ -182,12 +182,12 @@ impl ProtocolEngine {
         }
     }
 
-    /// All partitions of a send are ready: another operation takes its place.
+    /// Ends the wait for partitions: all are ready, and another operation follows.
     pub(crate) fn end_partitions(&mut self, token: Token) {
         self.remove(token);
     }
 
-    /// An operation that is over before it begins.
+    /// Returns an operation that is over before it begins.
     pub(crate) fn finished(
         &mut self,
         status: Status,
@@ -199,8 +199,8 @@ impl ProtocolEngine {
         token
     }
 
-    /// An operation that is over before it begins here, and later with other libraries: a test may
-    /// say no.
+    /// Returns an operation that is over before it begins here, but later in other libraries: a
+    /// test may return *no*.
     pub(crate) fn finished_early(
         &mut self,
         status: Status,
@@ -230,8 +230,8 @@ impl ProtocolEngine {
         receive
     }
 
-    /// A message that was extracted and not received: it waits again, behind those that have
-    /// arrived.
+    /// Gives back an extracted message that was not received: it waits again, behind the messages
+    /// that have arrived.
     pub(crate) fn give_back(&mut self, message: UnexpectedMessage) {
         self.cold.get_or_insert_default().returned.push(message);
     }

@@ -1,17 +1,17 @@
 //! Collective operations in progress: the executor of schedules.
 //!
-//! A collective is an operation of the rank, whose end its program waits for as for a send. The
-//! requests of its steps belong to the executor: when the last one that a step waits for is over,
-//! the schedule continues where it waited, whatever the program does in the meantime. One executor
+//! A collective is an operation of the rank. Its program waits for the end of this operation as for
+//! a send. The requests of its steps belong to the executor: when the last request for which a step
+//! waits is over, the schedule continues, whatever the program does in the meantime. One executor
 //! runs blocking, non-blocking and persistent calls.
 //!
 //! A rank that computes makes progress, as with all protocols here. Under a model checker a
-//! collective makes progress only while its program waits, so that what it sends is caused by what
-//! the program has waited for. Non-blocking calls are then executed by
-//! [independent algorithms](::collectives::independent).
+//! collective makes progress only while its program waits, so that the earlier waits of the program
+//! cause its messages. Non-blocking calls are then executed by [independent
+//! algorithms](::collectives::independent).
 //!
-//! *Not modelled*: a send of a part of a buffer costs a copy of it in real runs, and no time in
-//! simulated ones.
+//! *Not modelled*: a send of a part of a buffer costs a copy of the part in real runs, and no time
+//! in simulated ones.
 
 use observe::SourceLocation;
 use std::ops::Range;
@@ -32,16 +32,16 @@ mod runner;
 
 use lanes::Position;
 
-/// The first tag of collectives: those below belong to calls that make communicators and to those
-/// between neighbours.
+/// The first tag of collectives; lower tags belong to calls that make communicators and to
+/// exchanges between neighbours.
 const TAGS: u32 = 1024;
 
-/// Added to the tags of calls that are counted in an intercommunicator, whose groups count calls of
-/// their own.
+/// Added to the tags of calls that are counted in an intercommunicator, because its groups count
+/// calls separately.
 const BETWEEN_TAGS: u32 = 1 << 30;
 
 /// Number of tags of calls that are not persistent: half of them for collectives, half for barriers
-/// before them. Those of persistent requests follow.
+/// before them. The tags of persistent requests follow.
 const TAG_COUNT: u32 = 1 << 25;
 
 /// Number of persistent requests of a communicator at one time that have tags of their own.
@@ -69,17 +69,17 @@ const JOIN: u8 = NO_SLOT - 1;
 /// The first tag of exchanges between neighbours; each edge of a grid has one.
 const NEIGHBOR_TAGS: u32 = 200;
 
-/// Position of a call among those that all ranks of a communicator make, from 0.
+/// Position of a call among the calls that all ranks of a communicator make, from 0.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct CallNumber {
-    /// Among those whose messages have a tag of their own; the tag comes from it.
+    /// Among the calls with separate message tags; this position determines the tag.
     pub(crate) tag: u32,
     /// Among all; see [`position`].
     pub(crate) position: u32,
 }
 
-/// A persistent collective request: its number among those of the communicator and that of its next
-/// start, both from 0.
+/// A persistent collective request: the number of the request among the requests of the
+/// communicator and the number of its next start, both from 0.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PersistentNumber {
     pub(crate) request: u32,
@@ -93,7 +93,7 @@ impl PersistentNumber {
     }
 
     /// Returns the number of the next start. All starts of a request have the same tag: a rank
-    /// starts it again when its part of the last one is over, and messages do not overtake.
+    /// starts the request again after its part of the last start, and messages do not overtake.
     pub(crate) const fn next_start(self) -> CallNumber {
         CallNumber {
             tag: TAG_COUNT + self.request % PERSISTENT_COUNT * EDGE_COUNT,
@@ -108,12 +108,12 @@ pub(crate) struct PreparedCall {
     /// The name of the call in reports.
     pub(crate) name: &'static str,
     pub(crate) algorithm: &'static Algorithm,
-    /// True if the program continues meanwhile and all messages leave at the start: the program
-    /// learns of those that come when it waits for the call.
+    /// True if the program continues during the call and all messages leave at the start: the
+    /// program learns of incoming messages when it waits for the call.
     pub(crate) is_independent: bool,
     pub(crate) call: Call,
     pub(crate) reduction: Option<Reduction>,
-    /// The contribution; empty if the area `Recv` has it.
+    /// The contribution; empty if the area `Recv` contains the contribution.
     pub(crate) send: Buffer,
     pub(crate) recv: Buffer,
     /// True if the nodes of the ranks are exchanged by messages before.
@@ -121,8 +121,8 @@ pub(crate) struct PreparedCall {
     /// True if the call has a result at this rank.
     pub(crate) has_result: bool,
     pub(crate) members: Members,
-    /// The context in which calls are counted: that of the communicator's collectives, or that of
-    /// the intercommunicator.
+    /// The context in which calls are counted: the context of the communicator's collectives, or
+    /// the context of the intercommunicator.
     pub(crate) context: u32,
     pub(crate) number: CallNumber,
     pub(crate) location: SourceLocation,
@@ -158,17 +158,17 @@ struct Requests {
     collective: u32,
     /// Number of requests in progress by slot.
     pending: [u32; SLOTS],
-    /// Number of requests that have been started, by slot, and of those waited for one by one.
+    /// Number of started requests, by slot, and number of requests waited for one by one.
     started: [u32; SLOTS],
     waited: [u32; SLOTS],
     /// The slot that the lane waits for.
     waits_for: u8,
-    /// The request that it waits for; [`ALL`] for all of the slot but those that it leaves.
+    /// The request for which the lane waits; [`ALL`] for all of the slot except `leaves` requests.
     waits_for_request: u32,
     /// Number of requests of the slot that may be in progress when the wait is over.
     leaves: u32,
-    /// The operation of the program that learns of what comes, if the schedule does nothing because
-    /// of it.
+    /// The operation of the program that learns of arrivals, if the schedule does not react to
+    /// them.
     learner: Option<Token>,
 }
 
@@ -183,7 +183,7 @@ struct StepRequest {
     peer: u32,
     /// Where a message is put; `None` of a send.
     target: Option<Part>,
-    /// Processor time of a receive when an announcement is matched, besides that of the library.
+    /// Processor time of a receive to match an announcement, besides the time of the library.
     matching_cost: f64,
 }
 
@@ -198,7 +198,7 @@ pub(super) struct Collectives {
     free: Vec<u32>,
     /// By token of the operation.
     steps: Vec<Option<StepRequest>>,
-    /// Collectives whose schedules can continue.
+    /// Collectives with schedules that can continue.
     ready: Vec<u32>,
     /// Ends of requests of a collective that is being executed.
     landed: Vec<Result<Option<(Part, Buffer)>, Error>>,
@@ -206,9 +206,9 @@ pub(super) struct Collectives {
     owed: f64,
     /// [`StepRequest::matching_cost`] of the receive that is being posted.
     matching_cost: f64,
-    /// The next number, and that of the next persistent request, by context.
+    /// The next number, and the number of the next persistent request, by context.
     next: Vec<(u32, CallNumber, u32)>,
-    /// Contexts of communicators whose ranks have exchanged their nodes.
+    /// Contexts of communicators after the exchange of the nodes of their ranks.
     node_setups: Vec<u32>,
 }
 
@@ -265,7 +265,7 @@ impl Collectives {
         number
     }
 
-    /// Returns the time of a receive to match an announcement, besides that of the library.
+    /// Returns the time of a receive to match an announcement, besides the time of the library.
     pub(super) fn matching_cost(&self, receive: Token) -> f64 {
         let step = self.steps.get(receive as usize).copied().flatten();
         step.map_or(self.matching_cost, |step| step.matching_cost)
@@ -341,7 +341,7 @@ impl Running {
         *self.area_mut(into.area) = area;
     }
 
-    /// Puts a message into its place, or notes why there is none.
+    /// Puts a message into its place, or notes the error.
     fn put(&mut self, landed: Result<Option<(Part, Buffer)>, Error>) {
         match landed {
             Ok(Some((part, content))) if part.length > 0 => {
@@ -380,7 +380,7 @@ impl ProtocolEngine {
         is_first
     }
 
-    /// Starts a collective. Its operation is over when the last step of this rank is.
+    /// Starts a collective. Its operation is over when the last step of this rank is over.
     pub(crate) fn start_collective(&mut self, channel: &dyn Channel, call: PreparedCall) -> Token {
         let location = call.location;
         let token = self.insert(State::Elapsing, location);
@@ -437,9 +437,9 @@ impl ProtocolEngine {
         collectives.is_some_and(|all| !all.ready.is_empty())
     }
 
-    /// Describes a collective in progress, such as "allreduce #4 (ring, round 3 of 6)": its
-    /// position among those of the communicator, its algorithm and its round, all from 1. A
-    /// persistent one is "allreduce #2, start 3 (ring, round 3 of 6)".
+    /// Describes a collective in progress, such as "allreduce #4 (ring, round 3 of 6)": the
+    /// position among the collectives of the communicator, the algorithm and the round, all from 1.
+    /// A persistent collective is "allreduce #2, start 3 (ring, round 3 of 6)".
     pub(crate) fn collective_in_words(&self, index: u32) -> String {
         let Some(Running { call, progress }) = self.running(index) else {
             return "a collective operation".to_owned();
@@ -456,7 +456,7 @@ impl ProtocolEngine {
         format!("{kind} #{number} ({algorithm}, round {round} of {rounds})")
     }
 
-    /// Returns the position of the collective of an operation, if it is one.
+    /// Returns the position of the collective of an operation; `None` for other operations.
     pub(crate) fn place_of(&self, token: Token) -> Option<CallPlace> {
         let State::Collective { index } = self.state(token) else {
             return None;
@@ -492,7 +492,7 @@ impl ProtocolEngine {
             .as_deref()
     }
 
-    /// Lets the schedules continue whose requests are over.
+    /// Continues the schedules after their requests are over.
     pub(crate) fn advance_ready(&mut self, channel: &dyn Channel) {
         self.report_observed(channel);
         self.pay_steps(channel);
@@ -597,7 +597,7 @@ impl ProtocolEngine {
 }
 
 impl StepRequest {
-    /// Returns what a request has received and where it belongs; `None` for a send.
+    /// Returns the received data of a request and their place; `None` for a send.
     fn land(
         self,
         result: Result<super::Status, Error>,

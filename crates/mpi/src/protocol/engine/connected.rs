@@ -1,11 +1,11 @@
-//! Operations without a connection, or after its loss: operations with a lost rank
-//! fail, those that it has begun and those to come.
+//! Operations without a connection, or after its loss: started and later operations with a lost
+//! rank fail.
 //!
-//! A receive from any source continues to wait, because another rank may send. What had arrived
-//! before the loss can be received.
+//! A receive from any source continues to wait, because another rank may send. Messages that had
+//! arrived before the loss can be received.
 //!
 //! *Not modelled*: a message that is being forwarded in parts when its source is lost stays
-//! unfinished at its destination, and the rank between them in its finalize.
+//! unfinished at its destination, and the rank between them stays in its finalize.
 
 use std::collections::BTreeMap;
 
@@ -70,7 +70,7 @@ impl ProtocolEngine {
         }
     }
 
-    /// With limits: what the rank held is free again.
+    /// With limits: frees the resources that the rank held.
     fn lose_flow(&mut self, channel: &dyn Channel, peer: u32, operations: &[Token]) {
         if !self.is_limited() {
             return;
@@ -153,8 +153,8 @@ impl ProtocolEngine {
         self.finish(send, Err(error), buffer);
     }
 
-    /// A receive has just been posted, and may have matched: it fails if its source is lost and the
-    /// message is not there.
+    /// Fails a receive that has just been posted, and may have matched, if its source is lost and
+    /// the message has not come.
     pub(super) fn check_source(&mut self, receive: Token) {
         let source = match self.state(receive) {
             State::Posted { pattern, .. } => pattern.source,

@@ -1,9 +1,9 @@
-//! The engine over connections with flow control: where limits are set, every packet goes through
-//! the machines of its connection.
+//! The engine over connections with flow control: if limits are set, every packet goes through the
+//! machines of its connection.
 //!
 //! An eager message that arrives before its receive is an [`Assembly`]: in memory for unexpected
-//! messages if there is room for all of it, else in its packets, whose credits then come back when
-//! it has met its receive.
+//! messages if there is room for the whole message, else in its packets. The credits of the packets
+//! then come back when a receive has matched the message.
 
 use super::{ProtocolEngine, State, library};
 use crate::channel::{Channel, CreditReturn, Packet, PacketHeader, Token};
@@ -27,7 +27,7 @@ pub(crate) struct Assembly {
 /// Where an eager message is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Place {
-    /// In the buffer of its receive.
+    /// In the buffer of the matching receive.
     Receive,
     /// In memory for unexpected messages.
     Memory,
@@ -41,8 +41,8 @@ impl ProtocolEngine {
         self.flow.is_some()
     }
 
-    /// The connections and what they share, if limits are set and something has been sent or has
-    /// come.
+    /// Returns the connections and their shared resources, if limits are set and a packet has left
+    /// or come.
     pub(crate) fn flow_control(&self) -> Option<&FlowControl> {
         self.flow.as_deref()
     }
@@ -57,8 +57,7 @@ impl ProtocolEngine {
         self.flow.get_or_insert_with(fresh)
     }
 
-    /// Lets a message leave: at once where nothing is limited, otherwise by the machine of its
-    /// connection.
+    /// Sends a message: at once without limits, otherwise through the machine of the connection.
     #[inline(always)]
     pub(super) fn dispatch(&mut self, channel: &dyn Channel, peer: u32, message: OutboundMessage) {
         if channel.settings().limits.is_none() {
@@ -90,7 +89,7 @@ impl ProtocolEngine {
         self.dispatch(channel, peer, message);
     }
 
-    /// Does what the machines have asked for.
+    /// Executes the actions that the machines have requested.
     pub(super) fn apply_effects(&mut self, channel: &dyn Channel) {
         while let Some(effect) = self.flow(channel).effect() {
             match effect {
@@ -121,8 +120,8 @@ impl ProtocolEngine {
         }
     }
 
-    /// Tells the channel what is behind an announcement or its answer, which are about to be
-    /// posted.
+    /// Passes the channel the buffer or length behind an announcement or its answer, which are
+    /// about to be posted.
     fn provide(&self, channel: &dyn Channel, peer: u32, header: &PacketHeader) {
         match *header {
             PacketHeader::Rts { send, .. } => {
@@ -152,8 +151,8 @@ impl ProtocolEngine {
         token
     }
 
-    /// Packs for a connection, after what is being packed for others: the rank has one processor
-    /// for that, beside its program.
+    /// Packs for a connection, after earlier packing for other connections: the rank has one
+    /// processor for packing, in addition to the processor of its program.
     fn pack(&mut self, channel: &dyn Channel, peer: u32, seconds: f64) {
         self.packing_until = self.packing_until.max(channel.now()) + seconds;
         let token = self.insert_inner(State::Packing { peer });
@@ -172,7 +171,7 @@ impl ProtocolEngine {
         self.apply_effects(channel);
     }
 
-    /// Takes a send out of the queue of its connection; false if it has begun to leave.
+    /// Removes a send from the queue of its connection; false if the send has begun to leave.
     pub(super) fn withdraw_queued(
         &mut self,
         channel: &dyn Channel,
@@ -187,7 +186,7 @@ impl ProtocolEngine {
         found
     }
 
-    /// Frees what an eager message took up that has arrived and that nobody will receive.
+    /// Frees the resources of an eager message that has arrived and that no receive will get.
     pub(super) fn discard_held(
         &mut self,
         channel: &dyn Channel,
@@ -207,7 +206,7 @@ impl ProtocolEngine {
         self.free_unexpected(channel, assembly.place, source, length);
     }
 
-    /// Gives back what an unexpected message took up.
+    /// Frees the resources of an unexpected message.
     fn free_unexpected(&mut self, channel: &dyn Channel, place: Place, source: u32, length: u64) {
         let now = channel.now();
         let flow = self.flow(channel);
@@ -250,7 +249,7 @@ impl ProtocolEngine {
         self.apply_effects(channel);
     }
 
-    /// Notes what a packet says of the connection to its sender, before the packet is handled.
+    /// Notes the information of a packet about its connection, before the packet is handled.
     pub(super) fn account_packet(&mut self, channel: &dyn Channel, source: u32, packet: &Packet) {
         let now = channel.now();
         let flow = self.flow(channel);
@@ -281,7 +280,7 @@ impl ProtocolEngine {
         self.flow(channel).step(source, event, channel.now());
     }
 
-    /// A message has come that the channel has fetched, or what a window holds.
+    /// Handles a message that the channel has fetched, or the fetched content of a window.
     pub(super) fn handle_fetched(
         &mut self,
         channel: &dyn Channel,
@@ -299,7 +298,7 @@ impl ProtocolEngine {
         self.apply_effects(channel);
     }
 
-    /// A message was fetched that had been announced: what a CTS is, and the end of the data.
+    /// Handles the end of the fetch of an announced message: both CTS and end of the data.
     pub(super) fn handle_taken(
         &mut self,
         channel: &dyn Channel,
@@ -430,7 +429,7 @@ impl ProtocolEngine {
         }
     }
 
-    /// A receive meets an eager message: what it took up comes back. The receive waits for data.
+    /// Matches a receive with an eager message, and frees the resources of the message.
     pub(super) fn meet(&mut self, channel: &dyn Channel, token: Token, receive: Token) {
         let now = channel.now();
         let assembly = self.assembly(token);
@@ -454,7 +453,7 @@ impl ProtocolEngine {
         self.apply_effects(channel);
     }
 
-    /// A message has come and met its receive.
+    /// Completes the receive of a message that has come whole and has been matched.
     fn complete(&mut self, channel: &dyn Channel, token: Token) {
         let State::Assembly(assembly) = self.remove(token) else {
             unreachable!("an assembly is expected");

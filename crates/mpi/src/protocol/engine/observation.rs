@@ -1,7 +1,7 @@
-//! Events that an observer of the rank is told.
+//! Events that are reported to an observer of the rank.
 //!
-//! An engine that is not observed has nothing to do here: every function ends at its first test,
-//! which a plain engine makes anyway.
+//! Without an observer, every function here ends at its first test, which a plain engine makes
+//! anyway.
 
 use observe::SourceLocation;
 use std::rc::Rc;
@@ -31,7 +31,7 @@ impl Observation {
     }
 }
 
-/// Returns the length that a packet tells: that of the message which it announces, or of its
+/// Returns the length that a packet reports: the length of the announced message, or of the
 /// payload.
 const fn length(header: &PacketHeader, payload: u64) -> u64 {
     match *header {
@@ -68,7 +68,7 @@ impl ProtocolEngine {
         }
     }
 
-    /// The rank waits from now on. `begins`: the call has just begun its only operation.
+    /// Reports that the rank begins to wait. `begins`: the call has just begun its only operation.
     pub(crate) fn observe_wait(&mut self, waits: Waits, begins: bool, place: SourceLocation) {
         let Some(observation) = self.observation() else {
             return;
@@ -222,7 +222,7 @@ impl ProtocolEngine {
         });
     }
 
-    /// A packet is handed to the channel whose only content is credits.
+    /// Reports a packet that is handed to the channel and contains only credits.
     pub(super) fn observe_credits(&self, peer: u32, packet: &Packet) {
         if let (PacketHeader::Credits, Some(returned)) = (&packet.header, &packet.returned) {
             let value = Some(f64::from(returned.credits));

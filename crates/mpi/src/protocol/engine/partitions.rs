@@ -1,9 +1,9 @@
 //! Partitions of messages that arrive one by one, under a model checker (MPI 5.0, section 4.2).
 //!
 //! A message in partitions leaves whole when all its partitions are ready. Under a model checker
-//! each ready partition leaves before as a message of its own, too: no receive gets that message,
-//! and `MPI_Parrived` looks for that message among the messages that have come. The two ends may
-//! have different numbers of partitions.
+//! each ready partition also leaves earlier as a separate message. No receive gets that message;
+//! `MPI_Parrived` looks for it among the arrived messages. The two ends may have different numbers
+//! of partitions.
 
 use observe::SourceLocation;
 

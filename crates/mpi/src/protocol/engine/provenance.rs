@@ -14,17 +14,17 @@ use observe::SourceLocation;
 struct Origin {
     /// The arrival of the packet that ended the operation.
     arrival: Arrival,
-    /// Number of arrivals known to the program when it posted the receive.
+    /// Number of arrivals that the program knew when it posted the receive.
     known: u32,
-    /// Its number among the receives of the rank, from 1, if it is a posted receive.
+    /// The number of a posted receive among the receives of the rank, from 1.
     receive: u32,
-    /// The call of the ready send whose message it should not have met, if it is a receive.
+    /// The call of a ready send that the receive matched too early.
     unready: Option<SourceLocation>,
-    /// The message that it has met, if it is a receive.
+    /// The message that the receive has matched.
     met: Option<Envelope>,
     /// The number of the note about the operation.
     note: Option<u32>,
-    /// True if the program knows that it is over.
+    /// True if the program knows that the operation is over.
     is_told: bool,
     /// True if the data of a receive are of use, although the request is freed.
     keeps_data: bool,
@@ -51,7 +51,7 @@ pub(super) struct Provenance {
     origins: Vec<Origin>,
     /// The arrival that is being handled.
     pub(super) arrival: Arrival,
-    /// The steps of what the program has waited for and nobody has been told yet.
+    /// Steps of arrivals that the program has learned by waiting, not reported to the checker yet.
     learnt: Vec<u32>,
     /// Messages that the network has again; messages of one sender and context are in order.
     pub(super) returned: Vec<ReturnedMessage>,
@@ -138,7 +138,7 @@ impl ProtocolEngine {
         }
     }
 
-    /// A send is about to post its message.
+    /// Notes a send that is about to post its message.
     #[inline]
     pub(super) fn note_call(
         &mut self,
@@ -161,7 +161,7 @@ impl ProtocolEngine {
         self.note_operation(channel, send, operation);
     }
 
-    /// A send has posted its message.
+    /// Notes a send that has posted its message.
     pub(super) fn note_message(&mut self, channel: &dyn Channel, send: Token) {
         let location = self.operations[send as usize].location;
         if let Some((_, causes)) = find_causes(self, channel) {
@@ -224,7 +224,7 @@ impl ProtocolEngine {
         }
     }
 
-    /// A receive is about to meet a message that came before it.
+    /// Notes a receive that is about to match an earlier message.
     pub(super) fn note_met(&mut self, arrival: Arrival) {
         if let Some(provenance) = self.provenance() {
             provenance.arrival = arrival;
@@ -264,7 +264,7 @@ impl ProtocolEngine {
         causes.is_posted_before(number, provenance.arrival.delivery)
     }
 
-    /// A receive meets the message of a ready send that could start before it was posted.
+    /// Notes a receive that matches a ready message if the send could start before the receive.
     pub(super) fn note_unready(&mut self, channel: &dyn Channel, receive: Token) {
         if let Some((provenance, causes)) = find_causes(self, channel) {
             provenance.origins[receive as usize].unready =
@@ -272,8 +272,8 @@ impl ProtocolEngine {
         }
     }
 
-    /// The calls of a receive and of the ready send whose message it should not have met, where
-    /// they are remembered.
+    /// Returns the calls of a receive and of the ready send whose message the receive should not
+    /// have matched, if the calls are recorded.
     pub(super) fn unready_calls(&self, receive: Token) -> Option<[SourceLocation; 2]> {
         let provenance = find_provenance(self)?;
         let send = provenance.origins[receive as usize].unready?;
@@ -322,7 +322,7 @@ impl ProtocolEngine {
         }
     }
 
-    /// The program learns of what has ended an operation when it has the result of another one.
+    /// Notes that the program learns the end of an operation from the result of another operation.
     pub(super) fn note_passed(&mut self, token: Token, learner: Token) {
         if let Some(provenance) = self.provenance() {
             let origin = &mut provenance.origins[token as usize];
@@ -332,7 +332,7 @@ impl ProtocolEngine {
         }
     }
 
-    /// An operation has got one of the answers that it waits for.
+    /// Notes one of the answers for which an operation waits.
     pub(super) fn note_part(&mut self, token: Token) {
         if let Some(provenance) = self.provenance() {
             provenance.parts.push((token, provenance.arrival.step));
@@ -367,7 +367,7 @@ impl ProtocolEngine {
             .is_some_and(|provenance| provenance.origins[token as usize].receive > 0)
     }
 
-    /// Tells what the program has learnt.
+    /// Reports the arrivals that the program has learned.
     pub(crate) fn report_observed(&mut self, channel: &dyn Channel) {
         if let Some((provenance, causes)) = find_causes(self, channel) {
             for step in provenance.learnt.drain(..) {
@@ -396,7 +396,7 @@ impl ProtocolEngine {
         origin.met.filter(|_| !is_of_use)
     }
 
-    /// Returns true if an operation is over because of something that has arrived.
+    /// Returns true if an operation is over because of an arrival.
     pub(crate) fn depends_on_arrival(&self, token: Token) -> bool {
         let provenance = find_provenance(self);
         if let State::Collective { .. } = self.state(token) {

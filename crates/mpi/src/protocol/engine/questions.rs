@@ -5,15 +5,15 @@ use crate::{Envelope, Pattern};
 use observe::SourceLocation;
 
 impl ProtocolEngine {
-    /// Messages that have arrived and that nobody has received, and their lengths.
+    /// Returns the arrived messages that no receive has got, and their lengths.
     pub(crate) fn unreceived(&self) -> impl Iterator<Item = (Envelope, u64)> {
         self.matching
             .unexpected()
             .map(|message| (message.envelope, message.content.length()))
     }
 
-    /// Receives that wait for a message, and where they were posted: those that were given up, or
-    /// all others.
+    /// Returns the receives that wait for a message, and the locations of their calls: receives
+    /// that were given up, or all others.
     pub(crate) fn posted(
         &self,
         is_given_up: bool,
@@ -43,9 +43,9 @@ impl ProtocolEngine {
         self.sends == 0 && self.flow.as_ref().is_none_or(|flow| flow.is_idle())
     }
 
-    /// Returns true if nothing is in progress but messages that no receive has met and receives
-    /// that are not over, from which the program has gone on. A freed send that waits for a
-    /// receive keeps a run with dates going.
+    /// Returns true if the only operations in progress are given-up sends without a matching
+    /// receive and given-up receives that are not over. A freed send that waits for a receive keeps
+    /// a run with dates going.
     pub(crate) fn has_only_given_up(&self) -> bool {
         let idle = self.flow.as_ref().is_none_or(|flow| flow.is_idle());
         let (mut sends, mut receives) = (0, 0);
@@ -67,7 +67,7 @@ impl ProtocolEngine {
         idle && self.sends == sends && sends + receives > 0
     }
 
-    /// All operations whose end the program may want to know.
+    /// Returns the states of all operations that the program may query.
     pub(crate) fn states(&self) -> impl Iterator<Item = &State> {
         self.operations.iter().map(|operation| &operation.state)
     }

@@ -22,7 +22,7 @@ impl ProtocolEngine {
         self.receive_and(channel, pattern, (buffer, false), location)
     }
 
-    /// The same, and whether its program unpacks what comes.
+    /// Starts a receive; `unpacks` if its program unpacks the received data.
     pub(crate) fn receive_and(
         &mut self,
         channel: &dyn Channel,
@@ -57,7 +57,7 @@ impl ProtocolEngine {
         receive
     }
 
-    /// A receive gets a message that came before it, which is copied out of where it was.
+    /// Gives a receive an unexpected message, which is copied out of its place.
     pub(super) fn match_unexpected(
         &mut self,
         channel: &dyn Channel,
@@ -79,7 +79,7 @@ impl ProtocolEngine {
         self.note_handled(channel);
     }
 
-    /// The message itself, without what is said about it.
+    /// Returns the content itself, without the layers that mark it as ready or synchronous.
     fn unwrapped(
         &mut self,
         channel: &dyn Channel,
@@ -103,7 +103,7 @@ impl ProtocolEngine {
         }
     }
 
-    /// A receive has got its message, or the announcement of it.
+    /// Handles a receive that has got its message, or the announcement of its message.
     pub(super) fn matched(
         &mut self,
         channel: &dyn Channel,
@@ -170,7 +170,7 @@ impl ProtocolEngine {
         }
     }
 
-    /// A receive has got its message, which has come whole.
+    /// Handles a receive after its message has come whole.
     #[inline]
     fn deliver_whole(
         &mut self,
@@ -213,14 +213,14 @@ impl ProtocolEngine {
         buffer
     }
 
-    /// Notes what the completion of a receive costs.
+    /// Notes the cost of the completion of a receive.
     #[inline]
     pub(super) fn add_charge(&mut self, channel: &dyn Channel, receive: Token, length: u64) {
         let cost = channel.settings().overheads.or.of(length);
         self.debts += self.operations[receive as usize].add_debt(cost);
     }
 
-    /// Notes what copying a message costs that came before its receive.
+    /// Notes the cost of the copy of a message that came before its receive.
     #[expect(
         clippy::cast_precision_loss,
         reason = "messages of 2^53 bytes and more may be off by one"

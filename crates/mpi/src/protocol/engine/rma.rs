@@ -1,18 +1,18 @@
-//! One-sided communication at one rank: the windows that it exposes, what packets do to them, and
-//! its own calls that wait for other ranks.
+//! One-sided communication at one rank: the exposed windows, the effects of packets on them, and
+//! the rank's own calls that wait for other ranks.
 //!
-//! An access is one packet, or several if it is longer than a packet may be; the target handles it
-//! when it arrives. Data with several places at the target come with their description. A read is
-//! answered with [`RmaCall::Result`]; locks, unlocks and flushes with [`RmaCall::Done`]. Packets of
-//! a pair keep their order, so the answer to a flush says that all accesses before are done. Locks
-//! are granted in the order in which the requests arrive.
+//! An access is one packet, or several if the access is longer than a packet may be; the target
+//! handles each packet on arrival. Data with several places at the target come with their
+//! description. A read is answered with [`RmaCall::Result`]; locks, unlocks and flushes with
+//! [`RmaCall::Done`]. Packets of a pair keep their order, so the answer to a flush confirms all
+//! earlier accesses. Locks are granted in the order in which the requests arrive.
 //!
-//! Where the channel reaches the memory of the target, a put or a get is one packet for the channel
-//! alone ([`RmaCall::is_rdma`]): it takes no credits, because nothing arrives at the message layer
-//! of the target, and it keeps its place among the packets of the pair.
+//! If the channel reaches the memory of the target, a put or a get is one packet for the channel
+//! alone ([`RmaCall::is_rdma`]): the packet takes no credits, because it does not arrive at the
+//! message layer of the target, and it keeps its place among the packets of the pair.
 //!
-//! A put is over at the origin as a send is: at once if it is short and the channel tells nothing
-//! of its end, otherwise when its data have left.
+//! A put is over at the origin as a send is: at once if the put is short and the channel does not
+//! report its end, otherwise when its data have left.
 //!
 //! *Not decided here*: which calls are allowed when; see `rma/epochs.rs`.
 
@@ -44,7 +44,7 @@ pub(crate) struct RemoteCall {
     pub(crate) context: u32,
     /// The number of the window at this rank.
     pub(crate) window: u32,
-    /// The ranks whose answers are missing.
+    /// The ranks that have not answered.
     pub(crate) peers: Vec<u32>,
     /// The buffer for a result.
     pub(crate) buffer: Buffer,
@@ -143,13 +143,13 @@ impl AccessCall {
     }
 }
 
-/// A window as one rank has it.
+/// The state of a window at one rank.
 #[derive(Clone, Debug)]
 struct ExposedWindow {
     number: u32,
     memory: WindowMemory,
     lock: WindowLock,
-    /// The ranks whose `post` has arrived before `start` has been called, and the steps.
+    /// The ranks with a `post` that arrived before the call of `start`, and the steps.
     posts: Vec<(u32, u32)>,
     /// The `start` that waits.
     start: Option<Token>,
@@ -179,8 +179,8 @@ pub(super) struct Windows {
     made: u32,
 }
 
-/// Parts of a message of `length` bytes, whose packets have at most `most` bytes and whole
-/// elements: first byte and length of each.
+/// Returns the parts of a message of `length` bytes for packets with at most `most` bytes and whole
+/// elements: first byte and length of each part.
 fn parts(length: u64, most: u64, element: u64) -> impl Iterator<Item = (u64, u64)> {
     let part = (most - most % element).max(element);
     let count = length.div_ceil(part);
@@ -198,7 +198,7 @@ fn status(rank: u32, length: u64) -> Status {
 
 impl ProtocolEngine {
     /// Exposes memory in a new window. Returns the number of the window at this rank, from 0, and
-    /// where other ranks reach the memory, if it is registered.
+    /// the place at which other ranks reach registered memory.
     pub(crate) fn open_window(
         &mut self,
         channel: &dyn Channel,
@@ -259,7 +259,7 @@ impl ProtocolEngine {
             .is_none_or(|window| window.leaving == 0)
     }
 
-    /// The data of a send have left, or never will: of a put that counts at its window.
+    /// Notes that the data of a send have left, or will never leave. Counts puts at their window.
     pub(super) fn note_put_left(&mut self, token: Token, context: u32) {
         if self.operations[token as usize].role == Role::Put
             && let Some(window) = self.window(context)
@@ -431,7 +431,7 @@ impl ProtocolEngine {
         }
     }
 
-    /// Sends the description of the places of an access, with its data; the last packet ends
+    /// Sends the description of the places of an access, with the data; the last packet ends
     /// `told`.
     fn send_described(
         &mut self,
@@ -532,7 +532,7 @@ impl ProtocolEngine {
         }
     }
 
-    /// Makes the operation of a call; `None` if one of its ranks is lost.
+    /// Makes the operation of a call; `None` if a rank of the call is lost.
     fn begin_remote(&mut self, mut call: RemoteCall, location: SourceLocation) -> Option<Token> {
         if call.peers.iter().any(|&peer| self.is_lost(peer)) {
             return None;
@@ -548,7 +548,7 @@ impl ProtocolEngine {
         token
     }
 
-    /// Asks some ranks for something; the operation ends when all have answered.
+    /// Sends a request to some ranks; the operation ends when all have answered.
     pub(crate) fn ask_remote(
         &mut self,
         channel: &dyn Channel,
@@ -573,7 +573,7 @@ impl ProtocolEngine {
         token
     }
 
-    /// Makes an operation that waits for these ranks; it is over if there are none.
+    /// Makes an operation that waits for these ranks; the operation is over if there are none.
     fn await_ranks(
         &mut self,
         (name, context): (&'static str, u32),
@@ -707,7 +707,7 @@ impl ProtocolEngine {
         self.finish(token, Ok(result), buffer);
     }
 
-    /// A rank has posted or completed; false if no call of this name waits for it.
+    /// Notes that a rank has posted or completed; false if no call of this name waits for the rank.
     fn note_awaited(
         &mut self,
         token: Option<Token>,

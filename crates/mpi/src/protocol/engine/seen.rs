@@ -1,13 +1,13 @@
-//! Messages that probes have seen, under a model checker: the network has them again.
+//! Messages that probes have seen, under a model checker: the network delivers them again.
 //!
 //! A probe promises its message only to a receive that names the source. A receive from any source
-//! may get a message of another rank first, even one that is sent after the probe (MPI 5.0,
+//! may get a message of another rank first, even a message that is sent after the probe (MPI 5.0,
 //! section 3.8.1). So a message that a probe has seen has not arrived yet: the message is delivered
 //! a second time, behind the earlier messages of the same sender and context, and the model checker
 //! explores each order of these deliveries and of others. Later messages that have been delivered
 //! once come with the message. Probes see all of them at once.
 //!
-//! *Not decided here*: the order of deliveries, and which answers a model checker may pick; see
+//! *Not decided here*: the order of deliveries, and the answers that a model checker may pick; see
 //! [`crate::protocol::look`].
 
 use super::provenance::{Provenance, find_causes, find_provenance};
@@ -118,8 +118,8 @@ fn find_receive(engine: &ProtocolEngine, envelope: &Envelope, without: &[Token])
     first.map(|(token, _)| token)
 }
 
-/// Returns the posted receive that gets the message at this position of those that the network has
-/// again, unless a message of another sender arrives before: the messages ahead arrive
+/// Returns the posted receive that gets the message at this position of the messages that the
+/// network has again, unless a message of another sender arrives before: the messages ahead arrive
 /// with that message.
 fn find_claim(engine: &ProtocolEngine, position: usize) -> Option<Token> {
     let returned = list_returned(engine);
@@ -203,7 +203,7 @@ pub(crate) fn receive_claimed_seen(
     }
 }
 
-/// The first announced message of a sender and context arrives before the network delivers it.
+/// Lets the first announced message of a lane arrive before the network delivers it.
 fn receive_early(engine: &mut ProtocolEngine, channel: &dyn Channel, of: &Envelope) {
     if let Some((provenance, causes)) = find_causes(engine, channel) {
         provenance.arrived_early.push(*of);
@@ -355,8 +355,8 @@ impl ProtocolEngine {
         !list_candidates(self, &ProbeScope::from_pattern(*pattern)).is_empty()
     }
 
-    /// A message arrives for the first time. Keeps the message back if an earlier one of its sender
-    /// is in the network again.
+    /// Handles a message that arrives for the first time. Keeps the message back if the network has
+    /// an earlier message of its sender again.
     #[inline]
     pub(super) fn keep_behind_returned(
         &mut self,

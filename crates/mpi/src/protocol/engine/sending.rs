@@ -8,10 +8,10 @@ use crate::{Buffer, Envelope};
 use observe::SourceLocation;
 
 impl ProtocolEngine {
-    /// Sends a message in a call that blocks, if it leaves at once, costs nothing and its end
-    /// concerns nobody: then there is no operation. False if nothing was done.
+    /// Sends a message in a blocking call, if the message leaves at once and costs no time, and no
+    /// caller needs its end: then there is no operation. Returns false if the message was not sent.
     ///
-    /// A tracing engine has operations for all sends: a checker decides whether they are buffered.
+    /// A tracing engine has operations for all sends: a checker decides if they are buffered.
     #[inline]
     pub(crate) fn send_at_once(
         &mut self,
@@ -46,7 +46,7 @@ impl ProtocolEngine {
         true
     }
 
-    /// Sends a message, in a call that blocks or not; the operation is done at once if it is eager.
+    /// Sends a message, in a blocking or nonblocking call; an eager send is over at once.
     pub(crate) fn send(
         &mut self,
         channel: &dyn Channel,
@@ -78,7 +78,7 @@ impl ProtocolEngine {
         send
     }
 
-    /// Makes the rank busy with what a call of a send costs.
+    /// Makes the rank busy for the cost of a send call.
     pub(super) fn charge_send(&mut self, channel: &dyn Channel, length: u64, call: SendCall) {
         let settings = channel.settings();
         let cost = if !call.blocks {
@@ -93,7 +93,7 @@ impl ProtocolEngine {
         }
     }
 
-    /// Lets a message leave, or announces it.
+    /// Sends a message, or announces it.
     pub(super) fn launch(
         &mut self,
         channel: &dyn Channel,
@@ -194,7 +194,7 @@ impl ProtocolEngine {
         self.dispatch(channel, peer, message);
     }
 
-    /// Lets a short synchronous message leave; its end is the acknowledgement.
+    /// Sends a short synchronous message; the send ends with the acknowledgement.
     fn launch_synchronous(
         &mut self,
         channel: &dyn Channel,
@@ -213,8 +213,8 @@ impl ProtocolEngine {
         self.dispatch(channel, peer, message);
     }
 
-    /// Lets an eager message leave. Its send is over when it is posted, unless the channel tells
-    /// of its end or it has to wait for buffers and credits.
+    /// Sends an eager message. The send is over when the message is posted, unless the channel
+    /// reports its end or the message has to wait for buffers and credits.
     fn launch_eager(
         &mut self,
         channel: &dyn Channel,

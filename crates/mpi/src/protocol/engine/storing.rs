@@ -1,9 +1,9 @@
-//! Memory of messages that have left their senders behind: a sender continues when an eager message
-//! is copied, and nothing delays it by default.
+//! Memory of messages after their senders have continued: a sender continues when an eager message
+//! is copied, without delay by default.
 //!
-//! The bytes of such messages count for their sender until a receive has met them. More than
+//! The bytes of such messages count for their sender until a receive has matched them. More than
 //! [`STORED_MAX`] end the run, unless memory for unexpected messages is limited. Bytes that several
-//! messages share count for each. *Not counted*: phantoms.
+//! messages share count for each message. *Not counted*: phantoms.
 
 use observe::SourceLocation;
 
@@ -13,14 +13,14 @@ use crate::channel::Channel;
 use crate::matching::UnexpectedContent;
 
 /// Largest number of bytes that the messages of a rank take. Our choice: far more than a program
-/// needs that works with an MPI, whose ranks have a process of their own.
+/// needs that works with an MPI library with one process per rank.
 const STORED_MAX: u64 = 1 << 30;
 
-/// Memory in bytes that a message takes besides its bytes: about that of a flow with its packet.
+/// Memory in bytes that a message takes besides its bytes: about the size of a flow and its packet.
 const RECORD: u64 = 512;
 
 impl ProtocolEngine {
-    /// Notes a message from which its sender continues. Ends the run if there is too much of them.
+    /// Notes a message after which its sender continues. Ends the run if they take too much memory.
     #[inline]
     pub(super) fn note_stored(
         &self,
@@ -46,7 +46,7 @@ impl ProtocolEngine {
         }
     }
 
-    /// Notes that a receive has met a message, or its announcement.
+    /// Notes that a receive has matched a message or an announcement.
     pub(super) fn note_met_content(
         &self,
         channel: &dyn Channel,

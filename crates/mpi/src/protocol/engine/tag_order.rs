@@ -152,8 +152,8 @@ impl MatchTable {
     }
 }
 
-/// Entries for which a table has room from its first one: engines under a model checker live
-/// shortly. \[choice\]
+/// Entries for which a new table has room: engines under a model checker live for a short time.
+/// \[choice\]
 const ENTRIES: usize = 8;
 
 /// Ranks that are necessary for an outcome that depends on the order of tags: a receiver and two

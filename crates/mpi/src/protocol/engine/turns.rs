@@ -1,17 +1,17 @@
-//! When a rank does what it was told to: at once, or when it is not busy any more with what its
-//! calls cost.
+//! Turns of a rank: an operation begins at once, or when the costs of earlier calls do not keep the
+//! rank busy any more.
 
 use super::{ProtocolEngine, State};
 use crate::channel::{Channel, Token};
 use observe::SourceLocation;
 
 impl ProtocolEngine {
-    /// The date at which the rank is, in seconds: later than the channel's while it is busy.
+    /// Returns the date of the rank in seconds: later than the channel's while the rank is busy.
     pub(crate) fn now(&self, channel: &dyn Channel) -> f64 {
         self.busy_until.max(channel.now())
     }
 
-    /// Returns true if the rank is busy; if so, there will be an event when it is not any more.
+    /// Returns true if the rank is busy; then an event will come at the end of the busy time.
     #[inline]
     pub(crate) fn is_busy(&mut self, channel: &dyn Channel, location: SourceLocation) -> bool {
         if self.busy_until == 0.0 {
@@ -74,7 +74,7 @@ impl ProtocolEngine {
         }
     }
 
-    /// Begins an operation whose turn has come.
+    /// Begins an operation at its turn.
     pub(super) fn begin(&mut self, channel: &dyn Channel, token: Token) {
         let operation = &mut self.operations[token as usize];
         let cancelled = operation.cancelled;

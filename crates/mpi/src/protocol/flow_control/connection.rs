@@ -1,4 +1,4 @@
-//! The state of a connection to one peer: its queue, its credits, and where its machines are.
+//! The state of a connection to one peer: its queue, its credits, and the states of its machines.
 
 use std::collections::VecDeque;
 
@@ -12,23 +12,23 @@ use crate::{Buffer, Limits};
 #[derive(Clone, Debug)]
 pub(crate) struct OutboundMessage {
     pub(crate) kind: Kind,
-    /// The header of its only packet; that of several is made from it.
+    /// The header of a message in one packet; for several packets their headers are made from it.
     pub(crate) header: PacketHeader,
-    /// The operation that ends with it.
+    /// The operation that ends with this message.
     pub(crate) operation: Option<Token>,
     pub(crate) payload: Buffer,
     /// True if the operation ends only when the channel says that the packets have left.
     pub(crate) told: bool,
     /// Bytes that have been posted.
     pub(crate) sent: u64,
-    /// True if it has left in one packet.
+    /// True if the message has left in one packet.
     pub(crate) whole: bool,
 }
 
 /// The type of a [`OutboundMessage`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
-    /// A message, or the beginning of one, that nobody has asked for.
+    /// A message, or the beginning of a message, that the peer has not requested.
     Eager,
     /// Packets that keep their place among the messages: RTS, the request to give a message back.
     Control,
@@ -52,7 +52,7 @@ impl OutboundMessage {
         }
     }
 
-    /// The operation that waits for an answer to it.
+    /// Returns the operation that waits for an answer to this message.
     pub(super) const fn waiting_send(&self) -> Option<Token> {
         match self.header {
             PacketHeader::Rts { send, .. } | PacketHeader::Synchronous { send, .. } => Some(send),
@@ -65,7 +65,7 @@ impl OutboundMessage {
         limits.packets(self.payload.len() - sent)
     }
 
-    /// Returns true if its data are sent from the program's memory.
+    /// Returns true if the data are sent from the program's memory.
     pub(super) fn is_direct(&self, limits: &Limits) -> bool {
         matches!(self.kind, Kind::Data) && limits.direct
     }
@@ -87,7 +87,7 @@ pub(crate) enum Hold {
 pub(crate) struct Slot {
     pub(crate) peer: u32,
     pub(crate) hold: Hold,
-    /// The operation that it is an activity of.
+    /// The operation that waits for the packet as one of its activities.
     pub(crate) operation: Option<Token>,
 }
 
@@ -104,37 +104,37 @@ pub(crate) struct OutstandingEager {
 pub(crate) struct Connection {
     pub(crate) peer: u32,
     pub(super) send: send::State,
-    /// Since when it is in that state, if it waits there.
+    /// The date at which the send machine entered its state, if the machine waits there.
     pub(super) since: f64,
     /// Time in each of [`send::WAITS`], in seconds.
     pub(super) waited: [f64; 7],
     /// Message that is being sent.
     pub(super) message: Option<OutboundMessage>,
-    /// True if what is posted next is packed.
+    /// True if the next packets to post are packed.
     pub(super) packed: bool,
-    /// True if what is being sent is not to be sent any more.
+    /// True if the message in progress was withdrawn.
     pub(super) withdrawn: bool,
     /// The packets for which buffers or credits have been taken, and that are posted next.
     pub(super) fixed: Option<u32>,
-    /// The buffer that is held for its first packet.
+    /// The buffer that is held for the first packet of the message.
     pub(super) hold: Hold,
-    /// Answers, sent before the others, because nothing may delay them.
+    /// Answers, sent before other messages, because no message may delay them.
     pub(super) answers: VecDeque<OutboundMessage>,
     pub(super) queue: VecDeque<OutboundMessage>,
     /// Free buffers for control traffic only.
     pub(super) reserved: u32,
     pub(super) credits: Option<u32>,
     pub(super) outstanding: OutstandingEager,
-    /// Eager messages are converted until half of what is outstanding has been received.
+    /// Eager messages are converted until the peer has received half of the outstanding messages.
     pub(super) converting: bool,
     pub(super) receive: receive::State,
     /// The eager message of which more packets will come.
     pub(crate) incoming: Option<Token>,
     pub(super) report: credits::State,
     pub(super) returned: CreditReturn,
-    /// True if the peer waits for what there is to tell, however little it is.
+    /// True if the peer waits for a report, even a small one.
     pub(super) urgent: bool,
-    /// True if it stands in the line for buffers.
+    /// True if the connection stands in the line for buffers.
     pub(super) in_line: bool,
 }
 
@@ -165,7 +165,7 @@ impl Connection {
         }
     }
 
-    /// Takes back what the peer has used up.
+    /// Takes back the credits and counts that the peer has used up.
     pub(super) fn open(&mut self, limits: &Limits, returned: &CreditReturn) {
         if let (Some(credits), Some(window)) = (&mut self.credits, limits.window()) {
             *credits += returned.credits;
@@ -226,7 +226,7 @@ impl Connection {
         ) || self.report == credits::State::AwaitBuf
     }
 
-    /// Returns true if what is being sent has not been posted, nor is being packed.
+    /// Returns true if the message in progress has not been posted, nor is being packed.
     pub(super) const fn can_cancel(&self) -> bool {
         matches!(
             self.send,
@@ -238,7 +238,7 @@ impl Connection {
         self.send == send::State::AwaitMessage && self.report != credits::State::AwaitBuf
     }
 
-    /// Returns the resource that it waits for.
+    /// Returns the resource for which the connection waits.
     pub(super) const fn awaited(&self) -> Option<Resource> {
         match self.send {
             send::State::AwaitBufCtrl | send::State::AwaitBufData => Some(Resource::Buffers),
@@ -265,7 +265,7 @@ impl Connection {
         waited
     }
 
-    /// Free credits, and what is to be told to the peer.
+    /// Returns the free credits, the outstanding eager messages, and the report to the peer.
     pub(crate) const fn counters(&self) -> (Option<u32>, OutstandingEager, CreditReturn) {
         (self.credits, self.outstanding, self.returned)
     }

@@ -1,11 +1,11 @@
-//! A peer that is lost: what it held is free again.
+//! Loss of a peer: frees the resources that were held for the peer.
 
 use super::{FlowControl, Hold};
 use crate::channel::Token;
 
 impl FlowControl {
-    /// Forgets a peer and what waits for it, also that `operations` wait for anything. Packets on
-    /// the way are left to the caller.
+    /// Forgets a peer and the packets that wait for the peer, and the activities for which
+    /// `operations` wait. The caller handles packets under way.
     pub(crate) fn lose(&mut self, peer: u32, operations: &[Token], now: f64) {
         for operation in operations {
             self.shared.activities.remove(operation);

@@ -1,4 +1,4 @@
-//! Running the machine that receives: its steps, and what used-up packets give back.
+//! Running the machine that receives: its steps, and the resources that used-up packets return.
 
 use super::FlowControl;
 use crate::channel::Token;
@@ -7,7 +7,7 @@ use crate::protocol::machine::receive::{Action, Event, ROWS, State};
 use crate::protocol::machine::take;
 
 impl FlowControl {
-    /// A step of the machine of a connection: what is to be done.
+    /// Executes a step of the machine of a connection. Returns the action.
     pub(crate) fn step(&mut self, peer: u32, event: Event, now: f64) -> Action {
         let state = self.connection(peer, now).receive;
         let row = take(ROWS, state, event, &mut self.taken.receive);
@@ -20,8 +20,8 @@ impl FlowControl {
         &mut self.connection(peer, now).incoming
     }
 
-    /// Returns true if an unexpected eager message has begun to arrive on a connection and the next
-    /// packet of it has not come.
+    /// Returns true if an unexpected eager message has begun to arrive on a connection and its next
+    /// packet has not come.
     pub(crate) fn is_between_packets(&self, peer: u32) -> bool {
         let connection = self.connections.get(&peer);
         connection.is_some_and(|connection| connection.receive == State::AwaitUnexpectedData)
@@ -35,7 +35,7 @@ impl FlowControl {
         returned.eager_packets += if eager { packets } else { 0 };
     }
 
-    /// An eager message of a peer has met its receive.
+    /// Notes that an eager message of a peer has been matched.
     pub(crate) fn met(&mut self, peer: u32, length: u64, now: f64) {
         let returned = &mut self.connection(peer, now).returned;
         returned.messages += 1;

@@ -1,4 +1,4 @@
-//! Running the machine that tells the peer which of its packets are used up.
+//! Running the machine that reports the used-up packets to the peer.
 
 use super::connection::{Connection, Hold, Slot};
 use super::sending::take_from;
@@ -54,7 +54,7 @@ impl Connection {
         }
     }
 
-    /// Returns true if there is so much to tell that the peer may be waiting for it.
+    /// Returns true if the report is so large that the peer may be waiting for it.
     fn owes_much(&self, limits: &Limits) -> bool {
         let half =
             |is: u64, limit: Option<u64>| limit.is_some_and(|limit| is > 0 && is >= limit / 2);
@@ -92,7 +92,7 @@ impl Connection {
         );
     }
 
-    /// Takes what there is to tell, for a packet that leaves anyway.
+    /// Takes the pending report, for a packet that leaves anyway.
     pub(super) fn piggyback(&mut self, reports: &mut [u64]) -> Option<Box<CreditReturn>> {
         if self.returned.is_nothing() {
             return None;

@@ -57,7 +57,7 @@ impl FlowControl {
 }
 
 impl Connection {
-    /// Returns the event that the state of the machine finds; `None` if it waits.
+    /// Returns the event of the present state of the machine; `None` if the machine waits.
     pub(super) fn observe(
         &self,
         limits: &Limits,
@@ -389,7 +389,7 @@ impl Connection {
         self.post(shared, header, payload, slot, reports);
     }
 
-    /// Posts a packet, which takes along what there is to tell the peer.
+    /// Posts a packet, which carries the pending report to the peer.
     pub(super) fn post(
         &mut self,
         shared: &mut Shared,
@@ -427,7 +427,7 @@ fn has_buffers(free: Option<u32>, count: u32) -> bool {
     free.is_none_or(|free| free >= count)
 }
 
-/// Takes from what is limited.
+/// Takes `count` from a limited resource.
 pub(super) fn take_from(free: &mut Option<u32>, count: u32) {
     if let Some(free) = free {
         *free = free

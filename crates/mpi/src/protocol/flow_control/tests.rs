@@ -1,5 +1,5 @@
-//! Counters that would go below 0, or above what there is, end the run: they are mistakes of ours
-//! (M-13).
+//! Counters that would go below 0, or above their limit, end the run: such counts are internal
+//! errors (M-13).
 
 use super::{FlowControl, Hold, Slot};
 use crate::Limits;

@@ -12,8 +12,8 @@ pub struct FlowReport {
     pub unexpected_peak: u64,
     /// Number of times that each transition of the machines was taken.
     pub taken: Taken,
-    /// True if nothing is queued or in progress, no unexpected message is in memory, and all packet
-    /// buffers are free.
+    /// True if no message is queued or in progress, no unexpected message is in memory, and all
+    /// packet buffers are free.
     pub settled: bool,
 }
 
@@ -22,11 +22,11 @@ pub struct FlowReport {
 pub struct ConnectionReport {
     /// The rank at the other end.
     pub peer: u32,
-    /// Time that the connection had nothing to send, in seconds.
+    /// Time that the connection had no message to send, in seconds.
     pub idle: f64,
-    /// Time that it waited for packet buffers, in seconds.
+    /// Time that the connection waited for packet buffers, in seconds.
     pub awaited_buffers: f64,
-    /// Time that it waited for credits from the peer, in seconds.
+    /// Time that the connection waited for credits from the peer, in seconds.
     pub awaited_credits: f64,
     /// Time in which packets to the peer were packed and posted, in seconds.
     pub packed: f64,

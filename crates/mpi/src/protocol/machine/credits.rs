@@ -1,8 +1,8 @@
-//! The table of the machine that tells the peer of a connection how many of its packets are used
-//! up.
+//! The table of the machine that reports to the peer of a connection how many of its packets are
+//! used up.
 //!
-//! Each packet to the peer takes along what there is to tell. Only when much has gathered, a packet
-//! of its own leaves, which needs a packet buffer but no credit.
+//! Each packet to the peer carries the pending report. Only a large report leaves in a separate
+//! packet, which needs a packet buffer but no credit.
 
 use super::{Row, row};
 
@@ -33,7 +33,7 @@ pub(crate) enum Action {
     PostUpdate,
 }
 
-/// The states in which it waits.
+/// The states in which the machine waits.
 pub(crate) const WAITS: [State; 3] = [State::Quiet, State::Owing, State::AwaitBuf];
 
 #[rustfmt::skip]

@@ -1,7 +1,7 @@
-//! The table of the machine that receives: what each packet that arrives on a connection does.
+//! The table of the machine that receives: the action for each packet that arrives on a connection.
 //!
-//! The packets of one eager message come one after the other; in between, only what needs no order
-//! may come: credits, answers and data of other messages.
+//! The packets of one eager message come one after the other; in between, only packets without an
+//! order may come: credits, answers and data of other messages.
 
 use super::{Row, row};
 
@@ -59,7 +59,7 @@ pub(crate) enum Action {
     Redirect,
 }
 
-/// The states in which it waits.
+/// The states in which the machine waits.
 pub(crate) const WAITS: [State; 3] = [
     State::AwaitPacket,
     State::AwaitPostedData,

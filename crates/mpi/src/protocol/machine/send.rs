@@ -1,12 +1,12 @@
 //! The table of the machine that sends: how one message or control packet after the other leaves on
 //! a connection.
 //!
-//! Data to send are a *CAR* (communication agent request): an envelope and data. Seven states
-//! wait: for something to send, for packet buffers and credits (four states), and for the end of
-//! packing (two). The others ask a question, whose answer is the event. The type of a message is
-//! decided once, before its first packet. Every CAR needs a packet buffer and a credit for its
-//! first packet; further packets that are packed need both too, those sent directly from the
-//! program's memory only credits.
+//! Data to send are a *CAR* (communication agent request): an envelope and data. Seven states wait:
+//! for a CAR, for packet buffers and credits (four states), and for the end of packing (two). The
+//! other states ask a question; its answer is the event. The type of a message is decided once,
+//! before its first packet. Every CAR needs a packet buffer and a credit for its first packet.
+//! Further packets need both if they are packed, and only credits if they are sent directly from
+//! the program's memory.
 
 use super::{Row, row};
 
@@ -78,7 +78,7 @@ pub(crate) enum Action {
     FinishMessage,
 }
 
-/// The states in which it waits, in the order in which their times are told.
+/// The states in which the machine waits, in the order in which their times are reported.
 pub(crate) const WAITS: [State; 7] = [
     State::AwaitMessage,
     State::AwaitBufCtrl,

@@ -1,5 +1,5 @@
-//! The questions of a rank about what has arrived by now: without a model checker, when *no* is an
-//! answer; under one, the pick of an answer and the wait for a *yes* that was picked.
+//! The questions of a rank about arrivals so far: without a model checker, when *no* is an answer;
+//! under a model checker, the pick of an answer and the wait for a picked *yes*.
 //!
 //! *Not decided here*: which answers a model checker may pick; see [`crate::protocol::look`].
 
@@ -32,9 +32,9 @@ pub(super) struct Failures {
 }
 
 impl Process {
-    /// Returns true if a test may answer no at once: not if it was the same question and nothing
-    /// has happened since, neither an event nor anything that the rank did itself. Such a rank
-    /// waits for its next event instead of spinning at one date.
+    /// Returns true if a test may answer no at once: not if the question is the same as before and
+    /// since then no event has happened and the rank has not acted. Such a rank waits for its next
+    /// event instead of spinning at one date.
     pub(crate) fn may_answer_false(
         &self,
         changes: u64,
@@ -58,7 +58,7 @@ impl Process {
         !again
     }
 
-    /// Asks a question about what has arrived by now.
+    /// Asks a question about arrivals so far.
     pub(crate) fn look<F: Fn(&ProtocolEngine) -> Answers>(
         self: &Rc<Self>,
         question: Question,
@@ -121,7 +121,7 @@ impl Process {
         Some(picked)
     }
 
-    /// Notes the answer to a question where no model checker picks it, 0 for *no*.
+    /// Notes the answer to a question that no model checker picks, 0 for *no*.
     pub(crate) fn note_answer(
         &self,
         (location, question): (SourceLocation, Question),
@@ -131,16 +131,16 @@ impl Process {
         exploration::note_answer(&*self.channel, number, self.begun.get(), answer);
     }
 
-    /// A probe was answered with yes: the program knows something new, so it may ask everything
-    /// once more.
+    /// Notes a probe that was answered *yes*: the program has new information, so each question may
+    /// be asked once more.
     pub(crate) fn record_success(&self) {
         if let Some(cold) = &mut *self.cold.borrow_mut() {
             cold.failures.first = None;
         }
     }
 
-    /// Returns true if the rank stays where it is only because a model checker has picked an answer
-    /// that another run gets, too.
+    /// Returns true if the rank stays only because a model checker has picked an answer that
+    /// another run gets, too.
     pub(super) fn is_covered(&self) -> bool {
         let engine = self.engine.borrow();
         let awaited = self.awaited.borrow();
@@ -153,7 +153,7 @@ impl Process {
 /// The answer to a question.
 #[derive(Debug)]
 pub(crate) enum PickedAnswer {
-    /// No model checker picks it: the call looks itself.
+    /// No model checker picks the answer: the call looks itself.
     Unpicked,
     /// *No*.
     No,

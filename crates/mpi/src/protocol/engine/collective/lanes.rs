@@ -1,8 +1,8 @@
-//! The lanes of a collective in progress: each has a position in the schedule and requests of its
-//! own, and continues when its wait is over, whatever the others wait for.
+//! The lanes of a collective in progress: each lane has a position in the schedule and separate
+//! requests, and continues when its wait is over, independent of the other lanes.
 //!
-//! Lanes continue in the order of their numbers. A collective whose schedule has one lane has no
-//! memory for others.
+//! Lanes continue in the order of their numbers. A collective with one lane has no memory for
+//! others.
 //!
 //! *Not modelled*: a reduction of one lane occupies the whole rank, the other lanes too.
 
@@ -38,7 +38,7 @@ impl Progress {
 }
 
 impl Collectives {
-    /// Adds a lane of a collective, or the first one of a new collective; returns its number.
+    /// Adds a lane of a collective, or the first lane of a new one; returns the number of the lane.
     pub(super) fn add_lane(&mut self, learner: Option<Token>, collective: Option<u32>) -> u32 {
         let requests = Requests {
             collective: collective.unwrap_or(0),
@@ -116,7 +116,7 @@ impl ProtocolEngine {
         }
     }
 
-    /// Returns true if a lane waits for nothing.
+    /// Returns true if a lane does not wait.
     fn is_ready(&self, progress: &Progress, number: u32, position: Position) -> bool {
         let collectives = self.collectives.as_ref();
         collectives.is_some_and(|all| match all.requests[number as usize].waits_for {
@@ -126,7 +126,7 @@ impl ProtocolEngine {
         })
     }
 
-    /// Executes a lane of a schedule up to the next step that waits; returns true at its end.
+    /// Executes a lane of a schedule up to the next step that waits; returns true at the end.
     fn advance_lane(
         &mut self,
         channel: &dyn Channel,

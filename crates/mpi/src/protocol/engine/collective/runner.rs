@@ -1,4 +1,4 @@
-//! A round of a schedule: its steps, of which those behind one that waits are done later.
+//! A round of a schedule: its steps. Steps behind a step that waits are done later.
 //!
 //! *Not modelled*: as in [`collective`](super).
 
@@ -22,7 +22,7 @@ const BLOCKING: Slot = 3;
 pub(super) struct Runner<'a> {
     pub(super) engine: &'a mut ProtocolEngine,
     pub(super) channel: &'a dyn Channel,
-    /// The lane of the schedule, and its number among all lanes.
+    /// The lane of the schedule; `number` is its number among all lanes.
     pub(super) lane: usize,
     pub(super) round: u32,
     pub(super) number: u32,
@@ -31,7 +31,7 @@ pub(super) struct Runner<'a> {
     pub(super) done: u32,
     /// Number of steps of the round so far.
     pub(super) position: u32,
-    /// True if a step waits, so that those behind it have to wait, too.
+    /// True if a step waits, so that later steps have to wait, too.
     pub(super) stops: bool,
     /// Number of the edge.
     pub(super) edge: u32,
@@ -48,7 +48,7 @@ impl Runner<'_> {
         begins
     }
 
-    /// Returns true at a step that is not over, unless one before it waits.
+    /// Returns true at a step that is not over, unless an earlier step waits.
     #[inline]
     fn reaches(&mut self) -> bool {
         if self.stops {

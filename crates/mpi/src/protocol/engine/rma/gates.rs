@@ -252,7 +252,7 @@ impl<'a> EpochCalls<'a> {
         self.close_gates(peers, &[]);
     }
 
-    /// Tells ranks something that they do not answer.
+    /// Sends ranks a message without an answer.
     fn tell_ranks(&mut self, peers: &[u32], call: RmaCall) {
         for &peer in peers {
             let at = (peer, self.context);

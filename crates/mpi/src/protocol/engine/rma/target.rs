@@ -1,6 +1,6 @@
 //! The target of accesses: its lock, its memory, and its answers with data.
 //!
-//! *Not decided here*: which packet asks for what; see the file above.
+//! *Not decided here*: which packet requests which action; see the file above.
 
 use std::collections::VecDeque;
 
@@ -11,7 +11,7 @@ use crate::protocol::engine::ProtocolEngine;
 use crate::rma::{self, AccumulateOp, NoncontiguousCall, RmaCall, WindowMemory};
 use crate::{Buffer, Op};
 
-/// Request for a lock: the rank, its operation, and whether it wants to be alone.
+/// Request for a lock: the rank, its operation, and true for an exclusive lock.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LockRequest {
     pub(super) rank: u32,

@@ -9,7 +9,7 @@ use super::explorer::{Check, Do, World, explore};
 use super::scenarios::{BOTH_WAYS, CROSSING, LONG, ONE_WAY, anything, in_order, settings};
 use crate::protocol::defect::ProtocolDefect;
 
-/// Searches a world: the counts, the states at the ends, and what is wrong.
+/// Searches a world: the counts, the states at the ends, and the fault, if any.
 fn bounded(
     world: World,
     check: Check,
@@ -34,8 +34,8 @@ fn search(
 /// One message of two eager packets.
 const EAGER: [&[Do]; 2] = [&[Send { tag: 1, length: 25 }], &[Receive { tag: Some(1) }]];
 
-/// E1 with 1 to 3 buffers and 1 to 3 credits: nothing is wrong in any class of orders, and the ends
-/// are those of the search through all states.
+/// E1 with 1 to 3 buffers and 1 to 3 credits: no class of orders has a fault, and the ends are the
+/// ends of the search through all states.
 #[test]
 fn e1_the_model_checker_sees_what_the_search_through_all_states_sees() {
     for buffers in 1..4 {

@@ -1,11 +1,11 @@
 //! A world of two ranks without a clock, and the breadth-first search through all its states.
 //!
 //! Steps of the exploration: a rank makes its next call, none of which waits; the next packet
-//! arrives on one of the two wires, which keep the order; a rank hears that the next of its packets
-//! has left it, which may be long after that packet has arrived. (Other orders of arrival are tried
-//! at random in `crates/mpi/tests`.) In every state no machine waits for something that is there (a
-//! lost wake-up); in a state in which nothing can happen, every call has ended, with the right
-//! message, and all counters are back.
+//! arrives on one of the two wires, which keep the order; a rank is told that its next packet has
+//! left, which may be long after the arrival of that packet. (Other orders of arrival are tried at
+//! random in `crates/mpi/tests`.) In every state no machine waits for an available resource (a lost
+//! wake-up). In a state without a next step, every call has ended, with the right message, and all
+//! counters are back.
 
 use observe::SourceLocation;
 use std::cell::RefCell;
@@ -52,7 +52,7 @@ pub(super) enum Ended {
 struct Flying {
     from: u32,
     packet: Packet,
-    /// The step in which it was posted, for the model checker.
+    /// The step in which the packet was posted, for the model checker.
     step: u32,
 }
 
@@ -60,11 +60,11 @@ struct Flying {
 struct Rank {
     engine: ProtocolEngine,
     calls: Rc<Vec<Do>>,
-    /// Number of those that were made.
+    /// Number of calls that were made.
     made: usize,
     /// The operation of each call that has one.
     tokens: Vec<Option<Token>>,
-    /// Packets of which it will hear that they have left, each with the step from which on it may.
+    /// Packets that have not been reported as left, each with the first step of a possible report.
     leaving: Vec<(Token, u32)>,
 }
 
@@ -74,7 +74,7 @@ pub(super) struct World {
     settings: Rc<Settings>,
     ranks: [Rank; 2],
     flying: Vec<Flying>,
-    /// True if receives may be left that nothing is sent to.
+    /// True if receives may be left for which no message is sent.
     receives_may_wait: bool,
     /// The present step, for the model checker; 0 in the search here.
     now: u32,
@@ -300,7 +300,7 @@ impl World {
         self.ranks[at].tokens.push(token);
     }
 
-    /// A fingerprint of what decides the future.
+    /// Returns a fingerprint of the state that determines the future.
     pub(super) fn fingerprint(&self) -> u128 {
         hash(&self.key())
     }
@@ -330,7 +330,7 @@ impl World {
         text + &wires.concat()
     }
 
-    /// Returns the end of each call; `None` for those that did not end, or have nothing to end.
+    /// Returns the end of each call; `None` for calls that did not end, or have no end.
     fn ends(&self, at: usize) -> Vec<Option<Ended>> {
         let rank = &self.ranks[at];
         let end = |token: &Option<Token>| {
@@ -357,7 +357,7 @@ impl World {
         })
     }
 
-    /// Returns the fault of a state in which nothing can happen, if any.
+    /// Returns the fault of a state without a next step, if any.
     pub(super) fn fault_at_the_end(&self, check: Check) -> Option<String> {
         for (at, rank) in self.ranks.iter().enumerate() {
             for (call, end) in rank.calls.iter().zip(self.ends(at)) {
@@ -424,8 +424,8 @@ impl explore::state_machines::StateMachineModel for World {
     }
 }
 
-/// Each call has the place of its number, and the other places are used in their order, so that
-/// states do not differ by the history of places.
+/// Rebuilds the list of free places: each call has the place of its number, and the other places
+/// are used in their order, so that states do not differ by the history of places.
 fn tidy(engine: &mut ProtocolEngine, calls: usize) {
     engine.free = None;
     for token in (calls..engine.operations.len()).rev() {

@@ -1,4 +1,4 @@
-//! E1, E2, M-8, M-14: what the search says about small worlds, and that it finds each defect.
+//! E1, E2, M-8, M-14: the results of the search in small worlds, with each defect found.
 
 use super::explorer::{Do, Ended, Report, World, explore};
 use crate::Limits;
@@ -22,10 +22,10 @@ pub(super) fn settings(buffers: u32, credits: u32, reserved: u32) -> Settings {
     }
 }
 
-/// The search is exhaustive: a world with more states than this is too large for it.
+/// The search is exhaustive: a world with more states than this is too large for the search.
 const STATES_MAX: usize = 100_000;
 
-/// Each receive of rank 1 has got the message of the send of rank 0 with its number.
+/// Checks that each receive of rank 1 has got the message of the send of rank 0 with its number.
 pub(super) fn in_order([sent, received]: [&[Option<Ended>]; 2]) -> Option<String> {
     (sent != received).then(|| format!("sent {sent:?}, received {received:?}"))
 }
@@ -136,7 +136,7 @@ const RACES: [[&[Do]; 2]; 2] = [
     ],
 ];
 
-/// The first message was received, or its send was cancelled; the second one comes next.
+/// Checks that the first message was received, or its send cancelled, and the second comes next.
 fn one_winner([sent, received]: [&[Option<Ended>]; 2]) -> Option<String> {
     let length = |length| Some(Ended::Length(length));
     let expected = match sent[0] {

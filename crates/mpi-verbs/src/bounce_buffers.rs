@@ -1,13 +1,13 @@
-//! Registered memory through which messages are copied whose own memory is not registered.
+//! Registered memory for copies of messages whose own memory is not registered.
 //!
-//! To register memory is a system call that pins its pages, at each end, for each message whose
-//! memory is new to the adapter; a copy takes as long as the memory's bandwidth says. So what is
-//! not too long is copied, through memory that stays registered, and registered itself only if it
-//! is seen again (see [`registrations`](super::registrations)). What is longer never comes here.
+//! Registration of memory is a system call that pins its pages, at each end, for each message with
+//! memory that is new to the adapter; a copy is limited by the memory bandwidth. So short messages
+//! are copied through memory that stays registered. Their own memory is registered only if it is
+//! sent again (see [`registrations`](super::registrations)). Long messages never come here.
 //!
 //! Regions have lengths of powers of two, and are kept for the next message that fits. A peer keeps
-//! the key of a region to which it has written, and could write there again: what others receive
-//! then, not memory that a program holds.
+//! the key of a region to which it has written, and could write there again: into a message in
+//! transit to another receiver, but not into memory that a program holds.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ pub(crate) struct BounceBuffers {
     longest: u64,
     /// Maximum number of bytes that are kept.
     most_bytes: u64,
-    /// Regions that nobody uses, by their length.
+    /// Unused regions, by their length.
     kept: BTreeMap<u64, Vec<MemoryRegion>>,
     bytes: u64,
 }
@@ -77,7 +77,7 @@ impl BounceBuffers {
         self.kept.entry(region.length).or_default().push(region);
     }
 
-    /// Ends what is kept; whether there was anything.
+    /// Releases the kept regions; returns true if there were any.
     pub(crate) fn clear_cache(&mut self, verbs: &dyn Verbs) -> bool {
         self.bytes = 0;
         let kept = std::mem::take(&mut self.kept);

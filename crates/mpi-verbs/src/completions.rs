@@ -1,12 +1,12 @@
-//! Completions of the adapter: finished work requests, packets and messages that have
-//! arrived, failures.
+//! Completions of the adapter: finished work requests, packets and messages that have arrived,
+//! failures.
 //!
-//! A receive is posted again as soon as its packet has been copied out of it, before the message
-//! layer hears of the packet: so there is always a receive for each packet that the other side has
-//! a credit for.
+//! A receive is posted again as soon as its packet has been copied, before the message layer gets
+//! the packet. So there is always a posted receive for each packet for which the other side has a
+//! credit.
 //!
-//! A request that fails breaks the connection, and all others of it fail with it, as *flushed*. The
-//! status that is told is the one of the request that failed by itself, if there is one here.
+//! A request that fails breaks the connection, and all other requests of the connection fail as
+//! *flushed*. The reported status is the status of the failed request, if this side has posted it.
 
 use std::collections::BTreeMap;
 
@@ -55,7 +55,7 @@ impl Device {
         }
     }
 
-    /// A completion queue is broken, and with it all that uses it.
+    /// Fails all connections that use a broken completion queue.
     fn fail_cq(&mut self, shared: usize, detail: &str) {
         let links = self.links.values().filter(|link| link.shared == shared);
         let numbers: Vec<u32> = links.map(|link| link.qp.qp_num).collect();
@@ -64,7 +64,7 @@ impl Device {
         }
     }
 
-    /// A connection has failed: everything of its peer ends.
+    /// Ends a connection that has failed, and all messages of its peer.
     pub(crate) fn fail(&mut self, number: u32, why: Failure, detail: String) {
         let Some(link) = self.links.get(&number) else {
             return;
@@ -149,7 +149,7 @@ impl Device {
         }
     }
 
-    /// A message has been fetched, and its sender is told, or what a get reads.
+    /// Handles the end of a get or of a fetched message; the sender of the message is notified.
     fn fetched(&mut self, number: u32, peer: u32, receive: Token) {
         let answer = self.receive_regions.get_mut(&(peer, receive));
         let answer = answer.and_then(|landing| landing.answer.take());
@@ -179,7 +179,7 @@ impl Device {
         }
     }
 
-    /// A message is in its place, and leaves it.
+    /// Releases the receive region of a complete message, and returns the message.
     fn land(&mut self, peer: u32, receive: Token) -> Result<Buffer, Fault> {
         let landing = self.receive_regions.remove(&(peer, receive));
         let landing = landing.ok_or_else(|| stray("RDMA data without a posted buffer"))?;
@@ -207,7 +207,7 @@ impl Device {
         message.map_err(|error| (Failure::Adapter, error.to_string()))
     }
 
-    /// A message has been written to its place.
+    /// Handles a message that has been written to its place.
     fn written(
         &mut self,
         number: u32,
@@ -229,14 +229,14 @@ impl Device {
         self.links.get(&number).map_or(u32::MAX, |link| link.peer)
     }
 
-    /// Something has arrived that the message layer of the other side has posted.
+    /// Reports an event that the message layer of the other side has posted.
     fn hand_up(&mut self, number: u32, event: Event) {
         let link = self.current.iter().find(|(_, other)| **other == number);
         let link = link.map(|(&link, _)| link);
         self.events.push_back(DeviceEvent::Arrived { link, event });
     }
 
-    /// A receive is over: a packet has come, or a message is in its place.
+    /// Handles a completed receive: a packet has come, or a message is in its place.
     fn arrive(
         &mut self,
         number: u32,
@@ -340,7 +340,7 @@ impl Device {
             .map_or(0, |offer| offer.length)
     }
 
-    /// Notes what a packet says about memory.
+    /// Records the statements of a packet about memory.
     fn note(&mut self, peer: u32, header: &PacketHeader, extension: &RdmaExtension) {
         match *header {
             PacketHeader::Rts { send, .. } if extension.memory.is_some() || extension.phantom => {
@@ -362,7 +362,7 @@ impl Device {
     }
 }
 
-/// The other side has done what it never does.
+/// Returns the fault of a peer that violates the protocol.
 fn stray(what: &str) -> Fault {
     (Failure::Adapter, format!("the other side sent {what}"))
 }

@@ -1,8 +1,8 @@
-//! The connections of a rank over an adapter: what is made, kept and ended.
+//! The connections of a rank over an adapter: creation, use and end of their objects.
 //!
-//! Nothing is made for a peer before a connection to it is [prepared](Device::endpoint), and
-//! nothing else than that connection's queue pair, receives and place in a completion queue. Memory
-//! that is shared by all connections (packet buffers, registrations) is made with the first.
+//! No object is created for a peer before a connection to the peer is [prepared](Device::endpoint),
+//! and then only this connection's queue pair, receives and place in a completion queue. The first
+//! connection also creates the memory that all connections share (packet buffers, registrations).
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -23,14 +23,14 @@ use channel::{Event, Failure, Packet, Token};
 /// An event of a device.
 #[derive(Debug)]
 pub enum DeviceEvent {
-    /// Something has arrived that the message layer of the other side has posted.
+    /// An event has arrived that the message layer of the other side has posted.
     Arrived {
         /// On which connection; `None` if that has been closed meanwhile.
         link: Option<LinkId>,
-        /// A packet, or what came instead of it.
+        /// A packet, or the event that stands for the packet.
         event: Event,
     },
-    /// Something else that the message layer is to hear.
+    /// Another event for the message layer.
     Event(Event),
     /// The other side has sent its last frame.
     Bye(LinkId),
@@ -38,9 +38,9 @@ pub enum DeviceEvent {
     Notice(String),
     /// A connection has failed, and is closed.
     Broken {
-        /// The connection; `None` if it was closed before.
+        /// The connection; `None` if the connection was closed before.
         link: Option<LinkId>,
-        /// Its peer.
+        /// Peer of the connection.
         peer: u32,
         /// Why.
         why: Failure,
@@ -59,15 +59,15 @@ pub(crate) const fn sent(token: Token) -> DeviceEvent {
 pub(crate) struct ReceiveRegion {
     pub(crate) region: MemoryRegion,
     pub(crate) length: u64,
-    /// The message is copied out of it, and it stays registered.
+    /// The message is copied out of the region, and the region stays registered.
     pub(crate) is_copied: bool,
     pub(crate) is_phantom: bool,
-    /// Answer to send when the message has arrived, if it is fetched.
+    /// Answer to send when the message has arrived, if the message is fetched.
     pub(crate) answer: Option<Packet>,
 }
 
 impl ReceiveRegion {
-    /// Returns true if it is that of a get, of which the other side is not told.
+    /// Returns true for a get, which is not reported to the other side.
     pub(crate) const fn is_get(&self) -> bool {
         self.answer.is_none()
     }
@@ -76,7 +76,7 @@ impl ReceiveRegion {
 /// A message that we have announced.
 #[derive(Debug)]
 pub(crate) struct Offer {
-    /// Where it is, if it may be fetched.
+    /// Memory of the message, if the peer may fetch the message.
     pub(crate) memory: Option<(Origin, MemoryRegion)>,
     pub(crate) is_phantom: bool,
     pub(crate) length: u64,
@@ -89,14 +89,14 @@ pub(crate) struct Source {
     pub(crate) is_phantom: bool,
 }
 
-/// A completion queue and how many queue pairs use it.
+/// A completion queue, and the number of queue pairs that use the queue.
 #[derive(Debug)]
 pub(crate) struct SharedCq {
     pub(crate) cq: CompletionQueue,
     users: u32,
 }
 
-/// Packet buffers of what is sent.
+/// Packet buffers for outgoing packets.
 #[derive(Debug)]
 pub(crate) struct SendBuffers {
     pub(crate) region: MemoryRegion,
@@ -113,25 +113,25 @@ pub struct Device {
     pub(crate) pd: ProtectionDomain,
     pub(crate) max_message: u64,
     pub(crate) shared_cqs: Vec<SharedCq>,
-    /// All of them, also those that are being closed, by the number of their queue pair.
+    /// All connections, including those that are being closed, by the number of the queue pair.
     pub(crate) links: BTreeMap<u32, Link>,
-    /// Those that are not being closed.
+    /// Connections that are not being closed.
     pub(crate) current: BTreeMap<LinkId, u32>,
     pub(crate) buffers: Option<SendBuffers>,
     pub(crate) registrations: RegistrationCache,
     pub(crate) copies: BounceBuffers,
     /// Messages that we have announced, by peer and our operation.
     pub(crate) offers: BTreeMap<RendezvousKey, Offer>,
-    /// Messages that were announced to us, by peer and its operation.
+    /// Messages that peers have announced, by peer and operation of the peer.
     pub(crate) sources: BTreeMap<RendezvousKey, Source>,
     /// The lengths of messages that are about to be cleared, by peer and our operation.
     pub(crate) expected: BTreeMap<RendezvousKey, u64>,
     /// Where messages arrive, by peer and our operation.
     pub(crate) receive_regions: BTreeMap<RendezvousKey, ReceiveRegion>,
-    /// Where messages go that were cleared, by peer and its operation.
+    /// Memory for messages that peers have cleared, by peer and operation of the peer.
     pub(crate) cleared: BTreeMap<RendezvousKey, Memory>,
     pub(crate) events: VecDeque<DeviceEvent>,
-    /// Zeros: what phantoms are on the way.
+    /// Zeros: the bytes of phantom messages in transit.
     pub(crate) zeros: Rc<Vec<u8>>,
     /// A connection waits for a packet buffer.
     pub(crate) starved: bool,
@@ -202,8 +202,8 @@ impl Device {
         &self.options
     }
 
-    /// Prepares a connection to a peer under a number that is not in use, or finds the one that
-    /// was: what the other side has to know. From now on the other side may send.
+    /// Prepares a connection to a peer under an unused number, or finds the existing connection.
+    /// Returns the data that the other side needs. From now on the other side may send.
     pub fn endpoint(
         &mut self,
         link: LinkId,
@@ -296,8 +296,8 @@ impl Device {
         Ok(self.shared_cqs.len() - 1)
     }
 
-    /// A queue pair, and how much it takes inline: what was asked for, or as much as the adapter
-    /// can.
+    /// Creates a queue pair, and returns the queue pair and its inline limit: the requested limit,
+    /// or as much as the adapter supports.
     fn make_queue_pair(&self, shared: usize) -> Result<(QueuePair, u32), VerbsError> {
         let cq = self.shared_cqs[shared].cq;
         let mut inline = self.options.max_inline;
@@ -326,7 +326,7 @@ impl Device {
         }
     }
 
-    /// Brings a queue pair to where the other side may be told of it: with all its receives posted.
+    /// Prepares a queue pair and posts all receives, so that the endpoint can be sent to the peer.
     fn prepare(&self, qp: QueuePair, region: &MemoryRegion) -> Result<Endpoint, VerbsError> {
         // Fibonacci hashing: numbers far apart for connections that follow each other.
         let psn = self
@@ -363,9 +363,9 @@ impl Device {
         posted.map_err(|refused| refused.error)
     }
 
-    /// Connects a prepared connection with the other side's endpoint. Who `has_asked` may send at
-    /// once, because the other side was connected before it has answered; the other side when
-    /// something has come.
+    /// Connects a prepared connection with the other side's endpoint. The side that `has_asked` may
+    /// send at once, because the other side was connected before its answer. The other side may
+    /// send when a first frame has arrived.
     pub fn connect(
         &mut self,
         link: LinkId,
@@ -414,7 +414,7 @@ impl Device {
         self.current.keys().copied().collect()
     }
 
-    /// Says that nothing but reports will follow on a connection.
+    /// Announces that only reports will follow on a connection.
     pub fn send_close(&mut self, link: LinkId) {
         if let Some(&number) = self.current.get(&link) {
             self.send_frame(number, &crate::wire::Frame::Bye);
@@ -430,7 +430,7 @@ impl Device {
         link.is_none_or(Link::is_drained)
     }
 
-    /// Closes a connection; what was posted still leaves. Its number may be used again.
+    /// Closes a connection. Posted requests still leave. The number may be used again.
     pub fn close(&mut self, link: LinkId) {
         let Some(number) = self.current.remove(&link) else {
             return;
@@ -444,8 +444,8 @@ impl Device {
         }
     }
 
-    /// Forgets a peer that is lost: its connections, and everything that was on its way from or to
-    /// it.
+    /// Forgets a peer that is lost: its connections, and all messages in transit from or to the
+    /// peer.
     pub fn forget(&mut self, peer: u32) {
         let of_peer = self.links.values().filter(|link| link.peer == peer);
         let numbers: Vec<u32> = of_peer.map(|link| link.qp.qp_num).collect();
@@ -476,7 +476,7 @@ impl Device {
         }
     }
 
-    /// Something will not be posted any more.
+    /// Drops a job that will not be posted any more.
     pub(crate) fn drop_job(&mut self, job: Job) {
         if let Job::Write {
             source: WriteSource::Region(origin, _),
@@ -493,7 +493,7 @@ impl Device {
         }
     }
 
-    /// Forgets the messages from and to a peer. Its connections have ended.
+    /// Forgets the messages from and to a peer. The connections to the peer have ended.
     pub(crate) fn forget_messages(&mut self, peer: u32) {
         let of_peer = |name: &RendezvousKey| name.0 == peer;
         self.sources.retain(|name, _| !of_peer(name));
@@ -526,8 +526,8 @@ impl Device {
         self.events.pop_front()
     }
 
-    /// Asks the adapter to tell of the next completion; true if nothing has happened that was not
-    /// looked at, so that it is right to wait.
+    /// Requests a notification of the next completion. Returns true if no event is waiting, so that
+    /// the caller may sleep.
     pub fn arm(&mut self) -> Result<bool, VerbsError> {
         while self.verbs.get_cq_event()?.is_some() {}
         for shared in &self.shared_cqs {
@@ -537,8 +537,8 @@ impl Device {
         Ok(self.events.is_empty())
     }
 
-    /// Looks at what the adapter tells without having been asked: what broke ends the connections
-    /// that need it, and what may pass is told.
+    /// Handles the asynchronous events of the adapter: a fault ends the connections that need the
+    /// broken part, and a change that may be temporary is reported.
     pub fn poll_async_events(&mut self) {
         loop {
             match self.verbs.get_async_event() {
@@ -593,8 +593,8 @@ impl Device {
         self.verbs.query_device().name.clone()
     }
 
-    /// Number of sends without a copy whose registration was found, and number for which it
-    /// was made.
+    /// Returns the number of sends without a copy that found a registration, and the number of
+    /// sends that made one.
     pub const fn registrations(&self) -> (u64, u64) {
         (self.registrations.found, self.registrations.made)
     }

@@ -1,8 +1,8 @@
-//! One connection: a queue pair, its receives, what waits to be posted and what has been posted.
+//! One connection: a queue pair, its receives, waiting jobs and posted requests.
 //!
-//! A request on the send queue keeps its place until one at or after it has completed *and* was
-//! signalled; so the link counts places, and what finds none waits, in order. Requests complete in
-//! order: a completion says that all before it are over, too.
+//! A request on the send queue keeps its place until a signalled request at or after it has
+//! completed. So the link counts places, and a job that finds no place waits, in order. Requests
+//! complete in order: a completion also ends all earlier requests.
 
 use std::collections::VecDeque;
 
@@ -12,7 +12,7 @@ use super::registrations::Origin;
 use crate::wire::{FrameHeaderBytes, Memory};
 use channel::{Buffer, Token};
 
-/// A connection, as who drives the device calls it; numbers may be used again after
+/// Number of a connection, chosen by the caller of the device. A number may be used again after
 /// [`close`](super::Device::close).
 pub type LinkId = u32;
 
@@ -21,7 +21,7 @@ pub type LinkId = u32;
 pub(crate) enum Stage {
     /// Receives are posted; the other side is not known.
     Prepared,
-    /// Connected, but whether the other side is, is not known: nothing is sent before something has
+    /// Connected, but the other side may not be connected: no packet is sent before a packet has
     /// come.
     Listening,
     /// In use.
@@ -35,12 +35,12 @@ pub(crate) enum Job {
     Frame {
         head: FrameHeaderBytes,
         payload: Buffer,
-        /// To be told when it has left.
+        /// Token to report when the frame has left.
         notify: Option<Token>,
-        /// Its end matters, whoever is told.
+        /// The end of the frame matters, also without a token.
         is_signaled: bool,
     },
-    /// A message or a put, from where it is to the place that the other side has named.
+    /// A message or a put, from its memory to the place that the other side has named.
     Write {
         source: WriteSource,
         length: u64,
@@ -77,7 +77,7 @@ pub(crate) enum WriteSource {
 /// Action on the completion of a request.
 #[derive(Debug)]
 pub(crate) enum Then {
-    /// Nothing.
+    /// No action.
     Nothing,
     /// A packet buffer is free.
     Buffer(u32, Option<Token>),
@@ -92,10 +92,10 @@ pub(crate) enum Then {
 pub(crate) struct Link {
     pub(crate) peer: u32,
     pub(crate) qp: QueuePair,
-    /// The completion queue that it uses.
+    /// Index of the completion queue.
     pub(crate) shared: usize,
     pub(crate) endpoint: Endpoint,
-    /// The memory of its receives.
+    /// Memory of the receives.
     pub(crate) receives: MemoryRegion,
     pub(crate) stage: Stage,
     pub(crate) max_inline: u32,
@@ -104,11 +104,11 @@ pub(crate) struct Link {
     pub(crate) posted: VecDeque<Then>,
     /// The number of the oldest.
     pub(crate) oldest: u64,
-    /// Gets on the send queue: what follows must not change what they read.
+    /// Gets on the send queue: later requests must not change the memory that the gets read.
     pub(crate) gets: u32,
     /// Requests since the last one that was signalled.
     pub(crate) unsignaled: u32,
-    /// It ends when nothing is left to be sent.
+    /// The connection ends when no job and no request is left.
     pub(crate) is_closing: bool,
 }
 

@@ -1,7 +1,7 @@
-//! Memory that the adapter reaches: of messages that are sent, of messages that arrive, of windows.
+//! Memory that the adapter accesses: of outgoing messages, of incoming messages, of windows.
 //!
-//! *Decided here*: what is copied through memory that stays registered, and what is registered
-//! itself. *Not modelled*: registering a part of the memory of a buffer.
+//! *Decided here*: which messages are copied through memory that stays registered, and which memory
+//! is registered itself. *Not modelled*: registering a part of the memory of a buffer.
 
 use std::rc::Rc;
 
@@ -87,7 +87,7 @@ impl Device {
         self.fail(number, Failure::NoMemory, what);
     }
 
-    /// Registers memory, after what is kept has been given up if there is no room.
+    /// Registers memory. If there is no room, kept registrations are released first.
     fn register(
         &mut self,
         memory: RegionMemory,

@@ -1,7 +1,7 @@
 //! Options of the packet channel; the default values are safe on any healthy network.
 //!
-//! All ranks of a run must have the same values of what both sides of a connection have to agree
-//! about: `eager_threshold`, `credits`, `reserved`.
+//! All ranks of a run must have the same values of the options on which both sides of a connection
+//! have to agree: `eager_threshold`, `credits`, `reserved`.
 
 use rdma::{Access, ConnectionAttributes};
 
@@ -17,9 +17,9 @@ pub enum Rendezvous {
     /// The receiver names the place, and the sender writes there: RTS, CTS, data.
     #[default]
     Write,
-    /// The sender names the message, and the receiver reads it: RTS, data, CTS, which says that it
-    /// is done. A way less before the data, but the adapter can have only this many reads at a
-    /// time.
+    /// The sender names the message, and the receiver reads the message: RTS, data, CTS, which
+    /// reports the end. The data start one latency earlier, but an adapter can have only a limited
+    /// number of reads at a time.
     Read,
 }
 
@@ -32,39 +32,39 @@ pub struct Options {
     pub connection: ConnectionAttributes,
     /// Protocol of long messages.
     pub rendezvous: Rendezvous,
-    /// Messages shorter than this many bytes are sent eagerly; also the longest payload of a
-    /// packet, and so what a packet buffer has to hold.
+    /// Messages shorter than this many bytes are sent eagerly. Also the longest payload of a
+    /// packet, and so the payload that fits into a packet buffer.
     pub eager_threshold: u64,
-    /// Packets to a peer that it has not used up. For each there are two posted receives at the
-    /// peer, one for the packet and one for what tells that a packet of the other direction is used
-    /// up.
+    /// Packets to a peer that the peer has not consumed. For each of them the peer has two posted
+    /// receives: one for the packet and one for the report that a packet of the other direction was
+    /// consumed.
     pub credits: u32,
-    /// Those of them that only control traffic may use. Used-up packets are reported when this many
-    /// are.
+    /// Credits that only control traffic may use. Consumed packets are reported when there are this
+    /// many.
     pub reserved: u32,
     /// Send buffers per rank (for packets not sent inline).
     pub send_buffers: u32,
     /// Send queue depth (max_send_wr).
     pub send_queue_depth: u32,
-    /// Packets up to this many bytes, with their head, are given to the adapter inline; less if it
-    /// can do less.
+    /// Packets up to this many bytes, including their head, are passed to the adapter inline; less
+    /// if the adapter supports less.
     pub max_inline: u32,
-    /// One of this many requests of which nobody has to know the end is signalled, to learn that
-    /// their places in the queue are free.
+    /// One of this many requests without a reported end is signalled, to learn that their places in
+    /// the queue are free.
     pub signal_every: u32,
-    /// Completions that a completion queue can hold. When its queue pairs could fill one, another
-    /// is made.
+    /// Completions that a completion queue can hold. When the queue pairs of a queue could fill it,
+    /// another queue is created.
     pub cq_depth: u32,
     /// Registrations of messages that are kept after they have left, because they may leave again;
     /// the most, and the most bytes of them.
     pub reg_cache_entries: usize,
-    /// See [`reg_cache_entries`](Self::reg_cache_entries). While a registration is kept, writing to
-    /// the buffer copies it first.
+    /// See [`reg_cache_entries`](Self::reg_cache_entries). While a registration is kept, a write to
+    /// the buffer first copies the buffer.
     pub reg_cache_size: u64,
     /// Long messages up to this many bytes are received through memory that stays registered, and
     /// sent through it unless their own memory is registered or has been sent before. Without
     /// [`reg_cache_entries`](Self::reg_cache_entries) or [`reg_cache_size`](Self::reg_cache_size)
-    /// none are, and no more than these bytes stay.
+    /// no message is; at most the latter number of bytes stays registered.
     pub bounce_max: u64,
     /// Packets of the first connection are numbered from here on (24 bits): should be random, so
     /// that late packets of earlier runs are not taken for new ones.
@@ -95,14 +95,14 @@ impl Default for Options {
     }
 }
 
-/// Receives for what takes no credit besides the reports: the first and the last frame of a
+/// Receives for frames that take no credit and are no reports: the first and the last frame of a
 /// connection.
 const SIGNS: u32 = 2;
 
 impl Options {
-    /// The parameters of the message layer with what this channel needs: packets that fit into its
-    /// buffers, as many at a time as receives are posted, and long messages in one piece, which the
-    /// channel divides as the adapter needs it.
+    /// Returns the parameters of the message layer, adapted to this channel: packets that fit into
+    /// its buffers, at most as many packets as posted receives, and long messages in one piece,
+    /// which the channel divides as the adapter requires.
     pub fn settings(&self, settings: Settings) -> Settings {
         Settings {
             eager_threshold: settings.eager_threshold.min(self.eager_threshold),

@@ -1,16 +1,16 @@
-//! Registered memory of messages that are sent from where they are, and a cache of it.
+//! Registered memory of messages that are sent without a copy, and a cache of registrations.
 //!
-//! To register memory takes long (the system pins its pages and the adapter learns where they are),
-//! so a registration is kept when its message has left: the same bytes may leave again.
-//! Registrations are found by the memory that they are of. What is kept is bounded, in number and
-//! bytes; the one that was used least recently goes first, and at once those whose memory nobody
-//! else has any more.
+//! Registration takes long (the system pins the pages and the adapter learns their addresses), so a
+//! registration is kept when its message has left: the same bytes may be sent again. The key of a
+//! registration is its memory. The cache is bounded, in number and bytes: the least recently used
+//! registration is ended first. A registration is ended at once when the program has no reference
+//! to its memory any more.
 //!
 //! Memory that is sent for the first time is only noted: it may never be sent again, and a copy
 //! takes less time (see [`copies`](super::bounce_buffers)).
 //!
-//! A registration shares the memory with the program's buffer, so that a program that writes to a
-//! buffer that it has sent gets a copy, as while the message is on its way. Who refills its buffers
+//! A registration shares the memory with the program's buffer. So a program that writes to a buffer
+//! after a send gets a copy, as while the message is in transit. A program that refills its buffers
 //! before each send can switch the cache off ([`Options::reg_cache_entries`]).
 //!
 //! [`Options::reg_cache_entries`]: super::Options::reg_cache_entries
@@ -20,16 +20,16 @@ use std::rc::{Rc, Weak};
 
 use rdma::{Access, MemoryRegion, ProtectionDomain, RegionMemory, RegisterError, Verbs};
 
-/// Key of a registration: the address of the memory. While it is registered nothing else can be
-/// there.
+/// Key of a registration: the address of the memory. No other memory has this address while the
+/// memory is registered.
 pub(crate) type Key = usize;
 
 /// Where the adapter finds a message that is sent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Origin {
-    /// In its own memory, which is registered.
+    /// In the memory of the message, which is registered.
     Own(Key),
-    /// In a copy of it.
+    /// In a copy of the message.
     Copy(MemoryRegion),
 }
 
@@ -53,8 +53,8 @@ pub(crate) struct RegistrationCache {
     most_bytes: u64,
     /// Never iterated over for anything that depends on the order.
     entries: BTreeMap<Key, Entry>,
-    /// Memory that was sent once. It may be gone, but its number is not given to other memory as
-    /// long as it stands here.
+    /// Memory that was sent once. The memory may be gone, but its address is not given to other
+    /// memory while the entry exists.
     noted: BTreeMap<Key, Weak<Vec<u8>>>,
     bytes: u64,
     uses: u64,
@@ -143,7 +143,7 @@ impl RegistrationCache {
         self.drop_idle(verbs, self.most, self.most_bytes);
     }
 
-    /// Ends registrations that nobody uses and whose memory only the adapter has.
+    /// Releases unused registrations of memory that only the adapter has.
     fn drop_unowned_regions(&mut self, verbs: &dyn Verbs) {
         let orphans = self.entries.extract_if(.., |_, entry| {
             entry.users == 0 && entry.memory.strong_count() <= 1
@@ -154,8 +154,8 @@ impl RegistrationCache {
         }
     }
 
-    /// Ends registrations that nobody uses until no more than this many and this many bytes are
-    /// left, or those left are all in use. Whether any was.
+    /// Releases unused registrations until at most `most` registrations with `most_bytes` bytes are
+    /// left, or all of them are in use. Returns true if a registration was released.
     pub(crate) fn drop_idle(&mut self, verbs: &dyn Verbs, most: usize, most_bytes: u64) -> bool {
         let mut any = false;
         while self.entries.len() > most || self.bytes > most_bytes {
@@ -172,7 +172,7 @@ impl RegistrationCache {
         any
     }
 
-    /// Ends all of them, also those in use: no queue pair is left that could use them.
+    /// Releases all registrations, also used ones: no queue pair that could use them is left.
     pub(crate) fn drop_all(&mut self, verbs: &dyn Verbs) {
         for (_, entry) in std::mem::take(&mut self.entries) {
             end(verbs, &entry.region);
@@ -181,7 +181,7 @@ impl RegistrationCache {
     }
 }
 
-/// The adapter does not have it any more; if it says that it had not, that comes to the same.
+/// Deregisters a region. An error is ignored: then the adapter does not have the region either.
 pub(crate) fn end(verbs: &dyn Verbs, region: &MemoryRegion) {
     let _ = verbs.dereg_mr(region);
 }

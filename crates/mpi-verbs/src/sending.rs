@@ -1,18 +1,18 @@
-//! Posted work requests: packets, messages to where the other side wants them, and the other side's
-//! messages to where we want them.
+//! Posted work requests: packets, messages to the memory that the other side has named, and the
+//! other side's messages to our memory.
 //!
 //! * A packet is a frame in one SEND. Up to [`Options::inline`](super::Options::inline) bytes the
-//!   adapter takes them at once, and the packet has *left*; a longer one is copied into a packet
-//!   buffer and has left when the other side's adapter has acknowledged it.
-//! * A message that was cleared and is longer than a packet is written from where it is: RDMA
-//!   WRITE, in pieces if it is longer than the port can, the last one with immediate data, which
-//!   are the receiver's operation. If there is more to tell, a frame follows instead.
-//! * A message that can be fetched is read by RDMA READ when its receive clears it, and the CTS
-//!   follows when it is there. To the message layer of the sender that is the end: cleared, and the
-//!   data have left.
-//! * A put to a window is an RDMA WRITE, a get an RDMA READ, of which nobody is told at the other
-//!   side. What is posted after a get waits for it (IBA 10.8.3.3), so that accesses to a window
-//!   take effect in the order of the calls.
+//!   adapter takes the frame at once, and the packet has *left*. A longer frame is copied into a
+//!   packet buffer, and has left when the other side's adapter has acknowledged it.
+//! * A message that was cleared and is longer than a packet is written from its memory: RDMA WRITE,
+//!   in pieces if the message is longer than the port allows. The last piece has immediate data,
+//!   the number of the receiver's operation. If there is more to report, a frame follows instead.
+//! * A message that can be fetched is read by RDMA READ when its receive clears the message, and
+//!   the CTS follows when the data are there. For the message layer of the sender this CTS is the
+//!   end: the message is cleared, and the data have left.
+//! * A put to a window is an RDMA WRITE, a get an RDMA READ; the other side is not notified. A
+//!   request after a get waits for the get (IBA 10.8.3.3), so that accesses to a window take effect
+//!   in the order of the calls.
 
 use std::rc::Rc;
 
@@ -154,7 +154,7 @@ impl Device {
         self.queue(number, job);
     }
 
-    /// Sends a frame without content, and learns of its arrival.
+    /// Sends a frame without content, as a signalled request.
     pub(crate) fn send_frame(&mut self, number: u32, frame: &Frame) {
         let job = Job::Frame {
             head: wire::encode_sign(frame),
@@ -166,7 +166,7 @@ impl Device {
         self.run(number);
     }
 
-    /// Clears a message: it is fetched, or a place for it is named, or it will come as a packet.
+    /// Clears a message: fetches the message, names a place for it, or lets it come as a packet.
     fn clear(
         &mut self,
         number: u32,
@@ -230,7 +230,7 @@ impl Device {
         self.receive_regions.insert(name, landing);
     }
 
-    /// The message goes to the place that its receiver has named, a put to its window.
+    /// Queues the write of a message to the place that its receiver has named, or of a put.
     fn queue_write(&mut self, number: u32, place: Memory, receive: Option<Token>, packet: Packet) {
         let length = packet.payload.len();
         let memory = match packet.payload.memory() {
@@ -268,7 +268,7 @@ impl Device {
         self.queue(number, job);
     }
 
-    /// Posts what waits on a connection, as far as there is room.
+    /// Posts the waiting jobs of a connection, as far as there is room.
     pub(crate) fn run(&mut self, number: u32) {
         loop {
             let Some(link) = self.links.get_mut(&number) else {
@@ -304,7 +304,7 @@ impl Device {
         }
     }
 
-    /// Posts a frame; gives it back if no packet buffer is free.
+    /// Posts a frame; returns the job if no packet buffer is free.
     fn post_frame(&mut self, number: u32, job: Job) -> Option<Job> {
         let Job::Frame {
             head,
@@ -360,7 +360,7 @@ impl Device {
         None
     }
 
-    /// Posts the next piece of a message that is written; gives back what is left of it.
+    /// Posts the next piece of a message that is written; returns the job if a rest is left.
     fn post_write(&mut self, number: u32, mut job: Job) -> Option<Job> {
         let Job::Write {
             ref source,
@@ -423,7 +423,7 @@ impl Device {
         None
     }
 
-    /// Posts the next piece of a message that is read; gives back what is left of it.
+    /// Posts the next piece of a message that is read; returns the job if a rest is left.
     fn post_read(&mut self, number: u32, mut job: Job) -> Option<Job> {
         let Job::Read {
             landing,
@@ -498,7 +498,7 @@ fn sge(region: &MemoryRegion, offset: u64, length: u64) -> Sge {
     region.sge(offset, u32::try_from(length).unwrap_or(u32::MAX))
 }
 
-/// Makes a frame of its head and payload; a phantom is this many zeros.
+/// Writes a frame of head and payload. A phantom payload becomes zeros of the same length.
 fn fill(frame: &mut Vec<u8>, head: &[u8], payload: &Buffer) {
     frame.clear();
     frame.extend_from_slice(head);

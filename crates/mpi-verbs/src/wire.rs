@@ -1,7 +1,6 @@
-//! Wire format of packets: frames, each a head of at most [`HEAD_MAX`]
-//! bytes and a payload.
+//! Wire format of packets: frames, each a head of at most [`HEAD_MAX`] bytes and a payload.
 //!
-//! The only place that forms or reads them. All numbers are little-endian and have a fixed width:
+//! Only this module forms or reads frames. All numbers are little-endian and have a fixed width:
 //!
 //! ```text
 //! 0   kind (1)  flags (1)  zero (2)  operation (4)
@@ -13,18 +12,19 @@
 //!     memory: address (8) key (4)                                if the flag says so
 //! ```
 //!
-//! The [`RdmaExtension`] is what channels say to each other that reach each other's memory: where a
-//! message can be fetched (with an RTS), where it shall go (with a CTS), that it was fetched (with
-//! a CTS), that it is where it shall go (with its data).
+//! The [`RdmaExtension`] is for channels that access each other's memory. The extension states the
+//! memory of a message that can be fetched (with an RTS), the place for a message (with a CTS),
+//! that the message was fetched (with a CTS), or that the message is in its place (with its data).
 //!
 //! The frame of a connection's own messages (`mpi::connection::Message`) has them as its payload. A
-//! *phantom* payload travels as this many zeros and arrives as a phantom.
+//! *phantom* payload travels as zeros of the same length and arrives as a phantom.
 //!
-//! Reading refuses what no [`encode`] writes: unknown kinds and flags, bytes that should be zero,
-//! payloads where there is none, lengths above the limits. It never panics and keeps nothing.
+//! Reading refuses all bytes that [`encode`] never writes: unknown kinds and flags, bytes that
+//! should be zero, payloads where there is none, lengths above the limits. Reading never panics and
+//! keeps no state.
 //!
-//! *Not modelled*: anything that the peer could mean by tokens that do not exist. Peers are
-//! authenticated and of this program.
+//! *Not modelled*: a meaning of tokens that do not exist. Peers are authenticated and run this
+//! program.
 
 use std::fmt;
 
@@ -33,11 +33,11 @@ use channel::{CreditReturn, Envelope, Packet, PacketHeader, RmaCall, TypeSignatu
 /// The longest head.
 pub const HEAD_MAX: usize = PREFIX + ENVELOPE + 8 + 8 + RETURNED + MEMORY;
 
-/// The longest payload of a packet: what an address space of 47 bits could hold, and no length that
-/// was read wrongly.
+/// The longest payload of a packet: an address space of 47 bits can hold this length, and a longer
+/// one was read wrongly.
 pub const PAYLOAD_MAX: u64 = 1 << 46;
 
-/// The longest payload of a connection's own messages, with what a back end adds to them.
+/// The longest payload of a connection's own messages, including the data that a back end adds.
 pub const MESSAGES_MAX: u64 = 4096;
 
 const PREFIX: usize = 16;
@@ -64,9 +64,9 @@ pub struct FrameHeaderBytes {
 pub enum Frame {
     /// A packet of the message layer.
     Packet {
-        /// Its header.
+        /// Header of the packet.
         header: PacketHeader,
-        /// Credits and signs that travel with it.
+        /// Credits that are returned with the packet.
         returned: Option<CreditReturn>,
         /// True if the payload has a length and no memory.
         phantom: bool,
@@ -78,19 +78,19 @@ pub enum Frame {
     /// The first frame from the side that asked for the connection: now the other one may send,
     /// too.
     Hello,
-    /// The last frame but for what nobody needs.
+    /// The last frame; only reports follow, which no rank needs.
     Bye,
 }
 
 /// Extension of a packet between channels that reach each other's memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RdmaExtension {
-    /// Memory of the sender of the frame: with an RTS the message, with a CTS the place for it.
+    /// Memory of the frame's sender: with an RTS the message, with a CTS the place for it.
     pub memory: Option<Memory>,
     /// With a CTS: the message has been fetched. With data: they are in the place that the CTS
     /// named.
     pub elsewhere: bool,
-    /// With an RTS, and nothing else: the message stands only for its length.
+    /// Only with an RTS: the message has a length and no content.
     pub phantom: bool,
 }
 
@@ -103,7 +103,7 @@ pub struct Memory {
     pub key: u32,
 }
 
-/// A frame that nobody of ours has written.
+/// A frame that this program never writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FrameError {
     /// There is no such kind of frame.
@@ -143,7 +143,7 @@ const MESSAGES: u8 = 16;
 const HELLO: u8 = 17;
 const BYE: u8 = 18;
 
-/// The shape of each kind, by its number less one.
+/// The shape of each kind, at the index of its number less one.
 #[rustfmt::skip]
 const SHAPES: [Shape; 18] = [
     /* 1 Eager */          shape(true, false, 0, PAYLOAD_MAX, IS_READY | IS_PHANTOM),
@@ -278,7 +278,7 @@ fn rma_fields(header: &PacketHeader) -> HeaderFields {
 }
 
 impl HeaderFields {
-    /// The header; `None` if a number is too large for it.
+    /// Returns the header; `None` if a number is too large for its field.
     fn header(&self) -> Option<PacketHeader> {
         let Self {
             envelope,
@@ -371,8 +371,8 @@ pub fn encode(packet: &Packet) -> FrameHeaderBytes {
     encode_with(packet, &RdmaExtension::default())
 }
 
-/// The head of a packet's frame, and what else is to be told. A packet whose payload is elsewhere
-/// has only the length of it.
+/// Returns the head of a packet's frame with an extension. If the payload is elsewhere, the frame
+/// contains only the length of the payload.
 pub fn encode_with(packet: &Packet, extension: &RdmaExtension) -> FrameHeaderBytes {
     let fields = fields(&packet.header);
     let shape = SHAPES[usize::from(fields.kind) - 1];
@@ -422,8 +422,8 @@ pub fn encode_sign(frame: &Frame) -> FrameHeaderBytes {
     head
 }
 
-/// Payload of a packet in its frame, in bytes: control packets have none, whatever they
-/// are in a simulation.
+/// Returns the payload of a packet in its frame, in bytes: 0 for control packets, which may have a
+/// size in a simulation.
 pub fn payload_of(packet: &Packet) -> u64 {
     let shape = SHAPES[usize::from(fields(&packet.header).kind) - 1];
     if shape.payload_max == 0 {
@@ -458,8 +458,8 @@ impl Reader<'_> {
     }
 }
 
-/// The head at the beginning of `bytes`: what it says, the length of its payload, and its own;
-/// `None` if it is not complete.
+/// Reads the head at the beginning of `bytes`: returns the frame, the length of the payload, and
+/// the length of the head; `None` if the head is not complete.
 pub fn decode(bytes: &[u8]) -> Result<Option<(Frame, u64, usize)>, FrameError> {
     let Some(&kind) = bytes.first() else {
         return Ok(None);
@@ -508,7 +508,7 @@ pub fn decode(bytes: &[u8]) -> Result<Option<(Frame, u64, usize)>, FrameError> {
 
 type Read = Result<(HeaderFields, u64, Option<CreditReturn>, RdmaExtension), FrameError>;
 
-/// Reads a complete head; `None` if it is not.
+/// Reads a complete head; `None` if the head is not complete.
 fn read(head: &[u8], shape: &Shape) -> Option<Read> {
     let (&[kind, flags, zero, zero_too], rest) = head.split_first_chunk()?;
     let mut reader = Reader(rest);

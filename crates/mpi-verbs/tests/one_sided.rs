@@ -1,6 +1,6 @@
-//! Promise: puts and gets by RDMA leave in windows what a sequential run would, in any order of
-//! events that adapters allow, also where memory cannot be registered, requests wait for room in
-//! the send queue or ports take short messages only; and everything is given back.
+//! Promise: puts and gets by RDMA leave the same bytes in windows as a sequential run, in any order
+//! of events that adapters allow, also where memory cannot be registered, requests wait for room in
+//! the send queue or ports take short messages only; and all objects are released.
 
 use std::rc::Rc;
 
@@ -28,8 +28,8 @@ fn check(found: &Buffer, length: u64, seed: u64) {
     );
 }
 
-/// Puts to the rank above and gets from there, with messages and sums between them, and a get whose
-/// bytes a later put changes.
+/// Puts to the next rank and gets from this rank, with messages and sums between them, and a get of
+/// bytes that a later put changes.
 async fn accesses(world: Comm, lengths: Rc<Vec<u64>>) -> Result<()> {
     let (rank, size) = (world.rank() as u64, world.size() as u64);
     let (above, below) = ((rank + 1) % size, (rank + size - 1) % size);
@@ -180,7 +180,7 @@ fn phantom_windows_stay_phantoms() {
     });
 }
 
-/// A rank that is gone ends the accesses to it, and those of the others.
+/// The loss of a rank ends the accesses to this rank, of all other ranks.
 #[test]
 fn accesses_to_a_lost_rank_fail() {
     for seed in 1..=20 {

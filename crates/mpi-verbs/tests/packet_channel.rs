@@ -1,6 +1,6 @@
-//! Promise: the message layer over adapters keeps what it promises over any channel, whichever way
-//! long messages take, in any order of events that adapters allow; it keeps within what it has
-//! asked the adapter for, never finds a peer without a receive, and gives everything back.
+//! Promise: over adapters the message layer keeps the promises that it makes for any channel, for
+//! each way of long messages and in any order of events that adapters allow. It stays within the
+//! resources requested from the adapter, never finds a peer without a receive, and releases all.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -192,8 +192,8 @@ impl Draws {
     }
 }
 
-/// Messages from each rank to each, also to itself, in all modes; each is received
-/// once, in the order of its sender and tag.
+/// Messages from each rank to each rank, itself included, in all modes; each is received once, in
+/// the order of its sender and tag.
 async fn traffic(world: Comm, seed: u64, count: usize) -> Result<()> {
     let (rank, size) = (world.rank(), world.size());
     let mut draws = Draws(seed | 1);
@@ -322,8 +322,8 @@ fn who_writes_to_a_message_afterwards_does_not_change_what_was_sent() {
     });
 }
 
-/// A message that is received and passed on is in new memory each time: it is copied, and nothing
-/// is registered any more after the first round.
+/// A received message that is passed on is in new memory each time: the message is copied, and no
+/// memory is registered after the first round.
 #[test]
 fn memory_that_is_always_new_is_not_registered_each_time() {
     const ROUNDS: usize = 50;

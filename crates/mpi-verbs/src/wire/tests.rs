@@ -1,5 +1,5 @@
-//! Frames are read as they were written, in whatever pieces, and nothing else is read: neither
-//! damaged frames nor garbage.
+//! Frames are read as they were written, from pieces of any length. Damaged frames and garbage are
+//! refused.
 
 use super::*;
 use channel::{Buffer, NoncontiguousCall, TypeSignature};

@@ -1,9 +1,9 @@
-//! The [`Channel`] of a rank over a [`Device`] and a [`World`], which has the clock and brings the
+//! The [`Channel`] of a rank over a [`Device`] and a [`World`], which has the clock and carries the
 //! endpoints of connections to the other ranks.
 //!
-//! The side that has something to send *asks*, with its endpoint. The other side connects its queue
-//! pair to that, *answers* with its own endpoint, and sends nothing before something has come. If
-//! both ask at once, the request of the higher rank counts.
+//! The side that has a packet to send *asks*, with its endpoint. The other side connects its queue
+//! pair to that endpoint, *answers* with its own endpoint, and sends no packet before a first
+//! packet has come. If both sides ask at once, the request of the higher rank counts.
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, VecDeque};
@@ -55,11 +55,11 @@ pub trait World {
     /// Brings an introduction to a peer, by any way.
     fn introduce(&self, peer: u32, introduction: EndpointExchange);
 
-    /// The next introduction that has come, and from whom.
+    /// Returns the next introduction that has come, and the rank that sent the introduction.
     fn introduced(&self) -> Option<(u32, EndpointExchange)>;
 
-    /// The next rank of which is known by other means that it is lost. An adapter notices only that
-    /// of a rank to which something is on the way.
+    /// Returns the next rank that is known to be lost by other means. An adapter notices only the
+    /// loss of a rank to which a request is in transit.
     fn lost(&self) -> Option<u32> {
         None
     }
@@ -86,13 +86,13 @@ pub trait World {
 /// State of the shutdown of a rank's connections.
 #[derive(Debug, Default)]
 struct Ends {
-    /// Connections on which we have said that nothing follows.
+    /// Connections on which this rank has announced that no packet follows.
     said: BTreeSet<LinkId>,
     /// Connections on which the peer has.
     handle_async_event: BTreeSet<LinkId>,
 }
 
-/// A rank's channel over an adapter. A connection has the number of its peer.
+/// A rank's channel over an adapter. Each connection has the number of its peer.
 pub struct VerbsChannel<W> {
     world: Rc<W>,
     settings: Settings,
@@ -105,8 +105,8 @@ pub struct VerbsChannel<W> {
 }
 
 impl<W: World> VerbsChannel<W> {
-    /// The channel of a rank; the message layer's parameters are `settings` with [what the channel
-    /// needs](Options::settings).
+    /// Returns the channel of a rank. The parameters of the message layer are `settings`, [adapted
+    /// to the channel](Options::settings).
     pub fn new(
         verbs: Rc<dyn Verbs>,
         world: Rc<W>,

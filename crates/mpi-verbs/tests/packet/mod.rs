@@ -1,5 +1,5 @@
-//! Ranks in memory on the packet channel: each with an adapter of its own, and a world whose
-//! introductions come late and whose clock moves only when nothing else can happen.
+//! Ranks in memory on the packet channel: each has its own adapter and a world. Introductions come
+//! late, and the clock advances only when no other step is possible.
 
 #![allow(
     dead_code,
@@ -115,11 +115,11 @@ pub struct Ranks {
     pub abilities: Abilities,
     /// This rank's adapter goes off after this many steps.
     pub off: Option<(u32, u64)>,
-    /// This rank's adapter tells something after this many steps.
+    /// This rank's adapter reports an asynchronous event after this many steps.
     pub tells: Option<(u32, u64, Tells)>,
 }
 
-/// An asynchronous event of an adapter; it may be about one of its queue pairs.
+/// An asynchronous event of an adapter, possibly about one of its queue pairs.
 pub type Tells = fn(Option<QueuePair>) -> Option<AsyncEvent>;
 
 /// Result of a run.
@@ -309,7 +309,7 @@ fn poll(bodies: &mut [Option<Body>], results: &mut [Option<Result<()>>], rank: u
     }
 }
 
-/// An introduction comes, any of those on the way.
+/// Delivers an introduction, chosen among all introductions in transit.
 fn introduce(shared: &RefCell<Shared>, draw: &mut impl FnMut(usize) -> usize) -> bool {
     let shared = &mut *shared.borrow_mut();
     if shared.introductions.is_empty() {
@@ -334,7 +334,7 @@ fn notice(shared: &RefCell<Shared>, rank: u32) {
     }
 }
 
-/// The next timer is over, if nothing else happens.
+/// Ends the next timer, if no other step has happened.
 fn advance(shared: &RefCell<Shared>, happened: bool) -> bool {
     if happened {
         return true;
@@ -359,8 +359,8 @@ impl Outcome {
             .collect()
     }
 
-    /// Everybody has ended well, nothing was done that no correct user does, and everything was
-    /// given back.
+    /// Asserts that all ranks have ended well, that no rank has used its adapter wrongly, and that
+    /// all objects were released.
     #[track_caller]
     pub fn finished(self) -> Self {
         assert_eq!(self.faults, Vec::<String>::new());

@@ -1,7 +1,7 @@
 //! A reader of an event log from its end.
 //!
-//! Texts, hosts and links are not read: a [`LogReader`](crate::LogReader) that has read the log
-//! knows them.
+//! Texts, hosts and links are not read: a [`LogReader`](crate::LogReader) that has read the log has
+//! them.
 
 use std::io::{self, Read, Seek, SeekFrom};
 
@@ -13,16 +13,16 @@ use crate::record::{RECORD_BYTES, Record, WORDS};
 /// Number of bytes that are read at once.
 const BLOCK: u64 = 32 * 1024 * RECORD_BYTES as u64;
 
-/// An entry of a log that is read backwards, with what it ends.
+/// An entry of a log that is read backwards, with the call, region or operation that it ends.
 #[derive(Clone, PartialEq, Debug)]
 pub struct BackwardEntry {
     /// The entry.
     pub entry: LogEntry,
-    /// The call whose wait an [`Event::Continue`](crate::Event::Continue) ends.
+    /// The call with the wait that an [`Event::Continue`](crate::Event::Continue) ends.
     pub call: Option<EndedCall>,
     /// The region that an [`Event::Leave`](crate::Event::Leave) ends.
     pub region: Option<NameId>,
-    /// Rank 0 of the communicator whose operation an
+    /// Rank 0 of the communicator of the operation that an
     /// [`Event::CollectiveEnd`](crate::Event::CollectiveEnd) ends.
     pub first: Option<u32>,
 }
@@ -35,7 +35,7 @@ pub struct BackwardReader<R> {
     start: u64,
     /// Records before the one that was read last.
     buffer: Vec<u8>,
-    /// Words of the flow whose record comes next, from the last record to the first.
+    /// Words of the flow with the next record, from the last record to the first.
     words: Vec<[u8; RECORD_BYTES]>,
 }
 

@@ -3,10 +3,10 @@
 use source_location::SourceLocation;
 use std::fmt;
 
-/// An event as the message layer tells it.
+/// An event as the message layer reports it.
 pub type ProgramEvent = Event<&'static str, SourceLocation>;
 
-/// A receiver of the events of ranks, which it dates with its own clock.
+/// A receiver of the events of ranks; the observer dates the events with its own clock.
 pub trait Observer: fmt::Debug {
     /// Takes an event of a rank that happens now.
     fn observe(&self, rank: u32, event: ProgramEvent);
@@ -17,7 +17,7 @@ pub trait Observer: fmt::Debug {
 pub enum RunKind {
     /// Times are simulated.
     Simulated,
-    /// Times are those of the clocks of the ranks.
+    /// Times are from the clocks of the ranks.
     Real,
 }
 
@@ -37,7 +37,7 @@ impl RunKind {
 pub enum PacketKind {
     /// A whole eager message, or the first packet of one. Key 0.
     Eager,
-    /// A request to send. Key: the operation of the sender, 0 if its program has continued.
+    /// A request to send. Key: the operation of the sender, 0 if the sender has continued.
     Rts,
     /// A further packet of an eager message. Key 0.
     EagerNext,
@@ -47,10 +47,10 @@ pub enum PacketKind {
     Data,
     /// The acknowledgement of a synchronous message. Key: the operation of the sender.
     Ack,
-    /// Data of a detached message, which the receiver lets leave from its peer. Key: the operation
-    /// of the receiver. It arrives as [`PacketKind::Data`].
+    /// Data of a detached message that the receiver pulls from its peer. Key: the operation of the
+    /// receiver. The data arrive as [`PacketKind::Data`].
     Pull,
-    /// A request of one-sided communication, or its answer. Key 0.
+    /// A request of one-sided communication, or an answer to such a request. Key 0.
     Rma,
     /// Anything else. Key: [`CREDITS`], [`CANCELLATION`] or [`CONNECTION`].
     Other,
@@ -77,7 +77,7 @@ pub enum Resource {
 }
 
 impl Resource {
-    /// Returns the name of the resource: that of its [`Event::Incident`].
+    /// Returns the name of the resource; the [`Event::Incident`] of the resource has the same name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Credits => "credits",
@@ -108,7 +108,7 @@ impl PacketKind {
     ];
 }
 
-/// Something that happens at a rank. `N`: names; `P`: lines of the program.
+/// An event of a rank. `N`: names; `P`: lines of the program.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Event<N, P> {
     /// The rank begins to wait in a call.
@@ -117,9 +117,9 @@ pub enum Event<N, P> {
         call: N,
         /// Line of the call.
         place: P,
-        /// True if the time is that of a computation or a sleep, and not of messages.
+        /// True if the time is the time of a computation or a sleep, and not of messages.
         elapses: bool,
-        /// The request of [`Event::Send`] or [`Event::Receive`], if it waits for one alone.
+        /// The request of [`Event::Send`] or [`Event::Receive`], if this is the only awaited one.
         request: Option<u32>,
     },
     /// The rank does not wait any more.
@@ -134,10 +134,10 @@ pub enum Event<N, P> {
         bytes: u64,
         /// Line of the call.
         place: P,
-        /// True if it is a step of a collective operation.
+        /// True if the send is a step of a collective operation.
         collective: bool,
-        /// Number of the request, which another has after its end. A log does not have numbers from
-        /// 65 536 on, nor those of messages from 2^48 bytes on.
+        /// Number of the request; after its end another request gets the number. A log contains no
+        /// numbers from 65 536 on, and no numbers of messages from 2^48 bytes on.
         request: Option<u32>,
     },
     /// A receive is posted.
@@ -148,12 +148,12 @@ pub enum Event<N, P> {
         bytes: u64,
         /// Line of the call.
         place: P,
-        /// True if it is a step of a collective operation.
+        /// True if the receive is a step of a collective operation.
         collective: bool,
         /// Number of the request, as of a send.
         request: Option<u32>,
     },
-    /// Arguments of the collective operation whose [`Event::Collective`] follows.
+    /// Arguments of the collective operation of the next [`Event::Collective`].
     CollectiveCall {
         /// Name of the algorithm.
         algorithm: N,
@@ -161,8 +161,8 @@ pub enum Event<N, P> {
         root: Option<u32>,
         /// Number of ranks that take part.
         size: u32,
-        /// Rank 0 of the communicator, as a rank of the world: it tells communicators of the same
-        /// context apart.
+        /// Rank 0 of the communicator, as a rank of the world: distinguishes communicators of the
+        /// same context.
         first: u32,
         /// Line of the call.
         place: P,
@@ -173,9 +173,9 @@ pub enum Event<N, P> {
         name: N,
         /// The context of the communicator.
         context: u32,
-        /// Position among the collective operations of the communicator, from 0. A start of a
-        /// persistent request has bit 31, the number of the request in bits 16 to 30, and that of
-        /// the start below.
+        /// Position among the collective operations of the communicator, from 0. For a start of a
+        /// persistent request: bit 31 set, the number of the request in bits 16 to 30, the number
+        /// of the start in the lower bits.
         number: u32,
         /// Length of a contribution in bytes.
         bytes: u64,
@@ -197,24 +197,24 @@ pub enum Event<N, P> {
         packet: PacketKind,
         /// Key of the packet; see [`PacketKind`].
         key: u32,
-        /// Length of the message, or of this part of it, in bytes.
+        /// Length of the message, or of this part of the message, in bytes.
         bytes: u64,
     },
-    /// A packet of the rank enters the network as the flow whose [`NetworkEvent::Begin`] is the
-    /// event before; see there. Control packets that take no time do not.
+    /// A packet of the rank enters the network as the flow of the preceding
+    /// [`NetworkEvent::Begin`]; see there. Control packets that take no time have no such event.
     ///
     /// [`NetworkEvent::Begin`]: crate::NetworkEvent::Begin
     Inject {
         /// Destination.
         peer: u32,
-        /// Kind of the packet, as it arrives.
+        /// Kind of the packet on arrival.
         packet: PacketKind,
         /// Key of the packet; see [`PacketKind`].
         key: u32,
-        /// Length of its payload in bytes.
+        /// Length of the payload in bytes.
         bytes: u64,
     },
-    /// A packet has arrived, and its rank handles it.
+    /// A packet has arrived, and the rank handles the packet.
     Arrive {
         /// Source.
         peer: u32,
@@ -222,7 +222,7 @@ pub enum Event<N, P> {
         packet: PacketKind,
         /// Key of the packet; see [`PacketKind`].
         key: u32,
-        /// Length of the message, or of this part of it, in bytes.
+        /// Length of the message, or of this part of the message, in bytes.
         bytes: u64,
     },
     /// A message that has arrived found no receive, and waits for one.
@@ -234,7 +234,7 @@ pub enum Event<N, P> {
         /// Length of the message in bytes.
         bytes: u64,
     },
-    /// A receive has got a message that waited for it.
+    /// A receive has got a waiting message.
     Taken {
         /// Source.
         peer: u32,
@@ -245,9 +245,9 @@ pub enum Event<N, P> {
     },
     /// A timer or a computation of the rank has ended.
     Elapsed,
-    /// A packet of the rank has left it for good.
+    /// A packet has left the rank for good.
     Sent {
-        /// The operation whose data it had.
+        /// The operation of the data in the packet.
         operation: u32,
     },
     /// A region of the program begins.
@@ -264,16 +264,16 @@ pub enum Event<N, P> {
         /// Value, in the unit of the program.
         value: f64,
     },
-    /// Something happens to the rank that its program did not ask for: the end of a wait for a
-    /// [`Resource`], a connection, a lost packet, a change of its host.
+    /// An event that the program of the rank did not ask for: the end of a wait for a [`Resource`],
+    /// a connection, a lost packet, a change of the host.
     Incident {
         /// Name, such as `connection`.
         name: N,
         /// The other rank.
         peer: Option<u32>,
-        /// Value, such as the speed of the host as a part of that in the platform file. Of a
-        /// [`Resource`]: the time in seconds for which packets to the peer have waited for it,
-        /// which ends now.
+        /// Value, such as the speed of the host as a fraction of the speed in the platform file.
+        /// The value of a [`Resource`] is the time in seconds for which packets to the peer have
+        /// waited for the resource, up to now.
         value: Option<f64>,
     },
     /// The rank has ended.

@@ -11,7 +11,7 @@ pub struct HostNames {
     names: String,
     /// The end of each in them.
     ends: Vec<usize>,
-    /// The number of the name for each rank; [`u32::MAX`] if it is not known.
+    /// The number of the name for each rank; [`u32::MAX`] if the host is not known.
     ranks: Vec<u32>,
 }
 
@@ -22,8 +22,8 @@ impl HostNames {
         self.ends.push(self.names.len());
     }
 
-    /// Gives a rank the host whose name has a number; returns false, and changes nothing, unless
-    /// the number has a name, and the rank is a small one or follows one with a host.
+    /// Sets the host of a rank by the number of its name. Returns false without a change if the
+    /// number has no name, or if the rank is neither small nor directly after a rank with a host.
     pub(crate) fn place(&mut self, rank: u32, host: u32) -> bool {
         let index = rank as usize;
         let reachable = self.ranks.len().max(UNNAMED_MAX as usize);
@@ -42,13 +42,13 @@ impl HostNames {
         self.ranks.len()
     }
 
-    /// Returns the number of the host of a rank in the log, if it is known.
+    /// Returns the number of the host of a rank in the log, if the host is known.
     pub fn number(&self, rank: u32) -> Option<u32> {
         let number = self.ranks.get(rank as usize).copied();
         number.filter(|&number| number != u32::MAX)
     }
 
-    /// Returns the name of the host of a rank; empty if it is not known.
+    /// Returns the name of the host of a rank; empty if the host is not known.
     pub fn of(&self, rank: u32) -> &str {
         let number = self
             .number(rank)

@@ -1,13 +1,13 @@
 //! Events of a running message-passing program, and the event log that stores them.
 //!
-//! The message layer tells each event of a rank to its [`Observer`]. Simulated and real runs
+//! The message layer reports each event of a rank to its [`Observer`]. Simulated and real runs
 //! implement the trait with their own clocks, so every analysis works on both. An observer returns
-//! nothing: it cannot change what it observes.
+//! no value: observers cannot change the run.
 //!
 //! The *event log* ([`LogWriter`], [`LogReader`], [`BackwardReader`]) stores events as records of
 //! 32 bytes in the order of execution, which is a topological order of happened-before. Timelines
-//! and analyses are made from it, forwards in one pass or backwards. Each rank of a real run writes
-//! a log of its own; [`merge`] makes one of them.
+//! and analyses are made from the log, forwards in one pass or backwards. Each rank of a real run
+//! writes its own log; [`merge`] makes one log of them.
 //!
 //! A program writes the log and links no analysis: accumulators would make each program larger, and
 //! real runs would have to send them. All records have one length, because slack is computed from
@@ -16,10 +16,10 @@
 //! # Identity of messages
 //!
 //! Events carry no message number. A packet is identified by its source, its destination, its
-//! [`PacketKind`] and its key: among those with the same four, packets arrive in the order in which
-//! they were posted (see the package `channel`). So observers change no byte of a message.
+//! [`PacketKind`] and its key: packets with the same four values arrive in the order in which they
+//! were posted (see the package `channel`). So observers change no byte of a message.
 //!
-//! *Not observed*: operations of actor programs, which are not ranks, and what a program does
+//! *Not observed*: operations of actor programs, which are not ranks, and the work of a program
 //! between its calls in real time.
 
 mod backward;

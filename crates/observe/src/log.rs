@@ -1,7 +1,7 @@
 //! The event log: a stream of records with the texts that they name.
 //!
-//! Texts are written before the first record that names them. A log that ends early, because its
-//! run was killed, is valid up to its last whole record.
+//! A text is written before the first record that names the text. A log that ends early, because
+//! its run was killed, is valid up to its last whole record.
 
 use source_location::SourceLocation;
 use std::collections::BTreeMap;
@@ -32,12 +32,12 @@ pub struct LogWriter<W> {
     out: W,
     /// Numbers of names by address and length, and of lines by address.
     known: BTreeMap<(usize, usize), NameId>,
-    /// Some of them, each at the slot of its address.
+    /// Some of these numbers, each at the slot of its address.
     recent: [((usize, usize), NameId); RECENT],
     texts: BTreeMap<String, u32>,
     /// Number of names of hosts in the log.
     host_count: u32,
-    /// For each link of the platform, its number in the log plus one; 0 if it has none yet.
+    /// For each link of the platform, its number in the log plus one; 0 if the link has none yet.
     links: Vec<u32>,
     /// Number of links in the log.
     link_count: u32,
@@ -47,7 +47,7 @@ pub struct LogWriter<W> {
     open: Open,
     /// Number of records.
     written: u64,
-    /// The first error, after which nothing is written.
+    /// The first error; after an error no record is written.
     error: Option<io::Error>,
 }
 
@@ -97,7 +97,7 @@ impl<W: Write> LogWriter<W> {
         }
     }
 
-    /// Returns the number of a text, which is written if it is new.
+    /// Returns the number of a text; writes a new text.
     fn text(&mut self, text: &str) -> u32 {
         if let Some(&number) = self.texts.get(text) {
             return number;
@@ -128,7 +128,7 @@ impl<W: Write> LogWriter<W> {
         }
     }
 
-    /// Returns the number of a link in the log, which is written if it is new.
+    /// Returns the number of a link in the log; writes a new link.
     fn link(&mut self, link: u32, describe: impl Fn(u32) -> Link) -> u32 {
         let at = link as usize;
         if at >= self.links.len() {
@@ -147,8 +147,8 @@ impl<W: Write> LogWriter<W> {
     }
 
     /// Writes an event of the network at a time in seconds. `describe` returns a link of the
-    /// platform by its number; links have numbers of their own in the log, in the order of their
-    /// first use.
+    /// platform by its number; in the log links have other numbers, in the order of their first
+    /// use.
     pub fn network(
         &mut self,
         time: f64,
@@ -223,7 +223,7 @@ impl<W: Write> LogWriter<W> {
         self.number((place.address(), usize::MAX), || place.to_string())
     }
 
-    /// Returns the number of a text that is known by its address, and written if it is new.
+    /// Returns the number of a text that is known by its address; writes a new text.
     #[inline]
     fn number(&mut self, key: (usize, usize), text: impl FnOnce() -> String) -> NameId {
         // Names have any address, and lines are at multiples of 8.
@@ -242,7 +242,7 @@ impl<W: Write> LogWriter<W> {
     }
 
     /// Writes the name of a host. Returns its number in the log, for [`LogWriter::host`]. Callers
-    /// name each host once: a map of the names would keep all of them in memory.
+    /// name each host once: a map of the names would keep all names in memory.
     pub fn host_name(&mut self, name: &str) -> u32 {
         let number = self.host_count;
         self.host_count += 1;
@@ -250,7 +250,7 @@ impl<W: Write> LogWriter<W> {
         number
     }
 
-    /// Writes the host of a rank, by its number in the log.
+    /// Writes the host of a rank, by the number of the host in the log.
     pub fn host(&mut self, rank: u32, host: u32) {
         self.put(Record {
             kind: HOST,
@@ -301,7 +301,7 @@ impl<W: Write> LogWriter<W> {
         self.written
     }
 
-    /// Ends the log at a time in seconds and returns what it was written to.
+    /// Ends the log at a time in seconds and returns the output of the writer.
     pub fn finish(mut self, time: f64) -> io::Result<W> {
         self.put(Record {
             kind: FOOTER,
@@ -328,7 +328,7 @@ impl<W> std::fmt::Debug for LogWriter<W> {
     }
 }
 
-/// An entry of a log, with its time in seconds.
+/// An entry of a log, with the time in seconds.
 #[derive(Clone, PartialEq, Debug)]
 pub enum LogEntry {
     /// An event of the rank with this number.
@@ -338,8 +338,8 @@ pub enum LogEntry {
 }
 
 impl LogEntry {
-    /// Returns the entry of a record; `None` if it has none. `next` returns the records behind it,
-    /// one after the other.
+    /// Returns the entry of a record; `None` if the record has none. `next` returns the following
+    /// records, one after the other.
     pub(crate) fn of(
         record: &Record,
         next: impl FnMut() -> io::Result<Option<[u8; RECORD_BYTES]>>,
@@ -366,7 +366,7 @@ pub struct LogReader<R> {
     links: Vec<Link>,
     /// Numbers of the notes.
     notes: Vec<u32>,
-    /// The time of the end in seconds, when it has been read.
+    /// The time of the end in seconds, after the end has been read.
     end: Option<f64>,
     /// Number of records that have been read.
     position: u64,
@@ -434,7 +434,7 @@ impl<R: Read> LogReader<R> {
         self.kind
     }
 
-    /// Returns what the log is read from.
+    /// Returns the input of the log.
     pub const fn input(&self) -> &R {
         &self.input
     }
@@ -444,7 +444,7 @@ impl<R: Read> LogReader<R> {
         self.ranks
     }
 
-    /// Returns a text by its number; empty if the log has none.
+    /// Returns a text by its number; empty if the log has no such text.
     pub fn text(&self, number: NameId) -> &str {
         self.text_of(u32::from(number))
     }
@@ -468,8 +468,8 @@ impl<R: Read> LogReader<R> {
         self.notes.iter().map(|&number| self.text_of(number))
     }
 
-    /// Returns the time of the end in seconds, once it has been read; `None` if the log breaks off
-    /// before.
+    /// Returns the time of the end in seconds, after the end has been read; `None` if the log is
+    /// truncated.
     pub const fn end(&self) -> Option<f64> {
         self.end
     }
@@ -500,7 +500,7 @@ impl<R: Read> LogReader<R> {
         Ok(None)
     }
 
-    /// Reads what is no event; returns false for an event.
+    /// Reads a record that is not an event; returns false for an event.
     fn read_description(&mut self, record: &Record) -> io::Result<bool> {
         match record.kind {
             TEXT => {

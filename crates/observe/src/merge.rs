@@ -1,12 +1,12 @@
 //! One event log of the logs of the ranks of a real run.
 //!
 //! Events are merged by their times. Clocks differ a little: a packet may have arrived, by the
-//! clock of its receiver, before it was posted by that of its sender. Such an arrival waits for its
-//! post and gets its time; what follows at the receiver is never earlier than that. So the
-//! merged log is in a topological order of happened-before, and no time of a rank falls.
+//! clock of the receiver, before it was posted, by the clock of the sender. Such an arrival waits
+//! for its post and gets the time of the post; later events of the receiver are never earlier. So
+//! the merged log is in a topological order of happened-before, and no time of a rank falls.
 //!
-//! *Not corrected*: clocks that differ by more than the time of a packet. Waits are as wrong as the
-//! clocks are.
+//! *Not corrected*: clocks that differ by more than the time of a packet. The error of a wait is as
+//! large as the error of the clocks.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -25,7 +25,7 @@ pub struct MergedLogs {
     pub moved: u64,
     /// The greatest time in seconds by which one was.
     pub moved_max_s: f64,
-    /// For each rank, the time in seconds at which its log breaks off; `None` if the log is whole.
+    /// For each rank, the time in seconds at which its log breaks off; `None` for a whole log.
     pub cut_s: Vec<Option<f64>>,
 }
 
@@ -37,7 +37,7 @@ type Identity = (u32, u32, PacketKind, u32);
 struct Posts {
     /// Number of posts that have not been merged.
     to_come: u64,
-    /// Times of the posts whose arrivals have not been merged.
+    /// Times of the posts with arrivals that have not been merged.
     under_way: VecDeque<f64>,
 }
 
@@ -48,7 +48,7 @@ struct Cursor<R> {
     next: Option<(f64, LogEvent)>,
     /// The time of the latest merged event.
     latest: f64,
-    /// The time at which the rank was lost, until its end has been read.
+    /// The time at which the rank was lost, until the end of the rank has been read.
     lost: Option<f64>,
 }
 
@@ -64,8 +64,8 @@ impl<R: Read> Cursor<R> {
 }
 
 /// Merges the logs of the ranks, in their order, and writes their events. `open` returns the log of
-/// a rank, `None` if it has none, and is called twice. `lost` returns the time in seconds at which
-/// a rank was lost, which is its end.
+/// a rank, `None` without a log, and is called twice. `lost` returns the time in seconds at which a
+/// rank was lost, which is the end of the rank.
 pub fn merge<R: Read, W: Write>(
     ranks: u32,
     open: impl Fn(u32) -> io::Result<Option<R>>,
@@ -105,7 +105,7 @@ pub fn merge<R: Read, W: Write>(
     Ok(merge.result)
 }
 
-/// Returns a reader of a log; `None` if there is none, or nothing in it.
+/// Returns a reader of a log; `None` without a log, or if the log is empty.
 fn reader<R: Read>(log: Option<R>) -> io::Result<Option<LogReader<R>>> {
     match log.map(LogReader::of_rank).transpose() {
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
@@ -132,7 +132,7 @@ fn posts<R: Read>(
     Ok(posts)
 }
 
-/// Returns the packet that an event posts, as it arrives.
+/// Returns the packet that an event posts, as the packet arrives.
 const fn posted(rank: u32, event: &LogEvent) -> Option<Identity> {
     match *event {
         Event::Post {
@@ -148,7 +148,7 @@ const fn posted(rank: u32, event: &LogEvent) -> Option<Identity> {
     }
 }
 
-/// Returns the packet whose arrival an event is.
+/// Returns the packet of an arrival event.
 const fn arrived(rank: u32, event: &LogEvent) -> Option<Identity> {
     match *event {
         Event::Arrive {
@@ -161,10 +161,10 @@ const fn arrived(rank: u32, event: &LogEvent) -> Option<Identity> {
 struct Merge<R> {
     cursors: Vec<Option<Cursor<R>>>,
     posts: BTreeMap<Identity, Posts>,
-    /// Ranks whose next event may be merged, by its time: the bits of times that are not negative
-    /// have the order of the times.
+    /// Ranks with a next event that may be merged, by the time of this event: the bits of
+    /// nonnegative times have the order of the times.
     ready: BinaryHeap<Reverse<(u64, u32)>>,
-    /// Ranks whose next event is the arrival of a packet that has not been posted.
+    /// Ranks with a next event that is the arrival of a packet that has not been posted.
     blocked: BTreeMap<Identity, u32>,
     result: MergedLogs,
 }
@@ -198,7 +198,7 @@ impl<R: Read> Merge<R> {
         }
     }
 
-    /// Blocks a rank if its next event is the arrival of a packet whose post comes later.
+    /// Blocks a rank if its next event is the arrival of a packet that is posted later.
     fn must_wait(&mut self, rank: u32) -> bool {
         let cursor = self.cursors[rank as usize].as_ref();
         let next = cursor.and_then(|cursor| cursor.next.as_ref());
@@ -252,7 +252,7 @@ mod tests {
     use super::*;
     use crate::{ProgramEvent, RunKind};
 
-    /// The log of a rank: its events, and its end.
+    /// The log of a rank: the events and the end.
     fn log(rank: u32, events: &[(f64, ProgramEvent)], end: Option<f64>) -> Vec<u8> {
         let mut writer = LogWriter::of(RunKind::Real, Vec::new(), 2);
         for &(time, event) in events {

@@ -1,20 +1,20 @@
 //! Events of the network below the ranks: flows, the links that they cross, and their rates.
 //!
-//! A *flow* is a packet on its way in a network model. It begins, pays its latency, gets a rate
-//! whenever the shares of the links change, and ends. Its number is given to another flow after its
-//! end. An [`Event::Inject`](crate::Event::Inject) follows directly on the begin of the flow that
-//! carries the packet, so a flow is matched with its packet and the ranks of that.
+//! A *flow* is a packet on its way in a network model. A flow begins, pays its latency, gets a rate
+//! whenever the shares of the links change, and ends. After its end another flow gets its number.
+//! An [`Event::Inject`](crate::Event::Inject) follows directly on the begin of the flow that
+//! carries the packet, so a flow is matched with its packet and the ranks of this packet.
 //!
-//! A flow has at most one bottleneck: the link whose other flows keep it from being faster. Of
-//! links that do so equally, one is named. Without one it is limited by something else: its window,
-//! a link that is not shared, or a penalty of the model.
+//! A flow has at most one bottleneck: the link on which other flows limit this flow. If several
+//! links limit the flow equally, one of them is named. Without a bottleneck the flow has another
+//! limit: its window, a link that is not shared, or a penalty of the model.
 //!
 //! A change of a rate is a record of the flow and not of each link, because a reader knows the
-//! route. Hops in records of their own would be three to ten times as many; for routes by pairs of
+//! route. Separate records for hops would be three to ten times as many; for routes by pairs of
 //! hosts the writer would have to remember the pairs.
 //!
 //! *Not observed*: the packets of the packet network, disks, parallel tasks, and the
-//! acknowledgements of a transfer on its way back.
+//! acknowledgements of a transfer on the way back.
 
 use std::fmt;
 use std::io;
@@ -48,7 +48,7 @@ impl fmt::Debug for NetworkObserver {
     }
 }
 
-/// Something that happens in a network. `L`: the numbers of links.
+/// An event of a network. `L`: the numbers of links.
 #[derive(Clone, PartialEq, Debug)]
 pub enum NetworkEvent<L> {
     /// A flow begins.
@@ -61,11 +61,10 @@ pub enum NetworkEvent<L> {
         latency_s: f64,
         /// Duration in seconds if no other flow used any of the links, latency included.
         alone_s: f64,
-        /// The links of its route, in the order in which it crosses them.
+        /// The links of the route, in the order in which the flow crosses them.
         links: L,
     },
-    /// A flow that has paid its latency progresses at another rate from now on, or has another
-    /// bottleneck.
+    /// A flow that has paid its latency has a new rate from now on, or a new bottleneck.
     Rate {
         /// Number of the flow.
         flow: u32,
@@ -81,7 +80,7 @@ pub enum NetworkEvent<L> {
     },
     /// The computation begins for which the rank of the event before waits.
     Computation {
-        /// Duration in seconds if nothing else used its host.
+        /// Duration in seconds if no other computation used the host.
         alone_s: f64,
     },
     /// A link has another value of a parameter from now on.
@@ -94,8 +93,8 @@ pub enum NetworkEvent<L> {
         /// that is on.
         value: f64,
     },
-    /// Something happens to ranks. A log has it as [`Event::Incident`](crate::Event::Incident) of
-    /// each.
+    /// An incident of ranks. A log contains an [`Event::Incident`](crate::Event::Incident) for each
+    /// of the ranks.
     Incident {
         /// The ranks.
         at: IncidentPlace,
@@ -108,7 +107,7 @@ pub enum NetworkEvent<L> {
     },
 }
 
-/// The ranks to which something happens.
+/// The ranks of an incident.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum IncidentPlace {
     /// One rank.
@@ -150,11 +149,11 @@ impl NetworkEvent<Vec<u32>> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum LinkSharing {
-    /// Both directions share it.
+    /// Both directions share the bandwidth.
     Shared,
-    /// It is one direction of a link, and its flows share it.
+    /// The link is one direction only, and its flows share the bandwidth.
     Directed,
-    /// Each flow has all of it.
+    /// Each flow has the full bandwidth.
     Fatpipe,
 }
 
@@ -165,9 +164,9 @@ impl LinkSharing {
 /// A link.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Link {
-    /// Name, with the direction where it has two.
+    /// Name, with the direction if the link has two.
     pub name: String,
-    /// Bandwidth in bytes per second, as the platform file has it.
+    /// Bandwidth in bytes per second, from the platform file.
     pub bandwidth: f64,
     /// Latency in seconds.
     pub latency_s: f64,
@@ -184,7 +183,7 @@ const LINKS_MAX: usize = u16::MAX as usize;
 /// No link.
 const NONE: u32 = u32::MAX;
 
-/// Returns the record of a link with this number; its name follows.
+/// Returns the record of a link with this number; the name of the link follows.
 pub(crate) fn of_link(number: u32, link: &Link) -> Record {
     Record {
         kind: LINK,
@@ -208,7 +207,7 @@ pub(crate) fn to_link(record: &Record) -> Link {
     }
 }
 
-/// Returns the record of an event; behind that of a begin come [`words`].
+/// Returns the record of an event; the [`words`] of a begin follow its record.
 pub(crate) fn of_event(time: f64, event: &NetworkEvent<&[u32]>) -> Record {
     let (kind, flow) = match *event {
         NetworkEvent::Begin { flow, .. } => (FLOW, flow),
@@ -262,8 +261,8 @@ pub(crate) fn of_event(time: f64, event: &NetworkEvent<&[u32]>) -> Record {
     }
 }
 
-/// Returns the event of a record; `None` if it has none. `next` returns the records behind it, one
-/// after the other: those of the latency and the links of a begin.
+/// Returns the event of a record; `None` if the record has none. `next` returns the following
+/// records, one after the other: the latency and the links of a begin.
 pub(crate) fn to_event(
     record: &Record,
     mut next: impl FnMut() -> io::Result<Option<[u8; RECORD_BYTES]>>,

@@ -5,7 +5,7 @@ use crate::event::Event;
 /// The number of a text in a log.
 pub type NameId = u16;
 
-/// An event as a log has it.
+/// An event in the form of a log.
 pub type LogEvent = Event<NameId, NameId>;
 
 /// A name or a line of the program.
@@ -108,7 +108,7 @@ fn placeless<N, P>(event: Event<N, P>, mut word: impl FnMut(Word<N, P>) -> NameI
     }
 }
 
-/// Returns an event without names as the log has it.
+/// Returns an event without names in the form of a log.
 fn nameless<N, P>(event: Event<N, P>) -> LogEvent {
     match event {
         Event::Continue => Event::Continue,

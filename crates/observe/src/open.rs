@@ -1,7 +1,7 @@
-//! Calls, regions and collective operations in progress while a log is written, so that a record
-//! that ends one tells which, for readers that go backwards.
+//! Calls, regions and collective operations in progress while a log is written. The record of an
+//! end names the ended operation, for readers that go backwards.
 //!
-//! *Not told*: what began before the log, or ends after it.
+//! *Not reported*: operations that began before the log, or end after the log.
 
 use std::collections::BTreeMap;
 
@@ -10,14 +10,14 @@ use crate::record::{
     COLLECTIVE, COLLECTIVE_CALL, COLLECTIVE_END, CONTINUE, ENTER, LEAVE, Record, WAIT,
 };
 
-/// A call whose wait has ended.
+/// A call with a wait that has ended.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct EndedCall {
     /// Name of the call.
     pub call: NameId,
     /// Line of the call.
     pub place: NameId,
-    /// True if the time was that of a computation or a sleep.
+    /// True if the time was the time of a computation or a sleep.
     pub elapses: bool,
     /// Beginning of the wait in seconds.
     pub from: f64,
@@ -32,12 +32,12 @@ pub(crate) struct Open {
     regions: BTreeMap<u32, Vec<NameId>>,
     /// Rank 0 of the communicator of the collective operation that a rank is about to enter.
     next: BTreeMap<u32, u32>,
-    /// The same of operations in progress, by rank, context and number; unless it is 0.
+    /// The same rank 0 for operations in progress, by rank, context and number; unless 0.
     first: BTreeMap<(u32, u32, u32), u32>,
 }
 
 impl Open {
-    /// Notes what the record of an event begins, and completes it by what it ends.
+    /// Notes the begin of an operation in a record; completes a record that ends an operation.
     #[inline]
     pub(crate) fn complete(&mut self, record: &mut Record) {
         let rank = record.rank;
@@ -112,8 +112,8 @@ pub(crate) const fn ended_region(record: &Record) -> Option<NameId> {
     }
 }
 
-/// Returns rank 0 of the communicator whose operation a record ends; `None` for records of other
-/// events.
+/// Returns rank 0 of the communicator of the operation that a record ends; `None` for records of
+/// other events.
 pub(crate) fn ended_first(record: &Record) -> Option<u32> {
     (record.kind == COLLECTIVE_END).then(|| u32::try_from(record.c).unwrap_or(0))
 }

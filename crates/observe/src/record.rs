@@ -25,7 +25,7 @@ pub(crate) struct Record {
 /// run was real.
 pub(crate) const HEADER: u8 = 0x53;
 
-/// A text begins: `a` is its number, `c` its length in bytes. Its bytes follow in records of
+/// A text begins: `a` is its number, `c` its length in bytes. The bytes follow in records of
 /// [`TEXT_PART`].
 pub(crate) const TEXT: u8 = 1;
 
@@ -35,41 +35,41 @@ pub(crate) const TEXT_PART: u8 = 2;
 /// Number of bytes of a text in one record.
 pub(crate) const TEXT_PART_BYTES: usize = RECORD_BYTES - 1;
 
-/// The name of a host begins, as a text does; hosts have numbers of their own, so that those of
+/// The name of a host begins, as a text does; hosts have separate numbers, so that the numbers of
 /// texts fit 16 bits.
 pub(crate) const HOST_NAME: u8 = 11;
 
-/// The host of a rank: `a` is the number of its name.
+/// The host of a rank: `a` is the number of the name of the host.
 pub(crate) const HOST: u8 = 3;
 
 /// The end of the run: `flag` is 1 if the log is whole.
 pub(crate) const FOOTER: u8 = 4;
 
-/// A link: `rank` is its number, `time` its bandwidth in bytes per second, `c` its latency in
-/// seconds, `flag` its sharing, `a` the length of its name. The name follows in records of
+/// A link: `rank` is its number, `time` the bandwidth in bytes per second, `c` the latency in
+/// seconds, `flag` the sharing, `a` the length of the name. The name follows in records of
 /// [`TEXT_PART`].
 pub(crate) const LINK: u8 = 5;
 
-/// A flow begins: `rank` is its number, `a` and `b` its duration alone, `c` its length, `name` the
-/// number of its links. Its latency and its links follow in records of [`WORDS`].
+/// A flow begins: `rank` is its number, `a` and `b` the duration alone, `c` the length, `name` the
+/// number of links. The latency and the links follow in records of [`WORDS`].
 pub(crate) const FLOW: u8 = 6;
 
 /// Up to 7 numbers of 32 bits, from byte 4 on.
 pub(crate) const WORDS: u8 = 7;
 
-/// A new rate of a flow: `rank` is its number, `a` its bottleneck, `c` the rate.
+/// A new rate of a flow: `rank` is the number of the flow, `a` the bottleneck, `c` the rate.
 pub(crate) const FLOW_RATE: u8 = 8;
 
 /// The flow with the number `rank` ends.
 pub(crate) const FLOW_END: u8 = 9;
 
-/// A link changes: `rank` is its number, `flag` the parameter, `c` its value.
+/// A link changes: `rank` is the number of the link, `flag` the parameter, `c` the value.
 pub(crate) const LINK_CHANGE: u8 = 12;
 
-/// A computation begins: `c` is its duration alone.
+/// A computation begins: `c` is the duration of the computation alone on its host.
 pub(crate) const COMPUTATION: u8 = 13;
 
-/// A sentence about the run: `a` is the number of its text.
+/// A sentence about the run: `a` is the number of the text.
 pub(crate) const NOTE: u8 = 10;
 
 /// The first kind of events.
@@ -102,7 +102,7 @@ const NONE: u32 = u32::MAX;
 /// The bit of a flag that an event has.
 const FLAG: u8 = 1;
 
-/// The bit of a send whose length has 48 bits, with the number of its request above them.
+/// The flag of a send with a length of 48 bits and the number of the request above the length.
 const HAS_REQUEST: u8 = 2;
 const BYTES_BITS: u32 = 48;
 
@@ -138,7 +138,7 @@ impl Record {
         }
     }
 
-    /// Returns the record of an event whose names are numbers.
+    /// Returns the record of an event with numbers as names.
     #[inline]
     pub(crate) fn of(rank: u32, time: f64, event: &Event<u16, u16>) -> Self {
         let (kind, flag, name, a, b, c) = fields(event);
@@ -154,7 +154,7 @@ impl Record {
         }
     }
 
-    /// Returns the event of the record; `None` if it has none.
+    /// Returns the event of the record; `None` for a record without an event.
     pub(crate) fn event(&self) -> Option<Event<u16, u16>> {
         if self.kind < POST {
             self.call()
@@ -276,8 +276,8 @@ fn listed(field: u32) -> Option<u32> {
     (field != NONE).then_some(field)
 }
 
-/// Returns the flag and the field of the length of a message and its request, which is left out if
-/// the two do not fit.
+/// Returns the flag and the field for the length of a message and its request. The request is left
+/// out if the two do not fit.
 #[inline]
 fn packed(bytes: u64, request: Option<u32>) -> (u8, u64) {
     match request {

@@ -149,7 +149,7 @@ fn read(bytes: &[u8]) -> (LogReader<&[u8]>, Entries) {
     (reader, entries)
 }
 
-/// Returns an event without its names, which the log has as numbers.
+/// Returns an event without names; the log has numbers instead of names.
 fn nameless<N, P>(event: Event<N, P>) -> Event<(), ()> {
     match event {
         Event::Wait {

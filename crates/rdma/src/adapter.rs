@@ -1,18 +1,17 @@
-//! A channel adapter without I/O and without a clock: everything that [`Verbs`](crate::Verbs)
-//! offers, over queue pairs whose packets the caller carries. IBA 10.
+//! A channel adapter without I/O and without a clock. The adapter offers all functions of
+//! [`Verbs`](crate::Verbs) over queue pairs, and the caller carries their packets. IBA 10.
 //!
-//! Whoever owns an adapter calls it with the time, in picoseconds, that never goes back:
+//! The owner of an adapter calls these functions with a time in picoseconds that never goes back:
 //!
 //! 1. [`handle_packet`](ChannelAdapter::handle_packet) for each packet that arrives;
 //! 2. [`handle_timeout`](ChannelAdapter::handle_timeout) at the time that
-//!    [`next_timeout`](ChannelAdapter::next_timeout) tells;
-//! 3. [`next_packet`](ChannelAdapter::next_packet) as long as it has one and the link takes it.
+//!    [`next_timeout`](ChannelAdapter::next_timeout) returns;
+//! 3. [`next_packet`](ChannelAdapter::next_packet) while a packet is ready and the link takes it.
 //!
-//! Programs call it through [`LocalAdapter`](crate::LocalAdapter).
+//! Programs call an adapter through [`LocalAdapter`](crate::LocalAdapter).
 //!
 //! *Not modelled*: costs of memory accesses and of the adapter's own processing, which the owner
-//! adds by carrying packets later; the order in which an adapter serves its queue pairs is round
-//! robin, packet by packet.
+//! adds by carrying packets later. An adapter serves its queue pairs round robin, packet by packet.
 
 mod calls;
 mod completion_ring;
@@ -31,8 +30,8 @@ use crate::{
 };
 use completion_ring::{CompletionEntry, CompletionRing};
 
-/// The number of the first queue pair; 0 and 1 are those of management (IBA 3.9.1), and adapters
-/// keep some more for themselves.
+/// The number of the first queue pair. Queue pairs 0 and 1 are for management (IBA 3.9.1), and
+/// adapters reserve some more numbers.
 const FIRST_QP: u32 = 0x11;
 
 /// Properties of a port. IBA 14.2.5.6.
@@ -44,7 +43,7 @@ pub struct AdapterPort {
     pub mtu: Mtu,
     /// The local identifier; 0 on Ethernet.
     pub lid: u16,
-    /// The global identifier at index 0, and its type.
+    /// The global identifier at index 0, and the type of the identifier.
     pub gid: (Gid, GidType),
 }
 
@@ -66,7 +65,7 @@ struct Completions {
     pending: VecDeque<(u64, CompletionQueue, CompletionEntry)>,
     /// Notifications that were not fetched.
     notifications: VecDeque<CompletionQueue>,
-    /// Queues that overflowed and whose queue pairs have not ended.
+    /// Completion queues that overflowed and whose queue pairs are not yet in the error state.
     overflowed: Vec<CompletionQueue>,
 }
 
@@ -76,7 +75,7 @@ impl AdapterParts<'_> {
         self.settings.has(defect)
     }
 
-    /// Adds a completion; `places` of the send and the receive queue are free once it is polled.
+    /// Adds a completion. Polling it frees this many places of the send and the receive queue.
     pub(crate) fn complete(
         &mut self,
         cq: CompletionQueue,
@@ -101,7 +100,7 @@ impl AdapterParts<'_> {
 }
 
 impl Completions {
-    /// Moves what can be polled now to its queue.
+    /// Moves each completion that can be polled now to its queue.
     #[inline]
     fn deliver(&mut self, now: u64, events: &mut VecDeque<AsyncEvent>) {
         if !self.pending.is_empty() {
@@ -118,7 +117,7 @@ impl Completions {
         }
     }
 
-    /// Adds an entry to its queue.
+    /// Adds an entry to a completion queue.
     fn push(
         &mut self,
         cq: CompletionQueue,
@@ -144,7 +143,7 @@ impl Completions {
 struct Slot {
     qp: AnyQueuePair,
     is_ready: bool,
-    /// Its entry in the list of timeouts, not later than its next timeout.
+    /// Time of the queue pair in the list of timeouts, not later than its next timeout.
     timeout: Option<u64>,
 }
 
@@ -214,7 +213,7 @@ impl ChannelAdapter {
     /// Sets the time, in picoseconds.
     ///
     /// # Panics
-    /// If it goes back.
+    /// If the time goes back.
     #[inline]
     pub fn set_time(&mut self, now: u64) {
         if now != self.now {
@@ -229,8 +228,8 @@ impl ChannelAdapter {
         self.end_overflowed();
     }
 
-    /// Takes a packet that arrives now, with valid checksums. What no queue pair here takes is
-    /// dropped.
+    /// Takes a packet that arrives now, with valid checksums. A packet that no queue pair of the
+    /// adapter accepts is dropped.
     pub fn handle_packet(&mut self, now: u64, packet: &Packet<'_>) {
         self.set_time(now);
         // Index 0 of the partition table has the default partition, and membership does not matter.
@@ -280,7 +279,7 @@ impl ChannelAdapter {
         earlier(timeout, completion)
     }
 
-    /// Returns the next packet that leaves now; its payload is appended to `payload`.
+    /// Returns the next packet that leaves now, and appends the payload to `payload`.
     pub fn next_packet(&mut self, now: u64, payload: &mut Vec<u8>) -> Option<Transmit> {
         self.set_time(now);
         while let Some(position) = self.ready.pop_front() {
@@ -317,7 +316,7 @@ impl ChannelAdapter {
         }
     }
 
-    /// Calls a queue pair with the parts of the adapter, and notes its next timeout.
+    /// Calls a queue pair with the parts of the adapter, and records its next timeout.
     fn call_qp<T>(
         &mut self,
         position: u32,

@@ -42,7 +42,7 @@ const IDB: u32 = 1;
 const EPB: u32 = 6;
 /// The magic number that tells the byte order.
 const BYTE_ORDER: u32 = 0x1A2B_3C4D;
-/// Option of an interface: the resolution of its dates.
+/// Option of an interface: the resolution of the timestamps.
 const IF_TSRESOL: u16 = 9;
 /// Nanoseconds, as a power of ten.
 const NANOSECONDS: u8 = 9;

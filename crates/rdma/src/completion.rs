@@ -5,8 +5,8 @@ use std::fmt;
 /// Status of a completion. `ibv_poll_cq(3)`, `enum ibv_wc_status`, with the same numbers; IBA
 /// 11.6.2.
 ///
-/// All but [`Success`](Self::Success) leave the queue pair in
-/// [`QpState::Err`](crate::QpState::Err), and all its other requests complete with
+/// Every status except [`Success`](Self::Success) leaves the queue pair in
+/// [`QpState::Err`](crate::QpState::Err). All other requests of the queue pair complete with
 /// [`WrFlushErr`](Self::WrFlushErr).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[non_exhaustive]
@@ -19,25 +19,25 @@ pub enum WcStatus {
     LocQpOpErr,
     /// Of end-to-end contexts, which reliable datagrams would have.
     LocEecOpErr,
-    /// A scatter/gather entry names memory that is not registered for it.
+    /// A scatter/gather entry names memory that is not registered for this access.
     LocProtErr,
     /// The queue pair went to the error state before the request was done.
     WrFlushErr,
     /// A memory window could not be bound.
     MwBindErr,
-    /// The other side answered with what makes no sense.
+    /// The other side sent an invalid response.
     BadRespErr,
-    /// Memory named by an RDMA WRITE with immediate that came is not registered for it.
+    /// An incoming RDMA WRITE with immediate names memory that is not registered for this access.
     LocAccessErr,
-    /// The other side refused the request: not allowed on its queue pair, too long, or malformed.
+    /// The other side refused the request: not allowed on the queue pair, too long, or malformed.
     RemInvReqErr,
     /// The key, the place or the rights of the memory named there are wrong.
     RemAccessErr,
-    /// The other side could not do it.
+    /// The other side could not execute the request.
     RemOpErr,
-    /// No answer, although it was asked `retry_cnt` times again.
+    /// The other side did not answer, although the request was sent again `retry_cnt` times.
     RetryExcErr,
-    /// The other side had no receive posted, although it was asked `rnr_retry` times again.
+    /// The other side had no receive posted, although the request was sent again `rnr_retry` times.
     RnrRetryExcErr,
     /// Of reliable datagrams.
     LocRddViolErr,
@@ -53,7 +53,7 @@ pub enum WcStatus {
     FatalErr,
     /// No response in time.
     RespTimeoutErr,
-    /// Something else.
+    /// Another error.
     GeneralErr,
     /// Of tag matching in the adapter.
     TmErr,
@@ -62,7 +62,7 @@ pub enum WcStatus {
 }
 
 impl WcStatus {
-    /// All of them, each at the place of its number.
+    /// All statuses, each at the index of its number.
     pub const ALL: [Self; 24] = [
         Self::Success,
         Self::LocLenErr,
@@ -136,8 +136,8 @@ impl WcStatus {
         }
     }
 
-    /// Returns true if the other side seems to be gone: it does not answer, takes nothing in, or
-    /// has broken the connection off.
+    /// Returns true if the other side seems to be lost: the other side does not answer, accepts no
+    /// request, or has closed the connection.
     #[must_use]
     pub const fn indicates_lost_peer(self) -> bool {
         matches!(
@@ -228,12 +228,12 @@ impl WcOpcode {
 pub struct WorkCompletion {
     /// Identifier that the request was given.
     pub wr_id: u64,
-    /// Its status.
+    /// Status of the request.
     pub status: WcStatus,
-    /// Kind of the completed request; `None` if it failed, because adapters do not tell then.
+    /// Kind of the completed request; `None` after a failure, because adapters then report no kind.
     pub opcode: Option<WcOpcode>,
-    /// Number of bytes arrived, for receives, reads and atomics that succeeded; 0 otherwise. After
-    /// an RDMA WRITE with immediate the length of what was written.
+    /// Number of bytes that arrived, for receives, reads and atomics that succeeded; 0 otherwise.
+    /// After an RDMA WRITE with immediate the number of bytes written.
     pub byte_len: u32,
     /// Immediate data, for receives that brought some.
     pub imm_data: Option<u32>,
@@ -249,18 +249,17 @@ pub struct WorkCompletion {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum AsyncEvent {
-    /// A completion queue overflowed, or is broken; its queue pairs too.
+    /// A completion queue overflowed or is broken, and so are the queue pairs that use the queue.
     CqErr(crate::CompletionQueue),
     /// A queue pair is broken.
     QpFatal(crate::QueuePair),
     /// A queue pair got an invalid request and is in the error state.
     QpReqErr(crate::QueuePair),
-    /// A queue pair got a request without the rights to do it and is in the error state.
+    /// A queue pair got a request that lacks the access rights, and is in the error state.
     QpAccessErr(crate::QueuePair),
     /// The first packet came to a queue pair that is ready to receive and not yet to send.
     CommEst(crate::QueuePair),
-    /// A queue pair told to drain its send queue ([`QpState::Sqd`](crate::QpState::Sqd)) has done
-    /// so.
+    /// A queue pair in the state [`QpState::Sqd`](crate::QpState::Sqd) has drained its send queue.
     SqDrained(crate::QueuePair),
     /// The adapter is broken.
     DeviceFatal,
@@ -274,7 +273,7 @@ pub enum AsyncEvent {
         /// Number of the port.
         u8,
     ),
-    /// Another one, by its number in `enum ibv_event_type`.
+    /// Another event, by its number in `enum ibv_event_type`.
     Other(
         /// The number.
         u32,
@@ -284,13 +283,13 @@ pub enum AsyncEvent {
 /// Part of an adapter that has broken, as an [event](AsyncEvent) told.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum AdapterFault {
-    /// A completion queue, and with it its queue pairs.
+    /// A completion queue, and with the queue its queue pairs.
     CompletionQueue,
     /// A queue pair.
     QueuePair,
-    /// A queue pair, by an invalid request of its peer.
+    /// A queue pair, because of an invalid request of its peer.
     Request,
-    /// A queue pair, by a request of its peer without the rights for it.
+    /// A queue pair, because a request of its peer lacks the access rights.
     Access,
     /// The whole adapter.
     Device,
@@ -324,7 +323,7 @@ impl fmt::Display for AdapterFault {
 }
 
 impl AsyncEvent {
-    /// Returns what has broken; `None` if nothing has.
+    /// Returns the part that is broken; `None` if the event reports no fault.
     #[must_use]
     pub const fn fault(&self) -> Option<AdapterFault> {
         match self {

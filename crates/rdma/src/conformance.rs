@@ -1,16 +1,16 @@
-//! Duties of every adapter, as test cases that run on any implementation of
+//! Requirements on every adapter, as test cases that run on any implementation of
 //! [`Verbs`](crate::Verbs): on real adapters, on emulated ones and on simulated ones. Only with the
 //! cargo feature `conformance`.
 //!
-//! A case is one program that both sides run; [`Side::is_first`] distinguishes them. It needs no
-//! clock, thread or socket: it is a future that is polled again and again ([`run_pair`] for two
-//! sides in one program, [`run_side`] for one, [`Case::run`] in a program that is itself a future),
-//! and the sides exchange other data through a [`SideChannel`].
+//! A case is one program that both sides run; [`Side::is_first`] distinguishes the sides. A case
+//! needs no clock, thread or socket: a case is a future that is polled repeatedly ([`run_pair`] for
+//! two sides in one program, [`run_side`] for one, [`Case::run`] in a program that is itself a
+//! future). The sides exchange other data through a [`SideChannel`].
 //!
 //! A case fails by panicking.
 //!
-//! Not covered: what happens when packets are lost, doubled or reordered, which no interface of an
-//! adapter can bring about; and how long anything takes.
+//! Not covered: the loss, duplication and reordering of packets, which no interface of an adapter
+//! can cause; and durations.
 
 mod atomics;
 mod connected;
@@ -33,17 +33,17 @@ type Run<'a> = Pin<Box<dyn Future<Output = ()> + 'a>>;
 /// A test case.
 #[derive(Clone, Copy, Debug)]
 pub struct Case {
-    /// Its name.
+    /// Name of the case.
     pub name: &'static str,
-    /// Actions of a side in it.
+    /// Actions of a side in the case.
     body: for<'a> fn(&'a Side<'a>) -> Run<'a>,
 }
 
 impl Case {
-    /// Runs one side of the case, which is polled again and again: it waits without a waker.
+    /// Runs one side of the case. The future waits without a waker and must be polled repeatedly.
     ///
     /// # Panics
-    /// If the case fails, when it is polled.
+    /// If the case fails, when the future is polled.
     pub fn run<'a>(&self, side: &'a Side<'a>) -> impl Future<Output = ()> + 'a {
         (self.body)(side)
     }
@@ -71,8 +71,8 @@ pub const CASES: &[Case] = cases! {
     memory: owned_memory_comes_back memory_that_is_only_read what_cannot_be_registered old_handles_are_refused what_is_in_use_stays;
 };
 
-/// Runs a case with both sides in this program. `advance` lets time pass and is called whenever
-/// both wait; it panics when that takes too long.
+/// Runs a case with both sides in this program. `advance` advances the time and is called whenever
+/// both sides wait; `advance` panics when the case takes too long.
 ///
 /// # Panics
 /// If the case fails.

@@ -1,8 +1,8 @@
-//! Bringing two queue pairs together: what the sides tell each other, and the attributes with safe
+//! Connecting two queue pairs: the data that the sides exchange, and the attributes with safe
 //! values.
 //!
-//! The exchange of endpoints is left to the caller: a socket, a file, or a simulated message will
-//! do. There is no connection manager (IBA 12).
+//! The caller exchanges the endpoints: by a socket, a file, or a simulated message. There is no
+//! connection manager (IBA 12).
 
 use std::fmt;
 
@@ -26,8 +26,8 @@ pub struct ConnectionAttributes {
     /// Index of the port's global identifier to use. `None` takes the first of RoCE v2 that stands
     /// for an IPv4 address, else the first of RoCE v2, else the first.
     pub gid_index: Option<u8>,
-    /// The largest payload of a packet. `None` takes what the port's link can; the smaller one of
-    /// the two sides counts.
+    /// The largest payload of a packet. `None` takes the largest MTU of the port's link; the
+    /// smaller value of the two sides applies.
     pub path_mtu: Option<Mtu>,
     /// The place of the partition key in the port's table.
     pub pkey_index: u16,
@@ -39,13 +39,13 @@ pub struct ConnectionAttributes {
     pub traffic_class: u8,
     /// Rights of requests from the other side.
     pub access: Access,
-    /// Time to wait for an acknowledgement: 4.096 µs × 2^n. 18 is 1.07 s: shorter ones give up
-    /// on what is only slow where the adapter is software.
+    /// Time to wait for an acknowledgement: 4.096 µs × 2^n. 18 is 1.07 s: a shorter time would
+    /// expire where a software adapter is only slow.
     pub timeout: u8,
-    /// Number of times to send again what was not acknowledged, 0 to 7.
+    /// Number of retransmissions of a packet that is not acknowledged, 0 to 7.
     pub retry_cnt: u8,
-    /// Number of times to send again what met no receive, 0 to 6; 7 is for ever, for programs with
-    /// flow control of their own.
+    /// Number of retransmissions of a request that finds no posted receive, 0 to 6. 7 retries
+    /// without limit, for programs with their own flow control.
     pub rnr_retry: u8,
     /// Time that the other side is told to wait when no receive is posted: the place in
     /// [`RNR_TIMER_US`]. 12 is 0.64 ms.
@@ -104,17 +104,17 @@ impl ConnectionAttributes {
 /// Facts that one side needs of the other.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Endpoint {
-    /// The number of its queue pair.
+    /// The number of the queue pair.
     pub qp_num: u32,
-    /// The first packet sequence number that it sends.
+    /// The first packet sequence number that this side sends.
     pub psn: u32,
-    /// Its local identifier; 0 on Ethernet.
+    /// The local identifier of the port; 0 on Ethernet.
     pub lid: u16,
-    /// Its global identifier.
+    /// The global identifier of the port.
     pub gid: Gid,
-    /// The largest payload of a packet that it can.
+    /// The largest payload of a packet that this side supports.
     pub mtu: Mtu,
-    /// Reads and atomics that may be outstanding at it.
+    /// Reads and atomics of the peer that may be outstanding at this side.
     pub max_dest_rd_atomic: u8,
 }
 
@@ -134,7 +134,7 @@ impl std::error::Error for EndpointError {}
 const MAX_24: u32 = (1 << 24) - 1;
 
 impl Endpoint {
-    /// Number of bytes it is on the way.
+    /// Number of bytes of a transmitted endpoint.
     pub const LENGTH: usize = 28;
 
     /// As bytes, big-endian: `qp_num` 4, `psn` 4, `lid` 2, MTU code 1, `max_dest_rd_atomic` 1,
@@ -176,9 +176,9 @@ impl Endpoint {
     }
 }
 
-/// Brings a new queue pair to INIT, where receives may be posted, and tells what the other side has
-/// to know. Packets will be numbered from `psn` on (24 bits), which should be different each time,
-/// so that late packets of an earlier connection are not taken for new ones.
+/// Brings a new queue pair to INIT, where receives may be posted, and returns the data that the
+/// other side needs. Packets are numbered from `psn` on (24 bits). `psn` should differ each time,
+/// so that late packets of an earlier connection are not accepted as new packets.
 ///
 /// # Errors
 /// Errors of the adapter.
@@ -213,8 +213,8 @@ pub fn prepare(
     })
 }
 
-/// Brings a prepared queue pair over RTR to RTS: from now on it sends and takes requests. `local`
-/// is what [`prepare`] gave, `remote` what it gave at the other side.
+/// Brings a prepared queue pair over RTR to RTS: from now on the queue pair sends and accepts
+/// requests. `local` is the result of [`prepare`] here, `remote` the result at the other side.
 ///
 /// # Errors
 /// Errors of the adapter.

@@ -1,10 +1,10 @@
 //! Attributes of an adapter and its ports.
 //!
-//! Only what programs decide by; the rest of `struct ibv_device_attr` is left out.
+//! Only the attributes that programs depend on; the rest of `struct ibv_device_attr` is left out.
 
 use std::fmt;
 
-/// Atomicity of atomics, and with respect to whom. `ibv_query_device(3)`, `enum
+/// The accesses to memory with respect to which atomics are atomic. `ibv_query_device(3)`, `enum
 /// ibv_atomic_cap`; IBA 9.4.5.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum AtomicCap {
@@ -19,11 +19,11 @@ pub enum AtomicCap {
 /// Attributes of an adapter. `ibv_query_device(3)`; IBA 11.2.1.2.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct DeviceAttributes {
-    /// Its name, such as `mlx5_0` or `rxe0`.
+    /// Name of the adapter, such as `mlx5_0` or `rxe0`.
     pub name: String,
-    /// The version of its firmware; empty if it has none.
+    /// Version of the firmware; empty if the adapter has none.
     pub fw_ver: String,
-    /// Its number, the same for ever.
+    /// Number of the adapter, which never changes.
     pub node_guid: u64,
     /// The longest memory region, in bytes.
     pub max_mr_size: u64,
@@ -48,7 +48,7 @@ pub struct DeviceAttributes {
     pub max_qp_init_rd_atom: u32,
     /// Atomics.
     pub atomic_cap: AtomicCap,
-    /// Time that it may take to acknowledge, as 4.096 µs × 2^n.
+    /// Time that the adapter may take to acknowledge, as 4.096 µs × 2^n.
     pub local_ca_ack_delay: u8,
     /// Ports; they count from 1.
     pub phys_port_cnt: u8,
@@ -61,7 +61,7 @@ pub enum PortState {
     Nop,
     /// No link.
     Down,
-    /// There is a link; a subnet manager has to configure it.
+    /// The port has a link, and a subnet manager has to configure the port.
     Init,
     /// Nearly active.
     Armed,
@@ -141,9 +141,9 @@ impl Mtu {
 /// Attributes of a port. `ibv_query_port(3)`; IBA 11.2.1.2.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PortAttributes {
-    /// Its state.
+    /// State of the port.
     pub state: PortState,
-    /// Its link layer.
+    /// Link layer of the port.
     pub link_layer: LinkLayer,
     /// The largest MTU that the port can.
     pub max_mtu: Mtu,
@@ -157,19 +157,19 @@ pub struct PortAttributes {
     pub max_msg_sz: u32,
 }
 
-/// A global identifier, an IPv6 address in form; on RoCE v2 over IPv4 it is `::ffff:a.b.c.d`.
+/// A global identifier in the form of an IPv6 address; `::ffff:a.b.c.d` on RoCE v2 over IPv4.
 /// `ibv_query_gid(3)`; IBA 4.1.1.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
 pub struct Gid(pub [u8; 16]);
 
 impl Gid {
-    /// Returns true if it is no identifier at all.
+    /// Returns true if all bytes are zero: no identifier.
     #[must_use]
     pub fn is_zero(&self) -> bool {
         self.0 == [0; 16]
     }
 
-    /// Returns true if it stands for an IPv4 address.
+    /// Returns true if the identifier stands for an IPv4 address.
     #[must_use]
     pub fn is_ipv4(&self) -> bool {
         self.0[..10] == [0; 10] && self.0[10..12] == [0xff; 2]

@@ -1,21 +1,21 @@
 //! Conformance of reliable connections, packet by packet: *dialogues* between a tester, which sends
-//! and takes packets, and one end of a connection on the adapter under test.
+//! and receives packets, and one end of a connection on the adapter under test.
 //!
-//! A [`DialogueCase`] is text: a list of [`DialogueStep`]s, "send this packet, expect that one,
+//! A [`DialogueCase`] is text: a list of [`DialogueStep`]s, "send this packet, expect that packet,
 //! expect silence". One file of `cases/` is a family of cases. [`run_case`] plays a dialogue with a
 //! [`DeviceUnderTest`], which is called without threads and sockets: [`SimulatedDevice`] is our own
-//! adapter, others live where their sockets do. The device's side of the setup (memory, queue pair,
-//! receives) is a [`Responder`] over the trait [`Verbs`](crate::Verbs), for all adapters the same.
+//! adapter, other devices are where their sockets are. The device's side of the setup (memory,
+//! queue pair, receives) is a [`Responder`] over the trait [`Verbs`](crate::Verbs), the same
+//! everywhere.
 //!
-//! This is another suite than that of the feature `conformance`, whose cases are programs over the
-//! trait `Verbs`: those see what a program sees, these see the packets.
+//! The feature `conformance` is another suite, of programs over `Verbs`, which do not see packets.
 //!
-//! *Not covered*: header fields that a fabric may change (congestion notification) and the
-//! migration bit, which no rule of a case depends on; credits of acknowledgements, which are legal
-//! with any value. A device that is wrong only there passes.
+//! *Not covered*: header fields that a fabric may change (congestion notification); the migration
+//! bit, which no case depends on; credits of acknowledgements, where each value is legal. A device
+//! that is wrong only there passes.
 //!
 //! Sources: IBA volume 1, release 1.2.1, chapter 9, and public pages of a test specification for
-//! it, whose numbers the cases carry (`C09-027/12` is case #12 of C09-027).
+//! it. The cases carry the numbers of these pages (`C09-027/12` is case #12 of C09-027).
 
 mod cases;
 mod control;
@@ -44,9 +44,9 @@ use crate::{Mtu, Psn};
 pub struct TesterEnd;
 
 impl TesterEnd {
-    /// The number of its queue pair.
+    /// The number of the tester's queue pair.
     pub const QP: u32 = 0x00_51A7;
-    /// The address of its memory, which requests of the device name.
+    /// The address of the tester's memory, which requests of the device name.
     pub const ADDRESS: u64 = 0x7000_0000_0000;
     /// The key of that memory.
     pub const KEY: u32 = 0x0051_A700;
@@ -83,9 +83,9 @@ impl DialogueParameters {
 /// Origin of a case.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CaseOrigin {
-    /// A page of the test specification has it.
+    /// A page of the test specification describes the case.
     Published,
-    /// The summary of the test specification tells its content, not its number.
+    /// The summary of the test specification gives the content of the case, but not its number.
     Summary,
     /// A rule of the standard that no page that could be read tests.
     Rule,
@@ -94,31 +94,31 @@ pub enum CaseOrigin {
 /// The role of the device in a case.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DeviceRole {
-    /// It answers requests of the tester.
+    /// The device answers requests of the tester.
     Responder,
-    /// It sends requests, which the tester answers.
+    /// The device sends requests, and the tester answers.
     Requester,
 }
 
 /// A case: a dialogue for each path MTU and first sequence number.
 #[derive(Clone, Copy, Debug)]
 pub struct DialogueCase {
-    /// Its number in its family.
+    /// Number of the case in its family.
     pub number: &'static str,
-    /// Its content, in a few words.
+    /// Content of the case, in a few words.
     pub title: &'static str,
     /// The rule that is tested.
     pub rule: &'static str,
-    /// Its origin.
+    /// Origin of the case.
     pub origin: CaseOrigin,
-    /// Deviations from the text that it comes from, with the reason; empty if there are none.
+    /// Deviations from the source text of the case, with the reason; empty if there are none.
     pub notes: &'static str,
     /// The steps of the dialogue, one a line.
     pub steps: &'static str,
 }
 
 impl DialogueCase {
-    /// Returns the role of the device: it posts requests only as a requester.
+    /// Returns the role of the device. Only a requester posts requests.
     #[must_use]
     pub fn role(&self) -> DeviceRole {
         if self.steps.lines().any(|line| line.starts_with("post ")) {
@@ -140,8 +140,8 @@ impl DialogueCase {
 /// Cases about one rule.
 #[derive(Clone, Debug)]
 pub struct CaseFamily {
-    /// Its name, such as `C09-027`.
+    /// Name of the family, such as `C09-027`.
     pub name: &'static str,
-    /// Its cases.
+    /// Cases of the family.
     pub cases: Vec<DialogueCase>,
 }

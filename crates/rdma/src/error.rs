@@ -1,36 +1,36 @@
-//! Why an adapter refuses a call. What goes wrong later with a request that it took is a
+//! Reasons for which an adapter refuses a call. A request that was accepted and fails later has a
 //! [`WcStatus`](crate::WcStatus) instead.
 
 use std::fmt;
 
 use crate::RegionMemory;
 
-/// Why a call was refused. Nothing has changed then.
+/// The reason for which a call was refused. A refused call changes no state.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum VerbsError {
-    /// The adapter has nothing under that handle, or no longer.
+    /// The adapter has no object with this handle, or the object was destroyed.
     NoSuchHandle {
         /// Kind of the thing that was looked for, such as `"queue pair"`.
         what: &'static str,
         /// The number.
         handle: u32,
     },
-    /// Something else still needs it (`EBUSY`): a queue pair of a completion queue, whatever is in
-    /// a protection domain.
+    /// Another object still uses this one (`EBUSY`): a queue pair uses a completion queue, or an
+    /// object belongs to a protection domain.
     Busy {
-        /// Things that still use it.
+        /// Kind of the object that is in use.
         what: &'static str,
     },
     /// An argument that makes no sense (`EINVAL`), such as a transition that the state of the queue
     /// pair does not allow.
     Invalid {
-        /// Its mistake.
+        /// Description of the mistake.
         why: String,
     },
-    /// There is no room (`ENOMEM`): a work queue is full, or the adapter has no more of something.
+    /// There is no room (`ENOMEM`): a work queue is full, or the adapter has no resources left.
     NoRoom {
-        /// Of what.
+        /// Name of the queue or the resource.
         what: &'static str,
     },
     /// The adapter does not have that.
@@ -42,9 +42,9 @@ pub enum VerbsError {
     System {
         /// The function of rdma-core that failed.
         call: &'static str,
-        /// Its `errno`.
+        /// Error number (`errno`) of the function.
         errno: i32,
-        /// Its meaning.
+        /// Text of the error number.
         why: String,
     },
 }
@@ -69,9 +69,9 @@ impl std::error::Error for VerbsError {}
 /// Why a list of requests was not taken whole.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PostError {
-    /// Number of of them were taken: those before the one at fault (`bad_wr`).
+    /// Number of requests that were accepted: all before the refused one (`bad_wr`).
     pub taken: usize,
-    /// Its mistake.
+    /// Error of the refused request.
     pub error: VerbsError,
 }
 

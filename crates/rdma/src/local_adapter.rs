@@ -13,7 +13,7 @@ use crate::{
     WorkCompletion,
 };
 
-/// The surroundings of an adapter: its clock, and the carrier of its packets.
+/// The environment of an adapter: its clock, and the carrier of its packets.
 pub trait AdapterHost {
     /// Returns the time in picoseconds.
     fn now(&self) -> u64;
@@ -23,8 +23,8 @@ pub trait AdapterHost {
     fn ring_doorbell(&self);
 }
 
-/// The time of adapters whose owner asks them for packets after every call: as it was set last, 0
-/// at first. All clones are one clock.
+/// The clock of adapters whose owner polls them for packets after every call. The time is the last
+/// time that was set, and 0 at first. All clones are one clock.
 #[derive(Clone, Default, Debug)]
 pub struct PolledClock(Rc<Cell<u64>>);
 
@@ -40,12 +40,12 @@ impl AdapterHost for PolledClock {
         self.0.get()
     }
 
-    /// Nothing: the owner asks for packets.
+    /// Has no effect: the owner polls for packets.
     fn ring_doorbell(&self) {}
 }
 
-/// Access to a [`ChannelAdapter`] of the same process: what `ibv_open_device` returns. Several
-/// accesses share an adapter, and each gets the asynchronous events of its own objects.
+/// Access to a [`ChannelAdapter`] of the same process, like the result of `ibv_open_device`.
+/// Several accesses share an adapter, and each gets the asynchronous events of its own objects.
 #[derive(Clone)]
 pub struct LocalAdapter<H> {
     adapter: Rc<RefCell<ChannelAdapter>>,
@@ -114,7 +114,7 @@ impl<H: AdapterHost> LocalAdapter<H> {
         adapter
     }
 
-    /// Returns the result of a call that may have given the adapter something to do.
+    /// Rings the doorbell of the host after a call, and returns the result of the call.
     fn rung<T>(&self, result: T) -> T {
         self.host.ring_doorbell();
         result

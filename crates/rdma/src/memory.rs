@@ -1,15 +1,15 @@
-//! Memory that an adapter may reach: who owns it, and what may be done to it.
+//! Memory that an adapter may access: its owner, and the permitted accesses.
 //!
-//! While memory is registered, the adapter reads and writes it whenever requests say so, and a
-//! remote peer with the key does too. So no Rust reference to it may exist: the adapter owns it,
-//! and the program copies in and out ([`Verbs::write_mr`](crate::Verbs::write_mr),
+//! While memory is registered, the adapter and remote peers with the key read and write the memory
+//! whenever requests name the memory. So no Rust reference to this memory may exist: the adapter
+//! owns it, and the program copies data in and out ([`Verbs::write_mr`](crate::Verbs::write_mr),
 //! [`Verbs::read_mr`](crate::Verbs::read_mr)). A borrowed region would be unsound: after
 //! `mem::forget` the adapter writes to freed memory. A slice of cells is sound within one thread
-//! only, and `unsafe` methods would make the message layer `unsafe`. Without a copy goes what is
-//! *given* to the adapter and taken back:
+//! only, and `unsafe` methods would make the message layer `unsafe`. No copy is needed for memory
+//! that is *given* to the adapter and taken back:
 //!
-//! * [`RegionMemory::ReadOnly`] shares bytes that nobody changes while they are shared: a message
-//!   can leave the buffer it is in.
+//! * [`RegionMemory::ReadOnly`] shares bytes that do not change while they are shared: a message
+//!   can leave directly from its buffer.
 //! * [`RegionMemory::Owned`] is given away and comes back from
 //!   [`Verbs::dereg_mr`](crate::Verbs::dereg_mr): a message can arrive in the buffer that the
 //!   program then has.
@@ -29,7 +29,7 @@ pub struct Access(u32);
 impl Access {
     /// Only local reading.
     pub const NONE: Self = Self(0);
-    /// The adapter may write to it: for receives, and for what reads and atomics bring back.
+    /// The adapter may write to the memory: for receives, and for the results of reads and atomics.
     pub const LOCAL_WRITE: Self = Self(1);
     /// RDMA WRITE by the other side; needs [`LOCAL_WRITE`](Self::LOCAL_WRITE) too.
     pub const REMOTE_WRITE: Self = Self(1 << 1);
@@ -59,8 +59,8 @@ impl Access {
         self.0 & (Self::LOCAL_WRITE.0 | Self::REMOTE_WRITE.0 | Self::REMOTE_ATOMIC.0) != 0
     }
 
-    /// Returns true if memory may be registered with these rights: who lets others write must let
-    /// the adapter write. `ibv_reg_mr(3)`.
+    /// Returns true if memory may be registered with these rights: the right of remote writes or
+    /// atomics requires the right of local writes. `ibv_reg_mr(3)`.
     #[must_use]
     pub const fn is_consistent(self) -> bool {
         !self.writes() || self.contains(Self::LOCAL_WRITE)
@@ -81,7 +81,7 @@ impl BitOrAssign for Access {
     }
 }
 
-/// Memory that is given to an adapter to be registered, and that it gives back.
+/// Memory that a program gives to an adapter to register, and that the adapter gives back.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum RegionMemory {
     /// Zeros that the adapter allocates, aligned so that atomics can be used on
@@ -116,11 +116,11 @@ impl RegionMemory {
 /// Registered memory. `ibv_reg_mr(3)`; IBA 10.6.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct MemoryRegion {
-    /// The adapter's number for it.
+    /// The adapter's number for the region.
     pub handle: u32,
-    /// The address of its first byte, as scatter/gather entries and remote peers name it.
+    /// Address of the first byte of the region, for scatter/gather entries and remote peers.
     pub addr: u64,
-    /// Its length in bytes.
+    /// Length of the region in bytes.
     pub length: u64,
     /// The key for local use, in scatter/gather entries.
     pub lkey: u32,
@@ -129,8 +129,8 @@ pub struct MemoryRegion {
 }
 
 impl MemoryRegion {
-    /// The scatter/gather entry of `length` bytes from `offset` on. Nothing is checked: the adapter
-    /// does when it uses it.
+    /// Returns the scatter/gather entry of `length` bytes from `offset` on. The entry is not
+    /// checked here: the adapter checks the entry when a request uses it.
     #[must_use]
     pub const fn sge(&self, offset: u64, length: u32) -> crate::Sge {
         crate::Sge {

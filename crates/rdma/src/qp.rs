@@ -1,15 +1,15 @@
 //! A queue pair of the service *reliable connection*: requester and responder, without I/O and
 //! without a clock. IBA 9.7, 9.9 and 10.3.
 //!
-//! Events come in by calls, each with the time at which it happens in picoseconds: a posted
-//! request, a packet, a timeout. Packets leave by [`RcQueuePair::next_packet`], completions go to
-//! the completion queues of the adapter. Each kind of event has a file: `transmit` (packets of
+//! Events are calls, each with the time of the event in picoseconds: a posted request, a packet, a
+//! timeout. Packets leave by [`RcQueuePair::next_packet`], and completions are added to the
+//! completion queues of the adapter. Each kind of event has a file: `transmit` (packets of
 //! requests), `acknowledge` (responses), `retry` (negative acknowledgements and timeouts),
 //! `receive` (requests in order), `duplicate` (requests seen before), `respond` (packets of
 //! responses), `flush` (changes of state).
 //!
-//! *Not modelled*: path migration, reliable datagrams, shared receive queues, checks of the
-//! source address (a packet counts for the queue pair that it names).
+//! *Not modelled*: path migration, reliable datagrams, shared receive queues, checks of the source
+//! address (a packet belongs to the queue pair that the packet names).
 
 mod acknowledge;
 mod datagram;
@@ -44,7 +44,7 @@ use crate::{
 use receive_queue::{ReceiveEntry, Responder};
 use send_queue::{RequestData, SendEntry, SendQueue};
 
-/// A packet that leaves a queue pair; its payload lies in the buffer of the caller.
+/// A packet that leaves a queue pair. The payload is in the buffer of the caller.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Transmit {
     /// The number of the sending queue pair.
@@ -194,7 +194,7 @@ impl RcQueuePair {
         }
     }
 
-    /// Returns the next packet that can leave now, responses first; its payload is appended to
+    /// Returns the next packet that can leave now, responses first, and appends the payload to
     /// `payload`.
     pub(crate) fn next_packet(
         &mut self,

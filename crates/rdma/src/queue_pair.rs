@@ -1,7 +1,7 @@
-//! Queue pairs: how they are made, their states and their attributes.
+//! Queue pairs: their creation, their states and their attributes.
 //!
-//! The attributes that a transition needs are in `ibv_modify_qp(3)` and IBA 11.2.4.2; the adapter
-//! checks it. [`prepare`](crate::prepare) and [`connect`](crate::connect) know the usual way.
+//! `ibv_modify_qp(3)` and IBA 11.2.4.2 list the attributes that a transition needs; the adapter
+//! checks them. [`prepare`](crate::prepare) and [`connect`](crate::connect) do the usual ones.
 
 use std::fmt;
 
@@ -13,22 +13,22 @@ use crate::{Access, CompletionQueue, Gid, Mtu, ProtectionDomain};
 pub enum QpState {
     /// New, or emptied: requests are refused or wait, and packets are dropped.
     Reset,
-    /// Receives may be posted; nothing arrives yet.
+    /// Receives may be posted; no packet is accepted yet.
     Init,
     /// Ready to receive.
     Rtr,
     /// Ready to send, too.
     Rts,
-    /// Send queue drained: what has begun ends and nothing else begins.
+    /// Send queue drained: started requests complete, and no new request starts.
     Sqd,
-    /// Send queue error. A reliable connection never is in it.
+    /// Send queue error. A reliable connection is never in this state.
     Sqe,
     /// Error: all requests complete with [`WcStatus::WrFlushErr`](crate::WcStatus::WrFlushErr).
     Err,
 }
 
 impl QpState {
-    /// All of them, each at the place of its number.
+    /// All states, each at the index of its number.
     pub const ALL: [Self; 7] = [
         Self::Reset,
         Self::Init,
@@ -97,15 +97,15 @@ impl Default for QpCapabilities {
 /// Attributes of a new queue pair. `ibv_create_qp(3)`, `struct ibv_qp_init_attr`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct QpInitAttributes {
-    /// Whose memory regions it may use.
+    /// Protection domain of the memory regions that the queue pair may use.
     pub pd: ProtectionDomain,
     /// Where requests on the send queue complete.
     pub send_cq: CompletionQueue,
     /// Where receives complete; may be the same.
     pub recv_cq: CompletionQueue,
-    /// Its least sizes.
+    /// Minimum sizes of the queue pair.
     pub cap: QpCapabilities,
-    /// True if each request on the send queue tells when it is over, whatever its flags.
+    /// True if each request on the send queue produces a completion, whatever its flags.
     pub sq_sig_all: bool,
 }
 
@@ -138,15 +138,15 @@ pub struct GlobalRoute {
     pub traffic_class: u8,
 }
 
-/// Changes of a queue pair: what is `Some`, and nothing else. `ibv_modify_qp(3)`, `struct
+/// Changes of a queue pair: only attributes that are `Some` change. `ibv_modify_qp(3)`, `struct
 /// ibv_qp_attr` with its mask; IBA 11.2.4.2.
 ///
-/// Not there: what only unreliable services, path migration and resizing need.
+/// Left out: attributes for unreliable services only, for path migration and for resizing.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct QpModify {
     /// The state to go to.
     pub qp_state: Option<QpState>,
-    /// The state in which it is assumed to be; refused if it is not.
+    /// The state in which the queue pair should be now; in another state the call is refused.
     pub cur_qp_state: Option<QpState>,
     /// The place of the partition key in the port's table; 0 is the default.
     pub pkey_index: Option<u16>,
@@ -168,7 +168,7 @@ pub struct QpModify {
     pub sq_psn: Option<u32>,
     /// Reads and atomics of the other side that may be outstanding here.
     pub max_dest_rd_atomic: Option<u8>,
-    /// Reads and atomics that may be outstanding there; not more than its `max_dest_rd_atomic`.
+    /// Reads and atomics that may be outstanding at the peer; at most its `max_dest_rd_atomic`.
     pub max_rd_atomic: Option<u8>,
     /// Time that the other side is told to wait when no receive is posted: a code from 0 to 31, see
     /// [`ConnectionAttributes`](crate::ConnectionAttributes). IBA 9.7.5.2.8.
@@ -176,11 +176,11 @@ pub struct QpModify {
     /// Time to wait for an acknowledgement: 4.096 µs × 2^n, 0 for ever, at most 31. IBA
     /// 9.7.6.1.3.
     pub timeout: Option<u8>,
-    /// Number of times to send again what was not acknowledged, 0 to 7, before the request fails
-    /// with [`WcStatus::RetryExcErr`](crate::WcStatus::RetryExcErr).
+    /// Number of retransmissions without an acknowledgement, 0 to 7, before the request fails with
+    /// [`WcStatus::RetryExcErr`](crate::WcStatus::RetryExcErr).
     pub retry_cnt: Option<u8>,
-    /// Number of times to send again what met no receive, 0 to 6, before the request fails with
-    /// [`WcStatus::RnrRetryExcErr`](crate::WcStatus::RnrRetryExcErr); 7 is for ever.
+    /// Number of retransmissions without a posted receive, 0 to 6, before the request fails with
+    /// [`WcStatus::RnrRetryExcErr`](crate::WcStatus::RnrRetryExcErr); 7 retries without limit.
     pub rnr_retry: Option<u8>,
     /// True to report [`AsyncEvent::SqDrained`](crate::AsyncEvent::SqDrained); with
     /// [`QpState::Sqd`] only.
@@ -201,13 +201,13 @@ impl QpModify {
 /// Attributes of a queue pair at the moment. `ibv_query_qp(3)`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct QpAttributes {
-    /// Its state.
+    /// State of the queue pair.
     pub qp_state: QpState,
-    /// Its sizes: at least what was asked for.
+    /// Sizes of the queue pair: at least the requested sizes.
     pub cap: QpCapabilities,
-    /// The largest payload of a packet; `None` before it is set.
+    /// The largest payload of a packet; `None` before this attribute is set.
     pub path_mtu: Option<Mtu>,
-    /// The `qp_num` of the other side; 0 before it is set.
+    /// The `qp_num` of the other side; 0 before this attribute is set.
     pub dest_qp_num: u32,
     /// The next packet sequence number that is expected.
     pub rq_psn: u32,

@@ -1,4 +1,4 @@
-//! The seam between programs and adapters.
+//! The interface between programs and adapters.
 //!
 //! Object-safe, with `&self` throughout: an adapter belongs to one thread and is shared within it.
 
@@ -10,31 +10,31 @@ use crate::{
     QueuePair, RecvRequest, RegionMemory, RegisterError, SendRequest, VerbsError, WorkCompletion,
 };
 
-/// An adapter that is open.
+/// An open adapter.
 ///
 /// # Promises
 ///
-/// * Requests of one queue begin in the order in which they were posted, and their completions come
-///   in that order; between queues there is no order. Among the effects of requests at the other
-///   side only what IBA 9.5 orders is ordered: what comes after a read or an atomic may take effect
-///   before it, unless it has a [fence](crate::SendFlags::fence).
-/// * When a completion has been polled, what its request brought is in memory, and memory that it
-///   named may be used again.
-/// * A call that is refused changes nothing.
+/// * Requests of one queue begin in the order in which they were posted, and complete in that
+///   order; between queues there is no order. The effects of requests at the other side are ordered
+///   only as IBA 9.5 states: a request after a read or an atomic may take effect before this read
+///   or atomic, unless the request has a [fence](crate::SendFlags::fence).
+/// * When a completion has been polled, the data of its request are in memory, and the memory that
+///   the request named may be used again.
+/// * A call that is refused changes no state.
 pub trait Verbs: fmt::Debug {
     /// Returns the abilities. `ibv_query_device(3)`.
     fn query_device(&self) -> &DeviceAttributes;
 
-    /// Returns the abilities and state of one of its ports. `ibv_query_port(3)`.
+    /// Returns the abilities and state of a port of the adapter. `ibv_query_port(3)`.
     ///
     /// # Errors
-    /// If there is no such port; they count from 1.
+    /// If there is no such port; ports count from 1.
     fn query_port(&self, port_num: u8) -> Result<PortAttributes, VerbsError>;
 
-    /// One of a port's global identifiers. `ibv_query_gid_ex(3)`.
+    /// Returns a global identifier of a port. `ibv_query_gid_ex(3)`.
     ///
     /// # Errors
-    /// If there is no such port or place, or it is empty.
+    /// If there is no such port or index, or the entry is empty.
     fn query_gid(&self, port_num: u8, index: u8) -> Result<(Gid, GidType), VerbsError>;
 
     /// Makes a protection domain. `ibv_alloc_pd(3)`.
@@ -43,18 +43,18 @@ pub trait Verbs: fmt::Debug {
     /// If there is no room.
     fn alloc_pd(&self) -> Result<ProtectionDomain, VerbsError>;
 
-    /// Ends a protection domain. `ibv_dealloc_pd(3)`.
+    /// Frees a protection domain. `ibv_dealloc_pd(3)`.
     ///
     /// # Errors
-    /// [`VerbsError::Busy`] if something is in it.
+    /// [`VerbsError::Busy`] if an object belongs to the protection domain.
     fn dealloc_pd(&self, pd: ProtectionDomain) -> Result<(), VerbsError>;
 
-    /// Registers memory: from now on the adapter owns it. `ibv_reg_mr(3)`.
+    /// Registers memory: from now on the adapter owns the memory. `ibv_reg_mr(3)`.
     ///
     /// # Errors
-    /// With the memory, if it is empty, the rights are not [consistent](Access::is_consistent),
-    /// memory that is only read is to be written to, or there is no room (often a limit on locked
-    /// memory: `ulimit -l`).
+    /// The error contains the memory. The memory is empty, the rights are not
+    /// [consistent](Access::is_consistent), read-only memory has a right to write, or there is no
+    /// room (often a limit on locked memory: `ulimit -l`).
     fn reg_mr(
         &self,
         pd: ProtectionDomain,
@@ -62,19 +62,19 @@ pub trait Verbs: fmt::Debug {
         access: Access,
     ) -> Result<MemoryRegion, RegisterError>;
 
-    /// Gives memory back. Requests that name it fail from now on, also those that were posted
-    /// before. `ibv_dereg_mr(3)`.
+    /// Returns registered memory to the program. Requests that name the region fail from now on,
+    /// also requests that were posted before. `ibv_dereg_mr(3)`.
     ///
     /// # Errors
     /// If there is no such region.
     fn dereg_mr(&self, region: &MemoryRegion) -> Result<RegionMemory, VerbsError>;
 
-    /// Copies out of registered memory, whatever requests do to it meanwhile: then each of the
-    /// bytes is an old or a new one. Eight bytes at an address that is a multiple of 8 come
-    /// together.
+    /// Copies bytes out of registered memory, also while requests write to the memory: then each
+    /// byte has its old or its new value. Eight bytes at an address that is a multiple of 8 are
+    /// read together.
     ///
     /// # Errors
-    /// If there is no such region, or the range is not within it.
+    /// If there is no such region, or the range is not within the region.
     fn read_mr(
         &self,
         region: &MemoryRegion,
@@ -82,31 +82,31 @@ pub trait Verbs: fmt::Debug {
         bytes: &mut [u8],
     ) -> Result<(), VerbsError>;
 
-    /// Copies into registered memory, in the same way.
+    /// Copies bytes into registered memory, in the same way.
     ///
     /// # Errors
-    /// If there is no such region, the range is not within it, or its memory is [only
+    /// If there is no such region, the range is not within the region, or the memory is [only
     /// read](RegionMemory::ReadOnly).
     fn write_mr(&self, region: &MemoryRegion, offset: u64, bytes: &[u8]) -> Result<(), VerbsError>;
 
-    /// Makes a completion queue for at least this many completions. It must never hold more: then
-    /// it is broken, and what uses it. `ibv_create_cq(3)`.
+    /// Creates a completion queue for at least this many completions. A queue that overflows is
+    /// broken, and so are the queue pairs that use it. `ibv_create_cq(3)`.
     ///
     /// # Errors
     /// If there is no room.
     fn create_cq(&self, cqe: u32) -> Result<CompletionQueue, VerbsError>;
 
-    /// Ends a completion queue. `ibv_destroy_cq(3)`.
+    /// Destroys a completion queue. `ibv_destroy_cq(3)`.
     ///
     /// # Errors
-    /// [`VerbsError::Busy`] if a queue pair uses it.
+    /// [`VerbsError::Busy`] if a queue pair uses the completion queue.
     fn destroy_cq(&self, cq: CompletionQueue) -> Result<(), VerbsError>;
 
-    /// Makes a queue pair in state RESET; its capabilities are at least what was asked for.
+    /// Creates a queue pair in state RESET. Its capabilities are at least the requested ones.
     /// `ibv_create_qp(3)`.
     ///
     /// # Errors
-    /// If there is no such domain or queue, or no room.
+    /// If there is no such protection domain or completion queue, or no room.
     fn create_qp(&self, init: &QpInitAttributes) -> Result<QueuePair, VerbsError>;
 
     /// Returns the attributes of a queue pair at the moment. `ibv_query_qp(3)`.
@@ -118,12 +118,12 @@ pub trait Verbs: fmt::Debug {
     /// Changes a queue pair. `ibv_modify_qp(3)`.
     ///
     /// # Errors
-    /// [`VerbsError::Invalid`] if that is not allowed in its state, something is missing or too
-    /// much, or a value is out of range; then nothing has changed.
+    /// [`VerbsError::Invalid`] if the state does not allow the change, an attribute is missing or
+    /// not allowed, or a value is out of range. Then no attribute has changed.
     fn modify_qp(&self, qp: QueuePair, modify: &QpModify) -> Result<(), VerbsError>;
 
-    /// Ends a queue pair. Its requests complete no more; completions that were not polled may
-    /// vanish. `ibv_destroy_qp(3)`.
+    /// Destroys a queue pair. Its requests complete no more; completions that were not polled may
+    /// be lost. `ibv_destroy_qp(3)`.
     ///
     /// # Errors
     /// If there is no such queue pair.
@@ -132,23 +132,23 @@ pub trait Verbs: fmt::Debug {
     /// Posts requests to the send queue, in this order. `ibv_post_send(3)`.
     ///
     /// # Errors
-    /// From the first request on that cannot be taken: the queue is full ([`VerbsError::NoRoom`]),
-    /// the state is neither RTS, SQD nor ERR, too many entries, or too many bytes inline. Those
-    /// before it have been taken.
+    /// From the first request on that is refused: the queue is full ([`VerbsError::NoRoom`]), the
+    /// state is neither RTS, SQD nor ERR, or the request has too many entries or too many inline
+    /// bytes. The requests before it have been posted.
     fn post_send(&self, qp: QueuePair, requests: &[SendRequest<'_>]) -> Result<(), PostError>;
 
     /// Posts requests to the receive queue, in this order. `ibv_post_recv(3)`.
     ///
     /// # Errors
-    /// From the first request on that cannot be taken: the queue is full, the state is RESET, or
-    /// too many entries. Those before it have been taken.
+    /// From the first request on that is refused: the queue is full, the state is RESET, or the
+    /// request has too many entries. The requests before it have been posted.
     fn post_recv(&self, qp: QueuePair, requests: &[RecvRequest<'_>]) -> Result<(), PostError>;
 
-    /// Appends at most `most` completions to `completions`, the oldest first, and tells how many.
-    /// `ibv_poll_cq(3)`.
+    /// Appends at most `most` completions to `completions`, the oldest first, and returns their
+    /// number. `ibv_poll_cq(3)`.
     ///
     /// # Errors
-    /// If there is no such queue, or it is broken.
+    /// If there is no such queue, or the queue is broken.
     fn poll_cq(
         &self,
         cq: CompletionQueue,
@@ -156,16 +156,16 @@ pub trait Verbs: fmt::Debug {
         completions: &mut Vec<WorkCompletion>,
     ) -> Result<usize, VerbsError>;
 
-    /// Asks to be told once of the next completion that enters the queue; with `solicited_only` of
-    /// the next that is [solicited](crate::SendFlags::solicited) or failed. What is in the queue
-    /// already does not count: poll again afterwards. `ibv_req_notify_cq(3)`.
+    /// Requests one notification of the next completion in the queue; with `solicited_only`, of the
+    /// next [solicited](crate::SendFlags::solicited) or failed one. Completions already in the
+    /// queue do not count: poll again afterwards. `ibv_req_notify_cq(3)`.
     ///
     /// # Errors
     /// If there is no such queue.
     fn req_notify_cq(&self, cq: CompletionQueue, solicited_only: bool) -> Result<(), VerbsError>;
 
-    /// The next queue of which it was asked to be told, if one has got a completion since. Does not
-    /// wait. `ibv_get_cq_event(3)`, with `ibv_ack_cq_events(3)`.
+    /// Returns the next queue whose requested notification has come. Does not wait.
+    /// `ibv_get_cq_event(3)`, with `ibv_ack_cq_events(3)`.
     ///
     /// # Errors
     /// If the adapter is broken.

@@ -1,9 +1,9 @@
 //! Wire formats of InfiniBand and RoCE v2: headers, packets and their checksums.
 //!
-//! A [`Packet`] is what a transport engine makes and takes: a base transport header, the extended
-//! headers that its opcode asks for, and a payload. [`NativeFrame`] wraps it for an InfiniBand
-//! link, [`RoceFrame`] for Ethernet. A value cannot be written in a form that its opcode forbids;
-//! bytes are checked once, when they are read, and no call panics on bytes from outside.
+//! A [`Packet`] is the unit that a transport engine sends and receives: a base transport header,
+//! the extended headers of its opcode, and a payload. [`NativeFrame`] wraps a packet for an
+//! InfiniBand link, [`RoceFrame`] for Ethernet. No value can be written in a form that its opcode
+//! forbids. Bytes are checked once, when they are read, and no call panics on bytes from outside.
 //!
 //! Numbers are in network byte order on the wire and in the order of the machine in memory.
 //!
@@ -56,21 +56,21 @@ pub enum WireError {
     Version(u8),
     /// A syndrome of a reserved kind.
     Syndrome(u8),
-    /// A network header that is neither RoCE v2 nor InfiniBand, or has a form that is not
-    /// supported: the name of the field, and its value.
+    /// A network header that is neither RoCE v2 nor InfiniBand, or has an unsupported form: the
+    /// name of the field, and its value.
     Network(&'static str, u32),
-    /// An invariant checksum (ICRC) that is not that of the packet.
+    /// An invariant checksum (ICRC) that does not match the packet.
     Icrc {
-        /// The checksum of the packet as it is.
+        /// The computed checksum of the packet.
         expected: u32,
-        /// The checksum that it carries.
+        /// The checksum in the packet.
         found: u32,
     },
-    /// A variant checksum (VCRC) that is not that of the packet.
+    /// A variant checksum (VCRC) that does not match the packet.
     Vcrc {
-        /// The checksum of the packet as it is.
+        /// The computed checksum of the packet.
         expected: u16,
-        /// The checksum that it carries.
+        /// The checksum in the packet.
         found: u16,
     },
 }

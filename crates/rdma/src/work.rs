@@ -1,12 +1,12 @@
-//! Work requests: what is posted to the two queues of a queue pair.
+//! Work requests: the requests that are posted to the two queues of a queue pair.
 //!
 //! Not modelled: SEND with invalidate, local invalidate, memory windows, atomics of other lengths
 //! than 8 bytes.
 
 /// A scatter/gather entry: a piece of registered memory. `ibv_post_send(3)`, `struct ibv_sge`.
 ///
-/// The adapter checks it when it uses it, and not when it is posted: what is wrong with it is a
-/// completion with [`WcStatus::LocProtErr`](crate::WcStatus::LocProtErr).
+/// The adapter checks an entry when the request uses the entry, and not when the request is posted.
+/// A wrong entry yields a completion with [`WcStatus::LocProtErr`](crate::WcStatus::LocProtErr).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Sge {
     /// The address of the first byte.
@@ -28,15 +28,15 @@ pub enum Operation {
         /// Immediate data.
         u32,
     ),
-    /// Into the other side's memory, without its taking part.
+    /// Writes to the other side's memory, without an action of the other side.
     RdmaWrite {
         /// Where.
         remote_addr: u64,
         /// The key of the region there.
         rkey: u32,
     },
-    /// The same; it uses up a receive of the other side, whose completion carries the number and
-    /// whose memory stays as it is.
+    /// Writes to the other side's memory and consumes a receive there. The completion of the
+    /// receive carries the number, and the memory of the receive does not change.
     RdmaWriteWithImm {
         /// Where.
         remote_addr: u64,
@@ -52,8 +52,8 @@ pub enum Operation {
         /// The key of the region there.
         rkey: u32,
     },
-    /// If the 8 bytes there are `compare`, they become `swap`; what was there before comes back.
-    /// The numbers are in the byte order of the host whose memory it is.
+    /// Sets the 8 bytes there to `swap` if they are `compare`, and returns the previous value. The
+    /// numbers are in the byte order of the host that has the memory.
     AtomicCmpAndSwp {
         /// Where; a multiple of 8.
         remote_addr: u64,
@@ -64,7 +64,7 @@ pub enum Operation {
         /// New value.
         swap: u64,
     },
-    /// Adds to the 8 bytes there, modulo 2^64; what was there before comes back.
+    /// Adds to the 8 bytes there, modulo 2^64, and returns the previous value.
     AtomicFetchAndAdd {
         /// Where; a multiple of 8.
         remote_addr: u64,
@@ -76,8 +76,8 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// Returns true if something comes back into local memory: a read or an atomic. Only this many
-    /// of them go at once (`max_rd_atomic`).
+    /// Returns true if the operation returns data into local memory: a read or an atomic. At most
+    /// `max_rd_atomic` such operations are outstanding at once.
     #[must_use]
     pub const fn returns_data(&self) -> bool {
         matches!(
@@ -86,7 +86,7 @@ impl Operation {
         )
     }
 
-    /// Returns true if it uses up a receive of the other side.
+    /// Returns true if the operation consumes a receive of the other side.
     #[must_use]
     pub const fn consumes_receive(&self) -> bool {
         matches!(
@@ -111,20 +111,20 @@ pub enum Payload<'a> {
 /// Flags of a request. `ibv_post_send(3)`, `enum ibv_send_flags`; IBA 11.4.1.1.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Hash, Debug)]
 pub struct SendFlags {
-    /// Tells when it is over, by a completion. Without it only errors do, unless the queue pair has
-    /// `sq_sig_all`. An unsignalled request keeps its place in the send queue until a later one
-    /// completes: every queue's length of requests one must be signalled.
+    /// The request produces a completion. Without this flag only errors do, unless the queue pair
+    /// has `sq_sig_all`. An unsignalled request keeps its place in the send queue until a later
+    /// request completes: of as many requests as the queue is long, one must be signalled.
     pub signaled: bool,
     /// Does not begin before all earlier reads and atomics of this queue pair are over. IBA
     /// 10.8.3.3.
     pub fence: bool,
-    /// The completion of the receive that it uses up is a *solicited* one, which wakes who waits
-    /// only for these.
+    /// The completion of the receive that the request consumes is *solicited*: the completion also
+    /// triggers notifications for solicited completions only.
     pub solicited: bool,
 }
 
 impl SendFlags {
-    /// Signalled and nothing else.
+    /// A signalled request without other flags.
     pub const SIGNALED: Self = Self {
         signaled: true,
         fence: false,
@@ -161,9 +161,9 @@ pub struct DatagramRequest<'a> {
     pub flags: SendFlags,
     /// The route to the receiver.
     pub address: crate::AddressVector,
-    /// The number of its queue pair.
+    /// The number of the receiver's queue pair.
     pub remote_qpn: u32,
-    /// Its Q_Key; with the highest bit set, that of the own queue pair is sent. IBA 3.5.3.
+    /// The Q_Key of the receiver; with the highest bit set, the own Q_Key is sent. IBA 3.5.3.
     pub remote_qkey: u32,
 }
 

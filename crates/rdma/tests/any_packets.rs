@@ -1,6 +1,6 @@
-//! Promise: whatever packets a peer sends, and whatever a program calls meanwhile, an adapter does
-//! not panic, and what it sends can be read. The corpus of the fuzz target is replayed, whole and
-//! damaged in thousands of ways; `fuzz/fuzz_targets` looks for more.
+//! Promise: for any packets of a peer and any calls of a program between them, an adapter does not
+//! panic, and the packets that it sends can be read. The corpus of the fuzz target is replayed,
+//! whole and damaged in thousands of ways; `fuzz/fuzz_targets` searches further.
 //!
 //! Findings of a fuzzer go into `fuzz/corpus`, and so into this test.
 

@@ -1,6 +1,6 @@
-//! Promise: the cases for adapters do not expect too much. They hold, without any deviation, for an
-//! adapter that draws at random what happens next: the one in memory that the tests of the message
-//! layer use.
+//! Promise: the cases for adapters do not expect too much. The cases hold, without any deviation,
+//! for the in-memory adapter of the tests of the message layer, which draws the next step at
+//! random.
 
 use rdma::conformance::{CASES, Case, InMemoryChannel, Side, run_pair};
 use testing::adapter::{Abilities, Network};

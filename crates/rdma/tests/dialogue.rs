@@ -1,5 +1,5 @@
 //! Promises: our adapter passes all dialogues, with each path MTU and with numbers that wrap; each
-//! case fails with a seeded defect of it, and each defect is found by the families that say so.
+//! case fails with a seeded defect of the adapter, and the families listed for a defect find it.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 

@@ -1,6 +1,6 @@
 //! Promise D3: over a network that loses, duplicates, reorders and corrupts packets, each work
 //! request is executed exactly once, atomics sum up without gaps, completions come in order, and
-//! the remote memory is that of the sequential model. Here for all executions of small programs.
+//! the remote memory equals the sequential model. Here for all executions of small programs.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -15,13 +15,13 @@ use testing::pair::{FaultKinds, PairChoice, PairSetup, PairState, Work};
 /// The states that a search has seen.
 type States = Rc<RefCell<BTreeSet<(u64, u64)>>>;
 
-/// A pair of queue pairs as a world: its processes are the adapters.
+/// Two queue pairs as a model for the explorer: the processes are the adapters.
 struct PairWorld {
     pair: PairState,
     states: States,
 }
 
-/// The process in which something happens, its number there, and the step that made it possible.
+/// Returns the process of a choice, its number in this process, and the step that enabled it.
 fn branch(pair: &PairState, choice: PairChoice) -> (usize, u32, Option<u32>) {
     let flight = |to: usize, at: usize, kind: u32| {
         let flight = &pair.flights(to)[at];
@@ -297,7 +297,7 @@ enum Scenario {
     Wrapping(&'static [Work]),
     /// Receives come late, and no other retry is left.
     Late,
-    /// Nothing arrives.
+    /// No packet arrives.
     Cut,
     /// The second request has a wrong key.
     Refused,

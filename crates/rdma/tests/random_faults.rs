@@ -1,6 +1,6 @@
-//! Promise D3 for random mixes of operations, attributes and faults, longer than those that
-//! `exploration.rs` searches whole: each work request is executed exactly once, atomics sum up
-//! without gaps, completions come in order, and the remote memory is that of the sequential model.
+//! Promise D3 for random mixes of operations, attributes and faults, longer than the programs that
+//! `exploration.rs` explores completely: each work request is executed exactly once, atomics sum up
+//! without gaps, completions come in order, and the remote memory equals the sequential model.
 //!
 //! A failing case shrinks to few operations and few decisions that differ from "no fault".
 
@@ -13,7 +13,7 @@ use testing::pair::{FaultKinds, PairSetup, PairState, PostedWork, Work};
 /// The most faults of a case: no more than retries, so that no connection may end.
 const FAULTS_MAX: u32 = 5;
 
-/// The most steps of a case; those of a right queue pair have less than a tenth.
+/// Maximum number of steps of a case; a correct queue pair needs less than a tenth.
 const STEPS_MAX: usize = 20_000;
 
 fn work() -> impl Strategy<Value = PostedWork> {
@@ -69,8 +69,8 @@ fn setup() -> impl Strategy<Value = PairSetup> {
     )
 }
 
-/// Runs a program; what happens next is the choice at the place that a decision tells, and after
-/// the last decision always the first one.
+/// Runs a program. Each decision is the index of the next choice; after the last decision the first
+/// choice is always taken.
 fn run(setup: &PairSetup, decisions: &[u8]) -> Result<(), String> {
     let mut pair = PairState::new(setup);
     for step in 0..STEPS_MAX {
@@ -98,8 +98,8 @@ proptest! {
     }
 }
 
-/// Defects of what happens to data and completions; those that only rules of packets show are found
-/// by `exploration.rs`.
+/// Defects that change data or completions. `exploration.rs` finds the defects that violate only
+/// rules of packets.
 #[test]
 fn random_mixes_find_defects() {
     use Defect as D;

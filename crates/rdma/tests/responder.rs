@@ -1,8 +1,8 @@
 //! Promise: a responder keeps the limits of its connection and the bounds of a message, and
 //! compares a duplicate read with the whole request that it has saved. IBA 9.7.4.1 and 9.7.5.1.
 //!
-//! These are dialogues like the cases of `rdma::dialogue`, for our own adapter alone: adapters that
-//! deviate here are legal (the standard lets a responder drop what it refuses), or known to.
+//! These are dialogues like the cases of `rdma::dialogue`, for our own adapter only. Other adapters
+//! may deviate: the standard lets a responder drop a refused request, or the deviation is known.
 
 use std::fmt::Write as _;
 
@@ -16,7 +16,7 @@ use rdma::{Mtu, SoftAdapterSettings, WcStatus};
 /// Reads and atomic operations that the connection of a dialogue may have outstanding.
 const MAX_DEST_RD_ATOMIC: u32 = 16;
 
-/// Runs a dialogue, once without a wrap of the sequence numbers and once with it.
+/// Runs a dialogue twice: without and with a wrap of the sequence numbers.
 #[track_caller]
 fn passes(script: &str) {
     passes_with(SoftAdapterSettings::default(), script);
@@ -73,7 +73,7 @@ fn a_duplicate_read_behind_the_last_packet_is_dropped() {
 }
 
 /// A duplicate is acknowledged only if the requester asks. (The standard lets a responder
-/// acknowledge it anyway.)
+/// acknowledge each duplicate.)
 #[test]
 fn a_duplicate_send_is_acknowledged_on_request() {
     passes(
@@ -91,7 +91,7 @@ fn a_duplicate_send_is_acknowledged_on_request() {
     );
 }
 
-/// Each atomic operation is answered again with its own value; a number that was none is dropped.
+/// Each repeated atomic operation is answered with its own value, and other numbers are dropped.
 #[test]
 fn a_duplicate_atomic_operation_has_its_own_value() {
     passes(
@@ -142,7 +142,7 @@ fn one_request_more_than_agreed_ends_the_connection() {
     }
 }
 
-/// A last packet has one byte to a full packet, and a send at most the bytes of its receive.
+/// A last packet has from one byte to a full packet, and a send is at most as long as its receive.
 #[test]
 fn a_send_of_two_packets() {
     for (setup, length, ends) in [
@@ -195,7 +195,7 @@ fn a_write_of_several_packets() {
 }
 
 /// A packet continues a message of its own kind, and the packets of a write have together the
-/// length that the first one names. The second packet is refused, and later ones are dropped.
+/// length that the first packet names. The second packet is refused, and later packets are dropped.
 #[test]
 fn a_packet_continues_its_message() {
     let flushed = "IBV_WC_WR_FLUSH_ERR";

@@ -1,5 +1,5 @@
-//! Promise D4: a requester sends again at exactly the instants of its timers, and exactly as often
-//! as its counters say. Times are in picoseconds, and the tolerance is none.
+//! Promise D4: a requester sends again at exactly the times of its timers, and exactly as often as
+//! its counters allow. Times are in picoseconds, and there is no tolerance.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -85,7 +85,7 @@ impl Requester {
         self.device.command(&command).unwrap();
     }
 
-    /// Returns the next packet until a time: its instant, and its number from the start on.
+    /// Returns the next packet until a time: its arrival time, and its number from the start on.
     fn next(&mut self, until: u64) -> Option<(u64, i32)> {
         let bytes = self.device.receive(until).unwrap()?.unwrap();
         let packet = Packet::parse(&bytes).unwrap();
@@ -281,7 +281,7 @@ fn d4_any_progress_reloads_the_counters() {
     assert_eq!(requester.poll(), [(2, WcStatus::RetryExcErr)]);
 }
 
-/// An acknowledgement of nothing new reloads nothing.
+/// An acknowledgement without a newly acknowledged packet reloads no counter and no timer.
 #[test]
 fn d4_old_acknowledgements_reload_nothing() {
     let time = UNIT << 14;

@@ -1,4 +1,4 @@
-//! Wire formats against frames from elsewhere, and against themselves.
+//! Wire formats against frames of other sources, and against themselves.
 //!
 //! `wire/rocev2-icrc.csv`: two published vectors of RoCE v2 and 14 frames that an independent
 //! implementation made, each with its source. `wire/native.csv`: InfiniBand packets of a public
@@ -23,7 +23,7 @@ fn bytes(hex: &str) -> Vec<u8> {
     digits.chunks(2).map(byte).collect()
 }
 
-/// The lines of a table behind its head, in columns.
+/// Returns the lines of a table after its header, in columns.
 fn rows(table: &str) -> Vec<Vec<&str>> {
     let lines = table.lines().filter(|line| !line.starts_with('#'));
     lines

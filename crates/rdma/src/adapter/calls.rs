@@ -1,4 +1,4 @@
-//! The calls of [`Verbs`](crate::Verbs) on a channel adapter: what is refused, and why.
+//! The calls of [`Verbs`](crate::Verbs) on a channel adapter, and the reasons to refuse a call.
 
 use super::completion_ring::CompletionRing;
 use super::{AdapterParts, ChannelAdapter, FIRST_QP, Slot};
@@ -328,7 +328,7 @@ impl ChannelAdapter {
         self.post(qp, requests, AnyQueuePair::post_send)
     }
 
-    /// Posts datagrams; those before one that is refused are taken.
+    /// Posts datagrams; the datagrams before a refused one are posted.
     ///
     /// # Errors
     /// As [`Verbs::post_send`](crate::Verbs::post_send), also for a queue pair of connections.

@@ -9,11 +9,11 @@ use crate::WorkCompletion;
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct CompletionEntry {
     pub(crate) completion: WorkCompletion,
-    /// Solicited by the sender, or an error: wakes those who wait for solicited ones only.
+    /// Solicited by the sender, or an error: also notifies about solicited completions only.
     pub(crate) solicited: bool,
     /// Places of the queue pair's send queue that are free again once the entry is polled.
     pub(crate) sends: u32,
-    /// Places of its receive queue.
+    /// Places of the queue pair's receive queue that are free again once the entry is polled.
     pub(crate) receives: u32,
 }
 
@@ -44,8 +44,8 @@ impl CompletionRing {
         }
     }
 
-    /// Adds an entry; returns true if a notification was requested for it. An entry without a
-    /// place is lost, and the queue is unusable from then on.
+    /// Adds an entry, and returns true if a notification was requested for the entry. An entry that
+    /// finds no place is lost, and the queue is unusable from then on.
     pub(crate) fn push(&mut self, entry: CompletionEntry) -> bool {
         if self.entries.len() >= self.length {
             self.has_overflowed = true;

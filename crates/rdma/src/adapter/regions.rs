@@ -27,7 +27,7 @@ pub(crate) struct Region {
 }
 
 impl Region {
-    /// Returns the bytes of a range; `None` if it is not within the region.
+    /// Returns the bytes of a range; `None` if the range is not within the region.
     pub(crate) fn range(&mut self, range: Range<usize>) -> Option<&[u8]> {
         match &mut self.bytes {
             Bytes::Zeroed(bytes) => bytes.range(range).map(|bytes| &*bytes),
@@ -36,8 +36,8 @@ impl Region {
         }
     }
 
-    /// Returns the bytes of a range to write to; `None` if it is not within the region, or the
-    /// region is only read.
+    /// Returns the bytes of a range to write to; `None` if the range is not within the region, or
+    /// the region is read-only.
     pub(crate) fn range_mut(&mut self, range: Range<usize>) -> Option<&mut [u8]> {
         match &mut self.bytes {
             Bytes::Zeroed(bytes) => bytes.range(range),
@@ -141,7 +141,7 @@ impl Regions {
     }
 
     /// Returns the handle and the offset of memory that a queue pair of `pd` may access through
-    /// `key`, whose low byte is `kind`.
+    /// `key`. The low byte of the key is `kind`.
     fn find(
         &self,
         (key, kind): (u32, u32),
@@ -254,8 +254,8 @@ impl Regions {
         Ok(())
     }
 
-    /// Writes `bytes` from `offset` on to the memory that the entries name; what does not fit is
-    /// left out.
+    /// Writes `bytes` to the memory of the entries, from `offset` on. Bytes that do not fit are
+    /// dropped.
     pub(crate) fn scatter(
         &mut self,
         sges: &[Sge],

@@ -8,7 +8,7 @@ use crate::{
     QpState, QueuePair, RegionMemory, SendFlags, SendRequest,
 };
 
-/// Bytes of a queue pair in the adapter's list, which may have twice as many places as it needs.
+/// Bytes of a queue pair in the adapter's list, which may have twice as many places as needed.
 const LISTED: usize = 2 * size_of::<Option<Slot>>();
 
 /// A queue pair that is connected to itself.
@@ -60,7 +60,7 @@ fn connected_until(
     qp
 }
 
-/// Returns an adapter, and how a queue pair of it is made.
+/// Returns an adapter, and the attributes for a new queue pair of the adapter.
 fn adapter_with_queue() -> (ChannelAdapter, QpInitAttributes) {
     let attributes = DeviceAttributes::of_model("idle", 1);
     let port = AdapterPort {
@@ -130,7 +130,7 @@ fn a_refused_request_is_reported() {
     }
 }
 
-/// The number of a message is that of the messages before plus 1, modulo 2^24. IBA 9.7.5.2.5.
+/// The number of a message is the number of the message before plus 1, modulo 2^24. IBA 9.7.5.2.5.
 #[test]
 fn message_sequence_numbers_have_24_bits() {
     let (mut adapter, init) = adapter_with_queue();

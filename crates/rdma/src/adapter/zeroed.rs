@@ -1,5 +1,5 @@
-//! Memory of zeros that is allocated as it is used: registering a large region costs nothing, and
-//! an adapter with many buffers of which few are used stays small.
+//! Memory of zeros that is allocated at its first access: registering a large region costs no
+//! memory, and an adapter with many buffers stays small if few of them are used.
 
 use std::hash::{Hash, Hasher};
 use std::ops::Range;
@@ -7,11 +7,11 @@ use std::ops::Range;
 /// The smallest allocation, in bytes. \[choice\]
 const LEAST: usize = 512;
 
-/// The smallest one for a range that is not smaller than that, in bytes: more packets of a message
-/// will follow. A part does not grow beyond a multiple of it as long as no range does. \[choice\]
+/// The smallest allocation for a range of at least [`LEAST`] bytes: more packets of a message will
+/// follow. A part grows beyond a multiple of this value only if a range does. \[choice\]
 const PAGE: usize = 4096;
 
-/// Alignment of parts, in bytes: what is compared at once.
+/// Alignment of parts, in bytes: the unit of comparisons.
 const BLOCK: usize = 64;
 
 /// A region of zeros. Only the parts that were accessed are allocated.
@@ -52,7 +52,7 @@ impl Zeroed {
         self.length
     }
 
-    /// Returns the bytes of a range; `None` if it is not within the region.
+    /// Returns the bytes of a range; `None` if the range is not within the region.
     #[inline]
     pub(super) fn range(&mut self, range: Range<usize>) -> Option<&mut [u8]> {
         let is_in = |part: &Part| part.begin <= range.start && range.end <= part.end();
@@ -82,7 +82,7 @@ impl Zeroed {
             .get_mut(range.start - part.begin..range.end - part.begin)
     }
 
-    /// Allocates a range that begins before the part at `behind`; returns the place of its part.
+    /// Allocates a range that begins before the part at `behind`; returns the index of its part.
     fn allocate(&mut self, mut behind: usize, range: &Range<usize>) -> usize {
         let before = behind.checked_sub(1).map(|at| self.parts[at].end());
         let at = match before {

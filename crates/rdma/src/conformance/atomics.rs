@@ -93,7 +93,7 @@ pub(super) async fn compare_and_swap(side: &Side<'_>) {
     connected.close().await;
 }
 
-/// Two connections add to one word at once: nobody gets what another got, and the sum is right.
+/// Two connections add to one word at once: all results differ, and the sum is right.
 pub(super) async fn two_connections_add(side: &Side<'_>) {
     const EACH: u64 = 40;
     if are_missing(side).await {

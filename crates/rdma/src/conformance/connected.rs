@@ -1,4 +1,4 @@
-//! A queue pair in use, with what it needs.
+//! A connected queue pair with its protection domain, completion queues and endpoints.
 
 use super::{Side, wait_a_little};
 use crate::{
@@ -47,7 +47,7 @@ pub(super) struct ConnectedQp<'a> {
     regions: std::cell::RefCell<Vec<MemoryRegion>>,
 }
 
-/// The first packet sequence number: near the end, so that it wraps.
+/// The first packet sequence number, near the maximum, so that the numbers wrap.
 const PSN: u32 = (1 << 24) - 5;
 
 impl<'a> ConnectedQp<'a> {

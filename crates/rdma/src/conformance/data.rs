@@ -1,4 +1,4 @@
-//! Data that are sent arrive, all of them and nothing else.
+//! All data that are sent arrive, and no other data.
 
 use super::Side;
 use super::connected::{ConnectedQp, pattern};
@@ -6,10 +6,10 @@ use crate::{
     Access, Operation, Payload, RecvRequest, SendFlags, SendRequest, VerbsError, WcOpcode,
 };
 
-/// Bytes around what may be written to, which must stay.
+/// Bytes around the memory that may be written to; these bytes must not change.
 const MARGIN: u64 = 32;
 
-/// Lengths at which something changes, the packet's above all.
+/// Lengths at the limits of protocols, above all of a packet.
 fn lengths(connected: &ConnectedQp<'_>) -> Vec<u32> {
     let mtu = connected.local.mtu.min(connected.remote.mtu).bytes();
     vec![
@@ -28,8 +28,8 @@ fn lengths(connected: &ConnectedQp<'_>) -> Vec<u32> {
     ]
 }
 
-/// A region that a message of `length` bytes may be written to from [`MARGIN`] on, plus one, so
-/// that it is not aligned.
+/// Returns a region to which a message of `length` bytes may be written from [`MARGIN`] plus one
+/// on; with the additional byte the message is not aligned.
 fn target(connected: &ConnectedQp<'_>, length: u32) -> crate::MemoryRegion {
     let region = connected.region(u64::from(length) + 2 * MARGIN, Access::ALL);
     let marks = vec![0xee; usize::try_from(region.length).expect("fits")];
@@ -37,7 +37,7 @@ fn target(connected: &ConnectedQp<'_>, length: u32) -> crate::MemoryRegion {
     region
 }
 
-/// Looks whether the message is there, and nothing around it was touched.
+/// Checks that the message is there, and that the bytes around the message did not change.
 fn check(connected: &ConnectedQp<'_>, region: &crate::MemoryRegion, number: u64, length: u32) {
     let all = usize::try_from(region.length).expect("fits");
     let all = connected.read(region, 0, all);

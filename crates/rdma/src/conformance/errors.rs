@@ -57,8 +57,8 @@ async fn flushed(connected: &ConnectedQp<'_>, wr_id: u64) {
     assert_eq!(facts, (wr_id, WcStatus::WrFlushErr, None));
 }
 
-/// The first side does what each operation is, on a connection of its own, and all fail with this
-/// status; the second side has a receive posted, which is flushed, and its memory stays as it is.
+/// The first side executes each operation on a separate connection, and each fails with this
+/// status. At the second side a posted receive is flushed, and the memory does not change.
 async fn all_fail(
     side: &Side<'_>,
     setup: &Setup,
@@ -213,7 +213,7 @@ pub(super) async fn no_receive_posted(side: &Side<'_>) {
     connected.close().await;
 }
 
-/// A program with flow control of its own may retry without end.
+/// A program with its own flow control may retry without limit.
 pub(super) async fn a_late_receive(side: &Side<'_>) {
     let connected = ConnectedQp::usual(side).await;
     let region = connected.region(64, Access::LOCAL_WRITE);

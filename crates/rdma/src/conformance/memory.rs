@@ -1,4 +1,4 @@
-//! Registered memory, and what is left of things that are gone.
+//! Registered memory, and the handles of destroyed objects.
 
 use std::rc::Rc;
 

@@ -178,8 +178,8 @@ pub(super) async fn a_fence_waits_for_reads(side: &Side<'_>) {
     connected.close().await;
 }
 
-/// A full queue refuses, what was taken is done when the other side is ready, and then there is
-/// room again.
+/// A full queue refuses requests. The accepted requests complete when the other side is ready, and
+/// then the queue has room again.
 pub(super) async fn full_queues_refuse(side: &Side<'_>) {
     let setup = Setup {
         cap: QpCapabilities {

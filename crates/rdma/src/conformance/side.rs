@@ -1,4 +1,4 @@
-//! One side of a case: its adapter, and how it talks to the other side besides.
+//! One side of a case: its adapter, and its other channel to the other side.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -60,10 +60,10 @@ pub struct Deviations {
     pub length_is_an_operation_error: bool,
     /// Receives posted in the error state stay in the queue instead of being flushed.
     pub late_receives_stay: bool,
-    /// While a send queue drains nothing is sent again, so that what is under way may never end.
+    /// While a send queue drains, no packet is sent again, so a started request may never complete.
     pub draining_stops_retries: bool,
-    /// After a send queue was drained, what waits in it continues only when something else is
-    /// posted.
+    /// After a send queue was drained, the requests in the queue continue only when another request
+    /// is posted.
     pub drained_queues_need_a_push: bool,
 }
 
@@ -105,7 +105,7 @@ impl<'a> Side<'a> {
         Self { deviations, ..self }
     }
 
-    /// Returns true if it is the first: the one that sends, where only one does.
+    /// Returns true for the first side: the sender, where only one side sends.
     #[must_use]
     pub fn is_first(&self) -> bool {
         self.is_first
@@ -120,7 +120,7 @@ impl<'a> Side<'a> {
         }
     }
 
-    /// Tells the other side something and hears what it tells.
+    /// Sends a message to the other side and returns the message of the other side.
     pub(super) async fn swap(&self, message: &[u8]) -> Vec<u8> {
         self.link.send(message);
         loop {
@@ -136,8 +136,8 @@ impl<'a> Side<'a> {
         assert!(self.swap(b"here").await == b"here", "out of step");
     }
 
-    /// Tells the other side where a region is and how it may be reached, and hears the same of one
-    /// there.
+    /// Sends the address, length and remote key of a region to the other side, and returns the
+    /// region of the other side.
     pub(super) async fn swap_region(&self, region: &MemoryRegion) -> MemoryRegion {
         let mut message = Vec::new();
         for word in [region.addr, region.length, u64::from(region.rkey)] {

@@ -7,7 +7,7 @@ use crate::{
     VerbsError, connect, prepare,
 };
 
-/// A refused change leaves the state as it is.
+/// A refused change does not change the state.
 pub(super) async fn transitions_that_are_not_allowed(side: &Side<'_>) {
     let connected = ConnectedQp::prepared(side, &Setup::default());
     let refuse = |from: QpState, to: &[QpState]| {

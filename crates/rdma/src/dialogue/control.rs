@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{Access, Mtu, Operation, Psn, WcStatus};
 
-/// The words of a line: the first one, and the numbers behind it.
+/// Returns the words of a line: the first word, and the numbers after the first word.
 fn split(line: &str) -> Option<(&str, Vec<u64>)> {
     let mut words = line.split_ascii_whitespace();
     let name = words.next()?;
@@ -26,7 +26,7 @@ fn join(name: &str, numbers: &[u64]) -> String {
 }
 
 impl DeviceCommand {
-    /// Returns the command as a line, without its end.
+    /// Returns the command as a line, without a line end.
     #[must_use]
     pub fn to_line(&self) -> String {
         match *self {
@@ -47,7 +47,7 @@ impl DeviceCommand {
         }
     }
 
-    /// Returns the command of a line; `None` if it is none.
+    /// Returns the command of a line; `None` if the line is no command.
     #[must_use]
     pub fn from_line(line: &str) -> Option<Self> {
         let (name, numbers) = split(line)?;
@@ -122,7 +122,7 @@ fn access_of(bits: u32) -> Access {
     given.fold(Access::NONE, |rights, one| rights | one)
 }
 
-/// Returns an operation as the number of its kind and those of its fields.
+/// Returns an operation as the number of its kind and the numbers of its fields.
 fn operation_numbers(operation: &Operation) -> Vec<u64> {
     match *operation {
         Operation::Send => vec![0],
@@ -181,7 +181,7 @@ fn operation_from(numbers: &[u64]) -> Option<Operation> {
 }
 
 impl DeviceReply {
-    /// Returns the reply as a line, without its end.
+    /// Returns the reply as a line, without a line end.
     #[must_use]
     pub fn to_line(&self) -> String {
         match self {
@@ -211,7 +211,7 @@ impl DeviceReply {
         }
     }
 
-    /// Returns the reply of a line; `None` if it is none.
+    /// Returns the reply of a line; `None` if the line is no reply.
     #[must_use]
     pub fn from_line(line: &str) -> Option<Self> {
         let (name, numbers) = split(line)?;

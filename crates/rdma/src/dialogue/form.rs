@@ -74,8 +74,7 @@ pub enum SyndromeForm {
 }
 
 impl SyndromeForm {
-    /// Returns true if a syndrome has this form: its type is compared after its other bits are
-    /// masked.
+    /// Returns true if a syndrome has this form. Credits of an acknowledgement are not compared.
     pub(super) fn fits(self, found: Syndrome) -> bool {
         match (self, found) {
             (Self::Ack, Syndrome::Ack(_)) => true,
@@ -94,12 +93,12 @@ impl SyndromeForm {
     }
 }
 
-/// Extended headers. Offsets are those in the memory of the responder.
+/// Extended headers. Offsets are offsets in the memory of the responder.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FormHeaders {
     /// No header.
     None,
-    /// RETH; the key is that of the memory plus `key_error`.
+    /// RETH; the key is the key of the memory plus `key_error`.
     Reth {
         /// Offset of the first byte.
         offset: u64,
@@ -163,7 +162,7 @@ impl RemoteMemory {
 }
 
 impl PacketForm {
-    /// Returns the packets of the response of a read whose headers and data the form has.
+    /// Returns the packets of a read response with the headers and data of this form.
     pub(super) fn read_response(self, mtu: u32) -> Vec<Self> {
         let data = self.payload;
         let count = data.length.div_ceil(mtu).max(1);

@@ -14,15 +14,15 @@ use crate::WcStatus;
 use crate::wire::{Extension, Packet};
 
 /// A packet from a device: its bytes from the base transport header to the padding, or the reason
-/// why what came is no packet.
+/// why the received bytes are no packet.
 pub type Arrival = Result<Vec<u8>, String>;
 
-/// An adapter under test, and the wire to it.
+/// An adapter under test, and the wire to the adapter.
 pub trait DeviceUnderTest {
     /// Executes a command on the device's side.
     ///
     /// # Errors
-    /// A sentence, if the device refuses it or is not reached.
+    /// A sentence, if the device refuses the command or is not reached.
     fn command(&mut self, command: &DeviceCommand) -> Result<DeviceReply, String>;
 
     /// Sends a packet to the device.
@@ -47,12 +47,12 @@ pub trait DeviceUnderTest {
     /// Returns by how much a device's timer may be too short, in picoseconds.
     fn tolerance(&self) -> u64;
 
-    /// Returns the time after which a device that has nothing to wait for is taken to be silent, in
+    /// Returns the time after which a device that has no event to wait for counts as silent, in
     /// picoseconds.
     fn quiet_time(&self) -> u64;
 }
 
-/// Time to wait for what a device has to do, in picoseconds: more than the longest acknowledgement
+/// Time to wait for an action of a device, in picoseconds: more than the longest acknowledgement
 /// timeout of a case, which may be four times as long as its code says (IBA 9.9.2.1.1).
 const PATIENCE: u64 = 6_000_000_000_000;
 
@@ -110,7 +110,7 @@ pub fn run_dialogue(
     verdict
 }
 
-/// Drops the packets of a dialogue that has failed: they are not those of the next one.
+/// Drops the packets of a dialogue that has failed: they do not belong to the next dialogue.
 fn drop_packets(device: &mut dyn DeviceUnderTest) -> Result<(), String> {
     for _ in 0..LEFT_OVER_MAX {
         if device
@@ -435,8 +435,8 @@ impl<'a> Conversation<'a> {
         Ok(())
     }
 
-    /// Expects that nothing comes and nothing completes for a time after the last packet. What a
-    /// tester finds only after that may have come after it: it belongs to the next step.
+    /// Expects no packet and no completion for a time after the last packet. A packet that a tester
+    /// finds only later may have arrived later: the packet belongs to the next step.
     fn pause(&mut self, time: u64) -> Result<(), Stop> {
         let end = self.last_packet + time;
         let early = end - self.device.tolerance();
@@ -461,7 +461,7 @@ impl<'a> Conversation<'a> {
         }
     }
 
-    /// Expects that nothing comes and nothing completes until a time.
+    /// Expects no packet and no completion until a time.
     fn silence(&mut self, name: &str, until: u64) -> Result<(), Stop> {
         let arrival = match self.arrived.pop_front() {
             Some(arrival) => Some(arrival),

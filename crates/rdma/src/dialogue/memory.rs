@@ -9,7 +9,7 @@ pub const ATOMIC: u64 = 0;
 pub const READ: u64 = 4096;
 /// The offset of the bytes that the tester writes.
 pub const WRITE: u64 = READ + 2 * MESSAGE;
-/// The offset of the memory of the first receive; those of the others follow.
+/// The offset of the memory of the first receive. The memory of the other receives follows.
 pub const RECEIVE: u64 = WRITE + 2 * MESSAGE;
 /// Number of receives that have memory.
 const RECEIVES_MAX: u64 = 4;
@@ -30,8 +30,8 @@ pub const fn local(request: u64) -> u64 {
     RECEIVE + (RECEIVES_MAX + request) * MESSAGE
 }
 
-/// The value of the eight bytes at [`ATOMIC`] at the beginning: two additions of
-/// `0x1111_1111_1111_1111` later it wraps.
+/// The initial value of the eight bytes at [`ATOMIC`]: after two additions of
+/// `0x1111_1111_1111_1111` the value wraps.
 pub(super) const ATOMIC_START: u64 = 0xEEEE_EEEE_EEEE_EEEF;
 
 /// Returns the byte at a position of a pattern. Patterns of other `seed`s differ everywhere, and

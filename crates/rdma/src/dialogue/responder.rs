@@ -1,5 +1,5 @@
-//! The device's side of a case: everything that a program does with the adapter under test. It is
-//! called by commands, so that it can run where the adapter is.
+//! The device's side of a case: all calls of a program to the adapter under test. Commands control
+//! this side, so that it can run where the adapter is.
 
 use super::memory::{self, ATOMIC_START};
 use super::{DialogueSetup, TesterEnd};
@@ -9,7 +9,7 @@ use crate::{
     RegionMemory, SendFlags, SendRequest, Verbs, VerbsError, WcStatus, connect, prepare,
 };
 
-/// The identifier of the first receive; those of requests begin with 0.
+/// The identifier of the first receive. The identifiers of requests begin with 0.
 pub(super) const RECEIVE_ID: u64 = 1000;
 
 /// Completions that the queue holds: more than there are requests and receives.
@@ -20,13 +20,13 @@ const CQ_LENGTH: u32 = 64;
 pub enum DeviceCommand {
     /// Registers memory, makes a queue pair, posts receives, connects.
     Open(DialogueSetup),
-    /// Posts a request, with the memory of its number.
+    /// Posts a request, with the memory of the request number.
     Post {
         /// The number of the request, from 0.
         request: u64,
         /// Operation.
         operation: Operation,
-        /// Length of its memory in bytes.
+        /// Length of the request's memory in bytes.
         length: u32,
     },
     /// Posts another receive.
@@ -47,24 +47,24 @@ pub enum DeviceCommand {
 /// Facts about an open device that the tester needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OpenedDevice {
-    /// The number of its queue pair.
+    /// The number of the device's queue pair.
     pub qp_num: u32,
-    /// The address of its memory.
+    /// The address of the device's memory.
     pub address: u64,
     /// The key of that memory.
     pub rkey: u32,
-    /// True if it supports atomic operations.
+    /// True if the device supports atomic operations.
     pub has_atomics: bool,
-    /// The largest path MTU of its port, in bytes.
+    /// The largest path MTU of the port, in bytes.
     pub max_mtu: u32,
-    /// Number of reads and atomics that it may have outstanding.
+    /// Number of reads and atomics that the device may have outstanding.
     pub max_rd_atomic: u32,
 }
 
 /// A completion of a request or a receive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DeviceCompletion {
-    /// Identifier: that of the request, or 1000 plus the number of the receive.
+    /// Identifier: the number of the request, or 1000 plus the number of the receive.
     pub id: u64,
     /// Status.
     pub status: WcStatus,
@@ -85,7 +85,7 @@ pub enum DeviceReply {
     Done,
 }
 
-/// Handles of what is open.
+/// Handles of the open objects.
 #[derive(Clone, Copy, Debug)]
 struct OpenHandles {
     pd: ProtectionDomain,

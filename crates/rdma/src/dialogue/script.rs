@@ -1,7 +1,7 @@
 //! The language of cases: one step a line, as in packetdrill.
 //!
-//! A file is a family. Its blocks are separated by empty lines: a block that begins with `case`
-//! is a case, and another one sets `family`, or the `rule` and the `note` of the cases behind it.
+//! A file is a family. Its blocks are separated by empty lines: a block that begins with `case` is
+//! a case, and another block sets `family`, or the `rule` and the `note` of the next cases.
 //!
 //! | line | step |
 //! |---|---|
@@ -17,9 +17,9 @@
 //!
 //! A packet is an opcode and its number from the first one on, then headers as `NAME=VALUE`, `ask`
 //! for an acknowledgement, and `data`. `read-response` stands for all packets of a response. A
-//! number is a sum such as `read+2m-1`: `m` is the path MTU, names are areas of the memory.
-//! `DATA` is `PATTERN:POSITION:LENGTH`. A `WORD` is a number, or `any`, which becomes the base of
-//! the dialogue, or `base+NUMBER`.
+//! number is a sum such as `read+2m-1`: `m` is the path MTU, names are areas of the memory. `DATA`
+//! is `PATTERN:POSITION:LENGTH`. A `WORD` is a number, or `any`, which becomes the base of the
+//! dialogue, or `base+NUMBER`.
 //!
 //! *Not in the language*: loops, and packets that are wrong on the wire.
 
@@ -63,7 +63,7 @@ fn named<T: Copy>(table: &[(&str, T)], name: &str) -> Option<T> {
     row.map(|(_, value)| *value)
 }
 
-/// Returns the family of a file; the steps of its cases are read when they are played.
+/// Returns the family of a file. The steps of the cases are parsed when the cases are played.
 pub(super) fn family(text: &'static str) -> CaseFamily {
     let mut family = CaseFamily {
         name: "",

@@ -1,4 +1,4 @@
-//! Our own adapter as a device under test: packets are carried by calls, and take no time.
+//! Our own adapter as a device under test: calls carry the packets, and carrying takes no time.
 //!
 //! Every packet is written to bytes with its network headers and read again, so that the wire
 //! formats and their checksums are part of the test. *Not modelled*: durations on the wire, loss.
@@ -107,7 +107,7 @@ impl DeviceUnderTest for SimulatedDevice {
         0
     }
 
-    /// 10 s, which cost nothing.
+    /// Returns 10 s, which cost no real time.
     fn quiet_time(&self) -> u64 {
         10_000_000_000_000
     }
@@ -118,7 +118,7 @@ fn gid(address: Ipv4Addr) -> Gid {
     Gid(address.to_ipv6_mapped().octets())
 }
 
-/// Gives a packet to `take` after it was written as a frame and read again.
+/// Writes a packet as a frame, reads the frame again, and passes the packet to `take`.
 fn carry<T>(
     packet: &Packet<'_>,
     (source, destination): (Ipv4Addr, Ipv4Addr),

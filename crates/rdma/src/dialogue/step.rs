@@ -31,7 +31,7 @@ pub struct DialogueSetup {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DialogueStep {
     /// The tester sends a packet. Packets sent without another step between them arrive at the
-    /// device before it sends any.
+    /// device before the device sends a packet.
     Send(PacketForm),
     /// The next packet of the device has this form.
     Expect(PacketForm),
@@ -40,16 +40,16 @@ pub enum DialogueStep {
     Silence(u64),
     /// The device posts a request.
     Post {
-        /// Its number from 0: identifier, and place of its memory.
+        /// Number of the request from 0: the identifier, and the place of the request's memory.
         request: u64,
-        /// The operation; addresses are those of [`TesterEnd`](super::TesterEnd).
+        /// The operation. Addresses are addresses of [`TesterEnd`](super::TesterEnd).
         operation: Operation,
-        /// Length of its memory in bytes.
+        /// Length of the request's memory in bytes.
         length: u32,
     },
     /// The device posts another receive.
     PostReceive,
-    /// The next completion of the device, of one of its requests.
+    /// The next completion of the device, for a request of the device.
     ExpectCompletion {
         /// The number of the request.
         request: u64,
@@ -69,7 +69,7 @@ pub enum DialogueStep {
     ExpectWord(u64, WordValue),
 }
 
-/// A dialogue. At its end the device sends nothing more, and nothing more completes.
+/// A dialogue. After its end the device sends no packet, and no request completes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Dialogue {
     /// The setup of the device.

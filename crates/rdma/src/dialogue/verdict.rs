@@ -32,8 +32,8 @@ impl fmt::Display for Mismatch {
 pub enum CaseVerdict {
     /// The device does all that the dialogue expects.
     Pass,
-    /// The device does something else.
+    /// The device deviates from the case.
     Fail(Mismatch),
-    /// The device does not offer what the case needs: the reason.
+    /// The device lacks a function that the case needs: the reason.
     NotApplicable(String),
 }

@@ -1,7 +1,7 @@
 //! Responses: acknowledgements, data of reads, results of atomics. IBA 9.7.5.1 and 9.9.2.3.
 //!
-//! An acknowledgement counts for all sends and writes before it; a read or an atomic that is
-//! skipped by one has lost its response, and everything is sent again from there.
+//! An acknowledgement counts for all sends and writes before it. If an acknowledgement skips a read
+//! or an atomic, the response was lost, and all requests from there on are sent again.
 
 use super::retry::next_response_length;
 use super::{Defect, RcQueuePair};
@@ -89,8 +89,8 @@ impl RcQueuePair {
         }
     }
 
-    /// Completes the sends and writes that lie before `limit`; returns false, after a retry, if a
-    /// read or an atomic lies there whose response did not come.
+    /// Completes the sends and writes before `limit`. Returns false, after a retry, if a read or an
+    /// atomic before `limit` has no response yet.
     pub(super) fn acknowledge_before(&mut self, parts: &mut AdapterParts<'_>, limit: Psn) -> bool {
         let before = self.send.unacked;
         let mut is_skipped = false;

@@ -1,13 +1,13 @@
 //! A queue pair of the service *unreliable datagram* (UD): messages of one packet to any queue
 //! pair, without acknowledgements. IBA 9.8.3 and 10.2.5.
 //!
-//! A datagram arrives behind 40 bytes of its receive that belong to the global route header, and
-//! is dropped if its Q_Key is another one, or no receive is posted. A send that fails locally moves
-//! the queue pair to SQE: later sends are flushed, and receives continue.
+//! The payload of a datagram is placed behind 40 bytes of the receive, the area of the global route
+//! header. A datagram is dropped if the Q_Key differs, or no receive is posted. A send that fails
+//! locally moves the queue pair to SQE: later sends are flushed, and receives continue.
 //!
-//! *Not modelled*: the content of the 40 bytes, which a program needs to answer over a router; they
-//! are left as they are. Multicast, the counter of Q_Key violations, and the delay from a post to
-//! when the adapter knows it.
+//! *Not modelled*: the content of the 40 bytes, which a program needs to answer over a router; the
+//! bytes are not changed. Multicast, the counter of Q_Key violations, and the delay from the post
+//! of a request until the adapter sees the request.
 
 use std::collections::VecDeque;
 
@@ -23,10 +23,10 @@ use crate::{
     WorkCompletion,
 };
 
-/// Bytes of a receive before the payload: those of a global route header. `ibv_post_recv(3)`.
+/// Bytes of a receive before the payload, for a global route header. `ibv_post_recv(3)`.
 const GRH_LENGTH: u64 = 40;
 
-/// The bit of a request's Q_Key that asks for the one of its own queue pair. IBA 3.5.3.
+/// The bit of a request's Q_Key that selects the Q_Key of the sending queue pair. IBA 3.5.3.
 const OWN_QKEY: u32 = 1 << 31;
 
 /// A posted datagram.
@@ -54,7 +54,7 @@ pub(crate) struct DatagramQueuePair {
     next_psn: Psn,
     sends: VecDeque<DatagramEntry>,
     receives: VecDeque<ReceiveEntry>,
-    /// Places taken, also by requests whose completion was not polled.
+    /// Occupied places, including requests whose completion was not polled.
     used: (u32, u32),
     /// Requests that completed without a completion and still take their places.
     unsignaled: u32,
@@ -133,7 +133,7 @@ impl DatagramQueuePair {
         Ok(())
     }
 
-    /// Takes a receive request; the first 40 bytes of its memory are kept free.
+    /// Accepts a receive request; the first 40 bytes of its memory are kept free.
     ///
     /// # Errors
     /// As [`post_send`](Self::post_send).
@@ -166,7 +166,7 @@ impl DatagramQueuePair {
     /// Changes attributes and the state.
     ///
     /// # Errors
-    /// [`VerbsError::Invalid`] if the transition is not legal; nothing has changed then.
+    /// [`VerbsError::Invalid`] if the transition is illegal; then no attribute has changed.
     pub(crate) fn modify(
         &mut self,
         parts: &mut AdapterParts<'_>,
@@ -209,7 +209,7 @@ impl DatagramQueuePair {
         self.used.1 = self.used.1.saturating_sub(receives);
     }
 
-    /// Returns the next datagram; its payload is appended to `payload`. It completes as it leaves.
+    /// Returns the next datagram and appends the payload to `payload`. The request completes then.
     pub(crate) fn next_packet(
         &mut self,
         parts: &mut AdapterParts<'_>,

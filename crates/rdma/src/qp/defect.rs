@@ -26,13 +26,13 @@ pub enum Defect {
     GapAccepted,
     /// A duplicate request is dropped without a response.
     DuplicateDropped,
-    /// A duplicate read is answered with as many packets as it asks for, from its original start.
+    /// A duplicate read is answered from the original start, with as many packets as requested.
     DuplicateReadFromStart,
     /// A sequence error is answered for each packet behind the gap.
     NakRepeated,
     /// An RNR NAK advances the expected packet.
     RnrAdvances,
-    /// The response of a read is sent after those of later requests.
+    /// The response of a read is sent after the responses of later requests.
     ResponsesOutOfOrder,
     /// An atomic response carries the new value.
     AtomicReturnsNew,
@@ -50,7 +50,7 @@ pub enum Defect {
     NakWithoutError,
     /// A read whose response was lost in part is requested again from its start.
     ReadRestartsFromStart,
-    /// The response of an atomic operation is sent after that of the next request.
+    /// The response of an atomic operation is sent after the response of the next request.
     AtomicResponseOvertaken,
 }
 

@@ -1,5 +1,5 @@
-//! Requests that were executed before: none is executed again, and each has its response again. IBA
-//! 9.7.5.1.2 to 9.7.5.1.4.
+//! Requests that were executed before: no duplicate is executed again, and each one is answered
+//! again. IBA 9.7.5.1.2 to 9.7.5.1.4.
 
 use super::receive_queue::{Response, SavedRequest};
 use super::{Defect, RcQueuePair};
@@ -29,7 +29,7 @@ impl RcQueuePair {
         }
     }
 
-    /// Answers the rest of a read again, if it lies within one that is kept.
+    /// Answers the rest of a read again, if the rest is part of a saved read.
     fn repeat_read(&mut self, psn: Psn, reth: Reth) {
         let mtu = u64::from(self.mtu());
         let part_of = |saved: &SavedRequest| match *saved {
@@ -60,7 +60,7 @@ impl RcQueuePair {
         }
     }
 
-    /// Answers an atomic operation again with the value that it found.
+    /// Answers an atomic operation again with the saved original value.
     fn repeat_atomic(&mut self, psn: Psn) {
         let same = |saved: &SavedRequest| match *saved {
             SavedRequest::Atomic {

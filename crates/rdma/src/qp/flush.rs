@@ -12,7 +12,7 @@ impl RcQueuePair {
     /// Changes attributes and the state.
     ///
     /// # Errors
-    /// [`VerbsError::Invalid`] if the transition is not legal; nothing has changed then.
+    /// [`VerbsError::Invalid`] if the transition is illegal; then no attribute has changed.
     pub(crate) fn modify(
         &mut self,
         parts: &mut AdapterParts<'_>,

@@ -12,7 +12,7 @@ use crate::{Access, AsyncEvent, Psn, QpState, WcOpcode, WcStatus, WorkCompletion
 pub(super) enum Refusal {
     /// No receive is posted.
     NotReady,
-    /// An error that ends the connection; the receive that it was for ends with the status.
+    /// An error that ends the connection; the receive of the request ends with the status.
     Fatal(Nak, Option<(ReceiveEntry, WcStatus)>),
 }
 
@@ -79,7 +79,7 @@ impl RcQueuePair {
         psn.ahead_of(self.responder.expected)
     }
 
-    /// A packet is missing before this one. A single acknowledgement says so, until it comes.
+    /// Handles a packet behind a missing one: reports the gap once, until the missing packet comes.
     fn handle_gap(&mut self, parts: &AdapterParts<'_>) {
         let mut says_so = !self.responder.has_nacked;
         if parts.has(Defect::NakRepeated) {
@@ -416,7 +416,7 @@ impl RcQueuePair {
 }
 
 impl<'a> RequestPacket<'a> {
-    /// Takes a request apart; `None` for what is no request of a reliable connection.
+    /// Parses a request; `None` if the packet is no request of a reliable connection.
     fn new(packet: &Packet<'a>) -> Option<Self> {
         let bth = packet.bth();
         let (kind, position) = bth.opcode.request()?;

@@ -1,5 +1,5 @@
-//! The receive queue and the responder's state: the message in progress, the responses that wait,
-//! and what is kept for duplicates. IBA 9.7.4 and 9.7.5.
+//! The receive queue and the responder's state: the message in progress, the queued responses, and
+//! the requests that are saved for duplicates. IBA 9.7.4 and 9.7.5.
 
 use std::collections::VecDeque;
 
@@ -23,14 +23,14 @@ pub(super) enum IncomingMessage {
         received: u64,
     },
     Write {
-        /// Where the rest goes, and its length.
+        /// Address and length of the rest of the message.
         rest: Reth,
         /// Bytes of the whole message.
         length: u32,
     },
 }
 
-/// A response that waits for its turn.
+/// A queued response.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Response {
     Ack {
@@ -75,14 +75,14 @@ pub(super) enum SavedRequest {
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(super) struct Responder {
     pub(super) receives: VecDeque<ReceiveEntry>,
-    /// Places taken, also by completed receives whose completion was not polled.
+    /// Occupied places, including completed receives whose completion was not polled.
     pub(super) used: u32,
     /// The number of the next request packet in order.
     pub(super) expected: Psn,
     /// Messages completed, modulo 2^24 (MSN).
     pub(super) msn: u32,
     pub(super) message: Option<IncomingMessage>,
-    /// A negative acknowledgement was sent for the expected packet: until it comes, none is again.
+    /// A negative acknowledgement for the expected packet was sent, and is not repeated.
     pub(super) has_nacked: bool,
     pub(super) responses: VecDeque<Response>,
     /// The last reads and atomics, at most `max_dest_rd_atomic`.
@@ -100,8 +100,8 @@ impl Responder {
             + self.saved.capacity() * size_of::<SavedRequest>()
     }
 
-    /// Returns the number of reads and atomics whose response is not sent. Responses that are sent
-    /// again do not count: the requester may have got them meanwhile and send the next request.
+    /// Returns the number of reads and atomics whose response is not sent. Repeated responses do
+    /// not count: the requester may have got the response already and sent the next request.
     pub(super) fn unanswered_reads(&self) -> usize {
         let waits = |response: &&Response| match **response {
             Response::Ack { .. } => false,
@@ -110,14 +110,14 @@ impl Responder {
         self.responses.iter().filter(waits).count()
     }
 
-    /// Queues a response once more, unless it waits already.
+    /// Queues a response once more, unless the same response is already queued.
     pub(super) fn repeat(&mut self, response: Response) {
         if !self.responses.contains(&response) {
             self.responses.push_back(response);
         }
     }
 
-    /// Queues an acknowledgement; a positive one replaces a positive one right before it.
+    /// Queues an acknowledgement. A positive one replaces a positive one directly before it.
     pub(super) fn acknowledge(&mut self, psn: Psn, syndrome: Syndrome) {
         let msn = self.msn;
         if let (

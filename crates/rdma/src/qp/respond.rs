@@ -1,5 +1,5 @@
 //! Packets of responses, first in, first out: the data of a long read leave before the response of
-//! the request behind it. IBA 9.7.5.1, C9-027 to C9-030.
+//! the next request. IBA 9.7.5.1, C9-027 to C9-030.
 
 use super::receive_queue::Response;
 use super::{Defect, RcQueuePair, transmit};
@@ -8,7 +8,7 @@ use crate::adapter::AdapterParts;
 use crate::wire::{Aeth, Bth, Extension, Nak, Opcode, Reth, Syndrome};
 
 impl RcQueuePair {
-    /// Returns the headers of the next response packet; its payload is appended to `payload`.
+    /// Returns the headers of the next response packet, and appends the payload to `payload`.
     pub(super) fn next_response(
         &mut self,
         parts: &mut AdapterParts<'_>,

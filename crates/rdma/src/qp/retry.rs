@@ -20,7 +20,7 @@ impl RcQueuePair {
         self.send.deadline = runs.then(|| parts.now + (TIMEOUT_UNIT << timeout));
     }
 
-    /// Notes that something was acknowledged: the retry counters begin again.
+    /// Resets the retry counters and the timer after a packet was acknowledged.
     pub(super) fn note_progress(&mut self, parts: &AdapterParts<'_>) {
         self.send.retries_left = self.attributes.retry_cnt;
         self.send.rnr_retries_left = self.attributes.rnr_retry;
@@ -34,7 +34,7 @@ impl RcQueuePair {
         }
     }
 
-    /// The receiver of `psn` is not ready: waits as long as it asked for.
+    /// Handles a receiver that is not ready for `psn`: waits for the time that the receiver states.
     pub(super) fn handle_rnr_nak(&mut self, parts: &mut AdapterParts<'_>, psn: Psn, timer: u8) {
         if !self.acknowledge_before(parts, psn) {
             return;
@@ -68,7 +68,7 @@ impl RcQueuePair {
         }
     }
 
-    /// The response to the oldest request was skipped. What else skips it says nothing new.
+    /// Retries after the response to the oldest request was skipped, once for the same request.
     pub(super) fn retry_skipped(&mut self) {
         if self.send.resent_from != Some(self.send.unacked) {
             self.retry();
@@ -109,7 +109,7 @@ impl RcQueuePair {
         }
     }
 
-    /// Ends a failed request that is the oldest one, and everything behind it.
+    /// Ends the oldest request after a failure, and all later requests.
     pub(super) fn end_failed(&mut self, parts: &mut AdapterParts<'_>) {
         let failure = self.send.entries.front().and_then(|entry| entry.failure);
         if let Some(status) = failure {

@@ -1,14 +1,14 @@
-//! The send queue of a queue pair: posted requests, what of them was sent and acknowledged, and
-//! the retry counters. IBA 9.7.2 and 9.9.2.
+//! The send queue of a queue pair: posted requests, their sent and acknowledged packets, and the
+//! retry counters. IBA 9.7.2 and 9.9.2.
 //!
-//! *Decided here*: the packet sequence numbers of a request, assigned when it starts.
+//! *Decided here*: the packet sequence numbers of a request, assigned when the request starts.
 
 use std::collections::VecDeque;
 
 use super::SoftAdapterSettings;
 use crate::{Operation, Psn, SendFlags, Sge, WcStatus};
 
-/// The data of a send request: entries of registered memory, or bytes taken when it was posted.
+/// The data of a send request: entries of registered memory, or bytes copied by the post.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) enum RequestData {
     /// The usual list.
@@ -53,13 +53,13 @@ pub(super) struct SendEntry {
     pub(super) length: u32,
     /// The time at which the adapter knows the request, in picoseconds.
     pub(super) known_at: u64,
-    /// The number of its first packet, set when the request starts.
+    /// The sequence number of the first packet, set when the request starts.
     pub(super) first_psn: Psn,
     /// Packet sequence numbers that the request takes; 0 before it starts.
     pub(super) psn_count: u32,
     /// Packets of the response to a read that have come.
     pub(super) responses: u32,
-    /// The error that the request ends with when those before it have completed.
+    /// The error with which the request ends when all earlier requests have completed.
     pub(super) failure: Option<WcStatus>,
 }
 
@@ -68,7 +68,7 @@ impl SendEntry {
         self.psn_count > 0
     }
 
-    /// Returns the number behind its last packet.
+    /// Returns the sequence number after the last packet of the request.
     pub(super) const fn end_psn(&self) -> Psn {
         self.first_psn.plus(self.psn_count)
     }
@@ -88,7 +88,7 @@ pub(super) struct Cursor {
 pub(super) struct SendQueue {
     /// Requests that have not completed, oldest first.
     pub(super) entries: VecDeque<SendEntry>,
-    /// Places taken, also by completed requests whose completion was not polled.
+    /// Occupied places, including completed requests whose completion was not polled.
     pub(super) used: u32,
     /// Requests that completed without a completion and still take their places.
     pub(super) unsignaled: u32,
@@ -103,13 +103,13 @@ pub(super) struct SendQueue {
     pub(super) reads: u32,
     /// Packets since the last one that asked for an acknowledgement.
     pub(super) since_ack_request: u32,
-    /// The time at which what is not acknowledged is sent again, in picoseconds.
+    /// The time at which unacknowledged packets are sent again, in picoseconds.
     pub(super) deadline: Option<u64>,
     /// The time until which a receiver that is not ready asked to wait, in picoseconds.
     pub(super) rnr_until: Option<u64>,
     pub(super) retries_left: u8,
     pub(super) rnr_retries_left: u8,
-    /// Requests are sent again from this packet on: further responses that skip it say nothing new.
+    /// Packet from which requests are sent again: later responses that skip it have no effect.
     pub(super) resent_from: Option<Psn>,
     /// Requests to finish before the queue is drained.
     pub(super) draining: usize,
@@ -191,8 +191,8 @@ impl SendQueue {
     }
 }
 
-/// Returns the number of packet sequence numbers that a request takes: a packet each of its
-/// message or, for a read, of its response. IBA 9.7.2.
+/// Returns the number of packet sequence numbers of a request: one for each packet of the message
+/// or, for a read, of the response. IBA 9.7.2.
 pub(super) fn psn_count(operation: &Operation, length: u32, mtu: u32) -> u32 {
     match operation {
         Operation::AtomicCmpAndSwp { .. } | Operation::AtomicFetchAndAdd { .. } => 1,

@@ -13,9 +13,9 @@ pub struct SoftAdapterSettings {
     pub credits: bool,
     /// A fenced request waits for all earlier requests instead of reads and atomics only.
     pub strong_fence: bool,
-    /// Time from a posted request to when the adapter knows it, in picoseconds.
+    /// Time from the post of a request until the adapter sees the request, in picoseconds.
     pub doorbell_delay: u64,
-    /// Time from the end of a request to when its completion can be polled, in picoseconds.
+    /// Time from the end of a request until its completion can be polled, in picoseconds.
     pub completion_delay: u64,
     /// The longest message in bytes, at most 2^31 (IBA 9.7.1).
     pub max_message: u32,

@@ -1,7 +1,7 @@
 //! The states of a queue pair and the attributes that each transition requires and permits, as a
 //! table. IBA 10.3.1 and 11.2.5.2, in the form of `qp_state_table` of the Linux kernel.
 //!
-//! *Not modelled*: alternate paths and path migration, whose attributes no program can give.
+//! *Not modelled*: alternate paths and path migration; no program can set their attributes.
 
 use crate::{QpModify, QpState, VerbsError};
 
@@ -61,7 +61,7 @@ impl Attribute {
         Qkey,
     ];
 
-    /// Returns the name of its field.
+    /// Returns the field name of the attribute.
     const fn name(self) -> &'static str {
         match self {
             PkeyIndex => "pkey_index",
@@ -83,7 +83,7 @@ impl Attribute {
         }
     }
 
-    /// Returns its bit in a set.
+    /// Returns the bit of the attribute in a set.
     const fn bit(self) -> u16 {
         1 << self as u16
     }
@@ -114,14 +114,14 @@ impl Attribute {
 struct Transition {
     from: QpState,
     to: QpState,
-    /// Attributes that it requires, as bits.
+    /// Attributes that the transition requires, as bits.
     required: u16,
-    /// Attributes that it permits besides.
+    /// Further attributes that the transition permits.
     optional: u16,
 }
 
-/// The legal transitions of a reliable connection besides those to RESET and ERR, which are legal
-/// from every state and take no attribute.
+/// The legal transitions of a reliable connection, except the transitions to RESET and ERR, which
+/// are legal from every state and take no attribute.
 const RC_TRANSITIONS: &[Transition] = &[
     Transition {
         from: QpState::Reset,
@@ -268,11 +268,11 @@ const fn bits(mut attributes: &[Attribute]) -> u16 {
     bits
 }
 
-/// Returns the state that a modification leads to from `from`.
+/// Returns the state to which a modification leads from `from`.
 ///
 /// # Errors
-/// [`VerbsError::Invalid`] if the transition is illegal, or an attribute is missing for it or not
-/// permitted in it.
+/// [`VerbsError::Invalid`] if the transition is illegal, or an attribute is missing or not
+/// permitted.
 pub(crate) fn target_state(
     service: ServiceType,
     from: QpState,

@@ -11,8 +11,8 @@ use crate::{Access, Operation, ProtectionDomain, Psn, QpState, WcStatus};
 const PSN_HALF: u32 = Psn::MODULUS / 2;
 
 impl RcQueuePair {
-    /// Returns the headers of the next packet of a request that may leave now, and true if its
-    /// payload came inline.
+    /// Returns the headers of the next packet of a request that may leave now, and true if the
+    /// payload was inline.
     pub(super) fn next_request(
         &mut self,
         parts: &mut AdapterParts<'_>,
@@ -92,7 +92,7 @@ impl RcQueuePair {
         }
     }
 
-    /// Starts a request, if it may start: returns true if it did.
+    /// Starts a request, if the request may start. Returns true if the request has started.
     fn start(&mut self, parts: &mut AdapterParts<'_>, index: usize) -> bool {
         let drains = self.state() == QpState::Sqd && index >= self.send.draining;
         let entry = &self.send.entries[index];
@@ -155,14 +155,14 @@ impl RcQueuePair {
         !entry.operation.consumes_receive() || has_credit || index == 0
     }
 
-    /// Notes the error of a request; it ends with it once those before it have completed.
+    /// Records the error of a request. The request ends with the error after all earlier requests.
     fn fail_request(&mut self, parts: &mut AdapterParts<'_>, index: usize, status: WcStatus) {
         self.send.entries[index].failure = Some(status);
         self.end_failed(parts);
     }
 }
 
-/// Returns the length of a request's message in bytes, or the error that it ends with.
+/// Returns the length of a request's message in bytes, or the error with which the request ends.
 fn check_request(
     entry: &SendEntry,
     pd: ProtectionDomain,
@@ -300,7 +300,7 @@ const fn atomic(address: u64, rkey: u32, swap_or_add: u64, compare: u64) -> Exte
     })
 }
 
-/// Returns what is left of a transfer behind its next `bytes` bytes.
+/// Returns the rest of a transfer after its next `bytes` bytes.
 pub(super) const fn behind(rest: Reth, bytes: u32) -> Reth {
     Reth {
         address: rest.address.wrapping_add(bytes as u64),

@@ -3,7 +3,7 @@
 use super::{Opcode, WireError, take};
 use crate::Psn;
 
-/// A base transport header (BTH). The length of the padding is that of the packet.
+/// A base transport header (BTH). The packet determines the length of the padding.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Bth {
     /// The type of the packet.
@@ -57,7 +57,7 @@ impl Bth {
         into.extend((ack_request | self.psn.get()).to_be_bytes());
     }
 
-    /// Reads a header off `bytes`; returns it and the length of the padding.
+    /// Reads a header from `bytes`, and returns the header and the length of the padding.
     pub(super) fn parse(bytes: &mut &[u8]) -> Result<(Self, usize), WireError> {
         let &[code, marks, pkey_high, pkey_low, qp @ .., p0, p1, p2, p3] = take::<12>(bytes)?;
         let version = marks & 0xF;

@@ -1,4 +1,4 @@
-//! The checksums of a packet: ICRC over what no switch changes, VCRC over all. IBA 7.8.
+//! The checksums of a packet: ICRC over the fields that no switch changes, VCRC over all. IBA 7.8.
 //!
 //! Both are written with the low byte first. *Not decided here*: which fields count as ones.
 
@@ -61,7 +61,7 @@ mod tests {
         assert_eq!(icrc(&[b"1234", b"56789"]), 0xCBF4_3926);
     }
 
-    /// IBA and Linux begin with what is left of eight bytes of ones.
+    /// IBA and Linux start with the CRC state after eight bytes of ones.
     #[test]
     fn the_seed_stands_for_eight_bytes_of_ones() {
         assert_eq!(!icrc(&[&[0xFF; 8]]), 0xDEBB_20E3);

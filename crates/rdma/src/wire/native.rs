@@ -137,10 +137,10 @@ impl<'a> NativeFrame<'a> {
         into.extend(checksum.to_le_bytes());
     }
 
-    /// Reads a frame that takes up all of `bytes`, with both checksums.
+    /// Reads a frame that fills `bytes`, with both checksums.
     ///
     /// # Errors
-    /// [`WireError`] if it is none, or a checksum is wrong.
+    /// [`WireError`] if `bytes` are no frame, or a checksum is wrong.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, WireError> {
         let length = bytes.len().saturating_sub(2);
         let (covered, mut checksum) = split(bytes, length)?;
@@ -151,7 +151,7 @@ impl<'a> NativeFrame<'a> {
         Self::parse_invariant(covered)
     }
 
-    /// Reads a frame without its variant checksum, as captures often have it.
+    /// Reads a frame without its variant checksum, as in many captures.
     ///
     /// # Errors
     /// As [`parse`](Self::parse).
@@ -190,8 +190,8 @@ impl<'a> NativeFrame<'a> {
     }
 }
 
-/// Returns the ICRC of a frame up to its padding. As ones count: the virtual lane of a local
-/// packet, the whole LRH and the variant fields of the GRH of a global one; and byte 4 of the BTH.
+/// Returns the ICRC of a frame up to its padding. These fields count as ones: the virtual lane of a
+/// local packet; the LRH and the variant fields of the GRH of a global packet; byte 4 of the BTH.
 fn checksum(bytes: &[u8]) -> u32 {
     let is_global = bytes[1] & 3 == LNH_GLOBAL;
     let route = if is_global { Grh::LENGTH } else { 0 };

@@ -21,7 +21,7 @@ macro_rules! opcodes {
             /// Returns the opcode with this code.
             ///
             /// # Errors
-            /// [`WireError::Opcode`] if it is reserved or not supported.
+            /// [`WireError::Opcode`] if the code is reserved or not supported.
             pub const fn from_code(code: u8) -> Result<Self, WireError> {
                 match code {
                     $( $code => Ok(Self::$name), )*
@@ -119,7 +119,7 @@ pub enum RequestKind {
 }
 
 impl RequestKind {
-    /// Returns true if its response carries data.
+    /// Returns true if the response carries data.
     #[must_use]
     pub const fn returns_data(self) -> bool {
         matches!(self, Self::Read | Self::CompareSwap | Self::FetchAdd)
@@ -175,7 +175,7 @@ impl Opcode {
         self as u8
     }
 
-    /// Returns true if a responder sends it, and a requester receives it.
+    /// Returns true if a responder sends this packet and a requester receives it.
     #[must_use]
     pub const fn is_response(self) -> bool {
         matches!(self.code(), 0x0D..=0x12)

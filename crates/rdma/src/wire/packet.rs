@@ -1,6 +1,6 @@
 //! A packet of the transport layer: from the base transport header to the padding.
 //!
-//! *Not decided here*: the checksums, which depend on the network headers before it.
+//! *Not decided here*: the checksums, which depend on the network headers before the packet.
 
 use super::{Bth, Extension, WireError, split};
 
@@ -16,10 +16,10 @@ impl<'a> Packet<'a> {
     /// The largest payload in bytes: the largest path MTU. IBA 9.5.
     pub const PAYLOAD_MAX: usize = 4096;
 
-    /// Returns a packet; `payload` is what is left without padding.
+    /// Returns a packet; `payload` excludes the padding.
     ///
     /// # Panics
-    /// If the opcode asks for other extended headers, or the payload is larger than
+    /// If the opcode requires other extended headers, or the payload is larger than
     /// [`PAYLOAD_MAX`](Self::PAYLOAD_MAX).
     #[must_use]
     pub fn new(bth: Bth, extension: Extension, payload: &'a [u8]) -> Self {
@@ -67,11 +67,11 @@ impl<'a> Packet<'a> {
         into.extend_from_slice(&[0; 3][..pad]);
     }
 
-    /// Reads a packet that takes up all of `bytes`.
+    /// Reads a packet that fills `bytes`.
     ///
     /// # Errors
-    /// [`WireError`] if a header is not complete or not supported, or what is left is less than its
-    /// padding or more than [`PAYLOAD_MAX`](Self::PAYLOAD_MAX).
+    /// [`WireError`] if a header is not complete or not supported, or the rest is shorter than the
+    /// padding or longer than [`PAYLOAD_MAX`](Self::PAYLOAD_MAX).
     pub fn parse(mut bytes: &'a [u8]) -> Result<Self, WireError> {
         let (bth, pad) = Bth::parse(&mut bytes)?;
         let extension = Extension::parse(bth.opcode.layout(), &mut bytes)?;

@@ -61,7 +61,7 @@ pub struct RoceFrame<'a> {
     pub ip: Ip,
     /// UDP port of the sender: the entropy of the flow, 0xC000 to 0xFFFF.
     pub source_port: u16,
-    /// True if UDP has a checksum; otherwise it is 0, as is usual.
+    /// True if UDP has a checksum; otherwise the checksum is 0, as is usual.
     pub has_udp_checksum: bool,
     /// The packet of the transport layer.
     pub packet: Packet<'a>,
@@ -96,10 +96,10 @@ impl<'a> RoceFrame<'a> {
         }
     }
 
-    /// Reads a frame that takes up all of `bytes`.
+    /// Reads a frame that fills `bytes`.
     ///
     /// # Errors
-    /// [`WireError`] if it is none, or its ICRC is wrong.
+    /// [`WireError`] if `bytes` are no frame, or the ICRC is wrong.
     pub fn parse(mut bytes: &'a [u8]) -> Result<Self, WireError> {
         let (destination_mac, source_mac) = (*take(&mut bytes)?, *take(&mut bytes)?);
         let ethertype = u16::from_be_bytes(*take(&mut bytes)?);
@@ -244,7 +244,7 @@ impl Ip {
         })
     }
 
-    /// Returns the checksum of a datagram whose own checksum is 0. RFC 768.
+    /// Returns the checksum of a datagram with a checksum field of 0. RFC 768.
     fn udp_checksum(&self, datagram: &[u8]) -> u16 {
         let addresses = match self {
             Self::V4 {
@@ -289,9 +289,9 @@ fn ones_complement_sum(start: u32, bytes: &[u8]) -> u16 {
     sum as u16
 }
 
-/// Returns the ICRC of a packet from its IP header, of `udp` bytes, to its padding. As ones count:
-/// eight bytes in place of the LRH, what routers change in IP, the checksum of UDP, and byte 4 of
-/// the BTH.
+/// Returns the ICRC of a packet from its IP header, of `udp` bytes, to its padding. These fields
+/// count as ones: eight bytes in place of the LRH, the fields of IP that routers change, the
+/// checksum of UDP, and byte 4 of the BTH.
 fn checksum(bytes: &[u8], udp: usize) -> u32 {
     let mut head = [0; 40 + UDP_LENGTH + Bth::LENGTH];
     let head = &mut head[..udp + UDP_LENGTH + Bth::LENGTH];

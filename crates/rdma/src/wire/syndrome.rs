@@ -1,4 +1,4 @@
-//! The syndrome of an acknowledgement: credits, receiver not ready, or what is wrong. IBA 9.7.5.1.
+//! The syndrome of an acknowledgement: credits, receiver not ready, or an error. IBA 9.7.5.1.
 
 use super::WireError;
 
@@ -9,7 +9,7 @@ pub const CREDITS: [u16; 31] = [
     2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768,
 ];
 
-/// A negative acknowledgement. The numbers are those of the wire.
+/// A negative acknowledgement, with the numbers of the wire format.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(u8)]
 pub enum Nak {
@@ -19,7 +19,7 @@ pub enum Nak {
     InvalidRequest = 1,
     /// The key, the address or the permission is wrong.
     RemoteAccess = 2,
-    /// The responder could not do it.
+    /// The responder could not execute the request.
     RemoteOperational = 3,
     /// The request on a reliable datagram is illegal.
     InvalidRdRequest = 4,
@@ -62,7 +62,7 @@ impl Syndrome {
     /// Returns the syndrome with this code.
     ///
     /// # Errors
-    /// [`WireError::Syndrome`] if it is reserved.
+    /// [`WireError::Syndrome`] if the code is reserved.
     pub const fn from_code(code: u8) -> Result<Self, WireError> {
         let low = code & 31;
         match (code >> 5, low) {

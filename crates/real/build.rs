@@ -1,7 +1,7 @@
-//! With the feature `verbs`: says at once, and by the names of Debian's packages, what is missing.
-//! The build of `ibverbs-sys` would say it later and in many words.
+//! With the feature `verbs`: reports missing packages at once, with Debian's package names. Without
+//! this check, the build of `ibverbs-sys` would report them later, in a long message.
 //!
-//! A machine that it cannot check passes. `SIMRUN_VERBS_UNCHECKED=1` lets everything pass.
+//! A machine that the script cannot check passes. `SIMRUN_VERBS_UNCHECKED=1` skips all checks.
 
 use std::env;
 use std::path::Path;
@@ -55,14 +55,14 @@ fn runs(program: &str) -> bool {
     command.status().is_ok_and(|status| status.success())
 }
 
-/// Returns true if pkg-config knows it; true without pkg-config, which is named then.
+/// Returns true if pkg-config knows the library; true without pkg-config, which is reported then.
 fn has_library(name: &str) -> bool {
     let mut command = Command::new("pkg-config");
     command.args(["--exists", name]);
     command.status().map_or(true, |status| status.success())
 }
 
-/// Returns true if libclang is where bindgen looks for it.
+/// Returns true if libclang is in a directory that bindgen searches.
 fn has_libclang() -> bool {
     if env::var_os("LIBCLANG_PATH").is_some() || runs("llvm-config") {
         return true;

@@ -1,10 +1,10 @@
-//! Costs of our message layer over TCP on one machine: a ping-pong of 8 bytes and a stream of 1
-//! MiB messages, against bare sockets that wait in the same way. Both sides are two processes,
-//! pinned to two cores; runs alternate; the 10th percentile of five runs counts.
+//! Costs of our message layer over TCP on one machine: a ping-pong of 8 bytes and a stream of 1 MiB
+//! messages, against bare sockets that wait in the same way. Both sides are two processes, pinned
+//! to two cores; runs alternate; the 10th percentile of five runs counts.
 //!
 //! `cargo bench -p simrun-real --bench tcp` prints the table of `results/real/tcp.md`; with `--
-//! --tcp-congestion cubic` all sockets, bare ones and ours, have that congestion control. Without
-//! it they have the system's, which may pace what is sent, as `bbr` does.
+//! --tcp-congestion cubic` all sockets, bare ones and ours, have this congestion control. The
+//! default is the congestion control of the system, which may pace the sent data, as `bbr` does.
 
 #![expect(clippy::unwrap_used, reason = "a benchmark may panic")]
 #![expect(clippy::print_stdout, reason = "its results")]
@@ -250,7 +250,7 @@ impl Bare {
     }
 }
 
-/// A socket that is not connected yet, since what has once been paced stays so.
+/// A socket that is not yet connected, because pacing of a connected socket cannot be undone.
 fn socket(congestion: Option<&str>) -> OwnedFd {
     let socket = rustix::net::socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
     if let Some(name) = congestion {

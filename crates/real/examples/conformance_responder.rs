@@ -1,9 +1,9 @@
-//! The device's side of `simrun conformance --adapter udp:ADDRESS`: executes the commands of the
+//! The device side of `simrun conformance --adapter udp:ADDRESS`: executes the commands of the
 //! tester with an adapter of this machine.
 //!
-//! `conformance_responder [--device NAME] [--listen ADDRESS:PORT]`; without an address it listens
-//! on port 4792 of all. It serves one tester after another, each on one TCP connection, without
-//! authentication: for networks of one's own. `--once` ends it after the first one.
+//! `conformance_responder [--device NAME] [--listen ADDRESS:PORT]`; the default address is port
+//! 4792 of all interfaces. The program serves one tester after another, each on one TCP connection,
+//! without authentication: only for private networks. `--once` ends it after one tester.
 
 #![expect(clippy::print_stderr, reason = "a program of its own")]
 

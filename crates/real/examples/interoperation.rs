@@ -1,11 +1,11 @@
-//! Random operations between our own adapter and one of this machine, both ways at once, against a
-//! sequential model: `interoperation --local ADDRESS --peer ADDRESS [--device NAME]
+//! Random operations between our adapter and an adapter of this machine, in both directions at
+//! once, against a sequential model: `interoperation --local ADDRESS --peer ADDRESS [--device NAME]
 //! [--operations N] [--seed N]`.
 //!
-//! Sends, writes, reads and both atomic operations, up to three packets long. Nothing is posted
-//! behind a read or an atomic until it is over, so that the order of posting is the order of
-//! effects, and the model is a copy of the memory. Checked: each completion, the bytes of each
-//! receive and read, the original value of each atomic, and the memory at the end.
+//! Sends, writes, reads and both atomic operations, up to three packets long. While a read or an
+//! atomic is in progress, no operation is posted. So the order of posting is the order of effects,
+//! and the model is a copy of the memory. Checked: each completion, the bytes of each receive and
+//! read, the original value of each atomic, and the memory at the end.
 //!
 //! *Not covered*: reads that writes overtake, several queue pairs, errors.
 
@@ -59,16 +59,16 @@ impl SplitMix {
     }
 }
 
-/// One end of the connection: its memory has the target, then places of requests, then places of
-/// receives.
+/// One end of the connection. Its memory has the target, then the areas of requests, then the areas
+/// of receives.
 struct End<'a> {
     verbs: &'a dyn Verbs,
     region: MemoryRegion,
     cq: CompletionQueue,
     qp: QueuePair,
-    /// The target, as it is when all requests posted by the peer are over.
+    /// The target after completion of all requests posted by the peer.
     model: Vec<u8>,
-    /// Requests under way, with what a read or an atomic has to return.
+    /// Requests under way, with the value that a read or an atomic has to return.
     under_way: VecDeque<(u64, Option<Vec<u8>>)>,
     /// Messages of the peer that have to be received.
     messages: VecDeque<Vec<u8>>,
@@ -251,7 +251,7 @@ impl<'a> End<'a> {
         self.under_way.is_empty() && self.messages.is_empty()
     }
 
-    /// Tells what has not happened.
+    /// Describes the missing completions and messages.
     fn left(&self) -> String {
         format!(
             "{} of {} requests under way, {} messages to come after {}",

@@ -1,11 +1,11 @@
-//! A ping-pong on the trait `Verbs` itself, without the message layer: what that layer, and this
-//! implementation of the trait, can be compared with.
+//! A ping-pong on the trait `Verbs` itself, without the message layer: a reference for this layer
+//! and for this implementation of the trait.
 //!
 //! `verbs_pingpong --listen PORT` on one machine and `verbs_pingpong --connect ADDRESS:PORT` on the
 //! other; `--bytes`, `--iterations`, `--device`. The side that connects prints one line of CSV:
 //! bytes, iterations, and half of a round trip in microseconds: minimum, median, average.
 //!
-//! Both sides poll, and SEND inline if that is possible, as `ib_send_lat` does.
+//! Both sides poll, and SEND inline if possible, as `ib_send_lat` does.
 
 #![expect(
     clippy::disallowed_types,

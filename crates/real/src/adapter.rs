@@ -1,11 +1,11 @@
-//! Verbs: packets travel over an adapter, through [`mpi_verbs`]; the sockets of the connections
-//! only bring the two sides together.
+//! Verbs: packets travel over an adapter, through [`mpi_verbs`]; the sockets only set up the
+//! connections.
 //!
-//! The endpoints of the queue pairs go with the request and the answer of the handshake. The close
-//! protocol stays on the sockets, where each message tells how many packets were sent before it. A
-//! rank that blocks sleeps until the adapter tells of a completion or a socket has something; one
-//! that spins looks at the adapter, and now and then at the sockets, which tell of lost ranks, and
-//! at what the adapter tells without having been asked.
+//! The endpoints of the queue pairs are sent with the request and the answer of the handshake. The
+//! close protocol stays on the sockets, where each message has the number of packets sent before. A
+//! rank that blocks sleeps until the adapter reports a completion or a socket has data. A rank that
+//! spins polls the adapter. Now and then, it also polls the sockets, which report lost ranks, and
+//! the asynchronous events of the adapter.
 //!
 //! *Not modelled*: moving to another adapter or port; a rank uses one.
 
@@ -35,8 +35,8 @@ pub(super) struct VerbsDataPath {
     device: Device,
     /// The name of the adapter, if one was asked for.
     name: Option<String>,
-    /// The adapter, opened a second time for the program: events of its queue pairs come to it
-    /// alone.
+    /// The adapter, opened a second time for the program: events of the program's queue pairs come
+    /// to this context only.
     program: OnceCell<Option<Rc<LibVerbs>>>,
     /// Connections that could not be made, and their peers.
     failed: Vec<(u32, Failure)>,
@@ -47,7 +47,7 @@ pub(super) struct VerbsDataPath {
 }
 
 impl VerbsDataPath {
-    /// The adapter of this name, or the first one; `registry` tells when it has something.
+    /// Opens the adapter of this name, or the first adapter; `registry` reports its events.
     pub(super) fn open(
         local: Rc<Local>,
         name: Option<&str>,
@@ -84,7 +84,7 @@ impl VerbsDataPath {
         })
     }
 
-    /// Result of preparing or connecting a connection; without it the peer is lost.
+    /// Returns the result of preparing or connecting a connection; on an error, the peer is lost.
     fn or_fail(&mut self, peer: u32, done: Result<Vec<u8>, VerbsError>) -> Vec<u8> {
         done.unwrap_or_else(|error| {
             let text = format_args!("no connection to rank {peer}: {error}");

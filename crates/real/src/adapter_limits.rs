@@ -1,12 +1,12 @@
 //! Check of the options against the limits of an adapter: an error is reported before a connection
-//! is made, by the name of the option.
+//! is made, with the name of the option.
 //!
-//! *Not checked*: memory. How much may be registered is known only when it is.
+//! *Not checked*: memory. The limit of registered memory is known only at registration.
 
 use mpi_verbs::Options;
 use rdma::{DeviceAttributes, PortAttributes, PortState};
 
-/// Returns what the adapter cannot do.
+/// Returns the options that exceed the limits of the adapter, as text.
 pub(super) fn check(
     options: &Options,
     device: &DeviceAttributes,

@@ -1,21 +1,21 @@
-//! Ranks that another launcher has started: `srun`, `mpirun`, `mpiexec`. Each finds its number in
-//! the variables that its launcher has set.
+//! Ranks that another launcher has started: `srun`, `mpirun`, `mpiexec`. Each rank finds its number
+//! in the variables that its launcher has set.
 //!
 //! | launcher | rank | ranks | on this host | job |
 //! |---|---|---|---|---|
 //! | Open MPI | `OMPI_COMM_WORLD_RANK` | `OMPI_COMM_WORLD_SIZE` | `OMPI_COMM_WORLD_LOCAL_RANK`, `.._LOCAL_SIZE` | `PMIX_NAMESPACE` or `OMPI_MCA_ess_base_jobid` |
 //! | MPICH's Hydra, PMI | `PMI_RANK` | `PMI_SIZE` | `MPI_LOCALRANKID`, `MPI_LOCALNRANKS` | `PMI_JOBID` |
-//! | Slurm's srun | `SLURM_PROCID` | `SLURM_STEP_NUM_TASKS` | `SLURM_LOCALID` | `SLURM_JOB_ID` and `SLURM_STEP_ID` |
+//! | Slurm's srun | `SLURM_PROCID` | `SLURM_STEP_NUM_TASKS` | `SLURM_LOCALID`, `SLURM_STEP_TASKS_PER_NODE` | `SLURM_JOB_ID` and `SLURM_STEP_ID` |
 //!
-//! The first one that is complete counts: `mpirun` inside of an allocation of Slurm starts its
-//! helpers by `srun`. A shell in an allocation is no step and no rank. Where the job is not told,
-//! it is the parent process, so all ranks must be on one machine or be given the address of the
-//! coordinator.
+//! The first complete row counts: `mpirun` inside an allocation of Slurm starts its helpers by
+//! `srun`. A shell in an allocation is no step and no rank. If the job is unknown, the number of
+//! the parent process identifies the job, so all ranks must be on one machine or be given the
+//! address of the coordinator.
 //!
-//! The ranks meet over a file: rank 0 opens the coordinator of the run and writes its address and
-//! the secret, for its owner alone, to `$HOME/.simrun/JOB`, or where `SIMRUN_BOOTSTRAP_FILE` says;
-//! the others wait for it. The file is removed when all are there, or when the run ends. One that
-//! was left by a killed job leads nowhere and is waited out.
+//! The ranks meet over a file. Rank 0 opens the coordinator of the run and writes its address and
+//! the secret, readable for the owner only, to `$HOME/.simrun/JOB`, or to the path in
+//! `SIMRUN_BOOTSTRAP_FILE`; the other ranks wait for the file. The file is removed when all ranks
+//! have connected, or when the run ends. Ranks that find the old file of a killed job try again.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write};
@@ -38,9 +38,9 @@ pub struct Place {
     pub size: u32,
     /// Number among the ranks of its host.
     pub local_rank: u32,
-    /// Number of ranks its host has, if that is told; else as many as there are.
+    /// Number of ranks on this host, if the launcher reports it; else the number of all ranks.
     pub local_size: u32,
-    /// Name of the launcher that has started it.
+    /// Name of the launcher that has started the process.
     pub launcher: &'static str,
     /// Identifier of the job.
     job: String,
@@ -50,9 +50,9 @@ pub struct Place {
 pub const BOOTSTRAP_FILE: &str = "SIMRUN_BOOTSTRAP_FILE";
 
 impl Place {
-    /// The file over which the ranks of this job meet, as this process's environment tells. A
-    /// process that starts others in its place hands it on in [`BOOTSTRAP_FILE`], because by
-    /// themselves they might take another process for what makes the job.
+    /// Returns the file over which the ranks of this job meet, from the environment of this
+    /// process. A process that starts others in its place passes the file on in [`BOOTSTRAP_FILE`],
+    /// because these processes might identify the job by another parent process.
     pub fn bootstrap_path(&self) -> PathBuf {
         #[expect(
             clippy::disallowed_methods,
@@ -63,8 +63,8 @@ impl Place {
     }
 }
 
-/// The variables of one launcher: rank, size, number and count on this host, and what makes the
-/// job.
+/// The variables of one launcher: rank, size, number and count on this host, and the identifier of
+/// the job.
 struct Variables {
     launcher: &'static str,
     rank: &'static str,
@@ -106,8 +106,8 @@ const LAUNCHERS: [Variables; 3] = [
     },
 ];
 
-/// The place of this process in an allocation, as its environment tells; `None` if nobody has
-/// started it as a rank.
+/// Returns the place of this process in an allocation, from the environment; `None` if no launcher
+/// has started this process as a rank.
 pub fn place(variable: impl Fn(&str) -> Option<String>) -> Option<Place> {
     LAUNCHERS.iter().find_map(|names| {
         let number = |name: &str| variable(name)?.trim().parse::<u32>().ok();
@@ -160,12 +160,12 @@ impl BootstrapFile {
         Self(folder.join(".simrun").join(name))
     }
 
-    /// Where it is.
+    /// Returns the path of the file.
     pub(super) fn path(&self) -> &Path {
         &self.0
     }
 
-    /// Writes it, for its owner alone.
+    /// Writes the file, readable for its owner only.
     pub(super) fn write(&self, address: SocketAddr, secret: &RunSecret) -> io::Result<()> {
         if let Some(folder) = self.0.parent() {
             fs::create_dir_all(folder)?;
@@ -194,7 +194,7 @@ impl BootstrapFile {
         written
     }
 
-    /// Reads it; `None` while there is none.
+    /// Reads the file; `None` while there is no file.
     pub(super) fn read(&self) -> io::Result<Option<BootstrapInfo>> {
         let data = match fs::symlink_metadata(&self.0) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
@@ -228,7 +228,7 @@ impl BootstrapFile {
         }
     }
 
-    /// Removes it.
+    /// Removes the file.
     pub(super) fn remove(&self) {
         let _ = fs::remove_file(&self.0);
     }

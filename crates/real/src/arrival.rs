@@ -1,12 +1,12 @@
-//! The way of a rank to its coordinator: attempts, until one is accepted or the time for it is
+//! The way of a rank to its coordinator: attempts, until one attempt is accepted or the time is
 //! over.
 //!
-//! Strangers may crowd the door so much that the system drops a connection, or that the
-//! coordinator closes it in its handshake to make room; and ranks may be started before the
-//! network is up. So every failure is tried again, after 5 ms at first and 200 ms at most. Only a
-//! coordinator of another version or of another run is final.
+//! Foreign processes may open more connections than the system accepts, or than the coordinator
+//! keeps, which then closes a connection in its handshake. Ranks may be started before the
+//! network is up. So a rank tries again after every failure, after 5 ms at first and 200 ms at
+//! most. Only a coordinator of another version or of another run is a final failure.
 //!
-//! *Not modelled*: a coordinator whose address changes.
+//! *Not modelled*: a coordinator that changes its address.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -20,8 +20,8 @@ use super::{clock, keepalive};
 /// The time between two attempts, at first and at most.
 const PAUSE: [Duration; 2] = [Duration::from_millis(5), Duration::from_millis(200)];
 
-/// The part of the time for ranks to come that a rank tries for: it ends before the coordinator
-/// gives it up, so that the coordinator can tell why it did not come.
+/// The part of the startup timeout for which a rank tries to connect. It ends before the
+/// coordinator gives up, so that the coordinator can report the reason.
 const PART: (u32, u32) = (9, 10);
 
 /// Returns a growing pause between attempts, from the one before.
@@ -32,7 +32,8 @@ pub(super) fn pause_after(pause: Option<Duration>) -> Duration {
 /// Returns a connection to the coordinator on which both sides have shown that they know the
 /// secret, within the startup timeout.
 ///
-/// # Errors The last failure, with the number of attempts.
+/// # Errors
+/// The last failure, with the number of attempts.
 pub(super) fn connect_to_coordinator(
     launch_info: &LaunchInfo,
     startup: Duration,
@@ -79,7 +80,7 @@ pub(super) fn attempt(launch_info: &LaunchInfo, patience: Duration) -> io::Resul
     Ok(control)
 }
 
-/// Shows the coordinator that this process knows the secret, and has it show the same.
+/// Proves to the coordinator that this process knows the secret, and demands the same proof.
 fn authenticate(control: &mut TcpStream, secret: &RunSecret) -> io::Result<()> {
     let mut handshake = Handshake::new(Side::Connects, ConnectionPurpose::Control, secret)?;
     loop {
@@ -99,7 +100,7 @@ fn authenticate(control: &mut TcpStream, secret: &RunSecret) -> io::Result<()> {
     }
 }
 
-/// The other side has closed a connection in its handshake.
+/// The error of a connection that the other side has closed in its handshake.
 pub(super) fn closed() -> io::Error {
     let text = "the connection was closed in its handshake";
     io::Error::new(ErrorKind::UnexpectedEof, text)
@@ -112,8 +113,8 @@ pub(super) mod tests {
 
     use super::*;
 
-    /// A door that closes the first `closes` connections at once, one when it has shown that it
-    /// knows the secret, and lets the next one in.
+    /// Closes the first `closes` connections at once, closes one more after its proof of the
+    /// secret, and accepts the next connection.
     pub(crate) fn accept_peer(
         listener: &TcpListener,
         (purpose, secret): (ConnectionPurpose, &RunSecret),

@@ -1,11 +1,11 @@
 //! Authentication of both sides of a connection: challenge and response over a secret of the run.
 //!
-//! The side that connects sends a nonce; the side that accepts answers with its own nonce and a
-//! code over both, which shows that it knows the secret; the side that connects shows the same with
-//! another code, and is told that it was accepted: until then the other side may have closed the
-//! connection, and another attempt is worth while. A code is HMAC-SHA256 (RFC 2104) over the
-//! speaker, the purpose of the connection, and both nonces, so no code is valid for another
-//! connection, purpose or direction. Codes are compared in constant time. The secret is never sent.
+//! The side that connects sends a nonce. The side that accepts answers with its own nonce and a
+//! code over both nonces, which proves that it knows the secret. The side that connects proves the
+//! same with another code, and receives an acceptance: before that, the other side may have closed
+//! the connection, and another attempt is useful. A code is HMAC-SHA256 (RFC 2104) over the side,
+//! the purpose of the connection, and both nonces, so no code is valid for another connection,
+//! purpose or direction. Codes are compared in constant time. The secret is never sent.
 //!
 //! ```text
 //! connect → accept   magic (8)  nonce (16)
@@ -14,11 +14,11 @@
 //! accept → connect   accepted (1)
 //! ```
 //!
-//! Each step has a fixed length, so nothing that a stranger sends makes us keep more than 56 bytes;
-//! how long a stranger may take is up to who drives the handshake. No I/O here.
+//! Each step has a fixed length, so no input of a foreign process makes us keep more than 56 bytes.
+//! The caller of the handshake limits its duration. No I/O here.
 //!
-//! *Not modelled*: secrecy and integrity of what follows. Who can read and change the network
-//! between the machines of a run can read and change its messages, as with other MPI libraries.
+//! *Not modelled*: secrecy and integrity of later data. An attacker on the network between the
+//! machines of a run can read and change its messages, as with other MPI libraries.
 
 use std::fmt;
 
@@ -37,7 +37,7 @@ const ACCEPTED: u8 = 1;
 /// Largest number of bytes read before the other side is known.
 pub(super) const UNKNOWN_MAX: usize = MAGIC.len() + NONCE + CODE;
 
-/// 128 bits that all processes of a run know, and nobody else.
+/// The secret of a run: 128 bits that only the processes of the run know.
 #[derive(Clone, PartialEq, Eq)]
 pub struct RunSecret([u8; 16]);
 
@@ -47,7 +47,7 @@ impl RunSecret {
         random().map(Self)
     }
 
-    /// As 32 digits, for the pipe or the file by which processes get it.
+    /// Returns the secret as 32 digits, for the pipe or the file by which processes receive it.
     pub fn to_hex(&self) -> String {
         self.0.iter().map(|byte| format!("{byte:02x}")).collect()
     }
@@ -105,18 +105,18 @@ impl ConnectionPurpose {
 /// Sides of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Side {
-    /// It was opened here.
+    /// The connection was opened by this side.
     Connects,
-    /// It was opened by the other side.
+    /// The connection was opened by the other side.
     Accepts,
 }
 
 /// The other side is not one of this run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Refused {
-    /// It does not speak our language, or another version of it.
+    /// The other side does not speak this protocol, or speaks another version of it.
     Magic,
-    /// It does not know the secret, or means something else.
+    /// The other side does not know the secret, or has another purpose.
     Code,
 }
 
@@ -136,10 +136,10 @@ pub(super) struct Handshake {
     purpose: ConnectionPurpose,
     secret: RunSecret,
     nonce: [u8; NONCE],
-    /// Result of the step that is awaited.
+    /// Bytes of the awaited step that have arrived.
     input: [u8; UNKNOWN_MAX],
     filled: usize,
-    /// Time until that step; 0 when nothing is awaited any more.
+    /// Length of the input of this step in bytes; 0 after the last step.
     awaited: usize,
     theirs: [u8; NONCE],
     output: Vec<u8>,
@@ -175,8 +175,8 @@ impl Handshake {
         std::mem::take(&mut self.output)
     }
 
-    /// Where the next bytes are to be read to: never more than belong to the handshake. Empty when
-    /// it is over.
+    /// Returns the space for the next bytes: never more than belong to the handshake, and empty
+    /// when the handshake is over.
     pub(super) fn space(&mut self) -> &mut [u8] {
         &mut self.input[self.filled..self.awaited]
     }
@@ -262,7 +262,7 @@ impl Handshake {
 mod tests {
     use super::*;
 
-    /// Lets two sides talk, a few bytes at a time; what each thinks of the other in the end.
+    /// Lets two sides talk, a few bytes at a time. Returns the result of each side.
     fn talk(mut a: Handshake, mut b: Handshake, chunk: usize) -> [Result<bool, Refused>; 2] {
         for _ in 0..5 {
             for (from, to) in [(0, 1), (1, 0)] {

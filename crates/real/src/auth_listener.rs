@@ -1,20 +1,20 @@
 //! A listener and the connections to it that have not authenticated yet.
 //!
 //! A connection has [`HANDSHAKE_TIMEOUT`] for its handshake, and costs 56 bytes until then. At most
-//! [`HANDSHAKES_MAX`] may be in their handshake at once, or as many as an eighth of the
-//! descriptors; for one more, the oldest one of the address that has most of them is closed, so
-//! that half-open connections of some cannot keep others out. A connection that has authenticated
-//! leaves the gate and is never closed by it. An honest process may be closed in its handshake when
-//! others come from its own address: it tries again.
+//! [`HANDSHAKES_MAX`] connections, or an eighth of the descriptors, may be in their handshake at
+//! once. For one more, the listener closes the oldest connection of the address with most of them,
+//! so that half-open connections of some addresses cannot keep others out. After authentication,
+//! the listener hands a connection over and never closes it. The connection of an honest process
+//! may be closed in its handshake when others come from its own address: the process tries again.
 //!
-//! Where no descriptor is left for one more, the same one is closed; if there is none, the listener
-//! rests for [`REST`].
+//! If no descriptor is left for one more, the same connection is closed; if there is none, the
+//! listener rests for [`REST`].
 //!
-//! Nothing that a stranger does is an error of the run. The [`HandshakeCounters`] is told when
-//! ranks do not come.
+//! No action of a foreign process is an error of the run. [`HandshakeCounters`] are reported when
+//! ranks do not connect.
 //!
-//! *Not modelled*: how many connections the system keeps that were not accepted yet; those beyond
-//! it have to try again.
+//! *Not modelled*: the number of connections that the system keeps before they are accepted;
+//! further connections have to try again.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -39,29 +39,29 @@ pub(super) const HANDSHAKES_MAX: usize = 128;
 /// Number of connections that are taken from the listener before others get a turn.
 const ACCEPTS_MAX: usize = 64;
 
-/// Number of connections the system keeps until they are accepted, if it allows as many
-/// (`net.core.somaxconn`): a connection beyond it is tried again by the other side's system after 1
-/// s.
+/// Number of connections that the system keeps until they are accepted, if the system allows this
+/// number (`net.core.somaxconn`). The system of the other side tries a further connection again
+/// after 1 s.
 const BACKLOG: i32 = 4096;
 
-/// The time for which nothing is accepted when no descriptor is left.
+/// The time without accepting when no descriptor is left.
 const REST: Duration = Duration::from_millis(100);
 
 /// The connections that have not authenticated, over the life of a gate.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) struct HandshakeCounters {
-    /// Those that said what no process of the run says, or ended before they had authenticated.
+    /// Connections with invalid data, or that ended before they had authenticated.
     pub failed: u64,
-    /// Those that took longer than [`HANDSHAKE_TIMEOUT`].
+    /// Connections that took longer than [`HANDSHAKE_TIMEOUT`].
     pub late: u64,
-    /// Those that were closed to make room for others.
+    /// Connections that were closed to make room for others.
     pub evicted: u64,
-    /// Times at which no descriptor was left to accept another, and none could be closed for it.
+    /// Number of times that no descriptor was left for a new connection and none could be closed.
     pub exhausted: u64,
 }
 
 impl fmt::Display for HandshakeCounters {
-    /// A clause of a message; nothing if there is nothing to tell.
+    /// Writes a clause of a message; empty if all counters are 0.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let all = self.failed + self.late + self.evicted;
         if all > 0 {
@@ -82,7 +82,7 @@ impl fmt::Display for HandshakeCounters {
     }
 }
 
-/// A socket in its handshake.
+/// A socket during its handshake.
 #[derive(Debug)]
 pub(super) struct PendingHandshake {
     pub stream: TcpStream,
@@ -99,7 +99,7 @@ pub(super) enum Progress {
     Pending,
     /// The other side belongs to the run.
     Known,
-    /// It does not, or is gone.
+    /// The other side does not belong to the run, or is gone.
     Gone,
 }
 
@@ -167,22 +167,22 @@ fn network(address: IpAddr) -> [u8; 8] {
     }
 }
 
-/// A listener with its strangers.
+/// A listener with the connections that have not authenticated.
 #[derive(Debug)]
 pub(super) struct AuthListener {
     listener: TcpListener,
     secret: RunSecret,
     purpose: ConnectionPurpose,
-    /// The token of the listener; those of strangers follow.
+    /// The token of the listener; the tokens of pending connections follow.
     first: usize,
     pending_handshakes: Vec<Option<PendingHandshake>>,
     tally: HandshakeCounters,
-    /// Nothing is accepted before that moment.
+    /// The listener accepts no connection before this time.
     rests_until_ns: Option<u64>,
 }
 
 impl AuthListener {
-    /// Opens a gate; it uses the tokens from `first` to `first +` [`HANDSHAKES_MAX`].
+    /// Opens a listener; it uses the tokens from `first` to `first +` [`HANDSHAKES_MAX`].
     pub(super) fn open(
         registry: &Registry,
         first: usize,
@@ -211,7 +211,7 @@ impl AuthListener {
         self.tally
     }
 
-    /// Where it listens.
+    /// Returns the address of the listener.
     pub(super) fn address(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }
@@ -221,12 +221,12 @@ impl AuthListener {
         congestion::set(&self.listener, name)
     }
 
-    /// Returns true if an event is its own.
+    /// Returns true if an event belongs to this listener.
     pub(super) const fn owns(&self, token: Token) -> bool {
         self.first <= token.0 && token.0 <= self.first + HANDSHAKES_MAX
     }
 
-    /// Handles an event; the sockets of those who belong to the run are handed over.
+    /// Handles an event; `known` takes the sockets of processes of the run.
     pub(super) fn handle(
         &mut self,
         registry: &Registry,
@@ -279,7 +279,7 @@ impl AuthListener {
         self.look_again(registry);
     }
 
-    /// Lets the system tell again of connections that wait: it tells of each only once.
+    /// Lets the system report waiting connections again: it reports each connection only once.
     fn look_again(&mut self, registry: &Registry) {
         let _ = registry.reregister(&mut self.listener, Token(self.first), Interest::READABLE);
     }
@@ -331,7 +331,7 @@ impl AuthListener {
         true
     }
 
-    /// Closes those whose time is over; the time until that is to be done again.
+    /// Closes the connections that took too long. Returns the time until the next call is due.
     pub(super) fn expire(&mut self, registry: &Registry) -> Option<Duration> {
         let now = clock::monotonic_ns();
         for place in &mut self.pending_handshakes {

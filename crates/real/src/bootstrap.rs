@@ -1,4 +1,4 @@
-//! A run whose processes another launcher has started: rank 0 is also where all meet.
+//! A run with processes that another launcher has started: rank 0 is also the coordinator.
 
 use std::cell::Cell;
 use std::io::{self, ErrorKind};
@@ -29,9 +29,9 @@ impl OutputListener for Nobody {
     }
 }
 
-/// Runs one rank of an allocation, and says whether it finished. At rank 0, the process ends with
-/// what `tell` answers when the whole run has ended; `launch` says how long to wait and where to
-/// listen.
+/// Runs one rank of an allocation. Returns true if the rank finished. At rank 0, the process ends
+/// with the result of `tell` when the whole run has ended; `launch` has the timeouts and the
+/// address to listen on.
 pub fn run_in_allocation(
     program: &dyn Program,
     options: &RankOptions,
@@ -76,7 +76,7 @@ fn launch_info(place: &Place, address: std::net::SocketAddr, secret: &RunSecret)
     LaunchInfo::new((place.rank, place.size), local, address, None, secret)
 }
 
-/// Opens the coordinator in a thread of its own, which ends the process when the run has ended.
+/// Opens the coordinator in a separate thread, which ends the process when the run has ended.
 fn host(
     launch: LaunchOptions,
     (file, logs): (BootstrapFile, Option<RankLogs>),
@@ -122,7 +122,7 @@ fn host(
     Ok(address)
 }
 
-/// Comes to the coordinator when it is open.
+/// Connects to the coordinator when the coordinator is open.
 fn connect_to_bootstrap(
     place: &Place,
     file: &BootstrapFile,

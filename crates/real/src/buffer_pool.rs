@@ -1,11 +1,10 @@
-//! Memory of long messages, kept for the next ones.
+//! Memory of long messages, kept for later messages.
 //!
-//! The memory that a long message arrives in becomes the receive buffer of the program, and the one
-//! that this had before is free. Given back to the system and asked for again, it would come with a
-//! page fault for each of its pages; so it is kept for the next message of its length.
+//! The memory in which a long message arrives becomes the receive buffer of the program, and the
+//! former memory of this buffer is free. Memory that is returned to the system and requested again
+//! causes a page fault per page; so free memory is kept for the next message of the same length.
 //!
-//! *Not modelled*: messages whose lengths differ from one to the next find nothing here and pay for
-//! their pages.
+//! *Not modelled*: messages of changing lengths find no memory here and cause page faults.
 
 use std::collections::BTreeMap;
 
@@ -23,8 +22,8 @@ pub(super) struct BufferPool {
 }
 
 impl BufferPool {
-    /// Keeps memory that nobody needs any more. If there is too much of it then, what was kept
-    /// before goes.
+    /// Keeps free memory. If this makes the pool too large, the memory that was kept before is
+    /// released.
     pub(super) fn keep(&mut self, mut memory: Vec<u8>) {
         let length = memory.capacity();
         if !(LENGTH_MIN..=TOTAL_MAX).contains(&length) {

@@ -1,12 +1,12 @@
 //! The collective calls of a rank on their way to the coordinator, which compares them.
 //!
-//! A rank only notes its calls in memory; the thread of its connections sends them every
-//! [`PERIOD`], and before the rank says how it ended. A call that is repeated, such as that of a
-//! loop, is sent once with the number of repetitions.
+//! A rank only records its calls in memory; its connection thread sends the calls every [`PERIOD`],
+//! and before the rank reports its end. A repeated call, such as a call in a loop, is sent once
+//! with the number of repetitions.
 //!
 //! *Not compared*: the calls of the last [`PERIOD`] of a rank that is killed; all later calls of a
-//! rank that makes more different ones in a period than a message holds. Either is only a mistake
-//! that is not found.
+//! rank that makes more different calls in a period than a message holds. In both cases, only a
+//! mistake may remain undetected.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 /// Time from message to message.
 pub(super) const PERIOD: Duration = Duration::from_millis(100);
 
-/// Maximum number of runs of a batch; those of this many take about 4 MiB.
+/// Maximum number of runs of a batch; this many runs take about 4 MiB.
 const RUNS_MAX: usize = 1 << 18;
 
 /// Maximum number of different calls of a batch. Most programs have less than 100 of them.
@@ -42,7 +42,7 @@ impl CallBatch {
         self.runs.is_empty() && !self.is_cut
     }
 
-    /// Adds a call at this position of its communicator.
+    /// Adds a call at this position of the communicator.
     fn push(&mut self, number: u32, call: CallRecord) {
         if self.is_cut || self.runs.len() >= RUNS_MAX || self.calls.len() >= CALLS_MAX {
             self.is_cut = true;
@@ -82,7 +82,7 @@ impl CallOutbox {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a call at this position of its communicator.
+    /// Adds a call at this position of the communicator.
     pub(super) fn push(&self, number: u32, call: CallRecord) {
         self.lock().push(number, call);
     }

@@ -1,12 +1,12 @@
-//! The collective calls of all ranks, compared with each other where the ranks meet.
+//! The collective calls of all ranks, compared with each other at the coordinator.
 //!
-//! The calls come in batches, those of a rank in their order. A call that differs from that of
-//! another rank at the same position ends the run. So does a rank that has ended without a call
-//! which a rank that continues has made.
+//! The calls come in batches, the calls of one rank in their order. A call that differs from the
+//! call of another rank at the same position ends the run. So does a rank that has ended without a
+//! call that a continuing rank has made.
 //!
 //! *Not compared*: starts of persistent requests that a rank which has ended has not made; calls
-//! after a rank was lost in a run that continues: what the others call then depends on when they
-//! hear of it.
+//! after a rank was lost in a run that continues, because the calls of other ranks then depend on
+//! the time at which they learn of the loss.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -17,17 +17,17 @@ use super::call_batch::CallBatch;
 use super::clock;
 
 /// Time that the caller of a collective has to end when another rank has ended without the call. If
-/// it ends, too, it did not wait: the missing call is a warning then, as in a simulated run.
+/// the caller also ends, it did not wait: the missing call is then a warning, as in a simulation.
 const END_GRACE: Duration = Duration::from_secs(1);
 
 /// A mistake in collective calls.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct CallMistake {
-    /// The world rank that has made it.
+    /// The world rank that has made the mistake.
     pub rank: u32,
     /// The mistake, in words.
     pub message: String,
-    /// When it was found, on this machine's clock in nanoseconds.
+    /// The time of detection, on this machine's clock in nanoseconds.
     pub found_ns: u64,
 }
 
@@ -35,7 +35,7 @@ pub(super) struct CallMistake {
 #[derive(Clone, Copy, Debug)]
 struct Caller {
     world_rank: u32,
-    /// Number of calls that it has made there.
+    /// Number of calls that the rank has made in the communicator.
     calls: u32,
 }
 
@@ -86,7 +86,7 @@ impl CallComparison {
         }
     }
 
-    /// Notes that a rank has finished its program.
+    /// Records that a rank has finished its program.
     pub(super) fn finish(&mut self, world_rank: u32) {
         self.finished.insert(world_rank);
         let caller = Caller {

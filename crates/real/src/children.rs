@@ -1,12 +1,12 @@
-//! The processes of a run: starting them, hearing them line by line, ending them.
+//! The processes of a run: starting them, reading their output line by line, ending them.
 //!
 //! A process gets its [ticket](super::launch_info) on its standard input, so that the secret is on
-//! no command line and in no environment. It leads a process group of its own: Ctrl-C reaches only
-//! the launcher, which ends all of them with what they have started (`descendants` ends what has
-//! left the group).
+//! no command line and in no environment. The process leads its own process group: Ctrl-C reaches
+//! only the launcher, which ends all processes with their children (`descendants` ends children
+//! that have left the group).
 //!
-//! A process that has ended is waited for only when its group has been killed: until then its
-//! number, and that of its group, belong to nobody else.
+//! The launcher waits for an ended process only after it has killed the process group: until then,
+//! no other process can get the number of the process or of the group.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -30,11 +30,11 @@ const LINE_MAX: usize = 1 << 20;
 #[derive(Debug)]
 pub(super) struct Process {
     child: Child,
-    /// Its standard output and its standard error.
+    /// Standard output and standard error of the process.
     pipes: [Option<OutputPipe>; 2],
     last: VecDeque<String>,
     status: Option<ExitStatus>,
-    /// Its group was killed, and it was waited for: its number may be that of another by now.
+    /// True after the group was killed and the process reaped: its number may then be reused.
     is_reaped: bool,
 }
 
@@ -45,7 +45,7 @@ struct OutputPipe {
 }
 
 impl Process {
-    /// Starts a process that reads `launch_info`; the events of its two pipes have the tokens from
+    /// Starts a process that reads `launch_info`; the events of the two pipes have the tokens from
     /// `first` on.
     pub(super) fn start(
         command: &[OsString],
@@ -92,7 +92,7 @@ impl Process {
         })
     }
 
-    /// Hears what has been written to one of its pipes; `line` gets each line without its end.
+    /// Reads the new data of one pipe; `line` gets each line without its end.
     pub(super) fn receive(&mut self, place: usize, line: &mut impl FnMut(&[u8])) {
         let Some(pipe) = &mut self.pipes[place] else {
             return;
@@ -131,7 +131,7 @@ impl Process {
         self.last.iter().cloned().collect()
     }
 
-    /// Looks whether it has ended, without waiting for it.
+    /// Checks whether the process has ended, without waiting.
     pub(super) fn look(&mut self) {
         let Some(pid) = self.pid().filter(|_| self.status.is_none()) else {
             return;
@@ -142,18 +142,18 @@ impl Process {
         }
     }
 
-    /// Returns the status when it was last looked at.
+    /// Returns the status found by the latest check.
     pub(super) const fn status(&self) -> Option<ExitStatus> {
         self.status
     }
 
-    /// Its number, as long as that is its own.
+    /// Returns the process number, as long as no other process can have this number.
     pub(super) fn pid(&self) -> Option<Pid> {
         let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
         pid.filter(|_| !self.is_reaped)
     }
 
-    /// Ends it with its process group.
+    /// Ends the process with its process group.
     pub(super) fn kill(&mut self) {
         if let Some(group) = self.pid() {
             let _ = kill_process_group(group, Signal::KILL);
@@ -164,13 +164,13 @@ impl Process {
     }
 }
 
-/// Returns the status of a process that has ended, as the standard library has it.
+/// Converts the status of an ended process to the type of the standard library.
 fn status_of(ended: &WaitIdStatus) -> ExitStatus {
     let signal = ended.terminating_signal().unwrap_or(0);
     ExitStatus::from_raw(ended.exit_status().unwrap_or(0) << 8 | signal)
 }
 
-/// Takes the complete lines out of what was read.
+/// Takes the complete lines out of the data that were read.
 fn lines(rest: &mut Vec<u8>, line: &mut impl FnMut(&[u8])) {
     let mut begin = 0;
     while let Some(length) = rest[begin..].iter().position(|&byte| byte == b'\n') {

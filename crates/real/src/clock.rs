@@ -1,12 +1,12 @@
-//! The wall clock of real runs: the only place that reads one.
+//! The wall clock of real runs: only this module reads a wall clock.
 //!
-//! It is the system's monotonic clock, which all processes of one machine share and which nobody
-//! sets. A run's time begins at an *origin* on that clock. Processes on other machines have clocks
-//! of their own, told apart by the number that each boot gets: there the origin comes as long after
-//! the message about the start as here after its posting.
+//! The clock is the system's monotonic clock, which all processes of one machine share and no
+//! process sets. The time of a run begins at an *origin* on this clock. Processes on other machines
+//! have separate clocks, identified by the boot number. There, the origin is as long after the
+//! arrival of the start message as here after its posting.
 //!
-//! *Not modelled*: the difference between the clocks of two machines. Durations are right
-//! everywhere; dates of different machines differ by what the message about the start took.
+//! *Not modelled*: the difference between the clocks of two machines. Durations are right on every
+//! machine; timestamps of different machines differ by the delay of the start message.
 
 use std::time::Duration;
 
@@ -18,8 +18,8 @@ use rustix::time::{
     timerfd_create, timerfd_settime,
 };
 
-/// From the moment at which all are here to the start: the message about it arrives meanwhile, or
-/// is on the way for as long on other machines.
+/// Time from the arrival of the last rank to the start. The start message arrives within this time
+/// on this machine; on other machines the start is later by the delay of the message.
 pub(super) const START_LEAD: Duration = Duration::from_millis(5);
 
 /// Nanoseconds on the monotonic clock of this machine.
@@ -37,12 +37,12 @@ pub(super) fn after(span: Duration) -> u64 {
     monotonic_ns().saturating_add(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX))
 }
 
-/// Returns the time until a moment; zero if it has passed.
+/// Returns the time until a timestamp; zero if the timestamp has passed.
 pub(super) fn until(moment_ns: u64) -> Duration {
     Duration::from_nanos(moment_ns.saturating_sub(monotonic_ns()))
 }
 
-/// Returns the time since a moment, in seconds; 0 if it is still to come.
+/// Returns the time since a timestamp, in seconds; 0 if the timestamp is in the future.
 pub(super) fn seconds_since(moment_ns: u64) -> f64 {
     seconds_between(moment_ns, monotonic_ns())
 }
@@ -62,7 +62,7 @@ pub(super) fn sleep(span: Duration) {
     std::thread::sleep(span);
 }
 
-/// Waits for a moment, the last part of it awake.
+/// Waits for a timestamp; the last part of the wait is busy.
 pub(super) fn wait_until(moment_ns: u64) {
     const AWAKE: Duration = Duration::from_micros(200);
     if let Some(span) = until(moment_ns).checked_sub(AWAKE) {
@@ -98,7 +98,7 @@ impl Clock {
     }
 }
 
-/// Wakes who polls at a date, to the nanosecond: the timeout of polling itself is in whole
+/// Wakes a poll at a timestamp, to the nanosecond: the timeout of the poll itself is in whole
 /// milliseconds.
 #[derive(Debug)]
 pub(super) struct Alarm(OwnedFd);

@@ -1,10 +1,10 @@
 //! An adapter on the network as a device under test of `simrun conformance`: packets of RoCE v2
-//! travel in datagrams, commands to the device's side on a TCP connection.
+//! travel in datagrams, commands to the device side travel on a TCP connection.
 //!
-//! The program `crates/real/examples/conformance_responder.rs` opens the adapter on the device's
+//! The program `crates/real/examples/conformance_responder.rs` opens the adapter on the device
 //! side.
 //!
-//! *Not checked*: the identification of IP, which a socket does not tell and which the ICRC of a
+//! *Not checked*: the identification of IP, which a socket does not report and which the ICRC of a
 //! packet covers. A packet passes if its ICRC is right for one of the 65 536 identifications, so
 //! one wrong ICRC in 65 536 is not found.
 
@@ -189,8 +189,8 @@ fn frame_around(
     bytes
 }
 
-/// Checks the checksum of a frame whose identification is not known. Checksums are linear: the
-/// change by an identification is the sum of the changes by its bits.
+/// Checks the checksum of a frame with unknown identification. Checksums are linear: the change by
+/// an identification is the sum of the changes by its bits.
 fn check_icrc(frame: impl Fn(u16) -> Vec<u8>) -> Result<(), WireError> {
     let wrong = match RoceFrame::parse(&frame(0)) {
         Err(wrong @ WireError::Icrc { .. }) => wrong,
@@ -214,7 +214,7 @@ fn check_icrc(frame: impl Fn(u16) -> Vec<u8>) -> Result<(), WireError> {
     if rest == 0 { Ok(()) } else { Err(wrong) }
 }
 
-/// Returns what is left of a number after those changes are added that clear its highest bits.
+/// Returns the remainder of a number after addition of the changes that clear its highest bits.
 fn reduced(number: u32, changes: &[u32]) -> u32 {
     changes.iter().fold(number, |number, change| {
         let highest = 1 << (31 - change.leading_zeros());

@@ -1,10 +1,10 @@
-//! The congestion control of sockets: whether one of a name can be had here, sockets that have it,
-//! and which one a socket has.
+//! The congestion control of sockets: availability of a name on this system, sockets with a
+//! congestion control, and the congestion control of a socket.
 //!
-//! It is given to sockets before they are connected. One that paces what it sends, as BBR does,
-//! asks for that when the connection is made, and Linux does not take it back when the socket gets
-//! another congestion control later (`sk_pacing_status`). What a listener has, the sockets have
-//! that it accepts.
+//! It is set before a socket is connected. A congestion control that paces sent data, as BBR does,
+//! requests pacing when the connection is made. Linux does not undo this request when the socket
+//! later gets another congestion control (`sk_pacing_status`). Accepted sockets have the congestion
+//! control of their listener.
 //!
 //! *Not modelled*: parameters of a congestion control; queueing disciplines, which may pace too.
 
@@ -15,7 +15,7 @@ use std::net::SocketAddr;
 
 use mio::net::TcpStream;
 
-/// Algorithms that Linux has, and those that every user may choose.
+/// Algorithms that Linux has, and algorithms that every user may choose.
 const LISTS: [&str; 2] = [
     "/proc/sys/net/ipv4/tcp_available_congestion_control",
     "/proc/sys/net/ipv4/tcp_allowed_congestion_control",
@@ -24,13 +24,13 @@ const LISTS: [&str; 2] = [
 /// A congestion control that sockets cannot have here.
 #[derive(Debug)]
 pub struct CongestionError {
-    /// Its name, as it was given.
+    /// Name of the congestion control, as given.
     pub name: String,
     /// Answer of the system.
     pub problem: io::Error,
-    /// Those that the system has; empty if it does not tell.
+    /// Congestion controls of the system; empty if the system does not list them.
     pub available: Vec<String>,
-    /// Those of them that everybody may use; empty if the system does not tell.
+    /// Congestion controls that every user may choose; empty if the system does not list them.
     pub allowed: Vec<String>,
 }
 
@@ -77,8 +77,8 @@ impl Error for CongestionError {
     }
 }
 
-/// The congestion control of a new socket that is asked to have this one, or without a name what
-/// the system gives it; `None` if the system does not tell. The socket is not connected.
+/// Returns the congestion control of a new socket with this name, or without a name the default of
+/// the system; `None` if the system does not report it. The socket is not connected.
 pub fn congestion_control(name: Option<&str>) -> Result<Option<String>, CongestionError> {
     system::of_new(name)
         .map_err(|problem| CongestionError::new(name.unwrap_or("(that of the system)"), problem))
@@ -86,8 +86,8 @@ pub fn congestion_control(name: Option<&str>) -> Result<Option<String>, Congesti
 
 pub(super) use system::{of, set};
 
-/// Begins to connect a socket with this congestion control, or with that of the system, without
-/// waiting for the end.
+/// Begins to connect a socket with this congestion control, or with the default of the system,
+/// without waiting for the connection.
 pub(super) fn connect(address: SocketAddr, name: Option<&str>) -> io::Result<TcpStream> {
     name.map_or_else(
         || TcpStream::connect(address),
@@ -110,7 +110,7 @@ mod system {
         Ok(sockopt::set_tcp_congestion(socket, name)?)
     }
 
-    /// That of a socket, if the system tells.
+    /// Returns the congestion control of a socket, if the system reports it.
     pub(crate) fn of(socket: impl AsFd) -> Option<String> {
         sockopt::tcp_congestion(socket).ok()
     }

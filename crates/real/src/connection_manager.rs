@@ -1,13 +1,13 @@
-//! The thread of a rank that opens doors: it listens, takes strangers through their handshake,
-//! connects to others (`opening`), and hears the coordinator.
+//! The connection thread of a rank: it listens, authenticates unknown processes, connects to other
+//! ranks (`opening`), and reads the messages of the coordinator.
 //!
-//! It is a thread of its own, because a rank that computes does not look at its sockets: others
-//! could not tell such a rank from one that is gone, and would have to wait, or give up, in the
-//! middle of a handshake. What it hands over are sockets whose other end is known. While nobody
-//! connects it wakes only to send the collective calls of the rank.
+//! The thread is separate, because a rank that computes does not read its sockets: other ranks
+//! could not distinguish such a rank from a lost rank, and would have to wait, or give up, in the
+//! middle of a handshake. The thread hands over sockets with a known peer. While no process
+//! connects, the thread wakes only to send the collective calls of the rank.
 //!
-//! When the coordinator says so, or is gone, the process ends here, whatever its program does. In
-//! the latter case it says why on standard error: nobody else could.
+//! If the coordinator demands the end, or is gone, this thread ends the process in any case. In the
+//! second case it writes the reason to standard error, because no other process can.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::SocketAddr;
@@ -39,21 +39,21 @@ pub(super) enum ManagerCommand {
         connection: ConnectionId,
         /// The other rank.
         peer: u32,
-        /// Where it listens.
+        /// The address on which the other rank listens.
         address: SocketAddr,
     },
-    /// Nobody else is let in.
+    /// The rank accepts no further connection.
     Shut,
-    /// Something for the coordinator.
+    /// A message for the coordinator.
     SendToCoordinator(RankMessage),
 }
 
 /// Answers to the rank.
 #[derive(Debug)]
 pub(super) enum ManagerEvent {
-    /// A socket that it wanted.
+    /// A socket that the rank requested.
     Connected(ConnectionId, TcpStream),
-    /// A socket that it wanted could not be opened, and the last reason.
+    /// A requested socket that could not be opened, with the last error.
     NotConnected(ConnectionId, io::Error),
     /// A process of the run has connected.
     Accepted(TcpStream),
@@ -61,7 +61,7 @@ pub(super) enum ManagerEvent {
     AddressList(CoordinatorMessage),
     /// A rank is lost.
     Lost(u32),
-    /// Nobody needs this rank any more.
+    /// The run no longer needs this rank.
     Over,
 }
 
@@ -90,7 +90,7 @@ struct ManagerThread {
     unsent: Vec<u8>,
     auth_listener: Option<AuthListener>,
     openings: Openings,
-    /// The coordinator's name and address; `None` if it runs in this process.
+    /// Name and address of the coordinator; `None` if the coordinator runs in this process.
     coordinator: Option<String>,
     calls: Option<Arc<CallOutbox>>,
     calls_sent_ns: u64,
@@ -117,8 +117,8 @@ pub(super) struct ListenerOptions {
     pub congestion: Option<String>,
     /// The time within which a connection to another rank is to be opened.
     pub within: Duration,
-    /// The coordinator's name and address; `None` if it runs in this process, which then ends the
-    /// process by itself.
+    /// Name and address of the coordinator; `None` if the coordinator runs in this process and ends
+    /// the process itself.
     pub coordinator: Option<String>,
     /// The collective calls of the rank, if the coordinator compares them.
     pub calls: Option<Arc<CallOutbox>>,
@@ -259,7 +259,7 @@ impl ManagerThread {
         }
     }
 
-    /// Says once that no descriptor is left for those who want to connect.
+    /// Writes one warning if no descriptor is left for connections of other processes.
     fn tell_of_descriptors(&mut self) {
         let exhausted = self
             .auth_listener
@@ -334,7 +334,7 @@ impl ManagerThread {
         }
     }
 
-    /// Appends the collective calls of the rank to what the coordinator is told.
+    /// Appends the collective calls of the rank to the data for the coordinator.
     fn send_calls(&mut self) {
         if let Some(batch) = self.calls.as_ref().and_then(|calls| calls.take()) {
             self.unsent
@@ -342,7 +342,7 @@ impl ManagerThread {
         }
     }
 
-    /// Hears the coordinator, and says what could not be said before.
+    /// Reads messages of the coordinator, and writes the data that could not be written before.
     fn receive(&mut self) {
         self.speak();
         let ended = self.read();
@@ -379,9 +379,9 @@ impl ManagerThread {
         }
     }
 
-    /// Ends the process without a coordinator, and says why: there is no other who could. One that
-    /// runs in this process closes its connections while it ends the process with the status of
-    /// the run: that is waited for.
+    /// Ends the process without a coordinator, with the reason on standard error: no other process
+    /// could report it. A coordinator in this process closes its connections while it ends the
+    /// process with the status of the run: this function waits for that end.
     fn alone(&self, why: &str) -> ! {
         let Some(coordinator) = &self.coordinator else {
             loop {
@@ -396,7 +396,7 @@ impl ManagerThread {
         descendants::exit_with(STOPPED)
     }
 
-    /// Reads all that has come; returns how the connection has ended, if it has.
+    /// Reads all available data. Returns the end of the connection, if the connection has ended.
     fn read(&mut self) -> Option<io::Result<()>> {
         let mut chunk = [0; 4096];
         loop {

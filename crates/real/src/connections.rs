@@ -1,19 +1,18 @@
-//! The connections of a rank over real sockets: the machines of [`mpi::connection`], with the
-//! inputs that sockets give.
+//! The connections of a rank over real sockets: the state machines of [`mpi::connection`], with the
+//! inputs from sockets.
 //!
-//! Sockets are opened and let in by the [porter](super::connection_manager), so that the other end
-//! of each is known here. On each socket travel the messages of the connection (handshake, close
-//! protocol) and, if the back end has no better way, the packets: a [`DataPath`] can add bytes to
-//! the request and the answer, and carry packets elsewhere. So a message of the connection tells
-//! how many packets were sent before it, and is kept until they are there.
+//! The [connection thread](super::connection_manager) opens and accepts the sockets, so that the
+//! peer of each is known here. Each socket carries the messages of the connection (handshake, close
+//! protocol) and, unless the back end has a better way, the packets: a [`DataPath`] can add bytes
+//! to the request and the answer, and carry packets elsewhere. So a message of the connection has
+//! the number of packets sent before, and is kept until these packets have arrived.
 //!
-//! A packet on a connection that is in use does not go through the machines, which would let it
-//! pass anyway.
+//! A packet on a connection in use bypasses the state machines, which would let it pass anyway.
 //!
-//! *Loss*: a stream that ends before the close protocol is over means that the peer is lost; so
-//! does a peer that writes what no peer writes.
+//! *Loss*: a stream that ends before the close protocol is over means that the peer is lost. So
+//! does a peer that sends invalid data.
 //!
-//! *Not modelled*: the address of a rank is that of the book; a rank does not move.
+//! *Not modelled*: a rank that moves. The address of a rank is its address in the address list.
 
 mod waiting;
 
@@ -44,7 +43,7 @@ use waiting::Waiting;
 /// Way in which ranks get connected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Connecting {
-    /// All pairs before the program begins; otherwise a pair at its first message.
+    /// True to connect all pairs before the program begins; otherwise a pair at its first message.
     pub is_static: bool,
     /// The time after which a rank, or the coordinator, that does not answer over the network is
     /// lost; `None` for never.
@@ -56,9 +55,9 @@ pub struct Connecting {
 /// A socket of a connection.
 #[derive(Debug)]
 struct End {
-    /// `None` until it is open.
+    /// The stream; `None` until the connection is open.
     link: Option<Link>,
-    /// Whose it is, as far as that is known.
+    /// The peer, if known.
     peer: Option<u32>,
     /// The machine wants to read.
     reads: bool,
@@ -72,9 +71,9 @@ struct End {
     in_use: bool,
     /// The stream has ended.
     has_ended: bool,
-    /// It is to be closed when everything is written.
+    /// The connection is closed after all data are written.
     closes: bool,
-    /// The owner has to handle it.
+    /// The owner has to handle this connection.
     is_listed: bool,
 }
 
@@ -83,7 +82,7 @@ struct End {
 pub(super) struct Known {
     /// Time that messages waited for the connection, in seconds.
     pub waited: f64,
-    /// Number of times that it came into use.
+    /// Number of times that the connection came into use.
     pub opened: u64,
 }
 
@@ -151,7 +150,7 @@ fn rank_of(peer: Peer) -> u32 {
 }
 
 impl<C: DataPath> Connections<C> {
-    /// The connections of a rank to those whose addresses are in `cards`, by rank.
+    /// Returns the connections of a rank to the ranks with addresses in `cards`, by rank.
     pub(super) fn new(
         local: Rc<Local>,
         how: Connecting,
@@ -235,8 +234,8 @@ impl<C: DataPath> Connections<C> {
         }
     }
 
-    /// Does what the machines want, and hands what the sockets have to them, until there is nothing
-    /// left.
+    /// Executes the requests of the state machines, and passes the input of the sockets to them,
+    /// until no work is left.
     fn go_on(&mut self) {
         loop {
             while let Some(output) = self.connector.poll() {
@@ -404,7 +403,7 @@ impl<C: DataPath> Connections<C> {
         }
     }
 
-    /// Reads what has come on a socket, writes what waits, closes it if that is wanted.
+    /// Reads the available data of a socket, writes waiting data, closes the socket if requested.
     fn service_socket(&mut self, connection: ConnectionId) {
         while let Some(input) = self.next_input(connection) {
             self.input(connection, input);
@@ -499,7 +498,7 @@ impl<C: DataPath> Connections<C> {
         None
     }
 
-    /// Tells of a peer that has been lost with its connection.
+    /// Reports a peer that has been lost with its connection.
     fn check_lost(&mut self, connection: ConnectionId) {
         let ended = self.end(connection).filter(|end| end.has_ended);
         let Some(peer) = ended.and_then(|end| end.peer) else {
@@ -514,7 +513,7 @@ impl<C: DataPath> Connections<C> {
         }
     }
 
-    /// There is something to do for a socket, or room to write.
+    /// Handles a socket that is readable or writable.
     pub(super) fn socket_event(&mut self, token: Token, readable: bool, writable: bool) {
         let Ok(connection) = ConnectionId::try_from(token.0 - FIRST_SOCKET) else {
             return;
@@ -530,7 +529,7 @@ impl<C: DataPath> Connections<C> {
         self.go_on();
     }
 
-    /// Looks at all sockets whether something has come, without having been told so.
+    /// Polls all sockets for data, without an event of the system.
     pub(super) fn look(&mut self) {
         let local = Rc::clone(&self.local);
         for place in 0..self.ends.len() {
@@ -560,7 +559,7 @@ impl<C: DataPath> Connections<C> {
         self.ends.len()
     }
 
-    /// Handles what the porter has to say.
+    /// Handles the events of the connection thread.
     pub(super) fn receive(&mut self) {
         while let Some(news) = self.manager.news() {
             match news {
@@ -634,7 +633,7 @@ impl<C: DataPath> Connections<C> {
         self.local.push_event(Event::Lost { peer: rank });
     }
 
-    /// Handles what has happened to packets that are carried elsewhere.
+    /// Handles the events of packets that are carried elsewhere.
     pub(super) fn handle_data_path(&mut self) {
         let mut any = false;
         while let Some(carried) = self.transport.happened() {
@@ -682,8 +681,8 @@ impl<C: DataPath> Connections<C> {
         self.since.remove(&peer);
     }
 
-    /// Returns true if nothing has happened to packets that are carried elsewhere, so that it is
-    /// right to sleep.
+    /// Returns true if there is no event of packets that are carried elsewhere, so that the rank
+    /// may sleep.
     pub(super) fn arm_data_path(&mut self) -> bool {
         self.transport.arm()
     }
@@ -698,7 +697,7 @@ impl<C: DataPath> Connections<C> {
         &mut self.transport
     }
 
-    /// Opens all connections, if that has to be done before the program; true when it is done.
+    /// Opens all connections, if they have to be open before the program. Returns true when done.
     pub(super) fn open_all(&mut self) -> bool {
         if !self.how.is_static {
             return true;
@@ -747,7 +746,7 @@ impl<C: DataPath> Connections<C> {
     }
 }
 
-/// Returns true if a packet names as its source the rank from which it came.
+/// Returns true if the source in a packet is the rank from which the packet came.
 const fn is_from(source: u32, packet: &Packet) -> bool {
     match packet.header {
         PacketHeader::Eager { envelope }
@@ -774,8 +773,8 @@ fn tell_broken(local: &Local, peer: Option<u32>, broken: &Broken) {
 
 type Messages = (Vec<Message>, u64, Vec<u8>);
 
-/// Reads the payload of a frame with messages: these, how many packets were sent before them, and
-/// what a back end has added.
+/// Reads the payload of a frame with messages: the messages, the number of packets sent before the
+/// messages, and the bytes that a back end has added.
 pub(super) fn decode(bytes: &[u8]) -> Option<Messages> {
     let (after, rest) = bytes.split_first_chunk()?;
     let (first, rest) = rest.split_first_chunk::<MESSAGE_LENGTH>()?;
@@ -789,5 +788,5 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Messages> {
     Some((vec![first, name], after, private.to_vec()))
 }
 
-/// Shared by the channel of the rank and by who drives it.
+/// Shared by the channel of the rank and by the driver of the rank.
 pub(super) type Shared<C> = Rc<RefCell<Connections<C>>>;

@@ -1,11 +1,11 @@
-//! Messages between a rank and the coordinator of its run after the handshake: JSON with its
-//! length before it (4 bytes, little-endian).
+//! Messages between a rank and the coordinator of its run after the handshake: JSON, preceded by
+//! the length (4 bytes, little-endian).
 //!
-//! The coordinator is the launcher, or in an allocation a thread of rank 0. Order: the rank says
-//! [`RankMessage::Here`]; when all are here, they get the [`CoordinatorMessage::AddressList`] of
-//! addresses and the moment to begin, unless one of them cannot; meanwhile it says which
-//! [collectives](RankMessage::Calls) it calls; at the end the rank says
-//! [`RankMessage::Ended`] and is told [`CoordinatorMessage::Over`] when nobody needs it any more.
+//! The coordinator is the launcher, or in an allocation a thread of rank 0. Order: the rank sends
+//! [`RankMessage::Here`]. When all ranks are connected, [`CoordinatorMessage::AddressList`] brings
+//! the addresses and the start time, unless a rank cannot start. During the run, the rank sends its
+//! [collectives](RankMessage::Calls), at the end [`RankMessage::Ended`]. It receives
+//! [`CoordinatorMessage::Over`] when the run no longer needs this rank.
 
 use std::io::{self, ErrorKind};
 
@@ -21,27 +21,27 @@ pub(super) const LENGTH_MAX: usize = 16 << 20;
 /// Messages of a rank.
 #[derive(Clone, PartialEq, Serialize, Deserialize, Debug)]
 pub(super) enum RankMessage {
-    /// It has started.
+    /// The rank has started.
     Here {
-        /// Its rank.
+        /// Number of the rank.
         rank: u32,
-        /// Number of ranks that it expects.
+        /// Number of ranks that the rank expects.
         size: u32,
-        /// Where it listens for others.
+        /// The address on which the rank listens for other ranks.
         business_card: String,
-        /// The name of its host.
+        /// The name of the host of the rank.
         host: String,
-        /// The number of its host's boot: who has the same one has the same clock.
+        /// The boot number of the host: processes with the same number have the same clock.
         boot: String,
         /// The revision of the program.
         revision: String,
-        /// Why it failed to start, if it knows that already: what was asked for cannot be done
-        /// where it is.
+        /// The reason if the rank already knows that it cannot start: its machine cannot fulfil the
+        /// options.
         refusal: Option<String>,
     },
-    /// Collective calls that it has made.
+    /// Collective calls that the rank has made.
     Calls(CallBatch),
-    /// It is over with its program.
+    /// The rank has ended its program.
     Ended(RankReport),
 }
 
@@ -50,17 +50,17 @@ pub(super) enum RankMessage {
 pub struct RankReport {
     /// When, in seconds since the start.
     pub time_s: f64,
-    /// Messages that it has sent.
+    /// Messages that the rank has sent.
     pub messages: u64,
     /// Their bytes.
     pub bytes: f64,
     /// Packets that came, timers and computations that ended.
     pub events: u64,
-    /// Why it failed, if it did.
+    /// The failure of the rank, if the rank failed.
     pub failure: Option<RankFailure>,
-    /// Operations that it left unfinished.
+    /// Operations that the rank left unfinished.
     pub unfinished_operations: Vec<String>,
-    /// Counts of its connections.
+    /// Counts of the connections of the rank.
     pub connections: ConnectionTotals,
     /// Time that messages waited for the connection to another rank, in seconds.
     pub waited: Vec<(u32, f64)>,
@@ -70,7 +70,7 @@ pub struct RankReport {
 }
 
 impl RankReport {
-    /// That of a rank that failed to start, this many seconds after the start.
+    /// Returns the report of a rank that failed to start, this many seconds after the start.
     pub(super) fn refusal(time_s: f64, message: String) -> Self {
         let failure = RankFailure {
             message,
@@ -92,7 +92,7 @@ pub struct RankFailure {
     pub message: String,
     /// Kind of the failure.
     pub kind: FailureKind,
-    /// It had heard before that others are lost, which may be the reason.
+    /// The rank knew before that other ranks are lost, which may be the reason.
     pub after_loss: bool,
 }
 
@@ -104,7 +104,7 @@ pub enum FailureKind {
     Error,
     /// The program panicked.
     Panic,
-    /// The program was not begun: what was asked for cannot be done where the rank is.
+    /// The program was not begun: the machine of the rank cannot fulfil the options.
     Refusal,
 }
 
@@ -122,7 +122,7 @@ pub(super) enum CoordinatorMessage {
     },
     /// A rank is lost.
     Lost {
-        /// Its rank.
+        /// Number of the rank.
         rank: u32,
     },
     /// The run ends now, because another rank ended it.
@@ -138,7 +138,7 @@ pub(super) fn encode(message: &impl Serialize) -> Vec<u8> {
     [&length.to_le_bytes()[..], &json].concat()
 }
 
-/// Takes a message out of what was read; `None` if it is not complete.
+/// Takes a message out of the input; `None` if the message is not complete.
 pub(super) fn decode<M: DeserializeOwned>(input: &mut Vec<u8>) -> io::Result<Option<M>> {
     let Some((length, rest)) = input.split_first_chunk() else {
         return Ok(None);

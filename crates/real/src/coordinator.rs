@@ -1,8 +1,8 @@
-//! Where all ranks of a run meet: it lets them in, gives each the addresses of all, tells them of
-//! losses, and collects how they ended.
+//! The coordinator of a run: it accepts all ranks, sends the addresses of all ranks to each rank,
+//! reports losses to the ranks, and collects the reports of the ranks.
 //!
-//! It runs in the launcher, or in an allocation in a thread of rank 0. It decides nothing: whoever
-//! runs it asks what has happened.
+//! The coordinator runs in the launcher, or in an allocation in a thread of rank 0. It makes no
+//! decisions: its owner queries the state.
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Read, Write};
@@ -26,36 +26,36 @@ struct Control {
     stream: TcpStream,
     input: Vec<u8>,
     unsent: Vec<u8>,
-    /// The rank at the other side, once it has said so.
+    /// The rank at the other side, once this rank has registered.
     rank: Option<u32>,
 }
 
 /// State of a rank.
 #[derive(Debug, Default)]
 pub(super) struct Member {
-    /// The token of its connection, while there is one.
+    /// The token of the connection of the rank, while there is a connection.
     control: Option<usize>,
-    /// Where it listens for others.
+    /// The address on which the rank listens for other ranks.
     business_card: String,
-    /// The name of its host.
+    /// The name of the host of the rank.
     pub host: String,
-    /// The number of its host's boot.
+    /// The boot number of the host.
     pub boot: String,
-    /// Its end.
+    /// The report of the rank at its end.
     pub report: Option<RankReport>,
-    /// True if it has ever arrived.
+    /// True if the rank has ever registered.
     pub arrived: bool,
-    /// Why it failed to start, if it has said so when it came.
+    /// The reason why the rank failed to start, if the rank reported a reason when it registered.
     refusal: Option<String>,
-    /// Its connection ended before it had said how it ended.
+    /// The connection of the rank ended before its report.
     pub is_lost: bool,
     /// When that was, on this machine's clock in nanoseconds.
     pub lost_ns: u64,
-    /// Its connection ended because no answer came over the network.
+    /// The connection of the rank ended because no answer came over the network.
     pub has_timed_out: bool,
 }
 
-/// the coordinator.
+/// The coordinator of a run: one connection to each rank.
 #[derive(Debug)]
 pub(super) struct Coordinator {
     registry: Registry,
@@ -73,8 +73,8 @@ pub(super) struct Coordinator {
 }
 
 impl Coordinator {
-    /// Opens the coordinator for this many ranks, which are lost when they do not answer for
-    /// `keepalive_timeout`; it uses all tokens from `first` on.
+    /// Opens the coordinator for this many ranks. A rank is lost if it does not answer for
+    /// `keepalive_timeout`. The coordinator uses all tokens from `first` on.
     pub(super) fn open(
         registry: &Registry,
         first: usize,
@@ -103,7 +103,7 @@ impl Coordinator {
         })
     }
 
-    /// Where it listens.
+    /// Returns the address of the coordinator.
     pub(super) fn address(&self) -> io::Result<SocketAddr> {
         self.auth_listener.address()
     }
@@ -128,7 +128,7 @@ impl Coordinator {
         self.auth_listener.tally()
     }
 
-    /// Returns what is wrong with a process that connected and knows the secret.
+    /// Returns the error of a process that connected and knows the secret.
     pub(super) fn startup_error(&self) -> Option<&str> {
         self.startup_error.as_deref()
     }
@@ -140,12 +140,12 @@ impl Coordinator {
         missing.map(|(rank, _)| rank).collect()
     }
 
-    /// Sends strangers away who have taken too long; how long it is until that is to be done again.
+    /// Closes pending handshakes that take too long. Returns the time until the next call is due.
     pub(super) fn expire(&mut self) -> Option<Duration> {
         self.auth_listener.expire(&self.registry)
     }
 
-    /// Handles an event of one of its tokens.
+    /// Handles an event of a token of the coordinator.
     pub(super) fn handle(&mut self, event: &Event) {
         if !self.auth_listener.owns(event.token()) {
             return self.receive(event.token().0);
@@ -182,7 +182,7 @@ impl Coordinator {
         }
     }
 
-    /// Reads what a rank has to say, and writes what could not be written before.
+    /// Reads the messages of a rank, and writes the data that could not be written before.
     fn receive(&mut self, token: usize) {
         let Some(control) = self.controls.get_mut(&token) else {
             return;
@@ -274,7 +274,7 @@ impl Coordinator {
         }
     }
 
-    /// Returns what is wrong with a process that wants to be this rank.
+    /// Returns the error of a process that wants to be this rank.
     fn complain(&self, rank: u32, size: u32, revision: &str) -> Option<String> {
         let expected = self.members.len();
         if size as usize != expected {
@@ -315,7 +315,7 @@ impl Coordinator {
         });
     }
 
-    /// Nobody begins, because some cannot: these have ended.
+    /// Starts no rank, because some ranks cannot start: these ranks have ended.
     fn refuse(&mut self) {
         for rank in 0..u32::try_from(self.members.len()).unwrap_or(u32::MAX) {
             let member = &mut self.members[rank as usize];
@@ -327,7 +327,7 @@ impl Coordinator {
         }
     }
 
-    /// Says something to a rank, if it can still hear.
+    /// Sends a message to a rank, if the rank is still connected.
     pub(super) fn send(&mut self, rank: u32, message: &CoordinatorMessage) {
         let token = self.members[rank as usize].control;
         if let Some(control) = token.and_then(|token| self.controls.get_mut(&token)) {
@@ -337,12 +337,12 @@ impl Coordinator {
         }
     }
 
-    /// Says something to everybody who can still hear.
+    /// Sends a message to all ranks that are still connected.
     pub(super) fn tell_all(&mut self, message: &CoordinatorMessage) {
         self.tell_from(0, message);
     }
 
-    /// Says something to the ranks from `first` on.
+    /// Sends a message to the ranks from `first` on.
     pub(super) fn tell_from(&mut self, first: u32, message: &CoordinatorMessage) {
         for rank in first..u32::try_from(self.members.len()).unwrap_or(u32::MAX) {
             self.send(rank, message);
@@ -351,7 +351,7 @@ impl Coordinator {
 }
 
 impl Control {
-    /// Reads all that has come; returns how the connection has ended, if it has.
+    /// Reads all available data. Returns the end of the connection, if the connection has ended.
     fn read(&mut self) -> Option<io::Result<()>> {
         let mut chunk = [0; 4096];
         loop {

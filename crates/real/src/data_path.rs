@@ -1,5 +1,5 @@
-//! Duties of a back end for connections besides their sockets: what it says in the handshake, and
-//! where packets go.
+//! Duties of a back end for connections besides their sockets: its bytes in the handshake, and the
+//! transport of packets.
 
 use std::fmt;
 
@@ -30,7 +30,7 @@ pub(super) trait DataPath: fmt::Debug {
         let _ = (connection, peer, answer);
     }
 
-    /// Carries a packet, or gives it back to be written to the socket.
+    /// Carries a packet, or returns the packet so that it is written to the socket.
     fn carry(&mut self, connection: ConnectionId, packet: Packet) -> Option<Packet> {
         let _ = connection;
         Some(packet)
@@ -46,7 +46,7 @@ pub(super) trait DataPath: fmt::Debug {
         let _ = connection;
     }
 
-    /// A rank is lost, and everything that was on its way from or to it.
+    /// A rank is lost, with all packets that were on their way from or to this rank.
     fn lost(&mut self, peer: u32) {
         let _ = peer;
     }
@@ -66,8 +66,8 @@ pub(super) trait DataPath: fmt::Debug {
         Err(memory)
     }
 
-    /// Posts a last frame if memory of the peer has been accessed since its adapter has delivered
-    /// one: when it has arrived, the accesses are over. Returns true if the peer will count it.
+    /// Posts a last frame if memory of the peer was accessed since the last delivered frame. Its
+    /// arrival shows that the accesses are over. Returns true if the peer will count it.
     fn closes(&mut self, connection: ConnectionId) -> bool {
         let _ = connection;
         false
@@ -90,27 +90,27 @@ pub(super) trait DataPath: fmt::Debug {
     /// The data path has an asynchronous event.
     fn receive(&mut self) {}
 
-    /// Asks to be told, at a file descriptor that whoever has made the carrier knows, when
-    /// something happens; true if nothing has, so that it is right to sleep.
+    /// Requests a notification of the next event, at a file descriptor that the owner of the
+    /// carrier knows. Returns true if there is no event yet, so that the rank may sleep.
     fn arm(&mut self) -> bool {
         true
     }
 }
 
-/// Returns events of packets that are carried elsewhere than on the sockets.
+/// An event of packets that do not travel on the sockets.
 #[cfg_attr(
     not(feature = "verbs"),
     expect(dead_code, reason = "there is no such carrier in this build")
 )]
 #[derive(Debug)]
 pub(super) enum DataPathEvent {
-    /// Something has arrived that the peer has posted.
+    /// A packet or access posted by the peer has arrived.
     Arrived(Option<ConnectionId>, Event),
-    /// The last frame of the peer has arrived, of which the message layer hears nothing.
+    /// The last frame of the peer has arrived; the message layer does not receive this frame.
     Closes(ConnectionId),
-    /// Something else that the message layer is to hear.
+    /// Another event for the message layer.
     Event(Event),
-    /// Nothing can be carried to a peer any more.
+    /// No packets can be carried to a peer any more.
     Failed(u32, Failure),
 }
 

@@ -1,14 +1,14 @@
-//! Descendants of a process of the run, also where one has left its process
-//! group or lost its parent: the process adopts it (`PR_SET_CHILD_SUBREAPER`), finds it by parent
-//! in `/proc`, and ends it.
+//! Descendants of a process of the run, also descendants that have left the process group or lost
+//! their parent: the process adopts a descendant (`PR_SET_CHILD_SUBREAPER`), finds the descendant
+//! by the parent in `/proc`, and ends the descendant.
 //!
-//! A child is not waited for before it has been killed, so that its number is still its own then.
+//! A child is reaped only after the kill, so that its number is not reused before.
 //!
-//! *Not modelled*: who kills a process of the run by SIGKILL leaves its orphans to the next one up
-//! that adopts: those of a rank to the launcher, those of the launcher itself to the system. Other
-//! systems than Linux have no adoption: there only process groups are ended.
+//! *Not modelled*: a SIGKILL for a process of the run. The next adopting process above gets the
+//! orphans: the launcher gets the orphans of a rank, the system gets the orphans of the launcher.
+//! Systems other than Linux have no adoption: there, only process groups are ended.
 
-/// Lets orphans of what this process starts from now on become its own children.
+/// Makes orphans of later descendants of this process its own children.
 pub(super) fn adopt() {
     #[cfg(target_os = "linux")]
     {
@@ -17,7 +17,7 @@ pub(super) fn adopt() {
     }
 }
 
-/// Ends the process at once with this status, and before it what it has started.
+/// Ends the descendants of this process, then the process itself with this status.
 pub(super) fn exit_with(status: i32) -> ! {
     Spared::default().end_others();
     std::process::exit(status)
@@ -40,12 +40,12 @@ mod system {
     const GENERATIONS_MAX: usize = 100;
 
     impl Spared {
-        /// Those that there are now.
+        /// Returns the present children.
         pub(crate) fn now() -> Self {
             Self(children())
         }
 
-        /// Kills all children but these, what they leave behind, and so on, and waits for them.
+        /// Kills all children but these, then their orphans, and so on, and reaps the killed ones.
         pub(crate) fn end_others(&self) {
             for _ in 0..GENERATIONS_MAX {
                 let mut others = children();
@@ -63,8 +63,8 @@ mod system {
             }
         }
 
-        /// Takes note of the children that have ended, but for these and for `ours`: nobody else
-        /// asks how those that were adopted ended.
+        /// Reaps the ended children other than these and `ours`: no other code reaps the adopted
+        /// children.
         pub(crate) fn reap_others(&self, ours: impl Fn(i32) -> bool) {
             for pid in children() {
                 if let Some(known) = Pid::from_raw(pid)
@@ -78,7 +78,7 @@ mod system {
         }
     }
 
-    /// The processes whose parent is this one.
+    /// Returns the children of this process.
     fn children() -> Vec<i32> {
         let ours = getpid().as_raw_nonzero().get();
         let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();

@@ -1,18 +1,17 @@
-//! File descriptors: whether the process may have as many as it will need, before it needs them.
+//! File descriptors: a check that the process may have enough, before it needs them.
 //!
-//! The limit is raised to what the system allows the user (the hard limit); processes that are
-//! started inherit that.
+//! The limit is raised to the maximum that the system allows the user (the hard limit); child
+//! processes inherit this limit.
 //!
-//! *Not modelled*: descriptors of the program itself; those that the whole system has left. When
-//! they run out in the course of a run, a connection that cannot be opened is an error that says
-//! so.
+//! *Not modelled*: descriptors of the program itself; the descriptors left in the whole system. If
+//! they run out during a run, a connection that cannot be opened is an error with this reason.
 
 use std::io;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Descriptors that a process has besides: the standard streams, queues of events, timers, its
-/// listener, and some connections that have not authenticated yet.
+/// Further descriptors of a process: the standard streams, event queues, timers, the listener, and
+/// some connections that have not authenticated yet.
 const BASE: u64 = 48;
 
 /// Makes sure that the launcher of `processes` processes, to which `ranks` ranks come, may have a
@@ -28,8 +27,8 @@ pub(super) fn check_rank(others: u32) -> io::Result<()> {
     check(raise(), BASE + u64::from(others), &whose)
 }
 
-/// Number of connections that may be in their handshake at a door, of at most `most`: an eighth of
-/// the descriptors, so that those of the run, and of the program, are there whoever else connects.
+/// Returns the number of connections that may be in their handshake at a listener, of at most
+/// `most`: an eighth of the descriptors, so that enough remain for the run and the program.
 pub(super) fn for_pending_handshakes(most: usize) -> usize {
     let allowed = getrlimit(Resource::Nofile).current;
     allowed.map_or(most, |allowed| {
@@ -47,7 +46,7 @@ fn check(allowed: Option<u64>, needed: u64, whose: &str) -> io::Result<()> {
     }
 }
 
-/// Raises the limit to what is allowed, and returns it; `None` if there is none.
+/// Raises the limit to the allowed maximum. Returns the limit; `None` without a limit.
 fn raise() -> Option<u64> {
     let limit = getrlimit(Resource::Nofile);
     let raised = Rlimit {

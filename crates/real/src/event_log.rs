@@ -1,11 +1,11 @@
-//! The event logs of a real run: each rank writes one, dated with its clock, and the launcher makes
-//! one of them.
+//! The event logs of a real run: each rank writes one log with timestamps of its clock, and the
+//! launcher merges the logs.
 //!
-//! A rank only appends to memory; a thread of its process writes that to the file many times per
-//! second. So the events of a rank that is killed are there but for the last moment. The files are
-//! in the folder for temporary files if all ranks are on the launcher's machine, in the current
-//! folder if they are started by a remote shell, and beside the bootstrap file in an allocation:
-//! the other machines must see the same folder, as on a shared file system.
+//! A rank only appends to memory; a thread of its process writes the data to the file many times
+//! per second. So for a killed rank, only the last events are missing. The files are in the folder
+//! for temporary files if all ranks are on the launcher's machine, in the current folder if they
+//! are started by a remote shell, and beside the bootstrap file in an allocation: the other
+//! machines must see the same folder, as on a shared file system.
 //!
 //! Over the connection to the launcher, events would disturb the messages of a run on that network.
 //! A file for all ranks would need a lock, for which ranks wait.
@@ -31,7 +31,7 @@ use super::outcome::{RealOutcome, RealRun};
 /// Time from write to write: at most the events of this time are lost when a rank is killed.
 const PERIOD: Duration = Duration::from_millis(20);
 
-/// A rank waits for its disk when this many bytes are not written: 2 Mi events.
+/// Maximum number of unwritten bytes; then a rank waits for its disk: 2 Mi events.
 const UNWRITTEN_MAX: usize = 64 << 20;
 
 /// Size of the buffer of each log that is merged, in bytes.
@@ -59,12 +59,12 @@ impl RankLogs {
         })
     }
 
-    /// The logs whose paths begin like this.
+    /// Returns the logs with this prefix of their paths.
     pub(super) const fn at(prefix: PathBuf) -> Self {
         Self { prefix }
     }
 
-    /// The logs of a run whose bootstrap file has this path.
+    /// Returns the logs of a run with this bootstrap file.
     pub(super) fn beside(bootstrap: &Path) -> Self {
         let mut prefix = bootstrap.as_os_str().to_owned();
         prefix.push(".events");
@@ -104,7 +104,7 @@ impl RankLogs {
 struct Unwritten {
     bytes: Vec<u8>,
     is_over: bool,
-    /// Nothing can be written any more.
+    /// Writing has failed; no further data can be written.
     has_failed: bool,
 }
 
@@ -121,7 +121,7 @@ impl Shared {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes to a file what the rank appends, until it is over.
+    /// Writes the appended data of the rank to a file, until the log ends.
     fn write_to(&self, mut file: File) -> io::Result<()> {
         loop {
             let mut unwritten = self.lock();
@@ -172,7 +172,7 @@ impl Write for Appender {
 #[derive(Debug)]
 pub(super) struct RankLog {
     clock: Clock,
-    /// `None` when it is over.
+    /// The writer; `None` after the end of the log.
     writer: RefCell<Option<LogWriter<Appender>>>,
     /// The time of the latest event in seconds.
     latest: Cell<f64>,
@@ -211,7 +211,7 @@ impl RankLog {
         })
     }
 
-    /// Ends the log, and waits until all of it is written.
+    /// Ends the log, and waits until the whole log is written.
     pub(super) fn finish(&self) -> io::Result<()> {
         if let Some(writer) = self.writer.take() {
             writer.finish(self.latest.get())?;
@@ -237,8 +237,8 @@ impl Observer for RankLog {
 }
 
 impl RealRun {
-    /// Merges the event logs of the ranks into one, with notes about what is missing and about
-    /// clocks. Writes nothing if the ranks wrote none.
+    /// Merges the event logs of the ranks into one log, with notes about missing data and clocks.
+    /// Writes no log if the ranks wrote none.
     pub fn write_events(&self, out: impl Write) -> io::Result<()> {
         let Some(logs) = &self.logs else {
             return Ok(());
@@ -274,7 +274,7 @@ impl RealRun {
         lost.find(|lost| lost.rank == rank)?.time_s
     }
 
-    /// Returns what a reader of the merged log has to know.
+    /// Returns the notes for a reader of the merged log.
     fn notes(&self, merged: &MergedLogs) -> Vec<String> {
         let mut notes = Vec::new();
         match &self.outcome {

@@ -1,10 +1,10 @@
-//! Runs one rank: polls its program, and while that has nothing to do, its device.
+//! Runs one rank: polls its program, and while the program waits, the device of the rank.
 //!
-//! As in a simulation, a parked rank handles each event without its program, which is polled only
-//! when what it waits for may be over.
+//! As in a simulation, a parked rank handles each event without its program. The program is polled
+//! only when its wait may be over.
 //!
-//! A program that waits for something else than the message layer, such as a timer of another
-//! library, is polled when that wakes it.
+//! A program that waits for an event outside of the message layer, such as a timer of another
+//! library, is polled when this event wakes it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -62,7 +62,7 @@ impl Wake for Alarm {
     }
 }
 
-/// Runs a rank to its end.
+/// Runs a rank to the end of its program.
 pub(super) fn run(
     process: &Process,
     mut future: RankFuture,

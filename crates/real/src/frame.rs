@@ -1,5 +1,5 @@
-//! Frames on a stream between two ranks: the frames of [`mpi_verbs::wire`], but for those
-//! that mean something only where ranks reach each other's memory.
+//! Frames on a stream between two ranks: the frames of [`mpi_verbs::wire`], except frames that have
+//! a meaning only with access to the memory of other ranks.
 
 use channel::{CreditReturn, PacketHeader};
 use mpi_verbs::wire;
@@ -12,19 +12,19 @@ pub(super) use mpi_verbs::wire::{
 pub(super) enum Frame {
     /// A packet of the message layer.
     Packet {
-        /// Its header.
+        /// Header of the packet.
         header: PacketHeader,
-        /// Messages that it sends on the way.
+        /// The credits that the packet returns, if any.
         returned: Option<CreditReturn>,
-        /// True if the payload stands only for its length.
+        /// True if the payload is phantom: only its length is sent.
         phantom: bool,
     },
     /// Messages of the connection itself.
     Messages,
 }
 
-/// The head at the beginning of `bytes`: what it says, the length of its payload, and its own;
-/// `None` if it is not complete.
+/// Reads the head at the beginning of `bytes`: the contents of the head, the length of its payload,
+/// and the length of the head; `None` if the head is not complete.
 pub(super) fn decode(bytes: &[u8]) -> Result<Option<(Frame, u64, usize)>, FrameError> {
     let Some((frame, payload, length)) = wire::decode(bytes)? else {
         return Ok(None);

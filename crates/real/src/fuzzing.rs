@@ -1,5 +1,5 @@
-//! Readers of bytes of others, for fuzzers and for tests that replay what they found: each function
-//! takes anything, and panics only if the reader is wrong.
+//! Readers of bytes from other processes, for fuzzers and for tests that replay findings of
+//! fuzzers: each function takes any bytes, and panics only if the reader is wrong.
 
 use channel::{Buffer, Packet};
 use mpi_verbs::wire;
@@ -11,7 +11,7 @@ use super::{connections, frame, launch_info};
 /// A stream of frames between two ranks.
 ///
 /// # Panics
-/// If a head is longer than it may be, or a payload longer than allowed.
+/// If a head or a payload is longer than allowed.
 pub fn frames(mut bytes: &[u8]) {
     while let Ok(Some((read, payload, head))) = frame::decode(bytes) {
         assert!(head <= frame::HEAD_MAX.min(bytes.len()), "{read:?}");
@@ -26,11 +26,11 @@ pub fn frames(mut bytes: &[u8]) {
     }
 }
 
-/// A packet that has come over an adapter: one frame, which may tell of memory that the two sides
-/// reach.
+/// A packet that has come over an adapter: one frame, which may refer to memory that both sides can
+/// access.
 ///
 /// # Panics
-/// If a head is longer than it may be, or what was read is not written as it was.
+/// If a head is too long, or if encoding of the packet does not give the same frame.
 pub fn packet(bytes: &[u8]) {
     let Ok(Some((read, length, head))) = wire::decode(bytes) else {
         return;
@@ -71,7 +71,7 @@ pub fn packet(bytes: &[u8]) {
 /// queue pair.
 ///
 /// # Panics
-/// If what was read is not written as it was.
+/// If encoding of the endpoint does not give the same bytes.
 #[cfg(feature = "verbs")]
 pub fn endpoint(bytes: &[u8]) {
     if let Some(bytes) = bytes.first_chunk()
@@ -84,7 +84,7 @@ pub fn endpoint(bytes: &[u8]) {
 /// The payload of a frame with messages of a connection.
 ///
 /// # Panics
-/// If what is read has more bytes than there were.
+/// If the result of reading has more bytes than the input.
 pub fn messages(bytes: &[u8]) {
     if let Some((messages, _, private)) = connections::decode(bytes) {
         assert!(!messages.is_empty() && private.len() < bytes.len());
@@ -94,7 +94,7 @@ pub fn messages(bytes: &[u8]) {
 /// Reads the messages between a rank and the coordinator of its run.
 ///
 /// # Panics
-/// If reading takes nothing away.
+/// If reading a message consumes no bytes.
 pub fn control(bytes: &[u8]) {
     let mut input = bytes.to_vec();
     let mut before = input.len();
@@ -106,10 +106,10 @@ pub fn control(bytes: &[u8]) {
     while let Ok(Some(_)) = control::decode::<CoordinatorMessage>(&mut input) {}
 }
 
-/// A stranger's side of a handshake, on a secret that it does not know.
+/// Handshake with bytes of a foreign process, which does not know the secret.
 ///
 /// # Panics
-/// If the stranger gets in.
+/// If the foreign process is accepted.
 pub fn handshake(bytes: &[u8]) {
     let secret = RunSecret::random().expect("the system has random numbers");
     for side in [Side::Accepts, Side::Connects] {

@@ -1,7 +1,7 @@
-//! The heap of a rank: pages of memory that is freed are kept, for the next message of any length.
+//! The heap of a rank: pages of freed memory are kept, for the next message of any length.
 //!
-//! Given back to the system and asked for again, memory comes with a page fault for each page,
-//! which takes longer than to send it over the loopback device.
+//! Memory that is returned to the system and requested again causes a page fault per page. These
+//! faults take longer than to send the memory over the loopback device.
 //!
 //! *Not modelled*: C libraries other than glibc, which have no such setting. There a rank pays for
 //! the pages of each long message.
@@ -14,10 +14,10 @@
 /// Free memory at the end of the heap that is kept, in bytes.
 const KEPT: libc::c_int = 1 << 30;
 
-/// Memory that is asked from the system beyond what is needed, in bytes.
+/// Memory that is requested from the system in addition to the needed size, in bytes.
 const STEP: libc::c_int = 16 << 20;
 
-/// Makes the allocator of this process keep what is freed.
+/// Makes the allocator of this process keep freed memory.
 pub(super) fn keep_freed_pages() {
     // SAFETY: the function takes integers, and only changes how the allocator deals with the
     // system. Where it refuses a value, the default stays.

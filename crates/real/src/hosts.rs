@@ -1,9 +1,9 @@
-//! Ranks on other machines, started by ssh or by whatever is given instead.
+//! Ranks on other machines, started by ssh or by another given command.
 //!
-//! Each rank is one call `SSH HOST COMMAND`, where COMMAND is a line for the shell over there: it
-//! goes to the folder in which the launcher runs and starts the program under the same path, so
-//! both must be there, as on a shared file system. The ticket with the secret goes over standard
-//! input. A rank over there ends when its connection to the launcher does.
+//! Each rank is one call `SSH HOST COMMAND`, where COMMAND is a line for the shell on the other
+//! machine. The line changes to the folder of the launcher and starts the program under the same
+//! path, so both must exist there, as on a shared file system. The ticket with the secret goes over
+//! standard input. A remote rank ends when its connection to the launcher ends.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -49,7 +49,7 @@ pub fn ssh_processes(
     LaunchMode::Processes(starts)
 }
 
-/// A word as the shell reads it.
+/// Quotes a word for the shell.
 fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }

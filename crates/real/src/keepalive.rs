@@ -1,20 +1,20 @@
-//! Noticing a network that has fallen silent: without these options a connection over which
-//! nothing is sent lasts for ever, and one that waits for an acknowledgement about 15 minutes.
+//! Detection of a silent network. Without these options, a connection without traffic lasts for
+//! ever, and a connection that waits for an acknowledgement lasts about 15 minutes.
 //!
-//! * Connections between ranks and their coordinator: keepalive probes (`SO_KEEPALIVE`) and a
-//!   limit for what is not acknowledged (`TCP_USER_TIMEOUT`). The coordinator gives a rank up
-//!   after the time that was asked for, ranks give it and each other up after 1.5 times that: so
-//!   the coordinator knows first, and is the one to tell.
-//! * Connections between ranks: keepalive probes alone. `TCP_USER_TIMEOUT` also ends a connection
-//!   whose receiver is alive but does not read, as a rank does that computes for longer than that.
+//! * Connections between ranks and their coordinator: keepalive probes (`SO_KEEPALIVE`) and a limit
+//!   for unacknowledged data (`TCP_USER_TIMEOUT`). The coordinator gives a rank up after the given
+//!   time; ranks give up the coordinator and each other after 1.5 times this time. So the
+//!   coordinator detects a failure first, and reports it.
+//! * Connections between ranks: keepalive probes only. `TCP_USER_TIMEOUT` also ends a connection to
+//!   a receiver that is alive but does not read, such as a rank with a longer computation.
 //!
-//! A probe is sent when nothing has come for 1/5 of the time, then one each 1/10; the connection
-//! ends at the first date for a probe at which the time is over. So the end comes 0.8 to 1 times
-//! the time after the network fell silent. Linux counts in whole seconds.
+//! A probe is sent after 1/5 of the time without incoming data, then one probe each 1/10. The
+//! connection ends at the first probe after the time is over. So the end comes 0.8 to 1 times the
+//! time after the network fell silent. Linux counts in whole seconds.
 //!
 //! *Not modelled*: a network that lets some packets pass; two ranks that reach the coordinator but
-//! not each other while data is under way between them: that ends when the system gives up, on
-//! Linux after about 15 minutes (`net.ipv4.tcp_retries2`).
+//! not each other while data is under way between them: this connection ends when the system gives
+//! up, on Linux after about 15 minutes (`net.ipv4.tcp_retries2`).
 
 use std::io;
 use std::time::Duration;
@@ -35,13 +35,13 @@ pub(super) fn spread(after: Duration) -> Duration {
 }
 
 impl KeepaliveSettings {
-    /// That of a rank, as its coordinator sees it.
+    /// Returns the settings of the coordinator for a connection to a rank.
     pub(super) const fn of_coordinator(after: Option<Duration>) -> Self {
         let limits_data = true;
         Self { after, limits_data }
     }
 
-    /// That of the coordinator, as a rank sees it.
+    /// Returns the settings of a rank for the connection to the coordinator.
     pub(super) fn of_rank(after: Option<Duration>) -> Self {
         Self {
             after: after.map(|after| after + spread(after) * 5 / 2),
@@ -49,7 +49,7 @@ impl KeepaliveSettings {
         }
     }
 
-    /// That of another rank.
+    /// Returns the settings of a rank for a connection to another rank.
     pub(super) fn of_peer(after: Option<Duration>) -> Self {
         Self {
             limits_data: false,

@@ -1,4 +1,4 @@
-//! Start of a real run: the processes of its ranks, where they come to, and its limits.
+//! Start of a real run: the processes of the ranks, the address for their connections, the limits.
 
 use std::ffi::OsString;
 use std::io;
@@ -33,9 +33,9 @@ pub struct Start {
     pub command: Vec<OsString>,
     /// Number among the ranks of its host.
     pub local_rank: u32,
-    /// Number of ranks its host has.
+    /// Number of ranks on this host.
     pub local_size: u32,
-    /// True if it is a child of the launcher, and is to end with it.
+    /// True if the process is a child of the launcher, and ends with the launcher.
     pub is_child: bool,
 }
 
@@ -80,9 +80,9 @@ pub struct LaunchOptions {
     pub arrival: Duration,
     /// The time after which a rank that does not answer over the network is lost; `None` for never.
     pub keepalive_timeout: Option<Duration>,
-    /// Time that the run may take from its start on.
+    /// Time limit of the run, from its start.
     pub until: Option<Duration>,
-    /// True if each rank writes its events, see [`RealRun::write_events`].
+    /// True if each rank writes an event log, see [`RealRun::write_events`].
     ///
     /// [`RealRun::write_events`]: crate::RealRun::write_events
     pub observe: bool,
@@ -94,9 +94,9 @@ pub struct LaunchOptions {
     pub stop: Arc<AtomicBool>,
 }
 
-/// Receiver of what ranks print.
+/// Receiver of the output of ranks.
 pub trait OutputListener {
-    /// A line of a rank, without its end; false if nobody wants to hear more.
+    /// Takes a line of a rank, without its end. Returns false if no further lines are wanted.
     fn line(&mut self, rank: u32, is_error: bool, line: &[u8]) -> bool;
 
     /// The progress of the run after `time_s` seconds: the number of ranks that have finished, and

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::auth::RunSecret;
 
-/// The variable that tells a program to be a rank, and where its ticket is.
+/// The variable that makes a program a rank and gives the source of its ticket.
 pub const VARIABLE: &str = "SIMRUN_RANK";
 
 /// The only place so far.
@@ -26,13 +26,13 @@ pub struct LaunchInfo {
     pub size: u32,
     /// Number among the ranks of its host, from 0.
     pub local_rank: u32,
-    /// Number of ranks its host has.
+    /// Number of ranks on this host.
     pub local_size: u32,
     /// Where the coordinator listens.
     pub coordinator: SocketAddr,
-    /// Parent process on the same machine, if it is to end with it.
+    /// Parent process on the same machine, if the rank is to end with it.
     pub parent: Option<u32>,
-    /// Where the rank writes its events, without its number; `None` if it is not observed.
+    /// Path of the event log of the rank, without its rank number; `None` without an event log.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub events: Option<PathBuf>,
     /// The secret of the run, as digits.
@@ -60,7 +60,7 @@ impl LaunchInfo {
         }
     }
 
-    /// The ticket of a rank that writes its events there, if it is observed.
+    /// Returns this ticket with the path of the event log of the rank, if there is an event log.
     pub(super) fn observed(self, events: Option<PathBuf>) -> Self {
         Self { events, ..self }
     }

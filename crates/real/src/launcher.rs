@@ -1,10 +1,9 @@
-//! The launcher of a run: starts its ranks, hears what they print, and makes sure that none is
-//! left.
+//! The launcher of a run: starts the ranks, reads the output of the ranks, and ends all their
+//! processes.
 //!
-//! A rank that fails, or that ends without having said how, ends the run; the others get a moment
-//! to say what they know, because the one that was heard first is not always the one that failed
-//! first; then all are killed. One thread does all this, driven by the events of sockets, pipes and
-//! signals.
+//! A rank that fails, or that ends without a report, ends the run. The other ranks get a short time
+//! to report, because the first reported failure is not always the first failure; then all ranks
+//! are killed. One thread does this work, driven by the events of sockets, pipes and signals.
 
 use std::collections::BTreeSet;
 use std::io::{self, ErrorKind, Read};
@@ -31,12 +30,12 @@ use super::launch_info::{self, LaunchInfo};
 use super::outcome::{RealFailure, RealOutcome, RealRun};
 use super::{clock, descriptors, keepalive};
 
-/// Time that others have to say what they know when one rank has failed or is lost.
+/// Time that other ranks have for their reports when one rank has failed or is lost.
 const GRACE: Duration = Duration::from_millis(300);
 
-/// Time that the process that was started for a rank may continue when the rank's connection has
-/// broken: one that has died ends at once, but ssh may live on when the machine over there, or the
-/// network to it, does not.
+/// Time that the process of a rank may continue when the connection of the rank has broken. A dead
+/// local process ends at once, but ssh may continue when the remote machine, or the network to that
+/// machine, fails.
 const AFTERLIFE: Duration = Duration::from_secs(5);
 
 const SIGNALS: Token = Token(0);
@@ -62,7 +61,7 @@ pub(super) struct Launcher<'a> {
     logs: Option<RankLogs>,
     /// Children of this process that are not of the run.
     spared: Spared,
-    /// In an allocation, what is done when all ranks have come. Rank 0 is in this process then.
+    /// In an allocation, the action when all ranks have connected. Rank 0 is then in this process.
     placed: Option<Placed>,
 }
 
@@ -77,8 +76,8 @@ impl std::fmt::Debug for Launcher<'_> {
     }
 }
 
-/// Runs a program for real; `tell` gets to know what happened when no process is left that was
-/// started here, and before ranks that another launcher has started are told to stop.
+/// Runs a program for real. `tell` takes the result when all processes started here have ended, and
+/// before ranks that another launcher has started are stopped.
 pub fn launch<T>(
     launch: &LaunchOptions,
     listener: &mut dyn OutputListener,
@@ -199,7 +198,7 @@ impl<'a> Launcher<'a> {
         Ok(())
     }
 
-    /// Watches the run until it has ended, and tells what happened.
+    /// Watches the run until its end, and passes the result to `tell`.
     pub(super) fn run<T>(mut self, tell: impl FnOnce(&RealRun) -> T) -> io::Result<T> {
         let outcome = self.watch()?;
         let elapsed_s = self
@@ -316,14 +315,14 @@ impl<'a> Launcher<'a> {
             .then_some(RealOutcome::Limit)
     }
 
-    /// Returns the time that others have to say what they know, or to be noticed as silent.
+    /// Returns the time that other ranks have to report, or to be detected as silent.
     fn grace(&self, failure: &RealFailure) -> Duration {
         let has_timed_out = self.coordinator.members()[failure.rank as usize].has_timed_out;
         let keepalive_timeout = self.launch.keepalive_timeout.filter(|_| has_timed_out);
         GRACE + keepalive_timeout.map_or(Duration::ZERO, keepalive::spread)
     }
 
-    /// Names the other silent ranks, too: it is the network that failed, or their hosts.
+    /// Adds the other silent ranks to the message: the network failed, or the hosts of these ranks.
     fn with_silent(&self, mut failure: RealFailure) -> RealFailure {
         let members = self.coordinator.members();
         if !members[failure.rank as usize].has_timed_out {
@@ -339,7 +338,7 @@ impl<'a> Launcher<'a> {
         failure
     }
 
-    /// Returns what is wrong with the ranks that connected, besides that some did not.
+    /// Returns the errors of the ranks that connected, in addition to the missing ranks.
     fn startup_error(&self) -> Option<String> {
         let startup_error = self.coordinator.startup_error().map(str::to_owned);
         let pending_handshakes = Some(self.coordinator.pending_handshakes().to_string());
@@ -370,7 +369,7 @@ impl<'a> Launcher<'a> {
         self.lost.iter().any(|lost| lost.rank == rank)
     }
 
-    /// Returns the time until something besides handling events has to be done.
+    /// Returns the time until the next action that no event triggers.
     fn timeout(&mut self, [arrival, failing]: [Option<u64>; 2]) -> Option<Duration> {
         let arrival = arrival.filter(|_| !self.has_started());
         let members = self.coordinator.members().iter();
@@ -447,9 +446,9 @@ impl<'a> Launcher<'a> {
         }
     }
 
-    /// The failure that is most likely the reason of all others: what happened without knowing of
-    /// others before what was said about them, a death before an error, the earliest of those. The
-    /// dead that do not end the run are told of on the way.
+    /// Returns the failure that is most likely the reason of all others. Order: a failure without
+    /// knowledge of other losses, a death before an error, the earliest. Deaths that do not end the
+    /// run are reported to all ranks here.
     fn first_failure(&mut self) -> Option<RealFailure> {
         let mut best: Option<(FailureRank, RealFailure)> = None;
         for rank in 0..u32::try_from(self.coordinator.members().len()).unwrap_or(u32::MAX) {
@@ -475,7 +474,7 @@ impl<'a> Launcher<'a> {
         mistake.or_else(|| best.map(|(_, failure)| failure))
     }
 
-    /// Collective calls that differ: what fails after them fails because of them.
+    /// Returns differing collective calls as a failure: they cause all later failures.
     fn call_mistake(&mut self, has_failed: bool) -> Option<RealFailure> {
         let mistake = self.coordinator.calls().mistake(has_failed)?.clone();
         let start_ns = self.coordinator.start_ns().unwrap_or(mistake.found_ns);
@@ -560,14 +559,14 @@ impl<'a> Launcher<'a> {
         Some((rating, failure(message, FailureKind::Error, elapsed)))
     }
 
-    /// Makes sure that no process is left, neither a rank nor what ranks have started.
+    /// Ends all processes: the ranks and the processes that ranks have started.
     fn kill_all(&mut self) {
         self.processes.iter_mut().for_each(Process::kill);
         self.spared.end_others();
     }
 }
 
-/// Until when the process of a rank may continue whose connection has broken then.
+/// Returns the time until which the process of a rank may continue after its connection has broken.
 fn lives_until(lost_ns: u64) -> u64 {
     let span = u64::try_from(AFTERLIFE.as_nanos()).unwrap_or(u64::MAX);
     lost_ns.saturating_add(span)

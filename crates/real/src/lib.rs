@@ -1,5 +1,5 @@
-//! Running a program for real: each rank is a process, its packets travel on a real network, and
-//! time is the wall clock's.
+//! Running a program for real: each rank is a process, packets travel on a real network, and time
+//! is the time of the wall clock.
 //!
 //! * [`launch`]: starts the ranks, reads their reports, and ends them; returns a [`RealRun`].
 //! * [`run_rank`]: one rank, in its own process.
@@ -7,9 +7,9 @@
 //! Modules that all back ends share: `clock`, `local` and `executor` run a rank; `connections`,
 //! `link`, `frame`, `connection_manager` and `opening` connect it; `auth` and `auth_listener`
 //! authenticate peers; `control`, `arrival` and `coordinator` start the ranks; `keepalive` detects
-//! failures; `call_batch` and `call_comparison` compare collective calls; `event_log` writes what
-//! the ranks do; `children` and `descendants` end processes.
-//! `tcp` is the back end over sockets, `adapter` the transport of packets over verbs.
+//! failures; `call_batch` and `call_comparison` compare collective calls; `event_log` writes the
+//! events of the ranks; `children` and `descendants` end processes. `tcp` is the back end over
+//! sockets, `adapter` the transport of packets over verbs.
 
 #[cfg(feature = "verbs")]
 mod adapter;

@@ -1,11 +1,11 @@
-//! One end of a connection to another rank: a socket that does not block, what is being read from
-//! it, and what waits to be written.
+//! One end of a connection to another rank: a nonblocking socket, the frame that is being read, and
+//! the frames that wait to be written.
 //!
-//! Small payloads are read together with what follows them and copied once; a payload that is not
-//! complete is read straight into the buffer that the program will get. Payloads are written from
-//! where they are, many frames with one call.
+//! Small payloads are read together with the following bytes and copied once. An incomplete payload
+//! is read directly into the buffer for the program. Payloads are written from their own memory,
+//! many frames with one call.
 //!
-//! *Not modelled*: time, and whether anybody wants to read. Who drives the link decides.
+//! *Not modelled*: time, and the readiness of the reader. The driver of the link decides.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, IoSlice, Write};
@@ -33,19 +33,19 @@ static ZEROS: [u8; 64 * 1024] = [0; 64 * 1024];
 /// Result of a read.
 #[derive(Debug)]
 pub(super) enum Arrived {
-    /// A packet; its notification is nobody's here.
+    /// A packet; its `notify` token has no meaning here.
     Packet(Packet),
-    /// Messages of the connection, with what a back end has added, and how many packets were sent
-    /// before them.
+    /// Messages of the connection, with the bytes of the back end, and the number of packets sent
+    /// before the messages.
     Messages(Vec<u8>),
 }
 
-/// Why nothing more can be read.
+/// Reasons why the link cannot be read any more.
 #[derive(Debug)]
 pub(super) enum Broken {
     /// The stream has ended, or broke.
     End,
-    /// The peer has written what no peer writes.
+    /// The peer has written an invalid frame.
     Frame(FrameError),
     /// There is no memory for a payload of the given number of bytes.
     Memory(u64),
@@ -79,14 +79,14 @@ pub(super) struct Link {
     end: usize,
     partial: Option<PartialPayload>,
     queue: VecDeque<OutgoingFrame>,
-    /// Nothing can be written any more.
+    /// No data can be written any more.
     is_deaf: bool,
-    /// There may be something to read.
+    /// True if the socket may have data to read.
     pub readable: bool,
 }
 
 impl Link {
-    /// The link over a socket whose other end is known.
+    /// Returns the link over a socket with a known peer.
     pub(super) const fn new(stream: TcpStream) -> Self {
         Self {
             stream,
@@ -110,7 +110,7 @@ impl Link {
         self.queue.is_empty()
     }
 
-    /// Sends a packet, as far as the system takes it now.
+    /// Sends a packet, as far as the system accepts its bytes now.
     pub(super) fn send(&mut self, packet: Packet, told: &mut impl FnMut(Token)) {
         let head = frame::encode(&packet);
         let payload = if frame::payload_of(&packet) == packet.payload.len() {
@@ -156,8 +156,8 @@ impl Link {
         }
     }
 
-    /// Writes a short frame in one piece, which costs the system less than to gather it; how much
-    /// of it is written.
+    /// Writes a short frame in one piece, which costs the system less than a gathered write.
+    /// Returns the number of written bytes.
     fn write_short(&mut self, frame: &OutgoingFrame) -> u64 {
         let head = frame.head.bytes();
         let payload = match frame.payload.bytes() {
@@ -175,7 +175,7 @@ impl Link {
         self.stream.write(bytes).map_or(0, |count| count as u64)
     }
 
-    /// Writes what the system takes now, and tells of what has left.
+    /// Writes the bytes that the system accepts now, and reports the sent packets to `told`.
     pub(super) fn write(&mut self, told: &mut impl FnMut(Token)) {
         while !self.queue.is_empty() {
             let (result, offered) = {
@@ -219,7 +219,7 @@ impl Link {
         }
     }
 
-    /// Returns what has arrived next, in memory of `pool`; `None` if it is not complete.
+    /// Returns the next arrived frame, in memory of `pool`; `None` if the frame is not complete.
     pub(super) fn next(&mut self, pool: &mut BufferPool) -> Result<Option<Arrived>, Broken> {
         loop {
             if let Some(arrived) = self.take(pool)? {
@@ -277,7 +277,7 @@ impl Link {
         }
     }
 
-    /// Takes a frame out of what was read.
+    /// Takes a frame out of the bytes that were read.
     fn take(&mut self, pool: &mut BufferPool) -> Result<Option<Arrived>, Broken> {
         if let Some(mut partial) = self.partial.take() {
             if !partial.is_kept() {
@@ -321,7 +321,7 @@ impl Link {
         }
     }
 
-    /// Makes sure that a head fits behind what was read.
+    /// Makes space for a head behind the bytes that were read.
     fn make_space(&mut self) {
         if READ - self.end < frame::HEAD_MAX {
             self.input.copy_within(self.start..self.end, 0);
@@ -336,7 +336,7 @@ impl OutgoingFrame {
     }
 }
 
-/// Returns what is to be written next; how many slices, and how many bytes they have.
+/// Collects the slices to write next. Returns the number of slices and the number of their bytes.
 fn gather<'a>(queue: &'a VecDeque<OutgoingFrame>, slices: &mut [IoSlice<'a>]) -> (usize, usize) {
     let (mut count, mut offered) = (0, 0);
     for frame in queue.iter().take(slices.len() / 2) {

@@ -1,13 +1,13 @@
-//! State of a rank of a real run irrespective of what carries its packets: its place in the world,
-//! its clock and timers, its computations, its output, and whom to wake.
+//! State of a rank of a real run that does not depend on the back end: number and host, clock and
+//! timers, computations, output, and parked wakers.
 //!
-//! A computation of f flop takes f divided by the host's speed that the run was given. It *burns*
-//! that time on its core, where nothing else of the rank continues meanwhile, as in a program that
+//! A computation of f flop takes f divided by the given speed of the host. The computation *burns*
+//! this time on its core, and no other work of the rank continues meanwhile, as in a program that
 //! calls no library; or it *sleeps*, and messages continue to arrive. Several computations are done
 //! one after another.
 //!
-//! *Not modelled*: what a computation would take on this machine: the program only says how many
-//! flop it has.
+//! *Not modelled*: the duration of a computation on this machine: the program only gives the number
+//! of flop.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::cmp::Reverse;
@@ -40,11 +40,11 @@ pub enum Compute {
 /// Facts that a rank is told about itself.
 #[derive(Clone, Debug)]
 pub(super) struct RankIdentity {
-    /// Its number.
+    /// Number of the rank.
     pub rank: u32,
     /// The number of ranks.
     pub size: u32,
-    /// The name of its host.
+    /// The name of the host.
     pub host: String,
     /// The parameters of the message layer.
     pub settings: Settings,
@@ -54,20 +54,20 @@ pub(super) struct RankIdentity {
     pub flop_per_s: f64,
     /// Filter of log lines.
     pub log: LogFilter,
-    /// True if it begins its lines with its number.
+    /// True if the rank begins each of its lines with its number.
     pub prefix: bool,
-    /// When its lines are printed.
+    /// The time at which the lines of the rank are printed.
     pub print: OutputMode,
 }
 
 /// Number of events at a rank.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct RankCounters {
-    /// Messages that it has sent.
+    /// Messages that the rank has sent.
     pub messages: u64,
     /// Their bytes.
     pub bytes: f64,
-    /// Events that it has handled.
+    /// Events that the rank has handled.
     pub events: u64,
 }
 
@@ -89,9 +89,9 @@ pub(super) struct Local {
     tally: Cell<RankCounters>,
     /// Lines that are printed later.
     kept: RefCell<String>,
-    /// The log of its events, if it is observed.
+    /// The event log of the rank, if there is one.
     log: OnceCell<Rc<RankLog>>,
-    /// Its collective calls, if the coordinator compares them.
+    /// The collective calls of the rank, if the coordinator compares them.
     calls: Option<Arc<CallOutbox>>,
 }
 
@@ -99,7 +99,7 @@ pub(super) struct Local {
 const KEPT_MAX: usize = 16 << 20;
 
 impl Local {
-    /// The rank, whose time has begun at that clock's origin.
+    /// Returns the state of a rank with a time that begins at the origin of this clock.
     pub(super) fn new(me: RankIdentity, clock: Clock, calls: Option<Arc<CallOutbox>>) -> Self {
         Self {
             me,
@@ -127,12 +127,12 @@ impl Local {
         Ok(())
     }
 
-    /// The log of its events, if it is observed.
+    /// Returns the event log of the rank, if there is one.
     pub(super) fn event_log(&self) -> Option<&Rc<RankLog>> {
         self.log.get()
     }
 
-    /// Tells the log that something happens to the connection with another rank.
+    /// Writes an incident of the connection to another rank to the log.
     pub(super) fn observe_incident(&self, name: &'static str, peer: u32) {
         if let Some(log) = self.event_log() {
             let (peer, value) = (Some(peer), None);
@@ -141,12 +141,12 @@ impl Local {
         }
     }
 
-    /// Its collective calls, if the coordinator compares them.
+    /// Returns the collective calls of the rank, if the coordinator compares them.
     pub(super) const fn calls(&self) -> Option<&Arc<CallOutbox>> {
         self.calls.as_ref()
     }
 
-    /// Ends the log of its events. `has_failed`: the program has not told its end.
+    /// Ends the event log of the rank. `has_failed`: the program has not reported its end.
     pub(super) fn end_event_log(&self, has_failed: bool) {
         let Some(log) = self.event_log() else {
             return;
@@ -160,7 +160,7 @@ impl Local {
         }
     }
 
-    /// Returns the facts that it was told about itself.
+    /// Returns the facts about this rank.
     pub(super) const fn me(&self) -> &RankIdentity {
         &self.me
     }
@@ -170,7 +170,7 @@ impl Local {
         self.clock.now()
     }
 
-    /// Something that the message layer is to hear of.
+    /// Queues an event for the message layer.
     pub(super) fn push_event(&self, event: Event) {
         if matches!(event, Event::Lost { .. } | Event::Failed { .. }) {
             self.knows_of_loss.set(true);
@@ -178,22 +178,22 @@ impl Local {
         self.ready.borrow_mut().push_back(event);
     }
 
-    /// Returns true if there is something to hear.
+    /// Returns true if an event is queued.
     pub(super) fn is_ready(&self) -> bool {
         !self.ready.borrow().is_empty()
     }
 
-    /// Something has happened to connections that the rank may wait for.
+    /// Records a change of connections for which the rank may wait.
     pub(super) fn set_wake_flag(&self) {
         self.nudged.set(true);
     }
 
-    /// Returns true if it has since this was asked the last time.
+    /// Returns true if a connection has changed since the last call of this function.
     pub(super) fn take_wake_flag(&self) -> bool {
         self.nudged.replace(false)
     }
 
-    /// Returns true if it has.
+    /// Returns true if a connection has changed; the flag stays set.
     pub(super) const fn has_wake_flag(&self) -> bool {
         self.nudged.get()
     }
@@ -207,15 +207,15 @@ impl Local {
         Some(event)
     }
 
-    /// A packet is being posted: counts the message that it begins, if it does.
+    /// Counts the message that a posted packet begins, if the packet begins a message.
     pub(super) fn count(&self, header: &PacketHeader, payload: u64) {
         if let Some(length) = header.begins(payload) {
             self.count_message(length);
         }
     }
 
-    /// Something has happened to what is carried elsewhere than on the sockets: counts the message
-    /// that a peer has fetched, of which no packet is posted.
+    /// Counts a message that a peer has fetched over another path than the sockets: for such a
+    /// message, no packet is posted.
     pub(super) fn count_taken(&self, event: &Event) {
         if let Event::Taken { length, .. } = *event {
             self.count_message(length);
@@ -296,7 +296,7 @@ impl Local {
         None
     }
 
-    /// Whom to wake when the rank continues.
+    /// Adds a waker, which is woken when the rank continues.
     pub(super) fn park(&self, waker: &Waker) {
         let mut parked = self.parked.borrow_mut();
         if !parked.iter().any(|other| other.will_wake(waker)) {
@@ -315,7 +315,7 @@ impl Local {
         self.aborted.set(Some(code));
     }
 
-    /// With what code it does.
+    /// Returns the code with which the program ends the run.
     pub(super) const fn aborted(&self) -> Option<i32> {
         self.aborted.get()
     }
@@ -339,7 +339,7 @@ impl Local {
         show(&mut self.kept.borrow_mut());
     }
 
-    /// Writes a line to the log if it is wanted, as a simulated run does.
+    /// Writes a line to the log if the filter selects it, as in a simulated run.
     pub(super) fn log(&self, level: Level, text: fmt::Arguments<'_>) {
         let (name, level) = match level {
             Level::Error => ("error", sim_core::Level::Error),
@@ -373,7 +373,7 @@ fn show(lines: &mut String) {
     lines.clear();
 }
 
-/// Seconds in nanoseconds; what is longer than 500 years is as good as for ever.
+/// Converts seconds to nanoseconds; a duration beyond 500 years counts as infinite.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

@@ -1,11 +1,11 @@
-//! Sockets to other ranks while they are being opened: connected, taken through the handshake, and
-//! tried again when that fails.
+//! Sockets to other ranks while they are being opened: connect, handshake, and another attempt
+//! after a failure.
 //!
-//! A door that strangers crowd may close an honest connection in its handshake, or the system may
-//! drop it; so an attempt that fails or takes longer than the patience of the other side is
-//! followed by another, until the time for it is over. A rank whose address refuses connections
-//! has ended, or has closed its door: that is final, as is a process that has no file descriptor
-//! left.
+//! If foreign processes crowd a listener, the listener may close an honest connection in its
+//! handshake, or the system may drop this connection. So after an attempt that fails or takes
+//! longer than the other side waits, another attempt follows, until the time is over. If the
+//! address of a rank refuses connections, the rank has ended, or has closed its listener: this
+//! failure is final, and so is a lack of file descriptors in this process.
 //!
 //! *Not modelled*: a firewall that refuses connections for a while.
 
@@ -58,7 +58,7 @@ enum Stage {
 }
 
 impl Openings {
-    /// None so far; that of connection `c` will have the token `first + c`.
+    /// Returns an empty set; the socket of connection `c` will have the token `first + c`.
     pub(super) fn new(
         first: usize,
         secret: &RunSecret,
@@ -74,7 +74,7 @@ impl Openings {
         }
     }
 
-    /// Begins to open a socket; what has come of it if that is known already.
+    /// Begins to open a socket. Returns the result if it is already known.
     pub(super) fn open(
         &mut self,
         registry: &Registry,
@@ -111,8 +111,8 @@ impl Openings {
         }
     }
 
-    /// Ends attempts that take too long and begins those whose time has come. Returns what has come
-    /// of them, and the time until that is to be done again.
+    /// Ends attempts that take too long and begins attempts that are due. Returns the results, and
+    /// the time until the next call is due.
     pub(super) fn expire(
         &mut self,
         registry: &Registry,
@@ -155,7 +155,7 @@ impl Openings {
         }
     }
 
-    /// The socket if it is open now; `None` while that takes time.
+    /// Returns the socket if it is open now; `None` while opening takes time.
     fn go_on(
         &mut self,
         registry: &Registry,

@@ -19,7 +19,7 @@ pub fn host_address() -> io::Result<std::net::IpAddr> {
     found.ok_or_else(|| io::Error::other(format!("{name} resolves only to a loopback address")))
 }
 
-/// Lets this process be killed when `parent`, who has started it, ends.
+/// Makes the system kill this process when `parent`, the process that started it, ends.
 pub(super) fn die_with_parent(parent: Option<u32>) -> io::Result<()> {
     let Some(parent) = parent else { return Ok(()) };
     #[cfg(target_os = "linux")]
@@ -32,8 +32,8 @@ pub(super) fn die_with_parent(parent: Option<u32>) -> io::Result<()> {
     }
 }
 
-/// Keeps this thread, and those that it starts, to one of the cores that the process may use: the
-/// one with this number, counted round.
+/// Binds this thread, and the threads that it starts, to one of the cores that the process may use:
+/// the core with this number, modulo the number of cores.
 #[cfg(target_os = "linux")]
 pub(super) fn pin(number: u32) -> io::Result<()> {
     use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};

@@ -23,28 +23,28 @@ pub enum RealOutcome {
         /// Mistake of a process that connected instead.
         startup_error: Option<String>,
     },
-    /// The time that it was given is over.
+    /// The time limit of the run is over.
     Limit,
     /// Stopped from outside.
     Interrupted,
-    /// Nobody wanted to hear more of what the ranks print.
+    /// The listener wants no further output of the ranks.
     Unheard,
 }
 
 /// A rank that failed or died.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RealFailure {
-    /// Its rank.
+    /// Number of the rank.
     pub rank: u32,
-    /// The name of its host, if it has said so.
+    /// The name of the host, if the rank has reported it.
     pub host: String,
-    /// When, in seconds since the start; `None` if it never started.
+    /// Time of the failure in seconds since the start; `None` if the rank never started.
     pub time_s: Option<f64>,
-    /// Its end.
+    /// Description of the failure.
     pub message: String,
     /// Kind of the failure.
     pub kind: FailureKind,
-    /// Its last lines; none where the message says all that there is to say.
+    /// The last lines of the rank; empty if the message is complete without them.
     pub last_lines: Vec<String>,
 }
 
@@ -82,21 +82,21 @@ impl fmt::Display for RealFailure {
 /// Result of a run.
 #[derive(Clone, Debug)]
 pub struct RealRun {
-    /// Its end.
+    /// The end of the run.
     pub outcome: RealOutcome,
-    /// End of each rank, as far as it has said so.
+    /// Report of each rank, if the rank has sent one.
     pub reports: Vec<Option<RankReport>>,
-    /// The host of each rank, as far as it has said so.
+    /// The host of each rank, if the rank has reported it.
     pub hosts: Vec<String>,
     /// Ranks that died while the others continued.
     pub lost: Vec<RealFailure>,
-    /// Collective calls that not all ranks have made: the rank that was the first to call, and
-    /// those that are missing, in words. Empty if the run has failed.
+    /// Collective calls that not all ranks have made: the rank that called first, and the missing
+    /// ranks, in words. Empty if the run has failed.
     pub open_calls: Vec<(u32, String)>,
     /// From the start of all ranks to the end of the run, in seconds: of the last rank, or the time
     /// at which a failure, a limit or a signal ended them.
     pub measured_s: f64,
-    /// Time that all of it took, in seconds.
+    /// Real time of the whole run, in seconds.
     pub wall_s: f64,
     /// Number of clocks: one per machine.
     pub clocks: usize,
@@ -105,9 +105,9 @@ pub struct RealRun {
 }
 
 impl RealRun {
-    /// The congestion control of the sockets that carried packets, as the ranks' systems tell: one
-    /// name, or several with a space between them if hosts differ. `None` if there were no such
-    /// sockets, or nobody tells.
+    /// Returns the congestion control of the sockets that carried packets, as reported by the
+    /// systems of the ranks: one name, or several names separated by a space if hosts differ.
+    /// `None` if there were no such sockets, or no system reports the name.
     pub fn congestion_control(&self) -> Option<String> {
         let reports = self.reports.iter().flatten();
         let names: BTreeSet<&str> = reports

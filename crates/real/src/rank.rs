@@ -1,5 +1,5 @@
-//! A process that is a rank: it comes to the coordinator, waits for the others, runs its part of
-//! the program, and says how it ended.
+//! A process that is a rank: it connects to the coordinator, waits for the other ranks, runs its
+//! part of the program, and reports its end.
 
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpStream};
@@ -40,15 +40,15 @@ use super::tcp::{Sockets, TcpChannel, WAKE, Wait};
 pub enum Backend {
     /// Sockets.
     Tcp {
-        /// Their congestion control; what the system has if there is none.
+        /// Congestion control of the sockets; `None` for the default of the system.
         congestion: Option<String>,
     },
     /// An adapter for InfiniBand or RoCE.
     #[cfg(feature = "verbs")]
     Verbs {
-        /// Its name; the first one if there is none.
+        /// Name of the adapter; `None` for the first adapter.
         device: Option<String>,
-        /// Its options.
+        /// Options of the adapter.
         options: mpi_verbs::Options,
     },
 }
@@ -76,8 +76,8 @@ pub enum OutputMode {
     /// At once.
     #[default]
     Now,
-    /// When the rank ends, also if it fails, so that printing takes no time from what the program
-    /// does; a rank that is killed takes its lines with it.
+    /// When the rank ends, also if it fails, so that printing takes no time from the program; the
+    /// lines of a killed rank are lost.
     AtEnd,
 }
 
@@ -98,22 +98,22 @@ pub struct RankOptions {
     pub compute: Compute,
     /// The speed of a host in flop per second.
     pub flop_per_s: f64,
-    /// True if each rank keeps to a core of its own.
+    /// True if each rank is bound to a separate core.
     pub bind_to_core: bool,
     /// Filter of log lines.
     pub log: LogFilter,
-    /// True if a rank begins each line that it prints with its number; where there is a launcher,
-    /// that does it.
+    /// True if a rank begins each printed line with its number; if there is a launcher, the
+    /// launcher adds the number instead.
     pub prefix: bool,
     /// When the lines that a rank prints are printed.
     pub print: OutputMode,
-    /// True if collective calls are compared with those of the other ranks.
+    /// True if the collective calls of all ranks are compared with each other.
     pub compare_calls: bool,
     /// Revision of the program.
     pub revision: String,
 }
 
-/// Runs one rank of a program, and says whether it finished.
+/// Runs one rank of a program. Returns true if the rank finished.
 pub fn run_rank(
     program: &dyn Program,
     options: &RankOptions,
@@ -141,8 +141,8 @@ pub fn run_rank(
     finished
 }
 
-/// Runs one rank that has connected to the coordinator, whose name for messages is `coordinator`;
-/// `None` if it runs in this process.
+/// Runs one rank that has connected to the coordinator. `coordinator`: the name of the coordinator
+/// in messages; `None` if the coordinator runs in this process.
 pub(super) fn run_connected_rank(
     program: &dyn Program,
     options: &RankOptions,
@@ -232,7 +232,7 @@ fn identity(options: &RankOptions, launch_info: &LaunchInfo, host: String) -> Ra
     }
 }
 
-/// Why this rank failed to start, as far as that is known before it has met the others.
+/// Returns why this rank cannot start, if this is known before the rank has met the others.
 fn refusal(options: &RankOptions, launch_info: &LaunchInfo) -> Option<String> {
     let congestion = options.backend.congestion();
     let congestion = congestion.and_then(|name| congestion_control(Some(name)).err());
@@ -258,7 +258,7 @@ fn psn(local: &Local) -> u32 {
 /// State of a rank before it begins.
 type Parts = (Poll, Arc<mio::Waker>, ConnectionManager, Vec<String>, bool);
 
-/// The life of a rank over what carries its packets; whether it finished.
+/// Runs a rank over a transport of packets. Returns true if the rank finished.
 fn live<C: DataPath + 'static>(
     program: &dyn Program,
     options: &RankOptions,
@@ -294,7 +294,7 @@ fn live<C: DataPath + 'static>(
     Ok(finished)
 }
 
-/// Tells the coordinator how this rank ended, and waits until nobody needs it any more.
+/// Reports the end of this rank to the coordinator, and waits for the end of the run.
 fn end(manager: &ConnectionManager, report: RankReport) {
     manager.order(ManagerCommand::SendToCoordinator(RankMessage::Ended(
         report,
@@ -302,13 +302,13 @@ fn end(manager: &ConnectionManager, report: RankReport) {
     wait_for_end(manager);
 }
 
-/// Waits until nobody needs this rank any more.
+/// Waits until the coordinator reports that the run no longer needs this rank.
 fn wait_for_end(manager: &ConnectionManager) {
     while !matches!(manager.wait(), None | Some(ManagerEvent::Over)) {}
 }
 
-/// Tells the coordinator why this rank failed to start: whoever has asked for it is to hear of
-/// that, not of a rank that has died.
+/// Reports to the coordinator why this rank failed to start: the user has to see this reason, not
+/// the death of a rank.
 fn refuse(manager: &ConnectionManager, local: &Local, error: io::Error) -> io::Error {
     end(manager, RankReport::refusal(local.now(), error.to_string()));
     error
@@ -425,8 +425,8 @@ mod tests {
         }
     }
 
-    /// The only rank of a run of [`Nothing`] over sockets with this congestion control: what it
-    /// ends with, and what is told of the run.
+    /// Starts the only rank of a run of [`Nothing`] over sockets with this congestion control.
+    /// Returns the error of the rank, and the result of the run.
     fn begun_over(congestion: Option<&str>) -> (String, RealRun) {
         let secret = RunSecret::random().unwrap();
         let (tells, address) = channel();

@@ -16,12 +16,12 @@ pub struct RealRecord {
     pub outcome: &'static str,
     /// From the start of all ranks to the end of the run, in seconds.
     pub measured_s: f64,
-    /// Time that all of it took, in seconds.
+    /// Real time of the whole run, in seconds.
     pub wall_s: f64,
     /// The number of ranks.
     pub ranks: u32,
-    /// Number of ranks that have reported their counts, which a rank does at its end. The counts
-    /// below are theirs.
+    /// Number of ranks that have reported their counts; a rank reports its counts at its end. The
+    /// counts below are sums over these ranks.
     pub ranks_counted: u32,
     /// Messages sent; unknown if no rank has reported.
     pub messages: Option<u64>,
@@ -31,7 +31,7 @@ pub struct RealRecord {
     pub events: Option<u64>,
     /// Events per second.
     pub events_per_s: Option<f64>,
-    /// Nothing is drawn.
+    /// Always `None`: a real run draws no random numbers.
     pub seed: Option<u64>,
     /// No two real runs are the same.
     pub digest: Option<String>,
@@ -39,7 +39,7 @@ pub struct RealRecord {
     pub revision: String,
     /// The program's name.
     pub program: String,
-    /// The command line as it was given, without the program itself.
+    /// The command line as given, without the program itself.
     pub arguments: Vec<String>,
     /// There is none.
     pub platform: Option<String>,
@@ -77,7 +77,7 @@ pub struct RealOrigin {
     pub arguments: Vec<String>,
     /// Back end that carried packets.
     pub backend: &'static str,
-    /// The limit of time, as it was given.
+    /// The time limit, as given.
     pub until: Option<String>,
 }
 
@@ -159,7 +159,7 @@ fn failed(failure: &RealFailure) -> FailureRecord {
     }
 }
 
-/// Returns the lost ranks, and what the others left unfinished.
+/// Returns the lost ranks, and the unfinished operations of the other ranks.
 fn warnings(run: &RealRun) -> Vec<String> {
     let lost = run.lost.iter().map(|lost| {
         let time_s = lost.time_s.unwrap_or(0.0);

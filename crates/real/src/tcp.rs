@@ -1,10 +1,10 @@
 //! TCP: packets travel on the sockets of the connections, in the order in which they were posted.
 //!
-//! The operating system takes what is written and orders, repeats and limits it. A send is over
-//! when the system has taken its last byte. A rank that waits lets packets move; one that computes
-//! does not, but the system continues with what it has taken: `progress = "polling"`.
+//! The operating system accepts the written bytes, and orders, repeats and limits them. A send is
+//! complete when the system has accepted its last byte. A rank that waits lets packets move. A rank
+//! that computes does not, but the system continues with accepted bytes: `progress = "polling"`.
 //!
-//! While it waits, a rank *blocks*, which leaves the core to others and costs a wake-up, or it
+//! While a rank waits, it *blocks*, which leaves the core to others and costs a wake-up, or it
 //! *spins*, which is faster if each rank has a core.
 
 use std::cell::{Cell, RefCell};
@@ -34,7 +34,7 @@ use super::local::Local;
 /// Way in which a rank waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Wait {
-    /// Asleep, until the system wakes it.
+    /// The rank sleeps until the system wakes it.
     #[default]
     Block,
     /// Busy polling.
@@ -44,33 +44,33 @@ pub enum Wait {
 /// Wakes the rank from other threads.
 pub(super) const WAKE: Token = Token(0);
 
-/// Wakes it for what is carried elsewhere.
+/// Wakes the rank for packets that are carried elsewhere.
 pub(super) const CARRIER: Token = Token(usize::MAX - 1);
 
-/// Wakes it when the adapter tells something without having been asked.
+/// Wakes the rank for an asynchronous event of the adapter.
 pub(super) const ALERT: Token = Token(usize::MAX - 2);
 
-/// Wakes it at a date.
+/// Wakes the rank at a timestamp.
 const ALARM: Token = Token(usize::MAX);
 
-/// Number of sockets that are looked at one by one; more of them by asking the system which ones
-/// have something.
+/// Maximum number of sockets that are polled one by one; with more sockets, the system is asked
+/// which sockets have data.
 const LOOKS_MAX: usize = 4;
 
-/// While spinning, the system is asked what happened elsewhere after this many looks.
+/// While spinning, the system is asked for other events after this many polls.
 const LOOKS_BETWEEN_POLLS: u32 = 64;
 
-/// While spinning, sockets that carry no packets are looked at after this many looks at what does.
+/// While spinning, sockets without packets are polled after this many polls of the data path.
 const CARRIED_BETWEEN_LOOKS: u32 = 256;
 
-/// A rank that calls without ever waiting looks at its sockets this often.
+/// Interval at which a rank that calls without ever waiting polls its sockets.
 const LOOK_INTERVAL_NS: u64 = 20_000;
 
 /// The same if the sockets carry no packets: they tell only of connections and of ranks that are
 /// lost.
 const CARRIED_LOOK_INTERVAL_NS: u64 = 1_000_000;
 
-/// The sockets of a rank, and how it waits for them.
+/// The sockets of a rank, and its way to wait for them.
 pub(super) struct Sockets<C> {
     local: Rc<Local>,
     connections: Shared<C>,
@@ -78,7 +78,7 @@ pub(super) struct Sockets<C> {
     waker: Arc<mio::Waker>,
     alarm: Alarm,
     wait: Wait,
-    /// More ranks are on this host than it has cores.
+    /// True if the host has more ranks than cores.
     oversubscribed: bool,
     looked_ns: Cell<u64>,
     looks: Cell<u32>,
@@ -93,9 +93,8 @@ impl<C> fmt::Debug for Sockets<C> {
 }
 
 impl<C: DataPath> Sockets<C> {
-    /// The sockets of a rank that is to be connected with the others as `how` says, and waits like
-    /// this; `oversubscribed` if its host has more ranks than cores; `transport` is what carries
-    /// packets.
+    /// Returns the sockets of a rank that connects as given by `how` and waits as given by `wait`;
+    /// `oversubscribed` if its host has more ranks than cores; `transport` carries the packets.
     pub(super) fn new(
         local: Rc<Local>,
         (poll, waker): (Poll, Arc<mio::Waker>),
@@ -127,7 +126,7 @@ impl<C: DataPath> Sockets<C> {
         &self.connections
     }
 
-    /// Handles what the system has to tell, after at most so long.
+    /// Handles the events of the system; waits for them up to the timeout.
     fn poll(&self, timeout: Option<Duration>) {
         let (poll, events) = &mut *self.poll.borrow_mut();
         if poll.poll(events, timeout).is_err() {
@@ -150,7 +149,7 @@ impl<C: DataPath> Sockets<C> {
         }
     }
 
-    /// Waits until the system has something to tell, or until that moment.
+    /// Waits until the system has an event, or until the timestamp.
     fn sleep_until(&self, moment_ns: Option<u64>) {
         let Some(moment_ns) = moment_ns else {
             return self.poll(None);
@@ -160,7 +159,7 @@ impl<C: DataPath> Sockets<C> {
         self.poll(timeout);
     }
 
-    /// Looks once whether something has come.
+    /// Polls once for arrived data.
     fn look(&self) {
         let looks = self.looks.get().wrapping_add(1);
         self.looks.set(looks);

@@ -1,9 +1,9 @@
 //! Our own adapter on a network: packets of RoCE v2 travel in datagrams.
 //!
-//! The adapter has no clock and no thread: [`UdpAdapter::poll`] is told the time, takes the packets
-//! that are there and sends those that may leave. It has one peer, to which all packets go.
+//! The adapter has no clock and no thread: [`UdpAdapter::poll`] takes the time, receives the
+//! packets that are there and sends the packets that may leave. All packets go to the one peer.
 //!
-//! *Not modelled*: pacing and congestion control: it sends as fast as requests are posted.
+//! *Not modelled*: pacing and congestion control: the adapter sends as fast as requests are posted.
 
 use std::cell::RefCell;
 use std::io;
@@ -18,7 +18,7 @@ use rdma::{
 
 use crate::conformance::RoceSocket;
 
-/// An adapter, and its socket.
+/// An adapter with its socket.
 #[derive(Debug)]
 pub struct UdpAdapter {
     adapter: Rc<RefCell<ChannelAdapter>>,

@@ -1,9 +1,9 @@
 //! Real adapters: the trait [`Verbs`] through libibverbs.
 //!
-//! Only with the cargo feature `verbs`, which needs libraries of the system; `docs/verbs.md` tells
-//! which, and how to try it without an adapter.
+//! Only with the cargo feature `verbs`, which needs libraries of the system; `docs/verbs.md` lists
+//! these libraries, and explains tests without an adapter.
 //!
-//! This module keeps the tables of what was made; `raw` makes it, and is the only place with
+//! This module keeps the tables of objects; `raw` creates the objects, and is the only module with
 //! `unsafe`.
 //!
 //! Not modelled: extended verbs, several completion vectors, and children of `fork(2)`, which must
@@ -51,7 +51,7 @@ impl<T> Table<T> {
         self.things.borrow_mut().insert(handle, thing);
     }
 
-    /// Takes it out, if nothing else is made of it.
+    /// Takes an object out of the table, if no other object depends on it.
     fn take(&self, handle: u32) -> Result<T, VerbsError> {
         let what = self.what;
         let mut things = self.things.borrow_mut();
@@ -114,13 +114,13 @@ impl LibVerbs {
         })
     }
 
-    /// Readable when [`get_cq_event`](Verbs::get_cq_event) has something: what to wait for, with
-    /// `poll(2)` or a library for it.
+    /// Returns a descriptor that is readable when [`get_cq_event`](Verbs::get_cq_event) has an
+    /// event: for `poll(2)` or a library for it.
     pub fn completion_fd(&self) -> BorrowedFd<'_> {
         self.channel.fd()
     }
 
-    /// Readable when [`get_async_event`](Verbs::get_async_event) has something.
+    /// Returns a descriptor, readable when [`get_async_event`](Verbs::get_async_event) has one.
     pub fn async_fd(&self) -> BorrowedFd<'_> {
         self.context.event_fd()
     }

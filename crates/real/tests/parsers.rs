@@ -1,6 +1,6 @@
-//! Promise: whatever bytes others send, nothing of a real run panics, takes memory for them, or
-//! lets a stranger in. The corpus of the fuzz targets is replayed, whole and damaged in thousands
-//! of ways.
+//! Promise: for all received bytes, no part of a real run panics, takes memory for these bytes, or
+//! accepts a foreign process. The corpus of the fuzz targets is replayed, whole and damaged in
+//! thousands of ways.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 

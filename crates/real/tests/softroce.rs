@@ -1,6 +1,6 @@
-//! Promise: the harness of emulated guests says what is missing, with the Debian package that has
-//! it, before it starts anything. That it runs commands is checked by
-//! `crates/real/softroce/test.sh`, in guests.
+//! Promise: the harness of emulated guests reports missing programs, with their Debian packages,
+//! before it starts a guest. `crates/real/softroce/test.sh` checks in guests that the harness runs
+//! commands.
 
 use std::fs;
 use std::os::unix::fs::symlink;

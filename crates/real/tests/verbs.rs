@@ -1,8 +1,8 @@
-//! Promise: a real adapter does what every implementation of `Verbs` has to do. The cases are in
-//! `rdma::conformance`; this program runs them through libibverbs.
+//! Promise: a real adapter fulfils the requirements for every implementation of `Verbs`. The cases
+//! are in `rdma::conformance`; this program runs the cases through libibverbs.
 //!
-//! It needs an RDMA device, and fails without one. `crates/real/softroce/test.sh` runs it in
-//! emulated guests that have one:
+//! The program needs an RDMA device, and fails without one. `crates/real/softroce/test.sh` runs it
+//! in emulated guests with an RDMA device:
 //!
 //! * both sides here: `real-verbs [--device NAME] [FILTER]...`
 //! * one side here: `real-verbs --listen PORT [FILTER]...` on one machine, `real-verbs --connect
@@ -33,7 +33,7 @@ use real::verbs::LibVerbs;
 /// No case takes nearly so long, emulated on a busy machine neither.
 const CASE_LIMIT: Duration = Duration::from_secs(60);
 
-/// A link over TCP: each message with its length before it.
+/// A link over TCP: each message is preceded by its length.
 struct TcpSideChannel {
     stream: TcpStream,
     came: RefCell<Vec<u8>>,

@@ -1,5 +1,5 @@
-//! Any bytes for the reader of what ranks and the coordinator say: `cargo +nightly fuzz run control
-//! -- -max_len=4096 -timeout=10 -rss_limit_mb=1024` in `real/`.
+//! Any bytes for the reader of messages between ranks and coordinator: `cargo +nightly fuzz run
+//! control -- -max_len=4096 -timeout=10 -rss_limit_mb=1024` in `real/`.
 
 #![no_main]
 

@@ -10,7 +10,7 @@ pub(super) struct Waiting {
 }
 
 impl Waiting {
-    /// Keeps a packet. Returns its number.
+    /// Keeps a packet. Returns the number of the packet.
     pub(super) fn insert(&mut self, packet: Packet) -> u64 {
         let place = self.free.pop().unwrap_or_else(|| {
             self.places.push(None);

@@ -1,4 +1,4 @@
-//! Why no adapter can be used, and what to do about it.
+//! Reasons why no adapter can be used, with the remedies.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ pub enum OpenError {
     NoSuchDevice {
         /// The name.
         name: String,
-        /// Those that there are.
+        /// The adapters of this machine.
         available: Vec<String>,
     },
     /// The library, the kernel or the adapter does not work.

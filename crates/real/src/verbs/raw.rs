@@ -1,16 +1,16 @@
-//! The functions of libibverbs, each behind a safe one: this module and those in it are the only
-//! ones with `unsafe`.
+//! The functions of libibverbs, each behind a safe function: only this module and its submodules
+//! have `unsafe`.
 //!
 //! Reasons for their safety:
 //!
-//! * **Lifetimes.** Each object owns the C object of the same name, holds the objects that it is
-//!   made of (`Rc`), and destroys it when it is dropped: in C, too, nothing is destroyed before
-//!   what is made of it. Every pointer of a live object is therefore valid.
-//! * **Threads.** Raw pointers make all of them `!Send` and `!Sync`. libibverbs itself would allow
+//! * **Lifetimes.** Each object owns the C object of the same name, holds the objects on which it
+//!   depends (`Rc`), and destroys the C object when it is dropped: in C, too, no object is
+//!   destroyed before its dependents. Every pointer of a live object is therefore valid.
+//! * **Threads.** Raw pointers make all objects `!Send` and `!Sync`. libibverbs itself would allow
 //!   more.
-//! * **Memory.** The adapter reads and writes only memory that is registered, and of that only what
-//!   the rights allow. Registered memory is owned by its `Mr` and lives until it is no longer
-//!   registered. No reference to it exists meanwhile; see `memory`.
+//! * **Memory.** The adapter reads and writes only registered memory, and only as far as the access
+//!   rights allow. An `Mr` owns the registered memory, which lives until the registration ends. No
+//!   reference to this memory exists meanwhile; see `memory`.
 //! * **Layout.** The declarations are generated from rdma-core's own header. Libraries of other
 //!   versions are compatible by the versions of their symbols.
 
@@ -55,12 +55,12 @@ fn refused(call: &'static str, errno: i32) -> VerbsError {
     }
 }
 
-/// The `errno` that a function left, for those that return a null pointer or -1.
+/// Returns the `errno` of a function that returned a null pointer or -1.
 fn last(call: &'static str) -> VerbsError {
     refused(call, io::Error::last_os_error().raw_os_error().unwrap_or(0))
 }
 
-/// For functions that return 0 or an `errno`; some return -1 and leave it.
+/// Checks a function that returns 0 or an `errno`; some return -1 and set `errno`.
 fn check(call: &'static str, code: i32) -> Result<(), VerbsError> {
     match code {
         0 => Ok(()),

@@ -15,7 +15,7 @@ use super::{Context, check, is_nothing_yet, last, refused, set_nonblocking};
 /// Number of completions that are taken from the driver at once.
 const BATCH: usize = 16;
 
-/// Where completion queues tell that they have got something.
+/// The channel on which completion queues report events.
 #[derive(Debug)]
 pub(in super::super) struct CompletionChannel {
     raw: *mut ffi::ibv_comp_channel,
@@ -72,12 +72,12 @@ impl Drop for CompletionChannel {
 pub(in super::super) struct Cq {
     pub(super) raw: *mut ffi::ibv_cq,
     channel: Rc<CompletionChannel>,
-    /// Used again and again: who waits for a completion looks millions of times in vain.
+    /// Reused buffer: a rank that waits for a completion polls millions of times without a result.
     scratch: RefCell<[ffi::ibv_wc; BATCH]>,
 }
 
 impl Cq {
-    /// `number` is what its events are told by.
+    /// Creates a completion queue. `number` identifies the queue in events.
     pub(in super::super) fn create(
         channel: &Rc<CompletionChannel>,
         cqe: u32,
@@ -101,7 +101,7 @@ impl Cq {
         }))
     }
 
-    /// Returns the key that asynchronous events name it by.
+    /// Returns the key of this queue in asynchronous events.
     pub(in super::super) fn key(&self) -> usize {
         self.raw.addr()
     }

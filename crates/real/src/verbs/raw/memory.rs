@@ -1,11 +1,11 @@
 //! Protection domains and registered memory.
 //!
-//! The adapter, and remote peers through it, write to registered memory at any moment, while this
-//! program reads and writes it too. So there is no reference to it, only a pointer, and every
-//! access is atomic: relaxed loads and stores of 8 bytes where the address is a multiple of 8, of
-//! single bytes before and after. (Memory that is [only read](RegionMemory::ReadOnly) is an
-//! ordinary vector.) They are ordered by the fence of `Cq::poll`: what a request brought is seen
-//! once its completion was.
+//! The adapter, and remote peers through the adapter, write to registered memory at any time, while
+//! this program also reads and writes it. So there is no reference to this memory, only a pointer,
+//! and every access is atomic: relaxed loads and stores of 8 bytes where the address is a multiple
+//! of 8, of single bytes before and after. (Memory that is [only read](RegionMemory::ReadOnly) is
+//! an ordinary vector.) The fence of `Cq::poll` orders these accesses: the data of a request are
+//! visible after its completion.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::mem::ManuallyDrop;
@@ -47,11 +47,11 @@ impl Drop for Pd {
     }
 }
 
-/// Owner of the memory, and the way in which it is given back.
+/// Owner of the memory, and the way to free the memory.
 #[derive(Debug)]
 enum Origin {
     Zeroed(Layout),
-    /// The parts of a vector besides its pointer.
+    /// The parts of a vector except its pointer.
     Owned {
         length: usize,
         capacity: usize,
@@ -59,7 +59,7 @@ enum Origin {
     ReadOnly(Rc<Vec<u8>>),
 }
 
-/// Bytes that nobody holds a reference to but, if they are only read, others who only read.
+/// Bytes without references; read-only bytes may have shared references.
 #[derive(Debug)]
 struct Bytes {
     start: NonNull<u8>,
@@ -130,7 +130,7 @@ impl Bytes {
 pub(in super::super) struct Mr {
     raw: *mut ffi::ibv_mr,
     bytes: Option<Bytes>,
-    /// Not read, but it must not be freed before.
+    /// Not read, but the domain must not be freed before the region.
     _pd: Rc<Pd>,
 }
 
@@ -180,7 +180,7 @@ impl Mr {
         })
     }
 
-    /// The region as programs see it.
+    /// Returns the region as programs see it.
     pub(in super::super) fn describe(&self, handle: u32) -> rdma::MemoryRegion {
         // SAFETY: registered, as `deregister` consumes it.
         let (lkey, rkey) = unsafe { ((*self.raw).lkey, (*self.raw).rkey) };
@@ -212,8 +212,8 @@ impl Mr {
         Ok(self.bytes.take().expect("taken only here"))
     }
 
-    /// Gives the memory back; if the driver refuses to end the registration, it is kept for ever,
-    /// because the adapter may use it.
+    /// Deregisters the memory and returns it. If the driver refuses to end the registration, the
+    /// memory is kept for ever, because the adapter may use it.
     pub(in super::super) fn deregister(self) -> Result<RegionMemory, VerbsError> {
         let mut this = ManuallyDrop::new(self);
         let bytes = this.end()?;

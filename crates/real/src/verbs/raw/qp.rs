@@ -11,7 +11,7 @@ use rdma::{
 
 use super::{Cq, Pd, check, last, refused};
 
-/// Requests as C wants them: kept, so that posting allocates nothing once it has been done before.
+/// Requests in their C form: kept, so that later posts allocate no memory.
 #[derive(Default)]
 struct PostScratch {
     sges: Vec<ffi::ibv_sge>,
@@ -23,7 +23,7 @@ struct PostScratch {
 pub(in super::super) struct Qp {
     raw: *mut ffi::ibv_qp,
     cap: QpCapabilities,
-    /// The state that it was last told to be in; it may be in ERR since.
+    /// The last known state of the queue pair; the queue pair may be in ERR since.
     state: Cell<QpState>,
     scratch: RefCell<PostScratch>,
     pd: Rc<Pd>,
@@ -74,7 +74,7 @@ impl Qp {
         unsafe { (*self.raw).qp_num }
     }
 
-    /// Returns the key that asynchronous events name it by.
+    /// Returns the key of this queue pair in asynchronous events.
     pub(in super::super) fn key(&self) -> usize {
         self.raw.addr()
     }
@@ -267,7 +267,7 @@ impl Drop for Qp {
     }
 }
 
-/// At which place of the list the request is that a driver refused; the first if it does not tell.
+/// Returns the position of the request that a driver refused; 0 if the driver does not report it.
 fn position<T>(bad: *const T, list: &[T]) -> usize {
     list.iter()
         .position(|request| std::ptr::eq(request, bad))
@@ -303,8 +303,8 @@ fn sge(sge: &Sge) -> ffi::ibv_sge {
     }
 }
 
-/// Makes the list that the requests are in C. All pointers in it point into `sges` and `sends`,
-/// until these are touched.
+/// Creates the C list of the requests. All pointers in the list point into `sges` and `sends`, and
+/// are valid until these change.
 fn fill_sends(
     requests: &[SendRequest<'_>],
     sges: &mut Vec<ffi::ibv_sge>,
@@ -443,7 +443,7 @@ fn fill_receives(
     }
 }
 
-/// The attributes in C, and the mask of those that are set.
+/// Returns the attributes in C, and the mask of the set attributes.
 fn attributes(modify: &QpModify) -> (ffi::ibv_qp_attr, u32) {
     use ffi::ibv_qp_attr_mask as mask;
     let mut raw = ffi::ibv_qp_attr::default();

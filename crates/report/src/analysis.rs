@@ -1,23 +1,23 @@
-//! Analysis of a run from its event log: where the time of the ranks is spent, which waits there
-//! are and what causes them, and the critical path.
+//! Analysis of a run from its event log: the time of each rank by class, the waits and their
+//! causes, and the critical path.
 //!
-//! One pass forwards with bounded memory: a state per rank, one per packet under way, and one per
-//! collective operation in progress. Events come in the order of execution.
+//! The analysis is one forward pass with bounded memory: a state per rank, per packet under way and
+//! per collective operation in progress. Events come in the order of execution.
 //!
-//! *Wait states* are classified when a wait ends, by the event that ends it: the last one that the
-//! rank has handled. A wait for several messages is charged to the last of them.
+//! *Wait states* are classified when a wait ends, by the event that ends the wait: the last event
+//! that the rank has handled. A wait for several messages is charged to the last message.
 //!
-//! *Critical path*: at each join the enabling cause is followed; at a tie it is the one that was
+//! *Critical path*: at each join, the path follows the enabling cause; at a tie, the cause that was
 //! executed last.
 //!
 //! *Transfers*: a wait for data that are on the way is divided into latency, bandwidth and
-//! contention as the whole transfer is, whose duration alone the model tells. The parts of a wait
-//! that begins in the middle of a transfer are therefore proportions, not those of that time.
+//! contention in the proportions of the whole transfer, because the model reports the parts of
+//! whole transfers only. For a wait that begins during a transfer, these parts are estimates.
 //!
-//! *Resources*: a wait for credits, buffers or a connection ends with an event that tells its
-//! length. It is charged to the rank whose call waits for it, and to the one that waits for the
-//! message. A send that is behind another one in the queue of its connection begins, for its
-//! receiver, when it is the first.
+//! *Resources*: a wait for credits, buffers or a connection ends with an event that reports the
+//! length of the wait. The wait is charged to the rank that waits for the resource in a call, and
+//! to the rank that waits for the message. If a send is queued behind another send of its
+//! connection, then for its receiver the send begins when it is the first of the queue.
 
 mod backward;
 mod class;
@@ -59,12 +59,12 @@ pub struct Analysis {
     times: RankTimes,
     flights: Flights,
     collectives: Collectives,
-    /// Messages that have been announced, by sender and its operation.
+    /// Messages that have been announced, by sender and operation of the sender.
     announced: BTreeMap<(u32, u32), MessageOrigin>,
     waits: Waits,
     /// Times by innermost region of the program.
     regions: BTreeMap<NameId, Split>,
-    /// The number of the name `sleep`, once it is known.
+    /// The number of the name `sleep`, once the log has defined this name.
     sleep: Option<NameId>,
     /// The time of the latest event in seconds.
     latest: f64,
@@ -81,7 +81,7 @@ pub struct Analysis {
     ended_waits: Vec<EndedWait>,
 }
 
-/// Returns true for calls whose result depends on what has come by then.
+/// Returns true for calls with a result that depends on the messages that have arrived before.
 fn chooses(call: &str) -> bool {
     call.starts_with("test")
         || matches!(
@@ -146,8 +146,8 @@ impl Analysis {
         &self.ended_waits
     }
 
-    /// Takes the next event: a rank, its time in seconds, and what happens. `name` returns the text
-    /// of a number.
+    /// Takes the next event: a rank, its time in seconds, and the event. `name` returns the text of
+    /// a number.
     pub fn event<'a>(
         &mut self,
         (rank, time, event): (u32, f64, LogEvent),
@@ -254,7 +254,7 @@ impl Analysis {
         }
     }
 
-    /// The program of a rank does something: time since its latest wait was computation.
+    /// Handles an action of the program of a rank: time since the latest wait was computation.
     fn act(&mut self, rank: u32, time: f64) {
         if let Some(wait) = self.ranks[rank as usize].wait {
             // One of several futures continues, the others still wait.
@@ -309,7 +309,7 @@ impl Analysis {
         });
     }
 
-    /// A rank does not wait any more: its time is classified by what has ended the wait.
+    /// Ends the wait of a rank. The event that ended the wait determines the class of its time.
     fn end_wait(&mut self, rank: u32, time: f64) {
         let state = &mut self.ranks[rank as usize];
         let Some(wait) = state.wait.take() else {
@@ -372,7 +372,7 @@ impl Analysis {
         }
     }
 
-    /// A rank posts a packet, because of its program or of what it has handled last.
+    /// A rank posts a packet. The cause is its program or the event that the rank handled last.
     fn post(&mut self, rank: u32, time: f64, peer: u32, (packet, key): (PacketKind, u32)) {
         let state = &mut self.ranks[rank as usize];
         let cause = state.cause_at(rank, time);
@@ -505,7 +505,7 @@ impl Analysis {
         result::report(self, reader, end)
     }
 
-    /// The run has ended: what a rank still waits for has not happened.
+    /// Handles the end of the run: a wait that is still in progress is counted as blocked.
     fn cut(&mut self, rank: u32, end: f64) {
         let state = &mut self.ranks[rank as usize];
         if state.ended {

@@ -46,7 +46,7 @@ impl fmt::Display for PlotError {
 
 impl std::error::Error for PlotError {}
 
-/// Returns the text of an error of a canvas; each kind of canvas has errors of its own.
+/// Returns the text of a canvas error; each kind of canvas has its own error type.
 pub(crate) fn text(error: impl fmt::Display) -> String {
     error.to_string()
 }
@@ -82,7 +82,7 @@ pub(crate) fn write(
     drawn.map_err(PlotError::Output)
 }
 
-/// Draws on a canvas and completes its file.
+/// Draws on a canvas and completes the file of the canvas.
 fn draw_on<D: DrawingBackend>(canvas: D, drawing: &impl Drawing) -> Result<(), String> {
     let area = canvas.into_drawing_area();
     drawing.draw(&area)?;
@@ -96,7 +96,7 @@ fn load_font(path: &Path) -> Result<(), PlotError> {
     font.map_err(|_| PlotError::Failed(path.to_owned(), why()))
 }
 
-/// Draws an SVG picture, as its text.
+/// Draws an SVG picture and returns the text of the picture.
 pub(crate) fn svg(size: (u32, u32), drawing: &impl Drawing) -> Result<String, PlotError> {
     let path = Path::new("the picture");
     load_font(path)?;

@@ -1,7 +1,7 @@
-//! Curves over logarithmic axes, for costs that grow: each with its points, its name beside its
-//! last point.
+//! Curves over logarithmic axes, for costs that grow: each curve has its points, and its name
+//! beside the last point.
 //!
-//! *Not drawn*: points that are not above 0, which have no place on such axes.
+//! *Not drawn*: points that are not above 0; logarithmic axes have no position for them.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::canvas::{Drawing, PlotError, text, write};
 
 /// Width and height, in pixels.
 const SIZE: (u32, u32) = (1000, 640);
-/// Colours that differ also in print and for people who see fewer: blue, red, orange, black.
+/// Colours that also differ in print and for colour-blind readers: blue, red, orange, black.
 const COLOURS: [RGBColor; 4] = [
     RGBColor(33, 102, 172),
     RGBColor(178, 24, 43),
@@ -25,7 +25,7 @@ const COLOURS: [RGBColor; 4] = [
 pub struct Curve {
     /// Name in the picture.
     pub name: String,
-    /// Its points, by growing x.
+    /// The points, in order of x.
     pub points: Vec<(f64, f64)>,
 }
 
@@ -34,9 +34,9 @@ pub struct Curve {
 pub struct Curves {
     /// Above the picture.
     pub title: String,
-    /// Label of the x axis, with its unit.
+    /// Label of the x axis, with the unit.
     pub x: String,
-    /// Label of the y axis, with its unit.
+    /// Label of the y axis, with the unit.
     pub y: String,
     /// At most four have colours of their own.
     pub curves: Vec<Curve>,
@@ -94,7 +94,7 @@ fn around(numbers: impl Iterator<Item = f64>) -> Option<std::ops::Range<f64>> {
     (low <= high).then(|| low / 1.6..high * 1.6)
 }
 
-/// A power of ten as people write it.
+/// Formats a power of ten for readers.
 fn label(number: &f64) -> String {
     if (0.01..1e3).contains(number) {
         format!("{number}")

@@ -1,8 +1,8 @@
 //! The report of a run as one page of HTML, `report.html`.
 //!
 //! The page needs no other file and no network, has at most 5 MB, and its tables are readable
-//! without its script. Colours differ in lightness. It has the most important parts of large runs;
-//! the CSV files of `simrun analyse` have all of it.
+//! without its script. Colours differ in lightness. For large runs, the page has the most important
+//! parts only; the CSV files of `simrun analyse` have all parts.
 
 mod chart;
 mod overview;
@@ -27,7 +27,7 @@ pub use tables::{Cell, Table};
 
 use picture::Picture;
 
-/// The template. Its name ends in `.html`, so values are escaped.
+/// The template. Its name ends in `.html`, so that minijinja escapes the values.
 const TEMPLATE: (&str, &str) = ("page.html", include_str!("html/page.html"));
 
 /// Content of the report of a run.
@@ -49,7 +49,7 @@ pub struct ReportPage<'a> {
     pub checked: Option<Table<'a>>,
 }
 
-/// The content of a page: the values of its template, which are also `report.json`.
+/// The content of a page: the values of the template, which are also written to `report.json`.
 #[derive(Debug, Serialize)]
 pub struct PageContent<'a> {
     title: &'a str,
@@ -78,7 +78,7 @@ impl PageContent<'_> {
         out.write_all(page.as_bytes())
     }
 
-    /// Writes the page to a file, and its content beside it as JSON.
+    /// Writes the page to a file, and the content of the page to a JSON file beside the page.
     pub fn write_files(&self, path: &Path) -> Result<(), String> {
         let write = |path: &Path, content: io::Result<Vec<u8>>| {
             let content = content.map_err(|error| format!("{}: {error}", path.display()))?;
@@ -92,7 +92,7 @@ impl PageContent<'_> {
 }
 
 impl<'a> ReportPage<'a> {
-    /// Returns the content of the page, with its pictures.
+    /// Returns the content of the page, with the pictures.
     pub fn content(self) -> io::Result<PageContent<'a>> {
         let (analysis, network) = (self.analysis, self.network);
         let text = analysis.to_string();
@@ -132,7 +132,7 @@ impl<'a> ReportPage<'a> {
     }
 }
 
-/// Returns a sentence about the size of the run and its efficiencies.
+/// Returns a sentence about the size of the run and the efficiencies of the run.
 fn facts(analysis: &AnalysisReport) -> String {
     let end = crate::analysis::seconds(analysis.end_s);
     let ranks = match analysis.ranks {

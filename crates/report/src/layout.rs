@@ -1,10 +1,10 @@
-//! Where the nodes of a platform stand in a picture.
+//! Positions of the nodes of a platform in a picture.
 //!
 //! Lengths are in units of the distance between two neighbouring hosts. Each cluster and each zone
-//! is a box; the boxes of a zone are set in rows, largest first, under its name. A crossbar is a
-//! ring of hosts around its switch, a fat tree has a row per level, a torus is a grid (further
-//! dimensions are grids beside it, and the cables between them are not drawn), a dragonfly is a
-//! ring of groups.
+//! is a box; the boxes of a zone are set in rows, largest first, under the name of the zone. A
+//! crossbar is a ring of hosts around its switch. A fat tree has a row per level. A torus is a
+//! grid; further dimensions are grids beside the first grid, and cables between grids are not
+//! drawn. A dragonfly is a ring of groups.
 
 use std::f64::consts::TAU;
 
@@ -25,13 +25,13 @@ pub(crate) enum NodeKind {
     Router,
 }
 
-/// A node at its place.
+/// A node with its position.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Node {
     pub(crate) x: f64,
     pub(crate) y: f64,
     pub(crate) kind: NodeKind,
-    /// Its name where there is room for it.
+    /// Name of the node, if there is room for the name.
     pub(crate) name: Option<String>,
 }
 
@@ -135,8 +135,8 @@ pub(crate) fn zone(sketch: &ZoneSketch) -> Picture {
     picture
 }
 
-/// Where the line from the middle of a part to another place leaves its frame; the middle if it has
-/// none.
+/// Returns the point at which the line from the middle of a part to another point leaves the frame
+/// of the part; without a frame, the middle.
 fn edge(part: &Picture, middle: (f64, f64), to: (f64, f64)) -> (f64, f64) {
     if part.frames.is_empty() {
         return middle;
@@ -301,7 +301,7 @@ fn star(hosts: u32) -> NodePositions {
     (places, (2.0 * radius, 2.0 * radius))
 }
 
-/// A row for each level of switches, at the bottom the hosts, those of one switch as a block.
+/// Places each level of switches in a row, and the hosts at the bottom, one block per leaf switch.
 fn levels(nodes: &[u32], leaf: u32) -> NodePositions {
     /// Up to this many hosts stand in one row.
     const ROW_MAX: u32 = 80;
@@ -358,15 +358,15 @@ fn grid(dimensions: &[u32]) -> NodePositions {
     (places, (step_x * across - 2.5, height.max(0.0)))
 }
 
-/// The corners of a cable of a torus: straight between neighbours, beside its row or column where
-/// it leads from the last node back to the first. Nothing between planes, whose cables would cover
-/// the nodes.
+/// Returns the corners of a cable of a torus. A cable between neighbours is straight; a cable from
+/// the last node back to the first runs beside its row or column. A cable between planes has no
+/// corners and is not drawn, because such cables would cover the nodes.
 fn cable_of_torus(
     dimensions: &[u32],
     [from, to]: [u32; 2],
     [begin, end]: [(f64, f64); 2],
 ) -> Vec<(f64, f64)> {
-    /// Distance from its row or column, in distances of nodes.
+    /// Distance of the cable from its row or column, in distances of nodes.
     const BESIDE: f64 = 0.35;
     let plane: u32 = dimensions.iter().take(2).product();
     let (across, down) = (end.0 - begin.0, end.1 - begin.1);

@@ -1,8 +1,8 @@
 //! Pictures of platforms, of state machines, of explored runs and of measurements, for people.
 //!
 //! This crate draws and analyses, and never simulates. Without the features `pictures`, `analyses`
-//! and `traces` it has only the contents of pictures, [`Figure`]. A program does not link it: it
-//! hands a [`Timeline`] of the package `explore`, or its event log, to the command `simrun`.
+//! and `traces`, it has only the contents of pictures, [`Figure`]. A program does not link it: the
+//! program passes a [`Timeline`] of the package `explore`, or its event log, to `simrun`.
 
 #[cfg(feature = "analyses")]
 pub mod analysis;
@@ -49,7 +49,7 @@ pub use trace::{
 };
 
 impl Figure {
-    /// Checks that all positions lead to something: a figure may come from any program.
+    /// Checks that all positions refer to existing entries: a figure may come from any program.
     pub fn check(&self) -> Result<(), String> {
         let below = |name: &str, found: usize, count: usize| match found < count {
             true => Ok(()),
@@ -80,7 +80,7 @@ impl Figure {
     }
 }
 
-/// The content of a picture, as one program hands it to another.
+/// The content of a picture, as one program passes the picture to another.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Figure {

@@ -1,21 +1,21 @@
 //! Analysis of the network of a run from its event log: load and congestion of links, the pairs of
-//! ranks that cause them, sizes of messages, the communication matrix, unexpected messages.
+//! ranks that cause the load, sizes of messages, the communication matrix, unexpected messages.
 //!
-//! One pass with bounded memory: counters per link that is used, a state per flow under way, tables
-//! of fixed size for the rest.
+//! One pass with bounded memory: counters per used link, a state per flow under way, and tables of
+//! fixed size.
 //!
 //! Definitions, for a link:
-//! * *bytes*: of all flows that cross it, envelopes of the message layer included.
+//! * *bytes*: of all flows that cross the link, including the envelopes of the message layer.
 //! * *utilisation*: bytes ÷ (bandwidth × duration of the run), with the bandwidth of the platform
 //!   file. A model that lets messages use a part of the bandwidth never reaches 100 %.
-//! * *busy*: time in which a flow moves over it. Time in which flows pay their latency is not.
-//! * *congested*: time in which it is the bottleneck of two flows or more.
-//! * *delay caused*: Σ over the flows of the time for which it was their bottleneck × (1 − rate ÷
-//!   rate alone). With changing bandwidths, the rate alone is that at the begin of a flow.
+//! * *busy*: time in which a flow moves over the link. Time in which flows pay latency is excluded.
+//! * *congested*: time in which the link is the bottleneck of two flows or more.
+//! * *delay caused*: Σ over the flows of the time for which the link was the bottleneck × (1 − rate
+//!   ÷ rate alone). With changing bandwidths, rate alone is the value at the begin of a flow.
 //!
-//! *Not known here*: links that no message used, so means over a class of links are over the used
-//! ones; acknowledgements on the way back, which some models count in sharing; the load of links in
-//! the packet network, which has no flows; how many posted receives an arriving message searched.
+//! *Not known here*: links that no message used, so means over a class of links are over used
+//! links; acknowledgements on the reverse route, which some models share; the load of links in the
+//! packet network, which has no flows; how many posted receives an arriving message searched.
 
 mod bins;
 mod classes;
@@ -54,10 +54,10 @@ pub struct NetworkAnalysis {
     links: Links,
     /// The flows under way, by number.
     flows: BTreeMap<u32, Flow>,
-    /// Those without links that have no rate: bytes, and bytes per second without other flows.
-    /// Models without links have no others, and maybe one for each rank.
+    /// Flows without links and without a rate: bytes, and bytes per second without other flows.
+    /// Models without links have only such flows, maybe one for each rank.
     routeless: BTreeMap<u32, (f64, f64)>,
-    /// The flow whose begin was the event before.
+    /// The flow that began with the previous event.
     begun: Option<u32>,
     /// Number and bytes of flows, by number of links.
     hops: BTreeMap<u32, (u64, f64)>,

@@ -1,7 +1,7 @@
-//! Points, intervals and lines over linear or logarithmic axes: what was measured beside what a
-//! model says.
+//! Points, intervals and lines over linear or logarithmic axes: measured values beside the values
+//! of a model.
 //!
-//! *Not drawn*: what has no place on a logarithmic axis, and what is not finite.
+//! *Not drawn*: values that are not finite, and on a logarithmic axis values that are not above 0.
 
 use std::path::Path;
 
@@ -19,15 +19,15 @@ const SIZE: (u32, u32) = (1000, 560);
 pub enum Marker {
     /// Small grey dots: single samples.
     Faint,
-    /// Blue circles: what was measured.
+    /// Blue circles: measured values.
     Dots,
-    /// Orange rings: what was held back.
+    /// Orange rings: held-out values.
     Rings,
-    /// Green crosses: what was never to be fitted.
+    /// Green crosses: values that were never intended for the fit.
     Crosses,
     /// A red line: the model.
     Line,
-    /// A thin grey line: what the model is compared with.
+    /// A thin grey line: the reference with which the model is compared.
     Thin,
     /// A blue line.
     Second,
@@ -40,11 +40,11 @@ pub enum Marker {
 /// One series.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Series {
-    /// Name in the legend; not listed if it is empty.
+    /// Name in the legend; a series with an empty name is not listed.
     pub name: String,
     /// Style in the picture.
     pub mark: Marker,
-    /// Its points; a line joins them in this order.
+    /// The points; a line joins the points in this order.
     pub points: Vec<(f64, f64)>,
 }
 
@@ -64,11 +64,11 @@ impl Series {
 pub struct Scatter {
     /// Above the picture.
     pub title: String,
-    /// Label of the x axis, with its unit.
+    /// Label of the x axis, with the unit.
     pub x: String,
     /// True if the axis of x is logarithmic.
     pub log_x: bool,
-    /// Label of the y axis, with its unit.
+    /// Label of the y axis, with the unit.
     pub y: String,
     /// True if the axis of y is logarithmic too.
     pub log_y: bool,
@@ -83,7 +83,7 @@ pub fn plot_scatter(scatter: &Scatter, path: &Path) -> Result<(), PlotError> {
     write(path, SIZE, scatter)
 }
 
-/// Draws an SVG picture, as its text.
+/// Draws an SVG picture and returns the text of the picture.
 pub fn svg_of_scatter(scatter: &Scatter) -> Result<String, PlotError> {
     svg(SIZE, scatter)
 }
@@ -97,7 +97,7 @@ impl Scatter {
         points.iter().copied().filter(fits)
     }
 
-    /// The least and the largest of what is chosen of all points.
+    /// Returns the minimum and the maximum of one coordinate over all drawable points.
     fn extent(&self, of: impl Fn((f64, f64)) -> f64) -> Option<(f64, f64)> {
         let all = self
             .series
@@ -248,7 +248,7 @@ fn legend_sign(mark: Marker, (x, y): (i32, i32)) -> PathElement<(i32, i32)> {
     PathElement::new(points, colour.stroke_width(width))
 }
 
-/// A number as people write it.
+/// Formats a number for readers.
 fn label(number: &f64) -> String {
     let size = number.abs();
     if size > 0.0 && !(0.01..1e5).contains(&size) {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// A state machine to draw.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct StateGraph {
-    /// Title above it.
+    /// Title above the picture.
     pub title: String,
     /// The states, and whether the machine waits in them.
     pub states: Vec<(String, bool)>,

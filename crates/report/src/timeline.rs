@@ -1,12 +1,12 @@
-//! A happened-before diagram: what each actor did, and which step had to come before which.
+//! A happens-before diagram: the steps of each actor and the dependences between steps.
 //!
-//! Time goes down, one row per step; each actor has a lane. Words stand on the left, so that
-//! nothing crosses them. An arrow leaves a step along its row, which has no other step in it, goes
-//! down beside the lane of the step that depends on it, and ends there: only direct dependences
-//! between actors are drawn, the lanes show the others. Below stand the actors that did not end,
-//! with arrows to those they wait for.
+//! Time goes down, one row per step; each actor has a lane. Labels stand on the left, so that no
+//! line crosses a label. An arrow leaves a step along the row of the step, which has no other step,
+//! goes down beside the lane of the dependent step, and ends there. Only direct dependences between
+//! actors have arrows; the lanes show the others. Below the rows are the actors that did not end,
+//! with arrows to the actors for which they wait.
 //!
-//! *Not drawn*: dates, for there are none.
+//! *Not drawn*: timestamps, because an explored run has none.
 
 use std::path::Path;
 
@@ -26,7 +26,7 @@ const TOP: i32 = 84;
 const LETTER: i32 = 8;
 /// The widest lane.
 const LANE_MAX: i32 = 150;
-/// From a lane to the first arrow beside it, and between two.
+/// Distance from a lane to the first arrow beside the lane, and between two arrows.
 const BESIDE: i32 = 12;
 const APART: i32 = 6;
 
@@ -47,8 +47,7 @@ pub(crate) fn svg_of_timeline(timeline: &Timeline) -> Result<String, PlotError> 
     svg(layout.size(), &layout)
 }
 
-/// An arrow: from a lane and a row to a lane and a row, and its track beside the lane where it
-/// ends.
+/// An arrow: from a lane and a row to a lane and a row, with the track beside the target lane.
 struct Arrow {
     from: (i32, i32),
     to: (i32, i32),

@@ -15,7 +15,7 @@ use crate::layout::{NodeKind, Picture, zone};
 
 /// The longer side of a picture, in pixels.
 const SIDE: f64 = 1600.0;
-/// The border around it, and the place of the title.
+/// The border around the picture, and the space for the title.
 const BORDER: f64 = 40.0;
 /// The most pixels for a unit, so that two hosts are not drawn as balls.
 const UNIT_MAX: f64 = 60.0;
@@ -55,7 +55,7 @@ fn title(platform: &Platform) -> String {
     }
 }
 
-/// A picture with its scale.
+/// A picture with the scale at which it is drawn.
 struct ScaledPicture {
     picture: Picture,
     /// Pixels per unit.

@@ -10,11 +10,11 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use crate::canvas::{Drawing, PlotError, text, write};
 
-/// Width of a picture, and of its left part with the names, in pixels.
+/// Width of a picture, and of the left part with the names, in pixels.
 const WIDTH: u32 = 1000;
 const NAMES: i32 = 380;
 
-/// Height of a bar with its margin, and of what is above and below the bars.
+/// Height of a bar with its margin, and of the parts above and below the bars.
 const BAR: i32 = 28;
 const HEAD: i32 = 60;
 const FOOT: i32 = 40;

@@ -3,7 +3,7 @@
 //! [`TraceWriter`] takes one event after the other, so that analyses can read the same stream.
 //! [`write_trace`] reads a whole log.
 //!
-//! *Not in a timeline*: what a program does between its calls in a real run.
+//! *Not in a timeline*: the actions of a program between its calls in a real run.
 
 mod calls;
 mod messages;
@@ -73,13 +73,13 @@ pub struct TraceSummary {
     pub packets: u64,
     /// Number of bytes, before they are compressed.
     pub bytes: u64,
-    /// The last time in seconds that the file has, if it reached its limit.
+    /// The time in seconds at which the file ends, if the file reached its size limit.
     pub cut: Option<f64>,
-    /// Length in seconds of the shortest call that takes time, if nanoseconds are too long for it.
+    /// Length in seconds of the shortest call that takes time, if this length is below 10 ns.
     pub shortest: Option<f64>,
 }
 
-/// A file. It is flushed once, at its end.
+/// A file. It is flushed once, at the end of the file.
 enum Output<W: Write> {
     Plain(W),
     Compressed(GzEncoder<W>),
@@ -163,8 +163,8 @@ impl TraceWriter {
         self.0.network(time, event, names);
     }
 
-    /// Takes the class of a part of a rank's wait, in seconds: a slice "waits: `class`" within that
-    /// of the call. Call it before [`TraceWriter::event`] takes the event that ends the wait.
+    /// Takes the class of a part of a rank's wait, in seconds: a slice "waits: `class`" within the
+    /// slice of the call. Call it before [`TraceWriter::event`] takes the event that ends the wait.
     pub fn wait_class(&mut self, rank: u32, from: f64, to: f64, class: &'static str) {
         self.0.wait_class(rank, (from, to), class);
     }
@@ -209,7 +209,7 @@ pub fn write_trace<R: Read>(
 pub enum TraceError {
     /// The log cannot be read.
     Log(io::Error),
-    /// The timeline cannot be written, or an option selects nothing.
+    /// The timeline cannot be written, or an option selects no part of the run.
     Timeline(io::Error),
 }
 

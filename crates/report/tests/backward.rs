@@ -1,9 +1,9 @@
-//! Promise: slack, delay costs and derivatives are those known by hand. Slack is never negative,
-//! delay costs add up to the waits, derivatives to the time of the run, and both agree with runs
-//! that are changed.
+//! Promise: slack, delay costs and derivatives equal the values known by hand. Slack is never
+//! negative, delay costs add up to the waits, derivatives add up to the time of the run, and both
+//! agree with runs that are changed.
 //!
-//! One network: 1 us (two links of 500 ns), 1 GB/s, no software costs: a message of n bytes takes
-//! 1 us + n ns. Eager below 64 KiB.
+//! One network: 1 us (two links of 500 ns), 1 GB/s, no software costs: a message of n bytes takes 1
+//! us + n ns. Eager below 64 KiB.
 
 use std::io::Cursor;
 
@@ -480,8 +480,8 @@ fn derivatives_are_those_of_changed_runs() {
     }
 }
 
-/// The program of apps/imbalance, with a sleep outside of its region: in each of two steps rank r
-/// computes (1 + r/3) × 30 us.
+/// The program of apps/imbalance, with a sleep outside of the region of the program: in each of two
+/// steps rank r computes (1 + r/3) × 30 us.
 async fn imbalance(world: Comm) -> Result<()> {
     for _ in 0..2 {
         {
@@ -529,8 +529,8 @@ fn imbalance_of_a_region_is_what_balance_saves() {
     is(path, 127.0);
 }
 
-/// Ranks of which those with odd numbers send later. The one that is `late` computes for `delay`
-/// microseconds more before it sends `bytes`.
+/// Ranks in a ring; ranks with odd numbers send after their receive. The rank `late` computes for
+/// `delay` microseconds more before it sends `bytes`.
 async fn chain(world: Comm, bytes: u64, (delay, late): (f64, Option<usize>)) -> Result<()> {
     let (rank, size) = (world.rank(), world.size());
     compute(&world, (3 * rank % 7) as f64).await;
@@ -548,7 +548,7 @@ async fn chain(world: Comm, bytes: u64, (delay, late): (f64, Option<usize>)) -> 
     Ok(())
 }
 
-/// The first rank is told that its token has left when the token is back.
+/// Rank 0 learns that its token has left only when the token has returned.
 #[test]
 fn a_packet_that_has_left_before_ends_no_wait() {
     let (_, backward) = analysed(LOGGOPS, 4, |world| async move {
@@ -583,7 +583,7 @@ fn a_delay_within_the_slack_changes_nothing() {
     assert!(delayed.end_s > forward.end_s, "{late:?}");
 }
 
-/// All ranks send to those at a distance through one link for each direction of each host.
+/// All ranks send to the ranks at two distances through one link per direction of each host.
 async fn crowd(world: Comm, (delay, late): (f64, Option<usize>)) -> Result<()> {
     let (rank, size) = (world.rank(), world.size());
     let mut sending = Vec::new();

@@ -1,4 +1,4 @@
-//! Promise: the report of a run is one page that needs nothing else, shows the rows of the tables,
+//! Promise: the report of a run is one page that needs no other file, shows the rows of the tables,
 //! escapes names, and stays small.
 
 use std::io::Cursor;
@@ -90,7 +90,7 @@ fn page_of(log: &[u8], title: &str, notes: Vec<String>) -> String {
     text
 }
 
-/// The page has no address outside of it, and is not too large.
+/// Checks that the page has no external address, and is not too large.
 #[track_caller]
 fn needs_nothing(page: &str) {
     assert!(page.len() < LIMIT, "{} bytes", page.len());

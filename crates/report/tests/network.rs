@@ -1,4 +1,4 @@
-//! Promise: load and congestion of links are those known by hand; bytes are conserved.
+//! Promise: load and congestion of links equal the values known by hand; bytes are conserved.
 
 use std::collections::BTreeMap;
 
@@ -311,7 +311,7 @@ fn the_page_tells_unexpected_messages_of_a_network_without_links() {
     assert_eq!(report.to_string(), expected);
 }
 
-/// Rank 0 receives what rank 1 sends in the order of the tags 3, 0, 1, 2; the sends are in theirs.
+/// Rank 0 receives the messages of rank 1 in tag order 3, 0, 1, 2; rank 1 sends tags 0 to 3.
 async fn out_of_order(world: Comm) -> Result<()> {
     let mut message = world.buffer(1000);
     if world.rank() > 0 {
@@ -341,7 +341,7 @@ fn the_match_distance_by_hand() {
     assert!(row.is_some_and(|row| row.ends_with(",4,1.75")), "{table}");
 }
 
-/// A token of few bytes, whose time is mostly latency.
+/// Passes a token of few bytes; most of the time of the run is latency.
 async fn ring(world: Comm) -> Result<()> {
     let (rank, size) = (world.rank(), world.size());
     let mut token = world.buffer(100);

@@ -1,5 +1,5 @@
 //! Promise: the timeline of a log has each call, message and counter at its time, and readers show
-//! it as meant: balanced, nested, with arrows that go forward in time.
+//! the timeline as meant: balanced, nested, with arrows that go forward in time.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -206,7 +206,7 @@ fn the_arrow_of_a_late_sender_goes_from_sender_to_receiver() {
     assert!(hosts.contains(&"node-0"), "{hosts:?}");
 }
 
-/// Two messages of rendezvous whose data cross their announcements, one in parts.
+/// Two rendezvous messages with data that cross their announcements, one message in parts.
 #[test]
 fn data_of_rendezvous_belong_to_their_sends() {
     let mut log = Log::new(2);

@@ -33,7 +33,7 @@ const fn begin(flow: u32, links: &[u32]) -> NetworkEvent<&[u32]> {
     }
 }
 
-/// A flow over `count` links of 200 bytes per second, and one that shares link 1 with it.
+/// A flow over `count` links of 200 bytes per second, and a second flow that shares link 1 with it.
 fn flows(count: u32) -> Vec<u8> {
     let mut log = LogWriter::new(Vec::new(), 1);
     let describe = |link| Link {

@@ -28,7 +28,7 @@ where
     analysed_with("", ranks, program)
 }
 
-/// `settings`: tables after those of the platform.
+/// `settings`: tables after the tables of the platform.
 fn analysed_with<Fut>(settings: &str, ranks: u32, program: fn(Comm) -> Fut) -> AnalysisReport
 where
     Fut: Future<Output = Result<()>> + 'static,

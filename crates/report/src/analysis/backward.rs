@@ -1,20 +1,20 @@
 //! Analyses of a log that is read from its end: slack, the critical path itself with its
 //! derivatives, and delay costs.
 //!
-//! *Slack* of an event is the time by which it can be later without a later end of the run, if all
-//! transfers and computations keep their durations. An event passes its slack to its cause; a wait
-//! adds its length to the slack of its beginning. On the critical path slack is 0. Memory: a state
-//! per rank and per packet under way. Slack and not the latest time is passed on, because slack is
-//! the same along edges of fixed duration: no rounding makes the slack of the critical path differ
-//! from 0. A pass forwards would know slack at the end only.
+//! *Slack* of an event is the time by which the event can be later without a later end of the run,
+//! if all transfers and computations keep their durations. An event passes its slack to its cause;
+//! a wait adds its length to the slack of its beginning. On the critical path slack is 0. Memory: a
+//! state per rank and per packet under way. The analysis passes on slack and not the latest time,
+//! because slack is the same along edges of fixed duration: no rounding makes the slack of the
+//! critical path differ from 0. A forward pass would know slack at the end only.
 //!
 //! *Not exact*:
 //! * Transfers that share a link slow each other: a delay changes their durations.
-//! * The log does not tell where a program needs a message that arrived during another call. The
-//!   next event of the program counts, so slack is at least what is told.
+//! * The log does not record where a program needs a message that arrived during another call. The
+//!   next event of the program counts, so the true slack is at least the reported slack.
 //! * Among unexpected messages of one source, tag and length, the first that arrives is the first
-//!   that is received: they may be of different communicators.
-//! * Sends without rendezvous that end later are told apart by their order only.
+//!   that is received, although the messages may be of different communicators.
+//! * Sends without rendezvous that end later are distinguished by their order only.
 
 mod delays;
 mod packets;
@@ -46,7 +46,7 @@ struct Backward<'a> {
     ranks: Vec<Rank>,
     flights: PacketQueues<Flight>,
     flows: BTreeMap<u32, FlowEnd>,
-    /// The packet of the flow whose begin comes next.
+    /// The packet of a flow; the begin of this flow is read next.
     injected: Option<Identity>,
     /// Slack of messages that were received late: by receiver, sender, tag and length.
     taken: BTreeMap<(u32, u32, u32, u64), VecDeque<f64>>,
@@ -59,7 +59,7 @@ struct Backward<'a> {
 }
 
 impl BackwardReport {
-    /// Reads a log from its end to its beginning. `names`: a reader that has read it whole.
+    /// Reads a log from its end to its beginning. `names`: a reader that has read the whole log.
     /// `end_s`: the time of the end of the run in seconds.
     pub fn of<R: Read>(
         mut log: BackwardReader<impl Read + Seek>,
@@ -192,7 +192,7 @@ impl<'a> Backward<'a> {
         }
     }
 
-    /// Returns what a rank does at the time that is read.
+    /// Returns the call and the region of a rank at the present position in the log.
     fn doing(&self, rank: u32) -> DelayKey {
         let own = &self.ranks[rank as usize];
         let call = own.call.map(|call| (call.call, call.place));
@@ -205,7 +205,7 @@ impl<'a> Backward<'a> {
         }
     }
 
-    /// The program of a rank does something: it has caused the posts that were read.
+    /// Handles an action of the program of a rank: the action caused the posts that were read.
     fn act(&mut self, rank: u32, time: f64) {
         let doing = self.doing(rank);
         self.delays.charge(doing, time);
@@ -246,8 +246,8 @@ impl<'a> Backward<'a> {
         }
     }
 
-    /// A rank was what a wait waited for, until it entered its present collective operation or, if
-    /// it is in none, until a time in seconds.
+    /// Charges a wait to a rank, for the time until the rank entered its present collective
+    /// operation, or, outside of collective operations, until a time in seconds.
     fn causes(&mut self, waiter: Waiter, rank: u32, time: f64) {
         let own = &mut self.ranks[rank as usize];
         if own.inside.is_some() {
@@ -257,8 +257,8 @@ impl<'a> Backward<'a> {
         }
     }
 
-    /// Moves the path along a rank to an earlier time, if it is there. `add` takes the innermost
-    /// region and the seconds.
+    /// Moves the path along a rank to an earlier time, if the path is at this rank. `add` takes the
+    /// innermost region and the seconds.
     fn spend(&mut self, rank: u32, time: f64, add: impl Fn(&mut PathTimes, Option<NameId>, f64)) {
         if let PathEnd::Rank(on, at) = self.path
             && on == rank
@@ -330,7 +330,7 @@ impl<'a> Backward<'a> {
         }
     }
 
-    /// Returns the slack of something that the program needs at its next event.
+    /// Returns the slack of an event with a result that the program needs at its next event.
     fn needed(&self, rank: u32, time: f64) -> f64 {
         let own = &self.ranks[rank as usize];
         match own.call {
@@ -339,8 +339,8 @@ impl<'a> Backward<'a> {
         }
     }
 
-    /// A rank has handled something at a time in seconds. Returns what it passes on. `is_needed`:
-    /// the program needs it, also if it is not the last cause of a wait.
+    /// A rank has handled an event at a time in seconds. Returns the effect of the event on its
+    /// cause. `is_needed`: the program needs the event, even if another event ended the wait.
     fn handle(&mut self, rank: u32, time: f64, is_needed: bool) -> Effect {
         let own = &mut self.ranks[rank as usize];
         let mut effect = std::mem::take(&mut own.pending);
@@ -374,7 +374,7 @@ impl<'a> Backward<'a> {
         effect
     }
 
-    /// A receive is posted: answers to its message, which were read, need it.
+    /// A receive is posted: the answers to its message, which were read before, need this receive.
     fn receive(&mut self, rank: u32, time: f64) {
         let own = &mut self.ranks[rank as usize];
         let Some(by) = own.receive_by.take() else {

@@ -1,6 +1,6 @@
-//! Classes of the time of a rank. They are disjoint, and add up to the time of the run.
+//! Classes of the time of a rank. The classes are disjoint, and add up to the time of the run.
 //!
-//! Names and definitions of wait states are those of Scalasca (Geimer et al., *The Scalasca
+//! Names and definitions of wait states are taken from Scalasca (Geimer et al., *The Scalasca
 //! performance toolset architecture*, 2010, and its pattern documentation).
 
 use observe::Resource;
@@ -17,11 +17,11 @@ pub enum Class {
     Sleep,
     /// Software cost of calls: overheads, copies, reductions.
     Software,
-    /// Wait for a message whose send had not begun.
+    /// Wait for a message before its send begins.
     LateSender,
     /// The same, while another message for the rank was there already.
     LateSenderWrongOrder,
-    /// Wait of a rendezvous or synchronous send whose receive had not been posted.
+    /// Wait of a rendezvous or synchronous send before its receive is posted.
     LateReceiver,
     /// Wait in a collective operation in which each rank needs all others, until the last has
     /// entered.
@@ -34,7 +34,7 @@ pub enum Class {
     Latency,
     /// Wait while data are on the way: their length at the rate that they have alone.
     Bandwidth,
-    /// Wait while data are on the way: the time beyond that of a transfer alone on its route.
+    /// Wait while data are on the way: the time beyond the time of a transfer alone on its route.
     Contention,
     /// Wait while data are on the way, of which the log does not tell the parts.
     Transfer,
@@ -44,9 +44,9 @@ pub enum Class {
     Buffers,
     /// Wait for a connection.
     Connection,
-    /// Time of a computation beyond that alone on its host.
+    /// Time of a computation beyond its time alone on its host.
     SharedProcessor,
-    /// Wait whose cause was not observed.
+    /// Wait with an unobserved cause.
     Other,
     /// A wait that the end of the run has cut, as in a deadlock.
     Blocked,

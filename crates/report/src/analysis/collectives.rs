@@ -1,4 +1,4 @@
-//! Collective operations in progress: who has entered, and until when the others waited.
+//! Collective operations in progress: the ranks that have entered, and the ends of waits for entry.
 //!
 //! Calls of the same operation are found by the context of the communicator, its rank 0, and their
 //! position among its collective operations, which every rank knows.
@@ -131,7 +131,7 @@ impl Collectives {
         key
     }
 
-    /// A rank leaves an operation. Returns until when it waited for others to enter.
+    /// A rank leaves an operation. Returns the time until which it waited for other ranks to enter.
     pub(crate) fn leave(
         &mut self,
         rank: u32,

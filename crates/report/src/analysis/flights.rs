@@ -12,15 +12,15 @@ use super::profile::{PathPlace, PathTime, SharedProfile};
 pub(crate) struct MessageOrigin {
     /// The rank that sends the message.
     pub(crate) sender: u32,
-    /// The time in seconds at which its program began the send, or entered the collective operation
-    /// of which it is a step.
+    /// The time in seconds at which the program of the sender began the send, or entered the
+    /// collective operation of which the send is a step.
     pub(crate) began: f64,
-    /// The call in which the sender spent time before, and its line.
+    /// The call in which the sender spent time before, and the source line of the call.
     pub(crate) doing: (NameId, NameId),
-    /// The rank that receives it, the time in seconds at which its program posted the receive, and
-    /// what it did before; `None` if the receive was there first.
+    /// The receiver, the time in seconds at which its program posted the receive, and its call
+    /// before the receive; `None` if the receive was posted first.
     pub(crate) receive: Option<LateReceive>,
-    /// The latest wait of its packets for a resource.
+    /// The latest wait of the packets of the message for a resource.
     pub(crate) held: Option<Hold>,
 }
 
@@ -70,7 +70,7 @@ impl Hold {
 }
 
 impl MessageOrigin {
-    /// A further packet of a message arrives after that of which `earlier` is the origin.
+    /// Merges the origin of the earlier packets of a message into the origin of a further packet.
     pub(crate) fn continues(&mut self, earlier: Self) {
         if self.began == f64::NEG_INFINITY && earlier.sender == self.sender {
             self.began = earlier.began;
@@ -90,12 +90,12 @@ pub(crate) struct LateReceive {
     pub(crate) doing: (NameId, NameId),
 }
 
-/// Durations of a transfer in seconds, as far as they are known before it has ended.
+/// Durations of a transfer in seconds, as known before the transfer has ended.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct TransferParts {
-    /// Its latency; not a number if the log does not tell it.
+    /// Latency of the transfer; not a number if the log has no latency.
     latency: f64,
-    /// Its duration alone on its route.
+    /// Duration of the transfer alone on its route.
     alone: f64,
 }
 
@@ -106,7 +106,7 @@ impl Default for TransferParts {
 }
 
 impl TransferParts {
-    /// A transfer of this latency and duration alone on its route.
+    /// Returns a transfer with this latency and this duration alone on its route.
     pub(crate) const fn known(latency: f64, alone: f64) -> Self {
         Self { latency, alone }
     }
@@ -138,11 +138,11 @@ impl TransferParts {
 /// A packet under way.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Flight {
-    /// The time at which it was posted, in seconds.
+    /// The time in seconds at which the packet was posted.
     pub(crate) posted: f64,
     pub(crate) parts: TransferParts,
     pub(crate) origin: Option<MessageOrigin>,
-    /// Of the path to its post.
+    /// Profile of the path to the post of the packet.
     pub(crate) profile: SharedProfile,
 }
 
@@ -279,8 +279,8 @@ impl Flights {
         });
     }
 
-    /// The network tells the durations of a packet: of the one that was posted last, or the first
-    /// of which it has not told them.
+    /// Takes the durations of a packet from the network. The packet is the last posted packet, or
+    /// the first posted packet without durations.
     pub(crate) fn inject(&mut self, identity: Identity, parts: TransferParts) {
         let is_open = |flight: &Flight| !flight.parts.is_known();
         let last = self.last_mut(identity).filter(|flight| is_open(flight));

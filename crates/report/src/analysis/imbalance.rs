@@ -1,9 +1,9 @@
-//! Imbalance of the regions of a program: the time of a region on the critical path beyond its mean
-//! time over the ranks, which perfect balance of the region could save at most (Böhme et al.,
+//! Imbalance of the regions of a program: the time of a region on the critical path beyond the mean
+//! time over the ranks. Perfect balance of the region could save at most this time (Böhme et al.,
 //! *Scalable critical-path based performance analysis*, IPDPS 2012).
 //!
-//! The time of a region is that in which a rank computes or sleeps in it, and in no region within
-//! it. Waits do not count: they are what imbalance causes.
+//! The time of a region is the time in which a rank computes or sleeps in the region and in no
+//! inner region. Waits do not count: imbalance causes the waits.
 
 use std::collections::BTreeMap;
 
@@ -16,13 +16,13 @@ use super::result::AnalysisReport;
 /// Imbalance of a region.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct RegionImbalance {
-    /// Name of the region; empty for what is outside of regions.
+    /// Name of the region; empty for computation outside of regions.
     pub region: String,
     /// Computation and sleep on the critical path, in seconds.
     pub path_s: f64,
     /// Computation and sleep of a rank, as a mean over all ranks, in seconds.
     pub mean_s: f64,
-    /// The first less the second, if it is greater, in seconds.
+    /// `path_s` less `mean_s` in seconds, or 0 if the difference is negative.
     pub imbalance_s: f64,
     /// The imbalance as a part of the time of the run.
     pub part: f64,
@@ -40,7 +40,7 @@ impl RegionImbalance {
 }
 
 impl AnalysisReport {
-    /// Adds the result of reading the log backwards, and the imbalance of regions, which needs it.
+    /// Adds the result of the backward pass, and the imbalance of regions, which needs this result.
     pub fn add_backward(&mut self, backward: BackwardReport) {
         let path = &backward.critical_regions_s;
         let mut all: Vec<RegionImbalance> = (path.iter())
@@ -62,7 +62,7 @@ impl AnalysisReport {
     }
 
     /// Returns computation and sleep in a region in seconds, as a mean over the ranks. The empty
-    /// name stands for what is outside of regions.
+    /// name stands for the time outside of regions.
     fn worked_s(&self, region: &str) -> f64 {
         let worked = |class: Class| {
             let of = |split: &BTreeMap<&str, f64>| split.get(class.name()).copied().unwrap_or(0.0);

@@ -9,7 +9,7 @@ use super::result::{AnalysisReport, WaitState};
 /// Number of wait states on the page.
 const WAITS: usize = 8;
 
-/// Smallest share on the page, in percent: it is rounded to 0.1 %.
+/// Smallest share on the page, in percent: shares are rounded to 0.1 %.
 const SHOWN: f64 = 0.05;
 
 /// Number of places of the critical path on the page.
@@ -64,8 +64,8 @@ impl AnalysisReport {
         self.percent(sum / f64::from(self.ranks.max(1)))
     }
 
-    /// Returns the number of ranks that wait at the end for what does not happen: at least this
-    /// many, as not all waits are listed.
+    /// Returns the number of ranks that are blocked at the end of the run. The true number may be
+    /// higher, as not all waits are listed.
     pub(crate) fn blocked_ranks(&self) -> u64 {
         self.blocked().map(|wait| wait.count).sum()
     }
@@ -296,7 +296,7 @@ impl AnalysisReport {
     }
 }
 
-/// Formats a time with a unit that suits it.
+/// Formats a time with a suitable unit.
 pub(crate) fn seconds(time: f64) -> String {
     let (scale, unit) = match time.abs() {
         time if time >= 1.0 || time == 0.0 => (1.0, "s"),

@@ -1,13 +1,13 @@
-//! The profile of a path through a run: where the time of the chain of causes went that ends at a
-//! moment of a rank.
+//! The profile of a path through a run: the time of the chain of causes up to a point of a rank, by
+//! kind and place.
 //!
-//! Each rank and each packet under way carries the profile of the path that leads to it. It grows
-//! along program order; at a join that of the enabling side is taken. At the end the rank that ends
-//! last has the profile of the critical path, whose parts add up to the time of the run.
+//! Each rank and each packet under way carries the profile of the path that leads to it. A profile
+//! grows along program order; a join takes the profile of the enabling side. At the end, the rank
+//! that ends last has the profile of the critical path. Its parts add up to the time of the run.
 //!
-//! *Not exact*: the list of the heaviest places. It has room for a few, and one that gets in takes
-//! the sum of the one that it replaces (Metwally et al., *Efficient computation of frequent and
-//! top-k elements in data streams*, 2005): its error is at most that sum.
+//! *Not exact*: the list of the heaviest places, which has room for few. A new place takes the sum
+//! of the place that it replaces (Metwally et al., *Efficient computation of frequent and top-k
+//! elements in data streams*, 2005): its error is at most this sum.
 
 use std::rc::Rc;
 
@@ -24,7 +24,7 @@ const KINDS: u32 = 8;
 /// Words of a [`SharedProfile`] at most.
 const WORDS_MAX: usize = 2 + KINDS as usize + 2 * PLACES;
 
-/// Rank of the places of transfers: those of all ranks are added up.
+/// Rank of the places of transfers: the transfers of all ranks are added up.
 pub(crate) const NETWORK: u32 = u32::MAX;
 
 /// Kinds of time on a path.
@@ -38,13 +38,13 @@ pub(crate) enum PathTime {
     Latency,
     /// Packets on the way: their length at the rate that they have alone.
     Bandwidth,
-    /// Packets on the way: the time beyond that of a transfer alone on its route.
+    /// Packets on the way: the time beyond the time of a transfer alone on its route.
     Contention,
     /// Packets on the way, of which the log does not tell the parts.
     Transfer,
     /// Waits for resources of the message layer.
     Resources,
-    /// Waits whose cause was not observed.
+    /// Waits with an unobserved cause.
     Other,
 }
 
@@ -67,8 +67,8 @@ pub(crate) struct Profile {
     pub(crate) heaviest: [(PathPlace, f64); PLACES],
 }
 
-/// A profile of a rank or a packet: those with the same profile share it, and it takes no memory
-/// for kinds of time and places that it does not have.
+/// A profile of a rank or a packet. Ranks and packets with equal profiles share one profile. A
+/// profile takes no memory for kinds of time and places that it does not have.
 ///
 /// Words: a header (a bit for each kind of time, then the number of places), the number of packets,
 /// the seconds of each kind, two words for each place.

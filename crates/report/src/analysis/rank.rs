@@ -1,4 +1,4 @@
-//! The state of one rank: what it waits for, and what it has handled last.
+//! The state of one rank: its wait in progress, and the event that it has handled last.
 
 use observe::{NameId, Resource};
 
@@ -17,11 +17,11 @@ pub(crate) struct Wait {
     pub(crate) elapses: bool,
     /// The duration of the computation alone on its host, in seconds, if it is known.
     pub(crate) alone_s: Option<f64>,
-    /// True if it waits for a send alone.
+    /// True if the call waits for a send only.
     pub(crate) sends: bool,
-    /// Its beginning in seconds.
+    /// Beginning of the wait in seconds.
     pub(crate) from: f64,
-    /// True if a message for the rank had arrived that it has not asked for.
+    /// True if a message for the rank had arrived that the rank has not asked for.
     pub(crate) wrong_order: bool,
 }
 
@@ -29,7 +29,7 @@ pub(crate) struct Wait {
 const ROUNDING: f64 = 1e-9;
 
 impl Wait {
-    /// Returns the seconds of a computation alone on its host, and those of sharing.
+    /// Returns the seconds of a computation alone on its host, and the seconds added by sharing.
     fn computed(&self, time: f64) -> [f64; 2] {
         let seconds = time - self.from;
         match self.alone_s {
@@ -39,15 +39,15 @@ impl Wait {
     }
 }
 
-/// The kind of what a rank has handled last.
+/// The kind of the event that a rank has handled last.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub(crate) enum CauseKind {
-    /// Nothing since its program acted.
+    /// No event since the program of the rank acted.
     #[default]
     Program,
     /// The end of a timer.
     Timer,
-    /// A packet with a message, or its announcement.
+    /// A packet with a message, or the announcement of a message.
     Message(Option<MessageOrigin>),
     /// The answer of the receiver of a message.
     Cleared {
@@ -59,7 +59,7 @@ pub(crate) enum CauseKind {
     Sent(Option<MessageOrigin>),
     /// The end of a wait for a resource.
     Resource(Resource),
-    /// A packet whose post was not observed.
+    /// A packet with an unobserved post.
     Unknown,
 }
 
@@ -72,18 +72,18 @@ impl CauseKind {
     }
 }
 
-/// Something that a rank has handled, and the path to it.
+/// An event that a rank has handled, and the path to this event.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cause {
     pub(crate) kind: CauseKind,
     pub(crate) profile: SharedProfile,
-    /// Its time in seconds.
+    /// Time of the event in seconds.
     pub(crate) at: f64,
-    /// The transfer that ended with it, and its duration in seconds.
+    /// The transfer that ended with this event, and the duration of the transfer in seconds.
     pub(crate) transfer: (TransferParts, f64),
 }
 
-/// Data of the rank that leave it.
+/// Data that leave the rank after the answer of the receiver.
 #[derive(Clone, Debug)]
 pub(crate) struct Cleared {
     pub(crate) operation: u32,
@@ -95,15 +95,15 @@ pub(crate) struct Cleared {
 /// The state of a rank.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rank {
-    /// The time up to which its times by class and `profile` account, in seconds.
+    /// The time in seconds up to which the times by class and `profile` of the rank account.
     pub(crate) accounted: f64,
     pub(crate) wait: Option<Wait>,
     pub(crate) cause: Cause,
-    /// The path to what the program does now.
+    /// The path to the present action of the program.
     pub(crate) profile: SharedProfile,
-    /// The latest call that took time, and its line.
+    /// The latest call that took time, and the source line of the call.
     pub(crate) doing: (NameId, NameId),
-    /// The collective operation that it entered last, and when, until it is over.
+    /// The collective operation that the rank entered last, with the time of entry, until its end.
     pub(crate) entered: Option<(CollectiveKey, f64)>,
     /// The end of waiting for others in a collective operation that has ended in the present wait.
     pub(crate) ended_collective: Option<Until>,
@@ -126,7 +126,7 @@ struct ColdState {
 
 type Part = Option<(Class, f64, Option<Causer>)>;
 
-/// Takes the part of a class from a wait: up to a time, but at most to its end.
+/// Takes the part of a class from a wait: up to a time, but at most to the end of the wait.
 fn take(from: &mut f64, end: f64, (class, until, causer): (Class, f64, Option<Causer>)) -> Part {
     let until = until.clamp(*from, end);
     let part = until - *from;
@@ -135,7 +135,7 @@ fn take(from: &mut f64, end: f64, (class, until, causer): (Class, f64, Option<Ca
 }
 
 impl Rank {
-    /// Data of the rank that leave it.
+    /// Returns the data that are leaving the rank.
     pub(crate) fn cleared(&mut self) -> &mut [Cleared] {
         self.cold.as_mut().map_or(&mut [], |cold| &mut cold.cleared)
     }
@@ -181,7 +181,7 @@ impl Rank {
         }
     }
 
-    /// A packet with nothing but credits arrives: it ends nothing by itself.
+    /// A packet with credits only arrives: this packet ends no wait by itself.
     pub(crate) fn take_credits(&mut self, cause: Cause) {
         self.cold.get_or_insert_default().credits = Some(cause);
     }
@@ -195,7 +195,7 @@ impl Rank {
         Some(hold)
     }
 
-    /// The program acts: what it does from now on is caused by itself.
+    /// The program acts: from now on, the program itself is the cause of its actions.
     pub(crate) fn act(&mut self) {
         self.cause = Cause {
             kind: CauseKind::Program,
@@ -205,8 +205,8 @@ impl Rank {
         };
     }
 
-    /// Returns the cause of what the rank does at a time in seconds. Time since then is software
-    /// cost.
+    /// Returns the cause of an action of the rank at a time in seconds. Time since the cause is
+    /// software cost.
     pub(crate) fn cause_at(&self, rank: u32, time: f64) -> Cause {
         let mut cause = self.cause.clone();
         let (call, place) = self.wait.map_or(self.doing, |wait| (wait.call, wait.place));
@@ -228,7 +228,7 @@ impl Rank {
         }
     }
 
-    /// Data of the rank have left it.
+    /// Data of the rank have left the rank.
     pub(crate) fn sent(&mut self, rank: u32, time: f64, operation: u32) {
         let cleared = self.cold.as_mut().map(|cold| &mut cold.cleared);
         let found = cleared.and_then(|cleared| {
@@ -286,7 +286,7 @@ impl Rank {
         })
     }
 
-    /// The path continues behind a wait, along what has ended it.
+    /// Continues the path after a wait, along the event that has ended the wait.
     pub(crate) fn follow(&mut self, rank: u32, wait: &Wait, time: f64) {
         let (call, place) = (wait.call, wait.place);
         let at = PathPlace { rank, call, place };
@@ -304,7 +304,7 @@ impl Rank {
         self.profile.spend(kind, at, time - self.cause.at);
     }
 
-    /// Returns the classes of a wait that ends, with its causers: parts that add up to it.
+    /// Returns the classes and causers of a wait that ends: parts that add up to the wait.
     pub(crate) fn classified(&self, wait: &Wait, time: f64, sleeps: bool) -> [Part; 7] {
         if wait.elapses {
             let class = if sleeps { Class::Sleep } else { Class::Compute };

@@ -20,11 +20,11 @@ const LISTED_MAX: usize = 100;
 pub struct AnalysisReport {
     /// Kind of the run: `simulated` or `real`.
     pub kind: &'static str,
-    /// Sentences of the log about what is missing or uncertain.
+    /// Sentences of the log about missing or uncertain data.
     pub notes: Vec<String>,
     /// The time of the end of the run.
     pub end_s: f64,
-    /// True if the log has the end of the run; false if it was cut.
+    /// True if the log has the end of the run; false if the log is truncated.
     pub whole: bool,
     /// Number of events.
     pub events: u64,
@@ -34,8 +34,8 @@ pub struct AnalysisReport {
     pub mean_s: BTreeMap<&'static str, f64>,
     /// Efficiencies of the run.
     pub efficiencies: Efficiencies,
-    /// Computation of all ranks together. That of a reference run divided by it is POP's
-    /// efficiency of computation scaling.
+    /// Computation of all ranks together. The computation of a reference run divided by this value
+    /// is POP's efficiency of computation scaling.
     pub computation_s: f64,
     /// Wait states and transfers, the greatest sum first.
     pub waits: Vec<WaitState>,
@@ -76,10 +76,10 @@ pub struct Efficiencies {
     /// Greatest computation divided by the time of the run, both on an ideal network; known if that
     /// was simulated and the ranks compute the same there.
     pub serialisation: Option<f64>,
-    /// Time of the run on an ideal network divided by that of the run.
+    /// Time of the run on an ideal network divided by the time of this run.
     pub transfer: Option<f64>,
-    /// True if the ranks compute for another time on an ideal network: what they do depends on the
-    /// order of messages.
+    /// True if the ranks compute for another time on an ideal network: the actions of the program
+    /// depend on the order of messages.
     pub program_differs: bool,
 }
 
@@ -103,7 +103,7 @@ impl AnalysisReport {
     }
 }
 
-/// A sum of waits of one class, in one call, charged to what others did.
+/// A sum of waits of one class, in one call, charged to the actions of other ranks.
 #[derive(Clone, PartialEq, Debug, Serialize, Default)]
 pub struct WaitState {
     /// Class of the waits.
@@ -116,8 +116,8 @@ pub struct WaitState {
     pub seconds: f64,
     /// Number of waits.
     pub count: u64,
-    /// The call in which the other rank had spent its time, and its line; empty if it had not spent
-    /// any.
+    /// Name of the call in which the other rank had spent its time; empty if the other rank had
+    /// spent no time.
     pub causer_call: String,
     /// Line of that call.
     pub causer_place: String,
@@ -127,7 +127,7 @@ pub struct WaitState {
     pub longest_s: f64,
     /// Beginning of the longest wait.
     pub longest_from_s: f64,
-    /// The rank that it waited for.
+    /// The rank for which `longest_rank` waited.
     pub longest_causer: Option<u32>,
 }
 
@@ -140,7 +140,7 @@ pub struct PathShare {
     pub call: String,
     /// Line of the call.
     pub place: String,
-    /// Time of the path in it.
+    /// Time of the path in the call.
     pub seconds: f64,
 }
 

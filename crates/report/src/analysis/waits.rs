@@ -1,4 +1,4 @@
-//! Sums of waits by class, by the call that waits, and by what the rank did for which it waited.
+//! Sums of waits by class, by the call that waits, and by the action of the rank that was awaited.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::class::Class;
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Causer {
     pub(crate) rank: u32,
-    /// The call in which it spent time before it acted, and its line.
+    /// The call in which the rank spent time before it acted, and the line of the call.
     pub(crate) doing: (NameId, NameId),
 }
 
@@ -38,7 +38,7 @@ impl WaitKey {
 pub(crate) struct Longest {
     pub(crate) seconds: f64,
     pub(crate) rank: u32,
-    /// Its beginning in seconds.
+    /// Beginning of the wait in seconds.
     pub(crate) from: f64,
     pub(crate) causer: Option<u32>,
 }
@@ -56,7 +56,7 @@ pub(crate) struct WaitSum {
 pub(crate) struct Waits(pub(crate) BTreeMap<WaitKey, WaitSum>);
 
 impl Waits {
-    /// Adds a wait: the rank, its beginning and its length in seconds.
+    /// Adds a wait: the rank, the beginning and the length of the wait in seconds.
     pub(crate) fn add(
         &mut self,
         key: WaitKey,

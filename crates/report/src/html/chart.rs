@@ -1,8 +1,8 @@
-//! Curves with intervals of confidence.
+//! Curves with confidence intervals.
 //!
-//! An axis is logarithmic if its values are above 0 and the largest is at least ten times the
+//! An axis is logarithmic if its values are above 0 and the largest value is at least ten times the
 //! smallest. Curves have at most eight styles, which repeat. *Not drawn*: points that have no
-//! place on a logarithmic axis.
+//! position on a logarithmic axis.
 
 use std::fmt::Write as _;
 use std::io;
@@ -15,7 +15,7 @@ const HEIGHT: f64 = 320.0;
 /// Space above the area of data.
 const TOP: f64 = 24.0;
 
-/// Space below it for an axis and its name.
+/// Space below the picture for an axis and the name of the axis.
 const BOTTOM: f64 = 44.0;
 
 /// Number of styles of curves.
@@ -24,10 +24,10 @@ const STYLES: usize = 8;
 /// Ratio of the largest to the smallest value from which on an axis is logarithmic.
 const LOGARITHMIC_FROM: f64 = 10.0;
 
-/// A point of a curve, with the interval of its value if there is one.
+/// A point of a curve, with the confidence interval of its value if there is one.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ChartPoint {
-    /// Value of the parameter, or its number if it has names.
+    /// Value of the parameter, or the number of the value if the values have names.
     pub x: f64,
     /// Mean of the measure.
     pub y: f64,
@@ -40,22 +40,22 @@ pub struct ChartPoint {
 pub struct ChartCurve {
     /// Name in the legend.
     pub name: String,
-    /// Its points, by growing x.
+    /// The points, in order of x.
     pub points: Vec<ChartPoint>,
 }
 
 /// A picture of curves.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Chart {
-    /// Identifier on the page, and name of the file with its data.
+    /// Identifier on the page, and name of the data file of the chart.
     pub id: String,
-    /// Its heading.
+    /// Heading of the chart.
     pub title: String,
     /// Name of the parameter.
     pub x: String,
-    /// Name of the measure, with its unit.
+    /// Name of the measure, with the unit.
     pub y: String,
-    /// Texts of values of x, each with its place; empty if x has numbers.
+    /// Texts of the values of x, each with its position; empty if x has numbers.
     pub names: Vec<(f64, String)>,
     /// The curves.
     pub curves: Vec<ChartCurve>,
@@ -63,7 +63,7 @@ pub struct Chart {
     pub marks: Vec<(f64, f64)>,
 }
 
-/// An axis: from values to shares of its length.
+/// An axis: maps values to shares of the length of the axis.
 #[derive(Clone, Copy, Debug)]
 struct Axis {
     low: f64,
@@ -96,7 +96,7 @@ impl Axis {
         })
     }
 
-    /// Returns the share of the length at a value; `None` if it has none.
+    /// Returns the share of the length at a value; `None` if the value has no position on the axis.
     fn share(&self, value: f64) -> Option<f64> {
         if !self.is_logarithmic {
             return Some((value - self.low) / (self.high - self.low));
@@ -106,7 +106,7 @@ impl Axis {
         (value > 0.0).then(|| (logarithm(value) - logarithm(self.low)) / length)
     }
 
-    /// Returns the values that are written beside it.
+    /// Returns the values that are written beside the axis.
     fn ticks(&self) -> Vec<f64> {
         if !self.is_logarithmic {
             let step = (self.high - self.low) / 4.0;
@@ -132,7 +132,7 @@ impl Axis {
 }
 
 impl Chart {
-    /// Draws it; `None` without points.
+    /// Draws the chart; `None` without points.
     pub(super) fn picture(&self) -> io::Result<Option<Picture>> {
         let points = || self.curves.iter().flat_map(|curve| &curve.points);
         let ends = |point: &ChartPoint| {
@@ -211,7 +211,7 @@ impl Chart {
         picture.text((LEFT + AREA / 2.0, bottom + 36.0), "middle", &self.x);
     }
 
-    /// Returns the rows of its data.
+    /// Returns the rows of the data of the chart.
     fn data(&self) -> impl Iterator<Item = Vec<String>> {
         let header = ["curve", "x", "y", "low", "high"]
             .map(str::to_owned)
@@ -236,7 +236,7 @@ impl Chart {
 }
 
 impl ChartCurve {
-    /// Returns its line with the intervals, and its marks.
+    /// Returns the line of the curve with the intervals, and the marks of the curve.
     fn shapes(&self, style: usize, x_axis: Axis, y_axis: Axis) -> [Shape; 2] {
         let place = |x: f64, y: f64| {
             let (x, y) = (x_axis.share(x)?, y_axis.share(y)?);

@@ -1,8 +1,8 @@
 //! Overview of the timeline of a run: for each group of neighbouring ranks and each bin of time,
 //! the share of each activity. Memory is bounded: [`GROUPS_MAX`] groups, 512 bins.
 //!
-//! A wait whose class is not told by [`TimelineOverview::wait_class`] counts for the kind of its
-//! call. *Not modelled*: calls that take no time.
+//! A wait without a class from [`TimelineOverview::wait_class`] counts for the kind of its call.
+//! *Not modelled*: calls that take no time.
 
 use std::collections::BTreeSet;
 
@@ -38,7 +38,7 @@ pub(super) fn activity_name(activity: usize) -> &'static str {
 #[derive(Clone, Copy, Debug)]
 struct RankActivity {
     activity: usize,
-    /// Time in seconds until which its time is counted.
+    /// Time in seconds until which the time of the rank is counted.
     since_s: f64,
 }
 

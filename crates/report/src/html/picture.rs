@@ -25,10 +25,10 @@ pub(super) const LEVELS: u8 = 16;
 /// A picture.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Picture {
-    /// Identifier on the page, and name of its data file.
+    /// Identifier on the page, and name of the data file of the picture.
     pub(super) id: String,
     pub(super) title: String,
-    /// Description for those who do not see it.
+    /// Description for readers that do not see the picture.
     pub(super) description: String,
     pub(super) width: f64,
     pub(super) height: f64,
@@ -73,7 +73,7 @@ impl Shape {
         }
     }
 
-    /// Adds a rectangle, as far as it is in the area of data.
+    /// Adds the part of a rectangle that is in the data area.
     pub(super) fn rectangle(&mut self, (x, y): (f64, f64), (width, height): (f64, f64)) {
         let width = width.min(LEFT + AREA - x);
         let (x, y) = (rounded(x), rounded(y));

@@ -19,13 +19,13 @@ const PARTS_MAX: usize = 32_768;
 /// Space above the area of data.
 const TOP: f64 = 8.0;
 
-/// Space below it for an axis.
+/// Space below the picture for an axis.
 const BOTTOM: f64 = 24.0;
 
 /// Cells along an edge of the communication matrix at most.
 const BLOCKS_MAX: u32 = 64;
 
-/// Calls whose sizes of messages are drawn.
+/// Maximum number of calls in the picture of the message sizes.
 const CALLS_MAX: usize = 8;
 
 /// Height of a histogram.
@@ -57,7 +57,7 @@ fn ranks((first, last): (usize, usize)) -> String {
     }
 }
 
-/// Returns the style of an activity: its name in lower case with hyphens.
+/// Returns the style of an activity: the name of the activity in lower case with hyphens.
 fn style(activity: usize) -> String {
     let name = activity_name(activity);
     name.replace(", ", "-").replace(' ', "-")
@@ -280,7 +280,7 @@ pub(super) fn matrix(network: &NetworkReport, count: u32) -> io::Result<Option<P
     Ok(Some(picture))
 }
 
-/// Draws the cells of a matrix of this many blocks and this size of a cell, and its legend.
+/// Draws the cells of a matrix of this many blocks and this cell size, and the legend.
 fn matrix_cells(picture: &mut Picture, sums: &BlockSums, (blocks, size): (usize, f64)) {
     let lengths = || sums.values().map(|sum| sum.1).filter(|bytes| *bytes > 0);
     let fewest = lengths().min().unwrap_or(1) as f64;

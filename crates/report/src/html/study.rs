@@ -1,4 +1,4 @@
-//! The report of a study as one page of HTML: tables of its points, and curves.
+//! The report of a study as one page of HTML: tables of the points of the study, and curves.
 
 use std::io;
 
@@ -28,7 +28,7 @@ pub struct StudyPage<'a> {
 }
 
 impl<'a> StudyPage<'a> {
-    /// Returns the content of the page, with its pictures.
+    /// Returns the content of the page, with the pictures.
     pub fn content(self) -> io::Result<PageContent<'a>> {
         let charts = self.charts.iter();
         let pictures = charts.filter_map(|chart| chart.picture().transpose());

@@ -19,13 +19,13 @@ const REGIONS_MAX: usize = 100;
 pub struct Table<'a> {
     /// Identifier on the page.
     pub id: &'a str,
-    /// Its heading.
+    /// Heading of the table.
     pub title: &'a str,
-    /// A sentence about it.
+    /// A sentence about the table.
     pub note: String,
-    /// Names of its columns.
+    /// Names of the columns.
     pub columns: Vec<&'a str>,
-    /// Its rows, with a cell per column.
+    /// The rows, with a cell per column.
     pub rows: Vec<Vec<Cell>>,
     /// Last row, which is not sorted; empty if there is none.
     pub footer: Vec<Cell>,
@@ -70,7 +70,7 @@ impl<T: Into<String>> From<T> for Cell {
     }
 }
 
-/// Returns the text of a call and its line.
+/// Returns the text of a call and the line of the call.
 fn call(name: &str, place: &str) -> Cell {
     match (name, place) {
         ("", "") => Cell::from("–"),
@@ -228,7 +228,7 @@ pub(super) fn places(analysis: &AnalysisReport) -> Table<'static> {
     }
 }
 
-/// Returns what causes the waits.
+/// Returns the causes of the waits.
 pub(super) fn delays(
     backward: Option<&BackwardReport>,
     analysis: &AnalysisReport,
@@ -367,7 +367,7 @@ pub(super) fn imbalance(analysis: &AnalysisReport) -> Table<'static> {
     }
 }
 
-/// Returns the links that delay most, then those with most bytes, and the pairs behind them.
+/// Returns the links that delay most, then the links with most bytes, and the pairs behind them.
 pub(super) fn links(network: &NetworkReport) -> Table<'static> {
     let hot = &network.hot;
     let mut shown: Vec<&LinkLoad> = Vec::new();

@@ -25,7 +25,7 @@ pub(crate) struct Bins {
     pub(crate) width_s: f64,
     /// Number of bins of each link.
     pub(crate) count: usize,
-    /// Bytes by link and bin; a link has no bins behind its last use.
+    /// Bytes by link and bin; a link has no bins after its last use.
     pub(crate) rows: Vec<Vec<f64>>,
     /// Bytes by bin that a link can carry, from the first change of its bandwidth on.
     pub(crate) capacities: BTreeMap<u32, Vec<f64>>,
@@ -43,7 +43,7 @@ impl Default for Bins {
 }
 
 impl Bins {
-    /// Adds what moves over a link at a rate from one time to another.
+    /// Adds the bytes that move over a link at a rate from one time to another.
     pub(crate) fn add(&mut self, link: u32, from_s: f64, to_s: f64, rate: f64) {
         let at = link as usize;
         if at >= self.rows.len() {
@@ -54,7 +54,7 @@ impl Bins {
         spread(&mut self.rows[at], self.width_s, (from_s, to_s), rate);
     }
 
-    /// Adds what a link of changing bandwidth can carry from one time to another.
+    /// Adds the bytes that a link of changing bandwidth can carry from one time to another.
     pub(crate) fn add_capacity(&mut self, link: u32, (from_s, to_s): (f64, f64), bandwidth: f64) {
         self.reach(to_s);
         let row = self.capacities.entry(link).or_default();
@@ -88,7 +88,7 @@ impl Bins {
     }
 }
 
-/// Adds to bins of a width what a rate is from one time to another.
+/// Adds the amount of a rate from one time to another to the bins of this width.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

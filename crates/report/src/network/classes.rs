@@ -1,6 +1,6 @@
-//! Classes of links, and how evenly each is used.
+//! Classes of links, and the balance of the load within a class.
 //!
-//! A class has the links whose names differ in numbers only: `node-3:up` and `node-12:up` are in
+//! The names of the links of a class differ in numbers only: `node-3:up` and `node-12:up` are in
 //! `node-*:up`.
 
 use std::collections::BTreeMap;
@@ -12,9 +12,9 @@ use super::LinkLoad;
 /// A class of links.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct LinkClass {
-    /// Name of its links, with `*` for numbers.
+    /// Name of the links of the class, with `*` for numbers.
     pub pattern: String,
-    /// Number of its links that are used.
+    /// Number of used links of the class.
     pub links: u64,
     /// Mean of the bytes of a link.
     pub bytes_mean: f64,
@@ -22,17 +22,17 @@ pub struct LinkClass {
     pub bytes_max: f64,
     /// Gini coefficient of the bytes: 0 if all links have the same, near 1 if one has all.
     pub gini: f64,
-    /// Mean utilisation of its links, from 0 to 1.
+    /// Mean utilisation of the links of the class, from 0 to 1.
     pub utilisation_mean: f64,
     /// Utilisation of the link with most.
     pub utilisation_max: f64,
-    /// Time in seconds for which its links are congested, added up.
+    /// Time in seconds for which the links of the class are congested, added up.
     pub congested_s: f64,
-    /// Delay in seconds that its links cause.
+    /// Delay in seconds that the links of the class cause.
     pub delay_s: f64,
 }
 
-/// Returns a name with `*` for its numbers.
+/// Returns a name in which `*` replaces each number.
 fn pattern(name: &str) -> String {
     let mut pattern = String::with_capacity(name.len());
     for letter in name.chars() {

@@ -22,13 +22,13 @@ pub(super) struct Flow {
     links: Vec<u32>,
     /// Source and destination, if they are known.
     pub(super) pair: Option<(u32, u32)>,
-    /// Bytes per second; `None` while it pays its latency.
+    /// Bytes per second; `None` while the flow pays its latency.
     rate: Option<f64>,
     /// The bottleneck.
     limit: Option<u32>,
     /// Beginning of the present rate in seconds.
     since_s: f64,
-    /// Bytes that moved before it.
+    /// Bytes that moved before `since_s`.
     moved: f64,
 }
 
@@ -58,9 +58,9 @@ pub(super) struct Counters {
     pub(super) flow_s: f64,
     pub(super) flows_max: u32,
     pub(super) pairs: TopPairs,
-    /// Number of flows that move over it.
+    /// Number of flows that move over the link.
     flows: u32,
-    /// Number of flows whose bottleneck it is.
+    /// Number of flows that have this link as bottleneck.
     limited: u32,
     /// Beginning of these numbers in seconds.
     since_s: f64,
@@ -127,8 +127,8 @@ impl Links {
         (known.since_s, known.now) = (time_s, bandwidth);
     }
 
-    /// Returns the bytes that a link can carry until the end of the run. `bandwidth`: that of the
-    /// platform file, in bytes per second.
+    /// Returns the bytes that a link can carry until the end of the run. `bandwidth`: the bandwidth
+    /// in the platform file, in bytes per second.
     pub(super) fn capacity(&self, link: u32, bandwidth: f64, end_s: f64) -> f64 {
         match self.bandwidths.get(&link) {
             None => bandwidth * end_s,
@@ -139,7 +139,7 @@ impl Links {
         }
     }
 
-    /// Returns the bytes that a link can carry in a bin. `bandwidth`: that of the platform file.
+    /// Returns the bytes that a link can carry in a bin. `bandwidth`: as in the platform file.
     pub(super) fn capacity_of_bin(&self, link: u32, bandwidth: f64, bin: usize, end_s: f64) -> f64 {
         let width_s = self.bins.width_s;
         let begin_s = width_s * bin as f64;
@@ -155,7 +155,7 @@ impl Links {
         }
     }
 
-    /// Counts what a flow did at its present rate.
+    /// Counts the progress of a flow at its present rate.
     fn settle(&mut self, flow: &mut Flow, time_s: f64) {
         let (from_s, elapsed_s) = (flow.since_s, time_s - flow.since_s);
         flow.since_s = time_s;
@@ -188,7 +188,7 @@ impl Links {
         self.limit(flow, time_s, limit);
     }
 
-    /// Gives a flow its bottleneck.
+    /// Sets the bottleneck of a flow.
     fn limit(&mut self, flow: &mut Flow, time_s: f64, limit: Option<u32>) {
         let before = std::mem::replace(&mut flow.limit, limit);
         if before == limit {

@@ -1,13 +1,13 @@
 //! The communication matrix: messages and bytes of each pair of ranks, sparse.
 //!
-//! When it has too many entries, neighbouring ranks merge: rank r is then in block r ÷ 2, later in
-//! r ÷ 4, and so on. It takes at most 64 MB.
+//! When the matrix has too many entries, neighbouring ranks merge: rank r is then in block r ÷ 2,
+//! later in r ÷ 4, and so on. The matrix takes at most 64 MB.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-/// Entries at most: 24 bytes each, in a tree whose nodes are at least half full.
+/// Maximum number of entries: 24 bytes each, in a tree with nodes that are at least half full.
 const ENTRIES_MAX: usize = 1 << 20;
 
 /// A communication matrix.

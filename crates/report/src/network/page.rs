@@ -91,7 +91,7 @@ impl NetworkReport {
     }
 }
 
-/// Formats a time with a unit that suits it.
+/// Formats a time with a suitable unit.
 fn seconds(time: f64) -> String {
     let (scale, unit) = match time {
         time if time >= 1.0 || time == 0.0 => (1.0, "s"),
@@ -102,7 +102,7 @@ fn seconds(time: f64) -> String {
     format!("{:.3} {unit}", time * scale)
 }
 
-/// Formats a number of bytes with a unit that suits it.
+/// Formats a number of bytes with a suitable unit.
 pub(crate) fn bytes(bytes: f64) -> String {
     let (scale, unit) = match bytes {
         bytes if bytes >= 1e9 => (1e9, "GB"),

@@ -11,7 +11,7 @@ use super::{HopCount, LinkClass, PairMatrix, SizeHistogram, UnexpectedMessages};
 /// Links in each list of hot links.
 const HOT: usize = 20;
 
-/// Links whose load over time is reported.
+/// Maximum number of links in the report of the load over time.
 const OVER_TIME: usize = 64;
 
 /// Result of an analysis of the network. Links and pairs of ranks are in tables of their own, and
@@ -28,7 +28,7 @@ pub struct NetworkReport {
     pub over_time: LoadOverTime,
     /// Delay in seconds that no link causes, but a penalty or a limit of the model.
     pub other_delay_s: f64,
-    /// Lengths of messages by call, those with most bytes first.
+    /// Lengths of messages by call, calls with most bytes first.
     pub sizes: Vec<SizeHistogram>,
     /// Numbers of links that flows cross.
     pub hops: Vec<HopCount>,
@@ -46,25 +46,25 @@ pub struct NetworkReport {
 /// Load of a link.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct LinkLoad {
-    /// Name, with the direction where it has two.
+    /// Name of the link, with the direction if the link has two directions.
     pub name: String,
     /// Bandwidth in bytes per second.
     pub bandwidth: f64,
-    /// Bytes that crossed it.
+    /// Bytes that crossed the link.
     pub bytes: f64,
     /// Bytes ÷ (bandwidth × duration of the run).
     pub utilisation: f64,
-    /// Time in seconds in which a flow moved over it.
+    /// Time in seconds in which a flow moved over the link.
     pub busy_s: f64,
-    /// Time in seconds in which it was the bottleneck of two flows or more.
+    /// Time in seconds in which the link was the bottleneck of two flows or more.
     pub congested_s: f64,
-    /// Delay in seconds that it caused, added up over its flows.
+    /// Delay in seconds that the link caused, added up over the flows of the link.
     pub delay_s: f64,
     /// Number of flows, as a mean over the duration of the run.
     pub flows_mean: f64,
     /// Number of flows at once, at most.
     pub flows_max: u32,
-    /// The pairs of ranks with most bytes on it.
+    /// The pairs of ranks with most bytes on the link.
     pub pairs: Vec<PairBytes>,
 }
 
@@ -101,7 +101,7 @@ pub struct LoadOverTime {
     pub bin_s: f64,
     /// Names of the links, the busiest first.
     pub links: Vec<String>,
-    /// For each of them, its utilisation in each bin, from 0 to 1.
+    /// Utilisation of each of these links in each bin, from 0 to 1.
     pub utilisation: Vec<Vec<f64>>,
 }
 
@@ -128,8 +128,8 @@ pub(super) fn loads<R: Read>(links: &Links, log: &LogReader<R>, end_s: f64) -> V
     load.collect()
 }
 
-/// Returns the positions of the links by a measure, the largest first, without those that have
-/// nothing of it.
+/// Returns the positions of the links, ordered by a measure, the largest first, without the links
+/// for which the measure is 0.
 fn ranked(links: &[LinkLoad], measure: fn(&LinkLoad) -> f64) -> Vec<usize> {
     let mut order: Vec<usize> = (0..links.len())
         .filter(|&at| measure(&links[at]) > 0.0)

@@ -1,4 +1,4 @@
-//! Histograms of the lengths of messages, by call, and of the numbers of links that they cross.
+//! Histograms of message lengths by call, and of the numbers of links that messages cross.
 //!
 //! A message that is a step of a collective operation counts for the operation that its rank began
 //! last.
@@ -17,7 +17,7 @@ const NONE: NameId = NameId::MAX;
 /// The histogram of a call.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct SizeHistogram {
-    /// The line of the program, or the collective operation whose steps the messages are.
+    /// The line of the program, or the collective operation to which the messages belong.
     pub call: String,
     /// True if they are steps of a collective operation.
     pub collective: bool,
@@ -54,7 +54,7 @@ pub struct HopCount {
 /// The histograms of a run.
 #[derive(Debug)]
 pub(super) struct SizeCounter {
-    /// Number and bytes by call, and whether it is collective.
+    /// Number and bytes by call; the key is true for a collective call.
     calls: BTreeMap<(bool, NameId), Vec<(u64, u64)>>,
     /// The last collective operation of each rank.
     collectives: Vec<NameId>,
@@ -86,7 +86,7 @@ impl SizeCounter {
         classes[class].1 = classes[class].1.saturating_add(bytes);
     }
 
-    /// Returns the histograms, those with most bytes first.
+    /// Returns the histograms, calls with most bytes first.
     pub(super) fn finish(self, name: impl Fn(NameId) -> String) -> Vec<SizeHistogram> {
         let histogram = |((collective, call), classes): ((bool, NameId), Vec<(u64, u64)>)| {
             let all = (0..)

@@ -1,9 +1,9 @@
 //! The pairs of ranks with most bytes on a link, by space-saving counters.
 //!
-//! A pair that has no counter takes over the smallest one, with its bytes. So a counter is too
-//! large by at most the bytes of the link ÷ 64, and every pair with more bytes than that has one.
-//! Source: A. Metwally, D. Agrawal, A. El Abbadi, "Efficient computation of frequent and top-k
-//! elements in data streams", ICDT 2005.
+//! A pair without a counter takes over the smallest counter, with the bytes of this counter. So a
+//! counter is too large by at most the bytes of the link ÷ 64, and every pair with more bytes than
+//! this bound has a counter. Source: A. Metwally, D. Agrawal, A. El Abbadi, "Efficient computation
+//! of frequent and top-k elements in data streams", ICDT 2005.
 
 use super::PairBytes;
 

@@ -1,12 +1,12 @@
-//! Messages that arrived before their receives were posted: how many waited at each rank, and the
-//! match distance of their receives.
+//! Messages that arrived before their receives were posted: the number of waiting messages at each
+//! rank, and the match distance of their receives.
 //!
-//! *Match distance*: the number of unexpected messages that a receive examines, from the oldest on,
-//! until its own. Implementations that search a list take a time that grows with it; that of simrun
-//! has an index.
+//! *Match distance*: the number of unexpected messages that a receive examines, from the oldest
+//! message to its own message. In implementations that search a list, the search time grows with
+//! this distance; simrun has an index.
 //!
-//! *Not told apart*: messages of one source, tag and length that are of different communicators.
-//! The first that arrived counts as the first that was received.
+//! *Not distinguished*: messages of one source, tag and length in different communicators. The
+//! first that arrived counts as the first that was received.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -29,18 +29,18 @@ pub struct UnexpectedMessages {
     pub waiting_mean: f64,
     /// Match distance, at most; 0 if none was received.
     pub distance_max: u64,
-    /// Match distance, as a mean over those that were received.
+    /// Match distance, as a mean over the unexpected messages that were received.
     pub distance_mean: f64,
 }
 
 /// Source, tag and length in bytes.
 type Envelope = (u32, u32, u64);
 
-/// Number of arrivals below which a queue keeps those that were taken.
+/// Number of arrivals below which a queue keeps the entries of received messages.
 const KEPT: usize = 64;
 
 /// The messages that wait, in the order of arrival: a Fenwick tree (*A new data structure for
-/// cumulative frequency tables*, 1994) counts those before one in logarithmic time.
+/// cumulative frequency tables*, 1994) counts the messages before a message in logarithmic time.
 #[derive(Default, Debug)]
 struct Queue {
     /// Entry i (from 1) is the number that waits among the arrivals in (i − lowest bit of i, i].
@@ -64,7 +64,7 @@ impl Queue {
         self.arrivals.entry(envelope).or_default().push_back(at);
     }
 
-    /// Appends an arrival. Returns its number, from 1.
+    /// Appends an arrival. Returns the number of the arrival, from 1.
     fn append(&mut self) -> usize {
         let at = self.tree.len() + 1;
         let mut sum = 1;
@@ -78,7 +78,7 @@ impl Queue {
         at
     }
 
-    /// Removes a message. Returns the number of messages up to it; `None` if it does not wait.
+    /// Removes a message. Returns its place among the waiting messages; `None` if it does not wait.
     fn take(&mut self, envelope: Envelope) -> Option<u64> {
         let queue = self.arrivals.get_mut(&envelope)?;
         let at = queue.pop_front()?;
@@ -142,7 +142,7 @@ impl Waiting {
     }
 }
 
-/// Those of the ranks that have any.
+/// Unexpected messages of the ranks that have any.
 #[derive(Default, Debug)]
 pub(super) struct UnexpectedCounter(BTreeMap<u32, Waiting>);
 

@@ -1,8 +1,8 @@
-//! The picture of a state machine: its states one below the other, and its transitions.
+//! The picture of a state machine: the states one below the other, and the transitions.
 //!
-//! Each transition leaves its state on a line of its own, with its words; the lines that lead to
-//! the same state join in one lane on the right and enter that state at its first line. States in
-//! which the machine waits have a double frame.
+//! Each transition leaves its state on a separate line, with its label; the lines that lead to the
+//! same state join in one lane on the right and enter this state at the first line of the state.
+//! States in which the machine waits have a double frame.
 
 use std::path::Path;
 

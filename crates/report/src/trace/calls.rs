@@ -1,12 +1,12 @@
-//! Calls, regions, messages and counters, made of the events of a log.
+//! Calls, regions, messages and counters, made from the events of a log.
 //!
-//! The operations that a rank begins without waiting are kept until its next event says whether a
-//! call waits for them: a receive whose call waits is one slice, and one whose call continues is an
-//! instant. The steps of a blocking collective operation are nested in its slice.
+//! The operations that a rank begins without waiting are kept until the next event of the rank
+//! shows whether a call waits for them. A receive in a call that waits is one slice; a receive in a
+//! call that continues is an instant. A blocking collective operation contains its steps.
 //!
 //! *Not known*: whether an operation that took no time was a blocking call; `isend` and an eager
 //! `send` look the same. Non-blocking collective operations are two instants. Regions that begin
-//! while a rank waits end the slice of the wait, which begins again after them.
+//! while a rank waits end the slice of the wait. After these regions, a new slice begins.
 
 mod links;
 mod slices;
@@ -30,7 +30,7 @@ const KEPT_MAX: usize = 4096;
 /// State of a rank: 16 bytes.
 #[derive(Clone, Copy, Debug)]
 struct RankState {
-    /// The call in which it waits.
+    /// The call in which the rank waits.
     call: Label,
     flags: u8,
     /// Number of regions that began within the call.
@@ -38,8 +38,8 @@ struct RankState {
     unexpected: u32,
     /// The number of unexpected messages that the sink has.
     unexpected_told: u32,
-    /// Number of receives that are posted, and that the sink has. It is below 0 until a message
-    /// that has arrived is known to be unexpected.
+    /// Number of posted receives, and the value that the sink has. The number is below 0 between
+    /// the arrival of a message and the event that reports this message as unexpected.
     posted: i16,
     posted_told: i16,
 }
@@ -47,12 +47,12 @@ struct RankState {
 /// Length of a slice in seconds below which rounding to nanoseconds is told.
 const SHORT_S: f64 = 10e-9;
 
-/// It has had an event.
+/// The rank has had an event.
 const SEEN: u8 = 1;
 const SELECTED: u8 = 2;
-/// Its counter has changed.
+/// The counter of the rank has changed.
 const COUNTED: u8 = 4;
-/// Its time passes without messages.
+/// The time of the rank passes without messages.
 const ELAPSES: u8 = 8;
 
 impl RankState {
@@ -60,7 +60,7 @@ impl RankState {
         self.flags & flag != 0
     }
 
-    /// Returns the kind of its call, as far as it is kept.
+    /// Returns the kind of the call, as far as the kind is stored.
     const fn kind(self) -> Kind {
         if self.is(ELAPSES) {
             Kind::Compute
@@ -91,7 +91,7 @@ impl Totals {
 /// Events of the current millisecond.
 #[derive(Clone, Copy, Debug)]
 struct EventRate {
-    /// Its end in seconds.
+    /// End of the millisecond in seconds.
     end_s: f64,
     events: u64,
     /// The value that the sink has.
@@ -115,14 +115,14 @@ impl Default for EventRate {
     }
 }
 
-/// Operations of one rank at one time whose slices are not known yet.
+/// Operations of one rank at one time, before their slices are known.
 #[derive(Debug, Default)]
 struct Kept {
     rank: u32,
     events: Vec<LogEvent>,
 }
 
-/// The state of all ranks, and what takes their slices.
+/// The state of all ranks, and the sink that takes their slices.
 #[derive(Debug)]
 pub(crate) struct Calls {
     sink: Box<dyn Sink>,
@@ -144,7 +144,7 @@ pub(crate) struct Calls {
     told: Totals,
     told_at: [f64; 3],
     counted: Vec<u32>,
-    /// Bytes of the unexpected messages of ranks that have had some, and those that the sink has.
+    /// Bytes of the unexpected messages, for ranks that have had any, and the value of the sink.
     unexpected_bytes: BTreeMap<u32, [u64; 2]>,
     event_rate: EventRate,
     rates: LinkRates,
@@ -155,7 +155,7 @@ pub(crate) struct Calls {
     /// True between the first and the last time that are selected.
     is_open: bool,
     is_over: bool,
-    /// True once something was selected.
+    /// True once an event was selected.
     is_used: bool,
     /// Beginnings of the calls of ranks, if their times are rounded to nanoseconds.
     begun: Vec<f64>,
@@ -313,7 +313,7 @@ impl Calls {
         self.sink.name(Label::of(name), text);
     }
 
-    /// Takes an event of the rank whose operations are kept. Returns true if that was all.
+    /// Takes an event of the rank with kept operations. Returns true if the event is consumed.
     fn resolves(&mut self, event: &LogEvent) -> bool {
         let first = self.kept.events[0];
         let is_collective = matches!(first, Event::Collective { .. });

@@ -1,14 +1,14 @@
-//! Messages in flight: the packets of an event log put together again.
+//! Messages in flight, reassembled from the packets of an event log.
 //!
-//! Packets are identified as `observe` documents it. A message waits in one queue after another,
-//! and in each the first that entered is the first that leaves: begun, on its way (eager) or
-//! announced (rendezvous), cleared, data on their way. Queues are lists within one table, so a
-//! message in flight costs one entry of it and at most one queue.
+//! Packets are identified as documented in `observe`. A message waits in one queue after another;
+//! each queue is first in, first out: begun, on its way (eager) or announced (rendezvous), cleared,
+//! data on their way. Queues are lists within one table, so a message in flight costs one entry of
+//! the table and at most one queue.
 //!
-//! *Not modelled*: messages that are cancelled or cut by a receive that is too short; they stay in
-//! the table, until their sender begins another with the same key. Data of cleared messages of one
-//! pair of ranks that overtake each other, because their senders pack them at different speeds, are
-//! told apart by their length only.
+//! *Not modelled*: messages that are cancelled, or cut by a receive that is too short; these stay
+//! in the table until their sender begins another with the same key. Data of cleared messages of
+//! one pair of ranks can overtake each other, because the senders pack at different speeds; such
+//! data are distinguished by length only.
 
 use std::collections::BTreeMap;
 
@@ -22,18 +22,18 @@ const NONE: u32 = u32::MAX;
 pub(crate) struct Message {
     /// Number of the message, from 0.
     pub id: u64,
-    /// Its length in bytes.
+    /// Length of the message in bytes.
     pub bytes: u64,
     /// Number of bytes that have not arrived.
     left: u64,
     next: u32,
-    /// The lane of its flight, a number of the sink.
+    /// The lane of the message in flight, a number of the sink.
     pub lane: u16,
-    /// True if it is in flight: bytes of it have left the sender.
+    /// True if the message is in flight: bytes of the message have left the sender.
     flies: bool,
-    /// True if its receive had to be posted before its data left.
+    /// True if the receive had to be posted before the data of the message left.
     pub is_rendezvous: bool,
-    /// True if its arrow begins at its send.
+    /// True if the arrow of the message begins at its send.
     pub has_send: bool,
 }
 
@@ -41,15 +41,15 @@ pub(crate) struct Message {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[repr(u8)]
 enum Stage {
-    /// Its send has begun.
+    /// The send has begun.
     Begun,
-    /// A first packet with all or some of its bytes is on its way.
+    /// A first packet with all or some bytes of the message is on its way.
     Eager,
     /// Further packets are on their way.
     EagerNext,
     /// A request to send is on its way.
     Announced,
-    /// The receiver knows it.
+    /// The receiver knows the message.
     Known,
     /// The sender may send the data.
     Cleared,
@@ -63,9 +63,9 @@ type Queue = (u32, u32, Stage, u32);
 /// A change of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Change {
-    /// Its first byte leaves. The entry of [`Messages::get`].
+    /// The first byte of a message leaves. The entry of [`Messages::get`].
     Departs(u32),
-    /// Its last byte has arrived.
+    /// The last byte of a message has arrived.
     Arrives(Message),
 }
 
@@ -82,7 +82,7 @@ pub(crate) struct Messages {
 }
 
 impl Messages {
-    /// Returns a message for its lane to be set.
+    /// Returns a message, so that its lane can be set.
     pub(crate) fn get(&mut self, entry: u32) -> &mut Message {
         &mut self.table[entry as usize]
     }
@@ -157,7 +157,7 @@ impl Messages {
         self.queues.get(&queue).map(|&(first, _)| first)
     }
 
-    /// Begins a message. Returns its number.
+    /// Begins a message. Returns the number of the message.
     pub(crate) fn begin(&mut self, (from, to): (u32, u32), bytes: u64, has_send: bool) -> u64 {
         let entry = self.insert(bytes);
         self.table[entry as usize].has_send = has_send;
@@ -178,7 +178,7 @@ impl Messages {
         (!std::mem::replace(&mut message.flies, true)).then_some(Change::Departs(entry))
     }
 
-    /// Takes a packet that a rank hands to its device.
+    /// Takes a packet that a rank passes to its device.
     pub(crate) fn post(
         &mut self,
         (rank, peer): (u32, u32),

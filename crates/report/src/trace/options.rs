@@ -149,7 +149,7 @@ impl TraceUnit {
 /// The part of a run that a timeline has.
 #[derive(Clone, PartialEq, Debug)]
 pub struct TraceOptions {
-    /// Largest size of the file in bytes, before it is compressed.
+    /// Largest size of the file in bytes, before compression.
     pub limit: u64,
     /// The ranks.
     pub ranks: RankSet,
@@ -169,7 +169,7 @@ pub struct TraceOptions {
     pub aggregate: Option<bool>,
     /// The unit of times in a trace of Perfetto.
     pub unit: TraceUnit,
-    /// True if each packet has its whole time, and not the difference from the one before.
+    /// True if each packet has its absolute time, and not the difference from the packet before.
     pub is_absolute: bool,
 }
 
@@ -199,7 +199,7 @@ impl TraceOptions {
             .unwrap_or(ranks > AGGREGATED_FROM && !is_selected)
     }
 
-    /// Makes sure that a run of this many ranks has something that is selected.
+    /// Checks that the options select a part of a run of this many ranks.
     pub fn check(&self, ranks: u32) -> Result<(), String> {
         if !self.ranks.meets(ranks) {
             return Err(format!(
@@ -224,7 +224,7 @@ impl TraceOptions {
         Ok(())
     }
 
-    /// Returns the words of the options by which something is selected.
+    /// Returns the options that make the selection, as text.
     pub(crate) fn selection(&self) -> String {
         let mut words = Vec::new();
         if !self.ranks.is_empty() {

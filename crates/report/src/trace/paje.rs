@@ -2,11 +2,11 @@
 //!
 //! Source: L. M. Schnorr, "Paje trace file format", version 1.2.5, and the events that `pj_dump`
 //! accepts. Hosts and ranks are containers, calls are states of ranks, messages are links between
-//! them, marks are events, and counters are variables.
+//! ranks, marks are events, and counters are variables.
 //!
-//! *Not written*: arguments of calls but for the length of messages; operations that take no time,
-//! since a state of length 0 shows nothing; classes of waits, which are known when the wait ends
-//! and would have to be written in the order of their times.
+//! *Not written*: arguments of calls except the length of messages; operations that take no time,
+//! since a state of length 0 is invisible; classes of waits, which are known only when the wait
+//! ends and would have to be written in the order of their times.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write as _};
@@ -155,12 +155,12 @@ impl<W: Write> Paje<W> {
         }
     }
 
-    /// Returns a text as the format quotes it.
+    /// Returns a text with the quotes of the format.
     fn quoted(text: &str) -> String {
         text.replace(['"', '\n'], "'")
     }
 
-    /// Makes the container of a rank if it has none.
+    /// Creates the container of a rank if the rank has none.
     fn draw(&mut self, rank: u32) {
         if self.drawn.insert(rank) {
             let host = self.ranks.get(&rank).copied().unwrap_or_default();

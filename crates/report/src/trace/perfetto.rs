@@ -1,15 +1,15 @@
 //! A timeline as a trace of Perfetto: hosts are processes, ranks are threads.
 //!
-//! Tracks have small numbers, and are described before their first event; only those that have
-//! events are. Messages in flight are on lanes of the host of their sender, of which the lowest
-//! free one is taken; their arrows end at an instant of the receiver, and not at its call, which
-//! often begins before the message leaves: readers would turn the arrow round.
+//! Tracks have small numbers and are described before their first event; tracks without events are
+//! not described. Messages in flight are on lanes of the host of their sender. A message takes the
+//! lowest free lane. Its arrow ends at an instant of the receiver, and not at the receive call,
+//! which often begins before the message leaves: readers would turn the arrow round.
 //!
 //! Perfetto's format is open and has arrows, counters, SQL, and a viewer without installation. The
 //! twelve messages are declared by hand for `prost`: crates that record for Perfetto use the clock
 //! of the running process, need `protoc`, or link C++. OTF2 has no crate in Rust.
 //!
-//! *Not drawn*: more than 65 534 messages in flight at one host; their arrows are.
+//! *Not drawn*: more than 65 534 messages in flight at one host; their arrows are drawn.
 
 mod aggregate;
 mod lanes;
@@ -39,9 +39,9 @@ const NO_LANE: u16 = u16::MAX;
 /// A host.
 #[derive(Debug)]
 struct Host {
-    /// Its name, until it has a track.
+    /// Name of the host, until the host has a track.
     name: Box<str>,
-    /// Its track; 0 until it has one.
+    /// Track of the host; 0 until the host has a track.
     track: u32,
     lanes: Lanes,
 }
@@ -50,9 +50,9 @@ struct Host {
 #[derive(Clone, Copy, Debug, Default)]
 struct Rank {
     host: u32,
-    /// Its track; 0 until it has one.
+    /// Track of the rank; 0 until the rank has a track.
     track: u32,
-    /// Tracks of its counters, as [`own_counter`] numbers them; 0 until they have one.
+    /// Tracks of the counters, in the order of [`own_counter`]; 0 until a counter has a track.
     counters: [u32; 3],
 }
 
@@ -86,7 +86,7 @@ impl<W: Write> Perfetto<W> {
         }
     }
 
-    /// Describes a track. Returns its number.
+    /// Describes a track. Returns the number of the track.
     fn describe(&mut self, track: TrackDescriptor) -> u32 {
         self.tracks += 1;
         self.packets.track(TrackDescriptor {
@@ -158,7 +158,7 @@ impl<W: Write> Perfetto<W> {
         track
     }
 
-    /// Returns the track of a counter that has one, to be set if it is 0.
+    /// Returns the track of a counter that has one; the caller sets a track that is 0.
     fn known_track(&mut self, counter: Counter) -> &mut u32 {
         match own_counter(counter) {
             Some((rank, at)) => &mut self.ranks[rank as usize].counters[at],
@@ -217,7 +217,7 @@ impl<W: Write> Perfetto<W> {
         })
     }
 
-    /// Takes the lowest free lane of a host. Returns it with its track.
+    /// Takes the lowest free lane of a host. Returns the lane with its track.
     fn lane(&mut self, host: u32) -> Option<(u16, u32)> {
         let lane = self.hosts[host as usize].lanes.take();
         let Some(number) = u16::try_from(lane).ok().filter(|lane| *lane != NO_LANE) else {
@@ -277,8 +277,8 @@ impl<W: Write> Perfetto<W> {
     }
 }
 
-/// Returns the rank of a counter, and its number among those of the rank; `None` if it is that of a
-/// link or of the run.
+/// Returns the rank of a counter, and the number of the counter within this rank; `None` for a
+/// counter of a link or of the run.
 const fn own_counter(counter: Counter) -> Option<(u32, usize)> {
     match counter {
         Counter::Unexpected(rank) => Some((rank, 0)),
@@ -288,7 +288,7 @@ const fn own_counter(counter: Counter) -> Option<(u32, usize)> {
     }
 }
 
-/// Returns a number of a host or rank as the schema has it.
+/// Returns the number of a host or rank in the integer type of the schema.
 fn signed(number: u32) -> i32 {
     i32::try_from(number).unwrap_or(i32::MAX)
 }

@@ -1,13 +1,13 @@
-//! The content of a timeline, as one format after another takes it.
+//! The content of a timeline, in the form that each format takes.
 //!
-//! Times are seconds and do not fall, but where it is said.
+//! Times are seconds and do not decrease, except where stated.
 
 use std::fmt;
 use std::io;
 
 use super::TraceSummary;
 
-/// A name: a number whose text the sink has been told.
+/// A name, as the number of a text that the sink has received.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub(crate) struct Label(pub u16);
 
@@ -64,7 +64,7 @@ impl Label {
     pub(crate) const CLASSES: u16 = u16::MAX - 64;
 }
 
-/// The kind of a slice: its category.
+/// The kind of a slice: the category of the slice.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 #[repr(u8)]
 pub(crate) enum Kind {
@@ -87,7 +87,7 @@ pub(crate) enum Kind {
     Class,
     /// A message.
     Message,
-    /// A packet of the message layer without a message, or what happens to a rank or a link.
+    /// A packet of the message layer without a message, or an incident at a rank or a link.
     Control,
 }
 
@@ -150,7 +150,7 @@ pub(crate) struct Slice {
     pub link: Option<u32>,
     /// The line of the program.
     pub line: Option<Label>,
-    /// The message whose arrow begins here.
+    /// The message with an arrow that begins at this slice.
     pub message: Option<u64>,
 }
 
@@ -172,7 +172,7 @@ pub(crate) struct Flight {
     pub to: u32,
     pub bytes: u64,
     pub is_rendezvous: bool,
-    /// True if an arrow goes to its arrival.
+    /// True if an arrow goes to the arrival of the message.
     pub has_arrow: bool,
 }
 
@@ -185,7 +185,7 @@ pub(crate) enum Counter {
     UnexpectedBytes(u32),
     /// Number of receives of a rank that are posted.
     Posted(u32),
-    /// Use of a link in percent of its bandwidth.
+    /// Use of a link in percent of the bandwidth of the link.
     Link(u32),
     /// Number of flows that cross a link.
     LinkFlows(u32),
@@ -199,15 +199,15 @@ pub(crate) enum Counter {
     Events,
 }
 
-/// A timeline that is being written. Errors are kept until its end.
+/// A timeline that is being written. Errors are kept until the end of the timeline.
 pub(crate) trait Sink: fmt::Debug {
-    /// Takes the text of a label, before it is used.
+    /// Takes the text of a label, before the label is used.
     fn name(&mut self, label: Label, text: &str);
 
-    /// Takes the host of a rank, before anything of the rank: its number in the log and its name.
+    /// Takes the host of a rank, before any event of the rank: number in the log, and name.
     fn rank(&mut self, rank: u32, number: Option<u32>, host: &str);
 
-    /// Takes the name of a link that has a counter or changes. Formats without them ignore it.
+    /// Takes the name of a link that has a counter or changes. Formats without links ignore it.
     fn link(&mut self, _link: u32, _name: &str) {}
 
     /// Begins a slice. Slices are balanced and nested.
@@ -219,25 +219,25 @@ pub(crate) trait Sink: fmt::Debug {
     /// Takes an operation that takes no time.
     fn instant(&mut self, rank: u32, time: f64, slice: &Slice);
 
-    /// Takes something that happens to the run, and not to a rank. Formats without it ignore it.
+    /// Takes an event of the run as a whole. Formats without such events ignore the event.
     fn note(&mut self, _time: f64, _slice: &Slice) {}
 
-    /// Takes a part of the call that began last, which may be earlier than what was taken before.
+    /// Takes a part of the call that began last. The part may be earlier than the previous slice.
     fn part(&mut self, rank: u32, (from, to): (f64, f64), slice: &Slice) {
         self.begin(rank, from, slice);
         self.end(rank, to);
     }
 
-    /// Takes a message that leaves its sender. Returns its lane, for [`Sink::arrives`].
+    /// Takes a message that leaves its sender. Returns the lane for [`Sink::arrives`].
     fn departs(&mut self, time: f64, flight: &Flight) -> u16;
 
-    /// Takes a message that has arrived. Its lane is `None` if its flight is not drawn.
+    /// Takes a message that has arrived. Its lane is `None` if the message in flight is not drawn.
     fn arrives(&mut self, time: f64, flight: &Flight, lane: Option<u16>);
 
     /// Takes the value that a counter keeps from now on.
     fn counter(&mut self, time: f64, counter: Counter, value: u64);
 
-    /// Returns true if nothing more is taken.
+    /// Returns true if the sink takes no further events.
     fn is_full(&self) -> bool;
 
     /// Ends the file. Slices that are open stay open.

@@ -34,7 +34,7 @@ where
     (memory.take_bytes(), run.report)
 }
 
-/// Calls `take` with each entry of a log. Returns the reader at its end.
+/// Calls `take` with each entry of a log. Returns the reader at the end of the log.
 pub(crate) fn read(
     log: &[u8],
     mut take: impl FnMut(LogEntry, &LogReader<&[u8]>),

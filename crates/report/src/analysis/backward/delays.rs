@@ -1,15 +1,15 @@
-//! Delay costs: the time for which ranks wait for others, charged to what those did meanwhile.
+//! Delay costs: the time for which ranks wait for others, charged to the calls of the others.
 //!
-//! While rank r waits for rank s, its time is charged to the call in which s spends its own: a
-//! *direct* cost. If s itself waits for rank q, the time is charged to q: an *indirect* cost. All
+//! While rank r waits for rank s, the time of r is charged to the call in which s spends its time:
+//! a *direct* cost. If s itself waits for rank q, the time is charged to q: an *indirect* cost. All
 //! costs add up to all waits (after Böhme et al., *Identifying the root causes of wait states in
 //! large-scale parallel applications*, ICPP 2010).
 //!
-//! *Different from there*: the cost is that of the time in which a rank is late, not of all calls
-//! in which it spent more time than the waiting rank since both met last.
+//! *Different from this source*: the cost counts the time in which a rank is late, not all calls in
+//! which the rank spent more time than the waiting rank since their last synchronization.
 //!
-//! *Limit*: a chain of more than [`CHAIN_MAX`] waits is cut, and what is behind the cut is charged
-//! to the waiting rank there.
+//! *Limit*: a chain of more than [`CHAIN_MAX`] waits is cut. The waits behind the cut are charged
+//! to the waiting rank at the cut.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ pub(super) struct DelayKey {
     pub(super) region: Option<NameId>,
 }
 
-/// Waits that are charged to something, in seconds.
+/// Waits that are charged to a call, in seconds.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub(super) struct Cost {
     pub(super) direct: f64,
@@ -43,22 +43,22 @@ pub(super) struct Waiter {
     wait: u32,
 }
 
-/// A rank in the forest of waits. Ranks that wait for it are below it.
+/// A rank in the forest of waits. The ranks that wait for this rank are below it.
 #[derive(Clone, Copy, Debug)]
 struct Node {
-    /// The rank that it waits for.
+    /// The rank for which this rank waits.
     above: u32,
-    /// Number of ranks directly below it.
+    /// Number of ranks directly below this rank.
     below: u32,
-    /// Number of all ranks below it.
+    /// Number of all ranks below this rank.
     all_below: u32,
-    /// Length of the longest chain below it, at most.
+    /// Upper bound of the length of the longest chain below this rank.
     height: u32,
-    /// Number of its present wait.
+    /// Number of the present wait of this rank.
     wait: u32,
-    /// True if its rank above does not change any more.
+    /// True if `above` does not change any more.
     is_fixed: bool,
-    /// True if what is below it does not count above it.
+    /// True if the ranks below this rank do not count above it.
     is_cut: bool,
     /// The time from which on costs are charged, in seconds.
     since: f64,
@@ -189,7 +189,7 @@ impl Delays {
         }
     }
 
-    /// Changes a node and all above it that count it, with the number of steps from below.
+    /// Changes a node and all nodes above that count it, with the number of steps from below.
     fn climb(&mut self, mut rank: u32, change: impl Fn(&mut Node, u32)) {
         let mut steps = 1;
         loop {
@@ -202,7 +202,7 @@ impl Delays {
         }
     }
 
-    /// Charges what a rank has caused since the last charge to a call.
+    /// Charges the waits that a rank has caused since the last charge to a call.
     pub(super) fn charge(&mut self, key: DelayKey, time: f64) {
         let own = &mut self.nodes[key.rank as usize];
         own.settle(time);

@@ -47,7 +47,7 @@ impl Backward<'_> {
         }
     }
 
-    /// Takes the begin of a send, whose post has been read.
+    /// Takes the begin of a send. Its post has been read before.
     pub(super) fn send(&mut self, rank: u32, time: f64, (peer, bytes, place): (u32, u64, u16)) {
         let posted = self.ranks[rank as usize].posted.take();
         if let Some((_, slack)) = posted.filter(|(to, _)| *to == peer) {
@@ -110,7 +110,7 @@ impl Backward<'_> {
         }
     }
 
-    /// A packet arrives, because it was posted.
+    /// Handles the arrival of a packet. The cause of an arrival is the post of the packet.
     fn arrive(&mut self, rank: u32, time: f64, peer: u32, (packet, key): (PacketKind, u32)) {
         let own = &mut self.ranks[rank as usize];
         let unexpected = own.unexpected.take();
@@ -154,8 +154,8 @@ impl Backward<'_> {
         self.flights.push((peer, rank, packet, key), flight);
     }
 
-    /// A rank is told that a packet has left when it handles a message: the message is what ends
-    /// its wait, and not the packet, which left before.
+    /// A rank learns that a packet has left when the rank handles a message: the message ends the
+    /// wait of the rank, and not the packet, which left before.
     fn take_from_sent(&mut self, rank: u32, time: f64, effect: &mut Effect) {
         let cold = self.ranks[rank as usize].cold.as_mut();
         let Some(sent) = cold.and_then(|cold| cold.sent.back_mut()) else {
@@ -170,7 +170,7 @@ impl Backward<'_> {
         }
     }
 
-    /// A packet is posted: its cause is read next.
+    /// Handles the post of a packet. The cause of the post is read next.
     fn post(&mut self, rank: u32, time: f64, peer: u32, (packet, key): (PacketKind, u32)) {
         let identity = match packet {
             PacketKind::Pull => (peer, rank, PacketKind::Data, key),

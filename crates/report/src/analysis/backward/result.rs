@@ -23,14 +23,14 @@ pub struct BackwardReport {
     pub rank_slack: Vec<SlackRow>,
     /// The messages with the least slack that is not 0.
     pub messages: Vec<LateMessage>,
-    /// Waits by what causes them, the greatest sum first.
+    /// Waits by their cause, the greatest sum first.
     #[serde(serialize_with = "first")]
     pub delay_costs: Vec<DelayCost>,
     /// Derivatives of the time of the run, the greatest first.
     #[serde(serialize_with = "first")]
     pub derivatives: Vec<Sensitivity>,
     /// Computation and sleep on the critical path by innermost region of the program; the empty
-    /// name is for those outside of regions.
+    /// name is for computation and sleep outside of regions.
     pub critical_regions_s: BTreeMap<String, f64>,
     /// Time of the critical path that depends on none of their parameters.
     pub other_s: f64,
@@ -40,7 +40,7 @@ fn first<T: Serialize, S: Serializer>(rows: &[T], to: S) -> Result<S::Ok, S::Err
     rows[..rows.len().min(LISTED_MAX)].serialize(to)
 }
 
-/// Slack of a call, of the messages that it sends, or of a rank.
+/// Slack of a call, of the messages that a call sends, or of a rank.
 #[derive(Clone, PartialEq, Debug, Serialize, Default)]
 pub struct SlackRow {
     /// "call", "message" or "rank".
@@ -72,9 +72,9 @@ pub struct LateMessage {
     pub bytes: u64,
     /// Line of the send.
     pub place: String,
-    /// The time at which it is sent.
+    /// The time at which the message is sent.
     pub sent_s: f64,
-    /// The time by which it can be sent later.
+    /// The time by which the message can be sent later.
     pub slack_s: f64,
 }
 

@@ -1,14 +1,14 @@
 //! Derivatives of the time of a run along its critical path.
 //!
-//! The time of the run is the sum of the times on the path, so a parameter that changes by a small
-//! part changes it by that part of the time in which it counts: latency of a link by the latencies
-//! that the path pays there, bandwidth by the time in which the link is the bottleneck, speed by
-//! the computation (the first after LLAMP, arXiv 2404.14193, whose λ counts latencies).
+//! The time of the run is the sum of the times on the path. A small relative change of a parameter
+//! changes this sum by the same part of the time that depends on the parameter: for latency of a
+//! link, the latencies that the path pays there; for bandwidth, the time in which the link is the
+//! bottleneck; for speed, the computation (see LLAMP, arXiv 2404.14193: λ counts latencies).
 //!
 //! *Exact* while the path and the bottlenecks stay the same, and while transfers that share a link
-//! with the path begin and end as they do. *Not counted*: latency of a model with a window, which
-//! also changes rates, and packets that wait for processors and adapters (LogGOPS): the path goes
-//! through the packet, and not through what occupies the processor.
+//! with the path keep their times. *Not counted*: latency of a model with a window, which also
+//! changes rates; waits for processors and adapters (LogGOPS): the path goes through the packet,
+//! not through the work that occupies the processor.
 
 use std::collections::BTreeMap;
 
@@ -19,14 +19,14 @@ use serde::Serialize;
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(super) struct FlowTimes {
     pub(super) latency_s: f64,
-    /// Seconds that it takes alone.
+    /// Duration of the flow alone, in seconds.
     pub(super) alone_s: f64,
     pub(super) links: Vec<u32>,
     /// Seconds by bottleneck.
     pub(super) limits: Vec<(Option<u32>, f64)>,
 }
 
-/// A flow whose begin has not been read.
+/// A flow before its begin has been read.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct FlowEnd {
     /// Seconds by bottleneck.
@@ -44,7 +44,7 @@ impl FlowEnd {
         }
     }
 
-    /// From a time on it had this bottleneck.
+    /// Sets the bottleneck of the flow from a time on.
     pub(super) fn limited(&mut self, time: f64, link: Option<u32>) {
         let seconds = (self.since - time).max(0.0);
         self.since = time;
@@ -55,7 +55,7 @@ impl FlowEnd {
     }
 }
 
-/// Seconds of the path by what they depend on.
+/// Seconds of the path by resource or kind.
 #[derive(Debug, Default)]
 pub(super) struct PathTimes {
     /// Computation by rank.
@@ -63,7 +63,7 @@ pub(super) struct PathTimes {
     /// Computation and sleep by innermost region; at `None` outside of regions.
     pub(super) regions: BTreeMap<Option<NameId>, f64>,
     pub(super) software: f64,
-    /// Latency and bandwidth by link; those of flows without links at `None`.
+    /// Latency and bandwidth by link; for flows without links at `None`.
     links: BTreeMap<Option<u32>, [f64; 2]>,
     pub(super) other: f64,
 }
@@ -101,8 +101,8 @@ impl PathTimes {
         self.other += left;
     }
 
-    /// Adds the time after which a packet has left its sender. In a model without links that is its
-    /// overhead and its length.
+    /// Adds the time after which a packet has left its sender. In a model without links, this time
+    /// is the overhead and the length of the packet.
     pub(super) fn depart(&mut self, flow: Option<&FlowTimes>, seconds: f64) {
         let flow = flow.filter(|flow| flow.links.is_empty());
         let through = flow.map_or(0.0, |flow| flow.alone_s - flow.latency_s);
@@ -159,8 +159,8 @@ pub struct Sensitivity {
     pub of: String,
     /// Change of the time in seconds for a relative change of the parameter: dT ÷ d ln parameter.
     pub seconds: f64,
-    /// Change of the time in seconds per unit of the parameter (seconds, bytes per second), where
-    /// the log has its value.
+    /// Change of the time in seconds per unit of the parameter (seconds, bytes per second), if the
+    /// log has the value of the parameter.
     pub per_unit: Option<f64>,
 }
 

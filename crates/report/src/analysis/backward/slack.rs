@@ -36,7 +36,7 @@ impl SlackSum {
     }
 }
 
-/// A call, or the messages that it sends.
+/// A call, or the messages that a call sends.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum SlackSite {
     Call(NameId, NameId),
@@ -59,7 +59,7 @@ pub(super) struct MessageSlack {
 pub(super) struct Slacks {
     pub(super) sites: BTreeMap<SlackSite, SlackSum>,
     pub(super) ranks: Vec<SlackSum>,
-    /// The messages with the least slack that is not 0, sorted by it.
+    /// The messages with the least slack that is not 0, sorted by slack.
     pub(super) messages: Vec<MessageSlack>,
 }
 

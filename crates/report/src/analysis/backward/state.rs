@@ -14,7 +14,7 @@ pub(super) struct Effect {
     pub(super) slack: f64,
     /// If the critical path continues with the cause: the time of the event in seconds.
     pub(super) path: Option<f64>,
-    /// Waits that it has ended: of the rank that waited for data, and of their sender.
+    /// Waits that the event has ended: of the rank that waited for data, and of their sender.
     pub(super) waiters: [Option<Waiter>; 2],
 }
 
@@ -54,22 +54,22 @@ pub(super) struct Flight {
     pub(super) flow: Option<Box<FlowTimes>>,
 }
 
-/// A call whose beginning has not been read.
+/// A call before its beginning has been read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OpenCall {
     pub(super) call: NameId,
     pub(super) place: NameId,
     pub(super) elapses: bool,
     pub(super) until: f64,
-    /// Slack of its end.
+    /// Slack of the end of the call.
     pub(super) slack: f64,
-    /// The time of what has ended it, if that is known.
+    /// The time of the event that has ended the call, if known.
     pub(super) cause: Option<f64>,
-    /// True if a timer has ended in it.
+    /// True if a timer has ended in the call.
     pub(super) has_timer: bool,
 }
 
-/// An operation of which its rank was told that its data have left.
+/// An operation after its data have left, as reported to the rank of the operation.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SentOperation {
     pub(super) operation: u32,
@@ -80,23 +80,23 @@ pub(super) struct SentOperation {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rank {
     pub(super) is_known: bool,
-    /// Slack of the latest event of the program that was read, and its time in seconds.
+    /// Slack of the program event that was read last, and the time of this event in seconds.
     pub(super) slack: f64,
     pub(super) at: f64,
     pub(super) call: Option<OpenCall>,
-    /// Effects of posts whose cause has not been read.
+    /// Effects of posts before their cause has been read.
     pub(super) pending: Effect,
     /// The latest possible time of answers to messages among them.
     pub(super) answers_by: Option<f64>,
     /// The time by which the receive that is posted before must be.
     pub(super) receive_by: Option<f64>,
-    /// Slack of an unexpected message whose arrival comes next.
+    /// Slack of an unexpected message; the arrival of the message is read next.
     pub(super) unexpected: Option<f64>,
-    /// The post of a message whose send comes next: peer and slack.
+    /// The post of a message; the send of the message is read next: peer and slack.
     pub(super) posted: Option<(u32, f64)>,
     /// The collective operation in progress.
     pub(super) inside: Option<(u32, u32)>,
-    /// The collective operation whose arguments come next.
+    /// The collective operation; its arguments are read next.
     pub(super) entering: Option<(NameId, u32, u32)>,
     pub(super) cold: Option<Box<ColdState>>,
 }
@@ -123,11 +123,11 @@ impl Rank {
     }
 }
 
-/// A collective operation, from its end.
+/// A collective operation, read from its end.
 #[derive(Debug, Default)]
 pub(super) struct Instance {
     pub(super) waiters: Vec<(u32, Waiter)>,
-    /// Number of ranks whose entry has been read, and of those that are not the root.
+    /// Number of ranks with an entry that has been read; then the same number without the root.
     pub(super) entered: u32,
     pub(super) others: u32,
 }

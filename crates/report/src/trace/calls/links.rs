@@ -1,8 +1,8 @@
-//! Counters of links, of messages that wait for receives, and of receives that are posted.
+//! Counters of links, of messages that wait for receives, and of posted receives.
 //!
-//! The use of a link is the sum of the rates of its flows, as a part of its bandwidth. The first
+//! The use of a link is the sum of the rates of its flows, as a part of the bandwidth. The first
 //! [`LINKS_MAX`] links that are used have a counter, unless a pattern selects others. Links that a
-//! pattern selects also count their flows, those included that still pay their latency.
+//! pattern selects also count their flows, including the flows that still pay their latency.
 //!
 //! *Not known*: receives that are cancelled, which stay counted.
 
@@ -172,7 +172,7 @@ impl Calls {
         }
     }
 
-    /// Tells the sink of the links whose use has changed.
+    /// Passes the links with a changed use to the sink.
     pub(super) fn tell_links(&mut self) {
         for link in std::mem::take(&mut self.rates.changed) {
             let state = &mut self.rates.links[link as usize];

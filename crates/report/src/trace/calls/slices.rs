@@ -95,7 +95,7 @@ impl Calls {
         }
     }
 
-    /// Something happens at a rank: an instant with a peer and a value.
+    /// Adds an event of a rank: an instant with a peer and a value.
     fn happens(
         &mut self,
         rank: u32,
@@ -171,7 +171,7 @@ impl Calls {
         }
     }
 
-    /// Ends a call. Regions that began within it begin again.
+    /// Ends a call. Regions that began within the call begin again.
     fn end_call(&mut self, rank: u32) {
         let state = &mut self.ranks[rank as usize];
         if state.call == Label::NONE {

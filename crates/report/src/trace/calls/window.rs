@@ -1,6 +1,6 @@
 //! Messages, counters, and the part of the run that is selected.
 //!
-//! A counter is told at the last moment of its date, so that it has one value at a date.
+//! A counter is written after the last event of a timestamp, with one value per timestamp.
 
 use super::{COUNTED, Calls, EventRate, SELECTED};
 use crate::trace::messages::Change;
@@ -149,7 +149,7 @@ impl Calls {
         self.tell_links();
     }
 
-    /// The first time that is selected: what has begun before begins.
+    /// Begins the selected time: begins the slices that have begun before.
     fn open(&mut self) {
         self.is_open = true;
         for rank in (0..).take(self.ranks.len()) {
@@ -172,7 +172,7 @@ impl Calls {
         self.tell_counters();
     }
 
-    /// The last time that is selected: what has begun ends.
+    /// Ends the selected time: ends the slices that are open.
     fn close(&mut self) {
         for rank in (0..).take(self.ranks.len()) {
             let open = self.regions.get(&rank).map_or(0, Vec::len)

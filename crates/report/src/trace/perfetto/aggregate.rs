@@ -1,10 +1,10 @@
-//! Sums of groups of ranks over time, for runs whose ranks are too many to be drawn.
+//! Sums of groups of ranks over time, for runs with too many ranks for a drawing.
 //!
-//! A group is a host, or neighbouring hosts where there are more than 256. Time is divided into
-//! bins, at most 4096 and fewer if there are many groups; when they do not suffice, pairs of
-//! neighbours become one and the width doubles, as do groups. The values of a bin are the mean
-//! number of ranks of the group in each kind of call, and the bytes that it sent and received.
-//! Seconds of ranks are kept as they are, so they add up to those of the ranks.
+//! A group is a host, or neighbouring hosts if there are more than 256. Time is divided into at
+//! most 4096 bins, fewer if there are many groups; when the bins do not suffice, neighbouring bins
+//! merge and the width doubles, and groups merge likewise. The values of a bin are the mean number
+//! of ranks of the group in each kind of call, and the bytes that the group sent and received.
+//! Seconds of ranks are kept as they are, so they add up to the time of the ranks.
 //!
 //! *Not drawn*: racks and zones, which a log does not have. Hosts are neighbours in the order of
 //! their first ranks.
@@ -85,7 +85,7 @@ fn pairs(bins: &[[f64; VALUES]]) -> Vec<[f64; VALUES]> {
     bins.chunks(2).map(add).collect()
 }
 
-/// A rank: the number of its host, and the call that it is in.
+/// A rank: the number of the host, and the present call of the rank.
 #[derive(Clone, Copy, Debug, Default)]
 struct Rank {
     begin: f64,

@@ -1,15 +1,15 @@
 //! Hosts of a trace, and the lanes of their messages in flight: few bytes for each of many hosts.
 
-/// Numbers of hosts, in the order of their first ranks, by those of a log.
+/// Numbers of hosts in the order of their first ranks, by the host numbers of a log.
 #[derive(Debug, Default)]
 pub(super) struct HostNumbers {
-    /// The next number of each; 0 for hosts without one. The first is that of ranks without a host.
+    /// The number of each host plus 1; 0 for none. The first entry is for ranks without a host.
     numbers: Vec<u32>,
     count: u32,
 }
 
 impl HostNumbers {
-    /// Returns the number of a host, and true if it is new.
+    /// Returns the number of a host, and true if the number is new.
     pub(super) fn of(&mut self, host: Option<u32>) -> (u32, bool) {
         let at = host.map_or(0, |host| host as usize + 1);
         if at >= self.numbers.len() {
@@ -28,7 +28,7 @@ impl HostNumbers {
 /// The lanes of a host. Most have one.
 #[derive(Debug, Default)]
 pub(super) struct Lanes {
-    /// Track of the first lane; 0 until it has one.
+    /// Track of the first lane; 0 until the lane has a track.
     first: u32,
     is_taken: bool,
     others: Option<Box<OtherLanes>>,
@@ -59,7 +59,7 @@ impl Lanes {
         word * 64 + bit as usize + 1
     }
 
-    /// Returns the track of a lane that is taken, to be set if it is 0.
+    /// Returns the track of a lane that is taken; the caller sets a track that is 0.
     pub(super) fn track(&mut self, lane: usize) -> &mut u32 {
         let Some(other) = lane.checked_sub(1) else {
             return &mut self.first;

@@ -1,11 +1,11 @@
-//! Short slices that become one: neighbours whose durations are below a limit.
+//! Merges neighbouring short slices, with durations below a limit, into one slice.
 //!
-//! A call is kept until it ends or lasts longer than the limit. A short one is added to those
-//! before it, and written as one slice "short" that has their number and the duration of each name.
-//! Such a slice ends as soon as it is as long as the limit, so durations add up as without merging.
+//! A call is kept until it ends or lasts longer than the limit. A short call is added to the short
+//! calls before it, and written as one slice "short" with their number and the duration of each
+//! name. Such a slice ends when it is as long as the limit, so durations add up as without merging.
 //!
 //! *Not drawn*: operations within the first part of a call, as long as the limit, and arrows from
-//! sends, which take no time; they begin at the flights of their messages.
+//! sends, which take no time; these arrows begin when their messages leave the sender.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -29,11 +29,11 @@ struct Group {
 #[derive(Clone, Debug, Default)]
 struct RankShort {
     group: Option<Group>,
-    /// The call that has not ended, and its begin.
+    /// The call that has not ended, with the begin of the call.
     call: Option<(f64, Slice)>,
 }
 
-/// A trace whose short slices are merged.
+/// A trace with merged short slices.
 pub(crate) struct Merge<W: Write> {
     trace: Perfetto<W>,
     /// Duration in seconds.
@@ -83,7 +83,7 @@ impl<W: Write> Merge<W> {
         }
     }
 
-    /// Writes what is kept of a rank, before a slice of another kind.
+    /// Writes the kept slices of a rank, before a slice of another kind.
     fn write_all(&mut self, rank: u32) {
         self.write_group(rank);
         if let Some((begin, slice)) = self.rank(rank).call.take() {

@@ -1,8 +1,8 @@
 //! Packets of Perfetto's format, one behind the other: clocks, numbers of texts, the limit.
 //!
-//! Nothing that was written is changed later, so a file that was cut is valid up to its last whole
-//! packet. Times are differences from the packet before, or whole where time falls: slices whose
-//! duration decides whether they are drawn, and classes of waits. Readers sort packets by time.
+//! Written packets never change later, so a truncated file is valid up to its last whole packet.
+//! Times are differences from the packet before, or absolute where time decreases: slices that are
+//! drawn depending on their duration, and classes of waits. Readers sort packets by time.
 
 use std::io::{self, Write};
 
@@ -18,11 +18,11 @@ use crate::trace::sink::{KNOWN, Kind, Label};
 /// Packets that are written at once, in bytes.
 const BUFFER: usize = 64 * 1024;
 
-/// Added to a time in units before it is rounded down, so that a time of whole units that a double
-/// does not have exactly keeps them. Order is kept. Our choice.
+/// Added to a time in units before rounding down. So a whole number of units that a double cannot
+/// represent exactly is not rounded to the number before. Order is kept. Our choice.
 const ROUNDING: f64 = 1e-3;
 
-/// The clock of whole times: that of the boot.
+/// The clock of absolute times: the boot clock.
 const WHOLE: u32 = 6;
 /// The clock of the sequence.
 const SEQUENCE: u32 = 64;
@@ -285,7 +285,7 @@ impl<W: Write> PacketWriter<W> {
         self.is_full |= ends;
     }
 
-    /// Returns true if nothing more is written.
+    /// Returns true if the file takes no further packets.
     pub(crate) const fn is_full(&self) -> bool {
         self.is_full
     }
@@ -296,7 +296,7 @@ impl<W: Write> PacketWriter<W> {
         self.now as f64 / self.per_second
     }
 
-    /// Ends the file. Returns the numbers of bytes and of packets, and what was written to.
+    /// Ends the file. Returns the numbers of bytes and of packets, and the writer.
     pub(crate) fn finish(mut self) -> io::Result<(u64, u64, W)> {
         self.flush();
         match self.error {

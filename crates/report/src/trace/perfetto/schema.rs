@@ -1,11 +1,11 @@
 //! The messages of Perfetto's trace format that timelines use, with the tags of its schema.
 //!
 //! Source: `protos/perfetto/trace/perfetto_trace.proto` of Perfetto. A test compares a trace that
-//! has all of them with the schema that Google publishes (`crates/report/tests/schema.py`). Fields
-//! that the schema repeats, and of which a timeline never writes more than one, are optional here:
-//! they have the same encoding.
+//! has all these messages with the schema that Google publishes (`crates/report/tests/schema.py`).
+//! Fields that the schema repeats, but that a timeline writes at most once, are optional here: the
+//! encoding is the same.
 //!
-//! *Not declared*: everything else of the schema. Readers show nothing of it.
+//! *Not declared*: the rest of the schema. A reader shows no data for it.
 
 use prost::Message;
 
@@ -187,7 +187,7 @@ pub(crate) struct InternedData {
     pub debug_annotation_string_values: Vec<InternedString>,
 }
 
-/// A text with its number. The schema has a type for each table, all with these tags.
+/// A text with its number. The schema has a type for each table, all types with these tags.
 #[derive(Clone, PartialEq, Eq, Message)]
 pub(crate) struct InternedString {
     #[prost(uint64, optional, tag = "1")]

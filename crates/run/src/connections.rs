@@ -1,5 +1,5 @@
-//! Connections of ranks: from the platform to the message layer, and what is told of them after
-//! the run.
+//! Connections of ranks: from the platform to the message layer, and their statistics after the
+//! run.
 
 use std::iter::Sum;
 use std::rc::Rc;
@@ -13,14 +13,14 @@ use sim_core::Time;
 
 use crate::RunError;
 
-/// Time that a rank had something to send to another and could not.
+/// Time that a rank had data to send to another rank and could not.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Stall {
     /// The rank that waited.
     pub rank: u32,
     /// The rank at the other end.
     pub peer: u32,
-    /// For what: `credits` from the peer, packet `buffers` of its own, or the `connection` itself.
+    /// The awaited resource: `credits` of the peer, own packet `buffers`, or the `connection`.
     pub resource: &'static str,
     /// Duration in simulated seconds.
     pub seconds: f64,
@@ -32,17 +32,17 @@ pub struct Stall {
 pub struct ConnectionTotals {
     /// Came into use.
     pub opened: u64,
-    /// Of those, to a rank to which there had been one before.
+    /// Number of these connections to a rank that had been connected before.
     pub reopened: u64,
     /// Attempts that the other rank refused, or that failed.
     pub refused: u64,
-    /// Attempts given up for that of the other rank.
+    /// Attempts given up because the attempt of the other rank won.
     pub simultaneous_open_lost: u64,
     /// Ended by the close protocol.
     pub closed: u64,
     /// Closes begun because no descriptor was left.
     pub evicted: u64,
-    /// Closes begun because nothing had been sent for long.
+    /// Closes begun because the connection was idle for a long time.
     pub idle_closed: u64,
     /// Broken.
     pub broken: u64,

@@ -1,8 +1,8 @@
-//! The driver: platform + program + options → what happened.
+//! The driver: platform + program + options → result of the run.
 //!
-//! Everything that can be refused is refused before the simulation starts: the number of ranks, the
-//! mapping, hosts without a route between them. The wall time is measured here and influences
-//! nothing.
+//! All invalid input is refused before the simulation starts: the number of ranks, the mapping,
+//! hosts without a route between them. The wall time is measured here and has no influence on the
+//! run.
 
 use std::fmt;
 use std::rc::Rc;
@@ -65,8 +65,8 @@ pub struct Options {
     pub leaks: bool,
     /// The waits of a rank in a collective. Only under a model checker.
     pub collective_waits: CollectiveWaits,
-    /// True if the results of reductions are compared with those of other orders of the operands.
-    /// Only under a model checker.
+    /// True if the results of reductions are compared with the results of other orders of the
+    /// operands. Only under a model checker.
     pub orders_operands: bool,
     /// True if buffers have only a length.
     pub phantom: bool,
@@ -76,7 +76,7 @@ pub struct Options {
     pub events_max: Option<u64>,
     /// Is told now and then how far the run is.
     pub progress: Option<Arc<Progress>>,
-    /// Stops the run soon after it has become true.
+    /// Stops the run soon after this flag has become true.
     pub stop: Option<Arc<AtomicBool>>,
     /// The packets to capture, on a platform with queue pairs.
     pub capture: Option<CaptureFilter>,
@@ -150,8 +150,8 @@ pub struct Run {
     pub ranks: u32,
     /// Things to check before the result is trusted.
     pub warnings: Vec<String>,
-    /// Time that connections waited for packet buffers and credits, where those are limited, and
-    /// messages for connections, where those are made; the longest first.
+    /// Time that connections waited for packet buffers and credits, if these are limited, and
+    /// messages for connections, if these have to be made; the longest time first.
     pub stalls: Vec<Stall>,
     /// Counts of the connections of all ranks; `None` if none had to be made.
     pub connections: Option<ConnectionTotals>,
@@ -161,9 +161,9 @@ pub struct Run {
     pub network_deadlock: Vec<String>,
     /// The packets that were captured, if any were to be.
     pub capture: Option<Capture>,
-    /// Random numbers that it drew; `None` of a run that was given up.
+    /// Number of random numbers that the run drew; `None` if the run was given up.
     pub draws: Option<u64>,
-    /// Time that it took, in seconds of real time.
+    /// Duration of the run, in seconds of real time.
     pub wall_s: f64,
 }
 
@@ -177,7 +177,7 @@ pub fn simulate(
     run(platform, program, options, output, None)
 }
 
-/// Runs `program` on `platform`, and writes down what a model checker needs to take the same steps.
+/// Runs `program` on `platform`, and records the steps, so that a model checker can repeat them.
 pub fn simulate_recorded(
     platform: &Arc<Platform>,
     program: &dyn Program,
@@ -339,13 +339,13 @@ fn settings(platform: &Platform, hosts: &[HostId], options: &Options) -> Setting
     }
 }
 
-/// Returns the nodes of ranks on these hosts; `None` if each rank has a host of its own.
+/// Returns the nodes of ranks on these hosts; `None` if each rank has a separate host.
 pub(crate) fn placement(hosts: &[HostId]) -> Option<Arc<Placement>> {
     let numbers: Vec<u32> = hosts.iter().map(|host| host.0).collect();
     Placement::new(&numbers)
 }
 
-/// Returns the selection of algorithms of collectives; `None` for that of the message layer.
+/// Returns the selection of collective algorithms; `None` for the default of the message layer.
 pub(crate) fn selector(platform: &Platform) -> Option<Arc<Selector>> {
     let collectives = platform.collectives();
     (*collectives != Collectives::default()).then(|| Arc::new(collectives.to_selector()))
@@ -410,7 +410,7 @@ fn device(
     Ok(LogGops::new(simulation.port(), ranks, settings, costs))
 }
 
-/// Settings with which nothing but computation takes time, and eager sends are over at once.
+/// Returns settings with which only computation takes time, and eager sends complete at once.
 fn without_time(settings: Settings) -> Settings {
     Settings {
         phantom: settings.phantom,
@@ -443,8 +443,8 @@ fn observed(
     Ok(device)
 }
 
-/// The model of the platform with its noise, which writes the life of each transfer to a log if
-/// there is to be one.
+/// Returns the model of the platform with its noise. With an event log, the model writes the events
+/// of each transfer to the log.
 fn model(platform: &Arc<Platform>, program: &dyn Program, options: &Options) -> Box<dyn Resource> {
     let mut model = FlowModel::new(Arc::clone(platform));
     if let Some(log) = &options.event_log

@@ -1,4 +1,4 @@
-//! The event log of a simulated run: what its ranks do, dated with simulated time.
+//! The event log of a simulated run: the events of the ranks, with timestamps in simulated time.
 
 use std::fmt;
 use std::io::{self, BufWriter, Write};
@@ -19,8 +19,8 @@ const BUFFER: usize = 256 * 1024;
 
 type Writer = LogWriter<BufWriter<Box<dyn Write + Send>>>;
 
-/// An event log that a run writes. One thread writes it; another may end it when a rank never
-/// awaits.
+/// An event log that a run writes. One thread writes the log; another thread may end the log when a
+/// rank never awaits.
 #[derive(Clone, Debug)]
 pub struct EventLog(Arc<Mutex<Option<OpenLog>>>);
 
@@ -130,7 +130,7 @@ impl EventLog {
     }
 }
 
-/// Returns a link as the log has it.
+/// Returns a link in the format of the log.
 fn described(platform: &Platform, link: u32) -> Link {
     let info = platform.link(LinkId(link));
     Link {

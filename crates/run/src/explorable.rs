@@ -18,10 +18,10 @@ use sim_core::{ActorId, Console, Constant, HostId, Simulation, Span, Stepper};
 use crate::program::{Program, Stage};
 use crate::{MessageProtocol, Options, RunError, panic_hook};
 
-/// The program as something that takes steps. `ranks` is the number of ranks, or what an actor
-/// program is told by [`Actor::count`](sim_core::Actor::count).
+/// Returns the program as a stepper. `ranks` is the number of ranks, or the result of
+/// [`Actor::count`](sim_core::Actor::count) in an actor program.
 ///
-/// The program's output goes nowhere.
+/// The output of the program is discarded.
 ///
 /// # Panics
 /// If `ranks` is 0.
@@ -40,10 +40,9 @@ pub fn explorable(
         .expect("at least one rank, and no platform to fit")
 }
 
-/// The program as something that takes steps, on the hosts of a platform if there is one. Of the
-/// options the ranks (1 without), their mapping, the seed, the message protocol, the progress count
-/// and those that are for model checkers. Programs with the same `numbers` call their queues the
-/// same.
+/// Returns the program as a stepper, on the hosts of a platform if there is one. Options that
+/// count: ranks (1 if missing), mapping, seed, message protocol, the progress count, and the
+/// options of model checkers. In programs with the same `numbers`, queues have the same names.
 pub fn stepper(
     platform: Option<&Arc<Platform>>,
     program: Rc<dyn Program>,
@@ -130,8 +129,7 @@ fn empty(platform: Option<&Arc<Platform>>, hosts: u32, seed: u64) -> Simulation 
     Simulation::new(Box::new(model), Rc::new(names), seed)
 }
 
-/// Calls `f` without printing the panics of the programs that it runs; a model checker reports
-/// them.
+/// Calls `f` without printing the panics of its programs; a model checker reports these panics.
 pub fn without_panic_messages<T>(f: impl FnOnce() -> T) -> T {
     panic_hook::with_silent_panics(f).0
 }

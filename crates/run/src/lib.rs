@@ -2,14 +2,14 @@
 //!
 //! * [`Program`]: a rank program or an actor program, as an object.
 //! * [`load_platform`]: a platform file of any format.
-//! * [`Mapping`]: which rank runs on which host.
-//! * [`simulate`]: platform + program + options → [`Run`]; [`simulate_recorded`] writes down its
-//!   steps, too.
+//! * [`Mapping`]: the hosts of the ranks.
+//! * [`simulate`]: platform + program + options → [`Run`]; [`simulate_recorded`] also records the
+//!   steps.
 //! * [`stepper`]: the program under a model checker, without time.
-//! * [`Output`]: where the program's own output and log go.
-//! * [`RunRecord`]: what a run leaves behind.
+//! * [`Output`]: the destination of the output and the log of the program.
+//! * [`RunRecord`]: the stored facts of a run.
 //!
-//! This crate knows no command line.
+//! This crate has no command line.
 
 mod connections;
 mod driver;

@@ -256,8 +256,8 @@ fn split_slots(entry: &str) -> (&str, &str) {
     (name, count)
 }
 
-/// The first tag that places a program, or else the first tag, of a text that is XML; with its
-/// line.
+/// Returns the first tag that places a program, or else the first tag, of an XML text, with the
+/// line of the tag.
 fn first_tag(text: &str) -> Option<(usize, String)> {
     const BYTE_ORDER_MARK: char = '\u{feff}';
     if !text

@@ -1,9 +1,9 @@
-//! Where the program's own output and log go.
+//! Destination of the output and the log of the program.
 //!
 //! Output lines go to standard output, or to standard error when standard output is for JSON; with
-//! a rank prefix on request. Log lines go to standard error, stamped with virtual time, rank and
-//! host. When the reader of standard output has gone away (`simrun … | head`), nothing more is
-//! written there, and the run can be asked to stop. A closed standard error changes nothing.
+//! a rank prefix on request. Log lines go to standard error, with virtual time, rank and host. When
+//! the reader of standard output has gone away (`simrun … | head`), no more lines are written
+//! there, and the run can be asked to stop. A closed standard error has no effect.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -108,7 +108,7 @@ impl LogFilter {
     }
 }
 
-/// Calls what it is given, and takes something else off the terminal meanwhile.
+/// Calls its argument; meanwhile, other contents are removed from the terminal.
 pub type TerminalGuard = Box<dyn Fn(&mut dyn FnMut())>;
 
 /// The program's output and log.
@@ -135,7 +135,7 @@ impl Output {
         }
     }
 
-    /// Lets `flag` become true when nobody reads standard output any more.
+    /// Sets `flag` to true when standard output has no reader any more.
     pub fn stop_when_closed(&mut self, flag: Arc<AtomicBool>) {
         self.stop = Some(flag);
     }
@@ -145,7 +145,7 @@ impl Output {
         self.around = Some(around);
     }
 
-    /// Why standard output could not be written, if it could not.
+    /// Returns the error of writing to standard output, if there was one.
     pub fn problem(&self) -> Option<io::Error> {
         self.problem.take()
     }
@@ -216,7 +216,7 @@ impl Console for Output {
     }
 }
 
-/// The rank of an actor; for actor programs, its number counted from 0.
+/// Returns the rank of an actor; for actor programs, the number of the actor counted from 0.
 const fn rank(actor: ActorId) -> u32 {
     actor.number() - 1
 }

@@ -1,16 +1,16 @@
-//! The panic hook: a panic in a program is a result, so its place is kept for the report instead of
-//! being printed.
+//! The panic hook: a panic in a program is a result, so its position is kept for the report instead
+//! of being printed.
 //!
-//! The hook is the process's, so it is installed once and passes everything on that does not happen
-//! in a run on this thread. With `RUST_BACKTRACE` set the usual message is printed as well, but not
-//! in the runs of a search, which may panic thousands of times.
+//! The hook belongs to the process. It is installed once and passes on every panic that does not
+//! happen in a run on this thread. With `RUST_BACKTRACE` set the usual message is printed as well,
+//! but not in the runs of a search, which may panic thousands of times.
 
 use std::cell::{Cell, RefCell};
 use std::panic;
 use std::sync::Once;
 
 thread_local! {
-    /// `Some` while a run is in progress; the place of the latest panic in it.
+    /// `Some` while a run is in progress; contains the position of the latest panic in the run.
     static PLACE: RefCell<Option<Option<String>>> = const { RefCell::new(None) };
     /// Not even with `RUST_BACKTRACE` is anything printed.
     static SILENT: Cell<bool> = const { Cell::new(false) };
@@ -42,7 +42,7 @@ pub fn with_quiet_panics<T>(f: impl FnOnce() -> T) -> (T, Option<String>) {
     (result, PLACE.replace(before).flatten())
 }
 
-/// [`with_quiet_panics`] for a search: with `RUST_BACKTRACE`, too, nothing is printed.
+/// [`with_quiet_panics`] for a search: no panic is printed, even with `RUST_BACKTRACE`.
 pub fn with_silent_panics<T>(f: impl FnOnce() -> T) -> (T, Option<String>) {
     let before = SILENT.replace(true);
     let result = with_quiet_panics(f);

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use platform::{LoadError, Override, Platform};
 
-/// Reads the platform file at `path` and changes it: SimGrid's XML if its name ends with `.xml`,
-/// otherwise TOML.
+/// Reads the platform file at `path` and applies the overrides: SimGrid's XML if the name of the
+/// file ends with `.xml`, otherwise TOML.
 pub fn load_platform(path: &Path, changes: &[Override]) -> Result<Platform, LoadError> {
     let ending = path.extension().unwrap_or_default();
     let platform = if ending.eq_ignore_ascii_case("xml") {

@@ -1,11 +1,11 @@
-//! Where the time of a simulation goes: the part of simrun that is at work at each moment, for
-//! whoever takes samples from another thread.
+//! Profile of a simulation: the part of simrun that is at work at each time, for a sampler in
+//! another thread.
 //!
-//! A run that is profiled has its models and its device behind objects that note when they are
-//! called. Nothing of it reads a clock, and a run that is not profiled has no such objects.
+//! In a profiled run, models and device are behind objects that record their calls. These objects
+//! read no clock, and a run without a profile has no such objects.
 //!
-//! *Not told apart*: programs and what the message layer does in their calls; handlers of packets
-//! of a rank that waits are the message layer.
+//! *Not distinguished*: programs and the work of the message layer in their calls; packet handlers
+//! of a waiting rank count as the message layer.
 
 use std::fmt;
 use std::rc::Rc;
@@ -78,7 +78,7 @@ impl Profile {
     }
 }
 
-/// Notes the part that was at work before when it is dropped.
+/// Restores the part that was at work before, when it is dropped.
 pub(crate) struct Inside<'a> {
     profile: &'a Profile,
     before: u8,
@@ -90,7 +90,7 @@ impl Drop for Inside<'_> {
     }
 }
 
-/// A model that notes when it is called.
+/// A model that records its calls.
 pub(crate) struct ProfiledResource {
     pub(crate) inner: Box<dyn Resource>,
     pub(crate) profile: Arc<Profile>,
@@ -191,7 +191,7 @@ impl Resource for ProfiledResource {
     }
 }
 
-/// A device that notes when it is called.
+/// A device that records its calls.
 pub(crate) struct ProfiledDevice {
     pub(crate) inner: Rc<dyn Device>,
     pub(crate) profile: Arc<Profile>,

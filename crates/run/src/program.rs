@@ -1,7 +1,7 @@
-//! A program as an object: something that can put its actors on a stage.
+//! A program as an object that can put its actors on a stage.
 //!
 //! A *rank program* is an `async fn` of a communicator, run by every rank. An *actor program* is an
-//! `async fn` of one root actor on the first host, which starts the others.
+//! `async fn` of one root actor on the first host, which starts the other actors.
 
 use sim_core::SourceLocation;
 use std::fmt;
@@ -15,18 +15,18 @@ use sim_core::{Actor, ActorResult, HostId, Simulation};
 
 /// A program that can be started any number of times, each time from the beginning.
 pub trait Program {
-    /// Returns true if every rank runs it; otherwise one root actor does.
+    /// Returns true if every rank runs the program; otherwise one root actor runs it.
     fn has_ranks(&self) -> bool;
 
     /// Puts the program's actors on the stage.
     fn start(&self, stage: &mut Stage<'_>);
 
-    /// The whole life of one rank, for whoever polls it: it connects if that comes first, runs, and
-    /// finalizes. `None` if the program is not made of ranks.
+    /// Returns the future of one rank: it connects if required, runs, and finalizes. `None` if the
+    /// program is not made of ranks.
     fn rank(&self, process: Rc<Process>) -> Option<RankFuture>;
 }
 
-/// One rank's future, and the text of the error with which it failed.
+/// The future of one rank; an error is the text of the failure.
 pub type RankFuture = Pin<Box<dyn Future<Output = Result<(), String>>>>;
 
 /// Where a program starts.
@@ -36,7 +36,7 @@ pub struct Stage<'a> {
     pub(crate) hosts: &'a [HostId],
     /// The device between the ranks; `None` for an actor program.
     pub(crate) fabric: Option<Rc<dyn Fabric>>,
-    /// The ranks' processes, for what they leave unfinished.
+    /// The processes of the ranks, for their unfinished operations.
     pub(crate) processes: Vec<Rc<Process>>,
 }
 
@@ -48,7 +48,7 @@ impl fmt::Debug for Stage<'_> {
     }
 }
 
-/// An `async fn` of a communicator, and the function that makes its future.
+/// An `async fn` of a communicator, and the function that creates its future.
 pub struct RankProgram<F> {
     start: Rc<F>,
     place: SourceLocation,
@@ -60,7 +60,7 @@ where
     Fut: Future + 'static,
     Fut::Output: ActorResult,
 {
-    /// The program whose future `start` makes, once per rank. Its place in reports is this call.
+    /// Returns a program with the futures of `start`, one per rank, and this call as its position.
     #[track_caller]
     pub fn new(start: F) -> Self {
         Self {
@@ -139,7 +139,7 @@ where
     Fut: Future + 'static,
     Fut::Output: ActorResult,
 {
-    /// The program whose future `start` makes.
+    /// Returns the program with the future that `start` creates.
     pub const fn new(start: F) -> Self {
         Self(start)
     }

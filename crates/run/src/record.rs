@@ -1,8 +1,8 @@
-//! The record of a run, complete enough to make the run again.
+//! The record of a run, complete enough to repeat the run.
 //!
 //! The same keys are printed by `--format json` and written to `record.json` in the folder of
-//! `--out`, beside `platform.toml`, the platform as it was used. Files are written under a
-//! temporary name and renamed, so a killed run leaves no half file that looks whole.
+//! `--out`, beside `platform.toml`, the platform of the run. Files are written under a temporary
+//! name and renamed, so a killed run leaves no incomplete file that looks complete.
 
 use std::fmt;
 use std::fs;
@@ -21,9 +21,9 @@ use crate::{ConnectionTotals, Run, Stall};
 pub struct RunRecord {
     /// `finished`, `deadlock`, `failed`, `limit`, `interrupted` or `invalid_input`.
     pub outcome: &'static str,
-    /// The date at which it ended, in seconds.
+    /// The timestamp of the end of the run, in seconds.
     pub simulated_s: f64,
-    /// Time that it took in seconds of real time.
+    /// Duration of the run in seconds of real time.
     pub wall_s: f64,
     /// The number of ranks.
     pub ranks: u32,
@@ -40,24 +40,24 @@ pub struct RunRecord {
     /// Random numbers drawn from all streams: without any, every seed gives the same run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub draws: Option<u64>,
-    /// The fingerprint of the run; none of a run that was stopped from outside of its loop.
+    /// The fingerprint of the run; `None` if the run was stopped from outside of its loop.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
     /// The revision of simrun.
     pub revision: String,
     /// The program's name.
     pub program: String,
-    /// The command line as it was given, without the program itself.
+    /// The command line as given, without the program itself.
     pub arguments: Vec<String>,
-    /// The path of the platform file as it was given.
+    /// The path of the platform file as given.
     pub platform: String,
-    /// The network model, by its name in a platform file.
+    /// Name of the network model, as in a platform file.
     pub network_model: &'static str,
     /// Source of the time between calls of a compiled program: `none`, `blocks`, `host` or
     /// `replay`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compute: Option<&'static str>,
-    /// Reads what makes the run again from the record of a folder.
+    /// The data to repeat the run, together with the other files in the folder of the record.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rerun: Option<Rerun>,
     /// The actor that failed, if one did.
@@ -83,24 +83,23 @@ pub struct RunRecord {
     pub connections: Option<ConnectionTotals>,
 }
 
-/// Everything that makes a run again, beside the platform and the hosts in the folder of its
-/// record.
+/// The data to repeat a run, in addition to the platform and the hosts in the folder of the record.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Rerun {
     /// The path of the program.
     pub program: String,
     /// The SHA-256 of the program, in hexadecimal digits.
     pub sha256: String,
-    /// The folder in which it ran.
+    /// The working directory of the run.
     pub working_directory: String,
-    /// The options that decide what it computes, but for the platform and a mapping file.
+    /// The options that determine the result, except the platform and a mapping file.
     pub options: Vec<String>,
     /// The program's own arguments.
     pub arguments: Vec<String>,
 }
 
 impl Rerun {
-    /// Reads it from a record; `None` if the record has none.
+    /// Reads the data from a record; `None` if the record has none.
     pub fn from_record(record: &serde_json::Value) -> Option<Self> {
         Self::deserialize(record.get("rerun")?).ok()
     }
@@ -130,7 +129,7 @@ pub struct BlockedRecord {
     pub name: String,
     /// The host's name.
     pub host: String,
-    /// The operation or object that it waits for.
+    /// The operation or object for which the actor waits.
     pub operation: String,
     /// The line of the program, as `file:line`.
     pub location: String,
@@ -149,9 +148,9 @@ pub struct Origin {
     pub program: String,
     /// The command line without the program itself.
     pub arguments: Vec<String>,
-    /// The path of the platform file as it was given.
+    /// The path of the platform file as given.
     pub platform: String,
-    /// The network model, by its name in a platform file.
+    /// Name of the network model, as in a platform file.
     pub network_model: &'static str,
     /// Source of the time between calls of a compiled program.
     pub compute: Option<&'static str>,
@@ -313,8 +312,8 @@ impl fmt::Display for RecordError {
 impl std::error::Error for RecordError {}
 
 impl Folder {
-    /// Makes the folder if it is not there, and checks that a record can be written to it: before a
-    /// long run, not after. A record that is there already is replaced only by `force`.
+    /// Creates the folder if it does not exist, and checks that a record can be written to the
+    /// folder: before a long run, not after. An existing record is replaced only with `force`.
     pub fn open(path: &Path, force: bool) -> Result<Self, RecordError> {
         let fail = |error| RecordError::Folder(path.to_owned(), error);
         fs::create_dir_all(path).map_err(fail)?;
@@ -333,8 +332,8 @@ impl Folder {
         })
     }
 
-    /// Returns the simulated time in seconds at which the run ended whose record is there, if it
-    /// finished and had the same program, platform file and number of ranks.
+    /// Returns the end in simulated seconds of the run in the existing record, if this run finished
+    /// and had the same program, platform file and number of ranks.
     pub fn earlier_end(&self, program: &str, platform: &Path, ranks: u32) -> Option<f64> {
         #[derive(serde::Deserialize)]
         struct Earlier {
@@ -354,7 +353,7 @@ impl Folder {
         is_same.then_some(earlier.simulated_s)
     }
 
-    /// Writes files by name, each as a whole, and removes what else an earlier record has left.
+    /// Writes files by name, each as a whole, and removes the other files of an earlier record.
     pub fn write(&self, files: &[(&str, String)]) -> Result<(), RecordError> {
         let fail = |error| RecordError::Folder(self.path.clone(), error);
         let is_old = |name: &&str| files.iter().all(|(new, _)| new != name);

@@ -1,4 +1,4 @@
-//! A run written down for a model checker: its steps in their order, and what its actors printed.
+//! A run recorded for a model checker: the steps in order, and the lines that actors printed.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use sim_core::{ActorId, Console, Level, LogLine, Observed};
 /// The lines that each actor has printed.
 pub type Lines = BTreeMap<ActorId, Vec<String>>;
 
-/// A console that keeps what is printed, and hands it on.
+/// A console that keeps the printed lines, and passes them on.
 #[derive(Default)]
 pub struct Transcript {
     lines: RefCell<Lines>,
@@ -20,7 +20,7 @@ pub struct Transcript {
 }
 
 impl Transcript {
-    /// A transcript of what goes to `next`.
+    /// Returns a transcript of the lines for `next`.
     pub fn of(next: Rc<dyn Console>) -> Self {
         Self {
             lines: RefCell::default(),
@@ -70,7 +70,7 @@ pub struct Recording {
     pub lines: RefCell<Lines>,
 }
 
-/// Why runs on a platform are not what a model checker explores; `None` if they are.
+/// Returns the reason why a model checker does not explore runs on a platform; `None` if it does.
 pub fn not_explorable(platform: &Platform) -> Option<&'static str> {
     if platform.protocol().is_limited() {
         return Some("check does not support platforms with packet or credit limits");

@@ -1,11 +1,11 @@
 //! The simulated adapters of a platform: their settings, and virtual lanes against credit loops.
 //!
-//! With several lanes each route between two hosts has a service level, and each service level a
-//! lane of its own on all links. The routes of one level make no credit loop (DFSSSP: Domke,
+//! With several lanes, each route between two hosts has a service level, and each service level has
+//! a separate lane on all links. The routes of one level make no credit loop (DFSSSP: Domke,
 //! Hoefler and Nagel, IPDPS 2011).
 //!
-//! *Not modelled*: the subnet manager, which finds lanes while the network runs. Lanes are those of
-//! the hosts in use, so another mapping of ranks may have other ones.
+//! *Not modelled*: the subnet manager, which assigns lanes while the network runs. Lanes are
+//! computed for the hosts in use, so another mapping of ranks may have other lanes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -111,8 +111,8 @@ fn service_levels(
         .collect())
 }
 
-/// The largest number of hosts whose routes are searched for credit loops: their number grows as
-/// the square.
+/// The largest number of hosts for a search for credit loops: the number of routes to search grows
+/// as the square of the number of hosts.
 const LOOP_HOSTS_MAX: u32 = 1024;
 
 /// Returns warnings about credit loops that routes of a platform with `device = "verbs"` can make.

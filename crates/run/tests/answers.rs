@@ -1,8 +1,8 @@
-//! Promise: all answers that MPI permits to tests, probes without waiting and waits for some of
-//! several operations are explored, and no more orders than can be told apart.
+//! Promise: all answers that MPI permits to tests, nonblocking probes and waits for some of several
+//! operations are explored, and only distinguishable orders.
 //!
-//! Counts are those of the sequences of answers; a loop multiplies them by at most three, for no,
-//! two answers no, or none at its beginning.
+//! Counts are numbers of sequences of answers; a loop multiplies the number by at most three: for
+//! one no, for two times no, or for none at its beginning.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;

@@ -1,10 +1,10 @@
-//! Promise: deliveries to a rank that never asks for the order of arrivals are not told apart, and
-//! nothing is lost by that.
+//! Promise: deliveries to a rank that never asks for the order of arrivals are not distinguished,
+//! and no result is lost by this.
 //!
 //! Random rank programs mix receives by name and from any source, tags, probes, tests, waits for
-//! any, futures that wait in two places, sends of four modes, blocking and not. The judge runs
-//! every interleaving and uses no dependency relation: what it compares is what each rank was told,
-//! call by call. The reductions must find the same, `odpor` without running a class twice.
+//! any, futures that wait in two places, sends of four modes, blocking and not. The reference runs
+//! every interleaving and uses no dependency relation. The test compares the results of each call
+//! at each rank. The reductions must find the same results, `odpor` without running a class twice.
 
 use crate::common;
 use std::cell::RefCell;
@@ -25,7 +25,7 @@ use sim_core::Stream;
 /// More runs than these, and a program is left out.
 const RUNS_MAX: u64 = 1_000;
 
-/// A receive: from whom, and with which tag.
+/// A receive: source and tag.
 #[derive(Clone, Copy, Debug)]
 struct From(Option<usize>, Option<u32>);
 
@@ -53,7 +53,7 @@ enum Op {
     WaitAll,
     /// Gives the oldest receive up.
     Drop,
-    /// Waits for two messages at once, and answers each as it comes.
+    /// Waits for two messages at once, and answers each message when it arrives.
     Both(From, From),
     /// Waits for the first of two.
     Either(From, From),
@@ -167,7 +167,7 @@ fn unless_ready<T>(world: &Comm, result: Result<T>) -> Result<Option<T>> {
     result.map(Some)
 }
 
-/// Both futures at once, as `join!` does it.
+/// Waits for both futures at once, as `join!` does.
 async fn both<F: Future, G: Future>(first: F, second: G) {
     let (mut first, mut second) = (pin!(first), pin!(second));
     let mut over = (false, false);
@@ -183,7 +183,7 @@ async fn both<F: Future, G: Future>(first: F, second: G) {
     .await;
 }
 
-/// The first of two that is over, as `select!` does it.
+/// Waits for the first of two futures, as `select!` does. Returns 1 or 2.
 async fn either<F: Future, G: Future>(first: F, second: G) -> u64 {
     let (mut first, mut second) = (pin!(first), pin!(second));
     poll_fn(move |context| {
@@ -331,14 +331,14 @@ fn options(reduction: Reduction) -> Options {
     }
 }
 
-/// Returns the results of the reference; nothing if there is too much of it.
+/// Returns the results of the reference; `None` if the reference needs too many runs.
 fn judge(program: &Rc<Program>, mode: MessageProtocol) -> Option<BTreeSet<Outcome>> {
     let (judge, statistics, broken) = search(program, mode, &options(Reduction::None));
     assert_eq!(broken, None, "{program:?}");
     statistics.bounds.is_empty().then_some(judge.values)
 }
 
-/// Checks that a search finds the same as the reference; returns the number of its classes.
+/// Checks that a search finds the results of the reference. Returns the number of classes.
 fn is_right(
     program: &Rc<Program>,
     mode: MessageProtocol,

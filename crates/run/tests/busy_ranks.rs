@@ -1,13 +1,13 @@
-//! Promise: a rank that asks the same again and again waits until it could be told something else:
-//! no order is lost, every loop that can end does, and one that cannot is a livelock or a deadlock.
+//! Promise: a rank that repeats a question waits until the answer could be another: no order is
+//! lost, every loop that can end does, and a loop that cannot end is a livelock or a deadlock.
 //!
 //! Random programs of ranks that loop over probes, tests and `testany` until this many answers were
-//! yes, and of ranks that send to them. There are two judges. One runs every interleaving and uses
-//! no dependency relation. The other has no loops that wait: it asks this many rounds as could
-//! matter, does something of its own before each, which makes every question a new one, and gives
-//! up after them. Runs in which it has given up too soon do not count: once all others have said
-//! that they send nothing more, it asks a last time. That answer may be no all the same, so of the
-//! loops that never end the second judge only says that there may be such.
+//! yes, and of ranks that send to these ranks. There are two references. The first runs every
+//! interleaving and uses no dependency relation. The second has no loops that wait: a rank asks in
+//! as many rounds as could matter, acts before each round, so that every question is a new one, and
+//! then gives up. Runs in which a rank has given up too soon do not count: when all other ranks
+//! have said that they send no more, the rank asks a last time. This answer may still be no, so for
+//! loops that never end, the second reference only shows that there may be such loops.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -21,12 +21,12 @@ use sim_core::Stream;
 
 /// More runs than these, and a program is left out.
 const RUNS_MAX: u64 = 2_000;
-/// The tag of messages that nobody sends.
+/// The tag of messages that are never sent.
 const NEVER: u32 = 97;
 /// The tag of the last message of a rank to each that may give up.
 const BELL: u32 = 98;
 
-/// A receive or a probe: from whom, and with which tag.
+/// A receive or a probe: source and tag.
 #[derive(Clone, Copy, PartialEq, Debug)]
 struct From(Option<usize>, u32);
 
@@ -102,11 +102,11 @@ fn program(number: u64) -> Program {
 thread_local! {
     /// Results of each rank in the present run.
     static TOLD: RefCell<Vec<Vec<u64>>> = const { RefCell::new(Vec::new()) };
-    /// True if a rank has given up too soon in it.
+    /// True if a rank has given up too soon in the present run.
     static PREMATURE: RefCell<bool> = const { RefCell::new(false) };
 }
 
-/// A rank has done all that it has to do.
+/// A rank has executed all its calls.
 const OVER: u64 = 70;
 
 fn tell(world: &Comm, what: u64) {
@@ -121,8 +121,8 @@ fn tell_completion(world: &Comm, done: &Completion) {
     );
 }
 
-/// Returns the answer; `None` if there is nothing to ask. `takes`: a message that is there
-/// is received.
+/// Returns the answer; `None` if there is no question left. `takes`: a message that is there is
+/// received.
 async fn ask(
     world: &Comm,
     question: Question,
@@ -167,8 +167,8 @@ async fn ask(
     }
 }
 
-/// Asks until this many answers were yes, or there is nothing more to ask; whether it came to that.
-/// `gives_up`: it asks only as many rounds as can bring something new.
+/// Asks until this many answers were yes, or no question is left. Returns false if it gave up
+/// before. `gives_up`: the rank asks only as many rounds as can give a new result.
 async fn ask_in_rounds(
     world: &Comm,
     (questions, wanted): (&[Question], usize),
@@ -206,7 +206,7 @@ fn loopers(program: &Program) -> impl Iterator<Item = usize> {
     (0..program.len()).filter(move |&rank| loops(&program[rank]))
 }
 
-/// Tells all that loop that nothing more comes.
+/// Tells all ranks that loop that no more messages come.
 async fn ring(world: &Comm, program: &Program) -> Result<()> {
     for to in loopers(program).filter(|&to| to != world.rank()) {
         world.send(&world.buffer(1), to, BELL).await?;

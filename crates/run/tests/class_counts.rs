@@ -1,4 +1,4 @@
-//! Promise: of rank programs whose numbers of distinguishable orders can be derived, this many are
+//! Promise: for rank programs with a known number of distinguishable orders, this number is
 //! explored, alone and on several threads, and an interrupted search continues to the same number.
 
 use crate::common::{checked, on_ranks};
@@ -29,7 +29,7 @@ async fn exchange(world: Comm) -> Result<()> {
     waitall(&mut requests).await.map(drop)
 }
 
-/// Everybody gets its messages by name: nobody can tell their order, however many there are.
+/// All ranks receive by name: for any number of messages, no rank can observe their order.
 #[test]
 fn an_exchange_by_name_has_one_order() {
     for mode in [MessageProtocol::Eager, MessageProtocol::Rendezvous] {
@@ -55,8 +55,8 @@ async fn fan_in(world: Comm, from_any: bool) -> Result<()> {
     Ok(())
 }
 
-/// Rank 0 takes n messages in any order: n!, whether or not the senders wait for it. If it asks for
-/// each by name, one.
+/// Rank 0 takes n messages in any order: n!, whether or not the senders wait for it. If rank 0
+/// receives each message by name: one order.
 #[test]
 fn a_fan_in_has_as_many_orders_as_its_receiver_can_tell() {
     for (ranks, orders) in [(2, 1), (3, 2), (4, 6), (5, 24), (6, 120)] {
@@ -89,7 +89,7 @@ async fn mixed(world: Comm) -> Result<()> {
     fan_in(world, true).await
 }
 
-/// The exchange has one order, the fan-in n!; there is nothing else to tell.
+/// The exchange has one order, the fan-in n!; other orders are not distinguishable.
 #[test]
 fn indistinguishable_orders_do_not_multiply_distinguishable_ones() {
     for (ranks, orders) in [(3, 2), (4, 6), (5, 24)] {
@@ -116,9 +116,9 @@ async fn twice(world: Comm) -> Result<()> {
     fan_in(world, true).await
 }
 
-/// Rank 1 sends to rank 0 after it has heard from each of the others; these send to both at once. n
-/// messages to rank 0 in any order: n!, because what rank 1 waits for comes in parallel with all
-/// that rank 0 gets.
+/// Rank 1 sends to rank 0 after a message from each other rank; these ranks send to both at once. n
+/// messages to rank 0 in any order: n!, because the messages for rank 1 come in parallel with all
+/// messages for rank 0.
 #[test]
 fn what_is_relayed_by_name_is_one_of_those_that_come_in_any_order() {
     for (ranks, orders) in [(3, 2), (4, 6), (5, 24)] {
@@ -174,8 +174,8 @@ fn threads_and_interruptions_change_nothing() {
     }
 }
 
-/// Rank 0 asks up to ten times for a message of rank 1, then takes it. `tells`: it writes a message
-/// to rank 2 after each no.
+/// Rank 0 asks up to ten times for a message of rank 1, then takes the message. `tells`: rank 0
+/// sends a message to rank 2 after each no.
 async fn ask_ten_times(world: Comm, tells: bool) -> Result<()> {
     const LAST: u32 = 1;
     let mut buffer = world.buffer(8);
@@ -201,9 +201,9 @@ async fn ask_ten_times(world: Comm, tells: bool) -> Result<()> {
 }
 
 /// Published: 11, for two ranks (SimGrid's suite, "iprobe ok"): no up to nine times and then yes,
-/// or no ten times. Here a question that is repeated is answered yes, no and yes, no twice and yes,
-/// or no until the loop ends: 4. A rank that does something after each no asks ten different
-/// questions, and there are the 11.
+/// or no ten times. Here a repeated question is answered yes, no and yes, no twice and yes, or no
+/// until the loop ends: 4. A rank that acts after each no asks ten different questions, and has the
+/// 11 sequences.
 #[test]
 fn a_question_that_is_repeated_has_four_sequences_of_answers() {
     let eager = MessageProtocol::Eager;

@@ -10,7 +10,7 @@ use mpi::{ANY_SOURCE, ANY_TAG, Blocks, Collective, Comm, Op, Result};
 use run::Program;
 use sim_core::Outcome;
 
-/// The program fails with these texts and two lines of it in both.
+/// The program fails with these texts in both runs; the explored message names two of its lines.
 #[track_caller]
 fn differs(ranks: u32, program: &Rc<dyn Program>, expected: &[&str]) {
     let message = fails(ranks, program, expected);
@@ -216,7 +216,7 @@ fn a_rank_that_does_not_call() {
     fails(3, &program, &texts);
 }
 
-/// The root of a broadcast leaves it at once; no message tells that the other rank never comes.
+/// The root of a broadcast leaves it at once; no message shows that the other rank never comes.
 #[test]
 fn a_rank_that_does_not_receive_a_broadcast() {
     let program = on_ranks(|world: Comm| async move {
@@ -377,7 +377,7 @@ async fn non_blocking(world: Comm) -> Result<()> {
     world.scan(own(), &op).start()?.wait().await.map(drop)
 }
 
-/// A program that waits for all of its non-blocking calls does the same in any order of messages.
+/// A program that waits for all its non-blocking calls behaves the same in any order of messages.
 #[test]
 fn non_blocking_collectives_add_no_executions() {
     for ranks in 2..=5 {
@@ -412,7 +412,7 @@ fn choices_beside_non_blocking_collectives_are_all_found() {
     assert_eq!(report.statistics.executions, 2, "{report:?}");
 }
 
-/// A message that a rank sends after a barrier comes behind those received before it.
+/// A message sent after a barrier is ordered behind the messages received before the barrier.
 #[test]
 fn results_of_non_blocking_collectives_order_messages() {
     let program = on_ranks(|world: Comm| async move {

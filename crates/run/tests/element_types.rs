@@ -1,5 +1,5 @@
-//! Promise: a receive that describes other elements than the send of its message is an error that
-//! names both lines, in a plain run and under the model checker; bytes fit everything.
+//! Promise: different elements in a send and its receive are an error that names both lines, in a
+//! plain run and under the model checker; bytes match all elements.
 
 use crate::common::{explored, fails, on_ranks, plain, succeeds};
 use mpi::{ANY_SOURCE, Buffer, Comm, Datatype, Error, ErrorClass, Result, SendMode};
@@ -173,7 +173,7 @@ fn bytes_fit_everything() {
     succeeds(2, &program);
 }
 
-/// The message is consumed, the buffer stays as it is, and the next message is received.
+/// The message is consumed, the buffer stays unchanged, and the next message is received.
 #[test]
 fn a_program_can_continue() {
     let program = on_ranks(|world: Comm| async move {

@@ -1,5 +1,5 @@
-//! Promise: an event log changes no date and no digest, and each flow in it belongs to the packet
-//! that its next event names.
+//! Promise: an event log changes no timestamp and no digest, and each flow in the log belongs to
+//! the packet of the next event.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -51,8 +51,8 @@ where
     entries
 }
 
-/// Checks that each flow is followed by the packet that it carries, which is posted before.
-/// Returns the number of flows.
+/// Checks that each flow is followed by the packet that it carries, and that this packet was posted
+/// before. Returns the number of flows.
 fn check(entries: &[LogEntry]) -> usize {
     let mut posted: BTreeMap<(u32, u32, PacketKind, u32), u32> = BTreeMap::new();
     let mut last = 0.0;
@@ -316,7 +316,7 @@ fn what_happens_to_ranks_is_logged() {
     assert_eq!(incidents(&changed, one, false), expected);
 }
 
-/// Messages in one direction: nothing goes back that could carry the credits.
+/// Messages in one direction: no message in the other direction could carry the credits.
 #[test]
 fn packets_that_give_credits_are_logged_with_their_number() {
     async fn stream(world: Comm) -> Result<()> {

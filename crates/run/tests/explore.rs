@@ -1,5 +1,5 @@
-//! Promise: a rank program is explored as it is: delivery is the choice, and the message protocol
-//! decides which deadlocks there are.
+//! Promise: a rank program is explored unchanged: the order of deliveries is the choice, and the
+//! message protocol determines the possible deadlocks.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -37,7 +37,7 @@ fn two_senders_wait_for_each_other_only_under_rendezvous() {
     );
 }
 
-/// Rank 0 receives what it has seen, from any source or from that of the message.
+/// Rank 0 receives the probed message, from any source or from the source of the message.
 async fn probes(world: Comm, by_name: bool) -> Result<()> {
     let mut message = world.buffer(8);
     if world.rank() > 0 {

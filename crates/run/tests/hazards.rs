@@ -85,8 +85,8 @@ fn search(
     check(explorable(on_ranks(program), 2, mode), &options(reduction))
 }
 
-/// Rank 2 hears of rank 0 first only if the message of rank 0 to rank 1 is buffered, and can then
-/// continue only if that of rank 1 is.
+/// Rank 2 receives from rank 0 first only if the message of rank 0 to rank 1 is buffered, and can
+/// then continue only if the message of rank 1 is buffered, too.
 async fn one_of_two(world: Comm) -> Result<()> {
     let mut message = world.buffer(8);
     match world.rank() {

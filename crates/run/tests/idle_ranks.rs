@@ -1,5 +1,5 @@
-//! Promise: ranks that do nothing any more but let time pass are a livelock, by a bound; ranks that
-//! do so for a while and then continue are none.
+//! Promise: ranks that only let time pass for ever are a livelock, by a bound; ranks that do so for
+//! a while and then continue are no livelock.
 
 use crate::common::{on_ranks, options};
 use explore::{FindingKind, Options, Reduction, Verdict, check, replay_schedule};

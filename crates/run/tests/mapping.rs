@@ -1,5 +1,5 @@
-//! Promise: a mapping by blocks puts the ranks where it says, or says why it cannot; so does a file
-//! of hosts.
+//! Promise: a mapping by blocks, or by a file of hosts, puts the ranks on these hosts, or reports
+//! the reason why it cannot.
 
 use std::path::Path;
 

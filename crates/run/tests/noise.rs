@@ -1,5 +1,5 @@
 //! Promise: noise stretches computations and latencies by its distributions, each source with
-//! random streams of its own, the same for the same seed; without it nothing changes.
+//! separate random streams, the same for the same seed; without noise, all results stay the same.
 
 use crate::common::{on_ranks, simulated};
 use mpi::{Buffer, Comm, Result};

@@ -1,5 +1,5 @@
-//! Promise: with other orders of operands, an operation of the program that is not what it was
-//! declared to be is an error with the line of the reduction; rounded floating-point numbers are a
+//! Promise: with other orders of operands, an operation of the program that violates its
+//! declaration is an error with the line of the reduction; rounded floating-point numbers are a
 //! note.
 
 use crate::common::{explored, on_ranks, reordered};

@@ -1,5 +1,5 @@
-//! Promise: a ready send is a finding unless messages order the posting of its receive before it,
-//! whichever comes first in the runs that are explored.
+//! Promise: a ready send is a finding unless messages order the posting of its receive before the
+//! send, no matter which comes first in the explored runs.
 
 use crate::common::{checked, on_ranks};
 use explore::{Report, Verdict};
@@ -9,11 +9,11 @@ use run::MessageProtocol;
 /// The order between the receive at rank 1 and the ready send of rank 0.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Order {
-    /// The receive is the first call of its rank.
+    /// The receive is the first call of rank 1.
     Nothing,
     /// Rank 1 sends to rank 0 before it posts the receive.
     MessageBefore,
-    /// Rank 1 sends to rank 0 after it has posted the receive.
+    /// Rank 1 sends to rank 0 after rank 1 has posted the receive.
     Message,
     /// The same by way of rank 2.
     Relay,
@@ -21,7 +21,7 @@ enum Order {
     Barrier,
     /// Rank 1 posts a receive of a synchronous send after the other one.
     Synchronous,
-    /// The same with a standard send, which need not wait for its receive.
+    /// The same with a standard send; a standard send need not wait for its receive.
     Standard,
     /// Rank 0 tests whether the message of rank 1 is there, and sends in any case.
     Test,

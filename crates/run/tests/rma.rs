@@ -343,8 +343,8 @@ fn a_wait_for_the_end_of_an_epoch_is_no_wait_for_a_lock() {
     is_stuck_only_if(&report, "the send of rank 0 at ", "is not buffered");
 }
 
-/// A rank receives its own message between two fences from ranks that are in the first one or
-/// behind.
+/// A rank receives its own message between two fences from ranks that are in the first fence or
+/// behind it.
 #[test]
 fn a_fence_that_ends_no_epoch_need_not_wait() {
     let seen = Arc::new(Mutex::new(BTreeSet::new()));

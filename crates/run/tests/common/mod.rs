@@ -84,7 +84,7 @@ pub fn explored(ranks: u32, program: &Rc<dyn Program>) -> Report {
     explored_with(ranks, program, Options::default())
 }
 
-/// Explores a program whose collectives have the schedules of their algorithms.
+/// Explores a program; the collectives wait as in their algorithms.
 pub fn scheduled(ranks: u32, program: &Rc<dyn Program>) -> Report {
     let options = Options {
         collective_waits: CollectiveWaits::Algorithm,
@@ -93,8 +93,8 @@ pub fn scheduled(ranks: u32, program: &Rc<dyn Program>) -> Report {
     explored_with(ranks, program, options)
 }
 
-/// Explores a program whose reductions are compared with those in other orders. Returns the notes,
-/// too.
+/// Explores a program and compares its reductions with the results of other orders. Returns the
+/// notes, too.
 pub fn reordered(ranks: u32, program: &Rc<dyn Program>) -> (Report, Vec<String>) {
     let options = Options {
         orders_operands: true,

@@ -1,6 +1,6 @@
-//! Connection setup: when ranks connect, what it costs and what limits it.
+//! Connection setup: the time at which ranks connect, and the costs and limits of connections.
 //!
-//! Times are processor times of a rank; sizes are those of packets on the network.
+//! Times are processor times of a rank; sizes are lengths of packets on the network.
 
 use serde::Serialize;
 
@@ -13,7 +13,7 @@ pub enum ConnectionMode {
     Instant,
     /// All pairs before the program begins.
     Static,
-    /// Each pair at its first message.
+    /// Each pair at the first message of the pair.
     OnDemand,
 }
 

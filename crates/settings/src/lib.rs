@@ -1,10 +1,9 @@
 //! Parameters of message passing that a platform file can set.
 //!
-//! Each type is generic over the form of its sizes (`S`) and times (`T`). As numbers, in bytes and
-//! seconds, they are what the message layer and the simulated devices compute with; as texts with
-//! units they are what a platform file contains. A method `map` converts the second form into the
-//! first one. So `platform` and `mpi` share the names, the defaults and the documentation of these
-//! parameters, and do not know each other.
+//! Each type is generic over the form of its sizes (`S`) and times (`T`). The message layer and the
+//! simulated devices compute with numbers, in bytes and seconds; a platform file contains texts
+//! with units. A method `map` converts texts into numbers. So `platform` and `mpi` share the names,
+//! the defaults and the documentation of these parameters, but do not depend on each other.
 //!
 //! With the types in `mpi`, readers of platforms would link the protocols. With numbers alone, a
 //! printed platform would show `12.5GBps` where the file has `100Gbps`.

@@ -31,8 +31,8 @@ pub struct Limits<S = u64> {
     /// The same limit in bytes.
     #[serde(rename = "max_eager_bytes", skip_serializing_if = "Option::is_none")]
     pub eager_bytes: Option<S>,
-    /// Memory of a rank for unexpected messages. A message that does not fit stays in its packets
-    /// and keeps their credits.
+    /// Memory of a rank for unexpected messages. A message that does not fit remains in its packets
+    /// and keeps the credits of these packets.
     #[serde(rename = "unexpected_memory", skip_serializing_if = "Option::is_none")]
     pub unexpected: Option<S>,
     /// Number of packets of one message that take buffers and credits at once, at least 1.
@@ -111,23 +111,23 @@ impl<S> Limits<S> {
 }
 
 /// Credits if memory for unexpected messages is limited and credits are not: the cells of MPICH's
-/// `ch4` shared memory device (`MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_NUM_CELLS`). Without credits nothing
-/// would delay a sender.
+/// `ch4` shared memory device (`MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_NUM_CELLS`). Without credits, no
+/// sender would be delayed.
 const CREDITS: u32 = 64;
 
 impl Limits {
-    /// Returns the largest payload of a packet in bytes, `u64::MAX` if it is unlimited.
+    /// Returns the largest payload of a packet in bytes; `u64::MAX` means no limit.
     pub fn packet_max(&self) -> u64 {
         self.packet.map_or(u64::MAX, |packet| packet.max(1))
     }
 
-    /// Returns the flow-control window of each connection; `None` if it is unlimited.
+    /// Returns the flow-control window of each connection; `None` means no limit.
     pub fn window(&self) -> Option<u32> {
         let bounded = self.unexpected.map(|_| CREDITS);
         self.credits.map(|credits| credits.max(1)).or(bounded)
     }
 
-    /// Returns the number of credits that eager messages may use; `None` if it is unlimited.
+    /// Returns the number of credits that eager messages may use; `None` means no limit.
     pub fn eager_window(&self) -> Option<u32> {
         self.window()
             .map(|window| window.saturating_sub(self.reserved))
@@ -140,8 +140,8 @@ impl Limits {
         self.reserved.min(window).max(1)
     }
 
-    /// Returns the largest number of packets that take buffers and credits at once: at most those
-    /// that are always returned.
+    /// Returns the largest number of packets that take buffers and credits at once: at most the
+    /// number of credits that are always returned.
     pub fn batch_max(&self) -> u32 {
         let buffers = self.buffers.unwrap_or(u32::MAX);
         self.batch.min(self.circulating()).min(buffers).max(1)

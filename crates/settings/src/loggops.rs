@@ -25,7 +25,7 @@ pub struct LogGopsParameters<T = f64> {
     pub loopback: Option<LogGopsLoopback<T>>,
 }
 
-/// Costs of messages within a host, through its memory: no adapter takes part, so there is no gap.
+/// Costs of messages within a host, through memory: no adapter takes part, so there is no gap.
 ///
 /// `T`: times, in seconds if numbers.
 #[derive(Clone, Copy, PartialEq, Serialize, Debug, Default)]

@@ -1,16 +1,16 @@
 //! Processor time of a call as a function of the message size.
 //!
-//! A table has sections; the time for a message is `time + per_byte × size` of the section with the
-//! greatest threshold strictly below its size, and 0 up to the first threshold. The size is that of
-//! the payload.
+//! A table has sections. The time for a message is `time + per_byte × size` of the section with the
+//! greatest threshold strictly below the size, and 0 up to the first threshold. The size is the
+//! length of the payload.
 //!
 //! * `os` is paid by a blocking eager send, before the message leaves;
 //! * `ois` by each nonblocking send, before the message leaves;
-//! * `or` by the receiver of an eager message, after its arrival, in the call that completes the
+//! * `or` by the receiver of an eager message, after the arrival, in the call that completes the
 //!   receive.
 //!
-//! A nonblocking call returns at once, but all later operations of the rank, also readings of the
-//! time, happen after the overhead. The overheads of one rank are paid one after the other;
+//! A nonblocking call returns at once, but all later operations of the rank, including readings of
+//! the time, happen after the overhead. The overheads of one rank are paid one after the other;
 //! arrivals are not delayed meanwhile.
 //!
 //! *Not modelled*: slower computations of other ranks on the host.
@@ -38,7 +38,7 @@ pub struct Overheads<S = u64, T = f64> {
 #[derive(Clone, PartialEq, Serialize, Debug)]
 pub struct OverheadTable<S = u64, T = f64>(Vec<OverheadSection<S, T>>);
 
-/// Section of an [`OverheadTable`]: all sizes above its threshold, up to the next one.
+/// Section of an [`OverheadTable`]: all sizes above the threshold, up to the next threshold.
 #[derive(Clone, Copy, PartialEq, Serialize, Debug)]
 pub struct OverheadSection<S = u64, T = f64> {
     /// Threshold, the largest size below the section; in bytes if a number.
@@ -92,7 +92,7 @@ impl<S, T> OverheadTable<S, T> {
     /// No overhead.
     pub const NONE: Self = Self(Vec::new());
 
-    /// Returns a table with these sections, whose thresholds must increase.
+    /// Returns a table with these sections; the thresholds must increase.
     pub const fn new(sections: Vec<OverheadSection<S, T>>) -> Self {
         Self(sections)
     }

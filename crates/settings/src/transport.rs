@@ -10,7 +10,7 @@ pub enum TransportMode {
     /// InfiniBand verbs.
     #[default]
     Packet,
-    /// One byte stream to each peer with its own flow control, as TCP: a message of any length is
-    /// one packet, and data wait for no buffers and credits.
+    /// One byte stream to each peer with its own flow control, like TCP: a message of any length is
+    /// one packet, and data do not wait for buffers or credits.
     Stream,
 }

@@ -1,4 +1,4 @@
-//! `<cluster>`: one entry, whatever its topology and size.
+//! `<cluster>`: one entry for every topology and size.
 
 use super::values::{Importer, at};
 use super::xml::Element;
@@ -150,7 +150,7 @@ impl Importer {
         Some(Some(LinkEntry::new(bandwidth, latency, sharing)))
     }
 
-    /// The topology, if its counts match; `switch` without one.
+    /// Returns the topology if its counts match; `switch` if no topology is given.
     fn topology(
         &mut self,
         element: &Element,
@@ -207,7 +207,7 @@ impl Importer {
     }
 }
 
-/// The digits of a number without leading zeros; other text as it is.
+/// Returns the digits of a number without leading zeros; other text unchanged.
 fn number_without_zeros(text: &str) -> &str {
     let text = text.trim();
     let zeros = text.len() - text.trim_start_matches('0').len();

@@ -1,11 +1,11 @@
 //! `<config>`: the network model and its parameters, as `[network]` and `[protocol]`.
 //!
-//! The parameters that are not set are those of SimGrid, whose model is LV08 unless `network/model`
-//! says otherwise: a file without `<config>` runs as it would run there. The last of several values
-//! of a flag counts.
+//! Parameters that are not set have the values of SimGrid. Its model is LV08 unless `network/model`
+//! names another: a file without `<config>` runs as in SimGrid. If a flag has several values, the
+//! last value counts.
 //!
-//! Old names of flags are read, too: with `_` for `-`, and those of [`RENAMED`]. SimGrid has known
-//! them as aliases up to version 3.25 (`src/simgrid/sg_config.cpp`).
+//! Old names of flags are read, too: with `_` for `-`, and the names of [`RENAMED`]. SimGrid has
+//! these names as aliases up to version 3.25 (`src/simgrid/sg_config.cpp`).
 //!
 //! *Not carried over*: flags of other parts of SimGrid, other solvers, and a number below 0 for a
 //! table.
@@ -20,7 +20,7 @@ use platform::{
 };
 use settings::{OverheadSection, OverheadTable};
 
-/// Names of SimGrid's models in lower case, which are the names of ours, its default first.
+/// Names of SimGrid's models in lower case, equal to our names; the first is SimGrid's default.
 const MODELS: [&str; 6] = ["lv08", "cm02", "raw", "smpi", "ib", "constant"];
 
 /// Old names with `-`, and the present ones.
@@ -264,7 +264,7 @@ impl Importer {
             .map(Factors::Steps)
     }
 
-    /// Returns the costs of calls, by size; sections that cost nothing are none.
+    /// Returns the costs of calls, by size; sections with zero costs give an empty table.
     fn overhead(
         &mut self,
         flag: &Element,

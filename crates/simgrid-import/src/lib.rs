@@ -1,21 +1,21 @@
 //! SimGrid's XML platforms, versions 4 and 4.1, as platforms ([`load`]) or as TOML ([`import`]),
-//! with the same routes and the same network model: that of `<config>`, or else `lv08`, SimGrid's
-//! default.
+//! with the same routes and the same network model: the model of `<config>`, or else `lv08`,
+//! SimGrid's default.
 //!
-//! The outermost zone of the XML becomes the platform itself. What a platform file of ours cannot
-//! say is listed in [`ImportedPlatform::notes`], each with its place, and left out; what cannot be
-//! understood is a mistake. Routes are those of SimGrid, its defects in fat trees and dragonflies
-//! included (`compat = "simgrid-4.1"`). The network has that key, too, if a link has no latency and
-//! the model shares by round-trip times: SimGrid gives a route without latency the weight 1.
+//! The outermost zone of the XML becomes the platform itself. Parts that our platform files cannot
+//! express are left out and listed in [`ImportedPlatform::notes`] with their positions; a part that
+//! cannot be understood is a mistake. Routes are the routes of SimGrid, including its defects in
+//! fat trees and dragonflies (`compat = "simgrid-4.1"`). The network also has this key if a link
+//! has no latency and the model shares by round-trip times: SimGrid gives a route without latency
+//! weight 1.
 //!
 //! *Not carried over*: profiles of the links of a cluster; properties other than `access_point`,
 //! which are one note; Wi-Fi links outside of Wi-Fi zones; flags in `<config>` that do not belong
 //! to the network models. A bypass route that begins or ends at the gateway itself does not cross
-//! the implicit loopback of that host, as it does in SimGrid.
+//! the implicit loopback of that host, unlike in SimGrid.
 //!
-//! The result has entries with positions in the XML and is no text in TOML, so a mistake that
-//! concerns the whole platform (an unknown gateway, two hosts with one name) has a line of the XML,
-//! too.
+//! The result has entries with positions in the XML and is not TOML text. So a mistake about the
+//! whole platform (an unknown gateway, two hosts with one name) has a line of the XML, too.
 //!
 //! Tags are read as a stream without expanding entities, nesting is bounded, and clusters stay one
 //! entry, so that the result is never much larger than the file.
@@ -51,7 +51,7 @@ pub fn import(file_name: &str, text: &str) -> Result<ImportedPlatform, Diagnosti
     read_xml(file_name, text, Files::Named).map(ImportedPlatform::from)
 }
 
-/// Turns a SimGrid XML platform into TOML, with the profiles that are in files beside it.
+/// Converts a SimGrid XML platform to TOML, with the profiles in files beside the platform.
 pub fn import_file(path: impl AsRef<Path>) -> Result<ImportedPlatform, LoadError> {
     let path = path.as_ref();
     let text = read_text(path)?;
@@ -60,7 +60,7 @@ pub fn import_file(path: impl AsRef<Path>) -> Result<ImportedPlatform, LoadError
     Ok(ImportedPlatform::from(read))
 }
 
-/// Reads a SimGrid XML platform, with the profiles that are in files beside it.
+/// Reads a SimGrid XML platform, with the profiles in files beside the platform.
 pub fn load(path: impl AsRef<Path>) -> Result<Platform, LoadError> {
     let path = path.as_ref();
     let text = read_text(path)?;
@@ -68,8 +68,8 @@ pub fn load(path: impl AsRef<Path>) -> Result<Platform, LoadError> {
     build(&name, &text, Files::of(path.parent())).map_err(LoadError::Diagnostics)
 }
 
-/// Reads a platform from SimGrid's XML; mistakes are reported as in a file called `file_name`. It
-/// is no file, so it cannot name others.
+/// Reads a platform from SimGrid's XML text. Mistakes name the file `file_name`. The text is no
+/// file, so it cannot refer to other files.
 pub fn parse(file_name: &str, text: &str) -> Result<Platform, LoadError> {
     build(file_name, text, Files::Nowhere).map_err(LoadError::Diagnostics)
 }
@@ -79,7 +79,7 @@ fn build(file_name: &str, text: &str, files: Files) -> Result<Platform, Diagnost
     Platform::from_file(read.source, read.file, read.notes)
 }
 
-/// Reads an XML text as a platform file; its names have places in the XML.
+/// An XML text, read as a platform file; its names have positions in the XML.
 struct XmlRead {
     source: Source,
     file: PlatformFile,

@@ -2,8 +2,8 @@
 //! `<trace_connect>`.
 //!
 //! `state="OFF"` of older files is a profile that switches off at the beginning. Files are read if
-//! it is known where the platform file is; otherwise the result names them. A trace of one host of
-//! a cluster becomes an override of that host.
+//! the location of the platform file is known; otherwise the result names them. A trace of one host
+//! of a cluster becomes an override of that host.
 //!
 //! *Not carried over*: traces of the links of a cluster. SimGrid 3.32 refuses traces that are
 //! connected with links at all.
@@ -37,7 +37,7 @@ impl TraceKind {
     }
 }
 
-/// The traces of a platform, and what they are connected with.
+/// The traces of a platform, and the elements to which they are connected.
 #[derive(Default, Debug)]
 pub(super) struct Traces {
     by_name: BTreeMap<String, Source>,
@@ -177,8 +177,8 @@ impl Importer {
         named.collect()
     }
 
-    /// The trace that is connected with what is called `id`; `Some(None)` if there is no such
-    /// trace.
+    /// Returns the trace that is connected to the element called `id`; `Some(None)` if there is no
+    /// such trace.
     #[expect(
         clippy::option_option,
         reason = "wrong and absent differ, and the mistake is already recorded"

@@ -1,5 +1,5 @@
-//! Attributes as values: quantities with SimGrid's units, names, sharing; and what has been found
-//! wrong or left out.
+//! Attributes as values: quantities with SimGrid's units, names, sharing; and the mistakes and
+//! omissions found.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ pub(super) enum Files {
 }
 
 impl Files {
-    /// In a folder, if it is known.
+    /// Returns the files of a folder, if the folder is known.
     pub(super) fn of(folder: Option<&Path>) -> Self {
         folder.map_or(Self::Nowhere, |folder| Self::In(folder.to_owned()))
     }
@@ -41,9 +41,9 @@ impl Files {
 pub(super) struct Importer {
     pub(super) name: String,
     pub(super) mistakes: Vec<Diagnostic>,
-    /// Places and texts of what is left out.
+    /// Positions and texts of the omissions.
     pub(super) notes: Vec<(usize, String)>,
-    /// Places and names of the properties of hosts, links and zones, which say nothing to a run.
+    /// Positions and names of the properties of hosts, links and zones; a run does not use them.
     properties: Vec<(usize, String)>,
     /// True if a link that is not wireless has no latency.
     pub(super) has_no_latency: bool,
@@ -59,7 +59,7 @@ pub(super) struct Importer {
     pub(super) depth: usize,
 }
 
-/// A value with the place of the tag that gives it.
+/// Returns a value with the position of its tag.
 pub(super) fn at<T>(element: &Element, value: T) -> Spanned<T> {
     Spanned::new(element.span.clone(), value)
 }
@@ -191,8 +191,8 @@ impl Importer {
         }
     }
 
-    /// Returns the link, and the direction of it, that a name means; the flag says that the name
-    /// itself has the direction.
+    /// Returns the link and the direction that a name means; the flag is true if the name itself
+    /// has the direction.
     pub(super) fn link_use(&self, name: &str, direction: Option<&str>) -> (LinkUse, bool) {
         let usage = |name: &str, direction| LinkUse {
             link: name.to_owned(),
@@ -241,7 +241,7 @@ impl Importer {
         self.quantity(element, key, text, "Bps")
     }
 
-    /// The speeds of a host in its power states, and the number of the first one.
+    /// Returns the speeds of a host in its power states, and the number of the first power state.
     pub(super) fn speed(&mut self, element: &Element) -> Option<(Speeds, PowerState)> {
         let text = self.required(element, "speed")?;
         let states = text.split(',').map(str::trim);

@@ -1,7 +1,7 @@
-//! `<zone routing="Wifi">`: the access point, and the link of which the stations share the time.
+//! `<zone routing="Wifi">`: the access point, and the link that the stations share by time.
 //!
-//! SimGrid lets programs choose the level of each station; it is 0 after an import, the first
-//! bandwidth of the link.
+//! SimGrid lets programs choose the level of each station; after an import, the level is 0, the
+//! first bandwidth of the link.
 
 use super::values::{Importer, at};
 use super::xml::Element;

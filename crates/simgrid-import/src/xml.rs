@@ -14,12 +14,12 @@ const DEPTH_MAX: usize = 64;
 /// The largest number of attributes of a tag: `<cluster>` knows 21.
 const ATTRIBUTES_MAX: usize = 64;
 
-/// A tag with what is in it.
+/// A tag with its contents.
 #[derive(Clone, Debug)]
 pub(super) struct Element {
     pub(super) name: String,
     attributes: Vec<(String, String)>,
-    /// The text in it; kept for traces only.
+    /// The text in the tag; kept for traces only.
     pub(super) text: String,
     /// The tag in the text.
     pub(super) span: Range<usize>,

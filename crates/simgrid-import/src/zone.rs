@@ -1,4 +1,4 @@
-//! `<zone>` and what is in it: hosts, routers, links, clusters, routes, peers, cabinets.
+//! `<zone>` and its contents: hosts, routers, links, clusters, routes, peers, cabinets.
 
 use toml::Spanned;
 
@@ -249,15 +249,15 @@ impl Importer {
         push_route(zone, element, [from, to], gateways, &links, symmetric);
     }
 
-    /// A gateway: the switch of a cluster under the name of the cluster, nothing where it is the
-    /// member itself.
+    /// Returns a gateway: for the switch of a cluster the name of the cluster; `None` if the
+    /// gateway is the member itself.
     fn gateway(&self, element: &Element, key: &str, member: &str) -> Option<Spanned<String>> {
         let name = element.get(key)?;
         let name = self.switches.get(name).map_or(name, String::as_str);
         (name != member).then(|| at(element, name.to_owned()))
     }
 
-    /// A host with two links of its own in a *vivaldi* zone.
+    /// Adds a host with two separate links in a *vivaldi* zone.
     fn peer(&mut self, element: &Element, zone: &mut ZoneEntry) {
         let id = self.required(element, "id");
         let speed = self.speed(element);
@@ -307,7 +307,7 @@ impl Importer {
 
     /// Equal hosts of a `Cluster` zone, each with a link, joined by the backbone of the zone.
     fn cabinet(&mut self, element: &Element, backbone: Option<&str>, zone: &mut ZoneEntry) {
-        /// Cabinets are expanded, so they are kept to what one could have written by hand.
+        /// Cabinets are expanded, so their size is limited to a size that can be written by hand.
         const HOSTS_MAX: u32 = 100_000;
         let hosts = self.radical(element);
         let speed = self.speed(element);
@@ -404,8 +404,8 @@ fn one_way(element: &Element, [from, to]: [&str; 2], links: [Option<LinkUse>; 2]
     }
 }
 
-/// Adds a route; a symmetric one over links whose names say their direction becomes two, because
-/// the way back does not turn them round.
+/// Adds a route. A symmetric route over links with a direction in their names becomes two routes,
+/// because the reverse route does not reverse these links.
 fn push_route(
     zone: &mut ZoneEntry,
     element: &Element,

@@ -1,5 +1,5 @@
-//! Promise: SimGrid's XML platforms become ours with the same routes, what cannot be carried over
-//! is listed by line, and no XML makes the reader panic, hang or use much memory.
+//! Promise: SimGrid's XML platforms become our platforms with the same routes, omissions are listed
+//! by line, and no XML makes the reader panic, hang or use much memory.
 
 use platform::{Compat, NetworkModel, NetworkParameters, Platform};
 use proptest::prelude::*;
@@ -102,7 +102,7 @@ fn zones_gateways_and_directions() {
     assert_eq!(platform.cores(host("e0")), 4);
 }
 
-/// One mistake for all programs that a file places, and none about the platform that it is not.
+/// One mistake for all programs that a file places, and no mistake about a missing platform.
 #[test]
 fn deployment_files_name_the_way_to_place_ranks() {
     let advice = "belongs to a deployment file: expected a platform; simrun places ranks with \

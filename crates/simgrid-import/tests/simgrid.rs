@@ -1,14 +1,14 @@
-//! Promise: SimGrid's platforms give SimGrid's dates. The XML files of `tests/simgrid/` are read as
-//! they are; the dates beside them are those of SimGrid 3.32 (`tests/simgrid/regenerate.sh` writes
-//! them), for transfers alone and together.
+//! Promise: SimGrid's platforms give SimGrid's timestamps. The XML files of `tests/simgrid/` are
+//! read unchanged; the timestamps beside them are results of SimGrid 3.32
+//! (`tests/simgrid/regenerate.sh` writes them), for transfers alone and together.
 //!
-//! Where SimGrid is installed, random clusters over all options are compared with a run of it,
-//! `SIMGRID_CLUSTERS` of them (6), and the files of the folder `SIMGRID_PLATFORMS`, if it is set;
-//! and random parallel tasks with `host/model:ptask_L07`, `SIMGRID_TASKS` times (30).
-//! `SIMRUN_REQUIRE_SIMGRID` makes its absence a failure.
+//! If SimGrid is installed, random clusters over all options are compared with a SimGrid run,
+//! `SIMGRID_CLUSTERS` clusters (6), and the files of the folder `SIMGRID_PLATFORMS`, if it is set;
+//! and random parallel tasks with `host/model:ptask_L07`, `SIMGRID_TASKS` tasks (30). With
+//! `SIMRUN_REQUIRE_SIMGRID`, a missing SimGrid is a failure.
 //!
-//! *Not compared*: ways through the router of a zone with `routing="Cluster"`, which 3.32 does not
-//! find; and what follows after the host of the program has gone off.
+//! *Not compared*: routes through the router of a zone with `routing="Cluster"`, which 3.32 does
+//! not find; and the time after the host of the program has been switched off.
 
 use std::fs;
 use std::io::Write as _;
@@ -174,7 +174,7 @@ fn all_in(folder: &Path, dates: impl Fn(&Path, &str) -> String) {
     assert!(all.is_empty(), "{}", all.join("\n"));
 }
 
-/// The folder of this test, with the platforms whose dates are kept.
+/// Returns the folder of this test, with the platforms and their stored timestamps.
 fn here() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/simgrid")
 }
@@ -425,7 +425,7 @@ fn ends(xml: &Path, changes: &[&str], tasks: &[Task]) -> impl Iterator<Item = f6
 }
 
 impl Task {
-    /// One that uses next to nothing.
+    /// Returns a task with almost no load.
     fn first() -> Self {
         Self {
             start: 0.0,

@@ -1,9 +1,9 @@
-//! The allocator of programs: that of the system, which also remembers that an allocation failed.
+//! The allocator of programs: the system allocator, which also remembers that an allocation failed.
 //!
-//! The standard library aborts the process when memory that a program cannot do without is refused,
-//! and tells nobody before. With what is remembered here, the guard can tell such an end from any
-//! other. A program that handles the refusal (`try_reserve`) continues as before; if it aborts
-//! later for another reason, that is taken for the end of memory.
+//! If indispensable memory is refused, the standard library aborts the process without a
+//! notification. This record of the refusal lets the guard tell such an end from any other. A
+//! program that handles the refusal (`try_reserve`) continues as before; if the program aborts
+//! later for another reason, the guard reports a lack of memory.
 
 #![expect(
     unsafe_code,
@@ -13,7 +13,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The global allocator of a program; `main!` installs it.
+/// The global allocator of a program; `main!` installs the allocator.
 #[derive(Clone, Copy, Debug)]
 #[doc(hidden)]
 pub struct Allocator;

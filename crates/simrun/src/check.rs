@@ -1,8 +1,8 @@
-//! `simrun check APP`: every distinguishable order of a program's steps, and what is wrong in them.
+//! `simrun check APP`: explores every distinguishable order of a program's steps for errors.
 //!
-//! The search is the crate `explore`; this is its command line: options, progress, what is printed
-//! and the exit status. A finding is followed once more before it is shown, so that what is printed
-//! has happened twice.
+//! The search is the crate `explore`; this module is its command line: options, progress, output
+//! and exit status. Each finding is replayed once before the output, so every printed finding has
+//! happened twice.
 
 mod args;
 mod json;
@@ -52,11 +52,11 @@ struct Found {
     schedule_kind: ScheduleKind,
     /// From where on no run was correct; `None` if that depends on waits.
     critical: Option<Critical>,
-    /// Where the program panicked, if it did, as `file:line:column`.
+    /// The source location of the panic, if the program panicked, as `file:line:column`.
     place: Option<String>,
     /// The waits that MPI permits and without which the failure occurs, in words.
     conditions: Vec<String>,
-    /// A command that shows it again.
+    /// A command that reproduces the finding.
     command: String,
     /// Where the program has read the time on the way, which stands still.
     clock_reads: Vec<String>,
@@ -65,7 +65,7 @@ struct Found {
 /// The way to a finding.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ScheduleKind {
-    /// That of the schedule that is replayed.
+    /// The given schedule, which is replayed.
     Given,
     /// The shortest that was found.
     ShortestFound,
@@ -104,7 +104,7 @@ impl Found {
 /// A rank receives in an order that is not determined.
 struct Warning {
     order: ReceiveOrder,
-    /// For each of the two orders the steps of a run that has it, and a command that shows it.
+    /// For both orders, the steps of a run with that order, and a command that replays the run.
     commands: Vec<(String, String)>,
 }
 
@@ -149,7 +149,7 @@ impl Console for ReplayOutput {
     }
 }
 
-/// Makes a program with its arguments, on any thread.
+/// Creates a program with arguments, on any thread.
 pub(crate) type MakeProgram<'a> = &'a (dyn Fn() -> Rc<dyn Program> + Sync);
 
 /// One program, ready to be searched as often as need be.
@@ -164,7 +164,7 @@ struct Subject<'a> {
 }
 
 impl Subject<'_> {
-    /// The program without time, and its output.
+    /// Returns the program as a stepper without simulated time, and the output of the program.
     fn stepper(&self) -> Result<(Stepper, Rc<ReplayOutput>), ExitCode> {
         let made = self.stepper_with(&QueueNumbers::default());
         made.map_err(status::refuse)
@@ -285,7 +285,7 @@ impl Subject<'_> {
         }
     }
 
-    /// A warning, with commands that replay its two runs.
+    /// Returns a warning, with commands that replay its two runs.
     fn warning(&self, order: &ReceiveOrder) -> Result<Warning, ExitCode> {
         let mut commands = Vec::new();
         for taken in &order.orders {
@@ -356,7 +356,7 @@ impl Subject<'_> {
     }
 }
 
-/// Searches, or follows `--replay`; the exit status says what was found.
+/// Searches, or replays the schedule of `--replay`; the exit status is the verdict.
 pub(crate) fn run(name: &str, make: MakeProgram<'_>, args: &CheckArgs) -> ExitCode {
     if args.never_ends() {
         return status::refuse(
@@ -449,7 +449,7 @@ fn watch(
     })
 }
 
-/// Refuses what the program did to its process, before anything is printed.
+/// Fails if the program forked or closed standard output; called before any output.
 fn refuse_misdeeds(guard: &Guard) -> Result<(), ExitCode> {
     match guard.end() {
         None => Ok(()),
@@ -458,7 +458,7 @@ fn refuse_misdeeds(guard: &Guard) -> Result<(), ExitCode> {
     }
 }
 
-/// Follows a schedule with the program's output, and shows where it leads.
+/// Replays a schedule with the program's output, and shows the end.
 fn replay(subject: &Subject<'_>, schedule: &Schedule) -> Result<ExitCode, ExitCode> {
     let args = subject.args;
     let deadline = Deadline::new(args.explain_seconds(), None);

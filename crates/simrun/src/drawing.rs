@@ -1,8 +1,8 @@
-//! Pictures, drawn by the command `simrun`: a program links nothing that draws.
+//! Pictures, drawn by the command `simrun`: a program links no drawing code.
 //!
-//! The command that starts a program says where it is in the variable `SIMRUN`; a program that was
-//! started alone looks for `simrun` beside itself, and then in `PATH`. A compiled MPI program runs
-//! in the process of the command.
+//! The command `simrun` passes the path of `simrun` to a program in the variable `SIMRUN`; a
+//! program that was started alone looks for `simrun` in its own folder, and then in `PATH`. A
+//! compiled MPI program runs in the process of the command.
 
 use std::io::{BufWriter, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -61,10 +61,10 @@ pub fn draw_by(command: &Path, figure: &impl Serialize, out: &Path) -> Result<()
     }
 }
 
-/// Makes sure that a file can be written that is to get a figure.
+/// Checks that the file of a figure can be written.
 ///
 /// # Errors
-/// A sentence that says what was expected instead.
+/// A sentence that names the expected form.
 pub(crate) fn check(text: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(text);
     let ending = path.extension().and_then(|ending| ending.to_str());

@@ -1,7 +1,7 @@
-//! A run that is given up from outside of its kernel: what is kept and told of it.
+//! A run that is given up from outside of the kernel: record and messages.
 //!
-//! The kernel cannot be asked any more, so the counters are those of the date that it had reached,
-//! and there is no digest.
+//! The kernel no longer answers, so the counters are the values at the last date that the kernel
+//! reached, and there is no digest.
 
 use std::io::{self, Write as _};
 
@@ -14,7 +14,7 @@ use crate::guard::{self, Cause, Stopped};
 use crate::{memory, summary};
 
 impl Job {
-    /// Keeps and tells what is known of a run that was given up; the exit status.
+    /// Writes and prints the known facts of a run that was given up; returns the exit status.
     pub(crate) fn conclude(&self, stopped: &Stopped) -> u8 {
         let run = self.given_up(stopped);
         let mut record = RunRecord::new(&run, self.origin());
@@ -45,7 +45,7 @@ impl Job {
         stopped.cause.status()
     }
 
-    /// Explains which memory a run had, and how it would need less.
+    /// Explains the memory of a run, and how to reduce the memory.
     fn memory(&self, ranks: u32) -> String {
         #[expect(clippy::cast_precision_loss, reason = "a quantity for people")]
         let in_use = memory::in_use().map(|in_use| summary::bytes(in_use as f64));

@@ -1,15 +1,15 @@
-//! The guard of a run: what ends it from outside of its kernel.
+//! The guard of a run: ends a run from outside of its kernel.
 //!
-//! Programs run in the process of their simulator, so they can do to it what they like. The guard
-//! notices a program that ends the process (`std::process::exit`), that forks and lets the child
-//! return, that closes standard output, for which there is no memory, or that keeps the processor:
-//! if it has not given control back [`GRACE`] after Ctrl-C or the end of the real time, or the run
-//! has not stopped by itself [`HANDSHAKE_TIMEOUT`] after that, a thread ends the process with the
-//! record written. It names the rank whose program was running. It does not notice `_exit`,
-//! `execve` and signals that kill; a rank that closes standard output is not named, since nobody
-//! looks after each step.
+//! Programs run in the process of their simulator, so they can affect that process in any way. The
+//! guard notices a program that ends the process (`std::process::exit`), that forks and lets the
+//! child return, that closes standard output, that runs out of memory, or that keeps the processor.
+//! If the program has not returned control [`GRACE`] after Ctrl-C or the end of the real time, or
+//! the run has not stopped by itself after [`HANDSHAKE_TIMEOUT`], a thread writes the record and
+//! ends the process. The message names the rank of the running program. The guard does not notice
+//! `_exit`, `execve` and signals that kill; a rank that closes standard output is not named, since
+//! there is no check after each step.
 //!
-//! Nothing here reaches into a kernel: kernels tell their [`Progress`], and a flag stops them.
+//! The guard does not access a kernel: kernels report their [`Progress`], and a flag stops them.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -37,7 +37,7 @@ pub(crate) use streams::unlocked;
 /// Time between two looks of the watching thread.
 const PERIOD: Duration = Duration::from_millis(50);
 
-/// Time for writing the record and telling what happened, once a run has been given up.
+/// Time to write the record and the messages, once a run has been given up.
 const LAST_WORDS: Duration = Duration::from_secs(10);
 
 #[expect(
@@ -65,36 +65,36 @@ pub(crate) struct Watched {
     pub(crate) max_busy: Option<f64>,
     /// True if the end of the real time is to set the flag; otherwise the run has a clock itself.
     pub(crate) is_timed: bool,
-    /// Writes and tells what is known of a run that was given up; returns the exit status.
+    /// Writes and prints the known facts of a run that was given up; returns the exit status.
     pub(crate) conclude: Box<dyn Fn(&Stopped) -> u8 + Send + Sync>,
 }
 
-/// Memory in bytes that is given back when there is no more, for what is still to be told.
+/// Reserve in bytes that is freed when memory runs out, so that the last messages can be written.
 const RESERVE: usize = 32 << 20;
 
-/// The state of a run that the guard shares with its thread and its hooks.
+/// The state of a run that the guard shares with the watching thread and the hooks.
 struct State {
     watched: Watched,
     begin: Clock,
-    /// The progress of each kernel, and the number of the thread that runs it.
+    /// For each kernel, the number of the thread that runs the kernel, and the progress.
     kernels: Mutex<Vec<(u32, Arc<Progress>)>>,
     /// The part that ends the run: [`OPEN`], [`ITSELF`] or [`FROM_OUTSIDE`].
     ending: AtomicU32,
-    /// The run may take its time.
+    /// True if the run may take unlimited time.
     is_resting: AtomicBool,
     /// The real time was up.
     is_late: AtomicBool,
-    /// Messages of forked children; without it there are none.
+    /// Pipe of messages from forked children; `None` without a pipe.
     family: Option<Family>,
-    /// See [`RESERVE`]: never touched, so it takes only addresses.
+    /// See [`RESERVE`]: never touched, so only address space is used.
     reserve: Mutex<Vec<u8>>,
 }
 
 /// The run is going.
 const OPEN: u32 = 0;
-/// It has come to its end.
+/// The run has ended.
 const ITSELF: u32 = 1;
-/// It has been given up: the process will end.
+/// The run has been given up: the process will end.
 const FROM_OUTSIDE: u32 = 2;
 
 static CURRENT: Mutex<Option<Arc<State>>> = Mutex::new(None);
@@ -107,8 +107,8 @@ static IS_OUT_OF_MEMORY: AtomicBool = AtomicBool::new(false);
 static THREADS: AtomicU32 = AtomicU32::new(1);
 
 thread_local! {
-    /// The number of this thread; 0 if no kernel runs on it. It needs no destructor, so it is
-    /// there while the process ends.
+    /// The number of this thread; 0 if no kernel runs on the thread. The cell needs no destructor,
+    /// so the number is readable while the process ends.
     static THREAD: Cell<u32> = const { Cell::new(0) };
 }
 
@@ -116,12 +116,12 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Actions of a program on its process in a run that came to its end.
+/// Actions of a program on the process, in a run that reached the end.
 #[derive(Debug)]
 pub(crate) enum Misdeed {
-    /// It forked, and the child returned.
+    /// The program forked, and the child returned.
     Forked(Failure),
-    /// It closed standard output, or put something else in its place.
+    /// The program closed or replaced standard output.
     Stdout,
 }
 
@@ -177,21 +177,21 @@ impl Guard {
         self.state.watched.max_time.filter(|_| is_late)
     }
 
-    /// Lets the run take its time from here on.
+    /// From here on, the run may take unlimited time.
     pub(crate) fn rest(&self) {
         self.state.is_resting.store(true, Ordering::Relaxed);
     }
 
-    /// Ends a forked child that has returned into the run. Other threads of its parent may have
-    /// held any lock, and nobody will release it, so a child must take none.
+    /// Ends a forked child that has returned into the run. Other threads of the parent may have
+    /// held any lock, and no thread of the child releases that lock, so a child must take no lock.
     pub(crate) fn end_child(&self) {
         if is_child() {
             Family::end_child(self.state.family.as_ref());
         }
     }
 
-    /// Ends the watch after the last step of the program, and looks at what it has done to the
-    /// process. A forked child does not return from here.
+    /// Ends the watch after the last step of the program, and checks the effects of the program on
+    /// the process. A forked child does not return from here.
     pub(crate) fn end(&self) -> Option<Misdeed> {
         self.state.end_by_itself();
         let family = self.state.family.as_ref();
@@ -222,7 +222,7 @@ impl State {
         claimed.is_ok()
     }
 
-    /// The run has come to its end. Does not return in a child, nor where another thread ends the
+    /// Marks the run as ended. Does not return in a child, nor where another thread ends the
     /// process.
     fn end_by_itself(&self) {
         if is_child() {
@@ -233,7 +233,7 @@ impl State {
         }
     }
 
-    /// Gives the run up, unless it has come to its end or is being given up.
+    /// Gives the run up, unless the run has ended or is being given up.
     fn give_up(self: &Arc<Self>, cause: Cause, failure: Option<Failure>) {
         if !self.claim(FROM_OUTSIDE) {
             return;
@@ -259,7 +259,7 @@ impl State {
         }
     }
 
-    /// Looks after the run until it ends.
+    /// Watches the run to the end.
     fn watch(self: Arc<Self>) {
         let mut asked: Option<(Cause, Duration)> = None;
         let mut standing = (None, Duration::ZERO);
@@ -316,14 +316,14 @@ impl State {
         Some(Cause::MaxTime(allowed))
     }
 
-    /// The actor that the only kernel polls, its date and the events so far.
+    /// Returns the actor that the only kernel polls, the date, and the number of events so far.
     fn polled(&self) -> Option<((ActorId, HostId), Time, u64)> {
         let kernels = lock(&self.kernels);
         let (_, progress) = kernels.first()?;
         Some((progress.polled()?, progress.time(), progress.events()))
     }
 
-    /// An actor whose program keeps a processor.
+    /// Returns an actor that keeps a processor.
     fn busy(&self) -> Option<Failure> {
         let kernels = lock(&self.kernels).clone();
         let before: Vec<_> = kernels
@@ -338,7 +338,7 @@ impl State {
         Some(self.failure(polled?, progress.time(), "is busy"))
     }
 
-    /// The actor whose program runs on this thread.
+    /// Returns the actor that runs on this thread.
     fn running_here(&self) -> Option<((ActorId, HostId), Time)> {
         let here = THREAD.get();
         let kernels = self.kernels.try_lock().ok()?;
@@ -371,7 +371,7 @@ fn wait_for_the_end() -> ! {
     }
 }
 
-/// The process ends, on the thread that ends it.
+/// Called when the process ends, on the ending thread.
 pub(super) fn on_exit() {
     let Some(state) = current().filter(|_| !is_child()) else {
         return;
@@ -387,8 +387,8 @@ pub(super) fn on_exit() {
     }
 }
 
-/// The process aborts, in the handler of that signal. For want of memory, the thread stays here
-/// until another one has told what there is to tell.
+/// Called when the process aborts, in the handler of that signal. If memory ran out, the thread
+/// stays here until another thread has written the messages.
 pub(super) fn on_abort() {
     if allocator::failed().is_some() && IS_ON_GUARD.load(Ordering::Relaxed) && !is_child() {
         IS_OUT_OF_MEMORY.store(true, Ordering::Relaxed);

@@ -1,9 +1,9 @@
-//! The handshake between `simrun` and a program: the program says that it is one, and its version.
+//! The handshake between `simrun` and a program: the program answers with the name and version of
+//! simrun.
 //!
-//! `simrun` starts the file with one argument and reads one line from it before anything else. A
-//! file that is not a program of simrun runs once with that argument, so a script that ignores its
-//! arguments does its work once; no result of it counts. A file that gives the right answer
-//! without being such a program is believed.
+//! `simrun` starts the file with one argument and first reads one line of output. Any other file
+//! runs once with that argument, so a script that ignores its arguments runs once; the results are
+//! not used. A file that gives the right answer passes, even without being such a program.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -21,20 +21,20 @@ use crate::entry::VERSION;
 use crate::rerun::PROGRAM_MAX;
 use crate::status;
 
-/// The argument that asks a program for its answer.
+/// The argument that asks a program for the handshake answer.
 const ARGUMENT: &str = "--simrun-handshake";
 
 /// The beginning of the answer; the version follows.
 const ANSWER: &str = "simrun-program ";
 
-/// Time that a program has for its answer: much more than a start takes on a busy machine.
+/// Time limit for the answer of a program: much longer than a start on a busy machine.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Largest number of bytes read of an answer.
 const LENGTH_MAX: u64 = 4096;
 
-/// The beginning of a line of the answer of a compiled MPI program, which the path of one of its
-/// own libraries follows.
+/// Prefix of a line in the answer of a compiled MPI program; the path of one of the program's own
+/// libraries follows.
 const LIBRARY: &str = "library ";
 
 /// Gives the answer of a program with these own libraries.
@@ -48,16 +48,16 @@ pub fn answer<'a>(libraries: impl IntoIterator<Item = &'a PathBuf>) -> ExitCode 
     status::print(text)
 }
 
-/// Returns true for the arguments that ask a program for its answer.
+/// Returns true for the arguments that ask a program for the handshake answer.
 #[must_use]
 pub fn is_asked(arguments: &[OsString]) -> bool {
     matches!(arguments, [only] if only == ARGUMENT)
 }
 
-/// Starts a file and makes sure that it is a program of this version of simrun.
+/// Starts a file and checks that the file is a program of this version of simrun.
 ///
 /// # Errors
-/// A text that says what was found instead, without the name of the file.
+/// A text with the actual answer of the file, without the name of the file.
 pub(crate) fn ask(program: &Path) -> Result<(), String> {
     let version = version(program)?;
     if number(&version) == number(VERSION) {
@@ -68,10 +68,10 @@ pub(crate) fn ask(program: &Path) -> Result<(), String> {
     ))
 }
 
-/// Starts a file and returns the version of simrun that it is built with, and the revision.
+/// Starts a file and returns the version of simrun in the program, and the revision.
 ///
 /// # Errors
-/// A text that says what was found instead, without the name of the file.
+/// A text with the actual answer of the file, without the name of the file.
 pub(crate) fn version(program: &Path) -> Result<String, String> {
     let mut child = Command::new(program)
         .arg(ARGUMENT)
@@ -122,7 +122,7 @@ fn stranger(what: &str, hint: &str) -> String {
     )
 }
 
-/// The first line of what a program prints, or `None` if that takes too long.
+/// Returns the first line of a program's output, or `None` if the line takes too long.
 fn first_line(child: &mut Child) -> Option<String> {
     let stdout = child.stdout.take()?;
     let (sender, receiver) = mpsc::channel();
@@ -139,14 +139,14 @@ fn first_line(child: &mut Child) -> Option<String> {
     receiver.recv_timeout(HANDSHAKE_TIMEOUT).ok()
 }
 
-/// Returns true if a file contains the answer of a program of simrun, so that the file need not be
-/// started to tell that it is no MPI program of a C compiler.
+/// Returns true if a file contains the handshake answer of simrun. Such a file is no MPI program of
+/// a C compiler, and need not be started to find that out.
 pub(crate) fn has_answer(program: &Path) -> bool {
     let file = files::read_bytes(program, PROGRAM_MAX);
     file.is_ok_and(|file| memchr::memmem::find(&file, ANSWER.as_bytes()).is_some())
 }
 
-/// The version without its revision.
+/// Returns the version without the revision.
 fn number(version: &str) -> &str {
     version.split(' ').next().unwrap_or_default()
 }

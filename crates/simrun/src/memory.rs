@@ -1,8 +1,8 @@
-//! The memory of a run: what it needs at least, what there is, and what is in use.
+//! The memory of a run: the minimum, the available memory, and the memory in use.
 //!
-//! The estimate counts the simulator's own state of each rank. What the program keeps, and the
-//! bytes of its messages, come on top: a run that passes can still end for want of memory. Where
-//! the system does not tell what there is, nothing is refused.
+//! The estimate counts the simulator's own state of each rank. The data of the program and the
+//! bytes of messages come on top: a run that passes the check can still run out of memory. If the
+//! system does not report the available memory, every run is accepted.
 
 use std::fs;
 
@@ -18,15 +18,15 @@ const NOTABLE: f64 = 0.25;
 /// Facts that are known before a run.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Estimate {
-    /// It is small, or nothing is known of the machine.
+    /// The estimate is small, or the memory of the machine is unknown.
     Small,
-    /// It takes much of what there is.
+    /// The run takes much of the available memory.
     Notable(String),
     /// There is not enough.
     TooLarge(String),
 }
 
-/// Estimates what ranks need.
+/// Estimates the memory of `ranks` ranks.
 pub(crate) fn estimate(ranks: u32) -> Estimate {
     available().map_or(Estimate::Small, |available| compare(ranks, available))
 }
@@ -77,7 +77,7 @@ fn of_address_space() -> Option<u64> {
     Some(limit.saturating_sub(kilobytes(&status, "VmSize:")?))
 }
 
-/// Returns the memory that the control group of the process may have, as batch systems set it.
+/// Returns the memory limit of the control group of the process, as batch systems set it.
 fn of_group() -> Option<u64> {
     let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
     let path = groups.lines().find_map(|line| line.strip_prefix("0::"))?;

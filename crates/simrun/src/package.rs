@@ -1,4 +1,4 @@
-//! From APP to a program: a package folder is built by cargo, a built program is taken as it is.
+//! Finds the program of APP: cargo builds a package folder; a built program is used directly.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal};
@@ -14,8 +14,8 @@ use crate::drawing::COMMAND;
 use crate::entry::VERSION;
 use crate::handshake::{self, is_binary};
 
-/// The first argument of the command `simrun` that makes it the compiled MPI program in the file
-/// that follows.
+/// The first argument that makes the command `simrun` run the compiled MPI program in the file that
+/// follows.
 pub const AS_PROGRAM: &str = "--as-program";
 
 /// The names of links to `simrun` that compile MPI programs, and the commands that they stand for.
@@ -29,23 +29,23 @@ pub fn wrapped_command(name: OsString) -> Option<&'static str> {
     Some(WRAPPERS.iter().find(of_name)?.1)
 }
 
-/// The variable with the folders in which libraries are looked for before those of the system.
+/// The variable with the folders that are searched for libraries before the system folders.
 const SEARCHED: &str = "LD_LIBRARY_PATH";
 
 /// A program that can be started.
 #[derive(Clone, Debug)]
 pub struct Executable {
-    /// Itself, then its own libraries.
+    /// The file of the program, then the program's own libraries.
     files: Vec<PathBuf>,
-    /// The command that runs it, of a compiled MPI program.
+    /// The command that runs a compiled MPI program; `None` for other programs.
     simrun: Option<PathBuf>,
-    /// The folder in which its libraries are looked for before others.
+    /// The folder that is searched first for the libraries of the program.
     folder: Option<PathBuf>,
 }
 
 impl Executable {
-    /// Returns the program in a file, which is one. `folder`: where its own libraries are looked
-    /// for before others.
+    /// Returns the program in `file`, which must be a program. `folder` is searched first for the
+    /// program's own libraries.
     #[must_use]
     pub fn new(file: PathBuf, folder: Option<PathBuf>) -> Self {
         let mut program = Self {
@@ -62,13 +62,13 @@ impl Executable {
         program
     }
 
-    /// Returns its file.
+    /// Returns the file of the program.
     #[must_use]
     pub fn file(&self) -> &Path {
         &self.files[0]
     }
 
-    /// Returns its file, then those of its own libraries.
+    /// Returns the file of the program, then the files of the program's own libraries.
     #[must_use]
     pub fn files(&self) -> &[PathBuf] {
         &self.files
@@ -80,7 +80,7 @@ impl Executable {
         self.simrun.is_some()
     }
 
-    /// Returns the command that starts it.
+    /// Returns the command that starts the program.
     #[must_use]
     pub fn command(&self) -> Command {
         let Some(simrun) = &self.simrun else {
@@ -100,8 +100,8 @@ impl Executable {
     }
 }
 
-/// Returns true for the file of a program that is none of simrun, so that it may be a compiled MPI
-/// program.
+/// Returns true for an executable without the handshake answer of simrun, which may be a compiled
+/// MPI program.
 #[must_use]
 pub fn may_be_compiled(file: &Path) -> bool {
     is_binary(file) && !handshake::has_answer(file)
@@ -164,11 +164,11 @@ impl std::fmt::Display for NoProgram {
     }
 }
 
-/// The program that APP names, built if need be with these cargo features; cargo shows its progress
-/// on a terminal unless `quiet`. It has said that it is a program of this version of simrun.
+/// Returns the program of APP, built if need be with these cargo features; cargo shows its progress
+/// on a terminal unless `quiet`. The handshake has confirmed the version of simrun.
 ///
 /// # Errors
-/// Why there is no program.
+/// The reason why there is no program.
 pub fn program(app: &Path, quiet: bool, features: &[&str]) -> Result<PathBuf, NoProgram> {
     let program = found(app, quiet, features)?;
     let named = |problem| NoProgram(format!("{}: {problem}", app.display()));
@@ -201,8 +201,8 @@ fn found(app: &Path, quiet: bool, features: &[&str]) -> Result<PathBuf, NoProgra
     })
 }
 
-/// The packages that were probably meant, as a hint: `apps/NAME`, or else those beside a folder
-/// that is not there.
+/// Returns a hint with the packages that were probably meant: `apps/NAME`, or else the packages
+/// beside a missing folder.
 fn neighbours(app: &Path) -> String {
     let meant = Path::new("apps").join(app);
     if app.components().count() == 1 && is_program(&meant) {
@@ -270,7 +270,7 @@ pub fn is_of_this_revision(program: &Path) -> bool {
     handshake::version(program).is_ok_and(|version| version == VERSION)
 }
 
-/// Builds the package of a manifest, which is called `name` in messages; returns its only program.
+/// Builds the package of a manifest, called `name` in messages; returns the only program.
 fn cargo_build(
     name: &str,
     manifest: &Path,
@@ -326,7 +326,7 @@ fn cargo_build(
     }
 }
 
-/// The executable that a line of cargo's output announces, if it is one of this package.
+/// Returns the executable in a line of cargo's output, if from this package.
 fn executable_of(line: &str, manifest: &Path) -> Option<PathBuf> {
     let message: Value = serde_json::from_str(line).ok()?;
     let own = message

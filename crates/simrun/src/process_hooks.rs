@@ -1,10 +1,10 @@
-//! Hooks of the C library: functions to be called when the process ends or aborts, and in a forked
-//! child.
+//! Hooks of the C library: functions that are called when the process ends or aborts, and in a
+//! forked child.
 //!
-//! Beside the allocator the one place of this crate with `unsafe`. Neither the standard library nor
-//! a safe crate offers these hooks, and a program can call `exit` or `fork` where nothing else
-//! notices. Not noticed by them are `_exit`, `execve`, signals that kill, and system calls that go
-//! around the C library.
+//! This module and the allocator are the only places of this crate with `unsafe`. Neither the
+//! standard library nor a safe crate offers these hooks, and no other part notices a program that
+//! calls `exit` or `fork`. The hooks do not notice `_exit`, `execve`, signals that kill, and system
+//! calls that bypass the C library.
 
 #![expect(
     unsafe_code,

@@ -1,11 +1,10 @@
-//! `--profile`: where the time of simrun itself goes.
+//! `--profile`: the distribution of the real time of simrun over the parts.
 //!
-//! A thread takes samples of the part of simrun that is at work, as a run that is profiled notes
-//! it. The run reads no clock for it, so its times and its digest are the same. Shares of a run
-//! with few samples are uncertain: with n samples, the standard error of a share p is
-//! √(p (1 − p) ÷ n).
+//! A thread samples the part of simrun that is at work, which the profiled run records. The run
+//! reads no clock for the profile, so times and digest are the same. Shares of a run with few
+//! samples are uncertain: with n samples, the standard error of a share p is √(p (1 − p) ÷ n).
 //!
-//! *Not told*: which function of a part takes the time; profilers of the system do that.
+//! *Not reported*: the function of a part that takes the time; system profilers report functions.
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
@@ -33,7 +32,7 @@ pub(crate) struct Sampler {
 }
 
 impl Sampler {
-    /// Begins to take samples of a run, if it is profiled.
+    /// Begins to sample a run, if the run is profiled.
     pub(crate) fn of(start: &Start) -> Option<Self> {
         let profile = Arc::clone(start.options.profile.as_ref()?);
         // A profile is a courtesy: nothing depends on it.
@@ -53,7 +52,7 @@ impl Sampler {
         Ok(Self { alive, thread })
     }
 
-    /// Ends it, and returns its table.
+    /// Ends the sampling, and returns the table.
     pub(crate) fn finish(self) -> String {
         drop(self.alive);
         self.thread

@@ -13,7 +13,7 @@ use crate::args::RunArgs;
 use crate::entry::Start;
 use crate::summary;
 
-/// Runs shorter than this show nothing on a terminal; and how often the line changes.
+/// Shorter runs show no progress on a terminal; also the period of the line's updates.
 const PERIOD: Duration = Duration::from_millis(500);
 
 /// The time from line to line where standard error is no terminal, of a search.
@@ -22,13 +22,13 @@ const BATCH_PERIOD: Duration = Duration::from_secs(60);
 /// The time at which a run is expected to end.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Goal {
-    /// That of `--until`.
+    /// The end given by `--until`.
     Until(Time),
-    /// That of the record that will be replaced.
+    /// The end in the record that will be replaced.
     Earlier(Time),
 }
 
-/// Shows how far a run is until it is finished, with a percentage if its end is known.
+/// Shows the progress of a run until the run is finished, with a percentage if the end is known.
 pub(crate) fn of_run(name: &str, args: &RunArgs, start: &Start) -> Option<Line> {
     if args.output.quiet {
         return None;
@@ -43,8 +43,7 @@ pub(crate) fn of_run(name: &str, args: &RunArgs, start: &Start) -> Option<Line> 
     show(&start.progress, goal, period)
 }
 
-/// Shows `progress` until it is finished; on a line per `period` where standard error is no
-/// terminal.
+/// Shows `progress` until the end; one line per `period` if standard error is no terminal.
 fn show(progress: &Arc<Progress>, goal: Option<Goal>, period: Duration) -> Option<Line> {
     let source = Arc::clone(progress);
     line_per(period, move || text(source.time(), source.events(), goal))
@@ -64,7 +63,7 @@ fn text(time: Time, events: u64, goal: Option<Goal>) -> String {
     format!("{time} simulated{share}, {events} events")
 }
 
-/// Shows `text` until it is finished; `None` if that cannot be.
+/// Shows `text` until the line is dropped; `None` if `text` cannot be shown.
 pub(crate) fn line(text: impl Fn() -> String + Clone + Send + Sync + 'static) -> Option<Line> {
     line_per(BATCH_PERIOD, text)
 }
@@ -105,12 +104,12 @@ fn lines(period: Duration, tell: impl Fn() + Send + 'static) -> Option<Line> {
     Some(Line::Batch(alive))
 }
 
-/// Display of progress; it ends when all copies are dropped.
+/// Display of progress; the display ends when all copies are dropped.
 #[derive(Clone)]
 pub(crate) enum Line {
     /// A line on a terminal.
     Bar(ProgressBar),
-    /// Lines elsewhere, until nobody can send.
+    /// Lines elsewhere, until all senders are dropped.
     Batch(Sender<()>),
 }
 

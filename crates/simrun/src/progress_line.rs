@@ -1,6 +1,6 @@
-//! Progress of many runs on standard error, by the thread that starts them.
+//! Progress of many runs on standard error, shown by the thread that starts the runs.
 //!
-//! *Not here*: progress within a run, which `progress` shows from a thread of its own.
+//! *Not here*: progress within a run, which `progress` shows from a separate thread.
 
 #![expect(clippy::disallowed_types, reason = "progress is of real time")]
 
@@ -32,7 +32,7 @@ impl ProgressLine {
         self.begin.elapsed()
     }
 
-    /// Shows a text, if it is time for one.
+    /// Shows a text, if the period since the last text has passed.
     pub fn show(&mut self, text: impl FnOnce() -> String) {
         let is_terminal = std::io::stderr().is_terminal();
         let every = Duration::from_secs(if is_terminal { 1 } else { 60 });
@@ -53,7 +53,7 @@ impl ProgressLine {
 }
 
 impl Drop for ProgressLine {
-    /// Clears the line, on which something else may be written.
+    /// Clears the line, so that other output can be written there.
     fn drop(&mut self) {
         if self.shown.is_some() && std::io::stderr().is_terminal() {
             let _ = write!(std::io::stderr(), "\r\x1b[K");

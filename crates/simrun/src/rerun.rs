@@ -13,14 +13,14 @@ use serde_json::Value;
 
 use crate::args::RunArgs;
 
-/// The files of the program of this process, if it is not the executable.
+/// The files of the program of this process, if the program is not the executable.
 static PROGRAM: OnceLock<Vec<PathBuf>> = OnceLock::new();
 
 /// Greatest length of an executable in bytes: 8 GiB. \[choice\]
 pub const PROGRAM_MAX: u64 = 8 << 30;
 
-/// Notes that the program of this process is in another file than the executable: the first of
-/// these, the others are its own libraries.
+/// Sets the files of the program of this process, if the program is not the executable: the first
+/// file is the program, the others are the program's own libraries.
 pub fn set_program(files: Vec<PathBuf>) {
     for file in &files {
         files::add_input(file);
@@ -29,7 +29,7 @@ pub fn set_program(files: Vec<PathBuf>) {
     let _ = PROGRAM.set(files);
 }
 
-/// Returns the files of the program of this process: itself and its own libraries.
+/// Returns the files of the program of this process: the program and the program's own libraries.
 pub(crate) fn files_of_program() -> io::Result<Vec<PathBuf>> {
     match PROGRAM.get() {
         Some(files) => files.iter().map(|file| file.canonicalize()).collect(),
@@ -37,8 +37,8 @@ pub(crate) fn files_of_program() -> io::Result<Vec<PathBuf>> {
     }
 }
 
-/// Returns the command that repeats a run of this process; `None` if its arguments are no text, or
-/// if the system does not tell program or folder.
+/// Returns the command that repeats a run of this process; `None` if an argument is not UTF-8, or
+/// if the system does not report the program or the folder.
 pub(crate) fn of_this_run(args: &RunArgs, ranks: u32, mapping: &Mapping) -> Option<Rerun> {
     let files = files_of_program().ok()?;
     let text = |text: &OsString| text.to_str().map(str::to_owned);
@@ -71,7 +71,7 @@ pub(crate) fn is_recorded_in(folder: &Path, arguments: &[String]) -> bool {
             .is_some_and(|recorded| recorded == arguments)
 }
 
-/// The options of a run that decide what it computes, but for the platform and a mapping file,
+/// Returns the options that decide the results of a run, except the platform and a mapping file,
 /// which are in the record.
 fn options(args: &RunArgs, ranks: u32, mapping: &Mapping) -> Vec<String> {
     let mut options = vec![format!("--ranks={ranks}")];
@@ -89,8 +89,8 @@ fn options(args: &RunArgs, ranks: u32, mapping: &Mapping) -> Vec<String> {
     options
 }
 
-/// Returns the SHA-256 of a file, in hexadecimal digits as `sha256sum` prints it; of several files
-/// that of theirs, one per line.
+/// Returns the SHA-256 of a file, in hexadecimal digits as `sha256sum` prints it; for several files
+/// the SHA-256 of their SHA-256 values, one per line.
 ///
 /// # Errors
 /// If a file cannot be read.

@@ -1,12 +1,11 @@
 //! `--schedule FILE`: the order of a run's steps, for `check --replay FILE`.
 //!
-//! The run is taken again as a model checker takes it, step by step, and the schedule is followed
-//! once more as a replay follows it: the file is written only if each step was possible, the
-//! program printed the same, and the run ended in the same way. Otherwise the first difference is
-//! told.
+//! A model checker's stepper repeats the run, step by step, and then replays the schedule. The file
+//! is written only if each step was possible, the program printed the same output, and the run
+//! ended in the same way. Otherwise the first difference is reported.
 //!
-//! *Not modelled*: what a checker does not know, which is dates, failures of hosts and links from a
-//! profile, limits of packets and credits, and connections. Programs that read the time may print
+//! *Not modelled*: properties that a checker does not know: dates, failures of hosts and links from
+//! a profile, limits of packets and credits, and connections. Programs that read the time may print
 //! other times.
 
 use std::fmt::Write as _;
@@ -23,14 +22,14 @@ use crate::check::{clock_warning, protocol_option, quoted};
 use crate::entry::{Job, Start};
 use crate::{status, summary};
 
-/// The file, and the recording of the run for it.
+/// The file, and the recording of the run for the file.
 pub(crate) struct ScheduleFile {
     file: files::Output,
     recording: Recording,
 }
 
 impl ScheduleFile {
-    /// Finds the file of `--schedule`, and refuses what a checker could not take again in any case.
+    /// Finds the file of `--schedule`, and refuses runs that a checker can never repeat.
     pub(crate) fn asked_for(args: &RunArgs, start: &Start) -> Result<Option<Self>, String> {
         let Some(path) = args.schedule.as_deref() else {
             return Ok(None);
@@ -51,7 +50,7 @@ impl ScheduleFile {
         &self.recording
     }
 
-    /// Writes the schedule of a run, and tells how to replay it.
+    /// Writes the schedule of a run, and prints how to replay the schedule.
     pub(crate) fn write(
         &self,
         job: &Job,
@@ -124,7 +123,7 @@ fn command(job: &Job, checked: &Checked<'_>, file: &files::Output) -> String {
     command
 }
 
-/// The program as a checker takes it.
+/// The program with the options of a checker.
 struct Checked<'a> {
     platform: &'a Arc<Platform>,
     program: &'a Rc<dyn Program>,
@@ -166,7 +165,7 @@ impl Checked<'_> {
     }
 }
 
-/// The schedule of a recorded run, which is followed as a replay follows it.
+/// Returns the schedule of a recorded run; a replay checks the schedule.
 fn schedule_of_run(
     stepper: &mut Stepper,
     transcript: &Transcript,

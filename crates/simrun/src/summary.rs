@@ -61,7 +61,7 @@ pub(crate) fn text(run: &Run, record: &RunRecord) -> String {
     text
 }
 
-/// The lines about a real run, whose ranks waited in this way, for people.
+/// Returns lines about a real run for people; `how` says how the ranks waited.
 pub(crate) fn real(record: &RealRecord, how: &str) -> String {
     let ended = match record.outcome {
         "limit" => "was stopped by a limit",
@@ -104,7 +104,7 @@ fn counted(record: &RealRecord) -> String {
     }
 }
 
-/// Returns the counts of connections; those that are 0 are left out, but for the first two.
+/// Returns the counts of connections; counts of 0 are left out, except the first two.
 fn connected(totals: &ConnectionTotals) -> String {
     let mut text = format!(
         "connection endpoints: {} opened, {} closed",
@@ -159,7 +159,7 @@ const fn ended(outcome: &Outcome) -> &'static str {
     }
 }
 
-/// Returns what went wrong, for standard error; `None` if nothing did.
+/// Returns the problem of a run, for standard error; `None` if there is no problem.
 pub(crate) fn problem(run: &Run) -> Option<String> {
     let report = &run.report;
     Some(match &report.outcome {

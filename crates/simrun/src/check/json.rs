@@ -116,7 +116,7 @@ fn finding(found: &Found) -> Value {
     })
 }
 
-/// A warning. Warnings are no findings: scripts that count those count mistakes.
+/// A warning. Warnings are not in the findings: scripts that count findings count errors.
 fn warning(warning: &Warning) -> Value {
     let order = &warning.order;
     let pairs = order.orders.iter().zip(&warning.commands);

@@ -1,9 +1,9 @@
-//! The file in which an interrupted search is kept, and from which it continues.
+//! The checkpoint file of an interrupted search, from which the search continues.
 //!
-//! It names the program, its arguments, the options that matter, and the revision and the
-//! executable that made it, and carries a checksum: whatever does not fit is refused, with what is
-//! found and what was expected. Written to a temporary name and renamed: a search that is killed
-//! while it writes leaves the file of before.
+//! The file names the program, the arguments, the relevant options, and the revision and the
+//! executable that made the file, and carries a checksum. A mismatch is refused, with the found and
+//! the expected value. The file is written to a temporary name and renamed: a search that is killed
+//! during the write leaves the previous file.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -24,7 +24,7 @@ pub(super) struct Part {
     pub(super) numbers: QueueNumbers,
 }
 
-/// Subject of a search, in the order in which it is compared.
+/// Properties of the subject of a search, in the order of comparison.
 const KEYS: [&str; 6] = [
     "program",
     "arguments",
@@ -34,7 +34,7 @@ const KEYS: [&str; 6] = [
     "executable",
 ];
 
-/// Returns the subject of a search: the same for those that can continue another.
+/// Returns the subject of a search. Searches with equal subjects can continue one another.
 pub(super) fn identity(
     program: &str,
     options: &str,
@@ -60,7 +60,7 @@ pub(super) struct SearchFile<'a> {
 }
 
 impl<'a> SearchFile<'a> {
-    /// The file at `path`, to be written `every` seconds. Nothing is read or written yet.
+    /// The file at `path`, to be written every `every` seconds; neither read nor written here.
     pub(super) fn new(path: &'a Path, identity: Value, every: f64) -> Result<Self, OutputError> {
         Output::new(path).map(|_| Self {
             path,
@@ -102,7 +102,7 @@ impl<'a> SearchFile<'a> {
         read_part(&value["search"]).map(Some).ok_or_else(damaged)
     }
 
-    /// Writes the file, and returns its name.
+    /// Writes the file, and returns the name of the file.
     pub(super) fn write(
         &self,
         checkpoint: &Checkpoint,
@@ -126,7 +126,7 @@ impl<'a> SearchFile<'a> {
     }
 }
 
-/// Reads a search; `None` if it was damaged.
+/// Reads a search; `None` if the file is damaged.
 fn read_part(value: &Value) -> Option<Part> {
     let words: Vec<u64> = numbers(&value["words"])?;
     let queues: Option<Vec<[u32; 5]>> = value["queues"].as_array()?.iter().map(queue).collect();

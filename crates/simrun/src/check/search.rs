@@ -1,5 +1,5 @@
-//! A search from the command line: where it begins, what is made of its findings, and where it is
-//! kept if it is interrupted.
+//! A search from the command line: the beginning, the treatment of findings, and the checkpoint
+//! file if the search is interrupted.
 
 use std::any::Any;
 use std::io::{self, Write as _};
@@ -36,11 +36,11 @@ pub(super) struct SearchResult {
     pub(super) bounds: Vec<String>,
     /// There are findings that are not shown.
     pub(super) is_cut: bool,
-    /// The file in which the search is kept, if it is.
+    /// The checkpoint file of the search, if there is one.
     pub(super) kept_in: Option<String>,
 }
 
-/// Searches, and shows what was found.
+/// Searches, and shows the findings.
 pub(super) fn search(
     subject: &Subject<'_>,
     stop: Arc<AtomicBool>,
@@ -126,7 +126,7 @@ fn repeat(
     Ok(())
 }
 
-/// Where a search begins, and the numbers of its queues.
+/// Returns the beginning of a search, and the numbers of the queues.
 fn opened(part: Option<Part>) -> (Option<Checkpoint>, QueueNumbers) {
     match part {
         Some(part) => (Some(part.checkpoint), part.numbers),
@@ -148,7 +148,7 @@ fn show(subject: &Subject<'_>, searched: &SearchResult) -> Result<ExitCode, Exit
     Ok(ExitCode::from(status_of(searched)))
 }
 
-/// Returns the subject of the search, for the file in which it is kept.
+/// Returns the subject of the search, for the checkpoint file.
 fn identity(subject: &Subject<'_>) -> Value {
     let args = subject.args;
     let platform = subject.platform.as_ref();
@@ -161,7 +161,7 @@ fn identity(subject: &Subject<'_>) -> Value {
     )
 }
 
-/// Adds the findings of a report, each that says something new; whether there are more.
+/// Adds the findings of a report that are not known yet; returns true if there are more.
 fn add_findings(
     subject: &Subject<'_>,
     report: &Report,
@@ -187,7 +187,7 @@ fn add_findings(
     Ok(false)
 }
 
-/// A search whose panics are bugs.
+/// Runs a search; a panic of the search is reported as a bug.
 fn guarded(search: impl FnOnce() -> Report) -> Result<Report, ExitCode> {
     let (searched, _) = run::with_silent_panics(|| catch_unwind(AssertUnwindSafe(search)));
     searched.map_err(|panic| broken_search(&*panic))
@@ -236,7 +236,7 @@ fn explore_all(
     Ok((report, numbers))
 }
 
-/// A search that takes longer tells its first finding before its end.
+/// A search that takes longer reports the first finding before the end.
 const ANNOUNCED_AFTER: Duration = Duration::from_secs(1);
 
 /// Prints the first finding to standard error while the search continues.

@@ -1,17 +1,17 @@
-//! A search that is kept while it goes: in slices of time, after each of which it is written down.
-//! A process that is killed loses the slice that it was in.
+//! A search with regular checkpoints: the search runs in slices of time, and is written to the file
+//! after each slice. A killed process loses the current slice.
 //!
-//! Slices change nothing that a search finds or counts: each begins where the one before was
-//! interrupted, which is what `--checkpoint` does. A user could observe that they take a little
-//! longer.
+//! Slices do not change the findings and counts of a search: each slice begins where the slice
+//! before was interrupted, as with `--checkpoint`. Users may only observe that a search takes a
+//! little longer.
 
 use explore::{Bound, Checkpoint, Options, Report};
 
 /// Length of a slice in seconds, at least, after one in which the search came no further.
 const SHORTEST: f64 = 1e-3;
 
-/// Explores from `from` on, and calls `keep` with how far it is each time that `every` seconds have
-/// passed.
+/// Explores from `from` on, and calls `keep` with the state of the search each time that `every`
+/// seconds have passed.
 ///
 /// # Errors
 /// The first error of `explore`.

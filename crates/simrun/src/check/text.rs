@@ -9,7 +9,7 @@ use super::search::SearchResult;
 use super::{CRITICAL_BUDGET, Found, ScheduleKind, words};
 use crate::summary;
 
-/// A search: its findings, the verdict, and the counts.
+/// Returns a search as text: the findings, the verdict, and the counts.
 pub(super) fn of_search(name: &str, searched: &SearchResult) -> String {
     let mut text = format!(
         "{}{}{name}: {}\n{}{}",
@@ -152,8 +152,8 @@ fn warnings(searched: &SearchResult) -> String {
     text
 }
 
-/// Returns a finding as text: what is wrong, the way there, where every actor was, and how to see
-/// it again.
+/// Returns a finding as text: the error, the steps to the error, the state of every actor, and the
+/// command that repeats the finding.
 fn finding(found: &Found) -> String {
     let kind = found.finding.kind.name();
     let message = found.message();
@@ -197,7 +197,7 @@ fn finding(found: &Found) -> String {
     text
 }
 
-/// Returns what is known of shorter ways, in words.
+/// Says whether shorter counterexamples exist, in words.
 const fn schedule_kind(schedule_kind: ScheduleKind) -> &'static str {
     match schedule_kind {
         ScheduleKind::Given => "",
@@ -285,7 +285,7 @@ fn row(number: String, step: &FindingStep) -> [String; 7] {
     ]
 }
 
-/// A replay: its steps and where they lead.
+/// Returns a replay as text: the steps and the end.
 pub(super) fn of_replay(name: &str, followed: &ReplayResult, found: Option<&Found>) -> String {
     if let Some(found) = found {
         return finding(found);

@@ -24,7 +24,7 @@ fn figure(timeline: &Timeline) -> serde_json::Value {
     serde_json::json!({ "timeline": timeline })
 }
 
-/// The diagram of steps, and of those who have not ended.
+/// Returns the diagram of steps, and of the actors that have not ended.
 pub(super) fn of(
     title: String,
     steps: &[FindingStep],
@@ -76,7 +76,7 @@ pub(super) fn of(
     }
 }
 
-/// A source line without its folder.
+/// Returns a source line without the folder.
 fn short(line: &str) -> String {
     line.rsplit('/').next().unwrap_or_default().to_owned()
 }

@@ -52,7 +52,7 @@ pub(super) const fn operation(step: &FindingStep) -> &'static str {
     }
 }
 
-/// On what; empty if on nothing.
+/// Returns the object of a step; empty if the step has no object.
 pub(super) fn object(step: &FindingStep) -> String {
     let Some(number) = step.object else {
         return String::new();
@@ -103,7 +103,7 @@ pub(super) fn object(step: &FindingStep) -> String {
     format!("{what} {number}")
 }
 
-/// Returns the answer of the kernel; empty if there was nothing to answer.
+/// Returns the answer of the kernel; empty if there is no answer.
 pub(super) fn result(step: &FindingStep) -> String {
     // The codes of answers: nothing, no, yes, time is up, and from there on numbers.
     match (step.kind, step.answer) {

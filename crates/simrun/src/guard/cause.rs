@@ -9,15 +9,15 @@ use crate::{Size, status};
 /// Time that a program has to give control back.
 pub(super) const GRACE: Duration = Duration::from_secs(2);
 
-/// Time that a run has to stop by itself while no program keeps it from that.
+/// Time that a run has to stop by itself while no program prevents the stop.
 pub(super) const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The reason for which a process ends before its run.
+/// The reason why a process ends before the end of the run.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Cause {
-    /// The program ended it.
+    /// The program ended the process.
     Exit,
-    /// It was interrupted.
+    /// The run was interrupted.
     Interrupt,
     /// The real time was up, in seconds.
     MaxTime(f64),
@@ -41,14 +41,14 @@ impl Cause {
 #[derive(Debug)]
 pub(crate) struct Stopped {
     pub(crate) cause: Cause,
-    /// The actor whose program was running, as far as that is known, and what it did.
+    /// The actor that was running, if known, and the failure of that actor.
     pub(crate) failure: Option<Failure>,
     /// Real time that the run has taken, in seconds.
     pub(crate) wall_s: f64,
 }
 
 impl Stopped {
-    /// The actor whose program was running, or else the run.
+    /// Returns the actor that was running, or else "the run".
     fn who(&self) -> String {
         match &self.failure {
             Some(Failure { name, host, .. }) => format!("{name} on host {host}"),
@@ -56,7 +56,7 @@ impl Stopped {
         }
     }
 
-    /// A line that says what happened.
+    /// Returns a line that describes the end of the run.
     pub(crate) fn sentence(&self) -> String {
         let what = match self.cause {
             Cause::Busy(allowed) => {

@@ -1,9 +1,9 @@
-//! Forks: a program that forks and lets the child return has two processes that both simulate.
+//! Forks: if a program forks and the child returns, two processes simulate the same run.
 //!
-//! The child prints nothing, ends at the next look of its kernel at the flag that stops runs, and
-//! tells its parent through a pipe who forked. The parent waits for children that are neither gone
-//! nor other programs by then, up to [`CHILDREN`]; a child that returns later is not noticed there.
-//! A fork by a system call that goes around the C library is not noticed at all.
+//! The child prints no output, ends when its kernel next checks the flag that stops runs, and
+//! reports the forking actor to the parent through a pipe. The parent waits for children that have
+//! neither ended nor become another program by then, up to [`CHILDREN`]; the parent does not notice
+//! a child that returns later. A fork by a system call that bypasses the C library is not noticed.
 
 use std::io::{self, PipeReader, PipeWriter, Read as _, Write as _};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -23,7 +23,7 @@ const CHILDREN: Duration = Duration::from_secs(10);
 static HAS_FORKED: AtomicBool = AtomicBool::new(false);
 /// This process is a child of the program.
 static IS_CHILD: AtomicBool = AtomicBool::new(false);
-/// The actor and its host that forked this child, and the date.
+/// The actor that forked this child, with the host, and the date.
 static FORKED_BY: [AtomicU64; 2] = [AtomicU64::new(NOBODY), AtomicU64::new(0)];
 const NOBODY: u64 = u64::MAX;
 
@@ -40,7 +40,7 @@ pub(super) fn note_in_parent() {
     HAS_FORKED.store(true, Ordering::Relaxed);
 }
 
-/// Remembers in the child who forked it.
+/// Remembers in the child the forking actor.
 pub(super) fn note_in_child(by: Option<Fork>) {
     if let Some(((actor, host), date)) = by {
         let word = u64::from(host.0) << 32 | u64::from(actor.number());
@@ -64,7 +64,7 @@ impl Family {
         Ok(Self { reader, writer })
     }
 
-    /// Lets the parent know that this child has returned, and ends it.
+    /// Reports the return of this child to the parent, and ends the child.
     pub(super) fn end_child(family: Option<&Self>) -> ! {
         let [by, date] = [0, 1].map(|word| FORKED_BY[word].load(Ordering::Relaxed).to_ne_bytes());
         if let Some(writer) = family.and_then(|family| lock(&family.writer).take()) {

@@ -13,8 +13,8 @@ pub(super) fn stdout_identity() -> Option<(u64, u64)> {
     Some((metadata.dev(), metadata.ino()))
 }
 
-/// A stream of its own to standard output or standard error, without the lock that a busy rank may
-/// hold. Nothing is written if the program has closed it.
+/// Returns a separate stream to standard output or standard error, without the lock that a busy
+/// rank may hold. Output is discarded if the program has closed the stream.
 pub(crate) fn unlocked(stream: &impl AsFd) -> Box<dyn Write> {
     match stream.as_fd().try_clone_to_owned() {
         Ok(stream) => Box::new(File::from(stream)),

@@ -1,17 +1,17 @@
 //! The line of a program that makes a call.
 //!
 //! A call of a Rust program has the location that the compiler passes to functions with
-//! `#[track_caller]`. A native executable calls through a bridge, which is Rust code itself: it
-//! sets the line of the executable with [`set_native_caller`] while that runs, and
-//! [`SourceLocation::caller`] returns that line instead of the bridge's own.
+//! `#[track_caller]`. A native executable calls through a bridge, which is Rust code: the bridge
+//! sets the line of the executable with [`set_native_caller`] during the call, and
+//! [`SourceLocation::caller`] returns this line instead of the line of the bridge.
 //!
-//! A location has 8 bytes, as `&Location` has: the lowest bit of the address tells the kind. An
-//! enum of 16 bytes cost 2 % of the instructions per message. The line of an executable is a
-//! variable of the thread; as a parameter, the line would give each function of the message layer a
-//! second form.
+//! A location has 8 bytes, like `&Location`: the lowest bit of the address tells the kind. An enum
+//! of 16 bytes cost 2 % of the instructions per message. The line of an executable is a
+//! thread-local variable; as a parameter, the line would cause a second instance of each function
+//! of the message layer.
 //!
-//! *Not decided here*: the lines of a native executable. The bridge finds them in its debugging
-//! information, once for each place that calls.
+//! *Not decided here*: the lines of a native executable. The bridge finds them in the debugging
+//! information of the executable, once for each calling place.
 
 use std::cell::Cell;
 use std::fmt;
@@ -26,7 +26,7 @@ use tagged::{Kind, Tagged};
 pub struct NativeLocation {
     /// The path of the source file, or else the name of the executable and the offset there.
     pub file: String,
-    /// The line from 1 on, or 0 if it is not known.
+    /// The line from 1 on, or 0 if the line is not known.
     pub line: u32,
 }
 
@@ -35,12 +35,12 @@ pub struct NativeLocation {
 pub struct SourceLocation(Tagged);
 
 thread_local! {
-    /// The line of a native executable whose call runs on this thread.
+    /// The line of the native executable that makes the current call on this thread.
     static NATIVE: Cell<Option<&'static NativeLocation>> = const { Cell::new(None) };
 }
 
 impl SourceLocation {
-    /// Returns the line of the native executable whose call runs, or else that of the caller.
+    /// Returns the line of the calling native executable, or else the line of the Rust caller.
     #[inline]
     #[track_caller]
     pub fn caller() -> Self {
@@ -58,7 +58,7 @@ impl SourceLocation {
         }
     }
 
-    /// Returns the line, from 1 on; 0 if it is not known.
+    /// Returns the line, from 1 on; 0 if the line is not known.
     pub fn line(&self) -> u32 {
         match self.0.kind() {
             Kind::Rust(location) => location.line(),
@@ -123,8 +123,8 @@ impl fmt::Debug for SourceLocation {
     }
 }
 
-/// Sets the line of the native executable whose calls run on this thread from now on, and returns
-/// the one before; with `None`, calls are those of Rust programs.
+/// Sets the line of the native executable that makes the next calls on this thread, and returns the
+/// previous line; with `None`, calls belong to Rust programs.
 #[inline]
 pub fn set_native_caller(
     location: Option<&'static NativeLocation>,

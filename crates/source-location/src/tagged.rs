@@ -1,5 +1,5 @@
-//! A location in one word: each operation of a program keeps one, and two words would make each
-//! message dearer by 2 % of its instructions.
+//! A location in one word. Each operation of a program stores a location, and two words would add 2
+//! % to the instructions of each message.
 
 #![expect(unsafe_code, reason = "a reference with a tag in its lowest bit")]
 
@@ -14,7 +14,7 @@ const NATIVE: usize = 1;
 const _: () = assert!(align_of::<Location<'static>>() > NATIVE);
 const _: () = assert!(align_of::<NativeLocation>() > NATIVE);
 
-/// The address of a location, which says of which kind it is.
+/// The address of a location; the lowest bit of the address tells the kind of the location.
 #[derive(Clone, Copy)]
 pub(super) struct Tagged(NonNull<()>);
 

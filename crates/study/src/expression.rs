@@ -1,13 +1,13 @@
 //! Conditions of points: `where = "ranks <= 512 or size < 64KiB"`.
 //!
-//! Operators by precedence: `or`; `and`; `not`; `== != < <= > >=`; `+ -`; `* / %`; a sign.
-//! Operands are numbers, quantities (`64KiB`), texts in single quotes (`'ring'`), `true`, `false`,
-//! names of parameters and parentheses. Arithmetic is that of `f64`; quantities are numbers in
-//! their base unit. Comparisons do not chain.
+//! Operators by precedence: `or`; `and`; `not`; `== != < <= > >=`; `+ -`; `* / %`; a sign. Operands
+//! are numbers, quantities (`64KiB`), texts in single quotes (`'ring'`), `true`, `false`, names of
+//! parameters and parentheses. Arithmetic is `f64` arithmetic; quantities are numbers in their base
+//! unit. Comparisons do not chain.
 //!
 //! General languages (`rhai`, `evalexpr`) have loops, assignments or functions that a study file
-//! must not have, and none knows `64KiB`. Tables of TOML as conditions would be unreadable with
-//! `or`.
+//! must not have, and no quantities such as `64KiB`. Tables of TOML as conditions would be
+//! unreadable with `or`.
 
 mod lexer;
 mod parser;
@@ -60,7 +60,7 @@ impl Expression {
         parser::parse(&lexer::tokens(text)?).map(Self)
     }
 
-    /// Returns the names of parameters in it, in their order.
+    /// Returns the names of parameters in the condition, in order.
     pub fn names(&self) -> Vec<&str> {
         let mut names = Vec::new();
         self.0.collect_names(&mut names);

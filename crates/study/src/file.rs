@@ -98,7 +98,7 @@ const KEYS: &[&str] = &[
     "measure",
 ];
 
-/// Options of simrun that a study sets itself, with the key that does it.
+/// Options of simrun that a study sets itself, each with the key that sets the option.
 const OWN_OPTIONS: [(&str, &str); 19] = [
     ("--platform", "the key platform"),
     ("--set", "the table [set]"),
@@ -136,7 +136,7 @@ const OWN_OPTIONS: [(&str, &str); 19] = [
 /// A study: a checked and expanded study file.
 #[derive(Clone, Debug)]
 pub struct Study {
-    /// The program, as it is given to `simrun run`.
+    /// The program, as passed to `simrun run`.
     pub program: String,
     /// Names of the parameters, in the order of the file.
     pub parameters: Vec<String>,
@@ -163,7 +163,7 @@ pub struct RunLimits {
     pub events: Option<u64>,
 }
 
-/// Texts with placeholders, each with its place in the file.
+/// Texts with placeholders, each with the place in the file.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Templates {
     platform: Option<(Template, Range<usize>)>,
@@ -174,7 +174,7 @@ pub(crate) struct Templates {
 }
 
 impl Study {
-    /// Reads the study file called `name`, whose content is `text`.
+    /// Reads the study file with the name `name` and the content `text`.
     pub fn parse(name: &str, text: &str) -> Result<Self, LoadError> {
         let mut mistakes = DiagnosticList::default();
         let (root, errors) = DeTable::parse_recoverable(text);
@@ -256,7 +256,7 @@ impl Study {
     }
 }
 
-/// Reads `where`, and checks its names.
+/// Reads `where`, and checks the names in the condition.
 fn condition(
     file: &Section<'_>,
     axes: &[Axis],
@@ -417,7 +417,7 @@ fn changes(
     changes
 }
 
-/// Reads a text with placeholders, or a number as its text.
+/// Reads a text with placeholders, or a number as text.
 fn template(
     value: &Spanned<DeValue<'_>>,
     key: &str,

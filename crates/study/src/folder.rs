@@ -1,11 +1,11 @@
-//! The folder of a study: its file, results and failures.
+//! The folder of a study: study file, results and failures.
 //!
 //! * `study.toml`: the study file as it was read. A folder belongs to one study: another file is
 //!   refused once a run has succeeded, so that tables never mix two studies.
-//! * `points.jsonl`: the points, ordered by key, one line each. Worker I of N takes the lines whose
-//!   number is I modulo N: the order of hashes mixes long and short runs.
-//! * `program`, `platforms/SHA256.toml`, `maps/SHA256.txt`: everything that the runs read. A study
-//!   continues with these, also when its sources have changed or are on another machine.
+//! * `points.jsonl`: the points, ordered by key, one line each. Worker I of N takes the lines with
+//!   numbers I modulo N: the order of hashes mixes long and short runs.
+//! * `program`, `platforms/SHA256.toml`, `maps/SHA256.txt`: all inputs of the runs. A study
+//!   continues with these copies, also when the originals have changed or are on another machine.
 //! * `results/WORKER.jsonl`: results.
 //! * `failures/KEY.txt`: the standard error of a run that did not succeed.
 
@@ -40,16 +40,16 @@ const STATE: [&str; 8] = [
     "program",
 ];
 
-/// A point of a study with everything that decides its results.
+/// A point of a study with all inputs that decide the results.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct PlannedPoint {
-    /// The key of its first run.
+    /// The key of the first run of the point.
     pub key: Key,
-    /// Its position in the order of the study file, from 0.
+    /// The position of the point in the order of the study file, from 0.
     pub point: usize,
     /// Values of the parameters.
     pub parameters: Assignment,
-    /// Everything that decides its results.
+    /// All inputs that decide the results of the point.
     pub content: KeyContent,
 }
 
@@ -60,8 +60,8 @@ pub struct StudyFolder {
 }
 
 impl StudyFolder {
-    /// Makes the folder of a study file with this text, or continues it. A folder in which no run
-    /// has succeeded is taken over from another study.
+    /// Creates the folder of a study file with this text, or continues the folder. The folder of
+    /// another study is taken over if no run has succeeded there.
     pub fn create(path: &Path, text: &str) -> Result<Self, ResultError> {
         let error = |error: &io::Error| ResultError::at(path, error);
         fs::create_dir_all(path).map_err(|it| error(&it))?;
@@ -94,7 +94,7 @@ impl StudyFolder {
         })
     }
 
-    /// Opens the folder of a study; returns it with the text of the study file.
+    /// Opens the folder of a study; returns the folder and the text of the study file.
     pub fn open(path: &Path) -> Result<(Self, String), ResultError> {
         let file = path.join(STUDY_FILE);
         let text = files::read_state(&file).map_err(|it| ResultError::at(&file, &it))?;
@@ -104,7 +104,7 @@ impl StudyFolder {
         Ok((folder, text))
     }
 
-    /// Returns its path.
+    /// Returns the path of the folder.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -117,8 +117,8 @@ impl StudyFolder {
         }
     }
 
-    /// Orders points by the keys of their first runs, and writes the list of points, or compares it
-    /// with the one that is there, which is replaced if no run has succeeded.
+    /// Orders points by the keys of their first runs, and writes the list of points. An existing
+    /// list must be equal, or is replaced if no run has succeeded.
     ///
     /// # Panics
     /// Never: points are expressible in JSON.
@@ -141,8 +141,8 @@ impl StudyFolder {
         Ok(files::write(&file, lines(points))?)
     }
 
-    /// Writes the list of points that were chosen so far. An earlier start has chosen the same,
-    /// in the same order: its list is `known`, and stays while it is longer.
+    /// Writes the list of points that were chosen so far. An earlier start has chosen the same
+    /// points, in the same order: that list is `known`, and stays while it is longer.
     ///
     /// # Panics
     /// Never: points are expressible in JSON.
@@ -163,7 +163,7 @@ impl StudyFolder {
         Ok(())
     }
 
-    /// Reads the list of points, in its order: that of their keys, or of their choice.
+    /// Reads the list of points, in the order of the list: by keys, or by choice.
     pub fn points(&self) -> Result<Vec<PlannedPoint>, ResultError> {
         let file = self.path.join(POINTS_FILE);
         let text = files::read_state(&file).map_err(|it| ResultError::at(&file, &it))?;
@@ -182,7 +182,7 @@ impl StudyFolder {
         text.lines().enumerate().map(read).collect()
     }
 
-    /// Writes a file of the study below `name`, unless it is there.
+    /// Writes a file of the study below `name`, unless the file exists.
     pub fn keep(&self, name: &str, content: &[u8]) -> Result<PathBuf, ResultError> {
         let file = self.path.join(name);
         if !file.exists() {

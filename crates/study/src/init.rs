@@ -8,7 +8,7 @@ use toml::Value as Toml;
 use crate::table::RUN_COLUMNS;
 use crate::template::is_name;
 
-/// An argument of a program, as its command line describes it.
+/// An argument of a program, as described by the command line of the program.
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
 pub struct ProgramArgument {
     /// The name, such as `--size`.

@@ -1,7 +1,7 @@
-//! Keys of runs: the SHA-256 (FIPS 180-4) of everything that decides a result.
+//! Keys of runs: the SHA-256 (FIPS 180-4) of all inputs that decide a result.
 //!
-//! Hashed is the canonical JSON of [`KeyContent`] and the seed: names in alphabetical order, no
-//! spaces. Neither the real time nor a path is in it, so a study that moved to another folder or
+//! The hash covers the canonical JSON of [`KeyContent`] and the seed: names in alphabetical order,
+//! no spaces. The key contains no real time and no path, so a study that moved to another folder or
 //! machine keeps its results; another revision of simrun, program or platform has other keys.
 
 use std::fmt;

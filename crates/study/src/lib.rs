@@ -24,16 +24,16 @@
 //! # Ok::<(), platform::LoadError>(())
 //! ```
 //!
-//! A study goes through these steps. Only [`campaign`] starts programs: the commands of studies.
+//! A study has these steps. Only [`campaign`] starts programs: the commands of studies.
 //!
 //! 1. [`Study::parse`] reads and checks the study file and expands it into [`Point`]s.
 //! 2. [`StudyFolder`] keeps the file and refuses the folder of another study.
-//! 3. Each run has a [`Key`], a hash of everything that decides its result ([`KeyContent`]).
-//! 4. [`PointResults::pending`] tells which seeds of a point are to be run, by the rule of
-//!    [`Replication`].
+//! 3. Each run has a [`Key`], a hash of all inputs that decide the result ([`KeyContent`]).
+//! 4. [`PointResults::pending`] returns the seeds of a point that are still to be run, by the rule
+//!    of [`Replication`].
 //! 5. [`Measure::value`] takes numbers from a run, [`ResultWriter`] appends them to a file,
 //!    [`ResultSet`] reads the files of all workers.
-//! 6. [`statistics`] makes intervals of them, [`write_table`] and [`write_summary`] tables.
+//! 6. [`statistics`] computes intervals, [`write_table`] and [`write_summary`] write tables.
 //!
 //! *Not decided here*: how a program is simulated, and how a report is drawn.
 

@@ -1,6 +1,6 @@
 //! Measures: numbers that a study takes from each run.
 //!
-//! A number comes from the record of the run (`record.json`), from its analyses (`--analyse`), or
+//! A number comes from the record of the run (`record.json`), from the analyses (`--analyse`), or
 //! from a line that the program prints. Paths in JSON are names and positions in lists, from 0,
 //! separated by dots: `stalls.0.seconds`.
 //!
@@ -21,7 +21,7 @@ pub struct Measure {
     pub name: String,
     /// Where the number is found.
     pub source: MeasureSource,
-    /// The unit of the number, for the name of its column.
+    /// The unit of the number, used in the name of the column.
     pub unit: Option<String>,
     /// Number of batches of the lines that match; `None` if one line matches.
     pub batches: Option<usize>,
@@ -32,11 +32,11 @@ pub struct Measure {
 pub struct MeasuredValue {
     /// The number, which is finite.
     pub value: f64,
-    /// Batch means, whose mean is the number; empty without batches.
+    /// Means of the batches; their mean is the number; empty without batches.
     pub batches: Vec<f64>,
 }
 
-/// The place of a number in what a run leaves.
+/// The place of a number in the output of a run.
 #[derive(Clone, Debug)]
 pub enum MeasureSource {
     /// A path in the record.
@@ -74,7 +74,7 @@ impl fmt::Display for MeasureError {
 impl std::error::Error for MeasureError {}
 
 impl Measure {
-    /// Returns the name of its column: the name, and the unit unless the name ends with it.
+    /// Returns the name of the measure's column: name and unit, unless the name ends with the unit.
     pub fn column(&self) -> String {
         match &self.unit {
             Some(unit) if !self.name.ends_with(&format!("_{unit}")) && self.name != *unit => {
@@ -84,7 +84,7 @@ impl Measure {
         }
     }
 
-    /// Returns true if runs must be analysed for it.
+    /// Returns true if the measure needs an analysis of runs.
     pub const fn needs_analysis(&self) -> bool {
         matches!(self.source, MeasureSource::Analysis(_))
     }

@@ -1,9 +1,9 @@
-//! Optimisation: a study whose points are chosen one after another.
+//! Optimisation: a study that chooses points one after another.
 //!
-//! A point is chosen by coordinates from 0 to 1, one for each parameter of `[vary]`. A list or a
-//! range with a step is divided evenly among its values, in their order. A range without a step is
-//! continuous, linear or, with `log`, logarithmic; its values are rounded to six digits, sizes to
-//! bytes and whole numbers to whole ones, so that a point has a text that names it.
+//! A point is chosen by coordinates from 0 to 1, one for each parameter of `[vary]`. The interval
+//! is divided evenly among the values of a list or of a range with a step, in their order. A range
+//! without a step is continuous, linear or, with `log`, logarithmic; the values are rounded to six
+//! digits, sizes to bytes and whole numbers to whole ones, so that a text can name each point.
 //!
 //! *Not decided here*: the coordinates.
 
@@ -37,9 +37,9 @@ pub struct Optimisation {
 /// A parameter that varies.
 #[derive(Clone, Debug)]
 pub struct Variable {
-    /// Its name.
+    /// The name of the parameter.
     pub name: String,
-    /// Its values.
+    /// The values of the parameter.
     pub range: VariableRange,
 }
 
@@ -65,7 +65,7 @@ impl fmt::Display for ConditionError {
 impl std::error::Error for ConditionError {}
 
 impl VariableRange {
-    /// Returns the value at a coordinate; those outside of [0, 1] count as the next end.
+    /// Returns the value at a coordinate; a coordinate outside of [0, 1] counts as the nearest end.
     pub fn value(&self, coordinate: f64) -> Value {
         let coordinate = coordinate.clamp(0.0, 1.0);
         match self {
@@ -83,7 +83,7 @@ impl VariableRange {
         }
     }
 
-    /// Returns the number of values; `None` if it is continuous.
+    /// Returns the number of values; `None` for a continuous range.
     pub const fn steps(&self) -> Option<usize> {
         match self {
             Self::Steps(values) => Some(values.len()),
@@ -93,7 +93,7 @@ impl VariableRange {
 }
 
 impl Optimisation {
-    /// Returns the point at coordinates, one for each parameter; `None` if `where` excludes it.
+    /// Returns the point at coordinates, one per parameter; `None` if `where` excludes the point.
     pub fn point(&self, coordinates: &[f64]) -> Result<Option<Point>, ConditionError> {
         let values = self.variables.iter().zip(coordinates);
         let values = values.map(|(it, at)| (it.name.clone(), it.range.value(*at)));

@@ -1,4 +1,4 @@
-//! Points: one assignment of values to all parameters each, and what runs there.
+//! Points: each point assigns values to all parameters, and names the run at these values.
 //!
 //! Points are in the order of the study file: the first parameter varies slowest, `[grid]` before
 //! `[zip]` before `[[points]]`.
@@ -71,7 +71,7 @@ impl<'de> Deserialize<'de> for Assignment {
     }
 }
 
-/// One point of a study: everything of a run but its seed.
+/// One point of a study: all inputs of a run except the seed.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Point {
     /// Values of the parameters.

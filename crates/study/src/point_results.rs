@@ -1,8 +1,8 @@
-//! The results of one point, and the runs that it still needs.
+//! The results of one point, and the runs that the point still needs.
 //!
-//! Only runs of the seeds 0, 1, 2… without a gap decide if more are needed. So the decision does
-//! not depend on the order in which workers finish, and a study has the same runs with any number
-//! of workers.
+//! Only runs of the seeds 0, 1, 2… without a gap decide if more runs are needed. So the decision
+//! does not depend on the order in which workers finish, and a study has the same runs with any
+//! number of workers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +18,7 @@ use crate::statistics::Progress;
 pub struct PointResults<'r> {
     /// The point.
     pub point: &'r Point,
-    /// Its results by seed.
+    /// The results of the point by seed.
     pub results: BTreeMap<u64, &'r ResultLine>,
 }
 
@@ -31,7 +31,7 @@ pub enum PendingRuns {
     None,
     /// None: the largest number of replications has not reached the precision.
     NotReached,
-    /// None: a run failed, and a mean of the others would be that of a selection.
+    /// None: a run failed, and the mean of the other runs would be the mean of a selection.
     Failed,
 }
 
@@ -53,9 +53,9 @@ impl<'r> PointResults<'r> {
         }
     }
 
-    /// Returns the values of a column of a measure in the order of the seeds, of runs that have it.
-    /// Of a measure in batches, a single run has the batch means; several runs have their means,
-    /// which are independent.
+    /// Returns the values of a column of a measure in the order of the seeds, of runs with this
+    /// column. For a measure in batches, a single run gives the batch means; several runs give one
+    /// mean each, and these means are independent.
     pub fn values(&self, column: &str) -> Vec<f64> {
         if let Some((_, single)) = self.results.first_key_value()
             && self.results.len() == 1
@@ -69,7 +69,7 @@ impl<'r> PointResults<'r> {
             .collect()
     }
 
-    /// Returns the values of a column of the seeds that both points have, for
+    /// Returns the values of a column for all seeds that both points have, for
     /// [`Comparison::new`](crate::statistics::Comparison::new). A deterministic point has its value
     /// at every seed.
     pub fn paired_values(&self, other: &Self, column: &str) -> (Vec<f64>, Vec<f64>) {
@@ -102,8 +102,8 @@ impl<'r> PointResults<'r> {
 
     /// Decides about the next runs of the point.
     ///
-    /// With a fixed number of seeds all are run, also after a failure. A study for a precision ends
-    /// a point at its first failure.
+    /// With a fixed number of seeds all seeds are run, also after a failure. A study with a target
+    /// precision ends a point at the first failure.
     pub fn pending(&self, study: &Study) -> PendingRuns {
         let precision = matches!(study.replication, Replication::Precision(_));
         if precision && !self.failed_seeds().is_empty() {

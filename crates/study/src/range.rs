@@ -1,6 +1,6 @@
 //! Ranges of values: `"1KiB..1MiB *2"` and `"8..64 +8"`, both ends included.
 //!
-//! The end is a value only if a step hits it: `"1..10 *2"` is 1, 2, 4, 8. Values of sizes are
+//! The end is a value only if a step hits the end: `"1..10 *2"` is 1, 2, 4, 8. Values of sizes are
 //! written with the greatest unit of the start's family (binary or decimal) that divides them,
 //! other quantities with the unit of the start. Numbers with a fraction are rounded to 15 digits.
 
@@ -14,7 +14,7 @@ const VALUES_MAX: usize = 100_000;
 struct Bound<'t> {
     /// In the base unit.
     value: f64,
-    /// The kind, unless it is a number without a unit.
+    /// The kind of the quantity; `None` for a number without a unit.
     kind: Option<QuantityKind>,
     unit: &'t str,
     whole: bool,
@@ -82,10 +82,10 @@ pub struct ContinuousRange {
     whole: bool,
 }
 
-/// Reads a range without a step, `"START..END"` or `"START..END log"`; `None` if the text is not
-/// meant as one.
+/// Reads a range without a step, `"START..END"` or `"START..END log"`; `None` if the text has
+/// another form.
 ///
-/// The error is the problem and what is expected instead.
+/// The error is the problem and the expected form.
 pub(crate) fn continuous(text: &str) -> Option<Result<ContinuousRange, (String, String)>> {
     if !is_range(text) || text.contains(['*', '+']) {
         return None;
@@ -217,7 +217,7 @@ fn spelled(number: f64, like: &Bound<'_>, whole: bool) -> Value {
     }
 }
 
-/// Returns a size in the greatest unit that divides it, of the family of `unit`.
+/// Returns a size in the greatest unit that divides the size, of the family of `unit`.
 fn size(bytes: f64, unit: &str) -> String {
     let (factor, prefixes): (f64, &[&str]) = if unit.contains('i') {
         (1024.0, &["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"])

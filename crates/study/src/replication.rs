@@ -36,10 +36,10 @@ impl Replication {
         }
     }
 
-    /// Decides after `n` replications of a point, from the values of each of its measures.
+    /// Decides after `n` replications of a point, from the values of each of the measures.
     ///
-    /// `draws`: number of random numbers that the first replication drew, if it is known. Without
-    /// any, one replication is all.
+    /// `draws`: number of random numbers that the first replication drew, if known. With 0 draws,
+    /// one replication is sufficient.
     pub fn progress(&self, n: usize, draws: Option<u64>, measures: &[&[f64]]) -> Progress {
         // The first replication tells if there is anything random.
         if n == 0 {

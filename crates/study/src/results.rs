@@ -1,9 +1,9 @@
 //! Results on the disk: JSON lines, one per finished run.
 //!
-//! Each worker appends to a file of its own, since neither `O_APPEND` nor `flock` can be trusted
-//! between nodes on NFS or Lustre. A line is one `write`, then `fdatasync`: a run whose line is
-//! there is never repeated, whenever the worker is killed. A torn last line is cut when its own
-//! worker opens the file again, and ignored by all others.
+//! Each worker appends to a separate file, since neither `O_APPEND` nor `flock` can be trusted
+//! between nodes on NFS or Lustre. A line is one `write`, then `fdatasync`: a run with a line in a
+//! file is never repeated, whenever the worker is killed. A torn last line is cut when the owner of
+//! the file opens the file again, and ignored by all other workers.
 //!
 //! *Not modelled*: a file system that loses data after `fdatasync`. Such a run is done again.
 
@@ -18,13 +18,13 @@ use serde::{Deserialize, Serialize};
 use crate::key::Key;
 use crate::point::Assignment;
 
-/// The folder of results within that of a study.
+/// The folder of results within the folder of a study.
 pub const RESULTS_FOLDER: &str = "results";
 
 /// Greatest length of a file of results in bytes: 4 GiB, about ten million runs. \[choice\]
 const RESULTS_MAX: u64 = 4 << 30;
 
-/// The outcome of a run that finished as it should.
+/// The outcome of a run that finished normally.
 pub const FINISHED: &str = "finished";
 
 /// The result of one run: one line.
@@ -46,7 +46,7 @@ pub struct ResultLine {
     /// Random numbers that the run drew, if they were counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub draws: Option<u64>,
-    /// The fingerprint of the run, if it has one.
+    /// The digest of the run, if the run has one.
     pub digest: Option<String>,
     /// The revision of simrun.
     pub revision: String,
@@ -103,7 +103,7 @@ impl ResultWriter {
         Ok((file, whole as u64))
     }
 
-    /// Appends a result; [`sync`](Self::sync) brings it to the disk.
+    /// Appends a result; [`sync`](Self::sync) writes the result to the disk.
     pub fn append(&mut self, result: &ResultLine) -> Result<(), ResultError> {
         self.append_line(result)
             .map_err(|error| ResultError::at(&self.path, &error))
@@ -144,7 +144,7 @@ fn whole_lines(content: &[u8]) -> usize {
     newline.map_or(0, |at| at + 1)
 }
 
-/// Two results of one key whose digests differ: a defect of simrun.
+/// Two results with the same key and different digests: a defect of simrun.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Conflict {
     /// The key.

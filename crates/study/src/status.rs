@@ -10,9 +10,9 @@ use crate::point_results::{PendingRuns, PointResults};
 pub struct StudyStatus {
     /// All points.
     pub points: usize,
-    /// Points without pending runs whose runs all succeeded.
+    /// Points without pending runs and without failed runs.
     pub complete: usize,
-    /// Points whose means did not reach the precision.
+    /// Points with means that did not reach the precision.
     pub not_reached: usize,
     /// Points with a run that did not succeed.
     pub failed: usize,
@@ -47,7 +47,7 @@ impl StudyStatus {
         status
     }
 
-    /// Returns the exit status of a study that ended: 0 if each point has its results, 1 otherwise.
+    /// Returns the exit status of a study that ended: 0 if each point has results, 1 otherwise.
     pub const fn exit_status(&self) -> u8 {
         if self.failed == 0 && self.pending_runs == 0 {
             0

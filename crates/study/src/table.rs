@@ -16,7 +16,7 @@ use crate::value::real_cell;
 pub(crate) const RUN_COLUMNS: [&str; 6] =
     ["seed", "outcome", "digest", "key", "revision", "wall_s"];
 
-/// Writes `table.csv`; without `wall`, it has nothing that differs between two studies of the same.
+/// Writes `table.csv`; without `wall`, the table is the same for each repetition of a study.
 pub fn write_table(
     study: &Study,
     points: &[PointResults<'_>],
@@ -51,7 +51,7 @@ pub fn write_table(
 }
 
 /// Writes `summary.csv`: number of values, mean, interval and quantiles of each measure, and a
-/// note: `few`, `deterministic`, `long values` or nothing.
+/// note: `few`, `deterministic`, `long values` or an empty note.
 pub fn write_summary(
     study: &Study,
     points: &[PointResults<'_>],

@@ -1,6 +1,6 @@
 //! Texts with placeholders: `"{size}"` stands for the value of the parameter `size`.
 //!
-//! `{{` and `}}` stand for one brace. There are no formats: the value is inserted as it is written.
+//! `{{` and `}}` stand for one brace. There are no formats: the value is inserted as written.
 
 use crate::point::Assignment;
 
@@ -53,7 +53,7 @@ impl Template {
         Ok(Self { parts })
     }
 
-    /// Returns the names of its placeholders, in their order.
+    /// Returns the names of the placeholders, in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().filter_map(|part| match part {
             Part::Name(name) => Some(name.as_str()),

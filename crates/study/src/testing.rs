@@ -9,7 +9,7 @@ use crate::point::Assignment;
 use crate::results::{FINISHED, ResultLine};
 use crate::value::Value;
 
-/// A folder of one test, removed at its end.
+/// A folder of one test, removed at the end.
 pub(crate) struct TestFolder(PathBuf);
 
 impl TestFolder {

@@ -1,8 +1,8 @@
 //! Values of parameters: numbers, truth values and texts, of which some are quantities.
 //!
 //! A quantity is a text with a unit (`"64KiB"`, `"1.3us"`, `"100Gbps"`, `"16Gf"`) as in a platform
-//! file. A placeholder inserts the text as it is written; an expression and a table have the number
-//! in the base unit (bytes, seconds, bytes/s, flop/s).
+//! file. A placeholder inserts the text as written; an expression and a table use the number in the
+//! base unit (bytes, seconds, bytes/s, flop/s).
 
 use std::fmt;
 use std::str::FromStr;
@@ -25,7 +25,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// Returns the number, in the base unit if it is a quantity.
+    /// Returns the number, in the base unit if the value is a quantity.
     pub fn number(&self) -> Option<f64> {
         match self {
             Self::Boolean(_) => None,
@@ -65,8 +65,8 @@ impl fmt::Display for Value {
     }
 }
 
-/// Returns the shortest text that is read back as the same number, and as one with a fraction even
-/// if it is whole: readers of tables derive the type of a column from its texts.
+/// Returns the shortest text that parses as the same number, and as a number with a fraction even
+/// for whole numbers: readers of tables derive the type of a column from the texts.
 pub(crate) fn real_cell(number: f64) -> String {
     format!("{number:?}")
 }
@@ -80,7 +80,7 @@ pub(crate) enum QuantityKind {
     Speed,
 }
 
-/// Returns the value of a quantity in its base unit, and its kind; `None` if the text is none.
+/// Returns the value of a quantity in the base unit, and the kind; `None` for other texts.
 pub(crate) fn quantity(text: &str) -> Option<(f64, QuantityKind)> {
     #[expect(
         clippy::cast_precision_loss,

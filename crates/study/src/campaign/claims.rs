@@ -1,8 +1,8 @@
 //! Claims of workers on runs, for `--steal`.
 //!
-//! A claim is a file that only one worker can create (`O_EXCL`). It is dead when it is older than
-//! three times the longest run. Ages are differences of two dates of the file system, so clocks of
-//! nodes that differ have no effect.
+//! A claim is a file that only one worker can create (`O_EXCL`). A claim is dead when older than
+//! three times the longest run. Ages are differences of two timestamps of the file system, so
+//! clocks of nodes that differ have no effect.
 //!
 //! *Not excluded*: a run that takes longer than three times all others is computed twice, with the
 //! same result.
@@ -17,7 +17,7 @@ use crate::Key;
 /// Age of a dead claim, relative to the longest run.
 const DEAD_AFTER: f64 = 3.0;
 
-/// Smallest age of a dead claim in seconds: runs shorter than this pay nothing for it. \[choice\]
+/// Smallest age of a dead claim in seconds: shorter runs have no cost from claims. \[choice\]
 const DEAD_MIN: f64 = 10.0;
 
 /// The claims of one worker.

@@ -1,4 +1,4 @@
-//! From the end of a run to its result.
+//! Turns the end of a run into the result.
 
 use std::collections::BTreeMap;
 use std::os::unix::process::ExitStatusExt as _;
@@ -9,8 +9,8 @@ use signal_hook::consts::{SIGKILL, SIGTERM};
 use super::worker::RunEnd;
 use crate::{FINISHED, MeasuredValue, PlannedPoint, ResultLine, RunOutput, Study};
 
-/// Returns true if a process was killed by something else than its run: by a user, a batch system
-/// or the system for want of memory. The run can be tried again.
+/// Returns true if a process was killed from outside of the run: by a user, a batch system or the
+/// system for lack of memory. The run can be tried again.
 ///
 /// A process that has just started does not ignore SIGTERM yet.
 pub(super) fn was_killed(end: &RunEnd) -> bool {
@@ -18,7 +18,7 @@ pub(super) fn was_killed(end: &RunEnd) -> bool {
     matches!(signal, Some(SIGKILL | SIGTERM)) && !end.timed_out
 }
 
-/// Returns the result of a run. `analysis`: its analyses, if they were made.
+/// Returns the result of a run. `analysis`: the analyses of the run, if requested.
 pub(super) fn result(
     study: &Study,
     planned: &PlannedPoint,
@@ -72,7 +72,7 @@ pub(super) fn result(
     line
 }
 
-/// Returns the record at the end of standard output, behind what the program has printed there.
+/// Returns the record at the end of standard output, after the output of the program.
 fn record(stdout: &str) -> Option<Json> {
     let begin = if stdout.starts_with("{\n") {
         Some(0)
@@ -82,8 +82,8 @@ fn record(stdout: &str) -> Option<Json> {
     serde_json::from_str(&stdout[begin?..]).ok()
 }
 
-/// Returns why a run has not finished: by its record, else what it said, else how its process
-/// ended.
+/// Returns why a run has not finished: from the record, else from standard error, else from the end
+/// of the process.
 fn reason(record: Option<&Json>, end: &RunEnd) -> String {
     if end.timed_out {
         return "it did not end at its limit of real time and was killed".to_owned();

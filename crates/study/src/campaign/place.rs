@@ -1,4 +1,4 @@
-//! The threads of a study: each one has a process and runs what the queue gives.
+//! The threads of a study: each thread has a process and executes the runs of the queue.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -18,19 +18,19 @@ use crate::{Measure, ResultLine};
 #[expect(clippy::disallowed_types, reason = "the real time of runs is a result")]
 type Clock = std::time::Instant;
 
-/// Number of times that a run is begun whose process is killed from outside. \[choice\]
+/// Number of attempts for a run with a process that is killed from outside. \[choice\]
 const ATTEMPTS: u32 = 3;
 
-/// Real time in seconds from which on the memory of a run is looked at: what is shorter is small.
+/// Real time in seconds from which the memory of a run is read; shorter runs need little memory.
 /// \[choice\]
 const NOTABLE_S: f64 = 0.1;
 
 /// A run that has ended.
 pub(super) struct Ended {
     pub(super) job: Job,
-    /// Its result; `None` if it belongs to another worker, or was killed with this one.
+    /// The result of the run; `None` if another worker has the run, or was killed with this one.
     pub(super) line: io::Result<Option<ResultLine>>,
-    /// Its standard error, with the output of the program.
+    /// The standard error of the run, with the output of the program.
     pub(super) stderr: String,
 }
 
@@ -69,7 +69,7 @@ impl<'p> Places<'p> {
         }
     }
 
-    /// Runs what the queue gives, until it is closed.
+    /// Executes the runs of the queue, until the queue is closed.
     pub(super) fn work(&self, place: usize, queue: &Queue, ends: &Sender<Ended>) {
         let worker = Worker::new(&self.program, self.plan.study.limits);
         let mut worker = match worker {

@@ -10,7 +10,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 /// Share of the free memory that is used, in percent. \[choice\]
 const MEMORY_PERCENT: u64 = 80;
 
-/// A run: the position of its point in the order of keys, and its seed.
+/// A run: the position of the point in the order of keys, and the seed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Job {
     pub(super) position: usize,
@@ -58,7 +58,7 @@ impl Queue {
         self.changed.notify_all();
     }
 
-    /// Gives back the runs that wait: those in progress are the last.
+    /// Closes the queue and returns the waiting runs: no run starts after the runs in progress.
     pub(super) fn close(&self) -> Vec<Job> {
         let mut state = self.lock();
         state.closed = true;
@@ -86,7 +86,7 @@ impl Queue {
         }
     }
 
-    /// A run has ended. `peak`: memory of its process in bytes.
+    /// Notes that a run has ended. `peak`: memory of the process in bytes.
     pub(super) fn end(&self, peak: Option<u64>) {
         let mut state = self.lock();
         state.running -= 1;

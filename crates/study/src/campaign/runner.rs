@@ -1,8 +1,8 @@
-//! Running the points of a study: one process per processor, results to the disk as they come.
+//! Runs the points of a study: one process per processor, each result is written at once.
 //!
-//! One thread per process asks the queue for runs. The main thread writes the results: each one is
-//! a line, and those that have come together share one `fdatasync`. Nothing else counts as
-//! computed, so this process and its workers can be killed at any time.
+//! One thread per process asks the queue for runs. The main thread writes the results: each result
+//! is a line, and results that arrive together share one `fdatasync`. Only written results count as
+//! computed, so this process and the workers can be killed at any time.
 //!
 //! *Not decided here*: the next seeds of a point ([`PointResults::pending`]).
 
@@ -40,7 +40,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub(super) enum Start {
     /// All that are pending.
     Pending,
-    /// Those that have failed. `only`: nothing else follows.
+    /// The failed runs. `only`: no further runs follow.
     Failed { only: bool },
 }
 
@@ -52,7 +52,7 @@ pub(super) struct Runner<'p> {
     steals: bool,
     set: ResultSet,
     writer: ResultWriter,
-    /// Number of runs in the queue or in progress of each point that has some, by its position.
+    /// For each point with runs in the queue or in progress, their number, by the point's position.
     open: BTreeMap<usize, usize>,
     /// Positions of points with a run that another worker has claimed.
     claimed: BTreeSet<usize>,
@@ -62,8 +62,8 @@ pub(super) struct Runner<'p> {
 }
 
 impl<'p> Runner<'p> {
-    /// Makes a runner. `jobs`: number of processes; those of the machine by default. `steals`: runs
-    /// are claimed, and those of other workers are taken when the own ones are done.
+    /// Creates a runner. `jobs`: number of processes; by default the processors of the machine.
+    /// `steals`: runs are claimed, and after the own runs the worker takes runs of other workers.
     pub(super) fn new(
         plan: &'p Plan,
         jobs: Option<NonZeroUsize>,
@@ -131,8 +131,8 @@ impl<'p> Runner<'p> {
         worked.map_err(status::refuse)
     }
 
-    /// Runs the own points, then those of others. Waits for claimed runs until they have results or
-    /// their claims are dead, so that a job that was killed can be submitted again at once.
+    /// Runs the own points, then points of other workers. Waits until claimed runs have results or
+    /// dead claims, so that a killed job can be submitted again at once.
     fn work(&mut self, share: &Share, work: &Work<'_>) -> Result<(), Problem> {
         let mut line = ProgressLine::new();
         self.begin(work.queue, |position| share.has(position));
@@ -152,7 +152,7 @@ impl<'p> Runner<'p> {
         Ok(())
     }
 
-    /// Adds the first runs of some points: those of the most ranks first.
+    /// Adds the first runs of some points: points with the most ranks first.
     fn begin(&mut self, queue: &Queue, takes: impl Fn(usize) -> bool) {
         let points = &self.plan.points;
         let mut positions: Vec<usize> = (0..points.len()).filter(|at| takes(*at)).collect();
@@ -239,8 +239,8 @@ impl<'p> Runner<'p> {
         Ok(())
     }
 
-    /// Writes results to the disk, then adds the runs that follow from them. A result that cannot
-    /// be written does not keep the others from it.
+    /// Writes results to the disk, then adds the runs that follow from the results. If one result
+    /// cannot be written, the other results are still written.
     fn keep(&mut self, queue: &Queue, ended: Vec<Ended>) -> Result<(), Problem> {
         let positions: Vec<usize> = ended.iter().map(|end| end.job.position).collect();
         let written: Vec<_> = ended.into_iter().map(|end| self.write(end)).collect();

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-/// The points whose position in the order of keys is `index` modulo `count`.
+/// The points with the positions `index` modulo `count` in the order of keys.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Share {
     pub(super) index: usize,

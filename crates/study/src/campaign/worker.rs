@@ -1,9 +1,9 @@
 //! A process that runs points of a study, one after another.
 //!
 //! The process is the program itself (`APP study-worker`), or simrun as a compiled MPI program. It
-//! has a process group of its own, so that Ctrl-C on the terminal does not reach it, and is killed
-//! when the thread that has started it ends. A run that ends the process is that run's failure, and
-//! the next run gets a new one.
+//! is in a separate process group, so that Ctrl-C on the terminal does not reach it, and is killed
+//! when the thread that has started it ends. If a run ends the process, that run has failed, and
+//! the next run gets a new process.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read as _, Write as _};
@@ -19,24 +19,24 @@ use simrun::package::Executable;
 
 use crate::RunLimits;
 
-/// Time after the limit of a run until its process is killed: simrun ends a run by itself within
-/// this time. \[choice\]
+/// Time after the limit of a run until the worker process is killed: simrun ends a run by itself
+/// within this time. \[choice\]
 const GRACE: Duration = Duration::from_secs(30);
 
-/// Output of a run, and the end of its process.
+/// Output of a run, and the end of the worker process.
 #[derive(Debug)]
 pub(super) struct RunEnd {
     /// Standard output, which ends with the record.
     pub(super) stdout: String,
     /// Standard error, with the output of the program.
     pub(super) stderr: String,
-    /// The status of the process, if it has ended.
+    /// The status of the process, if the process has ended.
     pub(super) ended: Option<ExitStatus>,
-    /// True if the process was killed since its run did not end.
+    /// True if the process was killed because the run did not end.
     pub(super) timed_out: bool,
 }
 
-/// A place for one process, which is started when it is needed.
+/// A place for one process, which is started on demand.
 #[derive(Debug)]
 pub(super) struct Worker {
     program: Executable,
@@ -64,7 +64,7 @@ impl Worker {
         })
     }
 
-    /// Runs a command line. `started` is told the process that runs it.
+    /// Runs a command line. `started` receives the number of the process that runs it.
     pub(super) fn run(
         &mut self,
         arguments: &[String],
@@ -142,7 +142,7 @@ impl Worker {
         Ok(Process { child, socket })
     }
 
-    /// Ends the process and those that it has started.
+    /// Ends the process and all child processes.
     fn end(&mut self) -> io::Result<ExitStatus> {
         let Some(mut process) = self.process.take() else {
             unreachable!("a process was asked");
@@ -170,7 +170,7 @@ impl Drop for Worker {
     }
 }
 
-/// Kills a worker's process and those that it has started.
+/// Kills a worker's process and all child processes.
 pub(super) fn kill(process: u32) {
     if let Some(pid) = pid(process) {
         // It may have ended.

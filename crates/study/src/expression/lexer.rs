@@ -17,7 +17,7 @@ pub(super) enum Token {
     End,
 }
 
-/// A symbol with its text and its column, from 1.
+/// A symbol with text and column, from 1.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Place {
     pub(super) token: Token,
@@ -53,7 +53,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Place>, String> {
     }
 }
 
-/// Returns the first symbol of a text and its length in bytes.
+/// Returns the first symbol of a text and the length of the symbol in bytes.
 fn next(rest: &str, column: usize) -> Result<(Token, usize), String> {
     let Some(first) = rest.chars().next() else {
         return Ok((Token::End, 0));

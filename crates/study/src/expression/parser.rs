@@ -6,7 +6,7 @@ use super::{Node, Operator};
 /// Largest depth of nesting: the stack is finite.
 const DEPTH_MAX: usize = 64;
 
-/// Operators of two operands by level, those that bind least first.
+/// Binary operators by precedence level, lowest first.
 const LEVELS: [&[(&str, Operator)]; 5] = [
     &[("or", Operator::Or)],
     &[("and", Operator::And)],

@@ -17,7 +17,7 @@ use crate::value::Value;
 
 /// Parameters that vary together.
 pub(super) struct Axis {
-    /// The parameters, each with its place.
+    /// The parameters, each with the place in the file.
     pub(super) names: Vec<(String, Range<usize>)>,
     /// One assignment of all of them for each step.
     pub(super) steps: Vec<Assignment>,
@@ -66,7 +66,7 @@ pub(super) fn check_names(axes: &[Axis], mistakes: &mut DiagnosticList) {
     }
 }
 
-/// Reads one parameter and its values as an axis.
+/// Reads one parameter and the values as an axis.
 fn axis(
     name: &Spanned<std::borrow::Cow<'_, str>>,
     value: &Spanned<DeValue<'_>>,

@@ -16,7 +16,7 @@ const MIN: u64 = 10;
 /// Number of values that end a point, if none is stated.
 const MAX: u64 = 200;
 
-/// Reads `[replicate]`; one seed without it.
+/// Reads `[replicate]`; without this section, one seed.
 pub(super) fn replication(file: &Section<'_>, mistakes: &mut DiagnosticList) -> Replication {
     let single = Replication::Seeds {
         count: 1,
@@ -68,7 +68,7 @@ pub(super) fn replication(file: &Section<'_>, mistakes: &mut DiagnosticList) -> 
     }
 }
 
-/// Reads `[limits]`; none without it.
+/// Reads `[limits]`; without this section, no limits.
 pub(super) fn limits(file: &Section<'_>, mistakes: &mut DiagnosticList) -> RunLimits {
     let Some(section) = file.section("limits", mistakes) else {
         return RunLimits::default();

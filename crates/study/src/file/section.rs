@@ -129,7 +129,7 @@ impl<'d> Section<'d> {
         number
     }
 
-    /// Returns a quantity in its base unit, above 0.
+    /// Returns a quantity in the base unit, above 0.
     pub(super) fn quantity(
         &self,
         key: &str,

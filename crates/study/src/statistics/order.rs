@@ -1,8 +1,8 @@
 //! Quantiles, and their intervals from order statistics.
 //!
-//! The quantile of n sorted values is the one at q (n - 1), interpolated linearly (Hyndman and
-//! Fan's type 7), as `NumPy` and R do by default. Its interval assumes no distribution: the number
-//! of values below the true quantile is binomial.
+//! The quantile of n sorted values is the value at position q (n - 1), interpolated linearly
+//! (Hyndman and Fan's type 7), as `NumPy` and R do by default. Its interval assumes no
+//! distribution: the number of values below the true quantile is binomial.
 
 use super::{Interval, count};
 
@@ -23,8 +23,8 @@ pub fn quantile(sorted: &[f64], q: f64) -> Option<f64> {
 /// Returns an interval that contains the true `q`-quantile with at least the probability
 /// `confidence`; `sorted` is ascending.
 ///
-/// It is `None` if there are too few values: of the median at 95 %, below 6 (the minimum and the
-/// maximum of 5 values contain it with 1 - 2/2^5 = 93.75 %).
+/// `None` if there are too few values: for the median at 95 %, below 6 values (the minimum and the
+/// maximum of 5 values contain the median with 1 - 2/2^5 = 93.75 %).
 pub fn quantile_interval(sorted: &[f64], q: f64, confidence: f64) -> Option<Interval> {
     let n = sorted.len();
     if n == 0 || !(q > 0.0 && q < 1.0) {

@@ -1,7 +1,7 @@
 //! Comparison of two configurations that ran with the same seeds.
 //!
-//! Common random numbers: the value of a seed in one configuration is compared with that of the
-//! same seed in the other one. The result is the ratio of the geometric means with Student's
+//! Common random numbers: the value of a seed in one configuration is compared with the value of
+//! the same seed in the other. The result is the ratio of the geometric means with Student's
 //! interval of the differences of logarithms.
 
 use std::fmt;
@@ -106,7 +106,7 @@ impl Comparison {
 }
 
 /// Corrects the p-values of several comparisons after Holm (Scandinavian Journal of Statistics 6,
-/// 1979): those below α are then significant together at the level α. In the order given.
+/// 1979): corrected p-values below α are together significant at the level α. The order is kept.
 ///
 /// ```
 /// assert_eq!(study::statistics::holm(&[0.04, 0.01, 0.03]), [0.06, 0.03, 0.06]);

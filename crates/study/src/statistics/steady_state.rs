@@ -1,15 +1,15 @@
-//! Steady state of one run: the end of its warm-up, and batch means.
+//! Steady state of one run: the end of the warm-up, and batch means.
 //!
-//! A program prints a value many times in one run. The first values are those of its warm-up, and
-//! neighbours are correlated. So the values before the truncation point of MSER-5 are left out, and
-//! the others divided into batches of equal length, whose means are nearly independent.
+//! A program prints a value many times in one run. The first values belong to the warm-up, and
+//! neighbouring values are correlated. So the values before the truncation point of MSER-5 are left
+//! out, and the others divided into batches of equal length with nearly independent means.
 //!
-//! MSER-5 takes the means y of 5 values each, and leaves out those d first ones for which the
-//! squared standard error of the mean of the rest, Σ (y − ȳ)² ÷ (m − d)², is the smallest
-//! (K. White, "An effective truncation heuristic for bias reduction in simulation output",
-//! Simulation 69(6), 1997; means of 5: K. White, M. Cobb, S. Spratt, Winter Simulation Conference
-//! 2000). Without a minimum in the first half, the run is too short. Batch means: A. Law,
-//! *Simulation Modeling and Analysis*, 9.5.3.
+//! MSER-5 takes the means y of 5 values each, and leaves out the first d means for which the
+//! squared standard error of the mean of the rest, Σ (y − ȳ)² ÷ (m − d)², is the smallest (K.
+//! White, "An effective truncation heuristic for bias reduction in simulation output", Simulation
+//! 69(6), 1997; means of 5: K. White, M. Cobb, S. Spratt, Winter Simulation Conference 2000).
+//! Without a minimum in the first half, the run is too short. Batch means: A. Law, *Simulation
+//! Modeling and Analysis*, 9.5.3.
 //!
 //! *Not modelled*: correlation between batches, and the part of a slow warm-up that the scatter of
 //! the values hides. A user sees intervals that are too narrow where batches are shorter than the
@@ -23,10 +23,10 @@ use super::count;
 /// Number of values of each mean that MSER-5 looks at.
 const GROUP: usize = 5;
 
-/// Values of a run after its warm-up.
+/// Values of a run after the warm-up.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SteadyState {
-    /// Number of values before it.
+    /// Number of values in the warm-up.
     pub warm_up: usize,
     /// Means of batches of equal length.
     pub batches: Vec<f64>,

@@ -1,9 +1,9 @@
-//! The end of the replications of a point: a mean with a relative half-width γ.
+//! Stopping rule of a point: replications end at a mean with a relative half-width γ.
 //!
-//! A mean is precise enough if the half-width is at most γ/(1+γ) times its size, so that the error
-//! relative to the true mean is at most γ (Law, Simulation Modeling and Analysis, 9.4.1). It is
-//! examined only at n = 10, 15, 20, 30, 40, 60, 80, 120…: examined after each value from the
-//! third on, a nominal 95 % interval would contain the mean in 88 % of the cases.
+//! A mean is precise enough if the half-width is at most γ/(1+γ) times the absolute mean, so that
+//! the error relative to the true mean is at most γ (Law, Simulation Modeling and Analysis, 9.4.1).
+//! The rule examines the mean only at n = 10, 15, 20, 30, 40, 60, 80, 120…: examined after each
+//! value from the third on, a nominal 95 % interval would contain the mean in 88 % of the cases.
 
 use super::Summary;
 

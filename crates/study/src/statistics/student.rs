@@ -1,16 +1,16 @@
 //! Student's t distribution with a whole number of degrees of freedom.
 //!
 //! The distribution function is the finite trigonometric series of Abramowitz and Stegun, 26.7.3
-//! and 26.7.4. Its absolute error is that of a sum of `f64`, so p-values below about 1e-15 are
-//! rounded to 0 or to that size. Only additions, products, square roots and `libm` are used:
-//! results are the same on every machine.
+//! and 26.7.4. Its absolute error is the error of a sum of `f64`, so p-values below about 1e-15 are
+//! rounded to 0 or to about that size. The code uses only additions, products, square roots and
+//! `libm`: results are the same on every machine.
 
 use std::f64::consts::PI;
 
 use super::count;
 
-/// Degrees of freedom above which the distribution of 10 000 is used; it differs from the normal
-/// distribution by less than 1e-4 of a quantile.
+/// Degrees of freedom above which the distribution of 10 000 is used; this distribution differs
+/// from the normal distribution by less than 1e-4 of a quantile.
 const FREEDOM_MAX: usize = 10_000;
 
 /// Returns the probability of a value between `-t` and `t`, with `freedom` > 0 degrees of freedom.

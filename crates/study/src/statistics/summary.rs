@@ -10,8 +10,8 @@ pub const FEW_BELOW: usize = 10;
 /// Number of values below which a mean has no interval.
 const INTERVAL_MIN: usize = 3;
 
-/// Number of values below which the share of the largest value in the variance says nothing: one of
-/// three normal values has over half of it more often than not.
+/// Smallest number of values for which the largest value's share of the variance is meaningful: one
+/// of three normal values has over half of the variance more often than not.
 const SHARE_MIN: usize = 5;
 
 /// An interval of confidence, both ends included.
@@ -106,7 +106,7 @@ impl Summary {
         })
     }
 
-    /// Returns true if the interval rests on fewer than 10 values: it is marked "few".
+    /// Returns true if the interval is marked "few", because of fewer than 10 values.
     pub const fn few(&self) -> bool {
         self.interval.is_some() && self.n < FEW_BELOW
     }
@@ -147,9 +147,9 @@ mod tests {
         count(inside.count()) / 1000.0
     }
 
-    /// The table of coverage that was measured independently with 1000 experiments a cell (Python's
-    /// generator and its own quantiles). Both sides are random: four standard deviations of their
-    /// difference.
+    /// Compares with the table of coverage, measured independently with 1000 experiments a cell
+    /// (Python's generator and separate quantiles). Both sides are random: the limit is four
+    /// standard deviations of their difference.
     fn near(found: f64, expected: f64) {
         let deviation = (2.0 * expected * (1.0 - expected) / 1000.0).sqrt();
         assert!(

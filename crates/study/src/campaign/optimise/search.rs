@@ -30,10 +30,10 @@ const EDGE_MIN: f64 = 1e-3;
 /// Iterations of a simplex: one that has not ended by then circles. \[choice\]
 const ITERATIONS: u64 = 200;
 
-/// Scatter of the values of a simplex, relative to the best one, at which it ends. \[choice\]
+/// Relative scatter of the values of a simplex at which the descent ends. \[choice\]
 const TOLERANCE: f64 = 1e-4;
 
-/// A function on the unit cube whose smallest value is searched.
+/// A function on the unit cube that is to be minimised.
 pub(super) trait Objective {
     /// Returns the values at points; fewer than points when the budget ends. A point that has no
     /// value is infinitely large.
@@ -85,7 +85,7 @@ pub(super) fn search(
     }
 }
 
-/// Returns a Latin hypercube in the order of its first dimension's parts, shuffled.
+/// Returns a Latin hypercube in the order of the parts of the first dimension, shuffled.
 fn latin_hypercube(points: usize, dimensions: usize, seed: u64) -> Vec<Vec<f64>> {
     let mut stream = Stream::new(seed, "optimise/start");
     let mut all = vec![Vec::with_capacity(dimensions); points];
@@ -100,8 +100,8 @@ fn latin_hypercube(points: usize, dimensions: usize, seed: u64) -> Vec<Vec<f64>>
     all
 }
 
-/// Returns a corner and its neighbours along each dimension. Each edge points inwards where it
-/// would leave the cube.
+/// Returns a corner and its neighbours along each dimension. An edge that would leave the cube
+/// points inwards.
 fn simplex(corner: &[f64], steps: &[Option<usize>], edge: f64) -> Vec<Vec<f64>> {
     let mut corners = vec![corner.to_vec()];
     for (dimension, steps) in steps.iter().enumerate() {
@@ -116,7 +116,7 @@ fn simplex(corner: &[f64], steps: &[Option<usize>], edge: f64) -> Vec<Vec<f64>> 
     corners
 }
 
-/// The objective as a simplex sees it.
+/// The objective as the simplex method sees it.
 struct Cube<'o>(RefCell<State<'o>>);
 
 struct State<'o> {
@@ -149,7 +149,7 @@ impl CostFunction for Cube<'_> {
     }
 }
 
-/// Lets a simplex descend to its end.
+/// Runs the simplex descent to the end.
 fn descend(mut cube: Cube<'_>, corners: Vec<Vec<f64>>) -> Cube<'_> {
     let best = cube.0.get_mut().best.1;
     let tolerance = if best.is_finite() {

@@ -1,12 +1,12 @@
-//! Adapters for tests of what uses the trait [`Verbs`](rdma::Verbs): several
-//! [`ChannelAdapter`]s, one for each rank of one process, joined by a network that lets one thing
-//! happen at a time, whichever a seed chooses.
+//! Adapters for tests of users of the trait [`Verbs`](rdma::Verbs): several [`ChannelAdapter`]s,
+//! one for each rank of one process, joined by a network. The network performs one event at a time,
+//! chosen by a seed.
 //!
-//! Packets of a queue pair arrive in order and none is lost (unless an adapter is [switched
-//! off](Network::switch_off)); those of different queue pairs in any order, and completions late.
-//! Every packet is written to bytes and read again. Mistakes that no correct user makes are in
-//! [`Network::faults`], whatever the user is told: refused calls, requests that the other side
-//! refuses, sends without a receive, overflows of completion queues.
+//! Packets of a queue pair arrive in order and without loss (unless an adapter is [switched
+//! off](Network::switch_off)); packets of different queue pairs arrive in any order, and
+//! completions late. Every packet is written to bytes and read again. [`Network::faults`] lists
+//! mistakes that no correct user makes, whatever the calls return: refused calls, requests that the
+//! other side refuses, sends without a receive, overflows of completion queues.
 //!
 //! *Not modelled*: durations, loss and reordering, which the tests of `rdma` have.
 
@@ -50,10 +50,10 @@ impl Default for Abilities {
     }
 }
 
-/// Time from the end of a request to when its completion can be polled, in picoseconds.
+/// Time from the end of a request until the completion can be polled, in picoseconds.
 const COMPLETION_DELAY: u64 = 1000;
 
-/// The bytes of a packet on its way.
+/// The bytes of a packet in transit.
 pub(crate) type Frame = Vec<u8>;
 
 struct Net {
@@ -79,7 +79,7 @@ impl AdapterHost for Clock {
         self.0.get()
     }
 
-    /// Nothing: every step asks the adapters.
+    /// Ignored: every step polls all adapters.
     fn ring_doorbell(&self) {}
 }
 
@@ -149,17 +149,17 @@ impl Network {
         }
     }
 
-    /// Lets one thing happen; returns false if nothing can.
+    /// Performs one event; returns false if no event is possible.
     pub fn step(&self) -> bool {
         self.0.borrow_mut().step()
     }
 
-    /// Cuts an adapter off: from now on it answers nobody.
+    /// Cuts an adapter off: from now on the adapter answers no other adapter.
     pub fn switch_off(&self, adapter: &Adapter) {
         self.0.borrow_mut().is_off[adapter.number] = true;
     }
 
-    /// Lets an adapter report an event, which may depend on a queue pair of it.
+    /// Makes an adapter report an event, which may depend on a queue pair of the adapter.
     pub fn raise_async_event(
         &self,
         adapter: &Adapter,
@@ -262,7 +262,7 @@ impl Net {
         })
     }
 
-    /// Notes what a responder refuses.
+    /// Notes a refusal by a responder.
     fn note_refusal(&self, from: usize, packet: &Packet<'_>) {
         if let rdma::wire::Extension::Aeth(aeth) = packet.extension()
             && !matches!(aeth.syndrome, Syndrome::Ack(_))
@@ -312,8 +312,8 @@ impl Net {
 }
 
 impl Adapter {
-    /// Returns the counts of what was made and not given back: domains, regions, completion queues,
-    /// queue pairs.
+    /// Returns the numbers of objects in use: protection domains, regions, completion queues, queue
+    /// pairs.
     pub fn in_use(&self) -> [usize; 4] {
         *self.in_use.borrow()
     }

@@ -1,12 +1,12 @@
 //! An adapter under attack: any bytes, read as calls of the program and packets of a peer, in any
-//! state of its queue pairs. Used by the fuzz target of `crates/rdma/fuzz` and by a test that
-//! replays and damages its corpus.
+//! state of its queue pairs. The fuzz target of `crates/rdma/fuzz` uses this module, and so does a
+//! test that replays and damages the corpus.
 //!
-//! Two queue pairs of one adapter are connected to each other, so that packets of a right peer come
-//! too: what one sends waits until a command delivers it, changed or not. A third one is of
-//! datagrams, which it sends to itself.
+//! Two queue pairs of one adapter are connected to each other, so that valid packets arrive too: a
+//! packet waits until a command delivers the packet, changed or not. A third queue pair sends
+//! datagrams to itself.
 //!
-//! *Not decided here*: what the adapter answers, which `pair` and the dialogues check.
+//! *Not decided here*: the answers of the adapter, which `pair` and the dialogues check.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -44,7 +44,7 @@ impl Decisions<'_> {
     }
 }
 
-/// The adapter and what a program has of it.
+/// The adapter and the objects that a program has created on the adapter.
 struct Attacked {
     now: Rc<Cell<u64>>,
     adapter: Rc<RefCell<ChannelAdapter>>,
@@ -59,7 +59,7 @@ struct Attacked {
     sent: Vec<Vec<u8>>,
 }
 
-/// The first packet sequence number: it wraps soon.
+/// The first packet sequence number, chosen so that the sequence wraps soon.
 const START: u32 = Psn::MODULUS - 4;
 
 /// Bytes of registered memory.

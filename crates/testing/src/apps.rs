@@ -1,5 +1,5 @@
-//! Fixtures of the tests of apps: a run of the app on a platform of the repository and its record,
-//! and a search through its orders.
+//! Fixtures of the tests of apps: a run of the app on a platform of the repository and the record,
+//! and a search through all orders of the app.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -31,7 +31,7 @@ pub fn record(program: &str, platform: &str, options: &str, arguments: &str) -> 
     serde_json::from_slice(&output.stdout).expect("the record is JSON")
 }
 
-/// Runs the app at `program` on the cluster, and replays its schedule. Returns the run and the
+/// Runs the app at `program` on the cluster, and replays the schedule. Returns the run and the
 /// replay.
 pub fn replayed(program: &str, options: &str, arguments: &str) -> (Output, Output) {
     let name = format!("schedule-{}-{arguments}", std::process::id());

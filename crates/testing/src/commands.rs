@@ -33,7 +33,7 @@ pub fn root() -> PathBuf {
     root.canonicalize().expect("this checkout")
 }
 
-/// A command in the root of this checkout: no network, nothing to read.
+/// Returns a command in the root of this checkout, without network access and input.
 pub fn command(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
     command
@@ -44,7 +44,7 @@ pub fn command(program: impl AsRef<OsStr>) -> Command {
     command
 }
 
-/// Runs a command to its end.
+/// Runs a command to the end.
 ///
 /// # Panics
 /// If the command, or a child that keeps the output open, does not end within [`TIME_MAX`].
@@ -255,7 +255,7 @@ pub fn compile_as(
     program
 }
 
-/// Compiles a program with two shared libraries, which lie beside it.
+/// Compiles a program with two shared libraries in the folder of the program.
 pub fn compile_with_libraries(simrun: &str, folder: &Folder, option: &str) -> String {
     let made = |name: &str, options: &str, source: &str| {
         let options = format!("{options} -g -L{} -Wl,-rpath,$ORIGIN", folder.path(""));

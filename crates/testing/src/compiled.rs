@@ -45,8 +45,8 @@ pub fn run(program: &Path, platform: &str, options: &Options, arguments: &str) -
     run::simulate(&Arc::new(platform), &program, options, &output).expect("the options fit")
 }
 
-/// Compares a run of a compiled program with that of its twin in Rust, on these ranks of a platform
-/// and with the arguments of each: the same simulated time to the last bit, and the same digest.
+/// Compares a run of a compiled program with a run of its twin in Rust, with these ranks, this
+/// platform and the arguments of each: the same simulated time to the last bit, the same digest.
 ///
 /// # Panics
 /// If they differ.
@@ -57,7 +57,7 @@ pub fn compare(program: (&Path, &str), app: (&str, &str), platform: &str, ranks:
     assert_eq!(found, expected, "{platform}, {ranks} ranks, {arguments}");
 }
 
-/// As [`compare`] but for the digests, which it returns.
+/// Compares the times as [`compare`] does, and returns the digests.
 ///
 /// # Panics
 /// If the times differ.

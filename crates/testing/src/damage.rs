@@ -1,4 +1,4 @@
-//! Damaged files for readers: each truncation of a valid file, and random mutations of it.
+//! Damaged files for readers: each truncation of a valid file, and random mutations of the file.
 //!
 //! *Not judged*: the answer of the reader. A damaged file may still be valid; the reader must not
 //! panic, hang or take memory far beyond the length of the file.
@@ -10,11 +10,11 @@ use crate::random::Random;
 /// Random mutations of each file.
 const MUTATIONS: usize = 10_000;
 
-/// Address space in bytes of a test of damaged files: its own libraries and threads, and not the
-/// arrays for which a damaged number could ask. \[choice\]
+/// Address space in bytes of a test of damaged files: enough for the test's own libraries and
+/// threads, but not for arrays of a damaged length. \[choice\]
 const MEMORY_MAX: u64 = 3 << 30;
 
-/// Texts that readers of text may take for something else.
+/// Texts that readers of text may misread.
 const WORDS: [&str; 16] = [
     "1e308",
     "-1",

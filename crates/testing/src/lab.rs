@@ -20,13 +20,13 @@ pub struct Lab {
 }
 
 impl Lab {
-    /// Nothing runs yet on the platform.
+    /// Returns the idle platform of this text.
     pub fn new(text: &str) -> Self {
         let platform = Platform::parse("test.toml", text).unwrap_or_else(|error| panic!("{error}"));
         Self::on(platform)
     }
 
-    /// Nothing runs yet on the platform.
+    /// Returns this platform, idle.
     pub fn on(platform: Platform) -> Self {
         let platform = Arc::new(platform);
         Self {
@@ -105,7 +105,7 @@ impl Lab {
         self.send_at_most(from, to, bytes, UNLIMITED)
     }
 
-    /// Starts a transfer with a limit of its own.
+    /// Starts a transfer with a separate rate limit.
     pub fn send_at_most(&mut self, from: &str, to: &str, bytes: f64, rate: f64) -> ActivityId {
         let (from, to) = (self.host(from), self.host(to));
         self.start(&Work::Transfer {
@@ -134,12 +134,12 @@ impl Lab {
         route.expect("a route").hops[0].link
     }
 
-    /// Changes something now.
+    /// Applies a change now.
     pub fn change(&mut self, change: Change) {
         self.model.change(change, self.now);
     }
 
-    /// Changes something at dates.
+    /// Applies the changes of a profile at their dates.
     pub fn add_profile(&mut self, profile: Profile) {
         self.model.add_profile(profile);
     }
@@ -154,7 +154,7 @@ impl Lab {
         self.model.remaining(id, self.now)
     }
 
-    /// Moves to `seconds`, where nothing may end before.
+    /// Moves to `seconds`; no activity may end before that date.
     pub fn wait_until(&mut self, seconds: f64) {
         let target = Time::from_secs(seconds);
         while let Some(date) = self

@@ -1,14 +1,14 @@
-//! Two queue pairs of a reliable connection and a network between them in which a test decides what
-//! happens next: a packet leaves, arrives, is lost, duplicated, overtaken or corrupted, a timer
-//! expires, a receive is posted. The number of faults is bounded by the setup.
+//! Two queue pairs of a reliable connection and a network between them. A test chooses the next
+//! event: a packet leaves, arrives, is lost, duplicated, overtaken or corrupted, a timer expires, a
+//! receive is posted. The number of faults is bounded by the setup.
 //!
-//! The first adapter is the requester, whose work requests are posted at the start; the second one
+//! The first adapter is the requester and has all work requests posted at the start; the second one
 //! is the responder. Every step is compared with the sequential [`Model`] of the program and with
 //! the rules of packets of [`Monitor`]; a violation is a text that begins with the name of the
 //! property (see [`PairState::take`]).
 //!
-//! *Not modelled*: durations. Time stands still except when a timer expires, so that timers may
-//! expire at any moment, at the cost of a fault if something else could happen.
+//! *Not modelled*: durations. The clock advances only when a timer expires, so that timers may
+//! expire at any moment, at the cost of a fault if another event is possible.
 
 mod model;
 mod monitor;
@@ -58,11 +58,11 @@ impl FaultKinds {
     };
 }
 
-/// A program and the network that it runs over.
+/// A program and a network.
 #[derive(Clone, Debug)]
 pub struct PairSetup {
     pub works: Vec<PostedWork>,
-    /// The first packet sequence number of the requester; that of the responder is another one.
+    /// The first packet sequence number of the requester; the responder's number is different.
     pub start: u32,
     pub mtu: Mtu,
     pub settings: SoftAdapterSettings,
@@ -102,32 +102,32 @@ impl PairSetup {
     }
 }
 
-/// Something that can happen next.
+/// A possible next event.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum PairChoice {
     /// The next packet of an adapter leaves.
     Transmit { from: usize },
-    /// A packet arrives: its position among those on the way to an adapter. It overtakes those
-    /// before it.
+    /// A packet arrives: the position among the packets on the way to an adapter. The packet
+    /// overtakes the packets before it.
     Arrive { to: usize, at: usize },
-    /// The responder posts its next receive.
+    /// The responder posts the next receive.
     PostReceive,
     /// The requester's next timer expires.
     Expire,
     /// A packet is lost.
     Lose { to: usize, at: usize },
-    /// A packet is on its way twice.
+    /// A packet is duplicated in transit.
     Duplicate { to: usize, at: usize },
-    /// A bit of a packet is inverted: the receiver discards it by its checksum.
+    /// A bit of a packet is inverted: the receiver discards the packet because of its checksum.
     Corrupt { to: usize, at: usize },
 }
 
-/// A packet on its way.
+/// A packet in transit.
 #[derive(Clone, Debug)]
 pub struct Flight {
     /// Number among all packets to this adapter, copies included.
     pub serial: u32,
-    /// The step in which it left; for [`PairState::step`].
+    /// The step in which the packet left; see [`PairState::step`].
     pub left_at: u32,
     bytes: Frame,
 }
@@ -161,7 +161,7 @@ pub struct PairState {
     failed: bool,
     faults_left: u32,
     late_rounds_left: u32,
-    /// The number of the present step, for who wants to know when a packet left.
+    /// The number of the current step, used to note when a packet left.
     pub step: u32,
 }
 
@@ -169,7 +169,7 @@ pub struct PairState {
 const RESPONDER: usize = 1;
 
 impl PairState {
-    /// Returns two connected queue pairs, the first one with its work requests posted.
+    /// Returns two connected queue pairs, the first one with the work requests posted.
     pub fn new(setup: &PairSetup) -> Self {
         let model = Model::new(setup);
         let now = Rc::new(Cell::new(0));
@@ -249,7 +249,7 @@ impl PairState {
         }
     }
 
-    /// Returns everything that can happen next, progress first and faults last; nothing at the end.
+    /// Returns all possible next events, progress first and faults last; empty at the end.
     pub fn choices(&self) -> Vec<PairChoice> {
         let mut choices = Vec::new();
         if self.failed {
@@ -303,7 +303,7 @@ impl PairState {
         &self.flights[to]
     }
 
-    /// Lets something happen that [`choices`](Self::choices) offers.
+    /// Performs one of the events that [`choices`](Self::choices) returns.
     pub fn take(&mut self, choice: PairChoice) -> Result<(), String> {
         let result = self.take_unchecked(choice).and_then(|()| {
             match choice {
@@ -459,7 +459,7 @@ impl PairState {
         read.map_or_else(|_| Vec::new(), |()| bytes)
     }
 
-    /// Returns what is wrong when nothing can happen any more.
+    /// Returns the error in the final state, when no event is possible any more.
     pub fn fault_at_the_end(&self) -> Option<String> {
         let node = &self.nodes[RESPONDER];
         let mut target = vec![0; self.model.target.len()];
@@ -468,7 +468,7 @@ impl PairState {
         self.model.fault_at_the_end(self.polled, &target)
     }
 
-    /// Returns a fingerprint of everything that decides what can happen from here on.
+    /// Returns a fingerprint of all state that decides the events from here on.
     pub fn fingerprint(&self) -> (u64, u64) {
         hash_parts(|hasher| {
             for (node, flights) in self.nodes.iter().zip(&self.flights) {

@@ -1,6 +1,6 @@
 //! Random numbers for tests, the same in every run.
 
-/// A generator: splitmix64 (Steele, Lea and Flood, 2014), whose state is the seed.
+/// A generator: splitmix64 (Steele, Lea and Flood, 2014); the seed is the initial state.
 pub struct Random(pub u64);
 
 impl Random {

@@ -1,10 +1,10 @@
 //! A world of ranks in memory, for tests of the message layer without any simulator: a channel for
 //! each rank, and an executor that polls the ranks' futures.
 //!
-//! Packets with an envelope keep the order of their pair; everything else may be delivered in any
-//! order, which an [`Order`] chooses. A packet takes no time: the clock moves only when nothing can
-//! be delivered and a timer is set. The transcript of a run is the list of the packets in the order
-//! of their delivery.
+//! Packets with an envelope keep the order of their pair; all other packets may be delivered in any
+//! order, which an [`Order`] chooses. A packet takes no time: the clock moves only when there is no
+//! packet to deliver and a timer is set. The transcript of a run is the list of the packets in the
+//! order of their delivery.
 
 pub mod exchange;
 
@@ -94,7 +94,7 @@ impl Net {
         self.numbers
     }
 
-    /// The packets that may be delivered now: all but those behind another of their pair.
+    /// Returns the deliverable packets: all except packets behind another packet of their pair.
     fn candidates(&self) -> Vec<usize> {
         let mut heads: BTreeMap<(u32, u32), u64> = BTreeMap::new();
         for packet in &self.flying {
@@ -171,7 +171,7 @@ impl Net {
         }
     }
 
-    /// Lets one thing happen; false if nothing can.
+    /// Performs one event; returns false if no event is possible.
     fn step(&mut self) -> bool {
         if let Some(index) = self.choose() {
             let Flying {
@@ -342,7 +342,7 @@ impl ExplorationHooks for MemoryChannel {}
 /// Result of a world.
 #[derive(Debug)]
 pub struct Outcome {
-    /// Result of each rank; `None` for those that are blocked.
+    /// Result of each rank; `None` for blocked ranks.
     pub results: Vec<Option<Result<()>>>,
     /// Operation that each rank waits for.
     pub waiting: Vec<Option<Waiting>>,
@@ -365,7 +365,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Asserts that every rank returned `Ok`, that nothing is left, and that no operation leaked.
+    /// Asserts that every rank returned `Ok`, no operation is unfinished, and no operation leaked.
     #[track_caller]
     pub fn finished(self) -> Self {
         for (rank, texts) in self.leftovers.iter().enumerate() {
@@ -381,8 +381,8 @@ impl Outcome {
         self.returned()
     }
 
-    /// Asserts that every counter of flow control is what it was at the beginning (E6), over both
-    /// ends of each connection.
+    /// Asserts that every counter of flow control has the initial value again (E6), over both ends
+    /// of each connection.
     #[track_caller]
     pub fn settled(self, limits: &Limits) -> Self {
         for (rank, report) in self.flow.iter().enumerate() {
@@ -409,7 +409,7 @@ impl Outcome {
         self
     }
 
-    /// Asserts that every rank returned `Ok`, whatever it left.
+    /// Asserts that every rank returned `Ok`, with or without unfinished operations.
     #[track_caller]
     pub fn returned(self) -> Self {
         for (rank, result) in self.results.iter().enumerate() {
@@ -423,7 +423,7 @@ impl Outcome {
         self
     }
 
-    /// Returns what a blocked rank waits for, without the source line, and for whom.
+    /// Returns the operation of a blocked rank, without source line, and the ranks that it awaits.
     #[track_caller]
     pub fn blocked(&self, rank: usize) -> (&str, &[u32]) {
         let waiting = self.waiting[rank].as_ref().expect("the rank is blocked");
@@ -666,7 +666,7 @@ impl Wake for Flag {
     }
 }
 
-/// Waits for all and polls only those whose own waker was woken, as `FuturesUnordered` does.
+/// Waits for all futures and polls only futures with a woken waker, as `FuturesUnordered` does.
 pub async fn join_woken<T>(futures: Vec<Pin<Box<dyn Future<Output = T> + '_>>>) -> Vec<T> {
     let mut all: Vec<_> = futures
         .into_iter()

@@ -4,7 +4,7 @@
 use platform::{HostId, LoadError, Platform};
 use simgrid_import::import;
 
-/// Reads a text as our TOML and uses the answer, whatever it is.
+/// Reads a text as simrun's TOML and uses the result, valid or not.
 ///
 /// # Panics
 /// If the reader breaks a promise.
@@ -24,7 +24,7 @@ pub fn toml(text: &str) {
     }
 }
 
-/// Reads a text as SimGrid's XML and uses the answer, whatever it is.
+/// Reads a text as SimGrid's XML and uses the result, valid or not.
 ///
 /// # Panics
 /// If the reader breaks a promise.
@@ -49,7 +49,7 @@ pub fn xml(text: &str) {
     }
 }
 
-/// A platform answers questions about its first and its last host.
+/// Queries the first and the last host of a platform.
 fn usable(platform: &Platform) {
     assert!(!platform.summary().to_string().is_empty());
     let Some(last) = platform.host_count().checked_sub(1).map(HostId) else {

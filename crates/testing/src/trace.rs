@@ -1,8 +1,8 @@
-//! A reader of Perfetto's traces that applies the rules by which readers show them.
+//! A reader of Perfetto's traces that applies the rules by which viewers show traces.
 //!
-//! It panics at a packet that violates one: a track is described once, before its first event and
-//! after its parent; texts have their numbers; begin and end are balanced and nested on each track;
-//! an arrow ends at or after the time at which it begins.
+//! The reader panics at a packet that violates a rule: a track is described once, before its first
+//! event and after its parent; texts have their numbers; begin and end are balanced and nested on
+//! each track; an arrow ends at or after the time at which it begins.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct TraceEvent {
     /// Time in units of the trace.
     pub time: u64,
-    /// End of the slice, if it has one; the time for instants.
+    /// End of the slice, if known; the time for instants.
     pub end: Option<u64>,
     /// Number of the track.
     pub track: u64,
@@ -27,7 +27,7 @@ pub struct TraceEvent {
     pub ending: Vec<u64>,
     /// Value of a counter.
     pub value: f64,
-    /// Names of the slices around it, outermost first.
+    /// Names of the enclosing slices, outermost first.
     pub around: Vec<String>,
 }
 
@@ -194,7 +194,7 @@ impl Trace {
     /// Reads a trace.
     ///
     /// # Panics
-    /// If it violates a rule.
+    /// If the trace violates a rule.
     pub fn read(bytes: &[u8]) -> Self {
         let mut trace = Self::default();
         let mut texts = Texts::default();

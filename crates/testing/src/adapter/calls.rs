@@ -1,4 +1,4 @@
-//! The calls of the trait: those that are refused are noted as mistakes of the user.
+//! The calls of the trait: refused calls are noted as mistakes of the user.
 
 use rdma::{
     Access, AsyncEvent, CompletionQueue, DeviceAttributes, Gid, GidType, MemoryRegion,
@@ -19,13 +19,13 @@ impl Adapter {
         result
     }
 
-    /// Counts what a call made.
+    /// Counts the object that a call created.
     fn made<T, E>(&self, kind: usize, result: Result<T, E>) -> Result<T, E> {
         self.in_use.borrow_mut()[kind] += usize::from(result.is_ok());
         result
     }
 
-    /// Counts what a call gave back.
+    /// Counts the object that a call destroyed.
     fn freed<T, E>(&self, kind: usize, result: Result<T, E>) -> Result<T, E> {
         self.in_use.borrow_mut()[kind] -= usize::from(result.is_ok());
         result

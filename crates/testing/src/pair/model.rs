@@ -1,8 +1,8 @@
 //! The sequential model of a program: memory and completions if each work request is executed
 //! exactly once, one after another.
 //!
-//! A read may also return what later requests write, unless one of them or of those between is
-//! fenced: a relaxation that RC permits (IBA 10.8.3.3). Values of atomics are exact.
+//! A read may also return data that later requests write, unless one of these requests or a request
+//! between is fenced: a relaxation that RC permits (IBA 10.8.3.3). Values of atomics are exact.
 
 use rdma::{MemoryRegion, Operation, WcOpcode, WcStatus, WorkCompletion};
 
@@ -36,13 +36,13 @@ pub enum Work {
         compare: u64,
         swap: u64,
     },
-    /// A write with a key that is not valid: the responder refuses it.
+    /// A write with an invalid key: the responder refuses the write.
     WrongKey {
         length: u32,
     },
 }
 
-/// A work request with its flag.
+/// A work request with the fence flag.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct PostedWork {
     pub work: Work,
@@ -62,7 +62,7 @@ impl PostedWork {
         Self { work, fence: false }
     }
 
-    /// Returns it with a fence.
+    /// Returns a work request with a fence.
     pub const fn fenced(work: Work) -> Self {
         Self { work, fence: true }
     }
@@ -161,7 +161,7 @@ pub struct Model {
     /// The same after each work request.
     versions: Vec<Vec<u8>>,
     receives: Vec<ExpectedReceive>,
-    /// The first work request that fails, and its status.
+    /// The first work request that fails, and the status of the completion.
     failing: Option<(usize, WcStatus)>,
     /// Number of receives that complete, flushed ones included.
     received: usize,
@@ -265,7 +265,7 @@ impl Model {
         u64::from_ne_bytes(bytes.expect("the word is the end"))
     }
 
-    /// Returns the number of receives: one more than the program needs, which nothing may consume.
+    /// Returns the number of receives: one more than the program needs; that one must stay unused.
     pub(super) fn receives_to_post(&self) -> usize {
         let consume = |posted: &&PostedWork| posted.work.consumes_receive();
         self.works.iter().filter(consume).count() + 1
@@ -279,7 +279,7 @@ impl Model {
         }
     }
 
-    /// Compares a completion of the requester, and the memory of its work request.
+    /// Checks a completion of the requester, and the memory of the work request.
     pub(super) fn check_send(
         &self,
         number: usize,
@@ -330,7 +330,7 @@ impl Model {
         versions.any(|version| version[at] == byte)
     }
 
-    /// Compares a completion of the responder, and the memory of its receive.
+    /// Checks a completion of the responder, and the memory of the receive.
     pub(super) fn check_receive(
         &self,
         number: usize,
@@ -366,7 +366,7 @@ impl Model {
         Ok(())
     }
 
-    /// Returns what is wrong with the counts of completions and the memory at the end.
+    /// Returns the error in the counts of completions or in the memory at the end.
     pub(super) fn fault_at_the_end(&self, polled: [usize; 2], target: &[u8]) -> Option<String> {
         let expected = [self.works.len(), self.received];
         if polled != expected {

@@ -2,10 +2,10 @@
 //!
 //! | property | rule | source |
 //! |---|---|---|
-//! | `MSN` | an acknowledgement carries the number of messages completed before and at its PSN | IBA 9.7.7.1 |
+//! | `MSN` | an acknowledgement carries the number of messages completed before and at the PSN | IBA 9.7.7.1 |
 //! | `response order` | responses of reads and atomics leave before any later response | C9-027 |
 //! | `one NAK` | a sequence error is answered once for each missing packet | IBA 9.7.5.2.8 |
-//! | `RNR wait` | nothing leaves before the time of an RNR NAK is over | IBA 9.7.5.2.8 |
+//! | `RNR wait` | no packet leaves before the time of an RNR NAK is over | IBA 9.7.5.2.8 |
 //! | `retry count` | a packet without an answer leaves at most 1 + `retry_cnt` times | IBA 9.9.2.1.1 |
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,7 +33,7 @@ pub struct Monitor {
     answered: BTreeSet<u32>,
     /// Missing packets that were reported.
     reported: BTreeSet<u32>,
-    /// By request packet: how often it left since a packet arrived at the requester.
+    /// For each request packet: the transmissions since a packet last arrived at the requester.
     unanswered: BTreeMap<u32, u32>,
     /// The time until which the requester has to wait, in picoseconds.
     waits_until: u64,
@@ -62,7 +62,7 @@ impl Monitor {
         }
     }
 
-    /// Returns the distance of a packet of the requester's sequence from its start.
+    /// Returns the distance of a packet from the start of the requester's sequence.
     fn distance(&self, packet: &Packet<'_>) -> Result<u32, String> {
         let psn = packet.bth().psn;
         let end = self.messages.last().map_or(0, |message| message.end);

@@ -1,6 +1,6 @@
-//! Traffic that several test files use: everybody sends to everybody, and all orders of delivery of
-//! it; a message that is asked back while it may be received; everything that the machines can do,
-//! together.
+//! Traffic that several test files use: every rank sends to every other rank, under all orders of
+//! delivery; a message that is cancelled while a receive may match; all operations of the protocol
+//! machines together.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -24,8 +24,8 @@ pub enum Receives {
     OneWay,
 }
 
-/// Every rank sends a message of each of these lengths to every other and receives what is sent to
-/// it.
+/// Each rank sends a message of each length to every other rank, and receives the messages of the
+/// others.
 pub async fn exchange(world: Comm, lengths: Rc<Vec<u64>>, when: Receives) -> Result<()> {
     let (rank, size) = (world.rank(), world.size());
     let is_pair = |from: usize, to: usize| from != to && (when != Receives::OneWay || from == 0);
@@ -91,8 +91,8 @@ pub const FEW: Limits = Limits {
     ..Limits::NONE
 };
 
-/// All orders of delivery of a run of two ranks, the first this many: what `check` says of each,
-/// and how many there were.
+/// Runs two ranks under all orders of delivery, up to `runs_max` runs, and calls `check` with each
+/// outcome. Returns the number of runs.
 pub fn every_order(
     limits: &Limits,
     lengths: &[u64],
@@ -134,8 +134,8 @@ pub fn scarce() -> impl Iterator<Item = Limits> {
     })
 }
 
-/// Parameters of a race: a send in this mode of the given number of bytes is cancelled after a
-/// while, and its receive is posted after a while.
+/// Parameters of a race: a send in this mode with `length` bytes is cancelled after a while, and
+/// the receive is posted after a while.
 #[derive(Clone, Copy, Debug)]
 pub struct Race {
     pub mode: SendMode,
@@ -144,8 +144,8 @@ pub struct Race {
     pub receive_after: Option<f64>,
 }
 
-/// Rank 0 sends to rank 1 and asks the message back; both must agree on who has won. True if the
-/// message was cancelled.
+/// Rank 0 sends to rank 1 and cancels the send; both ranks must agree on the result. Returns true
+/// if the message was cancelled.
 pub async fn race(world: Comm, race: Race, tag: u32) -> Result<bool> {
     let content = pattern(race.length, 3);
     if world.rank() == 0 {
@@ -253,7 +253,7 @@ pub async fn everything(world: Comm, lengths: Rc<Vec<u64>>, when: Receives) -> R
     Ok(())
 }
 
-/// Settings with these limits in which everything takes its time.
+/// Returns settings with these limits in which every operation takes time.
 pub fn slow(limits: Limits) -> Settings {
     Settings {
         copy_bandwidth: 100.0,

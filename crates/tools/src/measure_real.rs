@@ -1,6 +1,6 @@
-//! Measuring for real: the sessions of `simrun measure`, each a launch of processes that are this
-//! program again, or the ranks of an allocation, which are this program too. Rank 0 leaves what it
-//! found in a file beside the one that was asked for.
+//! Real measurements: the sessions of `simrun measure`. Each session launches processes that run
+//! this program again, or uses the ranks of an allocation, which run this program too. Rank 0
+//! writes the results to a file beside the requested file.
 
 use std::cell::RefCell;
 use std::ffi::OsString;
@@ -96,7 +96,7 @@ pub(crate) fn run_as_allocated_rank(
     ended(place.rank, finished)
 }
 
-/// The rank program. Rank 0 leaves what it found in a file.
+/// Returns the rank program. Rank 0 writes the results to a file.
 fn measuring(command: &MeasureCommand, progress: &ReportProgress) -> impl Program + use<> {
     let number = command.session.unwrap_or(1);
     let mut options = command.plan.options(number);
@@ -156,7 +156,7 @@ fn read_session(command: &MeasureCommand, number: u32) -> Result<Session, ExitCo
     Session::from_csv(&path.display().to_string(), &text).map_err(status::refuse)
 }
 
-/// Becomes true when the run is to be stopped, if it is `ours` to stop it.
+/// Returns a flag that becomes true when the run is to be stopped, if this process stops the run.
 fn stop(ours: bool) -> Result<Arc<AtomicBool>, ExitCode> {
     if !ours {
         return Ok(Arc::default());
@@ -220,7 +220,7 @@ pub(crate) fn finished(run: &RealRun) -> Result<(), ExitCode> {
     }
 }
 
-/// Shows what rank 0 tells, on one line of a terminal; what others say on lines of their own.
+/// Shows the progress of rank 0 on one line of a terminal, and other output on separate lines.
 #[derive(Default)]
 struct Progress {
     shown: bool,

@@ -1,8 +1,8 @@
-//! The statics in the sources of a package: simulated ranks share them, real ranks do not.
+//! The statics in the sources of a package: simulated ranks share statics, real ranks do not.
 //!
-//! Found are declarations at the beginning of a line whose value can change: `static mut`, a type
-//! with a cell, a lock or an atomic, and `thread_local!`. *Not modelled*: statics of crates that
-//! the package depends on, and those that macros make.
+//! The search finds declarations at the beginning of a line with a value that can change: `static
+//! mut`, a type with a cell, a lock or an atomic, and `thread_local!`. *Not modelled*: statics of
+//! crates that the package depends on, and statics from macros.
 
 use std::path::Path;
 
@@ -36,7 +36,7 @@ fn look_into(folder: &Path, places: &mut Vec<String>) {
     }
 }
 
-/// Returns true if a line declares something that all simulated ranks share and can change.
+/// Returns true if a line declares a mutable value that all simulated ranks share.
 fn is_shared(line: &str) -> bool {
     let line = line.trim_start();
     if line.starts_with("thread_local!") || line.starts_with("std::thread_local!") {

@@ -17,7 +17,7 @@ fn corpus(name: &str) -> Vec<Vec<u8>> {
     files
 }
 
-/// One test for each reader, whose corpus has its name.
+/// Defines one test for each reader; the corpus has the name of the reader.
 macro_rules! damaged_files {
     ($($reader:ident)*) => {
         $(

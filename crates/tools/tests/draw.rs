@@ -1,5 +1,5 @@
-//! Promise: `draw` makes a picture of every figure that a program hands over, and says what is
-//! wrong with others.
+//! Promise: `draw` makes a picture of every figure that a program passes on, and reports the error
+//! in an invalid figure.
 
 use std::io::Write as _;
 use std::path::PathBuf;

@@ -22,7 +22,7 @@ bandwidth = "1GBps"
 latency = "1us"
 "#;
 
-/// Simulates a program of six ranks, and returns the file with its event log.
+/// Simulates a program of six ranks, and returns the file with the event log.
 fn logged<Fut>(name: &str, protocol: MessageProtocol, program: fn(Comm) -> Fut) -> PathBuf
 where
     Fut: Future<Output = Result<()>> + 'static,
@@ -204,7 +204,7 @@ fn selections_and_formats_of_a_run() {
     );
 }
 
-/// Paje's own reader, where it is installed: Debian's package `pajeng`, which `.ci/run` installs.
+/// Reads the output with Paje's own reader, if installed: Debian's package `pajeng`, by `.ci/run`.
 #[test]
 fn pj_dump_reads_what_is_written() {
     let log = logged("paje", MessageProtocol::Rendezvous, neighbours);

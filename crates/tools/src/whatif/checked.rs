@@ -1,8 +1,8 @@
 //! The greatest derivatives along the critical path of a run, checked by further runs.
 //!
-//! A derivative is that by one link or host. It is checked if the platform can be changed there
-//! alone; both directions of a link that is declared change together. Where the network has no
-//! links, those of its parameters take their place.
+//! A derivative belongs to one link or host. The derivative is checked if the platform file can
+//! change that link or host alone; both directions of a declared link change together. Where the
+//! network has no links, parameters of the network replace them.
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -25,8 +25,8 @@ pub(super) struct Derivative {
     name: String,
     /// Relative change of the time for a relative change of the parameter.
     predicted: f64,
-    /// The same by runs with less and more of it, if the platform has a parameter for the link or
-    /// host alone.
+    /// The relative change from runs with a smaller and a larger parameter, if the platform has a
+    /// parameter for the link or host alone.
     elasticities: Option<[f64; 2]>,
 }
 
@@ -61,7 +61,7 @@ pub(super) fn derivatives(
     Ok(found)
 }
 
-/// Returns the parameter of the platform that a derivative is for, if there is one for it alone.
+/// Returns the parameter of the platform for the link or host of a derivative alone, if any.
 fn parameter<'a>(
     platform: &Platform,
     of: &Sensitivity,
@@ -86,7 +86,7 @@ fn parameter<'a>(
     is_known.then_some(parameter)
 }
 
-/// Returns the table of the greatest derivatives along the critical path beside those by runs.
+/// Returns the table of the greatest derivatives, along the critical path and from runs.
 pub(super) fn table(all: &Effects) -> Table<'static> {
     let by_runs =
         (all.derivatives.iter()).map(|one| (one.name.as_str(), one.predicted, one.elasticities));

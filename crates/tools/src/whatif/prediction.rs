@@ -1,12 +1,12 @@
 //! Effects of parameters as the critical path of one run predicts them.
 //!
-//! The event log of the run tells by how much its time changes with each link and host. A
-//! parameter of the platform file changes some of those: it is applied to the platform, and the
-//! changes of links and hosts are added up, each times its derivative. No name is compared, so
-//! this works for tables, zones and clusters alike.
+//! The event log of the run yields the derivatives of the run time by each link and host. A
+//! parameter of the platform file changes some links and hosts: the parameter is applied to the
+//! platform, and the changes of links and hosts are added up, each times the derivative. No name is
+//! compared, so this works for tables, zones and clusters alike.
 //!
 //! *Not predicted*: thresholds, software costs of the message layer, costs within a host of
-//! LogGOPS, and parameters of a network whose log has no flows, such as the packet network.
+//! LogGOPS, and parameters of a network without flows in the log, such as the packet network.
 
 use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ use tempfile::TempDir;
 /// Relative change by which the response of links and hosts is found.
 const STEP: f64 = 0.01;
 
-/// The event log of a run, in a directory of its own which is removed at the end.
+/// The event log of a run, in a separate directory which is removed at the end.
 #[derive(Debug)]
 pub(super) struct TemporaryLog(TempDir);
 
@@ -65,8 +65,8 @@ impl<'a> Prediction<'a> {
         })
     }
 
-    /// Returns the relative change of the time for a relative change of a parameter; `None` if the
-    /// log does not tell. `path`: the parameter; `change`: it by a factor.
+    /// Returns the relative change of the time for a relative change of a parameter; `None` if
+    /// unknown. `path`: the parameter; `change`: the override of the parameter for a factor.
     pub(super) fn elasticity(&self, path: &str, change: impl Fn(f64) -> String) -> Option<f64> {
         let key = path.rsplit('.').next().unwrap_or(path);
         let is_gap = matches!(key, "overhead" | "gap_per_byte" | "overhead_per_byte");
@@ -95,7 +95,7 @@ impl<'a> Prediction<'a> {
         (&self.derivatives, self.platform)
     }
 
-    /// Returns the relative change of the time for a relative change of what a derivative is for.
+    /// Returns the relative change of the time for a relative change of a derivative's parameter.
     pub(super) fn elasticity_of(&self, one: &Sensitivity) -> f64 {
         one.seconds / self.time
     }
@@ -106,7 +106,7 @@ impl<'a> Prediction<'a> {
     }
 }
 
-/// Returns the value on a platform of what a derivative is for; `None` if it has none.
+/// Returns the value of a derivative's parameter on a platform; `None` if there is no value.
 fn value(platform: &Platform, of: &Sensitivity) -> Option<f64> {
     let link = || {
         platform

@@ -1,9 +1,9 @@
 //! The largest factor on latencies for which a run takes less than a given time (the question of
 //! LLAMP, Shen et al., arXiv 2404.14193).
 //!
-//! The critical path of one run predicts it: the time grows by the latency on the path, times the
-//! factor less 1. The search begins there: if the path stays the critical one, two runs confirm the
-//! prediction. If another path becomes critical, the factor is lower, and is found by bisection.
+//! The critical path of one run predicts the factor: the time grows by the latency on the path,
+//! times (factor − 1). The search begins at the prediction: if the path stays critical, two runs
+//! confirm the factor. If another path becomes critical, the factor is lower: bisection finds it.
 
 /// Number of runs at most.
 const RUNS: u32 = 12;
@@ -15,7 +15,7 @@ pub(super) const FACTOR_MAX: f64 = 1024.0;
 /// factor less 1.
 const WIDTH: f64 = 1e-4;
 
-/// Returns the largest factor with a time below `limit`, in seconds; `None` if it is above
+/// Returns the largest factor with a time below `limit`, in seconds; `None` if the factor is above
 /// [`FACTOR_MAX`]. `predicted`: the factor that the critical path predicts.
 pub(super) fn tolerance<E>(
     limit: f64,
@@ -60,8 +60,8 @@ mod tests {
 
     use super::{FACTOR_MAX, tolerance};
 
-    /// Returns the factor, and the number of runs. The time is the longest of some lines: at factor
-    /// 1, and its growth.
+    /// Returns the factor, and the number of runs. The time is the maximum of some lines; a line is
+    /// the time at factor 1 and the slope.
     fn found(lines: &[(f64, f64)], limit: f64, predicted: Option<f64>) -> (Option<f64>, u32) {
         let runs = Cell::new(0);
         let time = |factor: f64| {

@@ -1,9 +1,9 @@
-//! `cargo xtask instructions`: what a message, a transition of the checker and a `yield` cost.
+//! `cargo xtask instructions`: the cost of a message, a transition of the checker and a `yield`.
 //!
 //! Each workload runs twice under callgrind, which counts executed instructions, with two lengths.
 //! The difference leaves out the start of the process. Counts do not depend on the load of the
-//! machine, and hardly on its processor; [`RISE_MAX`] is well above that. *Not counted*: the kernel
-//! of the operating system, cache misses.
+//! machine, and hardly on the processor; [`RISE_MAX`] is well above such effects. *Not counted*:
+//! the kernel of the operating system, cache misses.
 
 mod page;
 mod workloads;
@@ -20,7 +20,7 @@ use workloads::{ALL, Per, Workload};
 /// Largest rise that is no finding, in percent.
 const RISE_MAX: u64 = 3;
 
-/// Counts the workloads whose name contains `only`, and compares with what is stored, or stores it.
+/// Counts the workloads with `only` in their name, and compares with the stored counts, or stores.
 pub(crate) fn run(root: &Path, only: &str, bless: bool) -> Verdict {
     let chosen: Vec<&Workload> = ALL.iter().filter(|one| one.name.contains(only)).collect();
     if chosen.is_empty() {
@@ -52,7 +52,7 @@ pub(crate) fn run(root: &Path, only: &str, bless: bool) -> Verdict {
     Ok(is_good)
 }
 
-/// Compares a figure with the stored one: what to say of it, and whether it has not risen.
+/// Compares a figure with the stored figure: returns a text, and true if the figure has not risen.
 fn judge(row: &Row, now: u64) -> (String, bool) {
     let goal = format!("goal {}", row.goal);
     let Some(stored) = row.stored else {
@@ -106,7 +106,7 @@ fn programs(root: &Path) -> Result<PathBuf, String> {
 }
 
 /// Returns the instructions per message, transition or yield, rounded; `places` are the repository
-/// and the folder of its release builds.
+/// and the folder of the release builds.
 fn cost(places: (&Path, &Path), workload: &Workload) -> Result<u64, String> {
     let short = count(places, workload, workload.short)?;
     let long = count(places, workload, workload.long)?;

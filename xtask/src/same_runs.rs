@@ -1,9 +1,9 @@
-//! `cargo xtask same-runs OLD NEW`: do two states of the sources give the same results?
+//! `cargo xtask same-runs OLD NEW`: checks whether two states of the sources give the same results.
 //!
-//! OLD and NEW are executables `simrun`, each in `target/release` of a checkout of its own. Every
+//! OLD and NEW are executables `simrun`, each in `target/release` of a separate checkout. Every
 //! program below `apps/` runs on several platforms, and the random programs of three layers of the
 //! fuzzer are executed. Compared are output, outcome, simulated times, counts and digests, bit for
-//! bit. *Not compared*: real time, memory, texts of help. A difference names its command, so that
+//! bit. *Not compared*: real time, memory, texts of help. A difference names the command, so that
 //! the command can be repeated by hand.
 
 use std::path::{Path, PathBuf};
@@ -62,7 +62,7 @@ pub(crate) fn run(root: &Path, old: &Path, new: &Path, programs: u32) -> Verdict
     Ok(differences == 0)
 }
 
-/// An executable, and the checkout that it belongs to.
+/// An executable, with the checkout.
 struct Checkout {
     simrun: PathBuf,
     root: PathBuf,
@@ -114,7 +114,7 @@ fn words(line: &str) -> Vec<String> {
     line.split(' ').map(str::to_owned).collect()
 }
 
-/// Runs a command in a checkout; returns its exit status, its result and the program's output.
+/// Runs a command in a checkout; returns the exit status, the result and the program's output.
 fn results(checkout: &Checkout, arguments: &[String]) -> Result<String, String> {
     let output = Command::new(&checkout.simrun)
         .args(arguments)

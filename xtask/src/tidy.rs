@@ -1,7 +1,7 @@
 //! `cargo xtask tidy`: checks over the whole repository, one row of [`CHECKS`] each.
 //!
-//! A check returns what it finds. Most may find nothing. A check that came later than the code has
-//! a *ratchet*: counts of what was there before, in `xtask/tidy/`, which may only fall. `--bless`
+//! A check returns findings. Most checks allow no findings. A check that is younger than the code
+//! has a *ratchet*: counts of the old findings, in `xtask/tidy/`, which may only fall. `--bless`
 //! stores lower counts; counts may move from one folder to another, with files that move.
 
 mod columns;
@@ -30,14 +30,14 @@ use repository::Repository;
 
 use crate::{Verdict, print};
 
-/// Something that a check found.
+/// One finding of a check.
 #[derive(Debug, PartialEq, Eq)]
 struct Finding {
     /// File and line.
     place: String,
-    /// The thing found, and what was expected.
+    /// The finding, and the expected form.
     text: String,
-    /// The row of the ratchet in which it is counted: mostly the top folder.
+    /// The row of the ratchet that counts the finding: mostly the top folder.
     key: String,
 }
 
@@ -45,7 +45,7 @@ struct Finding {
 struct Check {
     name: &'static str,
     find: fn(&Repository) -> Vec<Finding>,
-    /// True if it may find as much as is stored in `xtask/tidy/NAME.toml`.
+    /// True if the check allows as many findings as `xtask/tidy/NAME.toml` stores.
     has_ratchet: bool,
 }
 
@@ -91,7 +91,7 @@ const CHECKS: &[Check] = &[
 /// Findings of one check that are shown.
 const SHOWN_MAX: usize = 40;
 
-/// Runs all checks; with `bless`, stores what ratchets count now.
+/// Runs all checks; with `bless`, stores the current counts of ratchets.
 pub(crate) fn run(root: &Path, bless: bool) -> Verdict {
     let repository = Repository::read(root)?;
     let mut is_tidy = true;

@@ -13,16 +13,16 @@ enum Probe {
     File(&'static str),
     /// A module of the system's Python.
     Module(&'static str),
-    /// A file below `/usr/lib/llvm-VERSION/`, whose name begins so.
+    /// A file below `/usr/lib/llvm-VERSION/` with this prefix.
     Llvm(&'static str),
 }
 
 use Probe::{File, Llvm, Module, Program};
 use Stage::{Interop, Lint, Test, Verbs};
 
-/// Stages, what they need, and its package. Git tells the revision that `--version` prints. Test:
-/// without the packages of interop, tests that compare with other programs are skipped, unless
-/// variables `SIMRUN_REQUIRE_…` of the environment ask for them.
+/// Stages, their needs, and the package of each need. Git tells the revision that `--version`
+/// prints. Test: without the packages of interop, tests that compare with other programs are
+/// skipped, unless environment variables `SIMRUN_REQUIRE_…` require these tests.
 #[rustfmt::skip]
 const NEEDS: &[(Stage, Probe, &[&str])] = &[
     (Lint, Program("cc"), &["gcc", "libc6-dev"]),

@@ -11,7 +11,7 @@ pub(super) struct Page {
 /// A row of the table.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Row {
-    /// Of what the figure is.
+    /// The unit that the figure counts instructions for.
     pub(super) per: String,
     /// The figure to reach, as text.
     pub(super) goal: String,
@@ -57,7 +57,7 @@ impl Page {
     }
 }
 
-/// Reads a line, if it is a row: workload, unit, goal, figure. That of the header has no figure.
+/// Reads a line as a row: workload, unit, goal, figure. The header line has no figure.
 fn parse_row(number: usize, line: &str) -> Result<Option<(String, Row)>, String> {
     let cells: Vec<&str> = line.split('|').map(str::trim).collect();
     let ["", name, per, goal, now, ""] = cells[..] else {

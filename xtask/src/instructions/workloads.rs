@@ -1,5 +1,4 @@
-//! The programs whose instructions are counted. Their rows in `results/instructions.md` have the
-//! goals.
+//! The programs with counted instructions. Their rows in `results/instructions.md` have the goals.
 
 /// A program that runs twice, with two lengths.
 pub(super) struct Workload {
@@ -12,7 +11,7 @@ pub(super) struct Workload {
     pub(super) arguments: &'static str,
     pub(super) short: &'static str,
     pub(super) long: &'static str,
-    /// By what the difference of the counts is divided.
+    /// The divisor of the difference of the counts.
     pub(super) per: Per,
 }
 

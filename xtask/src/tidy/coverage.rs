@@ -1,8 +1,8 @@
-//! The table of MPI functions (`docs/mpi-coverage.md`) is right: each occurs once, those that never
-//! come have a reason, and the names of ours that a row has, such as `Comm::send`, are public
-//! functions of `mpi/`.
+//! Checks the table of MPI functions (`docs/mpi-coverage.md`): each function occurs once, functions
+//! that will never be supported have a reason, and the names of simrun's functions in a row, such
+//! as `Comm::send`, are public functions of `mpi/`.
 //!
-//! *Not seen*: functions of ours that no row has, and methods that only a macro makes.
+//! *Not seen*: functions of simrun without a row, and methods that only a macro makes.
 
 use std::collections::BTreeSet;
 

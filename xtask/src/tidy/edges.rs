@@ -1,6 +1,6 @@
-//! Dependencies between packages: the table "Dependencies" of ARCHITECTURE.md, and cargo.
+//! Dependencies between packages: the table "Dependencies" of ARCHITECTURE.md must match cargo.
 //!
-//! A row is a folder, or all folders in one (`apps/*`). What only tests use is no edge.
+//! A row is a folder, or all folders in one (`apps/*`). Dependencies of tests only are no edges.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ const PAGE: &str = "ARCHITECTURE.md";
 /// The header of the table.
 const HEADER: &str = "| folder | depends on |";
 
-/// Rows of the table: the number of the line, and what the folder depends on.
+/// Rows of the table: the number of the line, and the dependencies of the folder.
 type Rows = BTreeMap<String, (usize, BTreeSet<String>)>;
 
 pub(super) fn find(repository: &Repository) -> Vec<Finding> {
@@ -65,7 +65,7 @@ pub(super) fn find(repository: &Repository) -> Vec<Finding> {
     findings
 }
 
-/// Returns the line of the table's header, and its rows.
+/// Returns the line of the table's header, and the rows.
 fn rows(page: &str) -> (usize, Rows) {
     let mut lines = (1..).zip(page.lines());
     let header = lines.find(|(_, line)| *line == HEADER);

@@ -1,11 +1,11 @@
-//! A package has the name of its folder; one that is published has the prefix `simrun-`, since most
-//! of these names are taken, and brings the texts of the licences along (links to those of the
+//! A package has the name of its folder. A published package has the prefix `simrun-`, since most
+//! of these names are taken, and includes the texts of the licences (links to the texts in the
 //! root, which cargo packs as files).
 
 use super::Finding;
 use super::repository::{LICENCES, Repository};
 
-/// The folder whose package has the name of the project.
+/// The folder of the package with the name of the project.
 const PROJECT: &str = "simrun";
 
 pub(super) fn find(repository: &Repository) -> Vec<Finding> {

@@ -1,7 +1,7 @@
-//! The terms of `docs/glossary.md` are in use: each, or one of those that share its line, occurs in
-//! some Rust file.
+//! The terms of `docs/glossary.md` are in use: each term, or another term on the same line, occurs
+//! in some Rust file.
 //!
-//! Letters and digits are compared alone, so `WaitGraph` is in use of *Wait graph*. *Not seen*: a
+//! Only letters and digits are compared, so `WaitGraph` is a use of *Wait graph*. *Not seen*: a
 //! term that occurs with another meaning, or as a part of a longer word.
 
 use super::Finding;

@@ -1,4 +1,4 @@
-//! Every Rust file begins by saying what it decides.
+//! Every Rust file begins with a comment about the decisions of the file.
 
 use super::Finding;
 use super::repository::Repository;

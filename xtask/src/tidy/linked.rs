@@ -1,6 +1,6 @@
-//! Packages that a program links. Programs are built by everybody who tries simrun, so they are
-//! few; and `simrun`, which the first run builds, too, and `simrun-tools` have the same features of
-//! these packages, or they are built twice.
+//! Packages that a program links. Every user of simrun builds programs, so the packages are few.
+//! The first run builds `simrun` too; `simrun` and `simrun-tools` have the same features of these
+//! packages, or cargo builds them twice.
 
 use super::Finding;
 use super::repository::Repository;

@@ -1,8 +1,7 @@
-//! Words that the project has given up for standard terms (docs/glossary.md) name nothing any more.
+//! Words that the project has given up for standard terms (docs/glossary.md) are no names any more.
 //!
-//! A word counts once for each top folder whose code has it as an identifier; comments and strings
-//! do not count.
-//! *Not seen*: words within longer identifiers.
+//! A word counts once for each top folder with code that has the word as an identifier; comments
+//! and strings do not count. *Not seen*: words within longer identifiers.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +10,7 @@ use proc_macro2::{Ident, TokenStream, TokenTree};
 use super::Finding;
 use super::repository::{Repository, Source};
 
-/// Types, traits and variants, and functions: the word, and what to say instead.
+/// Types, traits and variants, and functions: the word, and the replacement.
 const GIVEN_UP: &[(&str, &str)] = &[
     ("Porter", "ConnectionManager"),
     ("Gate", "AuthListener"),
@@ -74,7 +73,7 @@ pub(super) fn find(repository: &Repository) -> Vec<Finding> {
     findings
 }
 
-/// Returns the words of the list that a file has, with their lines and what to say instead.
+/// Returns the words of the list in a file, with their lines and replacements.
 fn words(source: &Source) -> Vec<(usize, &'static str, &'static str)> {
     // Most files have none, and finding letters is much faster than finding identifiers.
     let mut possible = GIVEN_UP

@@ -1,8 +1,7 @@
-//! Documentation begins with a verb or a noun, as that of the standard library, not with a
-//! question.
+//! Documentation begins with a verb or a noun, as in the standard library, not with a question.
 //!
-//! Every line counts that begins with such a word: a sentence that happens to begin a line counts,
-//! one that begins within a line does not.
+//! Every line that begins with a question word counts: a sentence in the middle of a paragraph
+//! counts at the start of a line, and a sentence that begins within a line does not count.
 
 use super::Finding;
 use super::repository::Repository;

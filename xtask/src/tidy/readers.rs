@@ -18,7 +18,7 @@ const CALLS: [&str; 5] = [
 /// Folders that are no part of the commands, and the package itself.
 const OTHERS: [&str; 5] = ["apps", "bench", "files", "testing", "xtask"];
 
-/// Files that read something else than an input.
+/// Files that read data other than an input.
 const EXEMPT: [(&str, &str); 9] = [
     ("crates/cmpi/src/exports/coverage.rs", "a test"),
     (

@@ -1,4 +1,4 @@
-//! The repository as the checks see it: sources as text, packages as cargo sees them.
+//! The repository for the checks: sources as text, packages from cargo's metadata.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -49,9 +49,9 @@ pub(super) struct Source {
 pub(super) struct Package {
     pub(super) name: String,
     pub(super) is_published: bool,
-    /// Texts of licences that its folder has, by file name.
+    /// Texts of licences in the folder of the package, by file name.
     pub(super) licences: BTreeSet<String>,
-    /// Folders of the packages that it depends on, not only for tests.
+    /// Folders of the packages that the package depends on, without dependencies of tests only.
     pub(super) edges: BTreeSet<String>,
 }
 
@@ -107,7 +107,7 @@ impl Source {
         (1..).zip(self.text.lines())
     }
 
-    /// Makes a finding in one of its lines, counted for the top folder.
+    /// Returns a finding in a line of this file, counted for the top folder.
     pub(super) fn finding(&self, line: usize, text: String) -> Finding {
         Finding {
             place: format!("{}:{line}", self.path),
@@ -173,8 +173,8 @@ fn packages(root: &Path) -> Result<BTreeMap<String, Package>, String> {
     Ok(metadata.packages.iter().map(package).collect())
 }
 
-/// Returns the packages that a program links. Cargo's metadata cannot tell: it has the features of
-/// the whole workspace at once.
+/// Returns the packages that a program links. Cargo's metadata cannot give this list: the metadata
+/// has the features of the whole workspace at once.
 fn linked(root: &Path, package: &str) -> Result<BTreeSet<String>, String> {
     let text = tree(root, package, "normal,no-proc-macro", "{p}")?;
     Ok(text.lines().map(str::to_owned).collect())

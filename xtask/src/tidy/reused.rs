@@ -1,6 +1,6 @@
-//! No module is taken from the folder of another package by `#[path]`.
+//! No package uses a module from the folder of another package by `#[path]`.
 //!
-//! Code that two packages share has a package of its own.
+//! Code that two packages share belongs in a separate package.
 
 use super::Finding;
 use super::repository::{Repository, Source};
@@ -20,7 +20,7 @@ pub(super) fn find(repository: &Repository) -> Vec<Finding> {
     findings
 }
 
-/// Returns true for a path that leads out of the package of the file, above its `src`, `tests`, ….
+/// Returns true for a path that leaves the package of the file, above its `src`, `tests`, ….
 fn leaves_package(source: &Source, path: &str) -> bool {
     let parts: Vec<&str> = source.path.split('/').collect();
     let in_group = ["apps", "bench"].contains(&source.folder());

@@ -1,9 +1,9 @@
 //! Sizes of types and packages, and names of functions, all as ratchets.
 //!
-//! A type of a package has at most 60 methods in all its own `impl` blocks, and at most 25 fields;
-//! each one above is a finding. A name of a function that is one word says less than a verb with
-//! its noun. A package counts a finding for each 1000 lines. *Not counted*: methods of traits,
-//! variants, and tests.
+//! A type of a package has at most 60 methods in all own `impl` blocks, and at most 25 fields; each
+//! larger type is a finding. A function name of one word says less than a verb with a noun. A
+//! package counts a finding for each 1000 lines. *Not counted*: methods of traits, variants, and
+//! tests.
 
 use std::collections::BTreeMap;
 
@@ -90,8 +90,8 @@ pub(super) fn lines(repository: &Repository) -> Vec<Finding> {
     findings
 }
 
-/// Sums numbers by type, whose name is unique in its place, and returns a finding for each above
-/// the limit.
+/// Sums numbers by type, and returns a finding for each sum above the limit. The name of a type is
+/// unique in each place.
 fn above(
     repository: &Repository,
     limit: usize,
@@ -134,7 +134,7 @@ fn product(repository: &Repository) -> impl Iterator<Item = &Source> {
     })
 }
 
-/// Returns the items of a file and of the modules in it, without tests.
+/// Returns the items of a file and of the inner modules, without tests.
 fn items(source: &Source) -> Vec<Item> {
     // A file that the compiler refuses is its business.
     let parsed = syn::parse_file(&source.text).map(|file| file.items);

@@ -1,4 +1,4 @@
-//! A comment that leaves something to do says why it is left: `TODO: reason`.
+//! A comment about unfinished work names the reason: `TODO: reason`.
 
 use super::Finding;
 use super::repository::Repository;

@@ -22,7 +22,7 @@ cat >"$work/build.sh" <<'END'
 set -euo pipefail
 ! getent ahosts example.org >/dev/null || { echo 'offline.sh: there is a network' >&2; exit 1; }
 cd "$work/source/python"
-maturin build --quiet --profile dev --offline --target "$target" --out "$work/wheels"
+maturin build --quiet --locked --profile dev --offline --target "$target" --out "$work/wheels"
 cd "$work/source"
 cargo build --quiet --offline --target "$target" --package ring
 case $target in

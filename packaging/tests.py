@@ -129,10 +129,16 @@ def apptainer(work: Path) -> None:
         subprocess.run(["chroot", str(root), f"/usr/local/bin/{words[0]}", *words[1:]], check=True)
 
 
+def release() -> None:
+    """Compares the versions of all files, and the page with the names of packages."""
+    subprocess.run([sys.executable, str(HERE / "release.py"), "check"], check=True)
+
+
 with tempfile.TemporaryDirectory() as folder:
     for check in (conda, spack, apptainer):
         check(Path(folder) / check.__name__)
         print(f"{check.__name__}: ok", flush=True)
     docker()
     print("docker: ok", flush=True)
+    release()
 print("NOT BUILT here: images of Docker and Apptainer, packages of conda and Spack; see docs/packaging.md")

@@ -266,15 +266,23 @@ impl Solver {
     /// Lets the flow in `slot` share from now on, with `work` left.
     #[inline]
     pub fn enter(&mut self, slot: u32, weight: f64, bound: f64, work: f64, now: f64) {
-        self.changed = true;
         let flow = &mut self.flows[slot as usize];
         debug_assert!(flow.position == GONE);
         (flow.weight, flow.bound) = (weight, bound);
         flow.progress = Progress::new(work, now);
         if self.lone.admit(slot, &flow.uses) {
             flow.position = LONE;
+            if self.kept.is_some() {
+                self.lone.fresh.push(slot);
+                self.changed = true;
+            } else {
+                // The rate does not depend on other flows, so no solve has to find it.
+                let end = flow.progress.go(rate_alone(flow, &self.capacities), now);
+                self.lone.set_end(slot, end);
+            }
             return;
         }
+        self.changed = true;
         for at in 0..self.flows[slot as usize].uses.len() {
             let number = self.flows[slot as usize].uses[at].number;
             if let Some(other) = self.lone.on(number) {
@@ -304,13 +312,14 @@ impl Solver {
     /// Ends the sharing of the flow in `slot`; returns the work that is left.
     #[inline]
     pub fn leave(&mut self, slot: u32, now: f64) -> f64 {
-        self.changed = true;
         let flow = &mut self.flows[slot as usize];
         let position = std::mem::replace(&mut flow.position, GONE);
         if position == LONE {
+            self.changed |= self.kept.is_some();
             self.lone.release(slot, &flow.uses);
             return flow.progress.left(now);
         }
+        self.changed = true;
         self.lone.uncouple(&flow.uses);
         self.changes += 1;
         self.count -= 1;
@@ -462,7 +471,14 @@ impl Solver {
         self.solve_plain(now);
     }
 
-    /// Returns true if anything has changed since the last solve.
+    /// Notes that the users of a capacity have changed, for an owner that looks at them before a
+    /// solve.
+    #[inline]
+    pub const fn touch(&mut self) {
+        self.changed = true;
+    }
+
+    /// Returns true if rates may have changed since the last solve.
     #[inline]
     #[must_use]
     pub const fn is_changed(&self) -> bool {

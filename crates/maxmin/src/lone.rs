@@ -46,7 +46,6 @@ impl Lone {
         if self.positions.len() < count {
             self.positions.resize(count, ABSENT);
         }
-        self.fresh.push(slot);
         true
     }
 

@@ -60,6 +60,8 @@ fn a_solver_tells_changes_and_users() {
     let mut solver = twice_over_the_first();
     assert!(!solver.is_changed());
     enter(&mut solver, 0);
+    assert!(!solver.is_changed(), "a lone flow changes no other rate");
+    solver.touch();
     assert!(solver.is_changed());
     solver.solve(0.0);
     assert!(!solver.is_changed());
@@ -68,6 +70,8 @@ fn a_solver_tells_changes_and_users() {
         solver.declare(slot);
         solver.declare_like(slot, &uses);
         enter(&mut solver, slot);
+        assert!(solver.is_changed());
+        solver.solve(0.0);
     }
     assert_eq!((solver.users(0), solver.users(1)), (4, 4));
 }

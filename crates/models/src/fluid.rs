@@ -388,6 +388,22 @@ impl FlowModel {
         } = *activity;
         self.solver
             .enter(slot, weight, bound, remaining, now.as_secs());
+        self.note_users();
+    }
+
+    /// Lets weights and airs that depend on the users of links be found anew.
+    #[inline]
+    fn note_users(&mut self) {
+        if !self.parallel.is_empty() || !self.decaying.is_empty() {
+            self.solver.touch();
+        }
+    }
+
+    /// Ends the sharing of an activity. Returns the work that is left.
+    #[inline]
+    fn leave_solver(&mut self, slot: u32, now: Time) -> f64 {
+        self.note_users();
+        self.solver.leave(slot, now.as_secs())
     }
 
     /// Stops an activity that progresses or pays its latency, and keeps the work or latency left.
@@ -403,7 +419,10 @@ impl FlowModel {
                 activity.phase = Phase::Latency { until, left };
                 self.agenda.remove(slot);
             }
-            Phase::Work => activity.remaining = self.solver.leave(slot, now.as_secs()),
+            Phase::Work => {
+                let left = self.leave_solver(slot, now);
+                self.activities.0[slot as usize].remaining = left;
+            }
         }
     }
 

@@ -276,7 +276,7 @@ impl Resource for FlowModel {
                 continue;
             }
             if !pays {
-                self.solver.leave(slot, now.as_secs());
+                self.leave_solver(slot, now);
             }
             let activity = &mut self.activities.0[slot as usize];
             activity.remaining = 0.0;

@@ -43,6 +43,8 @@ mod scan;
 mod stored;
 mod uncounted;
 
+pub(crate) use all::allgather_real;
+pub(crate) use barrier::barrier_in;
 pub use between::InterRoot;
 use block_lengths::BlockLengths;
 pub use blocks::Blocks;
@@ -53,6 +55,7 @@ pub(crate) use call_log::{Place, Signature};
 pub(crate) use group_log::{GroupCall, GroupLog};
 pub use operand_order::MissingProperty;
 pub use position::is_persistent_start;
+pub(crate) use uncounted::broadcast_uncounted;
 
 /// A collective call with the arguments of the program.
 #[derive(Clone, Debug)]
@@ -132,6 +135,84 @@ impl Invocation {
         Ok(call)
     }
 
+    /// Selects the algorithm of a call and makes its areas; `is_request` if the program continues
+    /// during the call.
+    fn prepare(
+        &self,
+        comm: &Comm,
+        is_request: bool,
+        location: SourceLocation,
+    ) -> Result<PreparedCall> {
+        let context = comm.call_context()?;
+        let (root, size) = (self.root, comm.size());
+        if root >= size && root != between::NO_ROOT {
+            return Err(Error::Root { root, size });
+        }
+        let areas = Areas::new(comm, self)?;
+        let mut call = Call::new(
+            self.kind,
+            in_32_bits(comm.rank()),
+            in_32_bits(size),
+            areas.bytes,
+        );
+        call.root = u32::try_from(root).unwrap_or(Call::NO_ROOT);
+        if self.is_between {
+            call.first_group = comm.members().first_group();
+        }
+        let settings = comm.process().channel().settings();
+        let placement = settings.placement.as_deref();
+        call.nodes = placement.and_then(|placement| comm.members().nodes(placement));
+        call.in_place = self.in_place;
+        call.neighbors.clone_from(&self.neighbors);
+        let mut facts = Facts::of(call.nodes.as_ref());
+        if let Some(op) = &self.op {
+            call.commutative = op.is_commutative();
+            call.element = op.element_size();
+            facts.built_in = op.is_built_in();
+            check_elements(op, self, &areas)?;
+        }
+        let listed = |blocks: &Option<Blocks>| -> Vec<Block> {
+            blocks
+                .as_ref()
+                .map_or_else(Vec::new, |blocks| blocks.listed().to_vec())
+        };
+        if let Some(bytes) = equal_blocks(self).filter(|_| !self.is_between) {
+            call.bytes = bytes;
+        } else if self.send.is_some() || self.recv.is_some() {
+            call.blocks = Some(Rc::new(::collectives::Blocks {
+                send: listed(&self.send),
+                recv: listed(&self.recv),
+            }));
+        }
+        let number = match self.persistent {
+            Some(persistent) => persistent.next_start(),
+            None => (comm.process()).count_call(context, self.neighbors.is_none()),
+        };
+        let signature = || Signature::new(self, is_request, location);
+        let arguments = Some(self).filter(|call| !call.is_between);
+        compare_call(comm, context, number, (signature, location), arguments)?;
+        let is_independent = match settings.collective_waits {
+            CollectiveWaits::Algorithm => is_request && call.neighbors.is_some(),
+            CollectiveWaits::Data => !call.in_place,
+        };
+        let (algorithm, asks_nodes) = select(settings, &mut call, facts, is_independent)?;
+        Ok(PreparedCall {
+            name: self.name,
+            algorithm,
+            is_independent,
+            asks_nodes,
+            call,
+            reduction: self.op.as_ref().map(|op| op.reduction().clone()),
+            send: areas.send,
+            recv: areas.recv,
+            has_result: areas.has_result,
+            members: comm.members().clone(),
+            context,
+            number,
+            location,
+        })
+    }
+
     fn views_mut(&mut self) -> &mut Views {
         self.views.get_or_insert_with(|| {
             Box::new(Views {
@@ -147,137 +228,56 @@ pub(crate) fn in_32_bits(rank: usize) -> u32 {
     u32::try_from(rank).expect("ranks are counted in 32 bits")
 }
 
-impl Comm {
-    /// Selects the algorithm of a call and makes its areas; `is_request` if the program continues
-    /// during the call.
-    fn prepare(
-        &self,
-        invocation: &Invocation,
-        is_request: bool,
-        location: SourceLocation,
-    ) -> Result<PreparedCall> {
-        let context = self.call_context()?;
-        let (root, size) = (invocation.root, self.size());
-        if root >= size && root != between::NO_ROOT {
-            return Err(Error::Root { root, size });
-        }
-        let areas = Areas::new(self, invocation)?;
-        let mut call = Call::new(
-            invocation.kind,
-            in_32_bits(self.rank()),
-            in_32_bits(size),
-            areas.bytes,
-        );
-        call.root = u32::try_from(root).unwrap_or(Call::NO_ROOT);
-        if invocation.is_between {
-            call.first_group = self.members().first_group();
-        }
-        let settings = self.process().channel().settings();
-        let placement = settings.placement.as_deref();
-        call.nodes = placement.and_then(|placement| self.members().nodes(placement));
-        call.in_place = invocation.in_place;
-        call.neighbors.clone_from(&invocation.neighbors);
-        let mut facts = Facts::of(call.nodes.as_ref());
-        if let Some(op) = &invocation.op {
-            call.commutative = op.is_commutative();
-            call.element = op.element_size();
-            facts.built_in = op.is_built_in();
-            check_elements(op, invocation, &areas)?;
-        }
-        let listed = |blocks: &Option<Blocks>| -> Vec<Block> {
-            blocks
-                .as_ref()
-                .map_or_else(Vec::new, |blocks| blocks.listed().to_vec())
-        };
-        if let Some(bytes) = equal_blocks(invocation).filter(|_| !invocation.is_between) {
-            call.bytes = bytes;
-        } else if invocation.send.is_some() || invocation.recv.is_some() {
-            call.blocks = Some(Rc::new(::collectives::Blocks {
-                send: listed(&invocation.send),
-                recv: listed(&invocation.recv),
-            }));
-        }
-        let number = match invocation.persistent {
-            Some(persistent) => persistent.next_start(),
-            None => (self.process()).count_call(context, invocation.neighbors.is_none()),
-        };
-        let signature = || Signature::new(invocation, is_request, location);
-        let arguments = Some(invocation).filter(|call| !call.is_between);
-        self.compare_call(context, number, (signature, location), arguments)?;
-        let is_independent = match settings.collective_waits {
-            CollectiveWaits::Algorithm => is_request && call.neighbors.is_some(),
-            CollectiveWaits::Data => !call.in_place,
-        };
-        let (algorithm, asks_nodes) = select(settings, &mut call, facts, is_independent)?;
-        Ok(PreparedCall {
-            name: invocation.name,
-            algorithm,
-            is_independent,
-            asks_nodes,
-            call,
-            reduction: invocation.op.as_ref().map(|op| op.reduction().clone()),
-            send: areas.send,
-            recv: areas.recv,
-            has_result: areas.has_result,
-            members: self.members().clone(),
-            context,
-            number,
-            location,
-        })
-    }
-
-    /// Compares a collective call with the calls of the other ranks. Returns the place of the call.
-    ///
-    /// # Errors
-    /// [`Error::Mismatch`] if another rank makes a different call.
-    pub(crate) fn compare_call(
-        &self,
-        context: u32,
-        number: CallNumber,
-        (signature, location): (impl Fn() -> Signature, SourceLocation),
-        arguments: Option<&Invocation>,
-    ) -> Result<Place> {
-        let place = Place {
-            context,
-            first: self.members().world(0),
-            number: number.position,
-        };
-        let channel = self.process().channel();
-        // Blocks of neighbours are not those of ranks.
-        let compared = arguments.filter(|call| call.neighbors.is_none());
-        let record = || CallRecord {
-            context,
-            first: place.first,
-            rank: self.rank_in_32_bits(),
-            world_rank: self.world_rank(),
-            size: self.members().count(),
-            signature: signature(),
-            blocks: compared.and_then(|call| BlockLengths::of(call, self.rank())),
-        };
-        match self.process().calls() {
-            CallComparison::None => {}
-            CallComparison::Here(log) => {
-                let orders = channel.settings().operand_orders.is_some();
-                let reduces = arguments.filter(|call| orders && call.op.is_some());
-                let operand = reduces.map(|call| call.input.clone());
-                let operands = log.compare(number.position, &record(), operand);
-                let operands = operands.map_err(Error::of_calls)?;
-                if let Some(call) = reduces.filter(|_| !operands.is_empty()) {
-                    operand_order::check(channel, call, &operands, location)?;
-                }
+/// Compares a collective call with the calls of the other ranks. Returns the place of the call.
+///
+/// # Errors
+/// [`Error::Mismatch`] if another rank makes a different call.
+pub(crate) fn compare_call(
+    comm: &Comm,
+    context: u32,
+    number: CallNumber,
+    (signature, location): (impl Fn() -> Signature, SourceLocation),
+    arguments: Option<&Invocation>,
+) -> Result<Place> {
+    let place = Place {
+        context,
+        first: comm.members().world(0),
+        number: number.position,
+    };
+    let channel = comm.process().channel();
+    // Blocks of neighbours are not those of ranks.
+    let compared = arguments.filter(|call| call.neighbors.is_none());
+    let record = || CallRecord {
+        context,
+        first: place.first,
+        rank: comm.rank_in_32_bits(),
+        world_rank: comm.world_rank(),
+        size: comm.members().count(),
+        signature: signature(),
+        blocks: compared.and_then(|call| BlockLengths::of(call, comm.rank())),
+    };
+    match comm.process().calls() {
+        CallComparison::None => {}
+        CallComparison::Here(log) => {
+            let orders = channel.settings().operand_orders.is_some();
+            let reduces = arguments.filter(|call| orders && call.op.is_some());
+            let operand = reduces.map(|call| call.input.clone());
+            let operands = log.compare(number.position, &record(), operand);
+            let operands = operands.map_err(Error::of_calls)?;
+            if let Some(call) = reduces.filter(|_| !operands.is_empty()) {
+                operand_order::check(channel, call, &operands, location)?;
             }
-            CallComparison::Elsewhere(report) => report(number.position, record()),
         }
-        Ok(place)
+        CallComparison::Elsewhere(report) => report(number.position, record()),
     }
+    Ok(place)
+}
 
-    /// Starts a collective call. The result is in the operation of the returned token.
-    fn start(&self, call: PreparedCall) -> Token {
-        let start = |engine: &mut ProtocolEngine, channel: &dyn Channel| {
-            engine.start_collective(channel, call)
-        };
-        self.process().with_engine(start)
-    }
+/// Starts a collective call. The result is in the operation of the returned token.
+fn start_prepared(comm: &Comm, call: PreparedCall) -> Token {
+    let start =
+        |engine: &mut ProtocolEngine, channel: &dyn Channel| engine.start_collective(channel, call);
+    comm.process().with_engine(start)
 }
 
 /// Returns the algorithm of a call, and true if the ranks exchange their nodes before the call.

@@ -253,28 +253,28 @@ impl Comm {
         }
         result
     }
+}
 
-    /// Copies the attributes to a new communicator.
-    pub(crate) fn copy_attributes(&self, new: &Self) {
-        let attributes = {
-            let mut all = self.process().properties();
-            all.of(self.context()).attributes.clone()
-        };
-        for Attribute { key, value } in attributes {
-            if let Some(value) = (key.copy)(&*value) {
-                let mut all = self.process().properties();
-                all.of(new.context())
-                    .attributes
-                    .push(Attribute { key, value });
-            }
+/// Copies the attributes of a communicator to a new one.
+pub(crate) fn copy_attributes(comm: &Comm, new: &Comm) {
+    let attributes = {
+        let mut all = comm.process().properties();
+        all.of(comm.context()).attributes.clone()
+    };
+    for Attribute { key, value } in attributes {
+        if let Some(value) = (key.copy)(&*value) {
+            let mut all = comm.process().properties();
+            all.of(new.context())
+                .attributes
+                .push(Attribute { key, value });
         }
     }
+}
 
-    /// Deletes the attributes of a communicator that is freed, the latest first.
-    pub(crate) fn delete_properties(&self) {
-        let removed = self.process().properties().0.remove(&self.context());
-        for attribute in removed.into_iter().flat_map(|all| all.attributes).rev() {
-            attribute.delete();
-        }
+/// Deletes the attributes of a communicator that is freed, the latest first.
+pub(crate) fn delete_properties(comm: &Comm) {
+    let removed = comm.process().properties().0.remove(&comm.context());
+    for attribute in removed.into_iter().flat_map(|all| all.attributes).rev() {
+        attribute.delete();
     }
 }

@@ -17,6 +17,7 @@ use std::task::{Context, Poll};
 use channel::COLLECTIVE;
 
 use crate::api::group::Members;
+use crate::api::modes::start_buffered;
 use crate::api::probe::{self, look_for, picked_sight};
 use crate::channel::{Channel, Interest, Level, Token};
 use crate::exploration;
@@ -322,7 +323,7 @@ impl Comm {
             location,
         };
         if mode == SendMode::Buffered {
-            return self.start_buffered(buffer, peer, envelope, call);
+            return start_buffered(self, buffer, peer, envelope, call);
         }
         let start = |engine: &mut ProtocolEngine, channel: &dyn Channel| {
             engine.send(channel, peer, envelope, buffer, call)

@@ -29,14 +29,16 @@ use std::collections::BTreeMap;
 use std::future::Future;
 use std::rc::Rc;
 
+use crate::api::attributes::{copy_attributes, delete_properties};
 use crate::api::group::{Listed, Members, order_of, table, word};
 use crate::api::view::Unpack;
-use crate::collectives::{GroupCall, GroupLog, Place, Signature};
+use crate::collectives::{GroupCall, GroupLog, Place, Signature, compare_call};
 use crate::exploration;
 use crate::protocol::defect::{ProtocolDefect, ProtocolDefects};
 use crate::protocol::engine::waits_least;
 use crate::protocol::look::mix;
 use crate::{Buffer, Comm, Comparison, Completion, Datatype, Error, Group, Request, Result, Tag};
+use smpi::{create_as_smpi, is_as_smpi, split_as_smpi};
 
 /// The colour of a rank that takes no part in any group, in a record.
 const UNDEFINED: u32 = u32::MAX;
@@ -165,6 +167,128 @@ impl Step {
     }
 }
 
+/// A call that all ranks of a communicator make, and its messages.
+#[derive(Clone, Copy)]
+pub(crate) struct Exchange<'a> {
+    comm: &'a Comm,
+    step: Step,
+}
+
+impl<'a> Exchange<'a> {
+    pub(crate) const fn new(comm: &'a Comm, step: Step) -> Self {
+        Self { comm, step }
+    }
+
+    /// Begins a call that all ranks make.
+    pub(crate) fn begin(comm: &'a Comm, step: Step) -> Result<Self> {
+        let context = comm.call_context()?;
+        let signature = (|| Signature::of(step.name, step.location), step.location);
+        let number = comm.process().count_call(context, false);
+        let place = comm.raised(compare_call(comm, context, number, signature, None))?;
+        comm.process().contexts().latest = Some((step.name, place));
+        // The library may synchronise the ranks first.
+        if !ProtocolDefects::default().has(ProtocolDefect::ConstructorsNeverWait) {
+            let place = (place.context, place.first, place.number);
+            let call = (step.name, place, comm.members().count());
+            exploration::note_collective(comm.process().channel(), call, step.location);
+        }
+        Ok(Self::new(comm, step))
+    }
+
+    /// A context for a new communicator, the same at all ranks. Calls that some ranks make have a
+    /// number, which is not 0.
+    pub(crate) async fn agree_on_context(self, number: u32) -> Result<u32> {
+        if waits_least(self.comm.process().channel()) {
+            return derive_context(self.comm, number);
+        }
+        let chosen = match self.comm.rank() {
+            0 => Some(table([choose_context(self.comm)?])),
+            _ => None,
+        };
+        let told = self.broadcast_record(chosen, 0).await?;
+        Ok(word(&told, 0))
+    }
+
+    /// Brings the records of all ranks together at rank 0, in the order of the ranks.
+    async fn gather_records(self, mut records: Vec<u8>) -> Result<Option<Vec<u8>>> {
+        let comm = self.comm.collective()?;
+        let inner = Exchange::new(&comm, self.step);
+        let (rank, size) = (comm.rank(), comm.size());
+        let mut distance = 1;
+        while distance < size {
+            if rank & distance != 0 {
+                let buffer = Buffer::from(records);
+                inner.hand_over(buffer, rank - distance, UP).await?;
+                return Ok(None);
+            }
+            if rank + distance < size {
+                let more = inner.take_over(rank + distance, UP).await?;
+                records.extend_from_slice(more.bytes().expect("records are real"));
+            }
+            distance *= 2;
+        }
+        Ok(Some(records))
+    }
+
+    /// Sends the record of the root to all ranks.
+    pub(crate) async fn broadcast_record(self, own: Option<Buffer>, root: usize) -> Result<Buffer> {
+        let comm = self.comm.collective()?;
+        let inner = Exchange::new(&comm, self.step);
+        let size = comm.size();
+        let rank = (comm.rank() + size - root) % size;
+        let absolute = |relative: usize| (relative + root) % size;
+        // What the rank is below: the lowest bit of its number, or the height of the tree.
+        let mut distance = 1;
+        while distance < size && rank & distance == 0 {
+            distance *= 2;
+        }
+        let content = match own {
+            Some(content) => content,
+            None => {
+                let above = absolute(rank - distance);
+                inner.take_over(above, self.step.down).await?
+            }
+        };
+        distance /= 2;
+        while distance > 0 {
+            if rank + distance < size {
+                let (copy, below) = (content.clone(), absolute(rank + distance));
+                inner.hand_over(copy, below, self.step.down).await?;
+            }
+            distance /= 2;
+        }
+        Ok(content)
+    }
+
+    /// Waits for the end of a message.
+    async fn complete(self, mut message: Request) -> Result<Completion> {
+        let Step { name, location, .. } = self.step;
+        message.wait_in(name, location).await
+    }
+
+    /// Sends a message to a rank, and waits for the end of the send.
+    async fn hand_over(self, content: Buffer, to: usize, tag: u32) -> Result<()> {
+        let sending = self.comm.isend_at(content, to, tag, self.step.location)?;
+        self.complete(sending).await.map(drop)
+    }
+
+    /// Receives a message of any length from a rank.
+    async fn take_over(self, from: usize, tag: u32) -> Result<Buffer> {
+        let (buffer, location) = (Buffer::unbounded(), self.step.location);
+        let receiving = (self.comm).irecv_at(buffer, from.into(), Tag::Is(tag), location)?;
+        Ok(self.complete(receiving).await?.buffer)
+    }
+
+    /// Sends a message to a rank and receives a message of any length from this rank.
+    pub(crate) async fn swap_content(self, content: Buffer, with: usize) -> Result<Buffer> {
+        let Step { location, down, .. } = self.step;
+        let sending = self.comm.isend_at(content, with, down, location)?;
+        let found = self.take_over(with, down).await?;
+        self.complete(sending).await?;
+        Ok(found)
+    }
+}
+
 impl Comm {
     /// Duplicates the communicator with a new context: `MPI_Comm_dup`. All ranks call it.
     ///
@@ -175,8 +299,8 @@ impl Comm {
     pub fn dup(&self) -> impl Future<Output = Result<Self>> + '_ {
         let location = SourceLocation::caller();
         async move {
-            let new = self.dup_at(location).await?;
-            self.copy_attributes(&new);
+            let new = dup_at(self, location).await?;
+            copy_attributes(self, &new);
             Ok(new)
         }
     }
@@ -195,7 +319,7 @@ impl Comm {
             return Ok(request.unpacking(Unpack::new(Datatype::bytes(1), 0, context)));
         }
         let context = if self.rank() == 0 {
-            self.choose_context()?
+            choose_context(self)?
         } else {
             0
         };
@@ -211,18 +335,6 @@ impl Comm {
         self.derived(members, rank, context, SourceLocation::caller())
     }
 
-    pub(crate) async fn dup_at(&self, location: SourceLocation) -> Result<Self> {
-        let step = Step::new("dup of a communicator", location);
-        self.begin_step(step)?;
-        if self.is_as_smpi() {
-            let new = self.create_as_smpi(self.members().clone(), None, step);
-            return Ok(new.await?.expect("all ranks are members"));
-        }
-        let context = self.agree(0, step).await?;
-        let rank = self.rank_in_32_bits();
-        Ok(self.derived(self.members().clone(), rank, context, step.location))
-    }
-
     /// Groups the ranks by colour: `MPI_Comm_split`. All ranks call it; ranks with the same colour
     /// get a communicator in which the ranks are ordered by key, and by old rank where keys are
     /// equal. A rank without a colour (`MPI_UNDEFINED`) gets no communicator.
@@ -235,47 +347,7 @@ impl Comm {
         colour: Option<u32>,
         key: i32,
     ) -> impl Future<Output = Result<Option<Self>>> + '_ {
-        self.split_at(colour, key, SourceLocation::caller())
-    }
-
-    /// [`Comm::split`] with a colour at every rank.
-    pub(crate) async fn split_into(
-        &self,
-        colour: u32,
-        key: i32,
-        location: SourceLocation,
-    ) -> Result<Self> {
-        let group = self.split_at(Some(colour), key, location).await?;
-        Ok(group.expect("a rank with a colour gets a communicator"))
-    }
-
-    pub(crate) async fn split_at(
-        &self,
-        colour: Option<u32>,
-        key: i32,
-        location: SourceLocation,
-    ) -> Result<Option<Self>> {
-        let step = Step::new("split of a communicator", location);
-        let colour = match colour {
-            Some(colour) if i32::try_from(colour).is_err() => {
-                return Err(Error::Colour(colour));
-            }
-            Some(colour) => colour,
-            None => UNDEFINED,
-        };
-        self.begin_step(step)?;
-        let mut record = colour.to_le_bytes().to_vec();
-        record.extend(key.to_le_bytes());
-        if self.is_as_smpi() {
-            return self.split_as_smpi(record, step).await;
-        }
-        let records = self.gather_records(record, step).await?;
-        let groups = match records {
-            Some(records) => Some(self.groups(&records, self.choose_context()?)),
-            None => None,
-        };
-        let groups = self.broadcast_record(groups, 0, step).await?;
-        Ok(self.own_group(&groups, step))
+        split_at(self, colour, key, SourceLocation::caller())
     }
 
     /// Makes a communicator of some of the ranks: `MPI_Comm_create`. All ranks of this communicator
@@ -295,12 +367,12 @@ impl Comm {
                     size: self.size(),
                 });
             }
-            self.begin_step(step)?;
+            let exchange = Exchange::begin(self, step)?;
             let members = group.members().clone();
-            if self.is_as_smpi() {
-                return self.create_as_smpi(members, None, step).await;
+            if is_as_smpi(self) {
+                return create_as_smpi(self, members, None, step).await;
             }
-            let context = self.agree(0, step).await?;
+            let context = exchange.agree_on_context(0).await?;
             compare_group(self, &group, |log, call| log.compare_create(context, call))?;
             let rank = members.rank_of(self.world_rank());
             Ok(rank.map(|rank| self.derived(members, rank, context, step.location)))
@@ -315,25 +387,8 @@ impl Comm {
     /// [`Error::Comm`] if the communicator has been freed already, or is the world.
     #[track_caller]
     pub fn free(self) -> Result<()> {
-        self.free_at(Step::new(
-            "free of a communicator",
-            SourceLocation::caller(),
-        ))
-    }
-
-    pub(crate) fn free_at(&self, step: Step) -> Result<()> {
-        if self.context() == 0 {
-            return Err(Error::Comm { context: 0 });
-        }
-        self.begin_step(step)?;
-        self.end();
-        Ok(())
-    }
-
-    /// Forgets the communicator at this rank.
-    pub(crate) fn end(&self) {
-        self.process().contexts().end(self.context());
-        self.delete_properties();
+        let step = Step::new("free of a communicator", SourceLocation::caller());
+        free_at(&self, step)
     }
 
     /// The ranks as a group: `MPI_Comm_group`.
@@ -350,179 +405,148 @@ impl Comm {
             comparison => comparison,
         }
     }
+}
 
-    /// Begins a call that all ranks make.
-    pub(crate) fn begin_step(&self, step: Step) -> Result<()> {
-        let context = self.call_context()?;
-        let signature = (|| Signature::of(step.name, step.location), step.location);
-        let number = self.process().count_call(context, false);
-        let place = self.raised(self.compare_call(context, number, signature, None))?;
-        self.process().contexts().latest = Some((step.name, place));
-        // The library may synchronise the ranks first.
-        if !ProtocolDefects::default().has(ProtocolDefect::ConstructorsNeverWait) {
-            let place = (place.context, place.first, place.number);
-            let call = (step.name, place, self.members().count());
-            exploration::note_collective(self.process().channel(), call, step.location);
+/// Duplicates a communicator without its attributes.
+pub(crate) async fn dup_at(comm: &Comm, location: SourceLocation) -> Result<Comm> {
+    let step = Step::new("dup of a communicator", location);
+    let exchange = Exchange::begin(comm, step)?;
+    if is_as_smpi(comm) {
+        let new = create_as_smpi(comm, comm.members().clone(), None, step);
+        return Ok(new.await?.expect("all ranks are members"));
+    }
+    let context = exchange.agree_on_context(0).await?;
+    let rank = comm.rank_in_32_bits();
+    Ok(comm.derived(comm.members().clone(), rank, context, step.location))
+}
+
+/// [`Comm::split`] with a colour at every rank.
+pub(crate) async fn split_into(
+    comm: &Comm,
+    colour: u32,
+    key: i32,
+    location: SourceLocation,
+) -> Result<Comm> {
+    let group = split_at(comm, Some(colour), key, location).await?;
+    Ok(group.expect("a rank with a colour gets a communicator"))
+}
+
+/// Groups the ranks by colour, as [`Comm::split`].
+pub(crate) async fn split_at(
+    comm: &Comm,
+    colour: Option<u32>,
+    key: i32,
+    location: SourceLocation,
+) -> Result<Option<Comm>> {
+    let step = Step::new("split of a communicator", location);
+    let colour = match colour {
+        Some(colour) if i32::try_from(colour).is_err() => {
+            return Err(Error::Colour(colour));
         }
-        Ok(())
+        Some(colour) => colour,
+        None => UNDEFINED,
+    };
+    let exchange = Exchange::begin(comm, step)?;
+    let mut record = colour.to_le_bytes().to_vec();
+    record.extend(key.to_le_bytes());
+    if is_as_smpi(comm) {
+        return split_as_smpi(comm, record, step).await;
     }
+    let records = exchange.gather_records(record).await?;
+    let groups = match records {
+        Some(records) => Some(groups_table(comm, &records, choose_context(comm)?)),
+        None => None,
+    };
+    let groups = exchange.broadcast_record(groups, 0).await?;
+    Ok(own_group(comm, &groups, step))
+}
 
-    /// A context for a new communicator, the same at all ranks. Calls that some ranks make have a
-    /// number, which is not 0.
-    pub(crate) async fn agree(&self, number: u32, step: Step) -> Result<u32> {
-        if waits_least(self.process().channel()) {
-            return derive_context(self, number);
+/// Frees a communicator, as [`Comm::free`].
+pub(crate) fn free_at(comm: &Comm, step: Step) -> Result<()> {
+    if comm.context() == 0 {
+        return Err(Error::Comm { context: 0 });
+    }
+    Exchange::begin(comm, step)?;
+    forget_communicator(comm);
+    Ok(())
+}
+
+/// Forgets a communicator at this rank.
+pub(crate) fn forget_communicator(comm: &Comm) {
+    comm.process().contexts().end(comm.context());
+    delete_properties(comm);
+}
+
+/// Returns a context that this rank chooses as rank 0.
+pub(crate) fn choose_context(comm: &Comm) -> Result<u32> {
+    let size = comm.process().channel().size();
+    let mut contexts = comm.process().contexts();
+    contexts.choose(comm.world_rank(), size)
+}
+
+/// Returns the table that rank 0 makes of the records: a table of the context, the number of
+/// groups, where each begins and the last ends, whether orders follow, the group of each rank,
+/// the members of all groups, and if needed their orders.
+fn groups_table(comm: &Comm, records: &[u8], context: u32) -> Buffer {
+    let mut ranks: Vec<(u32, i32, u32)> = Vec::new();
+    for (rank, record) in (0..).zip(records.chunks_exact(RECORD)) {
+        let at = |from: usize| *record[from..].first_chunk::<4>().expect("whole records");
+        let (colour, key) = (u32::from_le_bytes(at(0)), i32::from_le_bytes(at(4)));
+        if colour != UNDEFINED {
+            ranks.push((colour, key, rank));
         }
-        let chosen = match self.rank() {
-            0 => Some(table([self.choose_context()?])),
-            _ => None,
-        };
-        let told = self.broadcast_record(chosen, 0, step).await?;
-        Ok(word(&told, 0))
     }
-
-    pub(crate) fn choose_context(&self) -> Result<u32> {
-        let size = self.process().channel().size();
-        let mut contexts = self.process().contexts();
-        contexts.choose(self.world_rank(), size)
-    }
-
-    /// Brings the records of all ranks together at rank 0, in the order of the ranks.
-    async fn gather_records(&self, mut records: Vec<u8>, step: Step) -> Result<Option<Vec<u8>>> {
-        let inner = self.collective()?;
-        let (rank, size) = (inner.rank(), inner.size());
-        let mut distance = 1;
-        while distance < size {
-            if rank & distance != 0 {
-                let buffer = Buffer::from(records);
-                inner.hand_over(buffer, rank - distance, UP, step).await?;
-                return Ok(None);
-            }
-            if rank + distance < size {
-                let more = inner.take_over(rank + distance, UP, step).await?;
-                records.extend_from_slice(more.bytes().expect("records are real"));
-            }
-            distance *= 2;
+    ranks.sort_unstable();
+    let (mut starts, mut members, mut orders) = (Vec::new(), Vec::new(), Vec::new());
+    let mut group_of = vec![UNDEFINED; records.len() / RECORD];
+    let mut sorted = true;
+    for group in ranks.chunk_by(|a, b| a.0 == b.0) {
+        let start = members.len();
+        for &(_, _, rank) in group {
+            group_of[rank as usize] = in_32_bits(starts.len());
+            members.push(comm.members().world(rank));
         }
-        Ok(Some(records))
+        starts.push(in_32_bits(start));
+        let order = order_of(&members[start..]);
+        sorted &= order.is_none();
+        orders.extend(order.unwrap_or_else(|| (0..).take(group.len()).collect()));
     }
+    let head = [context, in_32_bits(starts.len()), sorted.into()];
+    starts.push(in_32_bits(members.len()));
+    if sorted {
+        orders.clear();
+    }
+    table([&head[..], &starts, &group_of, &members, &orders].concat())
+}
 
-    /// Sends the record of the root to all ranks.
-    pub(crate) async fn broadcast_record(
-        &self,
-        own: Option<Buffer>,
-        root: usize,
-        step: Step,
-    ) -> Result<Buffer> {
-        let inner = self.collective()?;
-        let size = inner.size();
-        let rank = (inner.rank() + size - root) % size;
-        let absolute = |relative: usize| (relative + root) % size;
-        // What the rank is below: the lowest bit of its number, or the height of the tree.
-        let mut distance = 1;
-        while distance < size && rank & distance == 0 {
-            distance *= 2;
-        }
-        let content = match own {
-            Some(content) => content,
-            None => {
-                let above = absolute(rank - distance);
-                inner.take_over(above, step.down, step).await?
-            }
-        };
-        distance /= 2;
-        while distance > 0 {
-            if rank + distance < size {
-                let (copy, below) = (content.clone(), absolute(rank + distance));
-                inner.hand_over(copy, below, step.down, step).await?;
-            }
-            distance /= 2;
-        }
-        Ok(content)
-    }
+/// The communicator that a table of groups has for this rank.
+fn own_group(comm: &Comm, groups: &Buffer, step: Step) -> Option<Comm> {
+    let members = members_of_own_group(comm, groups)?;
+    let rank = members.rank_of(comm.world_rank())?;
+    Some(comm.derived(members, rank, word(groups, 0), step.location))
+}
 
-    pub(crate) async fn hand_over(
-        &self,
-        content: Buffer,
-        to: usize,
-        tag: u32,
-        step: Step,
-    ) -> Result<()> {
-        let mut sending = self.isend_at(content, to, tag, step.location)?;
-        sending.wait_in(step.name, step.location).await.map(drop)
+/// Returns the members of the group that a table of groups has for this rank.
+fn members_of_own_group(comm: &Comm, groups: &Buffer) -> Option<Members> {
+    let [count, sorted] = [1, 2].map(|at| word(groups, at));
+    let starts = 3;
+    let group_of = starts + count as usize + 1;
+    let all = group_of + comm.size();
+    let group = word(groups, group_of + comm.rank());
+    if group == UNDEFINED {
+        return None;
     }
-
-    pub(crate) async fn take_over(&self, from: usize, tag: u32, step: Step) -> Result<Buffer> {
-        let (buffer, tag) = (Buffer::unbounded(), Tag::Is(tag));
-        let mut receiving = self.irecv_at(buffer, from.into(), tag, step.location)?;
-        let completion = receiving.wait_in(step.name, step.location).await?;
-        Ok(completion.buffer)
-    }
-
-    /// Returns the table that rank 0 makes of the records: a table of the context, the number of
-    /// groups, where each begins and the last ends, whether orders follow, the group of each rank,
-    /// the members of all groups, and if needed their orders.
-    fn groups(&self, records: &[u8], context: u32) -> Buffer {
-        let mut ranks: Vec<(u32, i32, u32)> = Vec::new();
-        for (rank, record) in (0..).zip(records.chunks_exact(RECORD)) {
-            let at = |from: usize| *record[from..].first_chunk::<4>().expect("whole records");
-            let (colour, key) = (u32::from_le_bytes(at(0)), i32::from_le_bytes(at(4)));
-            if colour != UNDEFINED {
-                ranks.push((colour, key, rank));
-            }
-        }
-        ranks.sort_unstable();
-        let (mut starts, mut members, mut orders) = (Vec::new(), Vec::new(), Vec::new());
-        let mut group_of = vec![UNDEFINED; records.len() / RECORD];
-        let mut sorted = true;
-        for group in ranks.chunk_by(|a, b| a.0 == b.0) {
-            let start = members.len();
-            for &(_, _, rank) in group {
-                group_of[rank as usize] = in_32_bits(starts.len());
-                members.push(self.members().world(rank));
-            }
-            starts.push(in_32_bits(start));
-            let order = order_of(&members[start..]);
-            sorted &= order.is_none();
-            orders.extend(order.unwrap_or_else(|| (0..).take(group.len()).collect()));
-        }
-        let head = [context, in_32_bits(starts.len()), sorted.into()];
-        starts.push(in_32_bits(members.len()));
-        if sorted {
-            orders.clear();
-        }
-        table([&head[..], &starts, &group_of, &members, &orders].concat())
-    }
-
-    /// The communicator that a table of groups has for this rank.
-    fn own_group(&self, groups: &Buffer, step: Step) -> Option<Self> {
-        let members = self.members_of_own_group(groups)?;
-        let rank = members.rank_of(self.world_rank())?;
-        Some(self.derived(members, rank, word(groups, 0), step.location))
-    }
-
-    /// Returns the members of the group that a table of groups has for this rank.
-    fn members_of_own_group(&self, groups: &Buffer) -> Option<Members> {
-        let [count, sorted] = [1, 2].map(|at| word(groups, at));
-        let starts = 3;
-        let group_of = starts + count as usize + 1;
-        let all = group_of + self.size();
-        let group = word(groups, group_of + self.rank());
-        if group == UNDEFINED {
-            return None;
-        }
-        let start = |group: u32| word(groups, starts + group as usize);
-        let (from, to, in_all) = (start(group), start(group + 1), start(count));
-        let members = all + from as usize;
-        let listed = Listed {
-            table: groups.clone(),
-            members,
-            order: (sorted == 0).then_some(members + in_all as usize),
-            count: to - from,
-            nodes: std::cell::OnceCell::new(),
-        };
-        Some(Members::Listed(Rc::new(listed)).without_table())
-    }
+    let start = |group: u32| word(groups, starts + group as usize);
+    let (from, to, in_all) = (start(group), start(group + 1), start(count));
+    let members = all + from as usize;
+    let listed = Listed {
+        table: groups.clone(),
+        members,
+        order: (sorted == 0).then_some(members + in_all as usize),
+        count: to - from,
+        nodes: std::cell::OnceCell::new(),
+    };
+    Some(Members::Listed(Rc::new(listed)).without_table())
 }
 
 /// Compares the group of a new communicator with the groups of the other ranks, under a model
@@ -552,7 +576,7 @@ pub(crate) fn compare_group(
 }
 
 /// Returns the context that all ranks derive in this call, which has a number as in
-/// [`Comm::agree`].
+/// [`Exchange::agree_on_context`].
 fn derive_context(comm: &Comm, number: u32) -> Result<u32> {
     // A group of an intercommunicator has the context of both.
     let among = comm.members().first_group();
@@ -566,6 +590,6 @@ fn in_32_bits(count: usize) -> u32 {
     u32::try_from(count).expect("ranks are counted in 32 bits")
 }
 
-mod smpi;
+pub(crate) mod smpi;
 #[cfg(test)]
 mod tests;

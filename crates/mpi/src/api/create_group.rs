@@ -10,7 +10,8 @@
 use observe::SourceLocation;
 use std::future::Future;
 
-use crate::api::communicators::{Step, compare_group};
+use crate::api::communicators::smpi::{create_as_smpi, is_as_smpi};
+use crate::api::communicators::{Exchange, Step, compare_group};
 use crate::api::group::Members;
 use crate::{Comm, Error, Group, Result, TAG_UB, exploration};
 
@@ -57,8 +58,8 @@ impl Comm {
             let Some(rank) = members.rank_of(self.world_rank()) else {
                 return Ok(None);
             };
-            if self.is_as_smpi() {
-                return self.create_as_smpi(members, Some(tag), step).await;
+            if is_as_smpi(self) {
+                return create_as_smpi(self, members, Some(tag), step).await;
             }
             let place = (self.context(), tag);
             compare_group(self, &group, |log, call| {
@@ -66,7 +67,7 @@ impl Comm {
             })?;
             let number = note_members(self, &members, step);
             let among = self.with_members(members.clone(), rank);
-            let context = among.agree(number, step).await?;
+            let context = Exchange::new(&among, step).agree_on_context(number).await?;
             Ok(Some(self.derived(members, rank, context, location)))
         }
     }

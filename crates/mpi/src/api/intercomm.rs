@@ -16,10 +16,10 @@ use std::fmt;
 use std::future::Future;
 use std::rc::Rc;
 
-use crate::api::communicators::Step;
+use crate::api::communicators::{Exchange, Step, choose_context, free_at};
 use crate::api::create_group::tagged;
 use crate::api::group::{Listed, Members, order_of, table, word};
-use crate::collectives::in_32_bits;
+use crate::collectives::{allgather_real, in_32_bits};
 use crate::{
     Buffer, Comm, Completion, Error, Group, Recv, Request, Result, Send, Source, Status, Tag,
 };
@@ -119,13 +119,13 @@ impl Comm {
                 ..Step::new("create of an intercommunicator", location)
             };
             self.peer(local_leader)?;
-            self.begin_step(step)?;
+            let exchange = Exchange::begin(self, step)?;
             let remote = if self.rank() == local_leader {
-                Some(self.exchange_members(&peer, remote_leader, step).await?)
+                Some(exchange_members(self, &peer, remote_leader, step).await?)
             } else {
                 None
             };
-            let remote = self.broadcast_record(remote, local_leader, step).await?;
+            let remote = exchange.broadcast_record(remote, local_leader).await?;
             let (context, members) = (word(&remote, 0), listed(&remote));
             let common = members.iter().find_map(|rank| self.members().rank_of(rank));
             if let Some(rank) = common {
@@ -135,27 +135,20 @@ impl Comm {
             Ok(InterComm::new(self, members, context, location))
         }
     }
+}
 
-    /// Exchanges the members of the groups between their leaders. Returns a table of the chosen
-    /// context and of the members of the other group.
-    async fn exchange_members(&self, peer: &Self, leader: usize, step: Step) -> Result<Buffer> {
-        let chooses = self.world_rank() < peer.peer(leader)?;
-        let context = if chooses { self.choose_context()? } else { 0 };
-        let own = members_table(context, self.members());
-        let mut found = peer.collective()?.swap(own, leader, step).await?;
-        if chooses && let Some(bytes) = found.bytes_mut() {
-            bytes[..4].copy_from_slice(&context.to_le_bytes());
-        }
-        Ok(found)
+/// Exchanges the members of the groups between their leaders. Returns a table of the chosen
+/// context and of the members of the other group.
+async fn exchange_members(comm: &Comm, peer: &Comm, leader: usize, step: Step) -> Result<Buffer> {
+    let chooses = comm.world_rank() < peer.peer(leader)?;
+    let context = if chooses { choose_context(comm)? } else { 0 };
+    let own = members_table(context, comm.members());
+    let peer = peer.collective()?;
+    let mut found = Exchange::new(&peer, step).swap_content(own, leader).await?;
+    if chooses && let Some(bytes) = found.bytes_mut() {
+        bytes[..4].copy_from_slice(&context.to_le_bytes());
     }
-
-    /// Sends a message to a rank and receives a message of any length from this rank.
-    pub(crate) async fn swap(&self, content: Buffer, with: usize, step: Step) -> Result<Buffer> {
-        let mut sending = self.isend_at(content, with, step.down, step.location)?;
-        let found = self.take_over(with, step.down, step).await?;
-        sending.wait_in(step.name, step.location).await?;
-        Ok(found)
-    }
+    Ok(found)
 }
 
 impl InterComm {
@@ -339,8 +332,8 @@ impl InterComm {
     pub fn dup(&self) -> impl Future<Output = Result<Self>> + '_ {
         let step = Step::new("dup of an intercommunicator", SourceLocation::caller());
         async move {
-            self.both.begin_step(step)?;
-            let context = self.both.agree(0, step).await?;
+            let exchange = Exchange::begin(&self.both, step)?;
+            let context = exchange.agree_on_context(0).await?;
             let remote = self.remote.members().clone();
             Ok(Self::new(&self.local, remote, context, step.location))
         }
@@ -413,9 +406,9 @@ impl InterComm {
             };
             let own = table([number.cast_unsigned(), key.cast_unsigned()]);
             let records = own.bytes().unwrap_or_default().to_vec();
-            self.both.begin_step(step)?;
-            let all = (self.both).allgather_real(&records, step.location).await?;
-            let context = self.both.agree(0, step).await?;
+            let exchange = Exchange::begin(&self.both, step)?;
+            let all = allgather_real(&self.both, &records, step.location).await?;
+            let context = exchange.agree_on_context(0).await?;
             let first = records.len() * self.both.members().first_group() as usize;
             let (mut here, mut there) = all.split_at(first);
             if !self.is_low() {
@@ -451,7 +444,8 @@ impl InterComm {
     #[track_caller]
     pub fn free(self) -> Result<()> {
         let location = SourceLocation::caller();
-        (self.both).free_at(Step::new("free of an intercommunicator", location))
+        let step = Step::new("free of an intercommunicator", location);
+        free_at(&self.both, step)
     }
 
     /// Returns true in the group with the lower rank 0 in the world.
@@ -461,7 +455,7 @@ impl InterComm {
 
     /// Returns a new context, the same at all ranks of both groups, and `own` of the other group.
     async fn agree_on_order(&self, own: bool, step: Step) -> Result<(u32, bool)> {
-        self.both.begin_step(step)?;
+        let exchange = Exchange::begin(&self.both, step)?;
         let mut chosen = None;
         if self.rank() == 0 {
             let leaders = self.remote.collective()?;
@@ -469,13 +463,14 @@ impl InterComm {
                 down: BETWEEN,
                 ..step
             };
-            let other = leaders.swap(table([own.into()]), 0, meeting).await?;
+            let meeting = Exchange::new(&leaders, meeting);
+            let other = meeting.swap_content(table([own.into()]), 0).await?;
             if self.is_low() {
-                let context = self.local.choose_context()?;
+                let context = choose_context(&self.local)?;
                 chosen = Some(table([context, own.into(), word(&other, 0)]));
             }
         }
-        let chosen = self.both.broadcast_record(chosen, 0, step).await?;
+        let chosen = exchange.broadcast_record(chosen, 0).await?;
         let other = if self.is_low() { 2 } else { 1 };
         Ok((word(&chosen, 0), word(&chosen, other) == 1))
     }

@@ -26,6 +26,17 @@ pub struct Message {
 }
 
 impl Message {
+    fn new(comm: &Comm, content: Option<UnexpectedMessage>) -> Self {
+        let status = content.as_ref().map_or(Status::PROC_NULL, |content| {
+            comm.members().told(content.status())
+        });
+        Self {
+            comm: comm.clone(),
+            status,
+            content,
+        }
+    }
+
     /// Source, tag and length.
     #[must_use]
     pub const fn status(&self) -> Status {
@@ -77,22 +88,6 @@ impl fmt::Debug for Message {
 }
 
 impl Comm {
-    fn message(&self, content: Option<UnexpectedMessage>) -> Message {
-        let status = content.as_ref().map_or(Status::PROC_NULL, |content| {
-            self.members().told(content.status())
-        });
-        Message {
-            comm: self.clone(),
-            status,
-            content,
-        }
-    }
-
-    fn note_source(&self, pattern: &Pattern, found: &UnexpectedMessage, location: SourceLocation) {
-        let source = found.envelope.source as usize;
-        self.process().note_source(pattern, source, location);
-    }
-
     /// Waits for a message and takes the message out of the matching: `MPI_Mprobe`.
     ///
     /// # Errors
@@ -107,7 +102,7 @@ impl Comm {
         let pattern = self.pattern_or_null(source.into(), tag.into());
         async move {
             let Some(pattern) = pattern? else {
-                return Ok(self.message(None));
+                return Ok(Message::new(self, None));
             };
             let picked = look_for(self, pattern, true, location).await;
             let (picked, _yes) = picked_sight(picked);
@@ -130,7 +125,7 @@ impl Comm {
         let pattern = self.pattern_or_null(source.into(), tag.into());
         async move {
             let Some(pattern) = pattern? else {
-                return Ok(Some(self.message(None)));
+                return Ok(Some(Message::new(self, None)));
             };
             match look_for(self, pattern, false, location).await {
                 PickedAnswer::No => return Ok(None),
@@ -145,11 +140,22 @@ impl Comm {
             let waits = Waits::Iprobe(pattern);
             let content = Call::new(self.process(), location, waits, attempt).await;
             if let Some(content) = &content {
-                self.note_source(&pattern, content, location);
+                note_source(self, &pattern, content, location);
             }
-            Ok(content.map(|content| self.message(Some(content))))
+            Ok(content.map(|content| Message::new(self, Some(content))))
         }
     }
+}
+
+/// Notes the source of a found message.
+fn note_source(
+    comm: &Comm,
+    pattern: &Pattern,
+    found: &UnexpectedMessage,
+    location: SourceLocation,
+) {
+    let source = found.envelope.source as usize;
+    comm.process().note_source(pattern, source, location);
 }
 
 /// Waits for a message and takes it, after the answer *yes* with this number has been picked.
@@ -164,8 +170,8 @@ async fn wait_to_take(
     };
     let waits = Waits::Probe(pattern);
     let content = Call::new(comm.process(), location, waits, attempt).await;
-    comm.note_source(&pattern, &content, location);
-    comm.message(Some(content))
+    note_source(comm, &pattern, &content, location);
+    Message::new(comm, Some(content))
 }
 
 fn try_extract(

@@ -75,66 +75,13 @@ impl AttachedBuffer {
 }
 
 impl Comm {
-    /// Starts a buffered send: a standard send, for which only the attached buffer waits, and an
-    /// operation that is over.
-    pub(crate) fn start_buffered(
-        &self,
-        buffer: Buffer,
-        peer: u32,
-        envelope: Envelope,
-        call: SendCall,
-    ) -> Result<Token> {
-        let length = buffer.len();
-        let mut attached = self.process().attached();
-        let own = Some(self.context());
-        let key = if attached.contains_key(&own) {
-            own
-        } else {
-            None
-        };
-        let Some(attached) = attached.get_mut(&key) else {
-            return Err(Error::BufferFull {
-                length,
-                free: 0,
-                attached: None,
-            });
-        };
-        self.process().with_engine(|engine, channel: &dyn Channel| {
-            attached.free_completed(engine);
-            if length > attached.free {
-                return Err(Error::BufferFull {
-                    length,
-                    free: attached.free,
-                    attached: Some(attached.buffer.len()),
-                });
-            }
-            engine.copy(channel, length);
-            let send = engine.send(channel, peer, envelope, buffer.clone(), call);
-            if engine.is_done(send) {
-                engine.note_buffered(channel, send);
-                return Ok(send);
-            }
-            // Whether there is room for the next one depends on what has arrived.
-            choose(channel);
-            attached.free -= length;
-            attached.messages.push((send, length));
-            let status = Status {
-                source: envelope.source as usize,
-                tag: envelope.tag,
-                length,
-                cancelled: false,
-            };
-            Ok(engine.finished(status, buffer, call.location))
-        })
-    }
-
     /// Attaches a buffer for buffered sends of the rank, whatever the communicator:
     /// `MPI_Buffer_attach`.
     ///
     /// # Errors
     /// [`Error::BufferAttached`] if there is one already.
     pub fn buffer_attach(&self, buffer: Buffer) -> Result<()> {
-        self.attach(None, buffer)
+        attach_as(self, None, buffer)
     }
 
     /// Attaches a buffer for buffered sends on this communicator, which take no other:
@@ -143,22 +90,7 @@ impl Comm {
     /// # Errors
     /// [`Error::BufferAttached`] if there is one already.
     pub fn attach_buffer(&self, buffer: Buffer) -> Result<()> {
-        self.attach(Some(self.context()), buffer)
-    }
-
-    fn attach(&self, key: Option<u32>, buffer: Buffer) -> Result<()> {
-        let mut all = self.process().attached();
-        if let Some(attached) = all.get(&key) {
-            let length = attached.buffer.len();
-            return Err(Error::BufferAttached { length });
-        }
-        let attached = AttachedBuffer {
-            free: buffer.len(),
-            buffer,
-            messages: Vec::new(),
-        };
-        all.insert(key, attached);
-        Ok(())
+        attach_as(self, Some(self.context()), buffer)
     }
 
     /// Waits until all buffered messages of the rank have left and returns the buffer of the rank:
@@ -168,7 +100,7 @@ impl Comm {
     /// [`Error::BufferFull`] if no buffer is attached.
     #[track_caller]
     pub fn buffer_detach(&self) -> impl Future<Output = Result<Buffer>> + '_ {
-        self.empty_buffer("buffer_detach", None, SourceLocation::caller())
+        empty_buffer(self, "buffer_detach", None, SourceLocation::caller())
     }
 
     /// Waits until all messages in the buffer of this communicator have left and returns the
@@ -179,7 +111,7 @@ impl Comm {
     #[track_caller]
     pub fn detach_buffer(&self) -> impl Future<Output = Result<Buffer>> + '_ {
         let own = Some(self.context());
-        self.empty_buffer("detach_buffer", own, SourceLocation::caller())
+        empty_buffer(self, "detach_buffer", own, SourceLocation::caller())
     }
 
     /// Waits until all messages in the buffer of the rank have left: `MPI_Buffer_flush`.
@@ -190,8 +122,8 @@ impl Comm {
     pub fn buffer_flush(&self) -> impl Future<Output = Result<()>> + '_ {
         let location = SourceLocation::caller();
         async move {
-            let emptied = self.empty_buffer("buffer_flush", None, location).await?;
-            self.attach(None, emptied)
+            let emptied = empty_buffer(self, "buffer_flush", None, location).await?;
+            attach_as(self, None, emptied)
         }
     }
 
@@ -204,34 +136,9 @@ impl Comm {
     pub fn flush_buffer(&self) -> impl Future<Output = Result<()>> + '_ {
         let (location, own) = (SourceLocation::caller(), Some(self.context()));
         async move {
-            let emptied = self.empty_buffer("flush_buffer", own, location).await?;
-            self.attach(own, emptied)
+            let emptied = empty_buffer(self, "flush_buffer", own, location).await?;
+            attach_as(self, own, emptied)
         }
-    }
-
-    /// Waits until all messages in a buffer have left, and takes the buffer.
-    fn empty_buffer(
-        &self,
-        name: &'static str,
-        key: Option<u32>,
-        location: SourceLocation,
-    ) -> impl Future<Output = Result<Buffer>> + '_ {
-        let attempt = move |process: &Process, engine: &mut ProtocolEngine| {
-            let mut all = process.attached();
-            let Some(attached) = all.get_mut(&key) else {
-                return Some(Err(Error::BufferFull {
-                    length: 0,
-                    free: 0,
-                    attached: None,
-                }));
-            };
-            attached.free_completed(engine);
-            if !attached.messages.is_empty() {
-                return None;
-            }
-            all.remove(&key).map(|attached| Ok(attached.buffer))
-        };
-        Call::new(self.process(), location, Waits::Several(name), attempt)
     }
 
     /// Sends a message and waits until a receive has matched the message: `MPI_Ssend`.
@@ -293,4 +200,98 @@ impl Comm {
         let (mode, location) = (SendMode::Buffered, SourceLocation::caller());
         self.isend_in(mode, buffer, destination, tag, location)
     }
+}
+
+/// Starts a buffered send: a standard send, for which only the attached buffer waits, and an
+/// operation that is over.
+pub(crate) fn start_buffered(
+    comm: &Comm,
+    buffer: Buffer,
+    peer: u32,
+    envelope: Envelope,
+    call: SendCall,
+) -> Result<Token> {
+    let length = buffer.len();
+    let mut attached = comm.process().attached();
+    let own = Some(comm.context());
+    let key = if attached.contains_key(&own) {
+        own
+    } else {
+        None
+    };
+    let Some(attached) = attached.get_mut(&key) else {
+        return Err(Error::BufferFull {
+            length,
+            free: 0,
+            attached: None,
+        });
+    };
+    comm.process().with_engine(|engine, channel: &dyn Channel| {
+        attached.free_completed(engine);
+        if length > attached.free {
+            return Err(Error::BufferFull {
+                length,
+                free: attached.free,
+                attached: Some(attached.buffer.len()),
+            });
+        }
+        engine.copy(channel, length);
+        let send = engine.send(channel, peer, envelope, buffer.clone(), call);
+        if engine.is_done(send) {
+            engine.note_buffered(channel, send);
+            return Ok(send);
+        }
+        // Whether there is room for the next one depends on what has arrived.
+        choose(channel);
+        attached.free -= length;
+        attached.messages.push((send, length));
+        let status = Status {
+            source: envelope.source as usize,
+            tag: envelope.tag,
+            length,
+            cancelled: false,
+        };
+        Ok(engine.finished(status, buffer, call.location))
+    })
+}
+
+/// Attaches a buffer for the sends with this key.
+fn attach_as(comm: &Comm, key: Option<u32>, buffer: Buffer) -> Result<()> {
+    let mut all = comm.process().attached();
+    if let Some(attached) = all.get(&key) {
+        let length = attached.buffer.len();
+        return Err(Error::BufferAttached { length });
+    }
+    let attached = AttachedBuffer {
+        free: buffer.len(),
+        buffer,
+        messages: Vec::new(),
+    };
+    all.insert(key, attached);
+    Ok(())
+}
+
+/// Waits until all messages in a buffer have left, and takes the buffer.
+fn empty_buffer(
+    comm: &Comm,
+    name: &'static str,
+    key: Option<u32>,
+    location: SourceLocation,
+) -> impl Future<Output = Result<Buffer>> {
+    let attempt = move |process: &Process, engine: &mut ProtocolEngine| {
+        let mut all = process.attached();
+        let Some(attached) = all.get_mut(&key) else {
+            return Some(Err(Error::BufferFull {
+                length: 0,
+                free: 0,
+                attached: None,
+            }));
+        };
+        attached.free_completed(engine);
+        if !attached.messages.is_empty() {
+            return None;
+        }
+        all.remove(&key).map(|attached| Ok(attached.buffer))
+    };
+    Call::new(comm.process(), location, Waits::Several(name), attempt)
 }

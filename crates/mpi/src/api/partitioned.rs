@@ -16,6 +16,7 @@ use std::rc::Rc;
 
 use observe::SourceLocation;
 
+use crate::api::persistent::Persistent;
 use crate::api::request::small;
 use crate::channel::{Channel, PARTITION_TAG};
 use crate::exploration::is_explored;
@@ -64,6 +65,25 @@ pub(crate) struct Partitions {
 }
 
 impl Partitions {
+    fn new(comm: &Comm, count: u32, (peer, tag): (usize, u32), is_send: bool) -> Result<Self> {
+        // Refuses tags that are too large, and communicators that have been freed.
+        comm.envelope(tag)?;
+        let world = match peer {
+            PROC_NULL => u32::MAX,
+            peer => comm.peer(peer)?,
+        };
+        let key = (comm.context(), world, tag, is_send);
+        let position = comm.process().count_partitioned(key);
+        Ok(Self {
+            tag,
+            message_tag: message_tag(tag, position),
+            count,
+            ready: Vec::new(),
+            left: 0,
+            round: 0,
+        })
+    }
+
     pub(crate) fn start(&mut self) {
         self.left = self.count as usize;
         self.ready = vec![false; self.left];
@@ -149,8 +169,13 @@ impl Comm {
         destination: usize,
         tag: u32,
     ) -> Result<Request> {
-        let partitions = self.partitions(partitions, (destination, tag), true)?;
-        Ok(self.partitioned_send(buffer, destination, partitions))
+        let partitions = Partitions::new(self, partitions, (destination, tag), true)?;
+        Ok(Persistent::partitioned_send(
+            self,
+            buffer,
+            destination,
+            partitions,
+        ))
     }
 
     /// A receive in partitions of equal lengths that [`Request::start`] starts: `MPI_Precv_init`.
@@ -164,32 +189,13 @@ impl Comm {
         source: usize,
         tag: u32,
     ) -> Result<Request> {
-        let partitions = self.partitions(partitions, (source, tag), false)?;
-        Ok(self.partitioned_receive(buffer, Source::Rank(source), partitions))
-    }
-
-    fn partitions(
-        &self,
-        count: u32,
-        (peer, tag): (usize, u32),
-        is_send: bool,
-    ) -> Result<Partitions> {
-        // Refuses tags that are too large, and communicators that have been freed.
-        self.envelope(tag)?;
-        let world = match peer {
-            PROC_NULL => u32::MAX,
-            peer => self.peer(peer)?,
-        };
-        let key = (self.context(), world, tag, is_send);
-        let position = self.process().count_partitioned(key);
-        Ok(Partitions {
-            tag,
-            message_tag: message_tag(tag, position),
-            count,
-            ready: Vec::new(),
-            left: 0,
-            round: 0,
-        })
+        let partitions = Partitions::new(self, partitions, (source, tag), false)?;
+        Ok(Persistent::partitioned_receive(
+            self,
+            buffer,
+            Source::Rank(source),
+            partitions,
+        ))
     }
 }
 

@@ -51,6 +51,56 @@ enum What {
 }
 
 impl Persistent {
+    /// Returns an inactive request.
+    fn request(comm: &Comm, buffer: Buffer, what: What) -> Request {
+        let comm = comm.clone();
+        Request::inactive(Self { comm, buffer, what })
+    }
+
+    pub(crate) fn partitioned_send(
+        comm: &Comm,
+        buffer: Buffer,
+        destination: usize,
+        partitions: Partitions,
+    ) -> Request {
+        let what = What::PartitionedSend {
+            destination,
+            partitions,
+        };
+        Self::request(comm, buffer, what)
+    }
+
+    pub(crate) fn partitioned_receive(
+        comm: &Comm,
+        buffer: Buffer,
+        source: Source,
+        partitions: Partitions,
+    ) -> Request {
+        Self::request(
+            comm,
+            buffer,
+            What::PartitionedReceive { source, partitions },
+        )
+    }
+
+    pub(crate) fn collective_init(
+        comm: &Comm,
+        mut call: Invocation,
+        location: SourceLocation,
+    ) -> Request {
+        let buffer = call.input.take();
+        // A freed communicator is an error of the start.
+        if let Ok(context) = comm.call_context() {
+            let number = comm.process().count_persistent(context);
+            call.persistent = Some(number);
+            let (first, ranks) = (comm.members().world(0), comm.members().count());
+            let place = (context, first, number.initial_position());
+            let noted = ("init of a persistent collective", place, ranks);
+            exploration::note_collective(comm.process().channel(), noted, location);
+        }
+        Self::request(comm, buffer, What::Collective(Box::new(call)))
+    }
+
     pub(crate) const fn comm(&self) -> &Comm {
         &self.comm
     }
@@ -130,7 +180,7 @@ impl Persistent {
         partitions.awaited_from(&self.comm, *source, partition)
     }
 
-    fn partitioned_send(&self) -> Result<(&usize, &Partitions)> {
+    fn partitions_to_send(&self) -> Result<(&usize, &Partitions)> {
         match &self.what {
             What::PartitionedSend {
                 destination,
@@ -142,7 +192,7 @@ impl Persistent {
 
     /// Sends a partition alone.
     pub(crate) fn post_partition(&self, partition: usize, location: SourceLocation) -> Result<()> {
-        let (destination, partitions) = self.partitioned_send()?;
+        let (destination, partitions) = self.partitions_to_send()?;
         if *destination == PROC_NULL {
             return Ok(());
         }
@@ -161,7 +211,7 @@ impl Persistent {
 
     /// Sends the message after all its partitions are ready.
     pub(crate) fn send_partitions(&self, location: SourceLocation) -> Result<Request> {
-        let (destination, partitions) = self.partitioned_send()?;
+        let (destination, partitions) = self.partitions_to_send()?;
         let (inner, buffer) = (self.comm.collective()?, self.buffer.clone());
         inner.isend_at(buffer, *destination, partitions.message_tag, location)
     }
@@ -206,7 +256,7 @@ impl Persistent {
             } => self.comm.isend_in(mode, buffer, destination, tag, location),
             What::Collective(call) => {
                 call.input = buffer;
-                let started = self.comm.start_request(call, location);
+                let started = call.start_request(&self.comm, location);
                 call.input = Buffer::phantom(0);
                 if let Some(number) = &mut call.persistent {
                     number.start = number.start.wrapping_add(1);
@@ -239,7 +289,7 @@ impl Comm {
             destination,
             tag,
         };
-        self.persistent(buffer, what)
+        Persistent::request(self, buffer, what)
     }
 
     /// A receive that [`Request::start`] starts: `MPI_Recv_init`.
@@ -251,52 +301,7 @@ impl Comm {
         tag: impl Into<Tag>,
     ) -> Request {
         let (source, tag) = (source.into(), tag.into());
-        self.persistent(buffer, What::Receive { source, tag })
-    }
-
-    pub(crate) fn partitioned_send(
-        &self,
-        buffer: Buffer,
-        destination: usize,
-        partitions: Partitions,
-    ) -> Request {
-        let what = What::PartitionedSend {
-            destination,
-            partitions,
-        };
-        self.persistent(buffer, what)
-    }
-
-    pub(crate) fn partitioned_receive(
-        &self,
-        buffer: Buffer,
-        source: Source,
-        partitions: Partitions,
-    ) -> Request {
-        self.persistent(buffer, What::PartitionedReceive { source, partitions })
-    }
-
-    pub(crate) fn collective_init(
-        &self,
-        mut call: Invocation,
-        location: SourceLocation,
-    ) -> Request {
-        let buffer = call.input.take();
-        // A freed communicator is an error of the start.
-        if let Ok(context) = self.call_context() {
-            let number = self.process().count_persistent(context);
-            call.persistent = Some(number);
-            let (first, ranks) = (self.members().world(0), self.members().count());
-            let place = (context, first, number.initial_position());
-            let noted = ("init of a persistent collective", place, ranks);
-            exploration::note_collective(self.process().channel(), noted, location);
-        }
-        self.persistent(buffer, What::Collective(Box::new(call)))
-    }
-
-    fn persistent(&self, buffer: Buffer, what: What) -> Request {
-        let comm = self.clone();
-        Request::inactive(Persistent { comm, buffer, what })
+        Persistent::request(self, buffer, What::Receive { source, tag })
     }
 }
 

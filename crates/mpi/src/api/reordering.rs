@@ -10,7 +10,10 @@
 //! Source of the blocks: W. Gropp, "Using node information to implement MPI Cartesian topologies",
 //! EuroMPI 2018.
 
-use super::topology::{Cartesian, Dimensions, coordinates, name_block, rank_at};
+use super::topology::{
+    Cartesian, Dimensions, cartesian_at, coordinates, grid_dimensions, name_block, rank_at,
+};
+use crate::collectives::allgather_real;
 use crate::{Comm, Result};
 use observe::SourceLocation;
 
@@ -28,17 +31,17 @@ impl Comm {
         periods: &[bool],
     ) -> impl Future<Output = Result<Option<Cartesian>>> + use<'_> {
         let location = SourceLocation::caller();
-        let dimensions = self.grid(lengths, periods);
+        let dimensions = grid_dimensions(self, lengths, periods);
         async move {
             let dimensions = dimensions?;
             let own = name_block(&self.host_name());
-            let names = self.allgather_real(&own, location).await?;
+            let names = allgather_real(self, &own, location).await?;
             let ranks = dimensions.iter().map(|&(length, _)| length).product();
             let hosts = numbered(names.chunks_exact(own.len()).take(ranks));
             let order = order(&hosts, &dimensions);
             let position = order.iter().position(|rank| *rank == self.rank());
             let position = position.map(|position| i32::try_from(position).unwrap_or(i32::MAX));
-            self.cartesian_at(dimensions, position, location).await
+            cartesian_at(self, dimensions, position, location).await
         }
     }
 }

@@ -24,9 +24,14 @@ impl Comm {
             seconds >= 0.0,
             "a duration must be at least 0 s, not {seconds}"
         );
-        self.elapse("sleep", SourceLocation::caller(), move |process, token| {
-            process.channel().timer(seconds, token);
-        })
+        elapse(
+            self,
+            "sleep",
+            SourceLocation::caller(),
+            move |process, token| {
+                process.channel().timer(seconds, token);
+            },
+        )
     }
 
     /// Returns the rank's adapter, for programs that use queue pairs themselves; `None` without an
@@ -45,7 +50,8 @@ impl Comm {
     /// does not change before. On real adapters the call returns at once, and the loop spins.
     #[track_caller]
     pub fn adapter_event(&self) -> impl Future<Output = ()> + '_ {
-        self.elapse(
+        elapse(
+            self,
             "adapter_event",
             SourceLocation::caller(),
             |process, token| {
@@ -64,7 +70,8 @@ impl Comm {
             flops >= 0.0 && flops.is_finite(),
             "an amount of flop must be finite and at least 0, not {flops}"
         );
-        self.elapse(
+        elapse(
+            self,
             "compute",
             SourceLocation::caller(),
             move |process, token| {
@@ -86,28 +93,29 @@ impl Comm {
             "a duration must be at least 0 s, not {seconds}"
         );
         let location = SourceLocation::caller();
-        self.elapse("compute", location, move |process, token| {
+        elapse(self, "compute", location, move |process, token| {
             process.channel().timer(seconds, token);
         })
     }
+}
 
-    async fn elapse(
-        &self,
-        name: &'static str,
-        location: SourceLocation,
-        start: impl FnOnce(&Process, Token),
-    ) {
-        let begun = self.process().begun();
-        self.process().wait_until_idle(name, location).await;
-        let token = self.process().with_engine(|engine, _| {
-            let token = engine.elapse(location);
-            // Now, since a device may let the time pass before it returns.
-            engine.observe_wait(Waits::Named(name, token), false, location);
-            token
-        });
-        start(self.process(), token);
-        let mut request = Request::new(self, token);
-        let _ = request.wait_in(name, location).await;
-        self.process().forget_begun(begun);
-    }
+/// Waits for the end of an operation that only takes time.
+async fn elapse(
+    comm: &Comm,
+    name: &'static str,
+    location: SourceLocation,
+    start: impl FnOnce(&Process, Token),
+) {
+    let begun = comm.process().begun();
+    comm.process().wait_until_idle(name, location).await;
+    let token = comm.process().with_engine(|engine, _| {
+        let token = engine.elapse(location);
+        // Now, since a device may let the time pass before it returns.
+        engine.observe_wait(Waits::Named(name, token), false, location);
+        token
+    });
+    start(comm.process(), token);
+    let mut request = Request::new(comm, token);
+    let _ = request.wait_in(name, location).await;
+    comm.process().forget_begun(begun);
 }

@@ -13,7 +13,9 @@ use std::rc::Rc;
 
 use ::collectives::Neighbors;
 
-use crate::api::communicators::Step;
+use crate::api::communicators::smpi::{first_ranks_as_smpi, is_as_smpi};
+use crate::api::communicators::{Step, dup_at, split_at, split_into};
+use crate::collectives::allgather_real;
 use crate::{Comm, Error, PROC_NULL, Result};
 
 /// Largest number of dimensions of a grid.
@@ -305,7 +307,7 @@ impl Cartesian {
             let (row, column) = (of(false, &outer), of(true, &inner));
             let colour = u32::try_from(row).map_err(|_| Error::Colour(u32::MAX))?;
             let key = i32::try_from(column).map_err(|_| Error::Colour(u32::MAX))?;
-            let comm = self.graph.comm.split_into(colour, key, location).await?;
+            let comm = split_into(&self.graph.comm, colour, key, location).await?;
             Ok(Self::new(comm, inner.into()))
         }
     }
@@ -326,48 +328,18 @@ impl Comm {
         periods: &[bool],
     ) -> impl Future<Output = Result<Option<Cartesian>>> + use<'_> {
         let location = SourceLocation::caller();
-        let dimensions = self.grid(lengths, periods);
+        let dimensions = grid_dimensions(self, lengths, periods);
         async move {
             let dimensions = dimensions?;
             let ranks = dimensions.iter().map(|&(length, _)| length).product();
-            if self.is_as_smpi() {
+            if is_as_smpi(self) {
                 let step = Step::new("creation of a grid", location);
-                let comm = self.first_ranks_as_smpi(ranks, step).await?;
+                let comm = first_ranks_as_smpi(self, ranks, step).await?;
                 return Ok(comm.map(|comm| Cartesian::new(comm, dimensions)));
             }
             let position = (self.rank() < ranks).then_some(0);
-            self.cartesian_at(dimensions, position, location).await
+            cartesian_at(self, dimensions, position, location).await
         }
-    }
-
-    /// Makes the communicator of a grid of the ranks with a position; equal positions are in the
-    /// order of the ranks.
-    pub(super) async fn cartesian_at(
-        &self,
-        dimensions: Rc<Dimensions>,
-        position: Option<i32>,
-        location: SourceLocation,
-    ) -> Result<Option<Cartesian>> {
-        let colour = position.map(|_| 0);
-        let key = position.unwrap_or_default();
-        let comm = self.split_at(colour, key, location).await?;
-        Ok(comm.map(|comm| Cartesian::new(comm, dimensions)))
-    }
-
-    /// Returns the dimensions of a grid that has no more ranks than the communicator, and some.
-    pub(super) fn grid(&self, lengths: &[usize], periods: &[bool]) -> Result<Rc<Dimensions>> {
-        let (found, expected) = (periods.len(), lengths.len());
-        if found != expected || expected > DIMENSIONS_MAX {
-            return Err(Error::Dimensions { found, expected });
-        }
-        let product = |ranks: usize, length: &usize| ranks.checked_mul(*length);
-        let ranks = lengths.iter().try_fold(1, product).unwrap_or(usize::MAX);
-        let size = self.size();
-        if ranks > size || ranks == 0 {
-            return Err(Error::Grid { ranks, size });
-        }
-        let all = lengths.iter().copied().zip(periods.iter().copied());
-        Ok(all.collect())
     }
 
     /// Makes a communicator of the same ranks in which each rank knows its neighbours:
@@ -386,7 +358,7 @@ impl Comm {
         let graph = Graph::new(self.clone(), sources, destinations);
         async move {
             let graph = graph?;
-            Ok(graph.on(self.dup_at(location).await?))
+            Ok(graph.on(dup_at(self, location).await?))
         }
     }
 
@@ -401,19 +373,53 @@ impl Comm {
         let location = SourceLocation::caller();
         async move {
             let name = self.host_name();
-            let same = self.split_into(short_hash(&name), key, location).await?;
+            let same = split_into(self, short_hash(&name), key, location).await?;
             // Different names may have the same hash. Names are real data in any run.
             let own = name_block(&name);
-            let names = same.allgather_real(&own, location).await?;
+            let names = allgather_real(&same, &own, location).await?;
             if names.chunks_exact(own.len()).all(|other| other == own) {
                 return Ok(same);
             }
             let mut numbered = (0..).zip(names.chunks_exact(own.len()));
             let first = numbered.find(|(_, other)| *other == own);
             let colour = first.map_or(0, |(first, _)| first);
-            same.split_into(colour, key, location).await
+            split_into(&same, colour, key, location).await
         }
     }
+}
+
+/// Makes the communicator of a grid of the ranks with a position; equal positions are in the
+/// order of the ranks.
+pub(super) async fn cartesian_at(
+    comm: &Comm,
+    dimensions: Rc<Dimensions>,
+    position: Option<i32>,
+    location: SourceLocation,
+) -> Result<Option<Cartesian>> {
+    let colour = position.map(|_| 0);
+    let key = position.unwrap_or_default();
+    let comm = split_at(comm, colour, key, location).await?;
+    Ok(comm.map(|comm| Cartesian::new(comm, dimensions)))
+}
+
+/// Returns the dimensions of a grid that has no more ranks than the communicator, and some.
+pub(super) fn grid_dimensions(
+    comm: &Comm,
+    lengths: &[usize],
+    periods: &[bool],
+) -> Result<Rc<Dimensions>> {
+    let (found, expected) = (periods.len(), lengths.len());
+    if found != expected || expected > DIMENSIONS_MAX {
+        return Err(Error::Dimensions { found, expected });
+    }
+    let product = |ranks: usize, length: &usize| ranks.checked_mul(*length);
+    let ranks = lengths.iter().try_fold(1, product).unwrap_or(usize::MAX);
+    let size = comm.size();
+    if ranks > size || ranks == 0 {
+        return Err(Error::Grid { ranks, size });
+    }
+    let all = lengths.iter().copied().zip(periods.iter().copied());
+    Ok(all.collect())
 }
 
 /// Bytes of a name of a host that are compared.

@@ -54,21 +54,6 @@ impl Unpack {
 }
 
 impl Comm {
-    /// A buffer for the message, whatever the run wants: real if the target is.
-    pub(crate) fn room(&self, datatype: &Datatype, count: u64, target: &Buffer) -> Result<Buffer> {
-        let length = datatype.packed_length(count, target)?;
-        let room = target.of_kind(length);
-        Ok(room.with_element(datatype.element()))
-    }
-
-    pub(crate) fn pack(&self, buffer: &Buffer, datatype: &Datatype, count: u64) -> Result<Buffer> {
-        let packed = datatype.pack(count, buffer)?;
-        let copy =
-            |engine: &mut ProtocolEngine, channel: &dyn Channel| engine.copy(channel, packed.len());
-        self.process().with_engine(copy);
-        Ok(packed.with_element(datatype.element()))
-    }
-
     /// Sends `count` items of a datatype: `MPI_Send`.
     ///
     /// # Errors
@@ -86,7 +71,7 @@ impl Comm {
         let (buffer, datatype) = (buffer.clone(), datatype.clone());
         async move {
             self.process().wait_until_idle("send", location).await;
-            let packed = self.pack(&buffer, &datatype, count)?;
+            let packed = pack_at(self, &buffer, &datatype, count)?;
             drop(buffer);
             let mode = SendMode::Standard;
             self.send_in(mode, &packed, destination, tag, location)
@@ -111,7 +96,7 @@ impl Comm {
         let location = SourceLocation::caller();
         let (source, tag, datatype) = (source.into(), tag.into(), datatype.clone());
         async move {
-            let room = self.room(&datatype, count, buffer)?;
+            let room = room_for(&datatype, count, buffer)?;
             let mut request = self.irecv_and((room, true), source, tag, location)?;
             let done = request.wait_in("recv", location).await?;
             let length = done.status.length;
@@ -138,7 +123,7 @@ impl Comm {
         tag: u32,
     ) -> Result<Request> {
         let location = SourceLocation::caller();
-        let packed = self.pack(buffer, datatype, count)?;
+        let packed = pack_at(self, buffer, datatype, count)?;
         self.isend_at(packed, destination, tag, location)
     }
 
@@ -157,8 +142,29 @@ impl Comm {
         tag: impl Into<Tag>,
     ) -> Result<Request> {
         let location = SourceLocation::caller();
-        let room = self.room(datatype, count, &buffer)?;
+        let room = room_for(datatype, count, &buffer)?;
         let request = self.irecv_and((room, true), source.into(), tag.into(), location)?;
         Ok(request.unpacking(Unpack::new(datatype.clone(), count, buffer)))
     }
+}
+
+/// Returns a buffer for the message, whatever the run wants: real if the target is.
+pub(crate) fn room_for(datatype: &Datatype, count: u64, target: &Buffer) -> Result<Buffer> {
+    let length = datatype.packed_length(count, target)?;
+    let room = target.of_kind(length);
+    Ok(room.with_element(datatype.element()))
+}
+
+/// Packs items, which takes time at the rank.
+pub(crate) fn pack_at(
+    comm: &Comm,
+    buffer: &Buffer,
+    datatype: &Datatype,
+    count: u64,
+) -> Result<Buffer> {
+    let packed = datatype.pack(count, buffer)?;
+    let copy =
+        |engine: &mut ProtocolEngine, channel: &dyn Channel| engine.copy(channel, packed.len());
+    comm.process().with_engine(copy);
+    Ok(packed.with_element(datatype.element()))
 }

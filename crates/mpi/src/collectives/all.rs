@@ -18,7 +18,10 @@ impl Comm {
     /// lengths differ.
     #[track_caller]
     pub fn allreduce(&self, contribution: impl Into<Buffer>, op: &Op) -> CollectiveCall<'_> {
-        self.call(Invocation::new(Collective::Allreduce, contribution.into()).with_op(op))
+        CollectiveCall::of(
+            self,
+            Invocation::new(Collective::Allreduce, contribution.into()).with_op(op),
+        )
     }
 
     /// [`Comm::allreduce`] in place: `MPI_Allreduce` with `MPI_IN_PLACE`.
@@ -28,7 +31,7 @@ impl Comm {
     #[track_caller]
     pub fn allreduce_in<'a>(&'a self, buffer: &'a mut Buffer, op: &Op) -> CollectiveCall<'a, ()> {
         let call = Invocation::new(Collective::Allreduce, Buffer::phantom(0)).with_op(op);
-        self.call(call).with_target(buffer, TargetUse::Input)
+        CollectiveCall::of(self, call).with_target(buffer, TargetUse::Input)
     }
 
     /// Gives all ranks the blocks of all, in the order of the ranks: `MPI_Allgather`. All blocks
@@ -38,18 +41,7 @@ impl Comm {
     /// As [`Comm::allreduce`].
     #[track_caller]
     pub fn allgather(&self, block: impl Into<Buffer>) -> CollectiveCall<'_> {
-        self.call(Invocation::new(Collective::Allgather, block.into()))
-    }
-
-    /// [`Comm::allgather`] of real bytes, also where buffers of the program are phantoms.
-    pub(crate) async fn allgather_real(
-        &self,
-        block: &[u8],
-        location: SourceLocation,
-    ) -> Result<Vec<u8>> {
-        let call = Invocation::new(Collective::Allgather, Buffer::from(block.to_vec()));
-        let all = CollectiveCall::new(self, Ok(call), location).await?;
-        Ok(all.bytes().unwrap_or_default().to_vec())
+        CollectiveCall::of(self, Invocation::new(Collective::Allgather, block.into()))
     }
 
     /// [`Comm::allgather`] of blocks of different lengths, which all ranks know: `MPI_Allgatherv`.
@@ -66,7 +58,7 @@ impl Comm {
     ) -> CollectiveCall<'_> {
         let mut call = Invocation::new(Collective::Allgatherv, block.into());
         call.recv = Some(blocks.into());
-        self.call(call)
+        CollectiveCall::of(self, call)
     }
 
     /// Gives each rank one block of every rank: `MPI_Alltoall`. `blocks` has one for each rank, all
@@ -77,7 +69,7 @@ impl Comm {
     /// multiple of the number of ranks.
     #[track_caller]
     pub fn alltoall(&self, blocks: impl Into<Buffer>) -> CollectiveCall<'_> {
-        self.call(Invocation::new(Collective::Alltoall, blocks.into()))
+        CollectiveCall::of(self, Invocation::new(Collective::Alltoall, blocks.into()))
     }
 
     /// [`Comm::alltoall`] in place: `MPI_Alltoall` with `MPI_IN_PLACE`. Ranks exchange their blocks
@@ -89,7 +81,7 @@ impl Comm {
     pub fn alltoall_in<'a>(&'a self, buffer: &'a mut Buffer) -> CollectiveCall<'a, ()> {
         let mut call = Invocation::new(Collective::Alltoall, Buffer::phantom(0));
         call.in_place = true;
-        self.call(call).with_target(buffer, TargetUse::Input)
+        CollectiveCall::of(self, call).with_target(buffer, TargetUse::Input)
     }
 
     /// [`Comm::alltoall`] of blocks of different lengths: `MPI_Alltoallv`. `send` gives the place
@@ -107,7 +99,7 @@ impl Comm {
         recv: impl Into<Blocks>,
     ) -> CollectiveCall<'_> {
         let call = Invocation::new(Collective::Alltoallv, buffer.into());
-        self.call(call.with_blocks(send.into(), recv.into()))
+        CollectiveCall::of(self, call.with_blocks(send.into(), recv.into()))
     }
 
     /// Sends items of a datatype to each rank and receives items of each rank: `MPI_Alltoallw`.
@@ -128,7 +120,7 @@ impl Comm {
     ) -> CollectiveCall<'a, ()> {
         let call = Invocation::new(Collective::Alltoallw, buffer.into());
         let call = call.with_types(send, recv);
-        self.checked_call(call).into_place(target)
+        CollectiveCall::of_checked(self, call).into_place(target)
     }
 
     /// Combines the contributions of all ranks, and gives each rank a block of the result:
@@ -146,7 +138,7 @@ impl Comm {
         let call = Invocation::new(Collective::ReduceScatter, contribution.into());
         let mut call = call.with_op(op);
         call.send = Some(blocks.into());
-        self.call(call)
+        CollectiveCall::of(self, call)
     }
 
     /// [`Comm::reduce_scatter`] with blocks of equal lengths: `MPI_Reduce_scatter_block`.
@@ -161,6 +153,17 @@ impl Comm {
         op: &Op,
     ) -> CollectiveCall<'_> {
         let call = Invocation::new(Collective::ReduceScatterBlock, contribution.into());
-        self.call(call.with_op(op))
+        CollectiveCall::of(self, call.with_op(op))
     }
+}
+
+/// [`Comm::allgather`] of real bytes, also where buffers of the program are phantoms.
+pub(crate) async fn allgather_real(
+    comm: &Comm,
+    block: &[u8],
+    location: SourceLocation,
+) -> Result<Vec<u8>> {
+    let call = Invocation::new(Collective::Allgather, Buffer::from(block.to_vec()));
+    let all = CollectiveCall::new(comm, Ok(call), location).await?;
+    Ok(all.bytes().unwrap_or_default().to_vec())
 }

@@ -14,17 +14,17 @@ impl Comm {
     /// [`Error::Comm`](crate::Error::Comm) if the communicator has been freed.
     #[track_caller]
     pub fn barrier(&self) -> CollectiveCall<'_, ()> {
-        self.barrier_in("barrier", SourceLocation::caller())
+        barrier_in(self, "barrier", SourceLocation::caller())
     }
+}
 
-    /// [`Comm::barrier`] as a part of a call of this name.
-    pub(crate) fn barrier_in(
-        &self,
-        call: &'static str,
-        location: SourceLocation,
-    ) -> CollectiveCall<'_, ()> {
-        let mut barrier = Invocation::new(Collective::Barrier, Buffer::phantom(0));
-        barrier.name = call;
-        CollectiveCall::new(self, Ok(barrier), location).with_output(|_, _| ())
-    }
+/// [`Comm::barrier`] as a part of a call of this name.
+pub(crate) fn barrier_in<'a>(
+    comm: &'a Comm,
+    call: &'static str,
+    location: SourceLocation,
+) -> CollectiveCall<'a, ()> {
+    let mut barrier = Invocation::new(Collective::Barrier, Buffer::phantom(0));
+    barrier.name = call;
+    CollectiveCall::new(comm, Ok(barrier), location).with_output(|_, _| ())
 }

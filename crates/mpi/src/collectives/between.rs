@@ -30,7 +30,7 @@ impl InterComm {
             is_between: true,
             ..call
         };
-        self.both().checked_call(call.map(between))
+        CollectiveCall::of_checked(self.both(), call.map(between))
     }
 
     /// Returns a call with a root.

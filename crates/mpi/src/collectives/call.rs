@@ -21,8 +21,9 @@ use std::task::{Context, Poll, ready};
 
 use ::collectives::Collective;
 
-use super::Invocation;
-use crate::api::view::Unpack;
+use super::{Invocation, start_prepared};
+use crate::api::persistent::Persistent;
+use crate::api::view::{Unpack, pack_at, room_for};
 use crate::channel::Channel;
 use crate::protocol::engine::{PreparedCall, ProtocolEngine};
 use crate::{Buffer, Comm, Datatype, Error, Request, Result};
@@ -93,6 +94,18 @@ impl<O> fmt::Debug for CollectiveCall<'_, O> {
 }
 
 impl<'a> CollectiveCall<'a> {
+    /// Returns a call of all ranks.
+    #[track_caller]
+    pub(super) fn of(ranks: &'a Comm, call: Invocation) -> Self {
+        Self::new(ranks, Ok(call), SourceLocation::caller())
+    }
+
+    /// Returns a call; an error in the arguments is the error of the call.
+    #[track_caller]
+    pub(super) fn of_checked(ranks: &'a Comm, call: Result<Invocation>) -> Self {
+        Self::new(ranks, call, SourceLocation::caller())
+    }
+
     pub(super) const fn new(
         ranks: &'a Comm,
         call: Result<Invocation>,
@@ -116,7 +129,7 @@ impl<'a, O> CollectiveCall<'a, O> {
     /// As the call.
     pub fn start(mut self) -> Result<Request> {
         let call = self.invocation()?;
-        self.ranks.start_request(&call, self.location)
+        call.start_request(self.ranks, self.location)
     }
 
     /// Returns a request of the call that [`Request::start`] starts: `MPI_Bcast_init` and so on.
@@ -125,7 +138,7 @@ impl<'a, O> CollectiveCall<'a, O> {
     /// As the call, for its arguments.
     pub fn init(mut self) -> Result<Request> {
         let call = self.invocation()?;
-        Ok(self.ranks.collective_init(call, self.location))
+        Ok(Persistent::collective_init(self.ranks, call, self.location))
     }
 
     /// The contribution is this number of items of a datatype. The blocks of all ranks together are
@@ -191,8 +204,8 @@ impl<'a, O> CollectiveCall<'a, O> {
                     views.send.clone_from(&views.recv);
                     call.input = target.clone();
                 }
-                TargetUse::Input => call.input = self.ranks.room(datatype, *count, target)?,
-                TargetUse::Room => call.room = Some(self.ranks.room(datatype, *count, target)?),
+                TargetUse::Input => call.input = room_for(datatype, *count, target)?,
+                TargetUse::Room => call.room = Some(room_for(datatype, *count, target)?),
                 TargetUse::Result => drop(datatype.packed_length(*count, target)?),
             }
             views.target = target.clone();
@@ -211,18 +224,16 @@ impl<'a, O> CollectiveCall<'a, O> {
         let (ranks, location) = (self.ranks, self.location);
         let mut call = self.invocation()?;
         if let Some(views) = call.views.take() {
-            return Ok(Progress::InSteps(Box::pin(
-                ranks.perform_view(call, *views, location),
-            )));
+            let steps = perform_view(ranks, call, *views, location);
+            return Ok(Progress::InSteps(Box::pin(steps)));
         }
-        let call = ranks.raised(ranks.prepare(&call, false, location))?;
+        let call = ranks.raised(call.prepare(ranks, false, location))?;
         if call.asks_nodes {
-            return Ok(Progress::InSteps(Box::pin(
-                ranks.perform_prepared(Box::new(call)),
-            )));
+            let steps = perform_prepared(ranks, Box::new(call));
+            return Ok(Progress::InSteps(Box::pin(steps)));
         }
         let (name, has_result) = (call.name, call.has_result);
-        let request = Request::new(ranks, ranks.start(call));
+        let request = Request::new(ranks, start_prepared(ranks, call));
         Ok(Progress::Waiting(CallWait {
             request,
             has_result,
@@ -277,83 +288,20 @@ impl<O> Future for CollectiveCall<'_, O> {
     }
 }
 
-impl Comm {
-    #[track_caller]
-    pub(super) fn call(&self, call: Invocation) -> CollectiveCall<'_> {
-        self.checked_call(Ok(call))
-    }
-
-    /// Returns a call; an error in the arguments is the error of the call.
-    #[track_caller]
-    pub(super) fn checked_call(&self, call: Result<Invocation>) -> CollectiveCall<'_> {
-        CollectiveCall::new(self, call, SourceLocation::caller())
-    }
-
-    /// Performs a collective when the ranks have found out their nodes.
-    async fn perform_prepared(&self, call: Box<PreparedCall>) -> Result<(Buffer, bool)> {
-        let (name, location, has_result) = (call.name, call.location, call.has_result);
-        let perform = async |call| {
-            let token = self.start(call);
-            let done = Request::new(self, token).wait_in(name, location).await?;
-            Ok::<_, Error>(done.buffer)
-        };
-        if self.process().note_node_setup(call.context) {
-            perform(call.node_setup()).await?;
-        }
-        Ok((perform(*call).await?, has_result))
-    }
-
-    /// Packs the contribution, performs the call, and unpacks the result. Returns the buffer into
-    /// which the result was unpacked, or the packed result.
-    async fn perform_view(
-        &self,
-        mut call: Invocation,
-        mut views: Views,
-        location: SourceLocation,
-    ) -> Result<(Buffer, bool)> {
-        let name = call.name;
-        if let Some((count, datatype)) = &views.send {
-            self.process().wait_until_idle(name, location).await;
-            call.input = self.pack(&call.input, datatype, *count)?;
-        }
-        let is_own = call.kind == Collective::Bcast && self.rank() == call.root;
-        let call = CollectiveCall::new(self, Ok(call), location).by_value();
-        let (Some(result), Some((count, datatype))) = (call.await?, views.recv) else {
-            return Ok((views.target, false));
-        };
-        if is_own {
-            return Ok((views.target, true));
-        }
-        let room = datatype.packed_length(count, &views.target)?;
-        fits(room, result.len())?;
-        datatype.unpack(count, &result, &mut views.target)?;
-        let copy = |engine: &mut ProtocolEngine, channel: &dyn Channel| engine.copy(channel, room);
-        self.process().with_engine(copy);
-        self.process().wait_until_idle(name, location).await;
-        Ok((views.target, true))
-    }
-
+impl Invocation {
     /// Starts a collective that the program waits for later.
-    pub(crate) fn start_request(
-        &self,
-        invocation: &Invocation,
-        location: SourceLocation,
-    ) -> Result<Request> {
-        let packed = match invocation
-            .views
-            .as_deref()
-            .and_then(|views| views.send.as_ref())
-        {
-            Some((count, datatype)) => Some(Invocation {
-                input: self.pack(&invocation.input, datatype, *count)?,
+    pub(crate) fn start_request(&self, comm: &Comm, location: SourceLocation) -> Result<Request> {
+        let packed = match self.views.as_deref().and_then(|views| views.send.as_ref()) {
+            Some((count, datatype)) => Some(Self {
+                input: pack_at(comm, &self.input, datatype, *count)?,
                 views: None,
-                ..invocation.clone()
+                ..self.clone()
             }),
             None => None,
         };
-        let given = packed.as_ref().unwrap_or(invocation);
-        let call = self.raised(self.prepare(given, true, location))?;
-        let unpack = match invocation.views.as_deref() {
+        let given = packed.as_ref().unwrap_or(self);
+        let call = comm.raised(given.prepare(comm, true, location))?;
+        let unpack = match self.views.as_deref() {
             Some(Views {
                 recv: Some((count, datatype)),
                 target,
@@ -366,14 +314,58 @@ impl Comm {
         };
         if !call.is_independent {
             // The rank may send before its schedule has received what it has learnt by then.
-            crate::exploration::choose(self.process().channel());
+            crate::exploration::choose(comm.process().channel());
         }
-        let request = Request::new(self, self.start(call));
+        let request = Request::new(comm, start_prepared(comm, call));
         Ok(match unpack {
             Some(unpack) => request.unpacking(unpack),
             None => request,
         })
     }
+}
+
+/// Performs a collective when the ranks have found out their nodes.
+async fn perform_prepared(comm: &Comm, call: Box<PreparedCall>) -> Result<(Buffer, bool)> {
+    let (name, location, has_result) = (call.name, call.location, call.has_result);
+    let perform = async |call| {
+        let token = start_prepared(comm, call);
+        let done = Request::new(comm, token).wait_in(name, location).await?;
+        Ok::<_, Error>(done.buffer)
+    };
+    if comm.process().note_node_setup(call.context) {
+        perform(call.node_setup()).await?;
+    }
+    Ok((perform(*call).await?, has_result))
+}
+
+/// Packs the contribution, performs the call, and unpacks the result. Returns the buffer into
+/// which the result was unpacked, or the packed result.
+async fn perform_view(
+    comm: &Comm,
+    mut call: Invocation,
+    mut views: Views,
+    location: SourceLocation,
+) -> Result<(Buffer, bool)> {
+    let name = call.name;
+    if let Some((count, datatype)) = &views.send {
+        comm.process().wait_until_idle(name, location).await;
+        call.input = pack_at(comm, &call.input, datatype, *count)?;
+    }
+    let is_own = call.kind == Collective::Bcast && comm.rank() == call.root;
+    let call = CollectiveCall::new(comm, Ok(call), location).by_value();
+    let (Some(result), Some((count, datatype))) = (call.await?, views.recv) else {
+        return Ok((views.target, false));
+    };
+    if is_own {
+        return Ok((views.target, true));
+    }
+    let room = datatype.packed_length(count, &views.target)?;
+    fits(room, result.len())?;
+    datatype.unpack(count, &result, &mut views.target)?;
+    let copy = |engine: &mut ProtocolEngine, channel: &dyn Channel| engine.copy(channel, room);
+    comm.process().with_engine(copy);
+    comm.process().wait_until_idle(name, location).await;
+    Ok((views.target, true))
 }
 
 fn fits(length: u64, expected: u64) -> Result<()> {

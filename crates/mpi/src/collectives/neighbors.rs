@@ -43,7 +43,7 @@ impl Graph {
     fn gathering(&self, name: &'static str, block: Buffer, recv: Blocks) -> CollectiveCall<'_> {
         let send = Blocks::placed(self.destinations().map(|_| (0, block.len())));
         let call = self.exchange(name, block).with_blocks(send, recv);
-        self.comm().call(call)
+        CollectiveCall::of(self.comm(), call)
     }
 
     /// Sends a block to each destination and collects one of each source: `MPI_Neighbor_alltoall`.
@@ -57,13 +57,13 @@ impl Graph {
         let blocks = blocks.into();
         let (length, size) = (blocks.len(), self.destinations().len() as u64);
         if size > 0 && !length.is_multiple_of(size) {
-            return self.comm().checked_call(Err(Error::Count { length, size }));
+            return CollectiveCall::of_checked(self.comm(), Err(Error::Count { length, size }));
         }
         let block = length.checked_div(size).unwrap_or(0);
         let send = Blocks::packed(self.destinations().map(|_| block));
         let recv = Blocks::packed(self.sources().map(|_| block));
         let call = self.exchange("neighbor_alltoall", blocks);
-        self.comm().call(call.with_blocks(send, recv))
+        CollectiveCall::of(self.comm(), call.with_blocks(send, recv))
     }
 
     /// [`Graph::neighbor_alltoall`] of blocks of different lengths: `MPI_Neighbor_alltoallv`.
@@ -81,7 +81,7 @@ impl Graph {
         recv: impl Into<Blocks>,
     ) -> CollectiveCall<'_> {
         let call = self.exchange("neighbor_alltoallv", buffer.into());
-        self.comm().call(call.with_blocks(send.into(), recv.into()))
+        CollectiveCall::of(self.comm(), call.with_blocks(send.into(), recv.into()))
     }
 
     /// Sends items of a datatype to each destination and receives items of each source:
@@ -109,7 +109,7 @@ impl Graph {
         }
         let call = self.exchange("neighbor_alltoallw", buffer.into());
         let call = call.with_types(send, &recv);
-        self.comm().checked_call(call).into_place(target)
+        CollectiveCall::of_checked(self.comm(), call).into_place(target)
     }
 
     /// Returns an exchange between neighbours without blocks.

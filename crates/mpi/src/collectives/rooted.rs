@@ -18,7 +18,7 @@ impl Comm {
     #[track_caller]
     pub fn bcast<'a>(&'a self, buffer: &'a mut Buffer, root: usize) -> CollectiveCall<'a, ()> {
         let call = Invocation::new(Collective::Bcast, Buffer::phantom(0)).with_root(root);
-        self.call(call).with_target(buffer, TargetUse::Input)
+        CollectiveCall::of(self, call).with_target(buffer, TargetUse::Input)
     }
 
     /// Combines the contributions of all ranks at the root: `MPI_Reduce`. Returns the result at the
@@ -35,7 +35,7 @@ impl Comm {
         root: usize,
     ) -> CollectiveCall<'_, Option<Buffer>> {
         let call = Invocation::new(Collective::Reduce, contribution.into());
-        self.call(call.with_op(op).with_root(root)).by_value()
+        CollectiveCall::of(self, call.with_op(op).with_root(root)).by_value()
     }
 
     /// Collects the blocks of all ranks at the root, in the order of the ranks: `MPI_Gather`. All
@@ -50,7 +50,7 @@ impl Comm {
         root: usize,
     ) -> CollectiveCall<'_, Option<Buffer>> {
         let call = Invocation::new(Collective::Gather, block.into()).with_root(root);
-        self.call(call).by_value()
+        CollectiveCall::of(self, call).by_value()
     }
 
     /// [`Comm::gather`] of blocks of different lengths, which the root knows: `MPI_Gatherv`. The
@@ -68,7 +68,7 @@ impl Comm {
     ) -> CollectiveCall<'_, Option<Buffer>> {
         let mut call = Invocation::new(Collective::Gatherv, block.into()).with_root(root);
         call.recv = blocks.cloned();
-        self.call(call).by_value()
+        CollectiveCall::of(self, call).by_value()
     }
 
     /// Gives each rank a block of the root's data, in the order of the ranks: `MPI_Scatter`. All
@@ -85,8 +85,8 @@ impl Comm {
         block: &'a mut Buffer,
         root: usize,
     ) -> CollectiveCall<'a, ()> {
-        let call = self.scatter_call(Collective::Scatter, all, None, root);
-        self.checked_call(call).with_target(block, TargetUse::Room)
+        let call = scatter_call(self, Collective::Scatter, all, None, root);
+        CollectiveCall::of_checked(self, call).with_target(block, TargetUse::Room)
     }
 
     /// [`Comm::scatter`] of blocks of different lengths, which the root knows: `MPI_Scatterv`.
@@ -102,25 +102,25 @@ impl Comm {
         root: usize,
     ) -> CollectiveCall<'a, ()> {
         let (all, blocks) = all.unzip();
-        let call = self.scatter_call(Collective::Scatterv, all, blocks, root);
-        self.checked_call(call).with_target(block, TargetUse::Room)
+        let call = scatter_call(self, Collective::Scatterv, all, blocks, root);
+        CollectiveCall::of_checked(self, call).with_target(block, TargetUse::Room)
     }
+}
 
-    fn scatter_call(
-        &self,
-        kind: Collective,
-        all: Option<&Buffer>,
-        blocks: Option<&Blocks>,
-        root: usize,
-    ) -> Result<Invocation> {
-        let is_root = self.rank() == root;
-        let input = match all.filter(|_| is_root) {
-            Some(all) => all.clone(),
-            None if is_root => return Err(crate::Error::NoBuffer),
-            None => Buffer::phantom(0),
-        };
-        let mut call = Invocation::new(kind, input).with_root(root);
-        call.send = blocks.cloned();
-        Ok(call)
-    }
+fn scatter_call(
+    comm: &Comm,
+    kind: Collective,
+    all: Option<&Buffer>,
+    blocks: Option<&Blocks>,
+    root: usize,
+) -> Result<Invocation> {
+    let is_root = comm.rank() == root;
+    let input = match all.filter(|_| is_root) {
+        Some(all) => all.clone(),
+        None if is_root => return Err(crate::Error::NoBuffer),
+        None => Buffer::phantom(0),
+    };
+    let mut call = Invocation::new(kind, input).with_root(root);
+    call.send = blocks.cloned();
+    Ok(call)
 }

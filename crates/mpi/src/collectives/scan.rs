@@ -12,7 +12,10 @@ impl Comm {
     /// As [`Comm::allreduce`].
     #[track_caller]
     pub fn scan(&self, contribution: impl Into<Buffer>, op: &Op) -> CollectiveCall<'_> {
-        self.call(Invocation::new(Collective::Scan, contribution.into()).with_op(op))
+        CollectiveCall::of(
+            self,
+            Invocation::new(Collective::Scan, contribution.into()).with_op(op),
+        )
     }
 
     /// Combines the contributions of the ranks below this one: `MPI_Exscan`. Rank 0 gets `None`.
@@ -26,6 +29,6 @@ impl Comm {
         op: &Op,
     ) -> CollectiveCall<'_, Option<Buffer>> {
         let call = Invocation::new(Collective::Exscan, contribution.into());
-        self.call(call.with_op(op)).by_value()
+        CollectiveCall::of(self, call.with_op(op)).by_value()
     }
 }

@@ -8,51 +8,49 @@
 use ::collectives::{Call, Collective, Facts};
 use observe::SourceLocation;
 
-use super::{in_32_bits, position, select};
+use super::{in_32_bits, position, select, start_prepared};
 use crate::protocol::engine::{CallNumber, PreparedCall};
 use crate::{Buffer, Comm, Request, Result};
 
-impl Comm {
-    /// Sends the data of rank 0 to these ranks, by the algorithm that the selector selects. Returns
-    /// the data, and true if the ranks have exchanged their nodes before. `name` and `location`
-    /// describe the call that makes the communicator.
-    pub(crate) async fn broadcast_uncounted(
-        &self,
-        data: Buffer,
-        tag: u32,
-        (name, location): (&'static str, SourceLocation),
-    ) -> Result<(Buffer, bool)> {
-        let (rank, size) = (in_32_bits(self.rank()), in_32_bits(self.size()));
-        let mut call = Call::new(Collective::Bcast, rank, size, data.len());
-        let settings = self.process().channel().settings();
-        let placement = settings.placement.as_deref();
-        call.nodes = placement.and_then(|placement| self.members().nodes(placement));
-        let facts = Facts::of(call.nodes.as_ref());
-        let (algorithm, asks_nodes) = select(settings, &mut call, facts, false)?;
-        let call = PreparedCall {
-            name,
-            algorithm,
-            is_independent: false,
-            asks_nodes,
-            call,
-            reduction: None,
-            send: Buffer::phantom(0),
-            recv: data,
-            has_result: true,
-            members: self.members().clone(),
-            context: self.call_context()?,
-            number: CallNumber {
-                tag,
-                position: position::UNCOUNTED,
-            },
-            location,
-        };
-        if asks_nodes {
-            let token = self.start(call.node_setup());
-            Request::new(self, token).wait_in(name, location).await?;
-        }
-        let token = self.start(call);
-        let done = Request::new(self, token).wait_in(name, location).await?;
-        Ok((done.buffer, asks_nodes))
+/// Sends the data of rank 0 to these ranks, by the algorithm that the selector selects. Returns
+/// the data, and true if the ranks have exchanged their nodes before. `name` and `location`
+/// describe the call that makes the communicator.
+pub(crate) async fn broadcast_uncounted(
+    comm: &Comm,
+    data: Buffer,
+    tag: u32,
+    (name, location): (&'static str, SourceLocation),
+) -> Result<(Buffer, bool)> {
+    let (rank, size) = (in_32_bits(comm.rank()), in_32_bits(comm.size()));
+    let mut call = Call::new(Collective::Bcast, rank, size, data.len());
+    let settings = comm.process().channel().settings();
+    let placement = settings.placement.as_deref();
+    call.nodes = placement.and_then(|placement| comm.members().nodes(placement));
+    let facts = Facts::of(call.nodes.as_ref());
+    let (algorithm, asks_nodes) = select(settings, &mut call, facts, false)?;
+    let call = PreparedCall {
+        name,
+        algorithm,
+        is_independent: false,
+        asks_nodes,
+        call,
+        reduction: None,
+        send: Buffer::phantom(0),
+        recv: data,
+        has_result: true,
+        members: comm.members().clone(),
+        context: comm.call_context()?,
+        number: CallNumber {
+            tag,
+            position: position::UNCOUNTED,
+        },
+        location,
+    };
+    if asks_nodes {
+        let token = start_prepared(comm, call.node_setup());
+        Request::new(comm, token).wait_in(name, location).await?;
     }
+    let token = start_prepared(comm, call);
+    let done = Request::new(comm, token).wait_in(name, location).await?;
+    Ok((done.buffer, asks_nodes))
 }

@@ -16,8 +16,9 @@ use std::future::Future;
 
 use super::error::WindowError;
 use super::{RmaCall, Window};
-use crate::api::communicators::Step;
+use crate::api::communicators::{Exchange, Step};
 use crate::channel::{Channel, Token};
+use crate::collectives::barrier_in;
 use crate::protocol::engine::{EpochCalls, ProtocolEngine, waits_least};
 use crate::protocol::process::{Call, Process};
 use crate::protocol::waiting::Waits;
@@ -147,14 +148,14 @@ impl Window {
             self.ask("fence", (targets, RmaCall::Flush), location)
                 .await?;
         }
-        self.comm().barrier_in("fence", location).await
+        barrier_in(self.comm(), "fence", location).await
     }
 
     /// Begins an epoch without waiting for the other ranks (MPI 5.0, 12.5.1).
     async fn open_fence(&self, location: SourceLocation) -> Result<()> {
         let (comm, process) = (self.comm(), self.comm().process());
         process.wait_until_idle("fence", location).await;
-        comm.begin_step(Step::new("fence with MPI_MODE_NOPRECEDE", location))?;
+        Exchange::begin(comm, Step::new("fence with MPI_MODE_NOPRECEDE", location))?;
         let others = (0..comm.size()).filter(|&rank| rank != comm.rank());
         let peers: Result<Vec<u32>> = others.map(|rank| comm.peer(rank)).collect();
         let (peers, context) = (peers?, comm.context());

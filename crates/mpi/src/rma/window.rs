@@ -15,7 +15,9 @@ use std::rc::Rc;
 use super::epochs::Epochs;
 use super::error::WindowError;
 use super::{Access, AccessKind, ProgramMemory, RemoteWindow, SyncMode, WindowMemory};
+use crate::api::communicators::{dup_at, forget_communicator};
 use crate::channel::{Channel, Level};
+use crate::collectives::{allgather_real, barrier_in};
 use crate::exploration;
 use crate::protocol::engine::ProtocolEngine;
 use crate::protocol::process::{Call, Process};
@@ -74,7 +76,12 @@ impl Comm {
     /// [`WindowError::Unit`] if `unit` is 0; as [`Comm::dup`].
     #[track_caller]
     pub fn window(&self, memory: Buffer, unit: u64) -> impl Future<Output = Result<Window>> + '_ {
-        self.window_at(WindowMemory::Own(memory), unit, SourceLocation::caller())
+        window_at(
+            self,
+            WindowMemory::Own(memory),
+            unit,
+            SourceLocation::caller(),
+        )
     }
 
     /// Exposes memory that the program reads and writes by itself, as [`Comm::window`]. Accesses
@@ -92,58 +99,60 @@ impl Comm {
         memory: Rc<dyn ProgramMemory>,
         unit: u64,
     ) -> impl Future<Output = Result<Window>> + '_ {
-        self.window_at(
+        window_at(
+            self,
             WindowMemory::Program(memory),
             unit,
             SourceLocation::caller(),
         )
     }
+}
 
-    async fn window_at(
-        &self,
-        memory: WindowMemory,
-        unit: u64,
-        location: SourceLocation,
-    ) -> Result<Window> {
-        if unit == 0 {
-            return Err(Error::of_window(WindowError::Unit));
-        }
-        let is_in_bytes = matches!(memory, WindowMemory::Program(_));
-        let comm = self.dup_at(location).await?;
-        let mut own = [memory.len(), unit].map(u64::to_le_bytes).concat();
-        let context = comm.context();
-        let open = |engine: &mut ProtocolEngine, channel: &dyn Channel| {
-            engine.open_window(channel, context, memory)
-        };
-        // Accesses come only after all ranks have told their lengths.
-        let (number, registered) = comm.process().with_engine(open);
-        let registers = comm.process().channel().settings().registers_windows;
-        if registers {
-            own.extend(RemoteWindow::to_bytes(registered));
-        }
-        let all = comm.allgather_real(&own, location).await?;
-        let number_at = |bytes: &[u8]| bytes.first_chunk().copied().map(u64::from_le_bytes);
-        let extent = |record: &[u8]| {
-            let (length, unit) = (number_at(record)?, number_at(&record[8..])?);
-            Some(Extent { length, unit })
-        };
-        let records = || all.chunks_exact(own.len());
-        let mut extents: Vec<Extent> = records().filter_map(extent).collect();
-        let place = |record: &[u8]| RemoteWindow::from_bytes(&record[EXTENT..]);
-        let remote = records().filter(|_| registers).map(place).collect();
-        if extents.windows(2).all(|pair| pair[0] == pair[1]) {
-            extents.truncate(1);
-        }
-        Ok(Window {
-            comm,
-            number,
-            extents,
-            remote,
-            is_in_bytes,
-            has_warned: Cell::default(),
-            epochs: RefCell::default(),
-        })
+/// Exposes memory at all ranks.
+async fn window_at(
+    comm: &Comm,
+    memory: WindowMemory,
+    unit: u64,
+    location: SourceLocation,
+) -> Result<Window> {
+    if unit == 0 {
+        return Err(Error::of_window(WindowError::Unit));
     }
+    let is_in_bytes = matches!(memory, WindowMemory::Program(_));
+    let comm = dup_at(comm, location).await?;
+    let mut own = [memory.len(), unit].map(u64::to_le_bytes).concat();
+    let context = comm.context();
+    let open = |engine: &mut ProtocolEngine, channel: &dyn Channel| {
+        engine.open_window(channel, context, memory)
+    };
+    // Accesses come only after all ranks have told their lengths.
+    let (number, registered) = comm.process().with_engine(open);
+    let registers = comm.process().channel().settings().registers_windows;
+    if registers {
+        own.extend(RemoteWindow::to_bytes(registered));
+    }
+    let all = allgather_real(&comm, &own, location).await?;
+    let number_at = |bytes: &[u8]| bytes.first_chunk().copied().map(u64::from_le_bytes);
+    let extent = |record: &[u8]| {
+        let (length, unit) = (number_at(record)?, number_at(&record[8..])?);
+        Some(Extent { length, unit })
+    };
+    let records = || all.chunks_exact(own.len());
+    let mut extents: Vec<Extent> = records().filter_map(extent).collect();
+    let place = |record: &[u8]| RemoteWindow::from_bytes(&record[EXTENT..]);
+    let remote = records().filter(|_| registers).map(place).collect();
+    if extents.windows(2).all(|pair| pair[0] == pair[1]) {
+        extents.truncate(1);
+    }
+    Ok(Window {
+        comm,
+        number,
+        extents,
+        remote,
+        is_in_bytes,
+        has_warned: Cell::default(),
+        epochs: RefCell::default(),
+    })
 }
 
 impl Window {
@@ -397,8 +406,8 @@ impl Window {
         async move {
             self.epochs.borrow().check_none("free", self.number)?;
             // Its memory is accessed until all ranks have called.
-            self.comm.barrier_in("free of a window", location).await?;
-            self.comm.end();
+            barrier_in(&self.comm, "free of a window", location).await?;
+            forget_communicator(&self.comm);
             self.check_conflict()?;
             let (context, process) = (self.comm.context(), self.comm.process());
             if let Some(log) = process.call_log() {

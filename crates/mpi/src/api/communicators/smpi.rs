@@ -14,8 +14,11 @@
 
 use ::collectives::Selector;
 
-use super::{DOWN, RECORD, Step, UNDEFINED, UP};
+use super::{
+    DOWN, Exchange, RECORD, Step, UNDEFINED, UP, choose_context, groups_table, members_of_own_group,
+};
 use crate::api::group::{Members, table, word};
+use crate::collectives::broadcast_uncounted;
 use crate::exploration;
 use crate::{Buffer, Comm, Group, Result, Tag};
 
@@ -29,119 +32,120 @@ const NUMBERS: u32 = (1 << 30) - (1 << 25);
 /// Number of tags for `create_group`.
 const GROUP_TAGS: u32 = 1 << 23;
 
-impl Comm {
-    /// Returns true if new communicators are made as SMPI makes them. Where packets are more than
-    /// messages handed over, or ranks are compared, they are not.
-    pub(in crate::api) fn is_as_smpi(&self) -> bool {
-        let channel = self.process().channel();
-        let settings = channel.settings();
-        let selector = settings.collectives.as_deref();
-        selector.is_some_and(Selector::has_smpi_communicators)
-            && settings.is_pulled()
-            && !exploration::is_explored(channel)
-    }
+/// Returns true if new communicators are made as SMPI makes them. Where packets are more than
+/// messages handed over, or ranks are compared, they are not.
+pub(in crate::api) fn is_as_smpi(comm: &Comm) -> bool {
+    let channel = comm.process().channel();
+    let settings = channel.settings();
+    let selector = settings.collectives.as_deref();
+    selector.is_some_and(Selector::has_smpi_communicators)
+        && settings.is_pulled()
+        && !exploration::is_explored(channel)
+}
 
-    /// Makes a communicator of `members`, with a number from its first rank; `None` at other ranks.
-    /// `tag` is the tag of a call that only the members make.
-    pub(in crate::api) async fn create_as_smpi(
-        &self,
-        members: Members,
-        tag: Option<u32>,
-        step: Step,
-    ) -> Result<Option<Self>> {
-        let Some(rank) = members.rank_of(self.world_rank()) else {
+/// Makes a communicator of `members`, with a number from its first rank; `None` at other ranks.
+/// `tag` is the tag of a call that only the members make.
+pub(in crate::api) async fn create_as_smpi(
+    comm: &Comm,
+    members: Members,
+    tag: Option<u32>,
+    step: Step,
+) -> Result<Option<Comm>> {
+    let Some(rank) = members.rank_of(comm.world_rank()) else {
+        return Ok(None);
+    };
+    let context = match rank {
+        0 => choose_context(comm)?,
+        _ => 0,
+    };
+    let tag = tag.map_or(NUMBERS, |tag| NUMBERS + 1 + tag % GROUP_TAGS);
+    let among = comm.with_members(members.clone(), rank);
+    let call = (step.name, step.location);
+    let number = broadcast_uncounted(&among, table([context]), tag, call);
+    let (number, knows_nodes) = number.await?;
+    let new = comm.derived(members, rank, word(&number, 0), step.location);
+    if knows_nodes {
+        comm.process().note_node_setup(new.call_context()?);
+    }
+    Ok(Some(new))
+}
+
+/// A communicator of the first ranks of this one.
+pub(in crate::api) async fn first_ranks_as_smpi(
+    comm: &Comm,
+    ranks: usize,
+    step: Step,
+) -> Result<Option<Comm>> {
+    Exchange::begin(comm, step)?;
+    let all: Vec<usize> = (0..ranks).collect();
+    let group: Group = comm.group().incl(&all)?;
+    (create_as_smpi(comm, group.members().clone(), None, step)).await
+}
+
+/// Groups the ranks by colour.
+pub(super) async fn split_as_smpi(
+    comm: &Comm,
+    record: Vec<u8>,
+    step: Step,
+) -> Result<Option<Comm>> {
+    let inner = comm.collective()?;
+    let exchange = Exchange::new(&inner, step);
+    let colour = word(&Buffer::from(record.clone()), 0);
+    let groups = if comm.rank() == 0 {
+        let records = receive_records(&inner, record, step).await?;
+        // Each group gets its number from its first rank.
+        let groups = groups_table(comm, &records, 0);
+        send_groups(&inner, &records, &groups, step).await?;
+        groups
+    } else {
+        let record = Buffer::from(record);
+        exchange.hand_over(record, 0, UP).await?;
+        if colour == UNDEFINED {
             return Ok(None);
-        };
-        let context = match rank {
-            0 => self.choose_context()?,
-            _ => 0,
-        };
-        let tag = tag.map_or(NUMBERS, |tag| NUMBERS + 1 + tag % GROUP_TAGS);
-        let among = self.with_members(members.clone(), rank);
-        let call = (step.name, step.location);
-        let number = among.broadcast_uncounted(table([context]), tag, call);
-        let (number, knows_nodes) = number.await?;
-        let new = self.derived(members, rank, word(&number, 0), step.location);
-        if knows_nodes {
-            self.process().note_node_setup(new.call_context()?);
         }
-        Ok(Some(new))
+        exchange.take_over(0, DOWN).await?
+    };
+    match members_of_own_group(comm, &groups) {
+        None => Ok(None),
+        Some(members) => create_as_smpi(comm, members, None, step).await,
     }
+}
 
-    /// A communicator of the first ranks of this one.
-    pub(in crate::api) async fn first_ranks_as_smpi(
-        &self,
-        ranks: usize,
-        step: Step,
-    ) -> Result<Option<Self>> {
-        self.begin_step(step)?;
-        let all: Vec<usize> = (0..ranks).collect();
-        let group: Group = self.group().incl(&all)?;
-        (self.create_as_smpi(group.members().clone(), None, step)).await
+/// Receives the records of all other ranks. Returns all in the order of the ranks.
+async fn receive_records(comm: &Comm, mut records: Vec<u8>, step: Step) -> Result<Vec<u8>> {
+    let receive =
+        |rank: usize| comm.irecv_at(Buffer::unbounded(), rank.into(), Tag::Is(UP), step.location);
+    let receives: Result<Vec<_>> = (1..comm.size()).map(receive).collect();
+    for mut receiving in receives? {
+        let done = receiving.wait_in(step.name, step.location).await?;
+        records.extend_from_slice(done.buffer.bytes().expect("records are real"));
     }
+    Ok(records)
+}
 
-    /// Groups the ranks by colour.
-    pub(super) async fn split_as_smpi(&self, record: Vec<u8>, step: Step) -> Result<Option<Self>> {
-        let inner = self.collective()?;
-        let colour = word(&Buffer::from(record.clone()), 0);
-        let groups = if self.rank() == 0 {
-            let records = inner.receive_records(record, step).await?;
-            // Each group gets its number from its first rank.
-            let groups = self.groups(&records, 0);
-            inner.send_groups(&records, &groups, step).await?;
-            groups
-        } else {
-            let record = Buffer::from(record);
-            inner.hand_over(record, 0, UP, step).await?;
-            if colour == UNDEFINED {
-                return Ok(None);
-            }
-            inner.take_over(0, DOWN, step).await?
-        };
-        match self.members_of_own_group(&groups) {
-            None => Ok(None),
-            Some(members) => self.create_as_smpi(members, None, step).await,
+/// Sends each other rank with a colour the table of groups: in the order of the first ranks of
+/// the groups, and of the keys in each of them.
+async fn send_groups(comm: &Comm, records: &[u8], groups: &Buffer, step: Step) -> Result<()> {
+    let records = records.chunks_exact(RECORD).map(|record| {
+        let at = |from: usize| *record[from..].first_chunk::<4>().expect("whole records");
+        (u32::from_le_bytes(at(0)), i32::from_le_bytes(at(4)))
+    });
+    let mut first = std::collections::BTreeMap::new();
+    let mut ranks = Vec::new();
+    for (rank, (colour, key)) in records.enumerate() {
+        if colour != UNDEFINED {
+            ranks.push((*first.entry(colour).or_insert(rank), key, rank));
         }
     }
-
-    /// Receives the records of all other ranks. Returns all in the order of the ranks.
-    async fn receive_records(&self, mut records: Vec<u8>, step: Step) -> Result<Vec<u8>> {
-        let receive = |rank: usize| {
-            self.irecv_at(Buffer::unbounded(), rank.into(), Tag::Is(UP), step.location)
-        };
-        let receives: Result<Vec<_>> = (1..self.size()).map(receive).collect();
-        for mut receiving in receives? {
-            let done = receiving.wait_in(step.name, step.location).await?;
-            records.extend_from_slice(done.buffer.bytes().expect("records are real"));
+    ranks.sort_unstable();
+    let pointer = groups.clone().into_pointer(POINTER);
+    for group in ranks.chunk_by(|a, b| a.0 == b.0) {
+        let others = group.iter().filter(|(_, _, rank)| *rank != 0);
+        let send = |&(_, _, rank): &_| comm.isend_at(pointer.clone(), rank, DOWN, step.location);
+        let sends: Result<Vec<_>> = others.map(send).collect();
+        for mut sending in sends? {
+            sending.wait_in(step.name, step.location).await?;
         }
-        Ok(records)
     }
-
-    /// Sends each other rank with a colour the table of groups: in the order of the first ranks of
-    /// the groups, and of the keys in each of them.
-    async fn send_groups(&self, records: &[u8], groups: &Buffer, step: Step) -> Result<()> {
-        let records = records.chunks_exact(RECORD).map(|record| {
-            let at = |from: usize| *record[from..].first_chunk::<4>().expect("whole records");
-            (u32::from_le_bytes(at(0)), i32::from_le_bytes(at(4)))
-        });
-        let mut first = std::collections::BTreeMap::new();
-        let mut ranks = Vec::new();
-        for (rank, (colour, key)) in records.enumerate() {
-            if colour != UNDEFINED {
-                ranks.push((*first.entry(colour).or_insert(rank), key, rank));
-            }
-        }
-        ranks.sort_unstable();
-        let pointer = groups.clone().into_pointer(POINTER);
-        for group in ranks.chunk_by(|a, b| a.0 == b.0) {
-            let others = group.iter().filter(|(_, _, rank)| *rank != 0);
-            let send =
-                |&(_, _, rank): &_| self.isend_at(pointer.clone(), rank, DOWN, step.location);
-            let sends: Result<Vec<_>> = others.map(send).collect();
-            for mut sending in sends? {
-                sending.wait_in(step.name, step.location).await?;
-            }
-        }
-        Ok(())
-    }
+    Ok(())
 }

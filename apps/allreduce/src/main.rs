@@ -3,7 +3,7 @@
 //! The program prints the time of one call, and verifies the last sum if buffers are real. The
 //! algorithm is that of the platform: `--set collectives.allreduce=ring` tries another.
 
-use mpi::{Comm, Op, Result};
+use mpi::prelude::*;
 use simrun::Size;
 
 /// Every rank contributes a vector, and all get the sum.

@@ -1,6 +1,6 @@
 //! Matching, lengths, truncation, probes.
 
-use mpi::{ANY_SOURCE, ANY_TAG, Comm, Error, Result, waitall};
+use mpi::prelude::*;
 
 use crate::{check, message};
 

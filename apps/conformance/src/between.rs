@@ -1,7 +1,7 @@
 //! Communicators of other kinds with real data: intercommunicators and grids, communicators of a
 //! group alone, calls on derived datatypes and in place.
 
-use mpi::{ANY_SOURCE, ANY_TAG, Buffer, Comm, Datatype, InterComm, InterRoot, Op, Result};
+use mpi::{InterRoot, prelude::*};
 
 use crate::{check, message};
 
@@ -33,7 +33,7 @@ pub(crate) async fn intercommunicators(world: &Comm, threshold: u64) -> Result<(
             let status = between.recv(&mut got, ANY_SOURCE, ANY_TAG).await?;
             check(&got, others[status.source] as u64, length);
         }
-        mpi::waitall(&mut sending).await?;
+        waitall(&mut sending).await?;
         for root in [0, 1, size - 1] {
             with_root(world, &between, root, length).await?;
         }

@@ -4,7 +4,7 @@
 use std::fmt::Debug;
 use std::ops::Range;
 
-use mpi::{Blocks, Buffer, CollectiveCall, Comm, Op, Result, Scalar, waitall};
+use mpi::{Blocks, CollectiveCall, Scalar, prelude::*};
 
 /// A linear function x → a·x + b. Their composition is associative and not commutative.
 type Linear = (u32, u32);

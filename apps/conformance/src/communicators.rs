@@ -1,6 +1,6 @@
 //! Communicators and barriers.
 
-use mpi::{ANY_SOURCE, ANY_TAG, Comm, Comparison, Result};
+use mpi::{Comparison, prelude::*};
 
 use crate::{check, message};
 

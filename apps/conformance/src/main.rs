@@ -17,7 +17,7 @@ mod one_sided;
 mod random;
 mod requests;
 
-use mpi::{Buffer, Comm, Result};
+use mpi::prelude::*;
 use simrun::Size;
 
 /// Self-checking tests of the message layer.

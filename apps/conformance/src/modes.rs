@@ -1,6 +1,6 @@
 //! Send modes, and operations that are taken back.
 
-use mpi::{Comm, Error, Result};
+use mpi::prelude::*;
 
 use crate::{check, message};
 

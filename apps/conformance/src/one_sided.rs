@@ -1,7 +1,7 @@
 //! One-sided communication: accesses of all kinds, by each way to synchronise, with short and long
 //! data. Each rank computes the expected memory.
 
-use mpi::{Buffer, Comm, Op, Result};
+use mpi::prelude::*;
 
 use crate::{check, message};
 

@@ -6,7 +6,7 @@
 //! message of a sender matches the n-th receive from that sender, whatever the route and protocol.
 //! The ranks print a transcript of all received messages, which must be the same on every device.
 
-use mpi::{ANY_TAG, Comm, Error, Request, Result, Tag, waitall};
+use mpi::{Tag, prelude::*};
 
 use crate::{check, message};
 

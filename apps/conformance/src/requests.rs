@@ -1,6 +1,6 @@
 //! Several requests at once, persistent requests, combined calls, derived datatypes.
 
-use mpi::{Comm, Datatype, Result, SendMode, start_all, testall, waitall, waitany, waitsome};
+use mpi::{prelude::*, start_all, testall, waitsome};
 
 use crate::{check, message};
 

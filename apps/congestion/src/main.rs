@@ -7,7 +7,7 @@
 //!
 //! On `platforms/grid.toml` the link between the sites is called `wan`.
 
-use mpi::{Comm, Result};
+use mpi::prelude::*;
 use simrun::Size;
 
 /// Two jobs send over the same link

@@ -7,7 +7,7 @@
 use std::error::Error;
 use std::ops::Range;
 
-use mpi::{Comm, Op, PROC_NULL, Result};
+use mpi::prelude::*;
 
 /// Conjugate gradients on a grid that is distributed by rows
 #[derive(clap::Parser, Clone)]

@@ -6,7 +6,7 @@
 //! neighbour may put the cells of the next step while those of this one are read. If buffers are
 //! real, every rank computes the whole rod alone, too, and compares its part.
 
-use mpi::{Comm, Group, Result, Window};
+use mpi::prelude::*;
 
 /// Heat in a rod whose parts exchange their borders by one-sided communication
 #[derive(clap::Parser, Clone)]

@@ -3,7 +3,7 @@
 //! Rank r of n computes (1 + r × imbalance ÷ (n − 1)) × work. In the analysis, all ranks but the
 //! last wait at the barrier, and the load balance is (1 + imbalance ÷ 2) ÷ (1 + imbalance).
 
-use mpi::{Comm, Result};
+use mpi::prelude::*;
 
 /// Ranks with unequal work, and a barrier after each step
 #[derive(clap::Parser, Clone)]

@@ -12,7 +12,7 @@ use std::error::Error;
 use std::ops::Range;
 
 use block::Block;
-use mpi::{Comm, Op};
+use mpi::prelude::*;
 
 /// Jacobi iteration on a square that is distributed over a grid of ranks
 #[derive(clap::Parser, Clone)]

@@ -3,7 +3,7 @@
 //! Rank 0 computes before it sends to each of the others; they receive at once. In the analysis,
 //! the time of the others is late sender, charged to the computation of rank 0.
 
-use mpi::{Comm, Result};
+use mpi::prelude::*;
 use simrun::Size;
 
 /// One rank is late, and all others wait for its message

@@ -10,7 +10,7 @@ mod measure;
 
 use std::error::Error;
 
-use mpi::{Buffer, Comm, Op};
+use mpi::prelude::*;
 use simrun::Size;
 
 /// Latency, bandwidth and collectives in the format of the OSU micro-benchmarks

@@ -1,6 +1,6 @@
 //! Iterations of a test, and their times.
 
-use mpi::{Buffer, Comm, Op, Result, waitall};
+use mpi::prelude::*;
 
 use crate::{Args, Test};
 

@@ -3,7 +3,7 @@
 //! Stage `--slow` computes longer. In the analysis, the stages behind it wait for late senders, and
 //! the critical path is mostly the computation of the slow stage.
 
-use mpi::{Comm, Result};
+use mpi::prelude::*;
 use simrun::Size;
 
 /// A pipeline of ranks with one slow stage

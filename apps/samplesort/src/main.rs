@@ -11,7 +11,7 @@
 
 use std::error::Error;
 
-use mpi::{Comm, Op, Result};
+use mpi::prelude::*;
 
 /// Sorts random keys, which are distributed over all ranks
 #[derive(clap::Parser, Clone)]

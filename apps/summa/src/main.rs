@@ -9,7 +9,7 @@
 use std::error::Error;
 use std::ops::Range;
 
-use mpi::{Buffer, Comm, Result};
+use mpi::prelude::*;
 
 /// Multiplies matrices on a square grid of ranks
 #[derive(clap::Parser, Clone)]

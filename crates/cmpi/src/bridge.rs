@@ -28,7 +28,7 @@ use std::task::{Context, Poll};
 use corosensei::trap::CoroutineTrapHandler;
 use corosensei::{Coroutine, Yielder};
 use mpi::exploration::is_rank_explored;
-use mpi::{Comm, NativeLocation, set_native_caller};
+use mpi::{NativeLocation, prelude::*, set_native_caller};
 
 use crate::datatypes::MadeDatatype;
 use crate::elf::{PAGE, Refusal, Template};
@@ -662,9 +662,7 @@ pub(crate) fn read_clock() -> f64 {
 /// After [`ANSWERS`] such answers in succession the call waits without a limit, so that an endless
 /// polling loop becomes a deadlock. The same holds where a model checker explores the program or
 /// finds the schedule of a run, because no time passes there.
-pub(crate) async fn ask<T>(
-    question: impl Future<Output = mpi::Result<Option<T>>>,
-) -> mpi::Result<Option<T>> {
+pub(crate) async fn ask<T>(question: impl Future<Output = Result<Option<T>>>) -> Result<Option<T>> {
     let rank = caller();
     if rank.answers.get() >= ANSWERS || is_rank_explored(&rank.world) {
         return question.await;

@@ -15,7 +15,7 @@ use std::ffi::{c_double, c_int};
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
-use mpi::{Comm, Completion, InterComm, Request};
+use mpi::{Completion, prelude::*};
 
 use crate::abi;
 use crate::bridge::{End, caller, with};
@@ -258,7 +258,7 @@ pub(crate) struct Status {
 
 impl Status {
     fn set(&mut self, status: mpi::Status) {
-        let is_null = status.source == mpi::PROC_NULL;
+        let is_null = status.source == PROC_NULL;
         self.source = match c_int::try_from(status.source) {
             Ok(source) if !is_null => source,
             _ => crate::arguments::PROC_NULL_IN_C,
@@ -311,7 +311,7 @@ pub(crate) struct State {
     generalized_tag: u32,
     due: VecDeque<generalized::Due>,
     messages: Table<mpi::Message>,
-    groups: Table<mpi::Group>,
+    groups: Table<Group>,
     windows: Table<windows::ProgramWindow>,
     /// Topologies by the handles of their communicators.
     topologies: BTreeMap<Handle, topologies::Topology>,

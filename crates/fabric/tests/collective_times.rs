@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use crate::common::{DONE, Notes, ranks};
 use collectives::{Algorithm, named};
-use mpi::{Collective, Comm, Op, Result, Selector, Settings};
+use mpi::{Collective, Selector, Settings, prelude::*};
 use settings::{LogGopsParameters, MemorySettings, OverheadSection, OverheadTable};
 use sim_core::Span;
 

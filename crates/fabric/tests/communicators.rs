@@ -2,7 +2,7 @@
 //! at the dates of the messages.
 
 use crate::common::{DONE, ranks};
-use mpi::Comm;
+use mpi::prelude::*;
 
 #[test]
 fn a_dup_takes_a_message_per_level_of_the_tree() {
@@ -73,9 +73,7 @@ fn rows_and_columns_of_many_ranks() {
         if columns.rank() == SIDE - 1 {
             columns.send(&world.buffer(1), 0, 0).await?;
         } else if columns.rank() == 0 {
-            let status = columns
-                .recv(&mut world.buffer(1), mpi::ANY_SOURCE, 0)
-                .await?;
+            let status = columns.recv(&mut world.buffer(1), ANY_SOURCE, 0).await?;
             assert_eq!(status.source, SIDE - 1);
             notes.add(&rows, "there");
         }

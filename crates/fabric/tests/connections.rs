@@ -4,9 +4,7 @@
 
 use crate::common;
 use crate::common::{DONE, Run, ranks};
-use mpi::{
-    AtLimit, Comm, ConnectionMode, ConnectionSettings, ConnectionStatistics, Error, ErrorClass,
-};
+use mpi::{AtLimit, ConnectionMode, ConnectionSettings, ConnectionStatistics, prelude::*};
 
 /// A packet of the handshake.
 const HOP: f64 = 2.064e-6;
@@ -25,7 +23,7 @@ const LONG: f64 = 1.0;
 
 /// Rank 0 sends 1000 bytes to rank 1, which notes when they are there; so often, with `pause`
 /// seconds in between.
-async fn messages(world: Comm, notes: common::Notes, count: u32, pause: f64) -> mpi::Result<()> {
+async fn messages(world: Comm, notes: common::Notes, count: u32, pause: f64) -> Result<()> {
     let mut buffer = world.buffer(1000);
     for _ in 0..count {
         let began = world.wtime();
@@ -429,7 +427,7 @@ fn runs_with_connections_repeat_themselves() {
                     requests.push(world.isend(world.buffer(length), peer, round)?);
                 }
             }
-            mpi::waitall(&mut requests).await?;
+            waitall(&mut requests).await?;
             world.sleep(1e-4).await;
         }
         DONE

@@ -2,7 +2,7 @@
 //! these nodes.
 
 use crate::common::{DONE, THRESHOLD, ranks};
-use mpi::{ANY_SOURCE, Buffer, waitall};
+use mpi::prelude::*;
 
 #[test]
 fn one_message() {

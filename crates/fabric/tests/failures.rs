@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use crate::common::process::processes;
 use fabric::{Fabric, Flow};
-use mpi::{Comm, Settings};
+use mpi::{Settings, prelude::*};
 use sim_core::{ActivityId, Change, End, Outcome, Resource, Simulation, StartError, Time, Work};
 
 /// A resource on which every activity fails one second after its start.
@@ -39,7 +39,7 @@ impl Resource for Doomed {
     }
 }
 
-fn outcome<Fut: Future<Output = mpi::Result<()>> + 'static>(program: fn(Comm) -> Fut) -> String {
+fn outcome<Fut: Future<Output = Result<()>> + 'static>(program: fn(Comm) -> Fut) -> String {
     let names: Vec<String> = vec!["a".into(), "b".into()];
     let mut simulation = Simulation::new(Box::new(Doomed::default()), Rc::new(names), 0);
     simulation.set_default_name(|actor| format!("rank {}", actor.number() - 1));
@@ -68,7 +68,7 @@ fn a_message_whose_way_goes_off() {
     }
 }
 
-async fn exchange(world: Comm, length: u64) -> mpi::Result<()> {
+async fn exchange(world: Comm, length: u64) -> Result<()> {
     let mut buffer = world.buffer(length);
     if world.rank() == 0 {
         world.send(&buffer, 1, 0).await

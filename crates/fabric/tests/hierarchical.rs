@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::common::{DONE, Notes, ranks};
-use mpi::{Buffer, Comm, Op, Placement, Selector, Settings};
+use mpi::{Placement, Selector, Settings, prelude::*};
 
 const SELECTORS: [&str; 6] = [
     "nccl",
@@ -40,7 +40,7 @@ fn own(rank: usize, count: usize) -> Vec<f64> {
     (0..count).map(|at| (rank * 100 + at) as f64).collect()
 }
 
-async fn perform_all(comm: &Comm, count: usize) -> mpi::Result<()> {
+async fn perform_all(comm: &Comm, count: usize) -> Result<()> {
     let (rank, size, op) = (comm.rank(), comm.size(), Op::sum::<f64>());
     let root = size - 1;
     let sum = |ranks: usize| -> Vec<f64> {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::common::{DONE, Notes, Run, THRESHOLD, ranks};
-use mpi::{Comm, Limits, Settings};
+use mpi::{Limits, Settings, prelude::*};
 use settings::{LibrarySettings, LogGopsParameters, RendezvousMode, RendezvousSettings};
 use sim_core::Span;
 
@@ -34,7 +34,7 @@ async fn one_message(
     world: Comm,
     notes: Notes,
     (bytes, blocks, late): (u32, bool, f64),
-) -> mpi::Result<()> {
+) -> Result<()> {
     let mut buffer = world.buffer(bytes.into());
     if world.rank() == 0 && blocks {
         world.send(&buffer, 1, 0).await?;
@@ -148,7 +148,7 @@ fn an_exchange_has_the_threshold_of_blocking_sends() {
             ranks(2)
                 .with_settings(with(rendezvous))
                 .run(|world: Comm, notes: Notes| async move {
-                    let (send, op) = (world.buffer(6000), mpi::Op::sum::<u8>());
+                    let (send, op) = (world.buffer(6000), Op::sum::<u8>());
                     world.allreduce(&send, &op).await?;
                     notes.add(&world, "");
                     DONE

@@ -3,7 +3,7 @@
 
 use crate::common;
 use crate::common::{DONE, Run, exchange, loggops_costs, ranks};
-use mpi::{ANY_SOURCE, Buffer, waitall};
+use mpi::prelude::*;
 use settings::LogGopsParameters;
 use sim_core::{Outcome, Span};
 

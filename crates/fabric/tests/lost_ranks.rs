@@ -4,7 +4,7 @@
 //! Three hosts, of which any two share a link of 1 us and 1 GB/s; the host of rank 1 goes off.
 
 use crate::common::{DONE, Notes, Run, Runner, ranks};
-use mpi::{ANY_SOURCE, Comm, ConnectionMode, ConnectionSettings, ErrorClass, Limits, Settings};
+use mpi::{ConnectionMode, ConnectionSettings, Limits, Settings, prelude::*};
 use settings::LogGopsParameters;
 use sim_core::{Outcome, Time};
 
@@ -172,7 +172,7 @@ fn a_link_that_goes_off_breaks_the_connection() {
 
 /// Sends and receives in all ways; each operation ends, with success or an error. The ranks that
 /// are not lost finish their messages among each other.
-async fn everything(world: Comm, _: Notes) -> mpi::Result<()> {
+async fn everything(world: Comm, _: Notes) -> Result<()> {
     let mut requests = Vec::new();
     let others = (0..world.size()).filter(|rank| *rank != world.rank());
     for peer in others {

@@ -1,7 +1,7 @@
 //! Promise: the outcomes of runs that fail, in exact words; and the leftovers of ranks.
 
 use crate::common::{DONE, Runner, THRESHOLD, ranks};
-use mpi::{ANY_SOURCE, ANY_TAG, Comm, Result};
+use mpi::prelude::*;
 use sim_core::{ActorId, Failure, Outcome, Time};
 
 /// The place of the line of this file that ends with this comment.

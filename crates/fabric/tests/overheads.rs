@@ -3,7 +3,7 @@
 
 use crate::common;
 use crate::common::{DONE, Runner, ranks};
-use mpi::{ANY_SOURCE, OverheadSection, OverheadTable, Overheads, Settings, waitall, waitany};
+use mpi::{OverheadSection, OverheadTable, Overheads, Settings, prelude::*};
 
 fn cost(time: f64) -> OverheadTable {
     let per_byte = 0.0;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use crate::common::process::processes;
 use fabric::{Fabric, Flow};
-use mpi::{Comm, Settings};
+use mpi::{Settings, prelude::*};
 use platform::{HostNames, Platform};
 use sim_core::{ActivityError, Actor, HostId, Outcome, Report, Simulation, Span, Time};
 
@@ -316,7 +316,7 @@ fn actors_on_hosts_with_a_state_profile_end_and_start_again() {
 /// Runs ranks 0 and 1 on a and b, with eager messages below 100 bytes, and an operator on c.
 fn ranks<Fut>(program: fn(Comm) -> Fut, cause: Cause, date: f64) -> Report
 where
-    Fut: Future<Output = mpi::Result<()>> + 'static,
+    Fut: Future<Output = Result<()>> + 'static,
 {
     let mut simulation = simulation("model = \"flow\"", SLOW, "");
     simulation.set_default_name(|actor| format!("rank {}", actor.number() - 1));
@@ -342,7 +342,7 @@ fn failed(report: &Report, expected: &str) {
 }
 
 /// Rank 0 sends at 1 s, rank 1 receives at 2 s.
-async fn transfer(world: Comm, length: u64) -> mpi::Result<()> {
+async fn transfer(world: Comm, length: u64) -> Result<()> {
     let mut buffer = world.buffer(length);
     if world.rank() == 0 {
         world.compute(1e9).await;

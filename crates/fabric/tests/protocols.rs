@@ -2,7 +2,7 @@
 //! `docs/protocols.md`, on nodes between which n bytes alone take 2 us + n ns.
 
 use crate::common::{DONE, Notes, Run, THRESHOLD, ranks};
-use mpi::{Comm, Limits, PostingCost, Settings, TransportMode};
+use mpi::{Limits, PostingCost, Settings, TransportMode, prelude::*};
 use sim_core::Outcome;
 
 /// Returns the time that n bytes travel, in seconds.
@@ -42,7 +42,7 @@ async fn one_side(
     bytes: u32,
     synchronous: bool,
     late: f64,
-) -> mpi::Result<()> {
+) -> Result<()> {
     let mut buffer = world.buffer(bytes.into());
     if world.rank() == 0 {
         if synchronous {

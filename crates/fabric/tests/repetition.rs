@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
 use crate::common::{DONE, Run, ranks};
-use mpi::{ANY_SOURCE, ANY_TAG, Comm, Result, waitall};
+use mpi::prelude::*;
 
 async fn everybody_to_everybody(world: Comm, length: u64) -> Result<()> {
     for round in 0..3_u32 {

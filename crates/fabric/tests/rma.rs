@@ -3,7 +3,7 @@
 //! control messages is set, which makes them messages.
 
 use crate::common::{DONE, ranks};
-use mpi::{Comm, Op, Settings};
+use mpi::{Settings, prelude::*};
 
 /// A message of n bytes alone, in seconds.
 fn alone(bytes: f64) -> f64 {

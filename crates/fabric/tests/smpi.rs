@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 
 use crate::common::{DONE, Notes, ranks};
-use mpi::{Comm, OverheadSection, OverheadTable, Overheads, Result, Settings, waitall};
+use mpi::{OverheadSection, OverheadTable, Overheads, Settings, prelude::*};
 
 const TWO: &str = r#"
 version = 1

@@ -16,7 +16,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use crate::common::{DONE, Notes, ranks};
-use mpi::{Collective, Comm, Op, Placement, Result, Selector, Settings};
+use mpi::{Collective, Placement, Selector, Settings, prelude::*};
 
 const CROSSBAR: &str = r#"
 version = 1

@@ -4,7 +4,7 @@
 
 use crate::common;
 use crate::common::{DONE, Run, ranks};
-use mpi::{Comm, Result, Settings, waitall};
+use mpi::{Settings, prelude::*};
 
 /// Ranks 0, 1, 2 run on Tremblay, Jupiter, Fafard.
 const SMALL_PLATFORM: &str = r#"

@@ -8,7 +8,7 @@ use crate::common::{ADAPTER_COSTS as COSTS, DONE, Run, on_the_wire, ranks, takes
 use fabric::AdapterCosts;
 use models::packet::LinkFaults;
 use mpi::channel::{Packet, PacketHeader};
-use mpi::{Buffer, Comm, Envelope, Settings, TypeSignature};
+use mpi::{Envelope, Settings, TypeSignature, prelude::*};
 use sim_core::Outcome;
 
 /// The bytes of the frame that carries an eager message of `bytes` bytes.
@@ -30,7 +30,7 @@ fn frame(bytes: usize) -> u64 {
 }
 
 /// Rank 0 sends to rank 1 at 1 ms, after a message that connects them, and at 2 ms again.
-async fn send_twice(world: Comm, bytes: usize) -> mpi::Result<f64> {
+async fn send_twice(world: Comm, bytes: usize) -> Result<f64> {
     let mut arrived = 0.0;
     for date in [0.0, 1e-3, 2e-3] {
         if world.rank() == 0 {
@@ -141,7 +141,7 @@ fn each_cost_counts_for_itself() {
 }
 
 /// Sums up the messages of all ranks to all ranks, short and long, also on one host.
-async fn exchange(world: Comm) -> mpi::Result<u64> {
+async fn exchange(world: Comm) -> Result<u64> {
     let (rank, size) = (world.rank(), world.size());
     let mut sum = 0;
     for bytes in [8_usize, 5000, 200_000] {

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::task::{Context, Waker};
 
 use crate::common::{ADAPTER_COSTS, DONE, ranks, verbs_settings};
-use mpi::{Comm, Settings};
+use mpi::{Settings, prelude::*};
 use rdma::conformance::{CASES, Case, InMemoryChannel, Side};
 use sim_core::Outcome;
 

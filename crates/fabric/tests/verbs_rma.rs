@@ -10,7 +10,7 @@ use crate::common::{
     ADAPTER_COSTS as COSTS, DONE, Notes, Run, Runner, on_the_wire, ranks, takes, verbs_settings,
 };
 use fabric::{CaptureFilter, VerbsSettings};
-use mpi::{Buffer, Comm, Op, Settings, Window};
+use mpi::{Settings, prelude::*};
 use rdma::Capture;
 
 /// Latency of two links and a switch, in picoseconds.
@@ -196,7 +196,7 @@ async fn access(
     draws: &mut Draws,
     (target, offset, length): (usize, u64, u64),
     got: &mut Vec<Buffer>,
-) -> mpi::Result<()> {
+) -> Result<()> {
     let from = draws.below(length / 8) * 8;
     let length = 8 * (1 + draws.below((length - from) / 8));
     let place = offset + from;
@@ -224,7 +224,7 @@ async fn access(
 }
 
 /// Epochs of random accesses. In each, a part of each window belongs to one rank.
-async fn random_program(world: Comm, seed: u64, notes: Notes) -> mpi::Result<()> {
+async fn random_program(world: Comm, seed: u64, notes: Notes) -> Result<()> {
     let (rank, size) = (world.rank() as u64, world.size() as u64);
     let mut common = Draws(seed);
     let mut own = Draws(seed * 1000 + rank);

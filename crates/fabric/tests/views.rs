@@ -2,7 +2,7 @@
 //! they do not.
 
 use crate::common::{DONE, THRESHOLD, ranks};
-use mpi::{Datatype, Settings};
+use mpi::{Settings, prelude::*};
 
 #[test]
 fn a_column_is_packed_sent_and_unpacked() {

@@ -5,7 +5,7 @@
 use std::rc::Rc;
 
 use crate::packet::Ranks;
-use mpi::{Buffer, Comm, Error, Op, Result};
+use mpi::prelude::*;
 use mpi_verbs::Rendezvous;
 use testing::adapter::Abilities;
 use testing::ranks::pattern;

@@ -6,9 +6,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use crate::packet::{Ranks, Tells};
-use mpi::{
-    ANY_SOURCE, ANY_TAG, Buffer, Comm, Error, ErrorClass, Result, SendMode, Settings, waitall,
-};
+use mpi::{Settings, prelude::*};
 use mpi_verbs::Rendezvous;
 use rdma::AsyncEvent;
 use testing::adapter::Abilities;

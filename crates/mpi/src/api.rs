@@ -24,7 +24,7 @@ pub(crate) mod region;
 mod reordering;
 pub(crate) mod request;
 pub(crate) mod several;
-mod time;
+pub(crate) mod time;
 pub(crate) mod topology;
 pub(crate) mod typed_buffer;
 pub(crate) mod view;

@@ -3,7 +3,7 @@
 //! A program is an `async fn` that takes the world communicator:
 //!
 //! ```no_run
-//! use mpi::{Comm, Result};
+//! use mpi::prelude::*;
 //!
 //! async fn ring(world: Comm) -> Result<()> {
 //!     let (rank, size) = (world.rank(), world.size());
@@ -61,6 +61,7 @@ mod api;
 mod collectives;
 pub mod connection;
 mod matching;
+pub mod prelude;
 mod protocol;
 mod rma;
 
@@ -70,21 +71,24 @@ pub use ::channel::{
     PostingCost, Scalar, Settings, TypeSignature, Waiting,
 };
 pub use ::collectives::{Collective, Selector};
-pub use api::attributes::{ErrorHandler, Keyval};
+pub use api::attributes::{Attributes, ErrorHandler, Keyval};
 pub use api::comm::{Comm, Recv, Send};
+pub use api::communicators::CommunicatorManagement;
 pub use api::datatype::Datatype;
 pub use api::element_mismatch::ElementMismatch;
 pub use api::error::{Error, ErrorClass, Result};
 pub use api::group::{Comparison, Group};
 pub use api::intercomm::InterComm;
 pub use api::matched_probe::Message;
-pub use api::modes::SendMode;
+pub use api::modes::{SendMode, SendModes};
 pub use api::op::{Integer, Number, Op};
-pub use api::persistent::start_all;
+pub use api::persistent::{PersistentRequests, start_all};
 pub use api::region::Region;
 pub use api::request::{Completion, FreedRequest, Request, Wait, WaitAll, waitall, waitany};
 pub use api::several::{Completed, testall, testany, testsome, waitsome};
-pub use api::topology::{Cartesian, Graph, dims_create};
+pub use api::time::TimeControl;
+pub use api::topology::{Cartesian, Graph, Topologies, dims_create};
+pub use api::view::DatatypeMessages;
 pub use collectives::{
     Blocks, CallComparison, CallLog, CallRecord, CollectiveCall, InterRoot, Mismatch,
     MissingProperty, is_persistent_start,
@@ -98,8 +102,8 @@ pub use protocol::flow_control::{ConnectionReport, FlowReport, Taken};
 pub use protocol::process::{Call, Process};
 pub use protocol::{exploration, machine, table};
 pub use rma::{
-    Conflict, NoncontiguousCall, ProgramMemory, RegisteredMemory, RmaCall, TargetPlace, Window,
-    WindowError,
+    Conflict, NoncontiguousCall, OneSided, ProgramMemory, RegisteredMemory, RmaCall, TargetPlace,
+    Window, WindowError,
 };
 pub use settings::{
     AtLimit, ConnectionMode, ConnectionSettings, Limits, OverheadSection, OverheadTable, Overheads,

@@ -35,4 +35,4 @@ pub use layout::TargetPlace;
 pub(crate) use layout::{Segment, bounds, parts, read, total};
 pub use memory::ProgramMemory;
 pub(crate) use memory::{RemoteWindow, WindowMemory};
-pub use window::Window;
+pub use window::{OneSided, Window};

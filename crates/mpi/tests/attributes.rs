@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use mpi::{Comm, Error, ErrorClass, ErrorHandler, Keyval, Op, Result};
+use mpi::{ErrorHandler, Keyval, prelude::*};
 use testing::ranks::{THRESHOLD, world};
 
 #[test]

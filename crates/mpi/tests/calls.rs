@@ -1,7 +1,7 @@
 //! Promise: the calls do as their MPI names say, and refuse invalid arguments before any message is
 //! sent.
 
-use mpi::{ANY_SOURCE, ANY_TAG, Comm, Error, Level, Result, TAG_UB, waitall};
+use mpi::{Level, TAG_UB, prelude::*};
 use testing::ranks::{Order, THRESHOLD, join, pattern, world};
 
 #[test]

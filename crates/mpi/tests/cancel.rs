@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use mpi::{Comm, Limits, SendMode, Settings};
+use mpi::{Limits, Settings, prelude::*};
 use testing::ranks::exchange::{FEW, Race, race};
 use testing::ranks::{Order, World, pattern, world};
 

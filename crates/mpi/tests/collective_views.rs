@@ -1,7 +1,7 @@
 //! Promise: collective calls on derived datatypes and in place bring each number to its place in a
 //! sequential program, leave the bytes between the data alone, and cost the time of packing.
 
-use mpi::{Buffer, CollectiveCall, Comm, Datatype, Error, ErrorClass, Op, Result, Settings};
+use mpi::{CollectiveCall, Settings, prelude::*};
 use testing::ranks::{Order, world};
 
 /// Left in places that no data come to.

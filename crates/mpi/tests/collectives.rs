@@ -5,9 +5,7 @@
 use std::sync::Arc;
 
 use collectives::{Algorithm, Call, named};
-use mpi::{
-    Blocks, Buffer, Collective, Comm, Error, ErrorClass, Op, Result, Selector, Settings, waitall,
-};
+use mpi::{Blocks, Collective, Selector, Settings, prelude::*};
 use testing::ranks::{Order, THRESHOLD, world};
 
 /// The contribution of a rank.
@@ -327,7 +325,7 @@ fn several_at_one_time() {
                     let first = world
                         .allreduce(world.buffer_of(&values(rank, 40)), &op)
                         .start()?;
-                    let message = world.irecv(world.buffer(8), before, mpi::ANY_TAG)?;
+                    let message = world.irecv(world.buffer(8), before, ANY_TAG)?;
                     let mut data =
                         world.buffer_of(&if rank == 1 { values(1, 3) } else { vec![0; 3] });
                     let second = world.bcast(&mut data, 1).start()?;

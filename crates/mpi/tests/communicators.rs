@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use mpi::{ANY_SOURCE, ANY_TAG, Comm, Comparison, Error, Op, Result, Selector, Settings, waitall};
+use mpi::{Comparison, Selector, Settings, prelude::*};
 use testing::ranks::{Order, THRESHOLD, join, pattern, world};
 
 #[test]

@@ -2,7 +2,7 @@
 //! arrivals, with few descriptors and with limits; and the effects of programs on each other are
 //! right while connections begin and end (F7).
 
-use mpi::{Comm, ConnectionMode, ConnectionSettings, Limits, Result, Settings};
+use mpi::{ConnectionMode, ConnectionSettings, Limits, Settings, prelude::*};
 use std::rc::Rc;
 use testing::ranks::exchange::{Receives, exchange};
 use testing::ranks::{Order, pattern, world};

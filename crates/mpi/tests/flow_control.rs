@@ -4,7 +4,7 @@
 
 use std::rc::Rc;
 
-use mpi::{ANY_TAG, Comm, Limits, Settings, machine, waitall};
+use mpi::{Limits, Settings, machine, prelude::*};
 use testing::ranks::exchange::{FEW, Receives, WAYS, every_order, exchange, run, scarce};
 use testing::ranks::{Order, THRESHOLD, pattern, world};
 
@@ -480,7 +480,7 @@ fn m10_persistent_requests_send_what_their_calls_send() {
             .limits(FEW)
             .run_finished(move |world: Comm| async move {
                 let content = pattern(130, 0);
-                let mode = mpi::SendMode::Standard;
+                let mode = SendMode::Standard;
                 let mut request = if world.rank() == 0 {
                     world.send_init(mode, content.clone(), 1, 0)
                 } else {

@@ -2,10 +2,7 @@
 //! as MPI says, groups merge in the requested order, and a group makes a communicator without the
 //! other ranks.
 
-use mpi::{
-    ANY_SOURCE, ANY_TAG, Blocks, Buffer, CollectiveCall, Comm, Comparison, Error, ErrorClass,
-    InterComm, InterRoot, Op, Request, Result,
-};
+use mpi::{Blocks, CollectiveCall, Comparison, InterRoot, prelude::*};
 use testing::ranks::{Order, world};
 
 /// The first `lower` ranks and the others; the upper group is in reverse order. Leaders are the
@@ -84,7 +81,7 @@ fn messages_between_groups() {
             let expected = numbers(others[status.source], count);
             assert_eq!(buffer.values()?, Some(expected));
         }
-        mpi::waitall(&mut requests).await?;
+        waitall(&mut requests).await?;
         // No rank sends more before all have received those of any source.
         between.barrier().await?;
         // Messages of a copy and of the world do not meet those of the first.

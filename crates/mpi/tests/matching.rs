@@ -1,7 +1,7 @@
 //! Promise: messages that match the same receive are received in the order in which they were sent,
 //! across sources, tags and wildcards; and a probe reports the message that the next receive gets.
 
-use mpi::{ANY_SOURCE, ANY_TAG, Comm};
+use mpi::prelude::*;
 use testing::ranks::{Order, THRESHOLD, join, pattern, world};
 
 /// The lengths that rank 1 receives, in this order, of the (tag, length) that rank 0 sends.
@@ -19,8 +19,8 @@ fn received(
                 let sends = sent
                     .iter()
                     .map(|&(tag, length)| world.isend(pattern(length, 0), 1, tag));
-                let mut sends: Vec<_> = sends.collect::<mpi::Result<_>>()?;
-                mpi::waitall(&mut sends).await?;
+                let mut sends: Vec<_> = sends.collect::<Result<_>>()?;
+                waitall(&mut sends).await?;
             } else {
                 if !posted_first {
                     world.sleep(1.0).await;
@@ -29,8 +29,8 @@ fn received(
                     let tag = tag.map_or(ANY_TAG, mpi::Tag::Is);
                     world.irecv(world.buffer(1000), ANY_SOURCE, tag)
                 });
-                let mut receives: Vec<_> = receives.collect::<mpi::Result<_>>()?;
-                for completion in mpi::waitall(&mut receives).await? {
+                let mut receives: Vec<_> = receives.collect::<Result<_>>()?;
+                for completion in waitall(&mut receives).await? {
                     let status = completion.expect("not null").status;
                     world.println(format_args!("{}/{}", status.tag, status.length));
                 }

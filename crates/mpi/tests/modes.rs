@@ -2,9 +2,8 @@
 //! effect, cancelled operations have one winner, and persistent requests can be started repeatedly.
 
 use mpi::{
-    ANY_SOURCE, ANY_TAG, Comm, Error, ErrorClass, OverheadSection, OverheadTable, Overheads,
-    PROC_NULL, Result, SendMode, Settings, Status, start_all, testall, testany, testsome, waitall,
-    waitany, waitsome,
+    OverheadSection, OverheadTable, Overheads, Settings, prelude::*, start_all, testall, testany,
+    testsome, waitsome,
 };
 use testing::ranks::{Order, Outcome, THRESHOLD, pattern, world};
 

@@ -3,10 +3,7 @@
 //! Programs about intercommunicators, threads, Fortran, error handlers and one-sided calls have no
 //! counterpart here.
 
-use mpi::{
-    ANY_SOURCE, ANY_TAG, Comm, Datatype, Error, ErrorClass, Limits, PROC_NULL, Result, SendMode,
-    Settings, start_all, testall, waitall, waitany,
-};
+use mpi::{Limits, Settings, prelude::*, start_all, testall};
 use testing::ranks::{Order, THRESHOLD, World, pattern, world};
 
 /// The default world, the world with the explicit protocol, and the world with few resources.

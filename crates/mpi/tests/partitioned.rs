@@ -2,7 +2,7 @@
 //! any numbers at the two ends, and the requests of two ranks match in the order in which they were
 //! initialised.
 
-use mpi::{ANY_TAG, Comm, Error, PROC_NULL, Result};
+use mpi::prelude::*;
 use testing::ranks::{Order, THRESHOLD, world};
 
 fn numbers(first: u64, count: u64) -> Vec<u64> {
@@ -72,7 +72,7 @@ fn requests_match_in_the_order_of_their_initialisation() {
         }
         world.send(&world.buffer_of(&[99_u64]), other, 0).await?;
         assert_eq!(plain.wait().await?.buffer.values()?, Some(vec![99_u64]));
-        let done = mpi::waitall(&mut requests).await?;
+        let done = waitall(&mut requests).await?;
         for position in 0..3 {
             let received = done[2 * position + 1].as_ref().expect("a completion");
             let expected = 10 * other as u64 + position as u64;

@@ -1,7 +1,7 @@
 //! Promise: which packets a message takes. Below the threshold the message is eager, from there on
 //! a rendezvous; either way the bytes arrive once, and a message that is too long is consumed.
 
-use mpi::{Buffer, Comm, Error, ErrorClass, Result, Settings};
+use mpi::{Settings, prelude::*};
 use testing::ranks::exchange::{FEW, slow};
 use testing::ranks::{Order, Outcome, THRESHOLD, pattern, world};
 
@@ -297,14 +297,14 @@ fn a_cts_may_come_in_any_order() {
                         world.isend(pattern(400, 1), 1, 1)?,
                         world.isend(pattern(40, 2), 1, 2)?,
                     ];
-                    mpi::waitall(&mut sends).await?;
+                    waitall(&mut sends).await?;
                 } else {
                     let mut receives = [
                         world.irecv(world.buffer(400), 0, 1)?,
                         world.irecv(world.buffer(300), 0, 0)?,
                         world.irecv(world.buffer(40), 0, 2)?,
                     ];
-                    let all = mpi::waitall(&mut receives).await?;
+                    let all = waitall(&mut receives).await?;
                     for (completion, (length, salt)) in
                         all.iter().zip([(400, 1), (300, 0), (40, 2)])
                     {

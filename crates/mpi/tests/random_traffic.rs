@@ -13,9 +13,8 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use mpi::{
-    ANY_SOURCE, ANY_TAG, Comm, Completion, Limits, OverheadSection, OverheadTable, Overheads,
-    PostingCost, Request, Result, SendMode, Settings, Source, Tag, testany, waitall, waitany,
-    waitsome,
+    Completion, Limits, OverheadSection, OverheadTable, Overheads, PostingCost, Settings, Source,
+    Tag, prelude::*, testany, waitsome,
 };
 use proptest::prelude::*;
 use testing::ranks::{Order, THRESHOLD, pattern, world};

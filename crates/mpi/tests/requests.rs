@@ -1,7 +1,7 @@
 //! Promise: requests complete once, in any order of waiting; loops of tests end at the right date
 //! and never spin; and operations that are dropped before their end do no harm.
 
-use mpi::{ANY_SOURCE, ANY_TAG, Buffer, Comm, Error, Request, Result, waitall, waitany};
+use mpi::prelude::*;
 use testing::ranks::{Either, Order, THRESHOLD, join, join_woken, pattern, select, world};
 
 #[test]

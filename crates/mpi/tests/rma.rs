@@ -1,7 +1,7 @@
 //! Promise: the memory of windows equals the result of a sequential execution of the accesses, by
 //! each way of synchronisation, in each order of arrivals, and with limits.
 
-use mpi::{Buffer, Comm, Datatype, Group, Limits, Op, PROC_NULL, TargetPlace};
+use mpi::{Limits, TargetPlace, prelude::*};
 use testing::ranks::{Order, World, pattern, world};
 
 /// Worlds that differ in their limits and in their order of delivery.
@@ -206,7 +206,7 @@ fn requests_of_accesses_end_and_bring_the_data() {
                     .raccumulate(&Buffer::of(&[4_u64]), other, 60, &Op::sum::<u64>())
                     .await?,
             ];
-            let done = mpi::waitall(&mut requests).await?;
+            let done = waitall(&mut requests).await?;
             let got = &done[1].as_ref().unwrap().buffer;
             assert_eq!(got.bytes(), pattern(800, other as u64).bytes());
             window.flush_local().await?;
@@ -365,7 +365,7 @@ fn data_have_the_places_of_a_datatype_at_the_target() {
                 let room = world.buffer(8 * rows);
                 requests.push(window.rget(room, other, column(at)?).await?);
             }
-            let done = mpi::waitall(&mut requests).await?;
+            let done = waitall(&mut requests).await?;
             let columns: Vec<_> = done
                 .iter()
                 .map(|done| numbers(&done.as_ref().unwrap().buffer))
@@ -378,7 +378,7 @@ fn data_have_the_places_of_a_datatype_at_the_target() {
                     .rget_accumulate(&data, other, column(1)?, &Op::no_op::<u64>())
                     .await?,
             ];
-            let done = mpi::waitall(&mut requests).await?;
+            let done = waitall(&mut requests).await?;
             assert_eq!(numbers(&done[2].as_ref().unwrap().buffer), added(1));
             window.put(&data, PROC_NULL, column(0)?).await?;
             window.unlock_all().await?;

@@ -1,7 +1,7 @@
 //! Promise: wrong calls of one-sided communication are errors that name the place, the found value
 //! and the expected value; the report of a blocked call names the ranks for which the call waits.
 
-use mpi::{Comm, Error, ErrorClass, Group, Op, Result, WindowError};
+use mpi::{WindowError, prelude::*};
 use testing::ranks::world;
 
 fn group(world: &Comm, ranks: &[usize]) -> Group {

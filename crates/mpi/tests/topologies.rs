@@ -1,7 +1,7 @@
 //! Promise: grids and graphs have the neighbours that MPI defines, and operations between
 //! neighbours bring each block to its place.
 
-use mpi::{Buffer, Cartesian, Comm, Datatype, Error, PROC_NULL, Request, Result};
+use mpi::{Cartesian, prelude::*};
 use testing::ranks::{Order, world};
 
 #[test]
@@ -278,7 +278,7 @@ fn bad_grids_are_refused() {
         let error = world.cartesian_reordered(&[2, 2], &[true, true]).await;
         assert!(matches!(error, Err(Error::Grid { ranks: 4, .. })));
         let error = world.cartesian(&[3], &[true, true]).await.unwrap_err();
-        assert_eq!(error.class(), mpi::ErrorClass::Dims);
+        assert_eq!(error.class(), ErrorClass::Dims);
         let error = world.graph(&[7], &[]).await.unwrap_err();
         assert_eq!(error, Error::Rank { rank: 7, size: 3 });
         Ok(()) as Result<()>

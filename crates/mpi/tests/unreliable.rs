@@ -15,7 +15,7 @@ use std::task::{Context, Poll, Waker};
 use mpi::channel::{ConnectionLifecycle, RankHost, RemoteMemory};
 use mpi::channel::{Event, Interest, Packet, Token};
 use mpi::exploration::ExplorationHooks;
-use mpi::{Channel, Comm, Level, Limits, Process, Result, Settings, waitall};
+use mpi::{Channel, Level, Limits, Process, Settings, prelude::*};
 use testing::ranks::pattern;
 
 #[derive(Clone)]
@@ -242,7 +242,7 @@ fn m7_protocols_run_over_what_loses_repeats_and_reorders() {
                     Some(Box::pin(async move {
                         exchange(process.world()).await?;
                         process.finalize(SourceLocation::caller()).await;
-                        Ok::<(), mpi::Error>(())
+                        Ok::<(), Error>(())
                     }))
                 })
                 .collect();

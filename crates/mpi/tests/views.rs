@@ -1,10 +1,7 @@
 //! Promise: derived datatypes travel as their data only, cost the time of packing, and leave the
 //! bytes between the data alone; numbers are received as they were sent.
 
-use mpi::{
-    ANY_SOURCE, ANY_TAG, Buffer, Comm, Datatype, Error, ErrorClass, OverheadSection, OverheadTable,
-    Overheads, PartialElement, Settings, waitall,
-};
+use mpi::{OverheadSection, OverheadTable, Overheads, PartialElement, Settings, prelude::*};
 use testing::ranks::{THRESHOLD, world};
 
 /// A square matrix of numbers in rows.

@@ -1,7 +1,7 @@
 //! Promise: the report of a blocked rank names its wait in words, with the line of the program and
 //! the ranks that could help.
 
-use mpi::{ANY_SOURCE, Comm, waitall, waitany};
+use mpi::prelude::*;
 use testing::ranks::{Either, Outcome, THRESHOLD, join, pattern, select, world};
 
 /// Runs this program at rank 0, and none at the other ranks; rank 0 must stay blocked. Returns the
@@ -9,7 +9,7 @@ use testing::ranks::{Either, Outcome, THRESHOLD, join, pattern, select, world};
 fn stuck<F, Fut>(program: F) -> Outcome
 where
     F: Fn(Comm) -> Fut + 'static,
-    Fut: Future<Output = mpi::Result<()>> + 'static,
+    Fut: Future<Output = Result<()>> + 'static,
 {
     let outcome = world(3).run(move |world: Comm| {
         let program = (world.rank() == 0).then(|| program(world.clone()));
@@ -36,7 +36,7 @@ fn each_operation_has_its_words_and_its_line() {
 
     let outcome = stuck(|world| async move {
         world
-            .recv(&mut world.buffer(1), ANY_SOURCE, mpi::ANY_TAG)
+            .recv(&mut world.buffer(1), ANY_SOURCE, ANY_TAG)
             .await
             .map(drop)
     });

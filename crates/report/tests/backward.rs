@@ -7,7 +7,7 @@
 
 use std::io::Cursor;
 
-use mpi::{ANY_SOURCE, Comm, Op, Result, waitall};
+use mpi::prelude::*;
 use observe::{BackwardReader, LogEntry};
 use report::analysis::{
     Analysis, AnalysisReport, BackwardReport, Class, DelayCost, Sensitivity, SlackRow,

@@ -3,7 +3,7 @@
 
 use std::io::Cursor;
 
-use mpi::{Comm, Op, Result};
+use mpi::prelude::*;
 use observe::{BackwardReader, LogEntry, LogReader, LogWriter};
 use report::analysis::{Analysis, BackwardReport, Class};
 use report::html::{ReportPage, TimelineOverview};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mpi::{ANY_SOURCE, Comm, Op, Result};
+use mpi::prelude::*;
 use observe::LogEntry;
 use report::network::{LinkLoad, NetworkAnalysis, NetworkReport};
 use sim_core::Outcome;

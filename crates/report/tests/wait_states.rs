@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use mpi::{Comm, Op, Result, waitall};
+use mpi::prelude::*;
 use observe::LogEntry;
 use report::analysis::{Analysis, AnalysisReport, Class};
 
@@ -212,7 +212,7 @@ fn choices_of_the_program_are_told() {
         if world.rank() > 0 {
             return world.send(&data, 0, 0).await;
         }
-        world.recv(&mut data, mpi::ANY_SOURCE, 0).await?;
+        world.recv(&mut data, ANY_SOURCE, 0).await?;
         let mut request = world.irecv(data, 2, 0)?;
         while request.test().await?.is_none() {
             compute(&world, 1.0).await;

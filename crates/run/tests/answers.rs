@@ -7,9 +7,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-use mpi::{
-    ANY_SOURCE, ANY_TAG, Comm, Request, Result, testany, testsome, waitall, waitany, waitsome,
-};
+use mpi::{prelude::*, testany, testsome, waitsome};
 
 use crate::common::{explored, on_ranks};
 use explore::{FindingKind, Options, Report, Threads, check_on_threads};

@@ -16,9 +16,7 @@ use std::task::Poll;
 
 use crate::common::{Observation, below, on_ranks, programs, search_with};
 use explore::{End, Options, Reduction, SeededDefect, Statistics};
-use mpi::{
-    ANY_SOURCE, ANY_TAG, Buffer, Comm, Error, Request, Result, Source, Tag, waitall, waitany,
-};
+use mpi::{Source, Tag, prelude::*};
 use run::MessageProtocol;
 use sim_core::Stream;
 

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use crate::common::{explored, fails, on_ranks, plain, scheduled, succeeds};
 use explore::{Report, Verdict};
-use mpi::{ANY_SOURCE, ANY_TAG, Blocks, Collective, Comm, Op, Result};
+use mpi::{Blocks, Collective, prelude::*};
 use run::Program;
 use sim_core::Outcome;
 
@@ -365,7 +365,7 @@ async fn non_blocking(world: Comm) -> Result<()> {
     world
         .sendrecv(&own(), next, 0, &mut token, before, 0)
         .await?;
-    mpi::waitall(&mut requests).await?;
+    waitall(&mut requests).await?;
     let mut again = world.reduce_scatter_block(all(), &op).init()?;
     for _ in 0..2 {
         again.start()?;
@@ -566,7 +566,7 @@ fn a_communicator_is_freed_while_operations_are_in_progress() {
 }
 
 /// Rank 0 and ranks 1 and 2, with an intercommunicator.
-async fn between(world: &Comm) -> Result<mpi::InterComm> {
+async fn between(world: &Comm) -> Result<InterComm> {
     let is_upper = world.rank() > 0;
     let half = world.split(Some(is_upper.into()), 0).await?;
     let half = half.expect("each rank has a colour");

@@ -7,7 +7,7 @@
 
 use std::rc::Rc;
 
-use mpi::{Blocks, Comm, InterRoot, Op, Result};
+use mpi::{Blocks, InterRoot, prelude::*};
 use run::Program;
 
 use crate::common::{explored, on_ranks};

@@ -2,7 +2,7 @@
 //! plain run and under the model checker; bytes match all elements.
 
 use crate::common::{explored, fails, on_ranks, plain, succeeds};
-use mpi::{ANY_SOURCE, Buffer, Comm, Datatype, Error, ErrorClass, Result, SendMode};
+use mpi::prelude::*;
 use sim_core::Outcome;
 
 #[test]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use crate::common::{on_ranks, simulated};
-use mpi::{Comm, Op, Result};
+use mpi::prelude::*;
 use observe::{Event, LogEntry, LogReader, NetworkEvent, PacketKind};
 use run::{EventLog, Options, Program, Run};
 use sim_core::Outcome;
@@ -144,7 +144,7 @@ async fn everything(world: Comm) -> Result<()> {
             world.send(&world.buffer(bytes), 0, tag).await?;
         } else {
             for _ in 1..size {
-                world.recv(&mut answer, mpi::ANY_SOURCE, tag).await?;
+                world.recv(&mut answer, ANY_SOURCE, tag).await?;
             }
         }
     }

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use crate::common::{checked, on_ranks, options, search};
 use explore::{Reduction, Statistics, Verdict, check};
-use mpi::{ANY_SOURCE, ANY_TAG, Comm, Result};
+use mpi::prelude::*;
 use run::{MessageProtocol, Program, explorable};
 
 async fn two_senders(world: Comm) -> Result<()> {

@@ -7,7 +7,7 @@
 
 use crate::common::{checked, on_ranks, options};
 use explore::{Reduction, Report, Verdict, check};
-use mpi::{Comm, Result};
+use mpi::prelude::*;
 use run::{MessageProtocol, explorable};
 
 /// Operations that the messages are mixed with.
@@ -100,9 +100,7 @@ async fn one_of_two(world: Comm) -> Result<()> {
             world.send(&message, 2, 3).await?;
         }
         _ => {
-            let first = world
-                .recv(&mut message, mpi::ANY_SOURCE, mpi::ANY_TAG)
-                .await?;
+            let first = world.recv(&mut message, ANY_SOURCE, ANY_TAG).await?;
             let order = if first.source == 0 {
                 [(1, 3), (1, 2)]
             } else {

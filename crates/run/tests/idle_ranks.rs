@@ -3,7 +3,7 @@
 
 use crate::common::{on_ranks, options};
 use explore::{FindingKind, Options, Reduction, Verdict, check, replay_schedule};
-use mpi::{Buffer, Comm};
+use mpi::prelude::*;
 use run::{MessageProtocol, explorable};
 use sim_core::Stepper;
 

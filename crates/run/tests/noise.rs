@@ -2,7 +2,7 @@
 //! separate random streams, the same for the same seed; without noise, all results stay the same.
 
 use crate::common::{on_ranks, simulated};
-use mpi::{Buffer, Comm, Result};
+use mpi::prelude::*;
 use run::{Options, Run};
 use sim_core::Outcome;
 

@@ -4,7 +4,7 @@
 
 use crate::common::{explored, on_ranks, reordered};
 use explore::Verdict;
-use mpi::{Comm, Error, ErrorClass, MissingProperty, Op, Result};
+use mpi::{MissingProperty, prelude::*};
 
 /// x → a x + b modulo 251, applied one after the other: associative, and not commutative.
 fn composition(is_commutative: bool) -> Op {

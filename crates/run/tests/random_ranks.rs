@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use crate::common::{Observation, below, on_ranks, options, programs};
 use explore::{End, Options, Reduction, Statistics, replay, replay_schedule, schedule_of_run};
-use mpi::{ANY_SOURCE, ANY_TAG, Comm, Request, Result, Source, waitany};
+use mpi::{Source, prelude::*};
 use platform::Platform;
 use run::{
     LogFilter, MessageProtocol, Output, QueueNumbers, Recording, Stream as Channel, Transcript,

@@ -3,7 +3,7 @@
 
 use crate::common::{checked, on_ranks};
 use explore::{Report, Verdict};
-use mpi::{Comm, Result};
+use mpi::prelude::*;
 use run::MessageProtocol;
 
 /// The order between the receive at rank 1 and the ready send of rank 0.

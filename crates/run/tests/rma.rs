@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::common::{checked, explored, on_ranks, plain, succeeds};
 use explore::{FindingKind, Report};
-use mpi::{ANY_SOURCE, Buffer, Comm, Datatype, Op, Result, TargetPlace};
+use mpi::{TargetPlace, prelude::*};
 use run::Program;
 use sim_core::{Note, Outcome};
 

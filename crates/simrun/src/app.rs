@@ -7,7 +7,7 @@ use std::future::Future;
 use clap::{CommandFactory, Parser};
 
 use crate::compute_args::ComputeArgs;
-use mpi::Comm;
+use mpi::prelude::*;
 use run::{Program, RankProgram, RootProgram};
 use sim_core::{Actor, ActorResult};
 

@@ -3,7 +3,7 @@
 //! A program is a package whose `main` is one line:
 //!
 //! ```
-//! use mpi::{Comm, Result};
+//! use mpi::prelude::*;
 //!
 //! /// Says hello from every rank.
 //! #[derive(clap::Parser, Clone)]

@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use mpi::{Comm, Op, Result};
+use mpi::prelude::*;
 use platform::Platform;
 use run::{EventLog, LogFilter, MessageProtocol, Options, RankProgram, Stream, simulate};
 use testing::trace::Trace;
@@ -79,13 +79,13 @@ async fn neighbours(world: Comm) -> Result<()> {
         for _ in 0..4 {
             world.recv(&mut world.buffer(2000), below, 1).await?;
         }
-        mpi::waitall(&mut sends).await?;
+        waitall(&mut sends).await?;
     }
     Ok(())
 }
 
 async fn collectives(world: Comm) -> Result<()> {
-    let ones = mpi::Buffer::from(vec![1; 64]);
+    let ones = Buffer::from(vec![1; 64]);
     for _ in 0..3 {
         world.allreduce(&ones, &Op::sum::<u8>()).await?;
         let mut pending = world.barrier().start()?;

@@ -3,7 +3,7 @@
 //! Rank 1 is the partner of all kernels between two ranks. A ring is one round of `apps/ring`.
 //! Every repetition ends with an answer to rank 0, so that repetitions do not overlap.
 
-use mpi::{Buffer, Comm, Result, waitall};
+use mpi::prelude::*;
 
 use super::command::{Block, DATA};
 use super::copy::CopyBenchmark;

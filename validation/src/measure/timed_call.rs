@@ -13,7 +13,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use collectives::Collective;
-use mpi::{Blocks, Comm, Op};
+use mpi::{Blocks, prelude::*};
 use platform::Platform;
 use run::{LogFilter, Options, Output, RankProgram, Stream, simulate, without_panic_messages};
 use sim_core::Outcome;
@@ -94,7 +94,7 @@ impl TimedCall {
                         world.barrier().await?;
                     }
                 }
-                Ok::<(), mpi::Error>(())
+                Ok::<(), Error>(())
             }
         });
         let options = Options {
@@ -114,7 +114,7 @@ impl TimedCall {
         Ok(sum / count)
     }
 
-    async fn perform_call(self, world: &Comm) -> mpi::Result<()> {
+    async fn perform_call(self, world: &Comm) -> Result<()> {
         let (ranks, op) = (world.size() as u64, self.element.to_sum());
         let mut own = world.buffer(self.bytes);
         let all = || world.buffer(self.bytes * ranks);

@@ -54,10 +54,14 @@ pub(super) fn find(repository: &Repository) -> Vec<Finding> {
     findings
 }
 
-/// Returns true if a file has a public function of this type, or of the library `mpi`.
+/// Returns true if a file has a public function of this type, of a trait for the type, or of the
+/// library `mpi`.
 fn declares(source: &Source, owner: &str, name: &str) -> bool {
+    let of_trait = format!(" for {owner} {{}}");
+    let has_trait = source.text.lines().any(|line| line.ends_with(&of_trait));
     let is_function = |line: &str| {
-        let words = line.trim_start().strip_prefix("pub ")?;
+        let line = line.trim_start();
+        let words = line.strip_prefix("pub ").or(has_trait.then_some(line))?;
         let words = words.trim_start_matches("const ");
         let found = words.trim_start_matches("async ").strip_prefix("fn ")?;
         let rest = found.strip_prefix(name)?;
@@ -66,7 +70,8 @@ fn declares(source: &Source, owner: &str, name: &str) -> bool {
     let is_owner =
         |line: &str| owner == "mpi" || line.strip_prefix("impl ") == Some(&format!("{owner} {{"));
     let mut lines = source.text.lines();
-    source.text.lines().any(is_owner) && lines.any(|line| is_function(line).is_some())
+    (has_trait || source.text.lines().any(is_owner))
+        && lines.any(|line| is_function(line).is_some())
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Collective calls that do not fit together, one case per run, for the tests of real runs.
 
-use mpi::{Blocks, Comm, Op, Result};
+use mpi::{Blocks, prelude::*};
 
 #[derive(clap::Parser, Clone)]
 struct Args {

@@ -8,7 +8,7 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use mpi::{Comm, Level, Op, Result, waitall, waitany};
+use mpi::{Level, prelude::*};
 
 /// Memory that survives a run, which ranks must not share.
 static RUNS: AtomicU64 = AtomicU64::new(0);
@@ -178,7 +178,7 @@ async fn endless(world: &Comm, case: Case) -> Result<()> {
 async fn refuse_first(world: &Comm) -> Result<()> {
     let mut message = world.buffer(1000);
     for place in 1..world.size() {
-        let source = world.recv(&mut message, mpi::ANY_SOURCE, 0).await?.source;
+        let source = world.recv(&mut message, ANY_SOURCE, 0).await?.source;
         assert!(place > 1 || source == 2, "rank {source} was first");
     }
     Ok(())
@@ -196,8 +196,8 @@ async fn relay(world: &Comm) -> Result<()> {
             world.send(&message, 2, 0).await?;
         }
         _ => {
-            let first = world.recv(&mut message, mpi::ANY_SOURCE, 0).await?;
-            world.recv(&mut message, mpi::ANY_SOURCE, 0).await?;
+            let first = world.recv(&mut message, ANY_SOURCE, 0).await?;
+            world.recv(&mut message, ANY_SOURCE, 0).await?;
             if first.source != 0 {
                 world.send(&message, 77, 0).await?;
             }
@@ -416,7 +416,7 @@ async fn cases(world: Comm, args: Args) -> Result<()> {
         }
         (Case::AnySource, 0) => {
             for _ in 1..world.size() {
-                world.recv(&mut message, mpi::ANY_SOURCE, 0).await?;
+                world.recv(&mut message, ANY_SOURCE, 0).await?;
             }
         }
         (Case::FirstRefused, 0) => refuse_first(&world).await?,

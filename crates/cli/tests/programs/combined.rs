@@ -3,7 +3,7 @@
 use futures::StreamExt as _;
 use futures::future::{Either, join, select};
 use futures::stream::FuturesUnordered;
-use mpi::{ANY_SOURCE, Comm, Error, Result};
+use mpi::prelude::*;
 
 #[derive(clap::Parser, Clone)]
 struct Args {

@@ -14,6 +14,8 @@ use std::fmt;
 use std::mem::MaybeUninit;
 use std::rc::Rc;
 
+use mpi::TimeControl;
+
 use super::{End, Inner, drive};
 use crate::interposed;
 

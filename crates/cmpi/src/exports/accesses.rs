@@ -11,7 +11,7 @@
 use std::ffi::{c_int, c_void};
 use std::rc::Rc;
 
-use mpi::{Element, Op, Request, TargetPlace, Window};
+use mpi::{Element, TargetPlace, prelude::*};
 
 use super::active::{self, Owner};
 use super::windows::PendingGet;
@@ -46,7 +46,7 @@ impl Places {
     fn new(window: &Window, remote: Remote) -> Result<Self, CallError> {
         let (target, displacement, count, datatype) = remote;
         let rank = rank(target)?;
-        if rank == mpi::PROC_NULL {
+        if rank == PROC_NULL {
             return Ok(Self {
                 rank,
                 start: 0,
@@ -100,7 +100,7 @@ impl Places {
     /// Checks that the origin has as many bytes.
     fn check(&self, length: usize) -> Result<(), CallError> {
         let expected = self.length();
-        if self.rank == mpi::PROC_NULL || length as u64 == expected {
+        if self.rank == PROC_NULL || length as u64 == expected {
             return Ok(());
         }
         let text = format!("{length} bytes at the origin for {expected} bytes at the target");

@@ -6,7 +6,7 @@
 
 use std::ffi::{c_int, c_void};
 
-use mpi::{Buffer, SendMode};
+use mpi::prelude::*;
 
 use super::communication::{isend, send};
 use super::{Handle, WORLD, exports, memory};

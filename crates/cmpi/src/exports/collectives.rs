@@ -5,7 +5,7 @@
 
 use std::ffi::{c_int, c_void};
 
-use mpi::{Blocks, Datatype, Graph, InterRoot, PROC_NULL};
+use mpi::{Blocks, Graph, InterRoot, prelude::*};
 
 use super::{Handle, exports, memory};
 use crate::arguments::{Count, PROC_NULL_IN_C, natural};

@@ -6,7 +6,7 @@
 
 use std::ffi::{c_int, c_void};
 
-use mpi::{Request, SendMode};
+use mpi::prelude::*;
 
 use super::{Handle, State, Status, about, active, exports, memory};
 use crate::arguments::{Count, pattern, rank, source, tag};

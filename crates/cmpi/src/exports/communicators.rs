@@ -5,7 +5,7 @@
 use std::ffi::{c_char, c_int};
 use std::rc::Rc;
 
-use mpi::Comparison;
+use mpi::{Attributes, CommunicatorManagement, Comparison};
 
 use super::groups::{compared, make};
 use super::info::INFO_NULL;

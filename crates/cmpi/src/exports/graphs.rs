@@ -5,7 +5,7 @@
 use std::ffi::c_int;
 use std::rc::Rc;
 
-use mpi::{Buffer, Comm, Graph};
+use mpi::{Graph, prelude::*};
 
 use super::communicators::COMM_NULL;
 use super::topologies::{Topology, count, place_among, rank_in_c, store_list, without};
@@ -77,7 +77,7 @@ fn weights(number: usize, list: *const c_int) -> Result<Option<Vec<c_int>>, Call
 type Edge = [c_int; 3];
 
 /// Returns the edges that all ranks have given.
-async fn all_edges(comm: &Comm, own: Vec<Edge>) -> mpi::Result<Vec<Edge>> {
+async fn all_edges(comm: &Comm, own: Vec<Edge>) -> Result<Vec<Edge>> {
     let bytes: Vec<u8> = own
         .iter()
         .flatten()

@@ -4,7 +4,7 @@
 
 use std::ffi::c_int;
 
-use mpi::{Comparison, Group};
+use mpi::{Comparison, prelude::*};
 
 use super::{Handle, State, exports, memory};
 use crate::arguments::{PROC_NULL_IN_C, UNDEFINED, natural};

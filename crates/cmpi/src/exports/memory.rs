@@ -7,7 +7,7 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;
 use std::slice;
 
-use mpi::{Buffer, Comm};
+use mpi::prelude::*;
 
 use super::derived::DATATYPE_NULL;
 use super::{Handle, Status};

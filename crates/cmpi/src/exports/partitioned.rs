@@ -6,7 +6,7 @@
 use std::ffi::{c_int, c_void};
 use std::rc::Rc;
 
-use mpi::{Comm, Request};
+use mpi::prelude::*;
 
 use super::completion::unknown;
 use super::{Handle, WORLD, about, exports, memory};
@@ -22,7 +22,7 @@ fn init(
     (data, partitions, count, datatype): Partitioned,
     comm: Handle,
     request: *mut Handle,
-    init: impl FnOnce(&Comm, Target, u32) -> mpi::Result<Request>,
+    init: impl FnOnce(&Comm, Target, u32) -> Result<Request>,
 ) -> Result<(), CallError> {
     about(comm)?;
     let number = natural(partitions, "partitions", "MPI_ERR_ARG")?;

@@ -5,7 +5,7 @@
 use std::ffi::{c_int, c_void};
 use std::rc::Rc;
 
-use mpi::SendMode;
+use mpi::prelude::*;
 
 use super::communication::Message;
 use super::completion::unknown;

@@ -6,6 +6,8 @@
 
 use std::ffi::{c_char, c_int};
 
+use mpi::CommunicatorManagement;
+
 use super::{Handle, State, exports, groups, memory};
 use crate::arguments::natural;
 use crate::bridge::{block, with};

@@ -7,7 +7,7 @@
 use std::ffi::c_int;
 use std::rc::Rc;
 
-use mpi::{Cartesian, Comm, Graph};
+use mpi::{Cartesian, Graph, prelude::*};
 
 use super::communicators::COMM_NULL;
 use super::{Handle, State, exports, memory};
@@ -121,7 +121,7 @@ pub(super) fn count(number: c_int) -> Result<usize, CallError> {
 
 pub(super) fn rank_in_c(rank: usize) -> c_int {
     match rank {
-        mpi::PROC_NULL => PROC_NULL_IN_C,
+        PROC_NULL => PROC_NULL_IN_C,
         rank => c_int::try_from(rank).unwrap_or(c_int::MAX),
     }
 }

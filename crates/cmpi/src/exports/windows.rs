@@ -15,7 +15,7 @@ use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
 use std::rc::Rc;
 
-use mpi::{Comm, NativeLocation, ProgramMemory, Request, Window};
+use mpi::{NativeLocation, ProgramMemory, prelude::*};
 
 use super::shared::SharedMemory;
 use super::{Handle, State, about, active, attributes, deliver, exports, heap, memory};
@@ -131,7 +131,7 @@ impl ProgramWindow {
         let length = usize::try_from(exposed.length()).unwrap_or(usize::MAX);
         let last = first.saturating_add(length).min(end);
         let start = start.max(first);
-        if rank != mpi::PROC_NULL && start < last {
+        if rank != PROC_NULL && start < last {
             let bytes = (start - first) as u64..(last - first) as u64;
             self.window.note_buffer(rank, bytes, is_filled).await?;
         }
@@ -317,8 +317,8 @@ impl State {
 }
 
 /// Returns a request that is over.
-fn over(world: &Comm) -> mpi::Result<Request> {
-    world.irecv(world.buffer(0), mpi::PROC_NULL, 0)
+fn over(world: &Comm) -> Result<Request> {
+    world.irecv(world.buffer(0), PROC_NULL, 0)
 }
 
 /// Memory of a new window.
@@ -429,7 +429,7 @@ fn make(
 fn synchronise(
     window: Handle,
     of: Option<usize>,
-    call: impl AsyncFnOnce(&Window) -> mpi::Result<()>,
+    call: impl AsyncFnOnce(&Window) -> Result<()>,
 ) -> Result<(), CallError> {
     active::end(|owner| {
         let access = owner.access.filter(|access| access.0 == window);
@@ -502,7 +502,7 @@ exports! {
                 return Err(CallError::new("MPI_ERR_RMA_FLAVOR", text));
             };
             let of = match of {
-                mpi::PROC_NULL => memory.first(),
+                PROC_NULL => memory.first(),
                 rank => rank,
             };
             Ok((window.window.len(of)?, window.window.unit(of)?, memory.start(of)))

@@ -8,10 +8,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::LazyLock;
 
-use mpi::{
-    ANY_SOURCE, ANY_TAG, Comm, Completion, InterComm, NativeLocation, Op, Request, Result, Source,
-    Tag, Window, set_native_caller,
-};
+use mpi::{Completion, NativeLocation, Source, Tag, prelude::*, set_native_caller};
 
 use super::answers;
 use super::program::{
@@ -40,7 +37,7 @@ pub(super) fn as_object(program: &FreedomProgram) -> (Rc<dyn run::Program>, Answ
             if let Some(values) = player.finish_window().await? {
                 log.borrow_mut()[rank].push(values);
             }
-            Ok::<_, mpi::Error>(())
+            Ok::<_, Error>(())
         }
     };
     (Rc::new(run::RankProgram::new(start)), log)
@@ -168,13 +165,13 @@ impl<'p> Player<'p> {
         )
     }
 
-    fn content_of(&self, place: usize) -> mpi::Buffer {
+    fn content_of(&self, place: usize) -> Buffer {
         let byte = |number: usize| u8::try_from(number).unwrap_or(u8::MAX);
         self.world
             .buffer_from(&[byte(self.world.rank()), byte(place)])
     }
 
-    fn seen_answer(&self, comm: Communicator, status: mpi::Status) -> Answer {
+    fn seen_answer(&self, comm: Communicator, status: Status) -> Answer {
         answers::tell_seen(self.source_of(comm, status.source), status.tag)
     }
 
@@ -456,7 +453,7 @@ impl<'p> Player<'p> {
                 let done = active[0].test().await?;
                 done.map_or_else(answers::tell_no, |done| answer(0, &done))
             }
-            FreedomOp::Waitany(_) => mpi::waitany(&mut active)
+            FreedomOp::Waitany(_) => waitany(&mut active)
                 .await?
                 .map_or_else(answers::tell_inactive, at),
             FreedomOp::Testany(_) => mpi::testany(&mut active)
@@ -470,7 +467,7 @@ impl<'p> Player<'p> {
                 done if done.is_empty() => answers::tell_no(),
                 done => some(done)?,
             },
-            FreedomOp::Waitall(_) => each(mpi::waitall(&mut active).await?),
+            FreedomOp::Waitall(_) => each(waitall(&mut active).await?),
             _ => mpi::testall(&mut active)
                 .await?
                 .map_or_else(answers::tell_no, each),

@@ -12,13 +12,12 @@ pub fn source(program: &RankProgram) -> String {
          //!\n\
          //! Messages shorter than {} bytes are sent eagerly with\n\
          //! `-n {} --protocol threshold={}`.\n\n\
-         use mpi::{{{}Comm, Result}};\n\n\
+         use mpi::prelude::*;\n\n\
          async fn program(world: Comm) -> Result<()> {{\n    match world.rank() {{\n",
         program.ranks.len(),
         program.eager_threshold,
         program.ranks.len(),
         program.eager_threshold,
-        wildcards(program)
     );
     for (rank, ops) in program.ranks.iter().enumerate() {
         if ops.is_empty() {
@@ -35,17 +34,6 @@ pub fn source(program: &RankProgram) -> String {
     }
     text.push_str("        _ => {}\n    }\n    Ok(())\n}\n\nsimrun::main!(program);\n");
     text
-}
-
-/// Returns the names of the wildcards of the program, each with a comma.
-fn wildcards(program: &RankProgram) -> String {
-    let messages = || program.messages.iter();
-    let names = [
-        ("ANY_SOURCE, ", messages().any(|one| one.any_source)),
-        ("ANY_TAG, ", messages().any(|one| one.any_tag)),
-    ];
-    let used = names.into_iter().filter(|(_, is_used)| *is_used);
-    used.map(|(name, _)| name).collect()
 }
 
 /// Returns the lines of an operation.

@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use mpi::{ANY_SOURCE, ANY_TAG, Comm, Completion, Request, Result, Source, Tag};
+use mpi::{Completion, Source, Tag, prelude::*};
 
 use super::program::{RankOp, RankProgram};
 

@@ -18,7 +18,7 @@ use rdma::{RegionMemory, Verbs, VerbsError};
 
 use mpi::channel::{Event, Interest, Packet, Settings, Token};
 use mpi::connection::Failure;
-use mpi::{Buffer, Channel, Level, RegisteredMemory};
+use mpi::{Channel, Level, RegisteredMemory, prelude::*};
 
 /// First message of a side of a connection. The bytes are an endpoint.
 #[derive(Clone, PartialEq, Eq, Debug)]

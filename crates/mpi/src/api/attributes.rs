@@ -171,34 +171,38 @@ impl ErrorHandler {
     }
 }
 
-impl Comm {
+/// Attributes, name and error handler of a communicator.
+pub trait Attributes: AsRef<Comm> {
     /// Sets an attribute: `MPI_Comm_set_attr`. One with this key is deleted before.
-    pub fn set_attr<T: 'static>(&self, key: &Keyval<T>, value: T) {
-        self.delete_attr(key);
+    fn set_attr<T: 'static>(&self, key: &Keyval<T>, value: T) {
+        let comm = self.as_ref();
+        comm.delete_attr(key);
         let attribute = Attribute {
             key: Rc::clone(&key.callbacks),
             value: Rc::new(value),
         };
-        let mut all = self.process().properties();
-        all.of(self.context()).attributes.push(attribute);
+        let mut all = comm.process().properties();
+        all.of(comm.context()).attributes.push(attribute);
     }
 
     /// Returns the value of an attribute; `None` if the communicator has none with this key:
     /// `MPI_Comm_get_attr`.
     #[must_use]
-    pub fn get_attr<T: 'static>(&self, key: &Keyval<T>) -> Option<Rc<T>> {
-        let mut all = self.process().properties();
-        let attributes = &all.of(self.context()).attributes;
+    fn get_attr<T: 'static>(&self, key: &Keyval<T>) -> Option<Rc<T>> {
+        let comm = self.as_ref();
+        let mut all = comm.process().properties();
+        let attributes = &all.of(comm.context()).attributes;
         let is_it = |attribute: &&Attribute| Rc::ptr_eq(&attribute.key, &key.callbacks);
         let found = attributes.iter().find(is_it)?;
         Rc::clone(&found.value).downcast().ok()
     }
 
     /// Deletes an attribute: `MPI_Comm_delete_attr`. Returns true if there was one.
-    pub fn delete_attr<T: 'static>(&self, key: &Keyval<T>) -> bool {
+    fn delete_attr<T: 'static>(&self, key: &Keyval<T>) -> bool {
+        let comm = self.as_ref();
         let removed = {
-            let mut all = self.process().properties();
-            let attributes = &mut all.of(self.context()).attributes;
+            let mut all = comm.process().properties();
+            let attributes = &mut all.of(comm.context()).attributes;
             let is_it = |attribute: &Attribute| Rc::ptr_eq(&attribute.key, &key.callbacks);
             let place = attributes.iter().position(is_it);
             place.map(|place| attributes.remove(place))
@@ -211,40 +215,49 @@ impl Comm {
     }
 
     /// Sets the name of the communicator at this rank: `MPI_Comm_set_name`.
-    pub fn set_name(&self, name: impl Into<String>) {
-        let mut all = self.process().properties();
-        all.of(self.context()).name = Some(name.into());
+    fn set_name(&self, name: impl Into<String>) {
+        let comm = self.as_ref();
+        let mut all = comm.process().properties();
+        all.of(comm.context()).name = Some(name.into());
     }
 
     /// Returns the name of the communicator: `MPI_Comm_get_name`. The default is `MPI_COMM_WORLD`
     /// for the world and an empty name for other communicators.
     #[must_use]
-    pub fn name(&self) -> String {
-        let mut all = self.process().properties();
-        match &all.of(self.context()).name {
+    fn name(&self) -> String {
+        let comm = self.as_ref();
+        let mut all = comm.process().properties();
+        match &all.of(comm.context()).name {
             Some(name) => name.clone(),
-            None if self.context() == 0 => "MPI_COMM_WORLD".to_owned(),
+            None if comm.context() == 0 => "MPI_COMM_WORLD".to_owned(),
             None => String::new(),
         }
     }
 
     /// Sets the reaction to errors of calls on this communicator: `MPI_Comm_set_errhandler`.
-    pub fn set_errhandler(&self, handler: ErrorHandler) {
-        let mut all = self.process().properties();
-        all.of(self.context()).handler = handler;
+    fn set_errhandler(&self, handler: ErrorHandler) {
+        let comm = self.as_ref();
+        let mut all = comm.process().properties();
+        all.of(comm.context()).handler = handler;
     }
 
     /// Returns the reaction to errors: `MPI_Comm_get_errhandler`.
     #[must_use]
-    pub fn errhandler(&self) -> ErrorHandler {
-        self.process().properties().handler(self.context())
+    fn errhandler(&self) -> ErrorHandler {
+        let comm = self.as_ref();
+        comm.process().properties().handler(comm.context())
     }
 
     /// Reacts to an error of the program as to one of a call: `MPI_Comm_call_errhandler`.
-    pub fn call_errhandler(&self, error: &Error) {
-        self.errhandler().handle(self.process(), error);
+    fn call_errhandler(&self, error: &Error) {
+        let comm = self.as_ref();
+        comm.errhandler().handle(comm.process(), error);
     }
+}
 
+impl Attributes for Comm {}
+
+impl Comm {
     /// Passes the error of a call to the error handler; returns the result of the call.
     #[inline]
     pub(crate) fn raised<T>(&self, result: Result<T, Error>) -> Result<T, Error> {

@@ -37,7 +37,7 @@ const POINT_TO_POINT: u32 = 0;
 /// A group of ranks that exchange messages.
 ///
 /// ```no_run
-/// # use mpi::{Comm, Result};
+/// # use mpi::prelude::*;
 /// async fn hello(world: Comm) -> Result<()> {
 ///     let mut token = world.buffer(8);
 ///     if world.rank() == 0 {
@@ -561,9 +561,8 @@ impl Comm {
             match look_for(self, pattern, false, location).await {
                 PickedAnswer::No => return Ok(None),
                 PickedAnswer::Yes(picked, _yes) => {
-                    return Ok(Some(
-                        probe::wait_for_message(self, pattern, picked, location).await,
-                    ));
+                    let status = probe::wait_for_message(self, pattern, picked, location).await;
+                    return Ok(Some(status));
                 }
                 PickedAnswer::Unpicked => {}
             }
@@ -620,15 +619,16 @@ impl Comm {
     }
 }
 
+impl AsRef<Self> for Comm {
+    fn as_ref(&self) -> &Self {
+        self
+    }
+}
+
 impl fmt::Debug for Comm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "Comm(rank {} of {}, context {})",
-            self.rank(),
-            self.size(),
-            self.context
-        )
+        let (rank, size, context) = (self.rank(), self.size(), self.context);
+        write!(f, "Comm(rank {rank} of {size}, context {context})")
     }
 }
 

@@ -30,14 +30,19 @@ use std::future::Future;
 use std::rc::Rc;
 
 use crate::api::attributes::{copy_attributes, delete_properties};
+use crate::api::create_group::create_group_at;
 use crate::api::group::{Listed, Members, order_of, table, word};
+use crate::api::intercomm::intercomm_create_at;
+use crate::api::topology::split_by_host_at;
 use crate::api::view::Unpack;
 use crate::collectives::{GroupCall, GroupLog, Place, Signature, compare_call};
 use crate::exploration;
 use crate::protocol::defect::{ProtocolDefect, ProtocolDefects};
 use crate::protocol::engine::waits_least;
 use crate::protocol::look::mix;
-use crate::{Buffer, Comm, Comparison, Completion, Datatype, Error, Group, Request, Result, Tag};
+use crate::{
+    Buffer, Comm, Comparison, Completion, Datatype, Error, Group, InterComm, Request, Result, Tag,
+};
 use smpi::{create_as_smpi, is_as_smpi, split_as_smpi};
 
 /// The colour of a rank that takes no part in any group, in a record.
@@ -289,18 +294,20 @@ impl<'a> Exchange<'a> {
     }
 }
 
-impl Comm {
+/// Calls that make, compare and free communicators.
+pub trait CommunicatorManagement: AsRef<Comm> + Sized {
     /// Duplicates the communicator with a new context: `MPI_Comm_dup`. All ranks call it.
     ///
     /// # Errors
     /// [`Error::Comm`] if the communicator has been freed, [`Error::Contexts`] if rank 0 has made
     /// too many communicators.
     #[track_caller]
-    pub fn dup(&self) -> impl Future<Output = Result<Self>> + '_ {
+    fn dup(&self) -> impl Future<Output = Result<Comm>> + '_ {
+        let comm = self.as_ref();
         let location = SourceLocation::caller();
         async move {
-            let new = dup_at(self, location).await?;
-            copy_attributes(self, &new);
+            let new = dup_at(comm, location).await?;
+            copy_attributes(comm, &new);
             Ok(new)
         }
     }
@@ -311,28 +318,30 @@ impl Comm {
     /// # Errors
     /// As [`Comm::dup`].
     #[track_caller]
-    pub fn idup(&self) -> Result<Request> {
-        if waits_least(self.process().channel()) {
+    fn idup(&self) -> Result<Request> {
+        let comm = self.as_ref();
+        if waits_least(comm.process().channel()) {
             // A call without data, and so without a wait; the completion has the context.
-            let context = table([derive_context(self, 0)?]);
-            let request = self.bcast(&mut Buffer::from(Vec::new()), 0).start()?;
+            let context = table([derive_context(comm, 0)?]);
+            let request = comm.bcast(&mut Buffer::from(Vec::new()), 0).start()?;
             return Ok(request.unpacking(Unpack::new(Datatype::bytes(1), 0, context)));
         }
-        let context = if self.rank() == 0 {
-            choose_context(self)?
+        let context = if comm.rank() == 0 {
+            choose_context(comm)?
         } else {
             0
         };
-        self.bcast(&mut table([context]), 0).start()
+        comm.bcast(&mut table([context]), 0).start()
     }
 
     /// Returns the communicator that [`Comm::idup`] has made.
     #[track_caller]
     #[must_use]
-    pub fn duplicated(&self, completion: &Completion) -> Self {
-        let (members, rank) = (self.members().clone(), self.rank_in_32_bits());
+    fn duplicated(&self, completion: &Completion) -> Comm {
+        let comm = self.as_ref();
+        let (members, rank) = (comm.members().clone(), comm.rank_in_32_bits());
         let context = word(&completion.buffer, 0);
-        self.derived(members, rank, context, SourceLocation::caller())
+        comm.derived(members, rank, context, SourceLocation::caller())
     }
 
     /// Groups the ranks by colour: `MPI_Comm_split`. All ranks call it; ranks with the same colour
@@ -342,12 +351,23 @@ impl Comm {
     /// # Errors
     /// [`Error::Colour`] for a colour above 2^31 - 1; as [`Comm::dup`].
     #[track_caller]
-    pub fn split(
+    fn split(
         &self,
         colour: Option<u32>,
         key: i32,
-    ) -> impl Future<Output = Result<Option<Self>>> + '_ {
-        split_at(self, colour, key, SourceLocation::caller())
+    ) -> impl Future<Output = Result<Option<Comm>>> + '_ {
+        split_at(self.as_ref(), colour, key, SourceLocation::caller())
+    }
+
+    /// Groups the ranks by their hosts: `MPI_Comm_split_type` with `MPI_COMM_TYPE_SHARED`. All
+    /// ranks call it; the ranks of one host are ordered by key, and by old rank where keys are
+    /// equal.
+    ///
+    /// # Errors
+    /// As [`Comm::split`].
+    #[track_caller]
+    fn split_by_host(&self, key: i32) -> impl Future<Output = Result<Comm>> + '_ {
+        split_by_host_at(self.as_ref(), key, SourceLocation::caller())
     }
 
     /// Makes a communicator of some of the ranks: `MPI_Comm_create`. All ranks of this communicator
@@ -357,26 +377,61 @@ impl Comm {
     /// [`Error::Group`] if a member of the group is not a rank of this communicator; as
     /// [`Comm::dup`].
     #[track_caller]
-    pub fn create(&self, group: &Group) -> impl Future<Output = Result<Option<Self>>> + '_ {
+    fn create(&self, group: &Group) -> impl Future<Output = Result<Option<Comm>>> + '_ {
+        let comm = self.as_ref();
         let step = Step::new("create of a communicator", SourceLocation::caller());
         let group = group.clone();
         async move {
-            if !group.is_within(&self.group()) {
+            if !group.is_within(&comm.group()) {
                 return Err(Error::Group {
                     members: group.size(),
-                    size: self.size(),
+                    size: comm.size(),
                 });
             }
-            let exchange = Exchange::begin(self, step)?;
+            let exchange = Exchange::begin(comm, step)?;
             let members = group.members().clone();
-            if is_as_smpi(self) {
-                return create_as_smpi(self, members, None, step).await;
+            if is_as_smpi(comm) {
+                return create_as_smpi(comm, members, None, step).await;
             }
             let context = exchange.agree_on_context(0).await?;
-            compare_group(self, &group, |log, call| log.compare_create(context, call))?;
-            let rank = members.rank_of(self.world_rank());
-            Ok(rank.map(|rank| self.derived(members, rank, context, step.location)))
+            compare_group(comm, &group, |log, call| log.compare_create(context, call))?;
+            let rank = members.rank_of(comm.world_rank());
+            Ok(rank.map(|rank| comm.derived(members, rank, context, step.location)))
         }
+    }
+
+    /// Makes a communicator of some of the ranks: `MPI_Comm_create_group`. The members of the group
+    /// call it with the same group and tag; other ranks need not call it and get no communicator.
+    ///
+    /// # Errors
+    /// [`Error::Group`] if a member of the group is not a rank of this communicator; [`Error::Tag`]
+    /// if the tag is too large; as [`Comm::dup`].
+    #[track_caller]
+    fn create_group(
+        &self,
+        group: &Group,
+        tag: u32,
+    ) -> impl Future<Output = Result<Option<Comm>>> + use<'_, Self> {
+        create_group_at(self.as_ref(), group.clone(), tag, SourceLocation::caller())
+    }
+
+    /// Makes an intercommunicator between the ranks of this communicator and of another one:
+    /// `MPI_Intercomm_create`. All ranks of both call it. The leaders are ranks of `peer`, in which
+    /// the other group's leader is `remote_leader`; other ranks may give any communicator and rank.
+    ///
+    /// # Errors
+    /// [`Error::Rank`] if a leader is out of range, [`Error::Tag`] if the tag is too large,
+    /// [`Error::Overlap`] if the groups have a common member; as [`Comm::dup`].
+    #[track_caller]
+    fn intercomm_create(
+        &self,
+        local_leader: usize,
+        peer: &Comm,
+        remote_leader: usize,
+        tag: u32,
+    ) -> impl Future<Output = Result<InterComm>> + use<'_, Self> {
+        let (remote, location) = ((peer.clone(), remote_leader), SourceLocation::caller());
+        intercomm_create_at(self.as_ref(), local_leader, remote, tag, location)
     }
 
     /// Frees the communicator: `MPI_Comm_free`. All ranks call it, and no rank waits for another:
@@ -386,26 +441,30 @@ impl Comm {
     /// # Errors
     /// [`Error::Comm`] if the communicator has been freed already, or is the world.
     #[track_caller]
-    pub fn free(self) -> Result<()> {
+    fn free(self) -> Result<()> {
         let step = Step::new("free of a communicator", SourceLocation::caller());
-        free_at(&self, step)
+        free_at(self.as_ref(), step)
     }
 
     /// The ranks as a group: `MPI_Comm_group`.
     #[must_use]
-    pub fn group(&self) -> Group {
-        Group::new(self.members().clone(), self.world_rank())
+    fn group(&self) -> Group {
+        let comm = self.as_ref();
+        Group::new(comm.members().clone(), comm.world_rank())
     }
 
     /// Compares two communicators: `MPI_Comm_compare`.
     #[must_use]
-    pub fn compare(&self, other: &Self) -> Comparison {
-        match self.group().compare(&other.group()) {
-            Comparison::Identical if self.context() != other.context() => Comparison::Congruent,
+    fn compare(&self, other: &Comm) -> Comparison {
+        let comm = self.as_ref();
+        match comm.group().compare(&other.group()) {
+            Comparison::Identical if comm.context() != other.context() => Comparison::Congruent,
             comparison => comparison,
         }
     }
 }
+
+impl CommunicatorManagement for Comm {}
 
 /// Duplicates a communicator without its attributes.
 pub(crate) async fn dup_at(comm: &Comm, location: SourceLocation) -> Result<Comm> {

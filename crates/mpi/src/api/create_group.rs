@@ -8,12 +8,11 @@
 //! the communicator, because its other ranks do not make it.
 
 use observe::SourceLocation;
-use std::future::Future;
 
 use crate::api::communicators::smpi::{create_as_smpi, is_as_smpi};
 use crate::api::communicators::{Exchange, Step, compare_group};
 use crate::api::group::Members;
-use crate::{Comm, Error, Group, Result, TAG_UB, exploration};
+use crate::{Comm, CommunicatorManagement, Error, Group, Result, TAG_UB, exploration};
 
 /// A bit that tags of programs do not have.
 const TAGGED: u32 = 1 << 31;
@@ -29,48 +28,38 @@ pub(super) const fn tagged(tag: u32) -> Result<u32> {
     Ok(TAGGED | tag)
 }
 
-impl Comm {
-    /// Makes a communicator of some of the ranks: `MPI_Comm_create_group`. The members of the group
-    /// call it with the same group and tag; other ranks need not call it and get no communicator.
-    ///
-    /// # Errors
-    /// [`Error::Group`] if a member of the group is not a rank of this communicator; [`Error::Tag`]
-    /// if the tag is too large; as [`Comm::dup`].
-    #[track_caller]
-    pub fn create_group(
-        &self,
-        group: &Group,
-        tag: u32,
-    ) -> impl Future<Output = Result<Option<Self>>> + use<'_> {
-        let (location, group) = (SourceLocation::caller(), group.clone());
-        async move {
-            if !group.is_within(&self.group()) {
-                return Err(Error::Group {
-                    members: group.size(),
-                    size: self.size(),
-                });
-            }
-            let step = Step {
-                down: tagged(tag)?,
-                ..Step::new("create_group", location)
-            };
-            let members = group.members().clone();
-            let Some(rank) = members.rank_of(self.world_rank()) else {
-                return Ok(None);
-            };
-            if is_as_smpi(self) {
-                return create_as_smpi(self, members, Some(tag), step).await;
-            }
-            let place = (self.context(), tag);
-            compare_group(self, &group, |log, call| {
-                log.compare_member_create(place, call)
-            })?;
-            let number = note_members(self, &members, step);
-            let among = self.with_members(members.clone(), rank);
-            let context = Exchange::new(&among, step).agree_on_context(number).await?;
-            Ok(Some(self.derived(members, rank, context, location)))
-        }
+/// Makes a communicator of a group, as [`Comm::create_group`].
+pub(super) async fn create_group_at(
+    comm: &Comm,
+    group: Group,
+    tag: u32,
+    location: SourceLocation,
+) -> Result<Option<Comm>> {
+    if !group.is_within(&comm.group()) {
+        return Err(Error::Group {
+            members: group.size(),
+            size: comm.size(),
+        });
     }
+    let step = Step {
+        down: tagged(tag)?,
+        ..Step::new("create_group", location)
+    };
+    let members = group.members().clone();
+    let Some(rank) = members.rank_of(comm.world_rank()) else {
+        return Ok(None);
+    };
+    if is_as_smpi(comm) {
+        return create_as_smpi(comm, members, Some(tag), step).await;
+    }
+    let place = (comm.context(), tag);
+    compare_group(comm, &group, |log, call| {
+        log.compare_member_create(place, call)
+    })?;
+    let number = note_members(comm, &members, step);
+    let among = comm.with_members(members.clone(), rank);
+    let context = Exchange::new(&among, step).agree_on_context(number).await?;
+    Ok(Some(comm.derived(members, rank, context, location)))
 }
 
 /// Notes the call for a model checker, and returns a number of the members and the tag. Calls with

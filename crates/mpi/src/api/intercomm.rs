@@ -21,7 +21,8 @@ use crate::api::create_group::tagged;
 use crate::api::group::{Listed, Members, order_of, table, word};
 use crate::collectives::{allgather_real, in_32_bits};
 use crate::{
-    Buffer, Comm, Completion, Error, Group, Recv, Request, Result, Send, Source, Status, Tag,
+    Buffer, Comm, CommunicatorManagement, Completion, Error, Group, Recv, Request, Result, Send,
+    SendModes, Source, Status, Tag,
 };
 
 /// Tag of messages between the groups in calls of all ranks.
@@ -33,7 +34,7 @@ const HEAD: usize = 2;
 /// A communicator between two groups.
 ///
 /// ```no_run
-/// # use mpi::{Comm, Result};
+/// # use mpi::prelude::*;
 /// # async fn example(world: Comm) -> Result<()> {
 /// // The lower and the upper half of the ranks.
 /// let middle = world.size() / 2;
@@ -62,11 +63,8 @@ fn members_table(context: u32, members: &Members) -> Buffer {
     let ranks: Vec<u32> = members.iter().collect();
     let order = order_of(&ranks);
     let head = [context, order.is_some().into()];
-    table(
-        head.into_iter()
-            .chain(ranks)
-            .chain(order.into_iter().flatten()),
-    )
+    let words = head.into_iter().chain(ranks);
+    table(words.chain(order.into_iter().flatten()))
 }
 
 /// Returns the members of a table.
@@ -96,45 +94,33 @@ fn chosen(records: &[u8], colour: i32, group: &Group) -> Result<Group> {
     group.incl(&ranks)
 }
 
-impl Comm {
-    /// Makes an intercommunicator between the ranks of this communicator and of another one:
-    /// `MPI_Intercomm_create`. All ranks of both call it. The leaders are ranks of `peer`, in which
-    /// the other group's leader is `remote_leader`; other ranks may give any communicator and rank.
-    ///
-    /// # Errors
-    /// [`Error::Rank`] if a leader is out of range, [`Error::Tag`] if the tag is too large,
-    /// [`Error::Overlap`] if the groups have a common member; as [`Comm::dup`].
-    #[track_caller]
-    pub fn intercomm_create(
-        &self,
-        local_leader: usize,
-        peer: &Self,
-        remote_leader: usize,
-        tag: u32,
-    ) -> impl Future<Output = Result<InterComm>> + use<'_> {
-        let (location, peer) = (SourceLocation::caller(), peer.clone());
-        async move {
-            let step = Step {
-                down: tagged(tag)?,
-                ..Step::new("create of an intercommunicator", location)
-            };
-            self.peer(local_leader)?;
-            let exchange = Exchange::begin(self, step)?;
-            let remote = if self.rank() == local_leader {
-                Some(exchange_members(self, &peer, remote_leader, step).await?)
-            } else {
-                None
-            };
-            let remote = exchange.broadcast_record(remote, local_leader).await?;
-            let (context, members) = (word(&remote, 0), listed(&remote));
-            let common = members.iter().find_map(|rank| self.members().rank_of(rank));
-            if let Some(rank) = common {
-                let rank = rank as usize;
-                return Err(Error::Overlap { rank });
-            }
-            Ok(InterComm::new(self, members, context, location))
-        }
+/// Makes an intercommunicator, as [`Comm::intercomm_create`].
+pub(super) async fn intercomm_create_at(
+    comm: &Comm,
+    local_leader: usize,
+    (peer, remote_leader): (Comm, usize),
+    tag: u32,
+    location: SourceLocation,
+) -> Result<InterComm> {
+    let step = Step {
+        down: tagged(tag)?,
+        ..Step::new("create of an intercommunicator", location)
+    };
+    comm.peer(local_leader)?;
+    let exchange = Exchange::begin(comm, step)?;
+    let remote = if comm.rank() == local_leader {
+        Some(exchange_members(comm, &peer, remote_leader, step).await?)
+    } else {
+        None
+    };
+    let remote = exchange.broadcast_record(remote, local_leader).await?;
+    let (context, members) = (word(&remote, 0), listed(&remote));
+    let common = members.iter().find_map(|rank| comm.members().rank_of(rank));
+    if let Some(rank) = common {
+        let rank = rank as usize;
+        return Err(Error::Overlap { rank });
     }
+    Ok(InterComm::new(comm, members, context, location))
 }
 
 /// Exchanges the members of the groups between their leaders. Returns a table of the chosen

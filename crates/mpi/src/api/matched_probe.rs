@@ -140,22 +140,12 @@ impl Comm {
             let waits = Waits::Iprobe(pattern);
             let content = Call::new(self.process(), location, waits, attempt).await;
             if let Some(content) = &content {
-                note_source(self, &pattern, content, location);
+                let source = content.envelope.source as usize;
+                self.process().note_source(&pattern, source, location);
             }
             Ok(content.map(|content| Message::new(self, Some(content))))
         }
     }
-}
-
-/// Notes the source of a found message.
-fn note_source(
-    comm: &Comm,
-    pattern: &Pattern,
-    found: &UnexpectedMessage,
-    location: SourceLocation,
-) {
-    let source = found.envelope.source as usize;
-    comm.process().note_source(pattern, source, location);
 }
 
 /// Waits for a message and takes it, after the answer *yes* with this number has been picked.
@@ -170,7 +160,8 @@ async fn wait_to_take(
     };
     let waits = Waits::Probe(pattern);
     let content = Call::new(comm.process(), location, waits, attempt).await;
-    note_source(comm, &pattern, &content, location);
+    let source = content.envelope.source as usize;
+    comm.process().note_source(&pattern, source, location);
     Message::new(comm, Some(content))
 }
 

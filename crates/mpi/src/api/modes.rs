@@ -74,14 +74,81 @@ impl AttachedBuffer {
     }
 }
 
-impl Comm {
+/// Sends in other modes than the standard mode, and the buffers of buffered sends.
+pub trait SendModes: AsRef<Comm> {
+    /// Sends a message and waits until a receive has matched the message: `MPI_Ssend`.
+    ///
+    /// # Errors
+    /// As [`Comm::send`].
+    #[track_caller]
+    fn ssend(&self, buffer: &Buffer, destination: usize, tag: u32) -> crate::Send<'_> {
+        let (mode, location) = (SendMode::Synchronous, SourceLocation::caller());
+        self.as_ref()
+            .send_in(mode, buffer, destination, tag, location)
+    }
+
+    /// Sends a message for which a receive is posted: `MPI_Rsend`.
+    ///
+    /// # Errors
+    /// As [`Comm::send`].
+    #[track_caller]
+    fn rsend(&self, buffer: &Buffer, destination: usize, tag: u32) -> crate::Send<'_> {
+        let (mode, location) = (SendMode::Ready, SourceLocation::caller());
+        self.as_ref()
+            .send_in(mode, buffer, destination, tag, location)
+    }
+
+    /// Sends a message by way of the attached buffer: `MPI_Bsend`.
+    ///
+    /// # Errors
+    /// [`Error::BufferFull`] if there is no room; as [`Comm::send`].
+    #[track_caller]
+    fn bsend(&self, buffer: &Buffer, destination: usize, tag: u32) -> crate::Send<'_> {
+        let (mode, location) = (SendMode::Buffered, SourceLocation::caller());
+        self.as_ref()
+            .send_in(mode, buffer, destination, tag, location)
+    }
+
+    /// Starts a synchronous send: `MPI_Issend`.
+    ///
+    /// # Errors
+    /// As [`Comm::isend`].
+    #[track_caller]
+    fn issend(&self, buffer: Buffer, destination: usize, tag: u32) -> Result<Request> {
+        let (mode, location) = (SendMode::Synchronous, SourceLocation::caller());
+        self.as_ref()
+            .isend_in(mode, buffer, destination, tag, location)
+    }
+
+    /// Starts a ready send: `MPI_Irsend`.
+    ///
+    /// # Errors
+    /// As [`Comm::isend`].
+    #[track_caller]
+    fn irsend(&self, buffer: Buffer, destination: usize, tag: u32) -> Result<Request> {
+        let (mode, location) = (SendMode::Ready, SourceLocation::caller());
+        self.as_ref()
+            .isend_in(mode, buffer, destination, tag, location)
+    }
+
+    /// Starts a buffered send: `MPI_Ibsend`.
+    ///
+    /// # Errors
+    /// [`Error::BufferFull`] if there is no room; as [`Comm::isend`].
+    #[track_caller]
+    fn ibsend(&self, buffer: Buffer, destination: usize, tag: u32) -> Result<Request> {
+        let (mode, location) = (SendMode::Buffered, SourceLocation::caller());
+        self.as_ref()
+            .isend_in(mode, buffer, destination, tag, location)
+    }
+
     /// Attaches a buffer for buffered sends of the rank, whatever the communicator:
     /// `MPI_Buffer_attach`.
     ///
     /// # Errors
     /// [`Error::BufferAttached`] if there is one already.
-    pub fn buffer_attach(&self, buffer: Buffer) -> Result<()> {
-        attach_as(self, None, buffer)
+    fn buffer_attach(&self, buffer: Buffer) -> Result<()> {
+        attach_as(self.as_ref(), None, buffer)
     }
 
     /// Attaches a buffer for buffered sends on this communicator, which take no other:
@@ -89,8 +156,9 @@ impl Comm {
     ///
     /// # Errors
     /// [`Error::BufferAttached`] if there is one already.
-    pub fn attach_buffer(&self, buffer: Buffer) -> Result<()> {
-        attach_as(self, Some(self.context()), buffer)
+    fn attach_buffer(&self, buffer: Buffer) -> Result<()> {
+        let comm = self.as_ref();
+        attach_as(comm, Some(comm.context()), buffer)
     }
 
     /// Waits until all buffered messages of the rank have left and returns the buffer of the rank:
@@ -99,8 +167,13 @@ impl Comm {
     /// # Errors
     /// [`Error::BufferFull`] if no buffer is attached.
     #[track_caller]
-    pub fn buffer_detach(&self) -> impl Future<Output = Result<Buffer>> + '_ {
-        empty_buffer(self, "buffer_detach", None, SourceLocation::caller())
+    fn buffer_detach(&self) -> impl Future<Output = Result<Buffer>> + '_ {
+        empty_buffer(
+            self.as_ref(),
+            "buffer_detach",
+            None,
+            SourceLocation::caller(),
+        )
     }
 
     /// Waits until all messages in the buffer of this communicator have left and returns the
@@ -109,9 +182,10 @@ impl Comm {
     /// # Errors
     /// [`Error::BufferFull`] if no buffer is attached.
     #[track_caller]
-    pub fn detach_buffer(&self) -> impl Future<Output = Result<Buffer>> + '_ {
-        let own = Some(self.context());
-        empty_buffer(self, "detach_buffer", own, SourceLocation::caller())
+    fn detach_buffer(&self) -> impl Future<Output = Result<Buffer>> + '_ {
+        let comm = self.as_ref();
+        let own = Some(comm.context());
+        empty_buffer(comm, "detach_buffer", own, SourceLocation::caller())
     }
 
     /// Waits until all messages in the buffer of the rank have left: `MPI_Buffer_flush`.
@@ -119,11 +193,12 @@ impl Comm {
     /// # Errors
     /// [`Error::BufferFull`] if none is attached.
     #[track_caller]
-    pub fn buffer_flush(&self) -> impl Future<Output = Result<()>> + '_ {
+    fn buffer_flush(&self) -> impl Future<Output = Result<()>> + '_ {
+        let comm = self.as_ref();
         let location = SourceLocation::caller();
         async move {
-            let emptied = empty_buffer(self, "buffer_flush", None, location).await?;
-            attach_as(self, None, emptied)
+            let emptied = empty_buffer(comm, "buffer_flush", None, location).await?;
+            attach_as(comm, None, emptied)
         }
     }
 
@@ -133,74 +208,17 @@ impl Comm {
     /// # Errors
     /// [`Error::BufferFull`] if none is attached.
     #[track_caller]
-    pub fn flush_buffer(&self) -> impl Future<Output = Result<()>> + '_ {
-        let (location, own) = (SourceLocation::caller(), Some(self.context()));
+    fn flush_buffer(&self) -> impl Future<Output = Result<()>> + '_ {
+        let comm = self.as_ref();
+        let (location, own) = (SourceLocation::caller(), Some(comm.context()));
         async move {
-            let emptied = empty_buffer(self, "flush_buffer", own, location).await?;
-            attach_as(self, own, emptied)
+            let emptied = empty_buffer(comm, "flush_buffer", own, location).await?;
+            attach_as(comm, own, emptied)
         }
     }
-
-    /// Sends a message and waits until a receive has matched the message: `MPI_Ssend`.
-    ///
-    /// # Errors
-    /// As [`Comm::send`].
-    #[track_caller]
-    pub fn ssend(&self, buffer: &Buffer, destination: usize, tag: u32) -> crate::Send<'_> {
-        let (mode, location) = (SendMode::Synchronous, SourceLocation::caller());
-        self.send_in(mode, buffer, destination, tag, location)
-    }
-
-    /// Sends a message for which a receive is posted: `MPI_Rsend`.
-    ///
-    /// # Errors
-    /// As [`Comm::send`].
-    #[track_caller]
-    pub fn rsend(&self, buffer: &Buffer, destination: usize, tag: u32) -> crate::Send<'_> {
-        let (mode, location) = (SendMode::Ready, SourceLocation::caller());
-        self.send_in(mode, buffer, destination, tag, location)
-    }
-
-    /// Sends a message by way of the attached buffer: `MPI_Bsend`.
-    ///
-    /// # Errors
-    /// [`Error::BufferFull`] if there is no room; as [`Comm::send`].
-    #[track_caller]
-    pub fn bsend(&self, buffer: &Buffer, destination: usize, tag: u32) -> crate::Send<'_> {
-        let (mode, location) = (SendMode::Buffered, SourceLocation::caller());
-        self.send_in(mode, buffer, destination, tag, location)
-    }
-
-    /// Starts a synchronous send: `MPI_Issend`.
-    ///
-    /// # Errors
-    /// As [`Comm::isend`].
-    #[track_caller]
-    pub fn issend(&self, buffer: Buffer, destination: usize, tag: u32) -> Result<Request> {
-        let (mode, location) = (SendMode::Synchronous, SourceLocation::caller());
-        self.isend_in(mode, buffer, destination, tag, location)
-    }
-
-    /// Starts a ready send: `MPI_Irsend`.
-    ///
-    /// # Errors
-    /// As [`Comm::isend`].
-    #[track_caller]
-    pub fn irsend(&self, buffer: Buffer, destination: usize, tag: u32) -> Result<Request> {
-        let (mode, location) = (SendMode::Ready, SourceLocation::caller());
-        self.isend_in(mode, buffer, destination, tag, location)
-    }
-
-    /// Starts a buffered send: `MPI_Ibsend`.
-    ///
-    /// # Errors
-    /// [`Error::BufferFull`] if there is no room; as [`Comm::isend`].
-    #[track_caller]
-    pub fn ibsend(&self, buffer: Buffer, destination: usize, tag: u32) -> Result<Request> {
-        let (mode, location) = (SendMode::Buffered, SourceLocation::caller());
-        self.isend_in(mode, buffer, destination, tag, location)
-    }
 }
+
+impl SendModes for Comm {}
 
 /// Starts a buffered send: a standard send, for which only the attached buffer waits, and an
 /// operation that is over.
@@ -214,11 +232,7 @@ pub(crate) fn start_buffered(
     let length = buffer.len();
     let mut attached = comm.process().attached();
     let own = Some(comm.context());
-    let key = if attached.contains_key(&own) {
-        own
-    } else {
-        None
-    };
+    let key = own.filter(|_| attached.contains_key(&own));
     let Some(attached) = attached.get_mut(&key) else {
         return Err(Error::BufferFull {
             length,

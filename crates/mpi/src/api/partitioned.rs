@@ -16,7 +16,6 @@ use std::rc::Rc;
 
 use observe::SourceLocation;
 
-use crate::api::persistent::Persistent;
 use crate::api::request::small;
 use crate::channel::{Channel, PARTITION_TAG};
 use crate::exploration::is_explored;
@@ -65,7 +64,12 @@ pub(crate) struct Partitions {
 }
 
 impl Partitions {
-    fn new(comm: &Comm, count: u32, (peer, tag): (usize, u32), is_send: bool) -> Result<Self> {
+    pub(crate) fn new(
+        comm: &Comm,
+        count: u32,
+        (peer, tag): (usize, u32),
+        is_send: bool,
+    ) -> Result<Self> {
         // Refuses tags that are too large, and communicators that have been freed.
         comm.envelope(tag)?;
         let world = match peer {
@@ -151,51 +155,6 @@ impl Partitions {
     /// Number of partitions that are not ready.
     pub(crate) const fn left(&self) -> usize {
         self.left
-    }
-}
-
-impl Comm {
-    /// A send in partitions of equal lengths that [`Request::start`] starts: `MPI_Psend_init`.
-    /// After each start the program fills [`Request::buffer_mut`] and calls [`Request::pready`] for
-    /// each partition.
-    ///
-    /// # Errors
-    /// [`Error::Rank`] or [`Error::Tag`] for arguments out of range, [`Error::Comm`] if the
-    /// communicator has been freed.
-    pub fn psend_init(
-        &self,
-        buffer: Buffer,
-        partitions: u32,
-        destination: usize,
-        tag: u32,
-    ) -> Result<Request> {
-        let partitions = Partitions::new(self, partitions, (destination, tag), true)?;
-        Ok(Persistent::partitioned_send(
-            self,
-            buffer,
-            destination,
-            partitions,
-        ))
-    }
-
-    /// A receive in partitions of equal lengths that [`Request::start`] starts: `MPI_Precv_init`.
-    ///
-    /// # Errors
-    /// As [`Comm::psend_init`].
-    pub fn precv_init(
-        &self,
-        buffer: Buffer,
-        partitions: u32,
-        source: usize,
-        tag: u32,
-    ) -> Result<Request> {
-        let partitions = Partitions::new(self, partitions, (source, tag), false)?;
-        Ok(Persistent::partitioned_receive(
-            self,
-            buffer,
-            Source::Rank(source),
-            partitions,
-        ))
     }
 }
 

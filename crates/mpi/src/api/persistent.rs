@@ -57,32 +57,6 @@ impl Persistent {
         Request::inactive(Self { comm, buffer, what })
     }
 
-    pub(crate) fn partitioned_send(
-        comm: &Comm,
-        buffer: Buffer,
-        destination: usize,
-        partitions: Partitions,
-    ) -> Request {
-        let what = What::PartitionedSend {
-            destination,
-            partitions,
-        };
-        Self::request(comm, buffer, what)
-    }
-
-    pub(crate) fn partitioned_receive(
-        comm: &Comm,
-        buffer: Buffer,
-        source: Source,
-        partitions: Partitions,
-    ) -> Request {
-        Self::request(
-            comm,
-            buffer,
-            What::PartitionedReceive { source, partitions },
-        )
-    }
-
     pub(crate) fn collective_init(
         comm: &Comm,
         mut call: Invocation,
@@ -273,37 +247,70 @@ impl Persistent {
     }
 }
 
-impl Comm {
+/// Requests of calls that the program starts repeatedly.
+pub trait PersistentRequests: AsRef<Comm> {
     /// A send in any mode that [`Request::start`] starts: `MPI_Send_init`, `MPI_Ssend_init`,
     /// `MPI_Rsend_init`, `MPI_Bsend_init`.
     #[must_use = "it has to be started"]
-    pub fn send_init(
-        &self,
-        mode: SendMode,
-        buffer: Buffer,
-        destination: usize,
-        tag: u32,
-    ) -> Request {
+    fn send_init(&self, mode: SendMode, buffer: Buffer, destination: usize, tag: u32) -> Request {
         let what = What::Send {
             mode,
             destination,
             tag,
         };
-        Persistent::request(self, buffer, what)
+        Persistent::request(self.as_ref(), buffer, what)
     }
 
     /// A receive that [`Request::start`] starts: `MPI_Recv_init`.
     #[must_use = "it has to be started"]
-    pub fn recv_init(
+    fn recv_init(&self, buffer: Buffer, source: impl Into<Source>, tag: impl Into<Tag>) -> Request {
+        let (source, tag) = (source.into(), tag.into());
+        Persistent::request(self.as_ref(), buffer, What::Receive { source, tag })
+    }
+
+    /// A send in partitions of equal lengths that [`Request::start`] starts: `MPI_Psend_init`.
+    /// After each start the program fills [`Request::buffer_mut`] and calls [`Request::pready`] for
+    /// each partition.
+    ///
+    /// # Errors
+    /// [`Error::Rank`] or [`Error::Tag`] for arguments out of range, [`Error::Comm`] if the
+    /// communicator has been freed.
+    fn psend_init(
         &self,
         buffer: Buffer,
-        source: impl Into<Source>,
-        tag: impl Into<Tag>,
-    ) -> Request {
-        let (source, tag) = (source.into(), tag.into());
-        Persistent::request(self, buffer, What::Receive { source, tag })
+        partitions: u32,
+        destination: usize,
+        tag: u32,
+    ) -> Result<Request> {
+        let comm = self.as_ref();
+        let partitions = Partitions::new(comm, partitions, (destination, tag), true)?;
+        let what = What::PartitionedSend {
+            destination,
+            partitions,
+        };
+        Ok(Persistent::request(comm, buffer, what))
+    }
+
+    /// A receive in partitions of equal lengths that [`Request::start`] starts: `MPI_Precv_init`.
+    ///
+    /// # Errors
+    /// As [`Comm::psend_init`].
+    fn precv_init(
+        &self,
+        buffer: Buffer,
+        partitions: u32,
+        source: usize,
+        tag: u32,
+    ) -> Result<Request> {
+        let comm = self.as_ref();
+        let partitions = Partitions::new(comm, partitions, (source, tag), false)?;
+        let source = Source::Rank(source);
+        let what = What::PartitionedReceive { source, partitions };
+        Ok(Persistent::request(comm, buffer, what))
     }
 }
+
+impl PersistentRequests for Comm {}
 
 /// Starts persistent requests in their order: `MPI_Startall`.
 ///

@@ -10,40 +10,26 @@
 //! Source of the blocks: W. Gropp, "Using node information to implement MPI Cartesian topologies",
 //! EuroMPI 2018.
 
-use super::topology::{
-    Cartesian, Dimensions, cartesian_at, coordinates, grid_dimensions, name_block, rank_at,
-};
+use super::topology::{Cartesian, Dimensions, cartesian_at, coordinates, name_block, rank_at};
 use crate::collectives::allgather_real;
 use crate::{Comm, Result};
 use observe::SourceLocation;
+use std::rc::Rc;
 
-impl Comm {
-    /// Makes a grid of the first ranks in an order in which fewer neighbours are on different
-    /// hosts: `MPI_Cart_create` with `reorder`. All ranks call it with the same lengths and
-    /// periods; ranks beyond the grid get no grid. Messages exchange the names of the hosts.
-    ///
-    /// # Errors
-    /// As [`Comm::cartesian`].
-    #[track_caller]
-    pub fn cartesian_reordered(
-        &self,
-        lengths: &[usize],
-        periods: &[bool],
-    ) -> impl Future<Output = Result<Option<Cartesian>>> + use<'_> {
-        let location = SourceLocation::caller();
-        let dimensions = grid_dimensions(self, lengths, periods);
-        async move {
-            let dimensions = dimensions?;
-            let own = name_block(&self.host_name());
-            let names = allgather_real(self, &own, location).await?;
-            let ranks = dimensions.iter().map(|&(length, _)| length).product();
-            let hosts = numbered(names.chunks_exact(own.len()).take(ranks));
-            let order = order(&hosts, &dimensions);
-            let position = order.iter().position(|rank| *rank == self.rank());
-            let position = position.map(|position| i32::try_from(position).unwrap_or(i32::MAX));
-            cartesian_at(self, dimensions, position, location).await
-        }
-    }
+/// Makes a grid with few neighbours on different hosts, as [`Comm::cartesian_reordered`].
+pub(super) async fn reordered_grid(
+    comm: &Comm,
+    dimensions: Rc<Dimensions>,
+    location: SourceLocation,
+) -> Result<Option<Cartesian>> {
+    let own = name_block(&comm.host_name());
+    let names = allgather_real(comm, &own, location).await?;
+    let ranks = dimensions.iter().map(|&(length, _)| length).product();
+    let hosts = numbered(names.chunks_exact(own.len()).take(ranks));
+    let order = order(&hosts, &dimensions);
+    let position = order.iter().position(|rank| *rank == comm.rank());
+    let position = position.map(|position| i32::try_from(position).unwrap_or(i32::MAX));
+    cartesian_at(comm, dimensions, position, location).await
 }
 
 /// Returns numbers of hosts by their first ranks.

@@ -8,32 +8,66 @@ use std::rc::Rc;
 
 use rdma::Verbs;
 
-use crate::channel::Token;
-use crate::protocol::process::Process;
+use crate::channel::{Channel, Token};
 use crate::protocol::waiting::Waits;
 use crate::{Comm, Request};
 
-impl Comm {
+/// Computation and sleep.
+pub trait TimeControl: AsRef<Comm> {
     /// Sleeps for this many seconds; messages continue to arrive.
     ///
     /// # Panics
     /// If `seconds` is negative or not a number.
     #[track_caller]
-    pub fn sleep(&self, seconds: f64) -> impl Future<Output = ()> + '_ {
+    fn sleep(&self, seconds: f64) -> impl Future<Output = ()> + '_ {
         assert!(
             seconds >= 0.0,
             "a duration must be at least 0 s, not {seconds}"
         );
-        elapse(
-            self,
-            "sleep",
-            SourceLocation::caller(),
-            move |process, token| {
-                process.channel().timer(seconds, token);
-            },
-        )
+        let call = ("sleep", SourceLocation::caller());
+        elapse(self.as_ref(), call, move |channel, token| {
+            channel.timer(seconds, token);
+        })
     }
 
+    /// Computes this many flop on the rank's host; messages continue to arrive.
+    ///
+    /// # Panics
+    /// If `flops` is negative or not finite.
+    #[track_caller]
+    fn compute(&self, flops: f64) -> impl Future<Output = ()> + '_ {
+        assert!(
+            flops >= 0.0 && flops.is_finite(),
+            "an amount of flop must be finite and at least 0, not {flops}"
+        );
+        let call = ("compute", SourceLocation::caller());
+        elapse(self.as_ref(), call, move |channel, token| {
+            channel.compute(flops, token);
+        })
+    }
+
+    /// Computes for this many seconds, whatever the speed of the rank's host and the number of
+    /// ranks on its processors; messages continue to arrive. Use this call to replay measured times
+    /// of a computation.
+    ///
+    /// # Panics
+    /// If `seconds` is negative or not a number.
+    #[track_caller]
+    fn compute_for(&self, seconds: f64) -> impl Future<Output = ()> + '_ {
+        assert!(
+            seconds >= 0.0,
+            "a duration must be at least 0 s, not {seconds}"
+        );
+        let call = ("compute", SourceLocation::caller());
+        elapse(self.as_ref(), call, move |channel, token| {
+            channel.timer(seconds, token);
+        })
+    }
+}
+
+impl TimeControl for Comm {}
+
+impl Comm {
     /// Returns the rank's adapter, for programs that use queue pairs themselves; `None` without an
     /// adapter. `device = "verbs"` in the platform file or `--backend verbs` gives one.
     ///
@@ -50,61 +84,16 @@ impl Comm {
     /// does not change before. On real adapters the call returns at once, and the loop spins.
     #[track_caller]
     pub fn adapter_event(&self) -> impl Future<Output = ()> + '_ {
-        elapse(
-            self,
-            "adapter_event",
-            SourceLocation::caller(),
-            |process, token| {
-                process.channel().watch_adapter(token);
-            },
-        )
-    }
-
-    /// Computes this many flop on the rank's host; messages continue to arrive.
-    ///
-    /// # Panics
-    /// If `flops` is negative or not finite.
-    #[track_caller]
-    pub fn compute(&self, flops: f64) -> impl Future<Output = ()> + '_ {
-        assert!(
-            flops >= 0.0 && flops.is_finite(),
-            "an amount of flop must be finite and at least 0, not {flops}"
-        );
-        elapse(
-            self,
-            "compute",
-            SourceLocation::caller(),
-            move |process, token| {
-                process.channel().compute(flops, token);
-            },
-        )
-    }
-
-    /// Computes for this many seconds, whatever the speed of the rank's host and the number of
-    /// ranks on its processors; messages continue to arrive. Use this call to replay measured times
-    /// of a computation.
-    ///
-    /// # Panics
-    /// If `seconds` is negative or not a number.
-    #[track_caller]
-    pub fn compute_for(&self, seconds: f64) -> impl Future<Output = ()> + '_ {
-        assert!(
-            seconds >= 0.0,
-            "a duration must be at least 0 s, not {seconds}"
-        );
-        let location = SourceLocation::caller();
-        elapse(self, "compute", location, move |process, token| {
-            process.channel().timer(seconds, token);
-        })
+        let call = ("adapter_event", SourceLocation::caller());
+        elapse(self, call, |channel, token| channel.watch_adapter(token))
     }
 }
 
 /// Waits for the end of an operation that only takes time.
 async fn elapse(
     comm: &Comm,
-    name: &'static str,
-    location: SourceLocation,
-    start: impl FnOnce(&Process, Token),
+    (name, location): (&'static str, SourceLocation),
+    start: impl FnOnce(&dyn Channel, Token),
 ) {
     let begun = comm.process().begun();
     comm.process().wait_until_idle(name, location).await;
@@ -114,7 +103,7 @@ async fn elapse(
         engine.observe_wait(Waits::Named(name, token), false, location);
         token
     });
-    start(comm.process(), token);
+    start(comm.process().channel(), token);
     let mut request = Request::new(comm, token);
     let _ = request.wait_in(name, location).await;
     comm.process().forget_begun(begun);

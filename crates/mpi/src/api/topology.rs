@@ -15,8 +15,9 @@ use ::collectives::Neighbors;
 
 use crate::api::communicators::smpi::{first_ranks_as_smpi, is_as_smpi};
 use crate::api::communicators::{Step, dup_at, split_at, split_into};
+use crate::api::reordering::reordered_grid;
 use crate::collectives::allgather_real;
-use crate::{Comm, Error, PROC_NULL, Result};
+use crate::{Comm, CommunicatorManagement, Error, PROC_NULL, Result};
 
 /// Largest number of dimensions of a grid.
 const DIMENSIONS_MAX: usize = 64;
@@ -113,7 +114,7 @@ pub(crate) type Dimensions = [(usize, bool)];
 /// Beyond the end of a dimension that is not periodic the neighbour is the null process.
 ///
 /// ```no_run
-/// # use mpi::{Comm, Result};
+/// # use mpi::prelude::*;
 /// # async fn example(world: Comm) -> Result<()> {
 /// let mut lengths = [0, 0];
 /// mpi::dims_create(world.size(), &mut lengths)?;
@@ -313,7 +314,8 @@ impl Cartesian {
     }
 }
 
-impl Comm {
+/// Communicators with a process topology.
+pub trait Topologies: AsRef<Comm> {
     /// Makes a grid of the first ranks: `MPI_Cart_create`. All ranks call it with the same lengths
     /// and periods; ranks beyond the grid get no grid.
     ///
@@ -322,24 +324,43 @@ impl Comm {
     /// [`Error::Grid`] if the grid has more ranks than the communicator or none; as
     /// [`Comm::create`].
     #[track_caller]
-    pub fn cartesian(
+    fn cartesian(
         &self,
         lengths: &[usize],
         periods: &[bool],
-    ) -> impl Future<Output = Result<Option<Cartesian>>> + use<'_> {
+    ) -> impl Future<Output = Result<Option<Cartesian>>> + use<'_, Self> {
+        let comm = self.as_ref();
         let location = SourceLocation::caller();
-        let dimensions = grid_dimensions(self, lengths, periods);
+        let dimensions = grid_dimensions(comm, lengths, periods);
         async move {
             let dimensions = dimensions?;
             let ranks = dimensions.iter().map(|&(length, _)| length).product();
-            if is_as_smpi(self) {
+            if is_as_smpi(comm) {
                 let step = Step::new("creation of a grid", location);
-                let comm = first_ranks_as_smpi(self, ranks, step).await?;
+                let comm = first_ranks_as_smpi(comm, ranks, step).await?;
                 return Ok(comm.map(|comm| Cartesian::new(comm, dimensions)));
             }
-            let position = (self.rank() < ranks).then_some(0);
-            cartesian_at(self, dimensions, position, location).await
+            let position = (comm.rank() < ranks).then_some(0);
+            cartesian_at(comm, dimensions, position, location).await
         }
+    }
+
+    /// Makes a grid of the first ranks in an order in which fewer neighbours are on different
+    /// hosts: `MPI_Cart_create` with `reorder`. All ranks call it with the same lengths and
+    /// periods; ranks beyond the grid get no grid. Messages exchange the names of the hosts.
+    ///
+    /// # Errors
+    /// As [`Comm::cartesian`].
+    #[track_caller]
+    fn cartesian_reordered(
+        &self,
+        lengths: &[usize],
+        periods: &[bool],
+    ) -> impl Future<Output = Result<Option<Cartesian>>> + use<'_, Self> {
+        let comm = self.as_ref();
+        let location = SourceLocation::caller();
+        let dimensions = grid_dimensions(comm, lengths, periods);
+        async move { reordered_grid(comm, dimensions?, location).await }
     }
 
     /// Makes a communicator of the same ranks in which each rank knows its neighbours:
@@ -349,44 +370,22 @@ impl Comm {
     /// # Errors
     /// [`Error::Rank`] for a neighbour out of range; as [`Comm::dup`].
     #[track_caller]
-    pub fn graph(
+    fn graph(
         &self,
         sources: &[usize],
         destinations: &[usize],
-    ) -> impl Future<Output = Result<Graph>> + use<'_> {
+    ) -> impl Future<Output = Result<Graph>> + use<'_, Self> {
+        let comm = self.as_ref();
         let location = SourceLocation::caller();
-        let graph = Graph::new(self.clone(), sources, destinations);
+        let graph = Graph::new(comm.clone(), sources, destinations);
         async move {
             let graph = graph?;
-            Ok(graph.on(dup_at(self, location).await?))
-        }
-    }
-
-    /// Groups the ranks by their hosts: `MPI_Comm_split_type` with `MPI_COMM_TYPE_SHARED`. All
-    /// ranks call it; the ranks of one host are ordered by key, and by old rank where keys are
-    /// equal.
-    ///
-    /// # Errors
-    /// As [`Comm::split`].
-    #[track_caller]
-    pub fn split_by_host(&self, key: i32) -> impl Future<Output = Result<Self>> + '_ {
-        let location = SourceLocation::caller();
-        async move {
-            let name = self.host_name();
-            let same = split_into(self, short_hash(&name), key, location).await?;
-            // Different names may have the same hash. Names are real data in any run.
-            let own = name_block(&name);
-            let names = allgather_real(&same, &own, location).await?;
-            if names.chunks_exact(own.len()).all(|other| other == own) {
-                return Ok(same);
-            }
-            let mut numbered = (0..).zip(names.chunks_exact(own.len()));
-            let first = numbered.find(|(_, other)| *other == own);
-            let colour = first.map_or(0, |(first, _)| first);
-            split_into(&same, colour, key, location).await
+            Ok(graph.on(dup_at(comm, location).await?))
         }
     }
 }
+
+impl Topologies for Comm {}
 
 /// Makes the communicator of a grid of the ranks with a position; equal positions are in the
 /// order of the ranks.
@@ -403,11 +402,7 @@ pub(super) async fn cartesian_at(
 }
 
 /// Returns the dimensions of a grid that has no more ranks than the communicator, and some.
-pub(super) fn grid_dimensions(
-    comm: &Comm,
-    lengths: &[usize],
-    periods: &[bool],
-) -> Result<Rc<Dimensions>> {
+fn grid_dimensions(comm: &Comm, lengths: &[usize], periods: &[bool]) -> Result<Rc<Dimensions>> {
     let (found, expected) = (periods.len(), lengths.len());
     if found != expected || expected > DIMENSIONS_MAX {
         return Err(Error::Dimensions { found, expected });
@@ -420,6 +415,26 @@ pub(super) fn grid_dimensions(
     }
     let all = lengths.iter().copied().zip(periods.iter().copied());
     Ok(all.collect())
+}
+
+/// Groups the ranks by their hosts, as [`Comm::split_by_host`].
+pub(super) async fn split_by_host_at(
+    comm: &Comm,
+    key: i32,
+    location: SourceLocation,
+) -> Result<Comm> {
+    let name = comm.host_name();
+    let same = split_into(comm, short_hash(&name), key, location).await?;
+    // Different names may have the same hash. Names are real data in any run.
+    let own = name_block(&name);
+    let names = allgather_real(&same, &own, location).await?;
+    if names.chunks_exact(own.len()).all(|other| other == own) {
+        return Ok(same);
+    }
+    let mut numbered = (0..).zip(names.chunks_exact(own.len()));
+    let first = numbered.find(|(_, other)| *other == own);
+    let colour = first.map_or(0, |(first, _)| first);
+    split_into(&same, colour, key, location).await
 }
 
 /// Bytes of a name of a host that are compared.

@@ -53,13 +53,14 @@ impl Unpack {
     }
 }
 
-impl Comm {
+/// Messages of items of a derived datatype.
+pub trait DatatypeMessages: AsRef<Comm> {
     /// Sends `count` items of a datatype: `MPI_Send`.
     ///
     /// # Errors
     /// As [`Comm::send`] and [`Datatype::pack`].
     #[track_caller]
-    pub fn send_view(
+    fn send_view(
         &self,
         buffer: &Buffer,
         count: u64,
@@ -67,14 +68,15 @@ impl Comm {
         destination: usize,
         tag: u32,
     ) -> impl Future<Output = Result<()>> + '_ {
+        let comm = self.as_ref();
         let location = SourceLocation::caller();
         let (buffer, datatype) = (buffer.clone(), datatype.clone());
         async move {
-            self.process().wait_until_idle("send", location).await;
-            let packed = pack_at(self, &buffer, &datatype, count)?;
+            comm.process().wait_until_idle("send", location).await;
+            let packed = pack_at(comm, &buffer, &datatype, count)?;
             drop(buffer);
             let mode = SendMode::Standard;
-            self.send_in(mode, &packed, destination, tag, location)
+            comm.send_in(mode, &packed, destination, tag, location)
                 .await
         }
     }
@@ -85,7 +87,7 @@ impl Comm {
     /// # Errors
     /// As [`Comm::recv`] and [`Datatype::unpack`].
     #[track_caller]
-    pub fn recv_view<'a>(
+    fn recv_view<'a>(
         &'a self,
         buffer: &'a mut Buffer,
         count: u64,
@@ -93,18 +95,19 @@ impl Comm {
         source: impl Into<Source>,
         tag: impl Into<Tag>,
     ) -> impl Future<Output = Result<Status>> + 'a {
+        let comm = self.as_ref();
         let location = SourceLocation::caller();
         let (source, tag, datatype) = (source.into(), tag.into(), datatype.clone());
         async move {
             let room = room_for(&datatype, count, buffer)?;
-            let mut request = self.irecv_and((room, true), source, tag, location)?;
+            let mut request = comm.irecv_and((room, true), source, tag, location)?;
             let done = request.wait_in("recv", location).await?;
             let length = done.status.length;
             datatype.unpack_some(count, &done.buffer, length, buffer)?;
             let copy =
                 |engine: &mut ProtocolEngine, channel: &dyn Channel| engine.copy(channel, length);
-            self.process().with_engine(copy);
-            self.process().wait_until_idle("recv", location).await;
+            comm.process().with_engine(copy);
+            comm.process().wait_until_idle("recv", location).await;
             Ok(done.status)
         }
     }
@@ -114,7 +117,7 @@ impl Comm {
     /// # Errors
     /// As [`Comm::isend`] and [`Datatype::pack`].
     #[track_caller]
-    pub fn isend_view(
+    fn isend_view(
         &self,
         buffer: &Buffer,
         count: u64,
@@ -122,9 +125,10 @@ impl Comm {
         destination: usize,
         tag: u32,
     ) -> Result<Request> {
+        let comm = self.as_ref();
         let location = SourceLocation::caller();
-        let packed = pack_at(self, buffer, datatype, count)?;
-        self.isend_at(packed, destination, tag, location)
+        let packed = pack_at(comm, buffer, datatype, count)?;
+        comm.isend_at(packed, destination, tag, location)
     }
 
     /// Starts to receive at most `count` items of a datatype: `MPI_Irecv`. The completion has the
@@ -133,7 +137,7 @@ impl Comm {
     /// # Errors
     /// As [`Comm::irecv`] and [`Datatype::unpack`].
     #[track_caller]
-    pub fn irecv_view(
+    fn irecv_view(
         &self,
         buffer: Buffer,
         count: u64,
@@ -143,10 +147,14 @@ impl Comm {
     ) -> Result<Request> {
         let location = SourceLocation::caller();
         let room = room_for(datatype, count, &buffer)?;
-        let request = self.irecv_and((room, true), source.into(), tag.into(), location)?;
+        let request = self
+            .as_ref()
+            .irecv_and((room, true), source.into(), tag.into(), location)?;
         Ok(request.unpacking(Unpack::new(datatype.clone(), count, buffer)))
     }
 }
+
+impl DatatypeMessages for Comm {}
 
 /// Returns a buffer for the message, whatever the run wants: real if the target is.
 pub(crate) fn room_for(datatype: &Datatype, count: u64, target: &Buffer) -> Result<Buffer> {
@@ -156,15 +164,10 @@ pub(crate) fn room_for(datatype: &Datatype, count: u64, target: &Buffer) -> Resu
 }
 
 /// Packs items, which takes time at the rank.
-pub(crate) fn pack_at(
-    comm: &Comm,
-    buffer: &Buffer,
-    datatype: &Datatype,
-    count: u64,
-) -> Result<Buffer> {
-    let packed = datatype.pack(count, buffer)?;
+pub(crate) fn pack_at(comm: &Comm, data: &Buffer, item: &Datatype, count: u64) -> Result<Buffer> {
+    let packed = item.pack(count, data)?;
     let copy =
         |engine: &mut ProtocolEngine, channel: &dyn Channel| engine.copy(channel, packed.len());
     comm.process().with_engine(copy);
-    Ok(packed.with_element(datatype.element()))
+    Ok(packed.with_element(item.element()))
 }

@@ -22,7 +22,7 @@ use crate::collectives::barrier_in;
 use crate::protocol::engine::{EpochCalls, ProtocolEngine, waits_least};
 use crate::protocol::process::{Call, Process};
 use crate::protocol::waiting::Waits;
-use crate::{Error, Group, PROC_NULL, Request, Result};
+use crate::{CommunicatorManagement, Error, Group, PROC_NULL, Request, Result};
 
 impl Window {
     /// Sends a request to ranks of the communicator and waits for the answers. Returns the

@@ -22,7 +22,7 @@ use crate::exploration;
 use crate::protocol::engine::ProtocolEngine;
 use crate::protocol::process::{Call, Process};
 use crate::protocol::waiting::Waits;
-use crate::{Buffer, Comm, Error, Group, Result};
+use crate::{Buffer, Comm, CommunicatorManagement, Error, Group, Result};
 
 /// Length of the record of an extent in bytes.
 const EXTENT: usize = 16;
@@ -39,7 +39,7 @@ struct Extent {
 /// Memory that the ranks of a communicator read and write at each other: `MPI_Win`.
 ///
 /// ```no_run
-/// # use mpi::{Comm, Op, Result};
+/// # use mpi::prelude::*;
 /// async fn count(world: Comm) -> Result<()> {
 ///     let window = world.window(world.buffer_of(&[0_u64]), 8).await?;
 ///     window.fence().await?;
@@ -68,20 +68,17 @@ pub struct Window {
     epochs: RefCell<Epochs>,
 }
 
-impl Comm {
+/// Windows of a communicator.
+pub trait OneSided: AsRef<Comm> {
     /// Exposes `memory` to the other ranks: `MPI_Win_create` and `MPI_Win_allocate`. All ranks call
     /// it, each with memory of any length. A displacement stands for `unit` bytes.
     ///
     /// # Errors
     /// [`WindowError::Unit`] if `unit` is 0; as [`Comm::dup`].
     #[track_caller]
-    pub fn window(&self, memory: Buffer, unit: u64) -> impl Future<Output = Result<Window>> + '_ {
-        window_at(
-            self,
-            WindowMemory::Own(memory),
-            unit,
-            SourceLocation::caller(),
-        )
+    fn window(&self, memory: Buffer, unit: u64) -> impl Future<Output = Result<Window>> + '_ {
+        let memory = WindowMemory::Own(memory);
+        window_at(self.as_ref(), memory, unit, SourceLocation::caller())
     }
 
     /// Exposes memory that the program reads and writes by itself, as [`Comm::window`]. Accesses
@@ -94,19 +91,17 @@ impl Comm {
     /// # Errors
     /// As [`Comm::window`].
     #[track_caller]
-    pub fn window_of(
+    fn window_of(
         &self,
         memory: Rc<dyn ProgramMemory>,
         unit: u64,
     ) -> impl Future<Output = Result<Window>> + '_ {
-        window_at(
-            self,
-            WindowMemory::Program(memory),
-            unit,
-            SourceLocation::caller(),
-        )
+        let memory = WindowMemory::Program(memory);
+        window_at(self.as_ref(), memory, unit, SourceLocation::caller())
     }
 }
+
+impl OneSided for Comm {}
 
 /// Exposes memory at all ranks.
 async fn window_at(

@@ -5,7 +5,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use mpi::{Comm, Limits, Request, Result, SendMode, Settings, waitall};
+use mpi::{Limits, Settings, prelude::*};
 
 use super::{Order, Outcome, pattern, world};
 

@@ -5,7 +5,7 @@
 
 use std::rc::Rc;
 
-use mpi::{Blocks, Buffer, CollectiveCall, Comm, Datatype, Graph, InterComm, InterRoot, Op};
+use mpi::{Blocks, CollectiveCall, Graph, InterRoot, prelude::*};
 
 use super::super::{Handle, active, memory};
 use crate::bridge::{block, with};

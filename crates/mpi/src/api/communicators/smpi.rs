@@ -20,7 +20,7 @@ use super::{
 use crate::api::group::{Members, table, word};
 use crate::collectives::broadcast_uncounted;
 use crate::exploration;
-use crate::{Buffer, Comm, Group, Result, Tag};
+use crate::{Buffer, Comm, CommunicatorManagement, Group, Result, Tag};
 
 /// Length of a pointer in bytes.
 const POINTER: u64 = 8;

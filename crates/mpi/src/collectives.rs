@@ -26,9 +26,7 @@ use crate::protocol::defect::{ProtocolDefect, ProtocolDefects};
 use crate::protocol::engine::{CallNumber, PersistentNumber, PreparedCall, ProtocolEngine};
 use crate::{Buffer, Comm, Datatype, Error, Op, Result, Settings};
 
-mod all;
 mod areas;
-mod barrier;
 mod between;
 mod block_lengths;
 mod blocks;
@@ -37,14 +35,11 @@ mod call_log;
 mod group_log;
 mod neighbors;
 mod operand_order;
+mod operations;
 pub(crate) mod position;
-mod rooted;
-mod scan;
 mod stored;
 mod uncounted;
 
-pub(crate) use all::allgather_real;
-pub(crate) use barrier::barrier_in;
 pub use between::InterRoot;
 use block_lengths::BlockLengths;
 pub use blocks::Blocks;
@@ -54,6 +49,8 @@ pub use call_log::{CallComparison, CallLog, CallRecord, Mismatch};
 pub(crate) use call_log::{Place, Signature};
 pub(crate) use group_log::{GroupCall, GroupLog};
 pub use operand_order::MissingProperty;
+pub use operations::CollectiveOperations;
+pub(crate) use operations::{allgather_real, barrier_in};
 pub use position::is_persistent_start;
 pub(crate) use uncounted::broadcast_uncounted;
 

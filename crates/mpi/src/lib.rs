@@ -21,8 +21,9 @@
 //!
 //! # Layers
 //!
-//! 1. The API (`api`, `collectives`, `rma`): [`Comm`], [`Group`], [`Request`], [`Message`],
-//!    [`waitall`] and similar functions, collectives, [`Window`].
+//! 1. The API (`api`, `collectives`, `rma`): [`Comm`], with a trait for each group of calls beside
+//!    point to point (all in [`prelude`]), [`Group`], [`Request`], [`Message`], [`waitall`] and
+//!    similar functions, [`Window`].
 //! 2. Matching: which receive gets which message.
 //! 3. The protocols: eager and rendezvous, without I/O and without a clock. If [`Limits`] are set,
 //!    every packet goes through the tables of [`machine`]: packet buffers, credits, bounded memory
@@ -90,8 +91,8 @@ pub use api::time::TimeControl;
 pub use api::topology::{Cartesian, Graph, Topologies, dims_create};
 pub use api::view::DatatypeMessages;
 pub use collectives::{
-    Blocks, CallComparison, CallLog, CallRecord, CollectiveCall, InterRoot, Mismatch,
-    MissingProperty, is_persistent_start,
+    Blocks, CallComparison, CallLog, CallRecord, CollectiveCall, CollectiveOperations, InterRoot,
+    Mismatch, MissingProperty, is_persistent_start,
 };
 pub use matching::envelope::{ANY_SOURCE, ANY_TAG, PROC_NULL, Pattern, Source, TAG_UB, Tag};
 pub use observe::{NativeLocation, SourceLocation, set_native_caller};

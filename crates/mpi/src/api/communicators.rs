@@ -41,7 +41,8 @@ use crate::protocol::defect::{ProtocolDefect, ProtocolDefects};
 use crate::protocol::engine::waits_least;
 use crate::protocol::look::mix;
 use crate::{
-    Buffer, Comm, Comparison, Completion, Datatype, Error, Group, InterComm, Request, Result, Tag,
+    Buffer, CollectiveOperations, Comm, Comparison, Completion, Datatype, Error, Group, InterComm,
+    Request, Result, Tag,
 };
 use smpi::{create_as_smpi, is_as_smpi, split_as_smpi};
 

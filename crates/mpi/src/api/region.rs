@@ -27,7 +27,8 @@ impl Comm {
     /// Begins a region of this name, which ends when the guard is dropped. Regions may be nested.
     ///
     /// ```no_run
-    /// # async fn solve(world: mpi::Comm) -> mpi::Result<()> {
+    /// # use mpi::prelude::*;
+    /// # async fn solve(world: Comm) -> Result<()> {
     /// let _solve = world.region("solve");
     /// world.barrier().await
     /// # }

@@ -91,7 +91,7 @@ impl Graph {
     /// # Errors
     /// As [`Comm::alltoall_w`] and [`Graph::neighbor_alltoall_v`].
     ///
-    /// [`Comm::alltoall_w`]: crate::Comm::alltoall_w
+    /// [`Comm::alltoall_w`]: crate::CollectiveOperations::alltoall_w
     #[track_caller]
     pub fn neighbor_alltoall_w<'a>(
         &'a self,

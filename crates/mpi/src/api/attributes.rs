@@ -6,7 +6,7 @@
 //!
 //! An error handler is called for errors of sends, receives, probes, requests, collectives and
 //! calls that make communicators, when the call returns or completes. A new communicator inherits
-//! the handler of the old communicator; attributes are copied by [`Comm::dup`] alone.
+//! the handler of the old communicator; attributes are copied by `Comm::dup` alone.
 //!
 //! *Not modelled*: errors of callbacks, and deletion of attributes at the end of a program: the
 //! attributes of a communicator that is not freed are dropped without a call.
@@ -47,9 +47,10 @@ pub struct Keyval<T> {
 }
 
 impl<T: 'static> Keyval<T> {
-    /// Returns a new key. [`Comm::dup`] calls `copy`, which returns the value for the new
-    /// communicator, or `None` for no value (`MPI_COMM_NULL_COPY_FN`). `delete` is called before a
-    /// value is deleted or replaced, and when the communicator is freed.
+    /// Returns a new key. [`Comm::dup`](crate::CommunicatorManagement::dup) calls `copy`, which
+    /// returns the value for the new communicator, or `None` for no value
+    /// (`MPI_COMM_NULL_COPY_FN`). `delete` is called before a value is deleted or replaced, and
+    /// when the communicator is freed.
     #[must_use]
     pub fn new(copy: impl Fn(&T) -> Option<T> + 'static, delete: impl Fn(&T) + 'static) -> Self {
         let copy = move |value: &dyn Any| {

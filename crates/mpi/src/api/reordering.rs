@@ -16,7 +16,7 @@ use crate::{Comm, Result};
 use observe::SourceLocation;
 use std::rc::Rc;
 
-/// Makes a grid with few neighbours on different hosts, as [`Comm::cartesian_reordered`].
+/// Makes a grid with few neighbours on different hosts, as `Comm::cartesian_reordered`.
 pub(super) async fn reordered_grid(
     comm: &Comm,
     dimensions: Rc<Dimensions>,

@@ -252,7 +252,7 @@ pub(crate) fn start_buffered(
         engine.copy(channel, length);
         let send = engine.send(channel, peer, envelope, buffer.clone(), call);
         if engine.is_done(send) {
-            engine.note_buffered(channel, send);
+            engine.note_causality(|record| record.note_buffered(channel, send));
             return Ok(send);
         }
         // Whether there is room for the next one depends on what has arrived.

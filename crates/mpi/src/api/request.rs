@@ -399,7 +399,8 @@ fn note_cancelled(
     token: Token,
     location: SourceLocation,
 ) {
-    if !engine.is_receive(token) {
+    let record = engine.causality();
+    if record.is_none_or(|record| !record.is_receive(token)) {
         let bound = "a send is cancelled only if its message waits at the sender";
         exploration::note_bound(channel, &format!("{bound} ({location})"));
     }

@@ -16,13 +16,13 @@
 //! channel that is passed in.
 
 mod calls;
+mod causality;
 mod collective;
 mod connected;
 mod flow_controlled;
 mod library;
 mod observation;
 pub(crate) mod partitions;
-mod provenance;
 mod questions;
 mod receiving;
 mod rma;
@@ -39,12 +39,12 @@ use crate::matching::{Matching, UnexpectedContent, UnexpectedMessage};
 use crate::protocol::defect::ProtocolDefects;
 use crate::protocol::flow_control::{FlowControl, Slot};
 use crate::{Buffer, CallLog, Envelope, Error, Pattern};
+use causality::{CausalityRecord, find_causes};
 use collective::Collectives;
 pub(crate) use collective::{CallNumber, PersistentNumber, PreparedCall};
 pub(crate) use library::Library;
 use observation::Observation;
 use observe::SourceLocation;
-use provenance::Provenance;
 use rma::Windows;
 pub(crate) use rma::{AccessCall, EpochCalls, RemoteCall, waits_least};
 
@@ -245,7 +245,7 @@ struct ColdState {
     /// Messages that a matched probe had taken and that no receive got.
     returned: Vec<UnexpectedMessage>,
     /// For a model checker only: the arrivals that ended operations.
-    provenance: Option<Box<Provenance>>,
+    causality: Option<Box<CausalityRecord>>,
     observation: Option<Observation>,
     library: Option<Box<Library>>,
 }
@@ -336,7 +336,9 @@ impl ProtocolEngine {
             self.free = next;
             // A free place has nothing to be dropped, which the compiler does not know.
             std::mem::forget(std::mem::replace(place, operation));
-            self.note_begun(token);
+            if let Some(record) = self.causality_mut() {
+                record.note_begun(token);
+            }
             return token;
         }
         if self.operations.len() == self.operations.capacity() {
@@ -346,7 +348,9 @@ impl ProtocolEngine {
         self.operations.push(operation);
         let token = Token::try_from(self.operations.len() - 1)
             .expect("operations at one time are counted in 32 bits");
-        self.note_begun(token);
+        if let Some(record) = self.causality_mut() {
+            record.note_begun(token);
+        }
         token
     }
 
@@ -372,7 +376,9 @@ impl ProtocolEngine {
             self.operations[token as usize].owed == 0.0,
             "what is taken is paid"
         );
-        self.note_taken(token);
+        if let Some(record) = self.causality_mut() {
+            record.note_taken(token);
+        }
         match self.remove(token) {
             State::Done { result, buffer } => (result, buffer),
             other => unreachable!("only what is done is taken, not {other:?}"),
@@ -406,10 +412,15 @@ impl ProtocolEngine {
 
     /// Notes a receive that is given up, if the receive has a message and was not to be cancelled.
     fn note_lost(&mut self, token: Token) {
-        let Some(envelope) = self.lost_message(token) else {
+        let record = self.causality();
+        let Some(envelope) = record.and_then(|record| record.lost_message(token)) else {
             return;
         };
-        let place = self.operations[token as usize].location;
+        let operation = &self.operations[token as usize];
+        if operation.cancelled {
+            return;
+        }
+        let place = operation.location;
         let lost = &mut self.cold.get_or_insert_default().lost;
         lost.get_or_insert_with(|| Box::new((envelope, place, 0))).2 += 1;
     }
@@ -417,7 +428,8 @@ impl ProtocolEngine {
     /// Notes a request that is dropped and was never waited for, if that is not told anyway.
     pub(crate) fn note_forgotten(&mut self, token: Token) {
         let operation = &self.operations[token as usize];
-        if self.met(token).is_none() && !matches!(operation.state, State::Posted { .. }) {
+        let met = self.causality().and_then(|record| record.met(token));
+        if met.is_none() && !matches!(operation.state, State::Posted { .. }) {
             let place = operation.location;
             let forgotten = &mut self.cold.get_or_insert_default().forgotten;
             forgotten.get_or_insert((place, 0)).1 += 1;
@@ -463,7 +475,9 @@ impl ProtocolEngine {
             Role::Step => return self.finish_step(token, result, buffer),
         }
         self.ended += 1;
-        self.note_end(token);
+        if let Some(record) = self.causality_mut() {
+            record.note_end(token);
+        }
         if self.operations[token as usize].released {
             self.remove(token);
         } else {
@@ -541,7 +555,9 @@ impl ProtocolEngine {
     #[inline(always)]
     fn handle_packet(&mut self, channel: &dyn Channel, source: u32, packet: Packet) {
         if !self.is_plain() {
-            self.note_arrival(channel);
+            if let Some((record, causes)) = find_causes(self, channel) {
+                self.matching.arrival = record.note_arrival(causes);
+            }
             self.observe_arrival(source, &packet.header, packet.payload.len());
         }
         let is_limited = channel.settings().limits.is_some();
@@ -666,7 +682,8 @@ impl ProtocolEngine {
         let content = self.keep_behind_returned(envelope, content)?;
         if envelope.ready && channel.settings().strict_ready_send {
             let (receive, content) = self.matching.arrive_ready(envelope, content)?;
-            if self.may_meet_ready(channel, receive) {
+            let record = self.causality();
+            if record.is_none_or(|record| record.may_meet_ready(channel, receive)) {
                 return Some((receive, content));
             }
             return Some((receive, UnexpectedContent::Unready(Box::new(content))));

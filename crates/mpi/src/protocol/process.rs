@@ -294,7 +294,9 @@ impl Process {
 
     /// The data of a receive are of use, although the request is freed.
     pub(crate) fn keep_data(&self, token: Token) {
-        self.engine.borrow_mut().keep_data(token);
+        if let Some(record) = self.engine.borrow_mut().causality_mut() {
+            record.keep_data(token);
+        }
     }
 
     /// Takes the result of an operation that was given up and is over. The rank has not waited for

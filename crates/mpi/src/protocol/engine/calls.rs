@@ -34,7 +34,8 @@ impl ProtocolEngine {
     /// one winner (M-14).
     pub(crate) fn cancel(&mut self, channel: &dyn Channel, token: Token) {
         self.actions += 1;
-        if !self.is_receive(token) {
+        let record = self.causality();
+        if record.is_none_or(|record| !record.is_receive(token)) {
             choose(channel);
         }
         let operation = &mut self.operations[token as usize];
@@ -68,7 +69,8 @@ impl ProtocolEngine {
     /// receive that the program does not know to be over.
     pub(crate) fn may_lose_cancel(&self, token: Token) -> bool {
         let is_cancelled = self.operations[token as usize].cancelled;
-        self.is_receive(token) && !is_cancelled && !self.is_told(token)
+        let record = self.causality().filter(|_| !is_cancelled);
+        record.is_some_and(|record| record.is_receive(token) && !record.is_told(token))
     }
 
     /// A message will meet a receive that is cancelled.

@@ -414,13 +414,13 @@ impl ProtocolEngine {
 
     /// Notes the call for a model checker.
     fn note_collective(&mut self, channel: &dyn Channel, call: &PreparedCall, token: Token) {
-        if self.is_explored() {
+        if let Some(record) = self.causality_mut() {
             let operation = NotedOperation::Collective {
                 name: call.name,
                 place: (call.context, call.members.world(0), call.number.position),
                 ranks: call.members.count(),
             };
-            self.note_operation(channel, token, operation);
+            record.note_operation(channel, token, (operation, call.location));
         }
     }
 
@@ -558,15 +558,20 @@ impl ProtocolEngine {
         buffer: Buffer,
     ) {
         self.ended += 1;
-        self.note_end(token);
+        if let Some(record) = self.causality_mut() {
+            record.note_end(token);
+        }
         let collectives = self.collectives.get_or_insert_default();
         let step = collectives.steps[token as usize].take();
         let step = step.expect("the operation of a step has its request");
         // What has ended the request is learnt by the schedule, or by the program when it waits for
         // the collective.
-        match collectives.requests[step.lane as usize].learner {
-            Some(learner) => self.note_passed(token, learner),
-            None => self.note_taken(token),
+        let learner = collectives.requests[step.lane as usize].learner;
+        if let Some(record) = self.causality_mut() {
+            match learner {
+                Some(learner) => record.note_passed(token, learner),
+                None => record.note_taken(token),
+            }
         }
         let owed = std::mem::take(&mut self.operations[token as usize].owed);
         self.debts -= u32::from(owed > 0.0);

@@ -96,7 +96,9 @@ pub(crate) fn post_partition(
         envelope,
         end: SendEnd::Buffered,
     };
-    engine.note_operation(channel, send, operation);
+    if let Some(record) = engine.causality_mut() {
+        record.note_operation(channel, send, (operation, location));
+    }
     let data = place.part_of(message);
     let bytes = [&place.to_bytes()[..], data.bytes().unwrap_or_default()].concat();
     let header = PacketHeader::Eager { envelope };
@@ -148,8 +150,10 @@ pub(crate) fn see_partition(
     if has_arrived {
         let pieces = list_pieces(engine, pattern, wanted);
         let arrivals: Vec<u32> = pieces.map(|(.., message)| message.arrival.step).collect();
-        for arrival in arrivals {
-            engine.note_seen(Arrival::in_step(arrival), false);
+        if let Some(record) = engine.causality_mut() {
+            for arrival in arrivals {
+                record.note_seen(Arrival::in_step(arrival), false);
+            }
         }
     }
     has_arrived

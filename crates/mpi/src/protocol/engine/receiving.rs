@@ -37,7 +37,9 @@ impl ProtocolEngine {
         if self.may_begin(channel) {
             let receive = self.insert(State::Posted { pattern, buffer }, location);
             self.operations[receive as usize].unpacks = unpacks;
-            self.note_posted(channel, receive);
+            if let Some(record) = self.causality_mut() {
+                record.note_posted(channel, receive, (&pattern, location));
+            }
             if let Some(message) = self.matching.post(pattern, receive) {
                 self.match_unexpected(channel, receive, message);
             }
@@ -69,7 +71,9 @@ impl ProtocolEngine {
             content,
             arrival,
         } = message;
-        self.note_met(arrival);
+        if let Some(record) = self.causality_mut() {
+            record.arrival = arrival;
+        }
         let (peer, tag, bytes) = (envelope.source, envelope.tag, content.length());
         self.observe(|| Event::Taken { peer, tag, bytes });
         if content.is_here() && !self.operations[receive as usize].unpacks {
@@ -91,7 +95,9 @@ impl ProtocolEngine {
             content = match content {
                 UnexpectedContent::Unready(message) => {
                     self.operations[receive as usize].unready = true;
-                    self.note_unready(channel, receive);
+                    if let Some(record) = self.causality_mut() {
+                        record.note_unready(channel, receive);
+                    }
                     *message
                 }
                 UnexpectedContent::Synchronous { send, message } => {
@@ -241,10 +247,13 @@ impl ProtocolEngine {
         let length = message.len();
         let source = envelope.source as usize;
         let result = if self.operations[receive as usize].unready {
+            let send = self
+                .causality()
+                .and_then(|record| record.unready_send(receive));
             Err(Error::NotReady {
                 source,
                 tag: envelope.tag,
-                calls: self.unready_calls(receive),
+                calls: send.map(|send| [self.operations[receive as usize].location, send]),
             })
         } else if envelope.signature.differs(buffer.element()) {
             Err(self.elements_differ(channel, receive, envelope, &buffer))

@@ -700,7 +700,10 @@ impl ProtocolEngine {
         };
         call.peers.retain(|&peer| peer != source);
         if !call.peers.is_empty() {
-            return self.note_part(token);
+            if let Some(record) = self.causality_mut() {
+                record.note_part(token);
+            }
+            return;
         }
         let buffer = call.buffer.take();
         let result = status(source, buffer.len());

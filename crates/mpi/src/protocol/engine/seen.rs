@@ -10,7 +10,7 @@
 //! *Not decided here*: the order of deliveries, and the answers that a model checker may pick; see
 //! [`crate::protocol::look`].
 
-use super::provenance::{Provenance, find_causes, find_provenance};
+use super::causality::{CausalityRecord, find_causes};
 use super::tag_order::{MatchKind, note_probe};
 use super::{ProtocolEngine, State, Status};
 use crate::channel::{Channel, Token};
@@ -65,7 +65,7 @@ const fn is_same_lane(one: &Envelope, other: &Envelope) -> bool {
 }
 
 fn list_returned(engine: &ProtocolEngine) -> &[ReturnedMessage] {
-    find_provenance(engine).map_or(&[], |provenance| &provenance.returned)
+    engine.causality().map_or(&[], |record| &record.returned)
 }
 
 /// Returns the first messages of each source that a probe with this scope may see.
@@ -107,14 +107,14 @@ fn find_candidate<'a>(engine: &'a ProtocolEngine, scope: &ProbeScope) -> Option<
 /// Returns the posted receive that gets a message if the message arrives now and these receives
 /// have got other ones.
 fn find_receive(engine: &ProtocolEngine, envelope: &Envelope, without: &[Token]) -> Option<Token> {
-    let provenance = find_provenance(engine)?;
+    let record = engine.causality()?;
     let accepts = |state: &State| match state {
         State::Posted { pattern, .. } => pattern.accepts(envelope),
         _ => false,
     };
     let receives = (0..).zip(engine.states());
     let accepting = receives.filter(|(token, state)| accepts(state) && !without.contains(token));
-    let first = accepting.min_by_key(|(token, _)| provenance.number_of_receive(*token));
+    let first = accepting.min_by_key(|(token, _)| record.number_of_receive(*token));
     first.map(|(token, _)| token)
 }
 
@@ -168,9 +168,9 @@ pub(crate) fn find_claimed_seen(
 /// The program learns that posted receives which accept a message of the network have got other
 /// ones.
 fn learn_others(engine: &mut ProtocolEngine, position: usize) {
-    if let Some(provenance) = engine.provenance() {
-        for arrival in std::mem::take(&mut provenance.returned[position].others) {
-            provenance.learn(arrival);
+    if let Some(record) = engine.causality_mut() {
+        for arrival in std::mem::take(&mut record.returned[position].others) {
+            record.learn(arrival);
         }
     }
 }
@@ -205,8 +205,8 @@ pub(crate) fn receive_claimed_seen(
 
 /// Lets the first announced message of a lane arrive before the network delivers it.
 fn receive_early(engine: &mut ProtocolEngine, channel: &dyn Channel, of: &Envelope) {
-    if let Some((provenance, causes)) = find_causes(engine, channel) {
-        provenance.arrived_early.push(*of);
+    if let Some((record, causes)) = find_causes(engine, channel) {
+        record.arrived_early.push(*of);
         let step = causes.step();
         engine.matching.arrival.step = step;
     }
@@ -224,11 +224,11 @@ fn return_lane(engine: &mut ProtocolEngine, of: &Envelope, delivery: u32) -> usi
     };
     let mut position = list_returned(engine).len();
     while let Some(message) = engine.matching.extract(&lane) {
-        if let Some(provenance) = engine.provenance() {
+        if let Some(record) = engine.causality_mut() {
             if message.arrival.delivery == delivery {
-                position = provenance.returned.len();
+                position = record.returned.len();
             }
-            provenance.returned.push(ReturnedMessage {
+            record.returned.push(ReturnedMessage {
                 message,
                 is_announced: false,
                 others: Vec::new(),
@@ -241,13 +241,13 @@ fn return_lane(engine: &mut ProtocolEngine, of: &Envelope, delivery: u32) -> usi
 /// A probe sees a message in the network for the first time: the message will be delivered, behind
 /// the earlier messages of the sender.
 fn announce_delivery(engine: &mut ProtocolEngine, channel: &dyn Channel, position: usize) {
-    let Some(provenance) = engine.provenance() else {
+    let Some(record) = engine.causality_mut() else {
         return;
     };
-    let seen = &mut provenance.returned[position].message;
+    let seen = &mut record.returned[position].message;
     seen.arrival.is_seen = true;
     let of = seen.envelope;
-    for one in &mut provenance.returned[..=position] {
+    for one in &mut record.returned[..=position] {
         let message = &one.message;
         if is_same_lane(&message.envelope, &of) && !one.is_announced {
             let (length, delivery) = (message.content.length(), message.arrival.delivery);
@@ -260,7 +260,7 @@ fn announce_delivery(engine: &mut ProtocolEngine, channel: &dyn Channel, positio
 /// Receives the first announced message of a sender and context that the network has, with the
 /// messages behind that are not announced.
 fn receive_seen(engine: &mut ProtocolEngine, channel: &dyn Channel, of: &Envelope) {
-    let Some(provenance) = engine.provenance() else {
+    let Some(record) = engine.causality_mut() else {
         return;
     };
     let mut announced = 0;
@@ -269,7 +269,7 @@ fn receive_seen(engine: &mut ProtocolEngine, channel: &dyn Channel, of: &Envelop
         announced += u32::from(is_in_lane && one.is_announced);
         is_in_lane && announced <= 1
     };
-    let mut left = std::mem::take(&mut provenance.returned);
+    let mut left = std::mem::take(&mut record.returned);
     let arrived: Vec<ReturnedMessage> = left.extract_if(.., arrives).collect();
     for ReturnedMessage { message, .. } in arrived {
         let step = engine.matching.arrival.step;
@@ -278,15 +278,17 @@ fn receive_seen(engine: &mut ProtocolEngine, channel: &dyn Channel, of: &Envelop
             ..message.arrival
         };
         engine.matching.arrival = arrival;
-        engine.note_met(arrival);
+        if let Some(record) = engine.causality_mut() {
+            record.arrival = arrival;
+        }
         let receive = find_receive(engine, &message.envelope, &[]);
         if let Some(State::Posted { pattern, .. }) = receive.map(|token| engine.state(token)) {
             end_claim(&mut left, pattern, &arrival.both_steps());
         }
         engine.match_arrival(channel, message.envelope, message.content);
     }
-    if let Some(provenance) = engine.provenance() {
-        provenance.returned = left;
+    if let Some(record) = engine.causality_mut() {
+        record.returned = left;
     }
 }
 
@@ -300,7 +302,7 @@ fn end_claim(returned: &mut [ReturnedMessage], pattern: &Pattern, arrivals: &[u3
     }
 }
 
-impl Provenance {
+impl CausalityRecord {
     /// A receive with this pattern gets the message that arrives.
     pub(super) fn note_claim_over(&mut self, pattern: &Pattern) {
         end_claim(&mut self.returned, pattern, &self.arrival.both_steps());
@@ -368,8 +370,8 @@ impl ProtocolEngine {
             return Some(content);
         }
         let arrival = self.matching.arrival;
-        if let Some(provenance) = self.provenance() {
-            provenance.returned.push(ReturnedMessage {
+        if let Some(record) = self.causality_mut() {
+            record.returned.push(ReturnedMessage {
                 message: UnexpectedMessage {
                     envelope,
                     content,
@@ -385,10 +387,10 @@ impl ProtocolEngine {
     /// A message that a probe has seen arrives, unless the message has arrived before.
     #[cold]
     pub(super) fn handle_seen(&mut self, channel: &dyn Channel, of: &Envelope) {
-        if let Some(provenance) = self.provenance() {
-            let mut early = provenance.arrived_early.iter();
+        if let Some(record) = self.causality_mut() {
+            let mut early = record.arrived_early.iter();
             if let Some(position) = early.position(|one| is_same_lane(one, of)) {
-                provenance.arrived_early.swap_remove(position);
+                record.arrived_early.swap_remove(position);
                 return;
             }
         }

@@ -1,6 +1,7 @@
 //! Sends: the call, the decision between eager and rendezvous, the answer to an announcement,
 //! the end.
 
+use super::causality::find_causes;
 use super::{Departure, ProtocolEngine, SendCall, State, library, status};
 use crate::channel::{Channel, PacketHeader, Token};
 use crate::protocol::flow_control::{Kind, OutboundMessage};
@@ -62,9 +63,14 @@ impl ProtocolEngine {
         if self.may_begin(channel) {
             let send = self.insert(State::Elapsing, call.location);
             let waits = call.synchronous || buffer.len() >= channel.settings().eager_threshold;
-            self.note_call(channel, send, (peer, envelope), waits);
+            if let Some(record) = self.causality_mut() {
+                let end = (waits, call.location);
+                record.note_call(channel, send, (peer, envelope), end);
+            }
             self.launch(channel, send, peer, envelope, (buffer, departure));
-            self.note_message(channel, send);
+            if let Some((_, causes)) = find_causes(self, channel) {
+                causes.note_send(call.location);
+            }
             return send;
         }
         let waits = State::AwaitTurn {

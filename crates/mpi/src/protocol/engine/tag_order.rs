@@ -11,7 +11,7 @@
 use observe::SourceLocation;
 
 use super::ProtocolEngine;
-use super::provenance::Provenance;
+use super::causality::CausalityRecord;
 use crate::channel::{Channel, Token};
 use crate::exploration::{is_of_collectives, note_bound};
 use crate::matching::Arrival;
@@ -170,23 +170,21 @@ fn may_matter(channel: &dyn Channel, pattern: &Pattern) -> bool {
 
 /// A posted receive has matched a message, under a model checker.
 pub(super) fn note_match(
-    engine: &mut ProtocolEngine,
+    record: &mut CausalityRecord,
     channel: &dyn Channel,
     receive: Token,
     (pattern, envelope): (Pattern, Envelope),
+    location: SourceLocation,
 ) {
-    let location = engine.operations[receive as usize].location;
-    if let Some(provenance) = engine.provenance() {
-        let record = MatchRecord {
-            kind: MatchKind::Receive,
-            pattern,
-            envelope,
-            delivery: provenance.arrival.delivery,
-            receive: provenance.number_of_receive(receive),
-            location,
-        };
-        add_record(provenance, channel, &record);
-    }
+    let added = MatchRecord {
+        kind: MatchKind::Receive,
+        pattern,
+        envelope,
+        delivery: record.arrival.delivery,
+        receive: record.number_of_receive(receive),
+        location,
+    };
+    add_match(record, channel, &added);
 }
 
 /// A probe sees or takes a message, which was delivered first in this step.
@@ -197,24 +195,24 @@ pub(super) fn note_probe(
     (pattern, envelope, arrival): (Pattern, Envelope, Arrival),
     location: SourceLocation,
 ) {
-    engine.note_seen(arrival, kind == MatchKind::MatchedProbe);
-    if let Some(provenance) = engine.provenance() {
-        let record = MatchRecord {
+    if let Some(record) = engine.causality_mut() {
+        record.note_seen(arrival, kind == MatchKind::MatchedProbe);
+        let added = MatchRecord {
             kind,
             pattern,
             envelope,
             delivery: arrival.delivery,
-            receive: provenance.next_receive(),
+            receive: record.next_receive(),
             location,
         };
-        add_record(provenance, channel, &record);
+        add_match(record, channel, &added);
     }
 }
 
-fn add_record(provenance: &mut Provenance, channel: &dyn Channel, record: &MatchRecord) {
-    let next = provenance.next_receive();
-    if may_matter(channel, &record.pattern)
-        && let Some(place) = provenance.matched.add_match(record, next)
+fn add_match(record: &mut CausalityRecord, channel: &dyn Channel, added: &MatchRecord) {
+    let next = record.next_receive();
+    if may_matter(channel, &added.pattern)
+        && let Some(place) = record.matched.add_match(added, next)
     {
         let bound = "messages of one rank on one communicator arrive in the order of their sends";
         note_bound(channel, &format!("{bound} ({place})"));

@@ -97,7 +97,10 @@ impl ProtocolEngine {
                 message,
             } => {
                 *place = State::Posted { pattern, buffer };
-                self.note_posted(channel, token);
+                let location = operation.location;
+                if let Some(record) = self.causality_mut() {
+                    record.note_posted(channel, token, (&pattern, location));
+                }
                 let matched = match message {
                     Some(message) => Some(*message),
                     None => self.matching.post(pattern, token),

@@ -288,8 +288,9 @@ impl<F: Fn(&ProtocolEngine) -> Answers + Unpin> Future for LookCall<F> {
             .remove(this.waits, this.location);
         if let Question::Test(token) = this.question
             && engine.defects.has(ProtocolDefect::TestedSendBuffered)
+            && let Some(record) = engine.causality()
         {
-            engine.note_buffered(channel, token);
+            record.note_buffered(channel, token);
         }
         if picked == 0 {
             if let Question::Probe(pattern) = this.question {
@@ -297,7 +298,9 @@ impl<F: Fn(&ProtocolEngine) -> Answers + Unpin> Future for LookCall<F> {
             }
             return Poll::Ready(PickedAnswer::No);
         }
-        engine.note_look(channel, &answers.one_of);
+        if let Some(record) = engine.causality() {
+            record.note_look(channel, &answers.one_of);
+        }
         process.awaited.borrow_mut().push(Awaited {
             waits: this.waits,
             picked,

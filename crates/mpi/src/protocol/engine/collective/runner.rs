@@ -126,7 +126,9 @@ impl Runner<'_> {
             .engine
             .send(self.channel, world, envelope, buffer, call);
         // A schedule has no deadlock of its own, whichever sends are buffered.
-        self.engine.note_buffered(self.channel, token);
+        if let Some(record) = self.engine.causality() {
+            record.note_buffered(self.channel, token);
+        }
         self.track(token, (slot, peer), None, 0.0);
     }
 
@@ -164,8 +166,10 @@ impl Runner<'_> {
         };
         if self.engine.is_done(token) {
             self.engine.pay(self.channel, token);
-            if let Some(learner) = self.lane_requests().learner {
-                self.engine.note_passed(token, learner);
+            if let Some(learner) = self.lane_requests().learner
+                && let Some(record) = self.engine.causality_mut()
+            {
+                record.note_passed(token, learner);
             }
             let (result, content) = self.engine.take(token);
             // What the schedule sends next is caused by it.
@@ -250,7 +254,9 @@ impl Steps for Runner<'_> {
             .get_or_insert_default()
             .matching_cost = 0.0;
         let whole = self.running.progress.token;
-        self.engine.note_part_of(self.channel, token, whole);
+        if let Some(record) = self.engine.causality() {
+            record.note_part_of(self.channel, token, whole);
+        }
         self.track(token, (slot, peer), Some(part), matching_cost);
     }
 

@@ -98,8 +98,8 @@ impl<'a> EpochCalls<'a> {
     }
 
     pub(super) fn present_arrival(&mut self) -> u32 {
-        let provenance = self.engine.provenance();
-        provenance.map_or(SendCause::NONE, |provenance| provenance.arrival.step)
+        let record = self.engine.causality();
+        record.map_or(SendCause::NONE, |record| record.arrival.step)
     }
 
     /// Begins an epoch of accesses to these ranks. The operation ends when all have posted, or at
@@ -119,8 +119,8 @@ impl<'a> EpochCalls<'a> {
         }
         let call = ("start", self.context);
         let token = self.engine.await_ranks(call, peers, location);
-        if let Some(provenance) = self.engine.provenance() {
-            provenance.add_parts(token, &arrivals);
+        if let Some(record) = self.engine.causality_mut() {
+            record.add_parts(token, &arrivals);
         }
         if let Some(window) = self.find_window() {
             window.start = Some(token);
@@ -168,8 +168,8 @@ impl<'a> EpochCalls<'a> {
             if let (Some(lock), Some(window)) = (lock, self.find_window()) {
                 window.locked.insert(peer, lock);
             }
-            if let Some(provenance) = self.engine.provenance() {
-                let grant = provenance.arrival_of(asked);
+            if let Some(record) = self.engine.causality_mut() {
+                let grant = record.arrival_of(asked);
                 self.note_permitted(notes.first().copied(), (peer, true), grant);
             }
             self.note_wait(lock);
@@ -232,8 +232,8 @@ impl<'a> EpochCalls<'a> {
             true => self.note_epoch(("wait", None, false), (&told, COMPLETE), location),
             false => (None, Vec::new()),
         };
-        if let (Some(wait), Some(provenance)) = (wait, self.engine.provenance()) {
-            provenance.set_note(token, wait);
+        if let (Some(wait), Some(record)) = (wait, self.engine.causality_mut()) {
+            record.set_note(token, wait);
         }
         if let Some(window) = self.find_window() {
             window.exposure = Some(token);
@@ -359,8 +359,8 @@ impl<'a> EpochCalls<'a> {
                         causes.because(Some(SendCause { arrival, ..cause }));
                     }
                     self.send_request(key.0, request);
-                    if let Some((provenance, causes)) = self.engine.provenance().zip(causes) {
-                        causes.because(provenance.handling_reason());
+                    if let Some((record, causes)) = self.engine.causality_mut().zip(causes) {
+                        causes.because(record.handling_reason());
                     }
                 }
             }

@@ -194,7 +194,9 @@ impl Request {
     fn pready_at(&mut self, partition: usize, location: SourceLocation) -> Result<()> {
         let (token, persistent) = self.active_parts().ok_or(Error::Request)?;
         let all_are = persistent.ready(partition)?;
-        let note = |engine: &mut ProtocolEngine, _: &dyn Channel| engine.note_partition(token);
+        let note = |engine: &mut ProtocolEngine, _: &dyn Channel| {
+            engine.operations_mut().note_partition(token)
+        };
         self.process().with_engine(note);
         if is_explored(self.process().channel())
             && let Some((_, persistent)) = self.active_parts()

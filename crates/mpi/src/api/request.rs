@@ -215,8 +215,12 @@ impl Request {
             return;
         };
         let (question, waits) = (Question::Cancel(token), Waits::Call("cancel"));
-        let (is_picked, is_posted) = (self.process)
-            .with_engine(|engine, _| (engine.may_lose_cancel(token), engine.is_posted(token)));
+        let (is_picked, is_posted) = (self.process).with_engine(|engine, _| {
+            (
+                engine.may_lose_cancel(token),
+                engine.operations().is_posted(token),
+            )
+        });
         let picked = if is_picked {
             let answers = move |engine: &ProtocolEngine| Answers {
                 yes: 1,
@@ -371,7 +375,7 @@ impl Request {
         let Some(token) = self.token else {
             return Some(Err(Error::Request));
         };
-        let (result, buffer) = engine.result(token)?;
+        let (result, buffer) = engine.operations().result(token)?;
         let status = self.members.translate_result(result);
         let buffer = buffer.clone();
         Some(status.map(|status| Completion { status, buffer }))
@@ -568,12 +572,12 @@ impl Future for WaitAll<'_> {
         process.poll_until(context, Waits::All, this.location, |engine, channel| {
             // Paid one by one, as they come.
             let rest = this.requests[this.over..].iter();
-            if engine.has_charges() {
+            if engine.operations().has_charges() {
                 let mut done = rest
                     .clone()
                     .filter_map(|request| request.token)
                     .filter(|token| engine.is_done(*token));
-                let owing = done.find(|token| engine.has_charge(*token));
+                let owing = done.find(|token| engine.operations().has_charge(*token));
                 if owing.is_some_and(|token| engine.pay(channel, token)) {
                     return None;
                 }

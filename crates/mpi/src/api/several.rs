@@ -78,11 +78,12 @@ fn is_over(request: &Request, engine: &ProtocolEngine) -> bool {
 
 /// Pays for one of the requests that are over; false if all are paid.
 fn pays(requests: &[Request], engine: &mut ProtocolEngine, channel: &dyn Channel) -> bool {
-    if !engine.has_charges() {
+    if !engine.operations().has_charges() {
         return false;
     }
     let tokens = requests.iter().filter_map(Request::token);
-    let mut over = tokens.filter(|token| engine.is_done(*token) && engine.has_charge(*token));
+    let mut over =
+        tokens.filter(|token| engine.is_done(*token) && engine.operations().has_charge(*token));
     let owing = over.next();
     owing.is_some_and(|token| engine.pay(channel, token))
 }

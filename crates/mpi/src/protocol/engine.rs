@@ -22,6 +22,7 @@ mod connected;
 mod flow_controlled;
 mod library;
 mod observation;
+mod operations;
 pub(crate) mod partitions;
 mod questions;
 mod receiving;
@@ -45,6 +46,7 @@ pub(crate) use collective::{CallNumber, PersistentNumber, PreparedCall};
 pub(crate) use library::Library;
 use observation::Observation;
 use observe::SourceLocation;
+use operations::{Operation, Operations, Role};
 use rma::Windows;
 pub(crate) use rma::{AccessCall, EpochCalls, RemoteCall, waits_least};
 
@@ -162,46 +164,11 @@ pub(crate) enum State {
     },
 }
 
-/// An operation, and true or false for the interest of the program in its end.
-#[derive(Clone, Debug)]
-struct Operation {
-    state: State,
-    /// The line at which the program started the operation.
-    location: SourceLocation,
-    /// No handle of the request exists any more: the place is freed at the end.
-    released: bool,
-    /// The operation ends instead of beginning. For an announced send: the message was asked back.
-    /// For a posted receive: a message will match the receive, as a model checker has picked.
-    cancelled: bool,
-    /// The program has continued, although the message waits for its receive.
-    detached: bool,
-    /// The program unpacks the received message, wherever the message has waited.
-    unpacks: bool,
-    /// The receive has matched a ready message that came too early: it was not posted before.
-    unready: bool,
-    role: Role,
-    /// Cost of completing the operation that has not been paid, in seconds.
-    owed: f64,
-}
-
-/// Relation of an operation to others.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-enum Role {
-    /// None.
-    #[default]
-    None,
-    /// A request of a step of a collective.
-    Step,
-    /// The data of a put or an accumulate that leave.
-    Put,
-}
-
 /// The protocol state of one rank.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ProtocolEngine {
     matching: Matching,
-    operations: Vec<Operation>,
-    free: Option<Token>,
+    operations: Operations,
     /// Events handled so far.
     events: u64,
     /// Number of actions of the program: operations started, and results taken.
@@ -210,8 +177,6 @@ pub(crate) struct ProtocolEngine {
     busy_until: f64,
     /// Operations that wait for their turn: the rank does no other work before they have begun.
     waiting: u32,
-    /// Operations that are over, with a completion cost that is not paid.
-    debts: u32,
     /// Operations that have ended.
     ended: u64,
     /// Sends that are not over.
@@ -248,35 +213,6 @@ struct ColdState {
     causality: Option<Box<CausalityRecord>>,
     observation: Option<Observation>,
     library: Option<Box<Library>>,
-}
-
-impl Operation {
-    /// Adds to the cost of completion. Returns the number of operations that have a cost now and
-    /// had none before.
-    #[inline]
-    fn add_debt(&mut self, cost: f64) -> u32 {
-        if cost <= 0.0 || self.released {
-            return 0;
-        }
-        let is_first = self.owed == 0.0;
-        self.owed += cost;
-        is_first.into()
-    }
-
-    #[inline]
-    const fn new(state: State, location: SourceLocation) -> Self {
-        Self {
-            state,
-            location,
-            released: false,
-            cancelled: false,
-            detached: false,
-            unpacks: false,
-            unready: false,
-            role: Role::None,
-            owed: 0.0,
-        }
-    }
 }
 
 fn status(envelope: Envelope, length: u64) -> Status {
@@ -325,89 +261,56 @@ impl ProtocolEngine {
         cold.is_some_and(|cold| !cold.returned.is_empty())
     }
 
+    /// Returns the operations.
+    #[inline]
+    pub(crate) const fn operations(&self) -> &Operations {
+        &self.operations
+    }
+
+    /// Returns the operations, to change them.
+    pub(crate) const fn operations_mut(&mut self) -> &mut Operations {
+        &mut self.operations
+    }
+
     fn insert(&mut self, state: State, location: SourceLocation) -> Token {
         self.actions += 1;
-        let operation = Operation::new(state, location);
-        if let Some(token) = self.free {
-            let place = &mut self.operations[token as usize];
-            let State::Free { next } = place.state else {
-                unreachable!("the free list holds free places")
-            };
-            self.free = next;
-            // A free place has nothing to be dropped, which the compiler does not know.
-            std::mem::forget(std::mem::replace(place, operation));
-            if let Some(record) = self.causality_mut() {
-                record.note_begun(token);
-            }
-            return token;
-        }
-        if self.operations.len() == self.operations.capacity() {
-            // Most ranks of a large run have one operation at a time.
-            self.operations.reserve_exact(self.operations.len().max(1));
-        }
-        self.operations.push(operation);
-        let token = Token::try_from(self.operations.len() - 1)
-            .expect("operations at one time are counted in 32 bits");
+        let token = self.operations.insert(state, location);
         if let Some(record) = self.causality_mut() {
             record.note_begun(token);
         }
         token
     }
 
-    fn remove(&mut self, token: Token) -> State {
-        let free = State::Free { next: self.free };
-        self.free = Some(token);
-        std::mem::replace(&mut self.operations[token as usize].state, free)
-    }
-
-    pub(crate) fn state(&self, token: Token) -> &State {
-        &self.operations[token as usize].state
-    }
-
+    /// Returns true if an operation is over.
+    #[inline]
     pub(crate) fn is_done(&self, token: Token) -> bool {
-        matches!(self.state(token), State::Done { .. })
+        matches!(self.operations.state(token), State::Done { .. })
     }
 
     /// Takes the result of an operation that is done.
     #[inline(always)]
     pub(crate) fn take(&mut self, token: Token) -> (Result<Status, Error>, Buffer) {
         self.actions += 1;
-        debug_assert!(
-            self.operations[token as usize].owed == 0.0,
-            "what is taken is paid"
-        );
+        debug_assert!(!self.operations.has_charge(token), "what is taken is paid");
         if let Some(record) = self.causality_mut() {
             record.note_taken(token);
         }
-        match self.remove(token) {
+        match self.operations.remove(token) {
             State::Done { result, buffer } => (result, buffer),
             other => unreachable!("only what is done is taken, not {other:?}"),
-        }
-    }
-
-    /// Returns the result of an operation if the operation is over; the operation keeps its result.
-    pub(crate) fn result(&self, token: Token) -> Option<(Result<Status, Error>, &Buffer)> {
-        match self.state(token) {
-            State::Done { result, buffer } => Some((*result, buffer)),
-            _ => None,
         }
     }
 
     /// Gives up the result of an operation, which continues to the end: a posted receive
     /// stays in place and takes a message.
     pub(crate) fn release(&mut self, token: Token) {
-        self.drop_charge(token);
+        self.operations.take_charge(token);
         self.note_lost(token);
         if self.is_done(token) {
-            self.remove(token);
+            self.operations.remove(token);
         } else {
-            self.operations[token as usize].released = true;
+            self.operations[token].released = true;
         }
-    }
-
-    fn drop_charge(&mut self, token: Token) {
-        let owed = std::mem::take(&mut self.operations[token as usize].owed);
-        self.debts -= u32::from(owed > 0.0);
     }
 
     /// Notes a receive that is given up, if the receive has a message and was not to be cancelled.
@@ -416,7 +319,7 @@ impl ProtocolEngine {
         let Some(envelope) = record.and_then(|record| record.lost_message(token)) else {
             return;
         };
-        let operation = &self.operations[token as usize];
+        let operation = &self.operations[token];
         if operation.cancelled {
             return;
         }
@@ -427,7 +330,7 @@ impl ProtocolEngine {
 
     /// Notes a request that is dropped and was never waited for, if that is not told anyway.
     pub(crate) fn note_forgotten(&mut self, token: Token) {
-        let operation = &self.operations[token as usize];
+        let operation = &self.operations[token];
         let met = self.causality().and_then(|record| record.met(token));
         if met.is_none() && !matches!(operation.state, State::Posted { .. }) {
             let place = operation.location;
@@ -437,18 +340,18 @@ impl ProtocolEngine {
     }
 
     fn withdraw(&mut self, token: Token) {
-        let State::Posted { pattern, .. } = *self.state(token) else {
+        let State::Posted { pattern, .. } = *self.operations.state(token) else {
             unreachable!("only posted receives are withdrawn")
         };
         let found = self.matching.withdraw(&pattern, token);
         debug_assert!(found, "a posted receive is in the queue");
-        self.remove(token);
+        self.operations.remove(token);
     }
 
     /// Returns the buffer of a receive after the program has stopped waiting. A message under way
     /// is received and dropped.
     pub(crate) fn cancel_receive(&mut self, token: Token) -> Buffer {
-        let place = &mut self.operations[token as usize].state;
+        let place = &mut self.operations[token].state;
         let (State::Posted { buffer, .. }
         | State::AwaitPost { buffer, .. }
         | State::AwaitData { buffer, .. }
@@ -458,11 +361,11 @@ impl ProtocolEngine {
         };
         let length = buffer.len();
         let buffer = std::mem::replace(buffer, Buffer::phantom(length));
-        if matches!(self.state(token), State::Posted { .. }) {
+        if matches!(self.operations.state(token), State::Posted { .. }) {
             self.withdraw(token);
         } else {
-            let is_unposted = matches!(self.state(token), State::AwaitPost { .. });
-            self.operations[token as usize].cancelled |= is_unposted;
+            let is_unposted = matches!(self.operations.state(token), State::AwaitPost { .. });
+            self.operations[token].cancelled |= is_unposted;
             self.release(token);
         }
         buffer
@@ -470,7 +373,7 @@ impl ProtocolEngine {
 
     #[inline]
     fn finish(&mut self, token: Token, result: Result<Status, Error>, buffer: Buffer) {
-        match self.operations[token as usize].role {
+        match self.operations[token].role {
             Role::None | Role::Put => {}
             Role::Step => return self.finish_step(token, result, buffer),
         }
@@ -478,10 +381,10 @@ impl ProtocolEngine {
         if let Some(record) = self.causality_mut() {
             record.note_end(token);
         }
-        if self.operations[token as usize].released {
-            self.remove(token);
+        if self.operations[token].released {
+            self.operations.remove(token);
         } else {
-            self.operations[token as usize].state = State::Done { result, buffer };
+            self.operations[token].state = State::Done { result, buffer };
         }
     }
 
@@ -508,13 +411,13 @@ impl ProtocolEngine {
             } => self.handle_taken(channel, (peer, send), returned.as_deref()),
             Event::Sent(token) => {
                 self.observe(|| {
-                    let operation = match self.state(token) {
+                    let operation = match self.operations.state(token) {
                         State::Packet(slot) => slot.operation.unwrap_or(token),
                         _ => token,
                     };
                     observe::Event::Sent { operation }
                 });
-                if matches!(self.state(token), State::Packet(_)) {
+                if matches!(self.operations.state(token), State::Packet(_)) {
                     self.handle_left(channel, token);
                 } else {
                     self.handle_sent(token);
@@ -522,7 +425,7 @@ impl ProtocolEngine {
             }
             Event::Elapsed(token)
                 if matches!(
-                    self.state(token),
+                    self.operations.state(token),
                     State::AwaitTurn { .. } | State::AwaitPost { .. }
                 ) =>
             {
@@ -530,11 +433,15 @@ impl ProtocolEngine {
                 self.waiting -= 1;
                 self.begin(channel, token);
             }
-            Event::Elapsed(token) if matches!(self.state(token), State::Packing { .. }) => {
+            Event::Elapsed(token)
+                if matches!(self.operations.state(token), State::Packing { .. }) =>
+            {
                 self.observe(|| observe::Event::Elapsed);
                 self.handle_packed(channel, token);
             }
-            Event::Elapsed(token) if matches!(self.state(token), State::Matching { .. }) => {
+            Event::Elapsed(token)
+                if matches!(self.operations.state(token), State::Matching { .. }) =>
+            {
                 self.observe(|| observe::Event::Elapsed);
                 library::answer_matched(self, channel, token);
             }

@@ -12,7 +12,8 @@ use crate::protocol::engine::ProtocolEngine;
 /// The lines about one rank; `undelivered` are messages that had not even arrived.
 pub(crate) fn of(engine: &ProtocolEngine, undelivered: &[(Envelope, u64)]) -> Vec<String> {
     let mut texts: Vec<String> = engine
-        .posted(false)
+        .operations()
+        .list_posted(false)
         .map(|(pattern, at)| format!("unmatched receive ({pattern}) posted at {at}"))
         .collect();
     let unreceived = engine.unreceived().chain(undelivered.iter().copied());
@@ -20,7 +21,8 @@ pub(crate) fn of(engine: &ProtocolEngine, undelivered: &[(Envelope, u64)]) -> Ve
         .filter(|(envelope, _)| !envelope.is_partition())
         .collect();
     let (some, any): (Vec<_>, Vec<_>) = engine
-        .posted(true)
+        .operations()
+        .list_posted(true)
         .partition(|(pattern, _)| pattern.source.is_some());
     let mut given_up = some.into_iter().chain(any).filter(|(pattern, _)| {
         // The run was over before the message came.

@@ -719,7 +719,7 @@ impl std::fmt::Debug for Process {
         let (rank, size) = (self.channel.rank(), self.channel.size());
         write!(f, "Process(rank {rank} of {size}")?;
         if let Ok(engine) = self.engine.try_borrow() {
-            write!(f, ", {} operations", engine.in_use())?;
+            write!(f, ", {} operations", engine.operations().count_used())?;
         }
         f.write_str(")")
     }

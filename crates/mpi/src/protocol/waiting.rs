@@ -87,7 +87,7 @@ impl Waits {
     pub(crate) fn interest(self, engine: &ProtocolEngine) -> Interest {
         let is_receive = match self {
             Self::Operation(token) | Self::Named(_, token) => matches!(
-                engine.state(token),
+                engine.operations().state(token),
                 State::AwaitPost { .. }
                     | State::Posted { .. }
                     | State::AwaitData { .. }
@@ -217,11 +217,11 @@ impl Blocked {
 fn describe(engine: &ProtocolEngine, waits: Waits, location: SourceLocation) -> Waiting {
     let (operation, location, ranks) = match waits {
         Waits::Operation(token) => {
-            let state = engine.state(token);
+            let state = engine.operations().state(token);
             (in_words(engine, state), location, partners(engine, state))
         }
         Waits::Named(name, token) => {
-            let state = engine.state(token);
+            let state = engine.operations().state(token);
             let text = match state {
                 State::Collective { .. } => in_words(engine, state),
                 _ => name.to_owned(),
@@ -230,7 +230,7 @@ fn describe(engine: &ProtocolEngine, waits: Waits, location: SourceLocation) -> 
         }
         Waits::Call(name) | Waits::Memory(name) => (name.to_owned(), location, Vec::new()),
         Waits::Test(token) => {
-            let state = engine.state(token);
+            let state = engine.operations().state(token);
             let text = format!("polling: test of {}", in_words(engine, state));
             (text, location, partners(engine, state))
         }
@@ -260,7 +260,10 @@ fn describe(engine: &ProtocolEngine, waits: Waits, location: SourceLocation) -> 
         }
         Waits::Finalize => {
             let (text, _, ranks) = several(engine, is_send);
-            let location = engine.first(is_send).unwrap_or(location);
+            let location = engine
+                .operations()
+                .find_location(is_send)
+                .unwrap_or(location);
             (format!("finalize, for {text}"), location, ranks)
         }
     };
@@ -276,7 +279,7 @@ fn describe(engine: &ProtocolEngine, waits: Waits, location: SourceLocation) -> 
 fn several(engine: &ProtocolEngine, wanted: fn(&State) -> bool) -> (String, bool, Vec<u32>) {
     let mut texts = Vec::new();
     let (mut any, mut ranks, mut rest) = (false, Vec::new(), 0);
-    for state in engine.states().filter(|state| wanted(state)) {
+    for state in engine.operations().states().filter(|state| wanted(state)) {
         let found = partners(engine, state);
         any |= found.is_empty();
         ranks.extend(found);

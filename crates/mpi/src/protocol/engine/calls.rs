@@ -38,7 +38,7 @@ impl ProtocolEngine {
         if record.is_none_or(|record| !record.is_receive(token)) {
             choose(channel);
         }
-        let operation = &mut self.operations[token as usize];
+        let operation = &mut self.operations[token];
         let place = &mut operation.state;
         match place {
             State::AwaitPost { message: None, .. } | State::AwaitTurn { .. } => {
@@ -60,15 +60,10 @@ impl ProtocolEngine {
         }
     }
 
-    /// Returns true if a receive waits for a message.
-    pub(crate) fn is_posted(&self, token: Token) -> bool {
-        matches!(self.state(token), State::Posted { .. })
-    }
-
     /// Returns true if a model checker picks whether an operation is cancelled or ends as ever: a
     /// receive that the program does not know to be over.
     pub(crate) fn may_lose_cancel(&self, token: Token) -> bool {
-        let is_cancelled = self.operations[token as usize].cancelled;
+        let is_cancelled = self.operations[token].cancelled;
         let record = self.causality().filter(|_| !is_cancelled);
         record.is_some_and(|record| record.is_receive(token) && !record.is_told(token))
     }
@@ -76,21 +71,15 @@ impl ProtocolEngine {
     /// A message will meet a receive that is cancelled.
     pub(crate) fn let_complete(&mut self, token: Token) {
         self.actions += 1;
-        self.operations[token as usize].cancelled = true;
-    }
-
-    /// Returns true if a receive that was cancelled waits for the message that was picked to come.
-    pub(crate) fn awaits_cancelled(&self) -> bool {
-        let mut all = self.operations.iter();
-        all.any(|operation| operation.cancelled && matches!(operation.state, State::Posted { .. }))
+        self.operations[token].cancelled = true;
     }
 
     fn cancel_send(&mut self, channel: &dyn Channel, send: Token, peer: u32, envelope: Envelope) {
         if self.withdraw_queued(channel, peer, send) {
             return self.finish_cancelled_send(send);
         }
-        let may_come_back = !matches!(self.state(send), State::Queued { .. });
-        let operation = &mut self.operations[send as usize];
+        let may_come_back = !matches!(self.operations.state(send), State::Queued { .. });
+        let operation = &mut self.operations[send];
         if may_come_back && !operation.cancelled {
             operation.cancelled = true;
             if self.defects.has(ProtocolDefect::CancelWithoutAnswer) {
@@ -143,16 +132,16 @@ impl ProtocolEngine {
     pub(super) fn handle_cancel_response(&mut self, send: Token) {
         debug_assert!(
             matches!(
-                self.state(send),
+                self.operations.state(send),
                 State::AwaitCts { .. } | State::AwaitAck { .. }
-            ) && self.operations[send as usize].cancelled,
+            ) && self.operations[send].cancelled,
             "what was given back was asked back, and not received"
         );
         self.finish_cancelled_send(send);
     }
 
     fn finish_cancelled_send(&mut self, send: Token) {
-        let operation = &mut self.operations[send as usize];
+        let operation = &mut self.operations[send];
         let (State::Queued { buffer, .. }
         | State::AwaitCts { buffer, .. }
         | State::AwaitAck { buffer, .. }) =
@@ -177,16 +166,9 @@ impl ProtocolEngine {
         self.insert(State::Partitions { left }, location)
     }
 
-    /// A partition of a send is ready.
-    pub(crate) fn note_partition(&mut self, token: Token) {
-        if let State::Partitions { left } = &mut self.operations[token as usize].state {
-            *left -= 1;
-        }
-    }
-
     /// Ends the wait for partitions: all are ready, and another operation follows.
     pub(crate) fn end_partitions(&mut self, token: Token) {
-        self.remove(token);
+        self.operations.remove(token);
     }
 
     /// Returns an operation that is over before it begins.

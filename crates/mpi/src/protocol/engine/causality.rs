@@ -89,7 +89,7 @@ impl ProtocolEngine {
     /// Remembers from now on.
     pub(crate) fn enable_causality(&mut self) {
         // Engines of explored programs live shortly: no table of theirs grows step by step.
-        self.operations.reserve_exact(OPERATIONS);
+        self.operations.reserve(OPERATIONS);
         self.cold.get_or_insert_default().causality = Some(Box::new(CausalityRecord {
             origins: Vec::with_capacity(OPERATIONS),
             ..CausalityRecord::default()
@@ -117,7 +117,7 @@ impl ProtocolEngine {
     pub(super) fn note_answer(&mut self, channel: &dyn Channel, receive: Token, met: Envelope) {
         let cold = self.cold.as_mut();
         if let Some(record) = cold.and_then(|cold| cold.causality.as_deref_mut()) {
-            let operation = &self.operations[receive as usize];
+            let operation = &self.operations[receive];
             record.note_answer(channel, receive, (met, operation));
             if operation.released {
                 self.note_lost(receive);
@@ -135,7 +135,7 @@ impl ProtocolEngine {
 
     /// The end of an operation costs the program no time and tells the program no arrival.
     pub(crate) fn disclaim(&mut self, token: Token) {
-        self.drop_charge(token);
+        self.operations.take_charge(token);
         if let Some(record) = self.causality_mut() {
             record.take_arrival(token);
         }
@@ -163,7 +163,7 @@ impl ProtocolEngine {
     /// Returns true if an operation is over because of an arrival.
     pub(crate) fn depends_on_arrival(&self, token: Token) -> bool {
         let record = self.causality();
-        if let State::Collective { .. } = self.state(token) {
+        if let State::Collective { .. } = self.operations.state(token) {
             // Its steps may be over when the rank looks.
             return record.is_some();
         }

@@ -407,7 +407,7 @@ impl ProtocolEngine {
             call,
         });
         let index = collectives.insert(running);
-        self.operations[token as usize].state = State::Collective { index };
+        self.operations[token].state = State::Collective { index };
         self.advance(channel, index);
         token
     }
@@ -458,7 +458,7 @@ impl ProtocolEngine {
 
     /// Returns the position of the collective of an operation; `None` for other operations.
     pub(crate) fn place_of(&self, token: Token) -> Option<CallPlace> {
-        let State::Collective { index } = self.state(token) else {
+        let State::Collective { index } = self.operations.state(token) else {
             return None;
         };
         let call = &self.running(*index)?.call;
@@ -541,7 +541,7 @@ impl ProtocolEngine {
         let collectives = self.collectives.get_or_insert_default();
         let requests = &collectives.requests;
         let is_own = |step: StepRequest| requests[step.lane as usize].collective == index;
-        for (token, step) in collectives.steps.iter_mut().enumerate() {
+        for (token, step) in (0..).zip(&mut collectives.steps) {
             if step.is_some_and(is_own) {
                 *step = None;
                 let operation = &mut self.operations[token];
@@ -573,9 +573,8 @@ impl ProtocolEngine {
                 None => record.note_taken(token),
             }
         }
-        let owed = std::mem::take(&mut self.operations[token as usize].owed);
-        self.debts -= u32::from(owed > 0.0);
-        self.remove(token);
+        let owed = self.operations.take_charge(token);
+        self.operations.remove(token);
         let collectives = self.collectives.get_or_insert_default();
         collectives.owed += owed;
         let requests = &mut collectives.requests[step.lane as usize];

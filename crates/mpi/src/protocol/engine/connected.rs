@@ -59,8 +59,9 @@ impl ProtocolEngine {
             State::Remote(call) => call.peers.contains(&peer),
             _ => false,
         };
-        let concerned: Vec<Token> = (0..)
-            .zip(&self.operations)
+        let concerned: Vec<Token> = self
+            .operations
+            .iter()
             .filter(|(_, operation)| concerned(&operation.state))
             .map(|(token, _)| token)
             .collect();
@@ -76,15 +77,14 @@ impl ProtocolEngine {
             return;
         }
         self.flow(channel).lose(peer, operations, channel.now());
-        for token in 0..self.operations.len() {
-            let State::Packet(slot) = self.operations[token].state else {
-                continue;
+        let packets = self.operations.iter().filter_map(|(token, operation)| {
+            let State::Packet(slot) = operation.state else {
+                return None;
             };
-            if slot.peer != peer {
-                continue;
-            }
-            let token = Token::try_from(token).expect("operations are counted in 32 bits");
-            self.remove(token);
+            (slot.peer == peer).then_some((token, slot))
+        });
+        for (token, slot) in packets.collect::<Vec<(Token, Slot)>>() {
+            self.operations.remove(token);
             let hold = match slot.hold {
                 // The connection that kept it is forgotten.
                 Hold::Reserved => Hold::Nothing,
@@ -102,15 +102,17 @@ impl ProtocolEngine {
 
     /// Ends an operation that is under way.
     fn fail(&mut self, token: Token, error: Error) {
-        if let State::Posted { pattern, .. } = *self.state(token) {
+        if let State::Posted { pattern, .. } = *self.operations.state(token) {
             let found = self.matching.withdraw(&pattern, token);
             debug_assert!(found, "a posted receive is in the queue");
         }
-        if let State::Sending { envelope, .. } = *self.state(token) {
+        if let State::Sending { envelope, .. } = *self.operations.state(token) {
             self.note_put_left(token, envelope.context);
         }
-        self.sends -= u32::from(crate::protocol::waiting::is_send(self.state(token)));
-        let operation = &mut self.operations[token as usize];
+        self.sends -= u32::from(crate::protocol::waiting::is_send(
+            self.operations.state(token),
+        ));
+        let operation = &mut self.operations[token];
         let buffer = match &mut operation.state {
             State::AwaitCts { buffer, .. }
             | State::AwaitAck { buffer, .. }
@@ -156,7 +158,7 @@ impl ProtocolEngine {
     /// Fails a receive that has just been posted, and may have matched, if its source is lost and
     /// the message has not come.
     pub(super) fn check_source(&mut self, receive: Token) {
-        let source = match self.state(receive) {
+        let source = match self.operations.state(receive) {
             State::Posted { pattern, .. } => pattern.source,
             State::AwaitData { envelope, .. } => Some(envelope.source),
             _ => None,

@@ -125,12 +125,12 @@ impl ProtocolEngine {
     fn provide(&self, channel: &dyn Channel, peer: u32, header: &PacketHeader) {
         match *header {
             PacketHeader::Rts { send, .. } => {
-                if let State::AwaitCts { buffer, .. } = self.state(send) {
+                if let State::AwaitCts { buffer, .. } = self.operations.state(send) {
                     channel.offer(peer, send, buffer);
                 }
             }
             PacketHeader::Cts { send, receive } => {
-                if let State::AwaitData { length, .. } = *self.state(receive) {
+                if let State::AwaitData { length, .. } = *self.operations.state(receive) {
                     channel.expect(peer, send, receive, length);
                 }
             }
@@ -161,7 +161,7 @@ impl ProtocolEngine {
 
     /// Handles the end of packing of the next packet to a peer.
     pub(super) fn handle_packed(&mut self, channel: &dyn Channel, token: Token) {
-        let State::Packing { peer } = self.remove(token) else {
+        let State::Packing { peer } = self.operations.remove(token) else {
             unreachable!("only packing is over");
         };
         if self.lost.is_some() && self.is_lost(peer) {
@@ -195,9 +195,7 @@ impl ProtocolEngine {
         length: u64,
     ) {
         let now = channel.now();
-        let State::Assembly(assembly) = self.remove(token) else {
-            unreachable!("an assembly is expected");
-        };
+        let assembly = self.operations.take_assembly(token);
         debug_assert!(
             assembly.arrived == length,
             "a synchronous message is one packet"
@@ -219,7 +217,7 @@ impl ProtocolEngine {
 
     /// An eager message goes by rendezvous.
     fn convert(&mut self, send: Token) {
-        let place = &mut self.operations[send as usize].state;
+        let place = &mut self.operations[send].state;
         let (State::Queued {
             peer,
             envelope,
@@ -242,7 +240,7 @@ impl ProtocolEngine {
 
     /// A packet has left.
     pub(super) fn handle_left(&mut self, channel: &dyn Channel, token: Token) {
-        let State::Packet(slot) = self.remove(token) else {
+        let State::Packet(slot) = self.operations.remove(token) else {
             unreachable!("only packets are reported as sent");
         };
         self.flow(channel).left(slot, channel.now());
@@ -288,7 +286,7 @@ impl ProtocolEngine {
         receive: Token,
         message: &Buffer,
     ) {
-        if matches!(self.state(receive), State::Remote(_)) {
+        if matches!(self.operations.state(receive), State::Remote(_)) {
             return self.take_result(receive, source, (0, message));
         }
         let now = channel.now();
@@ -312,7 +310,7 @@ impl ProtocolEngine {
         }
         flow.step(peer, Event::Cts, now);
         flow.consume_credits(peer, 1, false, now);
-        let operation = &mut self.operations[send as usize];
+        let operation = &mut self.operations[send];
         let State::AwaitCts {
             envelope, buffer, ..
         } = std::mem::replace(&mut operation.state, State::Elapsing)
@@ -374,7 +372,7 @@ impl ProtocolEngine {
             };
             if flow.step(source, event, now) == Action::CopyOut {
                 flow.consume_credits(source, 1, true, now);
-                self.assembly(assembly).place = Place::Memory;
+                self.operations.assembly(assembly).place = Place::Memory;
             }
         }
         self.continue_eager(channel, source, assembly);
@@ -391,7 +389,7 @@ impl ProtocolEngine {
         let now = channel.now();
         let incoming = *self.flow(channel).incoming(source, now);
         let token = incoming.expect("a further packet comes after the first one");
-        let assembly = self.assembly(token);
+        let assembly = self.operations.assembly(token);
         assembly.buffer.place(offset, payload);
         assembly.arrived += payload.len();
         if let Place::Packets(count) = &mut assembly.place {
@@ -405,7 +403,7 @@ impl ProtocolEngine {
     /// After a packet of an eager message: there are more, or all has been received.
     fn continue_eager(&mut self, channel: &dyn Channel, source: u32, token: Token) {
         let now = channel.now();
-        let assembly = self.assembly(token);
+        let assembly = self.operations.assembly(token);
         let complete = assembly.arrived == assembly.length;
         let flow = self.flow(channel);
         let event = if complete {
@@ -422,17 +420,10 @@ impl ProtocolEngine {
         }
     }
 
-    fn assembly(&mut self, token: Token) -> &mut Assembly {
-        match &mut self.operations[token as usize].state {
-            State::Assembly(assembly) => assembly,
-            other => unreachable!("an assembly is expected, not {other:?}"),
-        }
-    }
-
     /// Matches a receive with an eager message, and frees the resources of the message.
     pub(super) fn meet(&mut self, channel: &dyn Channel, token: Token, receive: Token) {
         let now = channel.now();
-        let assembly = self.assembly(token);
+        let assembly = self.operations.assembly(token);
         assembly.receive = Some(receive);
         let place = std::mem::replace(&mut assembly.place, Place::Receive);
         let (source, length) = (assembly.envelope.source, assembly.length);
@@ -455,9 +446,7 @@ impl ProtocolEngine {
 
     /// Completes the receive of a message that has come whole and has been matched.
     fn complete(&mut self, channel: &dyn Channel, token: Token) {
-        let State::Assembly(assembly) = self.remove(token) else {
-            unreachable!("an assembly is expected");
-        };
+        let assembly = self.operations.take_assembly(token);
         let receive = assembly.receive.expect("it has met its receive");
         self.handle_data(channel, receive, &assembly.buffer);
     }
@@ -476,7 +465,7 @@ impl ProtocolEngine {
             buffer,
             detached,
             arrived,
-        } = &mut self.operations[token as usize].state
+        } = &mut self.operations[token].state
         else {
             unreachable!("data come for a receive that sent a CTS");
         };

@@ -104,7 +104,7 @@ pub(super) fn answer_later(
 
 /// Handles the end of matching.
 pub(super) fn answer_matched(engine: &mut ProtocolEngine, channel: &dyn Channel, token: Token) {
-    let State::Matching { peer, header } = engine.remove(token) else {
+    let State::Matching { peer, header } = engine.operations.remove(token) else {
         unreachable!("only matching is over");
     };
     engine.post_control(channel, peer, header);

@@ -77,7 +77,7 @@ impl ProtocolEngine {
             return;
         }
         let call = match waits {
-            Waits::Operation(token) if begins => match self.state(token) {
+            Waits::Operation(token) if begins => match self.operations.state(token) {
                 State::AwaitPost { .. } | State::Posted { .. } | State::AwaitData { .. } => "recv",
                 _ => "send",
             },
@@ -92,7 +92,7 @@ impl ProtocolEngine {
             Waits::Finalize => "finalize",
         };
         let elapses = matches!(waits, Waits::Named(_, token)
-            if matches!(self.state(token), State::Elapsing));
+            if matches!(self.operations.state(token), State::Elapsing));
         let request = match waits {
             Waits::Operation(token) => Some(token),
             _ => None,
@@ -153,12 +153,6 @@ impl ProtocolEngine {
         });
     }
 
-    /// Returns the number of the operation that begins next.
-    fn next_token(&self) -> Option<Token> {
-        self.free
-            .or_else(|| Token::try_from(self.operations.len()).ok())
-    }
-
     /// A send begins.
     #[inline]
     pub(super) fn observe_send(
@@ -174,7 +168,7 @@ impl ProtocolEngine {
             bytes,
             place,
             collective: envelope.is_collective(),
-            request: self.next_token(),
+            request: self.operations.next_token(),
         });
     }
 
@@ -186,7 +180,7 @@ impl ProtocolEngine {
             bytes,
             place,
             collective: pattern.context & COLLECTIVE != 0,
-            request: self.next_token(),
+            request: self.operations.next_token(),
         });
     }
 

@@ -104,7 +104,7 @@ pub(crate) fn post_partition(
     let header = PacketHeader::Eager { envelope };
     let message = OutboundMessage::new(Kind::Eager, header, Buffer::from(bytes));
     engine.dispatch(channel, peer, message);
-    engine.remove(send);
+    engine.operations.remove(send);
 }
 
 /// The arrivals of the partitions of the other end with a part of this one, with their data.
@@ -166,7 +166,7 @@ pub(crate) fn partition_data(
     pattern: &Pattern,
     (wanted, length): (PartitionPlace, u64),
 ) -> Option<Buffer> {
-    if let Some((_, whole)) = engine.result(token) {
+    if let Some((_, whole)) = engine.operations.result(token) {
         return Some(wanted.part_of(whole));
     }
     let (begin, end) = wanted.find_bounds(length);

@@ -36,7 +36,7 @@ impl ProtocolEngine {
         self.observe_receive(&pattern, buffer.len(), location);
         if self.may_begin(channel) {
             let receive = self.insert(State::Posted { pattern, buffer }, location);
-            self.operations[receive as usize].unpacks = unpacks;
+            self.operations[receive].unpacks = unpacks;
             if let Some(record) = self.causality_mut() {
                 record.note_posted(channel, receive, (&pattern, location));
             }
@@ -54,7 +54,7 @@ impl ProtocolEngine {
             message: None,
         };
         let receive = self.insert(waits, location);
-        self.operations[receive as usize].unpacks = unpacks;
+        self.operations[receive].unpacks = unpacks;
         self.in_turn(channel, receive);
         receive
     }
@@ -76,7 +76,7 @@ impl ProtocolEngine {
         }
         let (peer, tag, bytes) = (envelope.source, envelope.tag, content.length());
         self.observe(|| Event::Taken { peer, tag, bytes });
-        if content.is_here() && !self.operations[receive as usize].unpacks {
+        if content.is_here() && !self.operations[receive].unpacks {
             self.add_copy_charge(channel, receive, content.length());
         }
         self.matched(channel, receive, envelope, content);
@@ -94,7 +94,7 @@ impl ProtocolEngine {
         loop {
             content = match content {
                 UnexpectedContent::Unready(message) => {
-                    self.operations[receive as usize].unready = true;
+                    self.operations[receive].unready = true;
                     if let Some(record) = self.causality_mut() {
                         record.note_unready(channel, receive);
                     }
@@ -126,7 +126,7 @@ impl ProtocolEngine {
                 self.deliver_whole(channel, receive, envelope, (buffer, &message));
             }
             UnexpectedContent::Detached(message) => {
-                self.operations[receive as usize].state = State::AwaitData {
+                self.operations[receive].state = State::AwaitData {
                     envelope,
                     length: message.len(),
                     buffer,
@@ -143,7 +143,7 @@ impl ProtocolEngine {
                 channel.pull(envelope.source, packet);
             }
             UnexpectedContent::Held { length, assembly } => {
-                self.operations[receive as usize].state = State::AwaitData {
+                self.operations[receive].state = State::AwaitData {
                     envelope,
                     length,
                     buffer,
@@ -160,7 +160,7 @@ impl ProtocolEngine {
                 send,
                 detached,
             } => {
-                self.operations[receive as usize].state = State::AwaitData {
+                self.operations[receive].state = State::AwaitData {
                     envelope,
                     length,
                     buffer,
@@ -207,7 +207,7 @@ impl ProtocolEngine {
     /// Takes the buffer of a posted receive that has met a message of `source`.
     #[inline]
     fn take_buffer(&mut self, channel: &dyn Channel, receive: Token, source: u32) -> Buffer {
-        let operation = &mut self.operations[receive as usize];
+        let operation = &mut self.operations[receive];
         let State::Posted { pattern, buffer } = &mut operation.state else {
             unreachable!("only posted receives are matched");
         };
@@ -223,7 +223,7 @@ impl ProtocolEngine {
     #[inline]
     pub(super) fn add_charge(&mut self, channel: &dyn Channel, receive: Token, length: u64) {
         let cost = channel.settings().overheads.or.of(length);
-        self.debts += self.operations[receive as usize].add_debt(cost);
+        self.operations.add_charge(receive, cost);
     }
 
     /// Notes the cost of the copy of a message that came before its receive.
@@ -233,7 +233,7 @@ impl ProtocolEngine {
     )]
     pub(super) fn add_copy_charge(&mut self, channel: &dyn Channel, receive: Token, length: u64) {
         let cost = length as f64 / channel.settings().copy_bandwidth;
-        self.debts += self.operations[receive as usize].add_debt(cost);
+        self.operations.add_charge(receive, cost);
     }
 
     #[inline(always)]
@@ -246,14 +246,14 @@ impl ProtocolEngine {
     ) {
         let length = message.len();
         let source = envelope.source as usize;
-        let result = if self.operations[receive as usize].unready {
+        let result = if self.operations[receive].unready {
             let send = self
                 .causality()
                 .and_then(|record| record.unready_send(receive));
             Err(Error::NotReady {
                 source,
                 tag: envelope.tag,
-                calls: send.map(|send| [self.operations[receive as usize].location, send]),
+                calls: send.map(|send| [self.operations[receive].location, send]),
             })
         } else if envelope.signature.differs(buffer.element()) {
             Err(self.elements_differ(channel, receive, envelope, &buffer))
@@ -285,7 +285,7 @@ impl ProtocolEngine {
         Error::of_elements(ElementMismatch {
             receiver: channel.rank() as usize,
             received: buffer.element().name(),
-            receive: self.operations[receive as usize].location,
+            receive: self.operations[receive].location,
             source: envelope.source as usize,
             sent: signature.element().name(),
             send: self.call_log.as_ref().and_then(|log| log.send(signature)),
@@ -293,7 +293,7 @@ impl ProtocolEngine {
     }
 
     pub(super) fn handle_data(&mut self, channel: &dyn Channel, receive: Token, message: &Buffer) {
-        let place = &mut self.operations[receive as usize].state;
+        let place = &mut self.operations[receive].state;
         let State::AwaitData {
             envelope,
             length,

@@ -261,7 +261,7 @@ impl ProtocolEngine {
 
     /// Notes that the data of a send have left, or will never leave. Counts puts at their window.
     pub(super) fn note_put_left(&mut self, token: Token, context: u32) {
-        if self.operations[token as usize].role == Role::Put
+        if self.operations[token].role == Role::Put
             && let Some(window) = self.window(context)
         {
             window.leaving -= 1;
@@ -270,7 +270,7 @@ impl ProtocolEngine {
 
     /// Returns the context and the targets of a lock that an operation waits for.
     pub(crate) fn awaited_lock(&self, token: Token) -> Option<(u32, &[u32])> {
-        match self.state(token) {
+        match self.operations.state(token) {
             State::Remote(call) if call.name.starts_with("lock") => {
                 Some((call.context, &call.peers))
             }
@@ -360,7 +360,7 @@ impl ProtocolEngine {
             buffer: access.payload.clone(),
         };
         let token = self.insert(state, location);
-        self.operations[token as usize].role = Role::Put;
+        self.operations[token].role = Role::Put;
         if let Some(window) = self.window(context) {
             window.leaving += 1;
         }
@@ -665,21 +665,13 @@ impl ProtocolEngine {
         }
     }
 
-    /// The call that waits in an operation.
-    fn remote_call(&mut self, token: Token) -> Option<&mut RemoteCall> {
-        match &mut self.operations.get_mut(token as usize)?.state {
-            State::Remote(call) => Some(call),
-            _ => None,
-        }
-    }
-
     pub(super) fn take_result(
         &mut self,
         token: Token,
         source: u32,
         (offset, part): (u64, &Buffer),
     ) {
-        let Some(call) = self.remote_call(token) else {
+        let Some(call) = self.operations.remote_call(token) else {
             return;
         };
         if part.len() == call.buffer.len() {
@@ -695,7 +687,7 @@ impl ProtocolEngine {
 
     /// A rank has answered; with the last answer the operation is over.
     fn note_answer_of(&mut self, token: Token, source: u32) {
-        let Some(call) = self.remote_call(token) else {
+        let Some(call) = self.operations.remote_call(token) else {
             return;
         };
         call.peers.retain(|&peer| peer != source);
@@ -718,7 +710,7 @@ impl ProtocolEngine {
         (context, name): (u32, &str),
     ) -> bool {
         let waits = token.filter(|&token| {
-            let call = self.remote_call(token);
+            let call = self.operations.remote_call(token);
             call.is_some_and(|call| {
                 (call.context, call.name) == (context, name) && call.peers.contains(&source)
             })

@@ -112,7 +112,7 @@ fn find_receive(engine: &ProtocolEngine, envelope: &Envelope, without: &[Token])
         State::Posted { pattern, .. } => pattern.accepts(envelope),
         _ => false,
     };
-    let receives = (0..).zip(engine.states());
+    let receives = (0..).zip(engine.operations.states());
     let accepting = receives.filter(|(token, state)| accepts(state) && !without.contains(token));
     let first = accepting.min_by_key(|(token, _)| record.number_of_receive(*token));
     first.map(|(token, _)| token)
@@ -282,7 +282,9 @@ fn receive_seen(engine: &mut ProtocolEngine, channel: &dyn Channel, of: &Envelop
             record.arrival = arrival;
         }
         let receive = find_receive(engine, &message.envelope, &[]);
-        if let Some(State::Posted { pattern, .. }) = receive.map(|token| engine.state(token)) {
+        if let Some(State::Posted { pattern, .. }) =
+            receive.map(|token| engine.operations.state(token))
+        {
             end_claim(&mut left, pattern, &arrival.both_steps());
         }
         engine.match_arrival(channel, message.envelope, message.content);

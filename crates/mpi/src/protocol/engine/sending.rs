@@ -124,7 +124,7 @@ impl ProtocolEngine {
         }
         let detached = length < settings.eager_threshold && is_standard;
         if detached {
-            let location = self.operations[send as usize].location;
+            let location = self.operations[send].location;
             self.note_stored(channel, &buffer, location);
         }
         if detached && settings.is_pulled() {
@@ -142,14 +142,14 @@ impl ProtocolEngine {
         let announced = if detached {
             // The program's operation is over; that of the message continues, and the rank stays
             // until it is over too.
-            let location = self.operations[send as usize].location;
+            let location = self.operations[send].location;
             self.finish(send, Ok(status(envelope, length)), buffer);
             let message = self.insert(waits, location);
-            let operation = &mut self.operations[message as usize];
+            let operation = &mut self.operations[message];
             (operation.released, operation.detached) = (true, true);
             message
         } else {
-            self.operations[send as usize].state = waits;
+            self.operations[send].state = waits;
             send
         };
         let header = PacketHeader::Rts {
@@ -168,7 +168,7 @@ impl ProtocolEngine {
         send: Token,
         receive: Token,
     ) {
-        let operation = &mut self.operations[send as usize];
+        let operation = &mut self.operations[send];
         let State::AwaitCts {
             peer,
             envelope,
@@ -183,7 +183,7 @@ impl ProtocolEngine {
         );
         let mut message =
             OutboundMessage::new(Kind::Data, PacketHeader::Data { receive }, buffer.clone());
-        self.operations[send as usize].state = if !self.is_plain() && library::reads_data(self) {
+        self.operations[send].state = if !self.is_plain() && library::reads_data(self) {
             State::AwaitAck {
                 peer,
                 envelope,
@@ -209,7 +209,7 @@ impl ProtocolEngine {
         envelope: Envelope,
         buffer: Buffer,
     ) {
-        self.operations[send as usize].state = State::AwaitAck {
+        self.operations[send].state = State::AwaitAck {
             peer,
             envelope,
             buffer: buffer.clone(),
@@ -229,11 +229,11 @@ impl ProtocolEngine {
         buffer: Buffer,
     ) {
         let settings = channel.settings();
-        self.note_stored(channel, &buffer, self.operations[send as usize].location);
+        self.note_stored(channel, &buffer, self.operations[send].location);
         let header = PacketHeader::Eager { envelope };
         let mut message = OutboundMessage::new(Kind::Eager, header, buffer.clone());
         message.told = settings.tells_eager_sends;
-        let state = &mut self.operations[send as usize].state;
+        let state = &mut self.operations[send].state;
         if settings.limits.is_some() {
             message.operation = Some(send);
             *state = State::Queued {
@@ -257,7 +257,7 @@ impl ProtocolEngine {
 
     /// A receive has met a synchronous message.
     pub(super) fn handle_ack(&mut self, send: Token) {
-        let place = &mut self.operations[send as usize].state;
+        let place = &mut self.operations[send].state;
         let State::AwaitAck {
             envelope, buffer, ..
         } = std::mem::replace(place, State::Elapsing)
@@ -270,7 +270,7 @@ impl ProtocolEngine {
     }
 
     pub(super) fn handle_sent(&mut self, send: Token) {
-        let place = &mut self.operations[send as usize].state;
+        let place = &mut self.operations[send].state;
         let (State::Sending {
             envelope, buffer, ..
         }

@@ -28,7 +28,7 @@ impl ProtocolEngine {
         let catching_up = self.cold.as_ref().and_then(|cold| cold.catching_up);
         if catching_up.is_none_or(|(date, _)| date != self.busy_until) {
             let token = self.insert(State::Elapsing, location);
-            self.operations[token as usize].released = true;
+            self.operations[token].released = true;
             self.cold.get_or_insert_default().catching_up = Some((self.busy_until, token));
             channel.timer(self.busy_until - channel.now(), token);
         }
@@ -37,23 +37,12 @@ impl ProtocolEngine {
 
     /// Pays for the completion of an operation that is done; true if that has made the rank busy.
     pub(crate) fn pay(&mut self, channel: &dyn Channel, token: Token) -> bool {
-        let cost = std::mem::take(&mut self.operations[token as usize].owed);
+        let cost = self.operations.take_charge(token);
         if cost == 0.0 {
             return false;
         }
-        self.debts -= 1;
         self.busy_until = self.now(channel) + cost;
         true
-    }
-
-    /// Returns true if the completion of an operation is not paid.
-    pub(crate) fn has_charge(&self, token: Token) -> bool {
-        self.operations[token as usize].owed > 0.0
-    }
-
-    /// Returns true if there is anything to pay.
-    pub(crate) const fn has_charges(&self) -> bool {
-        self.debts > 0
     }
 
     /// Returns true if an operation begins at once.
@@ -76,7 +65,7 @@ impl ProtocolEngine {
 
     /// Begins an operation at its turn.
     pub(super) fn begin(&mut self, channel: &dyn Channel, token: Token) {
-        let operation = &mut self.operations[token as usize];
+        let operation = &mut self.operations[token];
         let cancelled = operation.cancelled;
         let place = &mut operation.state;
         match std::mem::replace(place, State::Elapsing) {

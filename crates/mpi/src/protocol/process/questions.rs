@@ -145,7 +145,7 @@ impl Process {
         let engine = self.engine.borrow();
         let awaited = self.awaited.borrow();
         awaited.iter().any(|awaited| awaited.is_covered(&engine))
-            || engine.awaits_cancelled()
+            || engine.operations().awaits_cancelled()
             || (self.stays.get() && self.cold().looks.is_covered())
     }
 }

@@ -176,7 +176,7 @@ impl Runner<'_> {
             self.engine.report_observed(self.channel);
             self.take(step.land(result, content));
         } else {
-            self.engine.operations[token as usize].role = Role::Step;
+            self.engine.operations[token].role = Role::Step;
             let collectives = self.engine.collectives.get_or_insert_default();
             let place = token as usize;
             if place >= collectives.steps.len() {

@@ -15,7 +15,7 @@ use std::rc::Rc;
 
 use explore::state_machines::ModelBranch;
 
-use super::super::{Operation, ProtocolEngine, SendCall, State};
+use super::super::{Operations, ProtocolEngine, SendCall, State};
 use crate::channel::{Channel, Event, Interest, Packet, Settings, Token};
 use crate::channel::{ConnectionLifecycle, RankHost, RemoteMemory};
 use crate::exploration::ExplorationHooks;
@@ -166,10 +166,7 @@ impl World {
         let rank = |calls: &[Do]| Rank {
             engine: ProtocolEngine {
                 defects: ProtocolDefects { one: defect },
-                operations: calls
-                    .iter()
-                    .map(|_| Operation::new(State::Free { next: None }, SourceLocation::caller()))
-                    .collect(),
+                operations: Operations::with_places(calls.len()),
                 ..ProtocolEngine::default()
             },
             calls: Rc::new(calls.to_vec()),
@@ -244,7 +241,7 @@ impl World {
         };
         let Rank { engine, calls, .. } = &mut self.ranks[at];
         let result = f(engine, &channel);
-        tidy(engine, calls.len());
+        engine.operations.sort_free(calls.len());
         for packet in channel.packets.take() {
             let step = self.now;
             self.flying.push(Flying { from, packet, step });
@@ -258,7 +255,7 @@ impl World {
         let number = u32::try_from(rank.made).expect("few");
         rank.made += 1;
         if !matches!(what, Do::Cancel(_)) {
-            rank.engine.free = Some(number);
+            rank.engine.operations.set_next_token(number);
         }
         let cancelled = match what {
             Do::Cancel(number) => rank.tokens[number],
@@ -313,7 +310,7 @@ impl World {
             let operations: Vec<(&State, bool, bool)> = engine
                 .operations
                 .iter()
-                .map(|one| (&one.state, one.released, one.cancelled))
+                .map(|(_, one)| (&one.state, one.released, one.cancelled))
                 .collect();
             let flow = engine.flow_control().map(|flow| flow.key());
             let (made, tokens) = (rank.made, &rank.tokens);
@@ -334,7 +331,7 @@ impl World {
     fn ends(&self, at: usize) -> Vec<Option<Ended>> {
         let rank = &self.ranks[at];
         let end = |token: &Option<Token>| {
-            let State::Done { result, .. } = rank.engine.state((*token)?) else {
+            let State::Done { result, .. } = rank.engine.operations.state((*token)?) else {
                 return None;
             };
             let status = result.as_ref().expect("no call fails");
@@ -421,22 +418,6 @@ impl explore::state_machines::StateMachineModel for World {
             _ => Choice::Left(process as usize),
         });
         self.fault().map_or(Ok(()), Err)
-    }
-}
-
-/// Rebuilds the list of free places: each call has the place of its number, and the other places
-/// are used in their order, so that states do not differ by the history of places.
-fn tidy(engine: &mut ProtocolEngine, calls: usize) {
-    engine.free = None;
-    for token in (calls..engine.operations.len()).rev() {
-        if matches!(engine.operations[token].state, State::Free { .. }) {
-            if token + 1 == engine.operations.len() {
-                engine.operations.pop();
-                continue;
-            }
-            engine.operations[token].state = State::Free { next: engine.free };
-            engine.free = Some(u32::try_from(token).expect("few"));
-        }
     }
 }
 

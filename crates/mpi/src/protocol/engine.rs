@@ -465,7 +465,9 @@ impl ProtocolEngine {
             if let Some((record, causes)) = find_causes(self, channel) {
                 self.matching.arrival = record.note_arrival(causes);
             }
-            self.observe_arrival(source, &packet.header, packet.payload.len());
+            self.observe(|| {
+                observation::arrival_event(source, &packet.header, packet.payload.len())
+            });
         }
         let is_limited = channel.settings().limits.is_some();
         if is_limited {
@@ -534,7 +536,7 @@ impl ProtocolEngine {
         match self.matching.take_posted(&envelope) {
             Some(receive) => self.receive_eager(channel, receive, envelope, &payload),
             None => {
-                self.observe_unexpected(&envelope, payload.len());
+                self.observe(|| observation::unexpected_event(&envelope, payload.len()));
                 self.matching
                     .keep(envelope, UnexpectedContent::Eager(payload));
             }
@@ -598,7 +600,7 @@ impl ProtocolEngine {
         let length = content.length();
         let met = self.matching.arrive(envelope, content);
         if met.is_none() {
-            self.observe_unexpected(&envelope, length);
+            self.observe(|| observation::unexpected_event(&envelope, length));
         }
         met
     }

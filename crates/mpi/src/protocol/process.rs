@@ -418,7 +418,9 @@ impl Process {
         if !engine.is_busy(channel, location) {
             if let Some(result) = attempt(engine, channel) {
                 if explored {
-                    engine.observe_continue();
+                    if let Some(observation) = engine.observation_mut() {
+                        observation.end_wait();
+                    }
                 }
                 if causes.is_some() {
                     engine.report_observed(channel);
@@ -590,7 +592,9 @@ impl Process {
                     return None;
                 }
                 (engine.sends_complete() && channel.close()).then(|| {
-                    engine.observe_end();
+                    if let Some(observation) = engine.observation_mut() {
+                        observation.end_rank();
+                    }
                     let mut cold = process.cold.borrow_mut();
                     let attached = cold.as_mut().map(|cold| std::mem::take(&mut cold.attached));
                     for mut attached in attached.into_iter().flat_map(BTreeMap::into_values) {

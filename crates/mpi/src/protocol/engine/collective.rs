@@ -390,7 +390,9 @@ impl ProtocolEngine {
         let copying = fresh.as_ref().map(|fresh| fresh.copy_time(&call.call));
         self.charge_time(channel, copying.unwrap_or_default());
         if call.number.position != position::UNCOUNTED {
-            self.observe_collective(&call, token);
+            if let Some(observation) = self.observation() {
+                observation.begin_collective(&call, token);
+            }
             self.note_collective(channel, &call, token);
         }
         let collectives = self.collectives.get_or_insert_default();

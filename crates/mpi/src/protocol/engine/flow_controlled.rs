@@ -5,6 +5,7 @@
 //! messages if there is room for the whole message, else in its packets. The credits of the packets
 //! then come back when a receive has matched the message.
 
+use super::observation::post_event;
 use super::{ProtocolEngine, State, library};
 use crate::channel::{Channel, CreditReturn, Packet, PacketHeader, Token};
 use crate::matching::UnexpectedContent;
@@ -67,7 +68,7 @@ impl ProtocolEngine {
                 notify: message.operation,
                 returned: None,
             };
-            self.observe_post(peer, &packet.header, packet.payload.len());
+            self.observe(|| post_event(peer, &packet.header, packet.payload.len()));
             return channel.post(peer, packet);
         }
         self.dispatch_in_turn(channel, peer, message);
@@ -100,8 +101,10 @@ impl ProtocolEngine {
                 } => {
                     packet.notify = slot.map(|slot| self.insert_packet(slot));
                     self.provide(channel, peer, &packet.header);
-                    self.observe_credits(peer, &packet);
-                    self.observe_post(peer, &packet.header, packet.payload.len());
+                    if let Some(observation) = self.observation() {
+                        observation.post_credits(peer, &packet);
+                    }
+                    self.observe(|| post_event(peer, &packet.header, packet.payload.len()));
                     channel.post(peer, packet);
                 }
                 FlowAction::Finished(send) => self.handle_sent(send),

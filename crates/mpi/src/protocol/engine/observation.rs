@@ -1,14 +1,14 @@
 //! Events that are reported to an observer of the rank.
 //!
-//! Without an observer, every function here ends at its first test, which a plain engine makes
-//! anyway.
+//! Without an observer, [`ProtocolEngine::observe`] ends at its first test, which a plain engine
+//! makes anyway.
 
 use observe::SourceLocation;
 use std::rc::Rc;
 
-use observe::{Event, Observer, PacketKind, ProgramEvent};
+use observe::{Event, Observer, ProgramEvent};
 
-use super::{PreparedCall, ProtocolEngine, State};
+use super::{Operations, PreparedCall, ProtocolEngine, State};
 use crate::channel::{Packet, PacketHeader, Token};
 use crate::protocol::waiting::Waits;
 use crate::{Envelope, Pattern, RmaCall};
@@ -16,7 +16,7 @@ use channel::COLLECTIVE;
 
 /// The observer of a rank.
 #[derive(Clone, Debug)]
-pub(super) struct Observation {
+pub(crate) struct Observation {
     observer: Rc<dyn Observer>,
     rank: u32,
     /// True while the rank waits.
@@ -28,6 +28,91 @@ impl Observation {
     #[cold]
     fn tell(&self, event: impl FnOnce() -> ProgramEvent) {
         self.observer.observe(self.rank, event());
+    }
+
+    /// Reports that the rank begins to wait. `begins`: the call has just begun its only operation.
+    fn begin_wait(
+        &mut self,
+        operations: &Operations,
+        (waits, begins): (Waits, bool),
+        place: SourceLocation,
+    ) {
+        if self.waits {
+            return;
+        }
+        let call = match waits {
+            Waits::Operation(token) if begins => match operations.state(token) {
+                State::AwaitPost { .. } | State::Posted { .. } | State::AwaitData { .. } => "recv",
+                _ => "send",
+            },
+            Waits::Operation(_) => "wait",
+            Waits::Named(name, _) | Waits::Call(name) | Waits::Memory(name) => name,
+            Waits::All => "waitall",
+            Waits::Any => "waitany",
+            Waits::Several(name) | Waits::Tests(name) => name,
+            Waits::Test(_) => "test",
+            Waits::Probe(_) => "probe",
+            Waits::Iprobe(_) => "iprobe",
+            Waits::Finalize => "finalize",
+        };
+        let elapses = matches!(waits, Waits::Named(_, token)
+            if matches!(operations.state(token), State::Elapsing));
+        let request = match waits {
+            Waits::Operation(token) => Some(token),
+            _ => None,
+        };
+        self.tell(|| Event::Wait {
+            call,
+            place,
+            elapses,
+            request,
+        });
+        self.waits = true;
+    }
+
+    /// Reports that the rank does not wait any more.
+    #[inline]
+    pub(crate) fn end_wait(&mut self) {
+        if self.waits {
+            self.tell(|| Event::Continue);
+            self.waits = false;
+        }
+    }
+
+    /// Reports that the rank has ended.
+    pub(crate) fn end_rank(&mut self) {
+        self.end_wait();
+        self.tell(|| Event::End);
+    }
+
+    /// Reports that a collective begins.
+    pub(super) fn begin_collective(&self, call: &PreparedCall, token: Token) {
+        let root = Some(call.call.root).filter(|root| {
+            call.call.collective.has_root() && *root != ::collectives::Call::NO_ROOT
+        });
+        self.tell(|| Event::CollectiveCall {
+            algorithm: call.algorithm.name,
+            root: root.map(|root| call.members.world(root)),
+            size: call.call.size,
+            first: call.members.world(0),
+            place: call.location,
+        });
+        self.tell(|| Event::Collective {
+            name: call.call.collective.name(),
+            context: call.context,
+            number: call.number.position,
+            bytes: call.call.bytes,
+            request: Some(token),
+        });
+    }
+
+    /// Reports a packet that is handed to the channel and contains only credits.
+    pub(super) fn post_credits(&self, peer: u32, packet: &Packet) {
+        if let (PacketHeader::Credits, Some(returned)) = (&packet.header, &packet.returned) {
+            let value = Some(f64::from(returned.credits));
+            let (name, peer) = ("credits", Some(peer));
+            self.tell(|| Event::Incident { name, peer, value });
+        }
     }
 }
 
@@ -45,6 +130,67 @@ const fn length(header: &PacketHeader, payload: u64) -> u64 {
     }
 }
 
+/// A send begins, with the token `request`.
+pub(super) fn send_event(
+    (peer, envelope): (u32, &Envelope),
+    bytes: u64,
+    place: SourceLocation,
+    request: Option<Token>,
+) -> ProgramEvent {
+    Event::Send {
+        peer,
+        tag: envelope.tag,
+        bytes,
+        place,
+        collective: envelope.is_collective(),
+        request,
+    }
+}
+
+/// A receive is posted, with the token `request`.
+pub(super) fn receive_event(
+    pattern: &Pattern,
+    bytes: u64,
+    place: SourceLocation,
+    request: Option<Token>,
+) -> ProgramEvent {
+    Event::Receive {
+        peer: pattern.source,
+        bytes,
+        place,
+        collective: pattern.context & COLLECTIVE != 0,
+        request,
+    }
+}
+
+/// A message has found no receive.
+pub(super) const fn unexpected_event(envelope: &Envelope, bytes: u64) -> ProgramEvent {
+    let (peer, tag) = (envelope.source, envelope.tag);
+    Event::Unexpected { peer, tag, bytes }
+}
+
+/// A packet is handed to the channel.
+pub(super) fn post_event(peer: u32, header: &PacketHeader, payload: u64) -> ProgramEvent {
+    let (packet, key) = header.identity();
+    Event::Post {
+        peer,
+        packet,
+        key,
+        bytes: length(header, payload),
+    }
+}
+
+/// A packet is about to be handled.
+pub(super) fn arrival_event(peer: u32, header: &PacketHeader, payload: u64) -> ProgramEvent {
+    let (packet, key) = header.identity();
+    Event::Arrive {
+        peer,
+        packet,
+        key,
+        bytes: length(header, payload),
+    }
+}
+
 impl ProtocolEngine {
     /// Tells an observer all events of this rank from now on.
     pub(crate) fn enable_observation(&mut self, observer: Rc<dyn Observer>, rank: u32) {
@@ -55,9 +201,16 @@ impl ProtocolEngine {
         });
     }
 
+    /// Returns the observation of the rank, if there is an observer.
     #[inline]
-    fn observation(&self) -> Option<&Observation> {
+    pub(super) fn observation(&self) -> Option<&Observation> {
         self.cold.as_ref()?.observation.as_ref()
+    }
+
+    /// Returns the observation of the rank, if there is an observer, to change its state.
+    #[inline]
+    pub(crate) fn observation_mut(&mut self) -> Option<&mut Observation> {
+        self.cold.as_mut()?.observation.as_mut()
     }
 
     /// Tells an event, if the rank is observed.
@@ -70,172 +223,9 @@ impl ProtocolEngine {
 
     /// Reports that the rank begins to wait. `begins`: the call has just begun its only operation.
     pub(crate) fn observe_wait(&mut self, waits: Waits, begins: bool, place: SourceLocation) {
-        let Some(observation) = self.observation() else {
-            return;
-        };
-        if observation.waits {
-            return;
-        }
-        let call = match waits {
-            Waits::Operation(token) if begins => match self.operations.state(token) {
-                State::AwaitPost { .. } | State::Posted { .. } | State::AwaitData { .. } => "recv",
-                _ => "send",
-            },
-            Waits::Operation(_) => "wait",
-            Waits::Named(name, _) | Waits::Call(name) | Waits::Memory(name) => name,
-            Waits::All => "waitall",
-            Waits::Any => "waitany",
-            Waits::Several(name) | Waits::Tests(name) => name,
-            Waits::Test(_) => "test",
-            Waits::Probe(_) => "probe",
-            Waits::Iprobe(_) => "iprobe",
-            Waits::Finalize => "finalize",
-        };
-        let elapses = matches!(waits, Waits::Named(_, token)
-            if matches!(self.operations.state(token), State::Elapsing));
-        let request = match waits {
-            Waits::Operation(token) => Some(token),
-            _ => None,
-        };
-        observation.tell(|| Event::Wait {
-            call,
-            place,
-            elapses,
-            request,
-        });
-        self.set_waiting(true);
-    }
-
-    /// The rank does not wait any more.
-    #[inline]
-    pub(crate) fn observe_continue(&mut self) {
-        let waits = self.observation().is_some_and(|all| all.waits);
-        if waits {
-            self.observe(|| Event::Continue);
-            self.set_waiting(false);
-        }
-    }
-
-    /// The rank has ended.
-    pub(crate) fn observe_end(&mut self) {
-        self.observe_continue();
-        self.observe(|| Event::End);
-    }
-
-    fn set_waiting(&mut self, waits: bool) {
         let cold = self.cold.as_mut();
         if let Some(observation) = cold.and_then(|cold| cold.observation.as_mut()) {
-            observation.waits = waits;
+            observation.begin_wait(&self.operations, (waits, begins), place);
         }
-    }
-
-    /// A collective begins.
-    pub(super) fn observe_collective(&self, call: &PreparedCall, token: Token) {
-        let Some(observation) = self.observation() else {
-            return;
-        };
-        let root = Some(call.call.root).filter(|root| {
-            call.call.collective.has_root() && *root != ::collectives::Call::NO_ROOT
-        });
-        observation.tell(|| Event::CollectiveCall {
-            algorithm: call.algorithm.name,
-            root: root.map(|root| call.members.world(root)),
-            size: call.call.size,
-            first: call.members.world(0),
-            place: call.location,
-        });
-        observation.tell(|| Event::Collective {
-            name: call.call.collective.name(),
-            context: call.context,
-            number: call.number.position,
-            bytes: call.call.bytes,
-            request: Some(token),
-        });
-    }
-
-    /// A send begins.
-    #[inline]
-    pub(super) fn observe_send(
-        &self,
-        peer: u32,
-        envelope: &Envelope,
-        bytes: u64,
-        place: SourceLocation,
-    ) {
-        self.observe(|| Event::Send {
-            peer,
-            tag: envelope.tag,
-            bytes,
-            place,
-            collective: envelope.is_collective(),
-            request: self.operations.next_token(),
-        });
-    }
-
-    /// A receive is posted.
-    #[inline]
-    pub(super) fn observe_receive(&self, pattern: &Pattern, bytes: u64, place: SourceLocation) {
-        self.observe(|| Event::Receive {
-            peer: pattern.source,
-            bytes,
-            place,
-            collective: pattern.context & COLLECTIVE != 0,
-            request: self.operations.next_token(),
-        });
-    }
-
-    /// The data of a detached message leave its sender.
-    #[inline]
-    pub(super) fn observe_pull(&self, peer: u32, receive: Token, bytes: u64) {
-        self.observe(|| Event::Post {
-            peer,
-            packet: PacketKind::Pull,
-            key: receive,
-            bytes,
-        });
-    }
-
-    /// A message has found no receive.
-    #[inline]
-    pub(super) fn observe_unexpected(&self, envelope: &Envelope, bytes: u64) {
-        let (peer, tag) = (envelope.source, envelope.tag);
-        self.observe(|| Event::Unexpected { peer, tag, bytes });
-    }
-
-    /// A packet is handed to the channel.
-    #[inline]
-    pub(super) fn observe_post(&self, peer: u32, header: &PacketHeader, payload: u64) {
-        self.observe(|| {
-            let (packet, key) = header.identity();
-            Event::Post {
-                peer,
-                packet,
-                key,
-                bytes: length(header, payload),
-            }
-        });
-    }
-
-    /// Reports a packet that is handed to the channel and contains only credits.
-    pub(super) fn observe_credits(&self, peer: u32, packet: &Packet) {
-        if let (PacketHeader::Credits, Some(returned)) = (&packet.header, &packet.returned) {
-            let value = Some(f64::from(returned.credits));
-            let (name, peer) = ("credits", Some(peer));
-            self.observe(|| Event::Incident { name, peer, value });
-        }
-    }
-
-    /// A packet is about to be handled.
-    #[inline]
-    pub(super) fn observe_arrival(&self, peer: u32, header: &PacketHeader, payload: u64) {
-        self.observe(|| {
-            let (packet, key) = header.identity();
-            Event::Arrive {
-                peer,
-                packet,
-                key,
-                bytes: length(header, payload),
-            }
-        });
     }
 }

@@ -1,8 +1,9 @@
 //! Receives: the call, the matched message, its data, the end.
 
-use observe::Event;
 use observe::SourceLocation;
+use observe::{Event, PacketKind};
 
+use super::observation::receive_event;
 use super::{ProtocolEngine, State, library, status};
 use crate::channel::{Channel, Packet, PacketHeader, Token};
 use crate::exploration;
@@ -33,7 +34,10 @@ impl ProtocolEngine {
         if pattern.source.is_none() {
             note_source_choice(channel);
         }
-        self.observe_receive(&pattern, buffer.len(), location);
+        self.observe(|| {
+            let request = self.operations.next_token();
+            receive_event(&pattern, buffer.len(), location, request)
+        });
         if self.may_begin(channel) {
             let receive = self.insert(State::Posted { pattern, buffer }, location);
             self.operations[receive].unpacks = unpacks;
@@ -139,7 +143,12 @@ impl ProtocolEngine {
                     notify: None,
                     returned: None,
                 };
-                self.observe_pull(envelope.source, receive, packet.payload.len());
+                self.observe(|| Event::Post {
+                    peer: envelope.source,
+                    packet: PacketKind::Pull,
+                    key: receive,
+                    bytes: packet.payload.len(),
+                });
                 channel.pull(envelope.source, packet);
             }
             UnexpectedContent::Held { length, assembly } => {

@@ -23,6 +23,7 @@ use observe::SourceLocation;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use super::observation::post_event;
 use super::{ProtocolEngine, Role, State, Status};
 use crate::channel::{Channel, Packet, PacketHeader, Token};
 use crate::exploration::{note_accesses, note_bound};
@@ -399,7 +400,7 @@ impl ProtocolEngine {
             notify: call.has_data().then_some(token),
             returned: None,
         };
-        self.observe_post(access.peer, &packet.header, packet.payload.len());
+        self.observe(|| post_event(access.peer, &packet.header, packet.payload.len()));
         channel.post(access.peer, packet);
     }
 

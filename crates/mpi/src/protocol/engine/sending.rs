@@ -2,6 +2,7 @@
 //! the end.
 
 use super::causality::find_causes;
+use super::observation::send_event;
 use super::{Departure, ProtocolEngine, SendCall, State, library, status};
 use crate::channel::{Channel, PacketHeader, Token};
 use crate::protocol::flow_control::{Kind, OutboundMessage};
@@ -56,7 +57,10 @@ impl ProtocolEngine {
         buffer: Buffer,
         call: SendCall,
     ) -> Token {
-        self.observe_send(peer, &envelope, buffer.len(), call.location);
+        self.observe(|| {
+            let request = self.operations.next_token();
+            send_event((peer, &envelope), buffer.len(), call.location, request)
+        });
         self.sends += 1;
         self.charge_send(channel, buffer.len(), call);
         let departure = call.departure_of(self, buffer.len());

@@ -194,18 +194,21 @@ impl Process {
 
     /// Counts a call that all ranks of a communicator make.
     pub(crate) fn count_call(&self, context: u32, has_tag: bool) -> CallNumber {
-        self.engine.borrow_mut().count_call(context, has_tag)
+        let mut engine = self.engine.borrow_mut();
+        engine.collectives_mut().count_call(context, has_tag)
     }
 
     /// Counts a persistent collective request of a communicator.
     pub(crate) fn count_persistent(&self, context: u32) -> PersistentNumber {
-        self.engine.borrow_mut().count_persistent(context)
+        let mut engine = self.engine.borrow_mut();
+        engine.collectives_mut().count_persistent(context)
     }
 
     /// Notes that the ranks of a communicator exchange their nodes. Returns true if they have not
     /// done so before.
     pub(crate) fn note_node_setup(&self, context: u32) -> bool {
-        self.engine.borrow_mut().note_node_setup(context)
+        let mut engine = self.engine.borrow_mut();
+        engine.collectives_mut().note_node_setup(context)
     }
 
     /// Gives back a matched message that no receive got.
@@ -660,7 +663,10 @@ impl Process {
             Some(Waits::Named(name, token)) => {
                 let cold = self.cold.borrow();
                 let made = || cold.as_ref()?.contexts.latest(name);
-                engine.place_of(token).or_else(made)
+                engine
+                    .collectives()
+                    .and_then(|all| all.place_of(engine.operations().state(token)))
+                    .or_else(made)
             }
             _ => None,
         };

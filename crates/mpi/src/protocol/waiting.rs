@@ -6,7 +6,7 @@
 
 use crate::channel::{Interest, Token, Waiting};
 use crate::matching::envelope::TagInWords;
-use crate::protocol::engine::{ProtocolEngine, State};
+use crate::protocol::engine::{Collectives, ProtocolEngine, State};
 use crate::{Error, Pattern};
 use observe::SourceLocation;
 
@@ -106,7 +106,10 @@ impl Waits {
         };
         // With limits, the end of a packet lets others leave; that of a send lets a collective
         // continue.
-        if is_receive && !engine.is_limited() && !engine.has_collectives() {
+        if is_receive
+            && !engine.is_limited()
+            && !engine.collectives().is_some_and(Collectives::has_running)
+        {
             Interest::Arrivals
         } else {
             Interest::All
@@ -326,7 +329,10 @@ fn source(pattern: &Pattern) -> Vec<u32> {
 /// The rank that could end an operation; none if any could.
 fn partners(engine: &ProtocolEngine, state: &State) -> Vec<u32> {
     match state {
-        State::Collective { index } => engine.collective_partners(*index),
+        State::Collective { index } => {
+            let collectives = engine.collectives();
+            collectives.map_or_else(Vec::new, |all| all.list_partners(*index))
+        }
         State::AwaitPost { pattern, .. } | State::Posted { pattern, .. } => source(pattern),
         State::AwaitTurn { peer, .. }
         | State::Queued { peer, .. }
@@ -349,7 +355,8 @@ fn partners(engine: &ProtocolEngine, state: &State) -> Vec<u32> {
 /// Describes a state, and the resource for which the connection of a queued message waits.
 fn in_words(engine: &ProtocolEngine, state: &State) -> String {
     if let State::Collective { index } = state {
-        return engine.collective_in_words(*index);
+        let described = engine.collectives().and_then(|all| all.describe(*index));
+        return described.unwrap_or_else(|| "a collective operation".to_owned());
     }
     let text = words(state);
     let peer = match state {

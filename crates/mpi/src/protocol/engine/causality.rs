@@ -2,7 +2,7 @@
 
 use super::seen::ReturnedMessage;
 use super::tag_order::{MatchTable, note_match};
-use super::{Operation, ProtocolEngine, State};
+use super::{Operation, PreparedCall, ProtocolEngine, State};
 use crate::channel::{Channel, Token};
 use crate::exploration::{CausalityHooks, NotedOperation, SendCause, SendEnd, causality};
 use crate::matching::Arrival;
@@ -216,6 +216,21 @@ impl CausalityRecord {
             end,
         };
         self.note_operation(channel, send, (operation, location));
+    }
+
+    /// Notes that a collective begins.
+    pub(super) fn note_collective(
+        &mut self,
+        channel: &dyn Channel,
+        token: Token,
+        call: &PreparedCall,
+    ) {
+        let operation = NotedOperation::Collective {
+            name: call.name,
+            place: (call.context, call.members.world(0), call.number.position),
+            ranks: call.members.count(),
+        };
+        self.note_operation(channel, token, (operation, call.location));
     }
 
     /// The send is buffered whatever the library does.

@@ -18,12 +18,11 @@ use std::ops::Range;
 
 use ::collectives::{Algorithm, Area, Call, Part, Slot};
 
-use super::{NOTHING, ProtocolEngine, Role, State};
+use super::{NOTHING, Operations, ProtocolEngine, Role, State};
 use crate::api::group::Members;
 use crate::api::op::Reduction;
 use crate::channel::{Channel, Token};
 use crate::collectives::{Place as CallPlace, position};
-use crate::exploration::NotedOperation;
 use crate::{Buffer, Error};
 use channel::FreshMemory;
 
@@ -189,7 +188,7 @@ struct StepRequest {
 
 /// The collectives of a rank.
 #[derive(Clone, Default, Debug)]
-pub(super) struct Collectives {
+pub(crate) struct Collectives {
     /// By number; `None` while one is executed, of free places, and of lanes that are not the first
     /// one of their collective.
     running: Vec<Option<Box<Running>>>,
@@ -256,13 +255,101 @@ impl Collectives {
         (call, persistent)
     }
 
-    /// Counts a call of a communicator.
-    fn count(&mut self, context: u32, has_tag: bool) -> CallNumber {
+    /// Counts a call that all ranks of a communicator make.
+    pub(crate) fn count_call(&mut self, context: u32, has_tag: bool) -> CallNumber {
         let (next, _) = self.next(context);
         let number = *next;
         next.position = position::next(number.position);
         next.tag = (number.tag + u32::from(has_tag)) % (TAG_COUNT / 2);
         number
+    }
+
+    /// Counts a persistent request of a communicator.
+    pub(crate) fn count_persistent(&mut self, context: u32) -> PersistentNumber {
+        let (_, next) = self.next(context);
+        let request = *next;
+        *next = request.wrapping_add(1);
+        PersistentNumber { request, start: 0 }
+    }
+
+    /// Notes that the ranks of a communicator exchange their nodes. Returns true if they have not
+    /// done so before.
+    pub(crate) fn note_node_setup(&mut self, context: u32) -> bool {
+        let is_first = !self.node_setups.contains(&context);
+        if is_first {
+            self.node_setups.push(context);
+        }
+        is_first
+    }
+
+    /// Returns true if collectives are in progress, so that the ends of sends matter.
+    pub(crate) const fn has_running(&self) -> bool {
+        self.running.len() > self.free.len()
+    }
+
+    fn running(&self, index: u32) -> Option<&Running> {
+        self.running.get(index as usize)?.as_deref()
+    }
+
+    /// Describes a collective in progress, such as "allreduce #4 (ring, round 3 of 6)": the
+    /// position among the collectives of the communicator, the algorithm and the round, all from 1.
+    /// A persistent collective is "allreduce #2, start 3 (ring, round 3 of 6)".
+    pub(crate) fn describe(&self, index: u32) -> Option<String> {
+        let Running { call, progress } = self.running(index)?;
+        let (kind, algorithm) = (call.name, call.algorithm.name);
+        let number = position::InWords(call.number.position);
+        if (TAG_COUNT / 2..TAG_COUNT).contains(&call.number.tag) {
+            return Some(format!("{kind} #{number}, until all ranks have called it"));
+        }
+        let (round, rounds) = (progress.round() + 1, progress.rounds);
+        let number = match call.number.position {
+            position::UNCOUNTED => String::new(),
+            _ => format!(" #{number}"),
+        };
+        Some(format!(
+            "{kind}{number} ({algorithm}, round {round} of {rounds})"
+        ))
+    }
+
+    /// Returns the position of the collective of an operation; `None` for other operations.
+    pub(crate) fn place_of(&self, operation: &State) -> Option<CallPlace> {
+        let State::Collective { index } = operation else {
+            return None;
+        };
+        let call = &self.running(*index)?.call;
+        Some(CallPlace {
+            context: call.context,
+            first: call.members.world(0),
+            number: call.number.position,
+        })
+    }
+
+    /// Returns the world ranks at the other ends of the requests that a collective waits for.
+    pub(crate) fn list_partners(&self, index: u32) -> Vec<u32> {
+        let Some(running) = self.running(index) else {
+            return Vec::new();
+        };
+        let steps = self.steps.iter().flatten();
+        let waited = steps.filter(|step| {
+            let requests = &self.requests[step.lane as usize];
+            requests.collective == index && requests.waits_for == step.slot
+        });
+        waited
+            .map(|step| running.call.members.world(step.peer))
+            .collect()
+    }
+
+    /// Gives up the requests of a collective that has failed.
+    fn abandon(&mut self, index: u32, operations: &mut Operations) {
+        let requests = &self.requests;
+        let is_own = |step: StepRequest| requests[step.lane as usize].collective == index;
+        for (token, step) in (0..).zip(&mut self.steps) {
+            if step.is_some_and(is_own) {
+                *step = None;
+                let operation = &mut operations[token];
+                (operation.role, operation.released) = (Role::None, true);
+            }
+        }
     }
 
     /// Returns the time of a receive to match an announcement, besides the time of the library.
@@ -354,32 +441,15 @@ impl Running {
 }
 
 impl ProtocolEngine {
-    /// Counts a call that all ranks of a communicator make.
-    pub(crate) fn count_call(&mut self, context: u32, has_tag: bool) -> CallNumber {
-        let collectives = self.collectives.get_or_insert_default();
-        collectives.count(context, has_tag)
+    /// Returns the collectives, if there have been any.
+    pub(crate) fn collectives(&self) -> Option<&Collectives> {
+        self.collectives.as_deref()
     }
 
-    /// Counts a persistent request of a communicator.
-    pub(crate) fn count_persistent(&mut self, context: u32) -> PersistentNumber {
-        let collectives = self.collectives.get_or_insert_default();
-        let (_, next) = collectives.next(context);
-        let request = *next;
-        *next = request.wrapping_add(1);
-        PersistentNumber { request, start: 0 }
+    /// Returns the collectives, to count calls.
+    pub(crate) fn collectives_mut(&mut self) -> &mut Collectives {
+        self.collectives.get_or_insert_default()
     }
-
-    /// Notes that the ranks of a communicator exchange their nodes. Returns true if they have not
-    /// done so before.
-    pub(crate) fn note_node_setup(&mut self, context: u32) -> bool {
-        let setups = &mut self.collectives.get_or_insert_default().node_setups;
-        let is_first = !setups.contains(&context);
-        if is_first {
-            setups.push(context);
-        }
-        is_first
-    }
-
     /// Starts a collective. Its operation is over when the last step of this rank is over.
     pub(crate) fn start_collective(&mut self, channel: &dyn Channel, call: PreparedCall) -> Token {
         let location = call.location;
@@ -393,9 +463,11 @@ impl ProtocolEngine {
             if let Some(observation) = self.observation() {
                 observation.begin_collective(&call, token);
             }
-            self.note_collective(channel, &call, token);
+            if let Some(record) = self.causality_mut() {
+                record.note_collective(channel, token, &call);
+            }
         }
-        let collectives = self.collectives.get_or_insert_default();
+        let collectives = self.collectives_mut();
         let running = Box::new(Running {
             progress: Progress {
                 temp,
@@ -414,24 +486,6 @@ impl ProtocolEngine {
         token
     }
 
-    /// Notes the call for a model checker.
-    fn note_collective(&mut self, channel: &dyn Channel, call: &PreparedCall, token: Token) {
-        if let Some(record) = self.causality_mut() {
-            let operation = NotedOperation::Collective {
-                name: call.name,
-                place: (call.context, call.members.world(0), call.number.position),
-                ranks: call.members.count(),
-            };
-            record.note_operation(channel, token, (operation, call.location));
-        }
-    }
-
-    /// Returns true if collectives are in progress, so that the ends of sends matter.
-    pub(crate) fn has_collectives(&self) -> bool {
-        let collectives = self.collectives.as_ref();
-        collectives.is_some_and(|all| all.running.len() > all.free.len())
-    }
-
     /// Returns true if schedules can continue.
     #[inline]
     pub(crate) fn has_ready(&self) -> bool {
@@ -439,65 +493,11 @@ impl ProtocolEngine {
         collectives.is_some_and(|all| !all.ready.is_empty())
     }
 
-    /// Describes a collective in progress, such as "allreduce #4 (ring, round 3 of 6)": the
-    /// position among the collectives of the communicator, the algorithm and the round, all from 1.
-    /// A persistent collective is "allreduce #2, start 3 (ring, round 3 of 6)".
-    pub(crate) fn collective_in_words(&self, index: u32) -> String {
-        let Some(Running { call, progress }) = self.running(index) else {
-            return "a collective operation".to_owned();
-        };
-        let (kind, algorithm) = (call.name, call.algorithm.name);
-        let number = position::InWords(call.number.position);
-        if (TAG_COUNT / 2..TAG_COUNT).contains(&call.number.tag) {
-            return format!("{kind} #{number}, until all ranks have called it");
-        }
-        let (round, rounds) = (progress.round() + 1, progress.rounds);
-        if call.number.position == position::UNCOUNTED {
-            return format!("{kind} ({algorithm}, round {round} of {rounds})");
-        }
-        format!("{kind} #{number} ({algorithm}, round {round} of {rounds})")
-    }
-
-    /// Returns the position of the collective of an operation; `None` for other operations.
-    pub(crate) fn place_of(&self, token: Token) -> Option<CallPlace> {
-        let State::Collective { index } = self.operations.state(token) else {
-            return None;
-        };
-        let call = &self.running(*index)?.call;
-        Some(CallPlace {
-            context: call.context,
-            first: call.members.world(0),
-            number: call.number.position,
-        })
-    }
-
-    /// Returns the world ranks at the other ends of the requests that a collective waits for.
-    pub(crate) fn collective_partners(&self, index: u32) -> Vec<u32> {
-        let (Some(running), Some(collectives)) = (self.running(index), &self.collectives) else {
-            return Vec::new();
-        };
-        let steps = collectives.steps.iter().flatten();
-        let waited = steps.filter(|step| {
-            let requests = &collectives.requests[step.lane as usize];
-            requests.collective == index && requests.waits_for == step.slot
-        });
-        waited
-            .map(|step| running.call.members.world(step.peer))
-            .collect()
-    }
-
-    fn running(&self, index: u32) -> Option<&Running> {
-        self.collectives
-            .as_ref()?
-            .running
-            .get(index as usize)?
-            .as_deref()
-    }
-
     /// Continues the schedules after their requests are over.
     pub(crate) fn advance_ready(&mut self, channel: &dyn Channel) {
         self.report_observed(channel);
-        self.pay_steps(channel);
+        let owed = std::mem::take(&mut self.collectives_mut().owed);
+        self.charge_time(channel, owed);
         while let Some(index) = self.collectives.as_mut().and_then(|all| all.ready.pop()) {
             self.advance(channel, index);
         }
@@ -519,37 +519,16 @@ impl ProtocolEngine {
                 length: buffer.len(),
                 ..NOTHING
             }),
-            Some(error) => {
-                self.abandon(index);
-                Err(error)
-            }
+            Some(error) => Err(error),
         };
         let collectives = self.collectives.get_or_insert_default();
+        if result.is_err() {
+            collectives.abandon(index, &mut self.operations);
+        }
         let others = progress.others.iter().rev();
         collectives.free.extend(others.map(|(lane, _)| *lane));
         collectives.free.push(index);
         self.finish(progress.token, result, buffer);
-    }
-
-    /// Makes the rank busy with the completion of requests.
-    fn pay_steps(&mut self, channel: &dyn Channel) {
-        let collectives = self.collectives.get_or_insert_default();
-        let owed = std::mem::take(&mut collectives.owed);
-        self.charge_time(channel, owed);
-    }
-
-    /// Gives up the requests of a collective that has failed.
-    fn abandon(&mut self, index: u32) {
-        let collectives = self.collectives.get_or_insert_default();
-        let requests = &collectives.requests;
-        let is_own = |step: StepRequest| requests[step.lane as usize].collective == index;
-        for (token, step) in (0..).zip(&mut collectives.steps) {
-            if step.is_some_and(is_own) {
-                *step = None;
-                let operation = &mut self.operations[token];
-                (operation.role, operation.released) = (Role::None, true);
-            }
-        }
     }
 
     /// The request of a step is over.
@@ -563,7 +542,7 @@ impl ProtocolEngine {
         if let Some(record) = self.causality_mut() {
             record.note_end(token);
         }
-        let collectives = self.collectives.get_or_insert_default();
+        let collectives = self.collectives_mut();
         let step = collectives.steps[token as usize].take();
         let step = step.expect("the operation of a step has its request");
         // What has ended the request is learnt by the schedule, or by the program when it waits for
@@ -577,7 +556,7 @@ impl ProtocolEngine {
         }
         let owed = self.operations.take_charge(token);
         self.operations.remove(token);
-        let collectives = self.collectives.get_or_insert_default();
+        let collectives = self.collectives_mut();
         collectives.owed += owed;
         let requests = &mut collectives.requests[step.lane as usize];
         let pending = &mut requests.pending[usize::from(step.slot)];

@@ -38,6 +38,15 @@ impl Progress {
 }
 
 impl Collectives {
+    /// Returns true if a lane does not wait.
+    fn is_ready(&self, progress: &Progress, number: u32, position: Position) -> bool {
+        match self.requests[number as usize].waits_for {
+            NO_SLOT => true,
+            JOIN => progress.round() >= position.round,
+            _ => false,
+        }
+    }
+
     /// Adds a lane of a collective, or the first lane of a new one; returns the number of the lane.
     pub(super) fn add_lane(&mut self, learner: Option<Token>, collective: Option<u32>) -> u32 {
         let requests = Requests {
@@ -71,7 +80,7 @@ impl Collectives {
 impl ProtocolEngine {
     /// Executes the schedule of a collective until all of its lanes wait.
     pub(super) fn advance(&mut self, channel: &dyn Channel, index: u32) {
-        let collectives = self.collectives.get_or_insert_default();
+        let collectives = self.collectives_mut();
         let Some(mut running) = collectives.running[index as usize].take() else {
             return;
         };
@@ -83,7 +92,7 @@ impl ProtocolEngine {
         if is_over || running.progress.error.is_some() {
             return self.finish_collective(index, *running);
         }
-        let collectives = self.collectives.get_or_insert_default();
+        let collectives = self.collectives_mut();
         collectives.running[index as usize] = Some(running);
     }
 
@@ -103,27 +112,18 @@ impl ProtocolEngine {
             }
             // A step of one lane can end a request of another one, or bring the lane to the round
             // in which another one joins.
+            let collectives = self.collectives_mut();
             let lanes = running.progress.others.iter().copied();
             let mut lanes = lanes.chain([(index, running.progress.first)]);
             let is_ready = lanes.any(|(number, position)| {
                 position.round < running.progress.rounds
-                    && self.is_ready(&running.progress, number, position)
+                    && collectives.is_ready(&running.progress, number, position)
             });
             if is_over || !is_ready || running.progress.error.is_some() {
                 return is_over;
             }
             is_over = self.advance_lane(channel, running, (0, index), arguments);
         }
-    }
-
-    /// Returns true if a lane does not wait.
-    fn is_ready(&self, progress: &Progress, number: u32, position: Position) -> bool {
-        let collectives = self.collectives.as_ref();
-        collectives.is_some_and(|all| match all.requests[number as usize].waits_for {
-            NO_SLOT => true,
-            JOIN => progress.round() >= position.round,
-            _ => false,
-        })
     }
 
     /// Executes a lane of a schedule up to the next step that waits; returns true at the end.
@@ -137,10 +137,10 @@ impl ProtocolEngine {
         let (algorithm, rounds) = (running.call.algorithm, running.progress.rounds);
         let mut position = *running.progress.position(lane);
         if !running.progress.others.is_empty() {
-            if !self.is_ready(&running.progress, number, position) {
+            let collectives = self.collectives_mut();
+            if !collectives.is_ready(&running.progress, number, position) {
                 return false;
             }
-            let collectives = self.collectives.get_or_insert_default();
             collectives.requests[number as usize].waits_for = NO_SLOT;
             for landed in std::mem::take(&mut collectives.landed) {
                 running.put(landed);

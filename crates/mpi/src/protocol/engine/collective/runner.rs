@@ -177,7 +177,7 @@ impl Runner<'_> {
             self.take(step.land(result, content));
         } else {
             self.engine.operations[token].role = Role::Step;
-            let collectives = self.engine.collectives.get_or_insert_default();
+            let collectives = self.engine.collectives_mut();
             let place = token as usize;
             if place >= collectives.steps.len() {
                 collectives.steps.resize(place + 1, None);
@@ -185,7 +185,7 @@ impl Runner<'_> {
             collectives.steps[place] = Some(step);
             self.lane_requests().pending[usize::from(slot)] += 1;
         }
-        let collectives = self.engine.collectives.get_or_insert_default();
+        let collectives = self.engine.collectives_mut();
         for landed in std::mem::take(&mut collectives.landed) {
             self.take(landed);
         }
@@ -198,7 +198,7 @@ impl Runner<'_> {
 
     /// Returns the requests of the lane.
     fn lane_requests(&mut self) -> &mut Requests {
-        let collectives = self.engine.collectives.get_or_insert_default();
+        let collectives = self.engine.collectives_mut();
         &mut collectives.requests[self.number as usize]
     }
 
@@ -241,18 +241,12 @@ impl Steps for Runner<'_> {
             tag: Some(self.tag()),
         };
         let matching_cost = self.fresh_cost(part, true);
-        self.engine
-            .collectives
-            .get_or_insert_default()
-            .matching_cost = matching_cost;
+        self.engine.collectives_mut().matching_cost = matching_cost;
         // Takes a message of any length: the schedule knows which one it expects.
         let token = self
             .engine
             .receive(self.channel, pattern, Buffer::unbounded(), location);
-        self.engine
-            .collectives
-            .get_or_insert_default()
-            .matching_cost = 0.0;
+        self.engine.collectives_mut().matching_cost = 0.0;
         let whole = self.running.progress.token;
         if let Some(record) = self.engine.causality() {
             record.note_part_of(self.channel, token, whole);
@@ -283,7 +277,7 @@ impl Steps for Runner<'_> {
         if !self.reaches() {
             return;
         }
-        let collectives = self.engine.collectives.get_or_insert_default();
+        let collectives = self.engine.collectives_mut();
         let requests = &mut collectives.requests[self.number as usize];
         let number = requests.waited[usize::from(slot)];
         let is_it =

@@ -52,6 +52,7 @@ pub use operand_order::MissingProperty;
 pub use operations::CollectiveOperations;
 pub(crate) use operations::{allgather_real, barrier_in};
 pub use position::is_persistent_start;
+pub(crate) use stored::StoredBytes;
 pub(crate) use uncounted::broadcast_uncounted;
 
 /// A collective call with the arguments of the program.

@@ -42,12 +42,14 @@ use crate::protocol::flow_control::{FlowControl, Slot};
 use crate::{Buffer, CallLog, Envelope, Error, Pattern};
 use causality::{CausalityRecord, find_causes};
 pub(crate) use collective::{CallNumber, Collectives, PersistentNumber, PreparedCall};
+use connected::LostRanks;
 pub(crate) use library::Library;
 use observation::Observation;
 use observe::SourceLocation;
 use operations::{Operation, Operations, Role};
 use rma::Windows;
 pub(crate) use rma::{AccessCall, EpochCalls, RemoteCall, waits_least};
+use turns::Processor;
 
 /// Status of a completed operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -172,20 +174,14 @@ pub(crate) struct ProtocolEngine {
     events: u64,
     /// Number of actions of the program: operations started, and results taken.
     actions: u64,
-    /// The date until which the costs of its calls keep the rank busy.
-    busy_until: f64,
-    /// Operations that wait for their turn: the rank does no other work before they have begun.
-    waiting: u32,
+    processor: Processor,
     /// Operations that have ended.
     ended: u64,
     /// Sends that are not over.
     sends: u32,
-    /// The date until which the message layer copies.
-    packing_until: f64,
     /// Where limits are set.
     flow: Option<Box<FlowControl>>,
-    /// The lost ranks, if ranks get connected.
-    lost: Option<Box<connected::Lost>>,
+    lost: LostRanks,
     collectives: Option<Box<Collectives>>,
     windows: Option<Box<Windows>>,
     pub(in crate::protocol) defects: ProtocolDefects,
@@ -429,7 +425,7 @@ impl ProtocolEngine {
                 ) =>
             {
                 self.observe(|| observe::Event::Elapsed);
-                self.waiting -= 1;
+                self.processor.end_wait();
                 self.begin(channel, token);
             }
             Event::Elapsed(token)
@@ -470,7 +466,8 @@ impl ProtocolEngine {
         }
         let is_limited = channel.settings().limits.is_some();
         if is_limited {
-            self.account_packet(channel, source, &packet);
+            let now = channel.now();
+            self.flow(channel).account_packet(source, &packet, now);
         }
         let Packet {
             header, payload, ..
@@ -512,7 +509,8 @@ impl ProtocolEngine {
             PacketHeader::CancelRequest { envelope, send } => {
                 let is_found = self.handle_cancel_request(channel, envelope, send);
                 if is_limited {
-                    self.note_found(channel, source, is_found);
+                    let now = channel.now();
+                    self.flow(channel).note_found(source, is_found, now);
                 }
             }
             PacketHeader::CancelResponse { send } => self.handle_cancel_response(send),
@@ -573,7 +571,8 @@ impl ProtocolEngine {
         };
         let found = self.arrive(channel, envelope, content);
         if channel.settings().limits.is_some() {
-            self.note_found(channel, source, found.is_some());
+            let now = channel.now();
+            self.flow(channel).note_found(source, found.is_some(), now);
         }
         if let Some((receive, content)) = found {
             self.matched(channel, receive, envelope, content);

@@ -48,7 +48,7 @@ impl Waits {
     /// operations before these events.
     pub(crate) fn may_end(self, engine: &ProtocolEngine, ended: u64) -> bool {
         // With limits, a rank may have something to do besides what it waits for.
-        engine.is_limited()
+        engine.flow_control().is_some()
             || match self {
                 Self::Operation(token) | Self::Named(_, token) => engine.is_done(token),
                 Self::All | Self::Any | Self::Several(_) => engine.ended() != ended,
@@ -107,7 +107,7 @@ impl Waits {
         // With limits, the end of a packet lets others leave; that of a send lets a collective
         // continue.
         if is_receive
-            && !engine.is_limited()
+            && engine.flow_control().is_none()
             && !engine.collectives().is_some_and(Collectives::has_running)
         {
             Interest::Arrivals

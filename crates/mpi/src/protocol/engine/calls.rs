@@ -16,14 +16,8 @@ impl ProtocolEngine {
         reason = "messages of 2^53 bytes and more may be off by one"
     )]
     pub(crate) fn copy(&mut self, channel: &dyn Channel, length: u64) {
-        self.charge_time(channel, length as f64 / channel.settings().copy_bandwidth);
-    }
-
-    /// Makes the rank busy for a time in seconds.
-    pub(super) fn charge_time(&mut self, channel: &dyn Channel, cost: f64) {
-        if cost > 0.0 {
-            self.busy_until = self.now(channel) + cost;
-        }
+        let cost = length as f64 / channel.settings().copy_bandwidth;
+        self.processor.charge_time(channel, cost);
     }
 
     /// Ends a receive that no message has matched, or a send that waits for its receive:

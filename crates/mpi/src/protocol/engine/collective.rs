@@ -458,7 +458,8 @@ impl ProtocolEngine {
         let memory = channel.settings().memory.as_ref();
         let fresh = FreshMemory::of_call(memory, call.algorithm, &call.call, temp.len());
         let copying = fresh.as_ref().map(|fresh| fresh.copy_time(&call.call));
-        self.charge_time(channel, copying.unwrap_or_default());
+        self.processor
+            .charge_time(channel, copying.unwrap_or_default());
         if call.number.position != position::UNCOUNTED {
             if let Some(observation) = self.observation() {
                 observation.begin_collective(&call, token);
@@ -497,7 +498,7 @@ impl ProtocolEngine {
     pub(crate) fn advance_ready(&mut self, channel: &dyn Channel) {
         self.report_observed(channel);
         let owed = std::mem::take(&mut self.collectives_mut().owed);
-        self.charge_time(channel, owed);
+        self.processor.charge_time(channel, owed);
         while let Some(index) = self.collectives.as_mut().and_then(|all| all.ready.pop()) {
             self.advance(channel, index);
         }

@@ -15,8 +15,33 @@ use crate::connection::Failure;
 use crate::protocol::flow_control::{Hold, Slot};
 use crate::{Buffer, Error};
 
-/// The lost ranks, and why they are.
-pub(super) type Lost = BTreeMap<u32, Failure>;
+/// The lost ranks, and the reasons; there are none unless ranks get connected.
+#[derive(Clone, Debug, Default)]
+pub(super) struct LostRanks(Option<Box<BTreeMap<u32, Failure>>>);
+
+impl LostRanks {
+    /// Returns true if no rank is lost.
+    #[inline]
+    pub(super) const fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// Returns true if a rank is lost.
+    #[inline]
+    pub(super) fn contains(&self, peer: u32) -> bool {
+        self.reason(peer).is_some()
+    }
+
+    #[inline]
+    fn reason(&self, peer: u32) -> Option<Failure> {
+        self.0.as_ref()?.get(&peer).copied()
+    }
+
+    /// Adds a rank. Returns the first reason for its loss: later ones are consequences.
+    fn add(&mut self, peer: u32, why: Failure) -> Failure {
+        *self.0.get_or_insert_default().entry(peer).or_insert(why)
+    }
+}
 
 const fn error(peer: u32, why: Failure) -> Error {
     Error::Connection {
@@ -36,19 +61,9 @@ impl ProtocolEngine {
         }
     }
 
-    pub(super) fn is_lost(&self, peer: u32) -> bool {
-        self.why_lost(peer).is_some()
-    }
-
-    fn why_lost(&self, peer: u32) -> Option<Failure> {
-        self.lost.as_ref()?.get(&peer).copied()
-    }
-
     /// Everything that waits for a rank fails.
     fn lose(&mut self, channel: &dyn Channel, peer: u32, why: Failure) {
-        // What comes later is a consequence.
-        let lost = self.lost.get_or_insert_default();
-        let why = *lost.entry(peer).or_insert(why);
+        let why = self.lost.add(peer, why);
         let concerned = |state: &State| match state {
             State::AwaitCts { peer: to, .. }
             | State::AwaitAck { peer: to, .. }
@@ -73,7 +88,7 @@ impl ProtocolEngine {
 
     /// With limits: frees the resources that the rank held.
     fn lose_flow(&mut self, channel: &dyn Channel, peer: u32, operations: &[Token]) {
-        if !self.is_limited() {
+        if self.flow.is_none() {
             return;
         }
         self.flow(channel).lose(peer, operations, channel.now());
@@ -129,7 +144,7 @@ impl ProtocolEngine {
 
     /// A packet could not leave.
     fn refused(&mut self, channel: &dyn Channel, peer: u32, packet: &Packet, why: Failure) {
-        if why == Failure::PeerLost || self.is_limited() {
+        if why == Failure::PeerLost || self.flow.is_some() {
             // With limits, what a message has left behind would never come back.
             return self.lose(channel, peer, Failure::PeerLost);
         }
@@ -151,7 +166,7 @@ impl ProtocolEngine {
     /// A send to a lost rank.
     pub(super) fn fail_send(&mut self, send: Token, peer: u32, buffer: Buffer) {
         self.sends -= 1;
-        let error = error(peer, self.why_lost(peer).unwrap_or(Failure::PeerLost));
+        let error = error(peer, self.lost.reason(peer).unwrap_or(Failure::PeerLost));
         self.finish(send, Err(error), buffer);
     }
 
@@ -164,7 +179,7 @@ impl ProtocolEngine {
             _ => None,
         };
         if let Some(source) = source
-            && let Some(why) = self.why_lost(source)
+            && let Some(why) = self.lost.reason(source)
         {
             self.fail(receive, error(source, why));
         }

@@ -9,7 +9,7 @@ use super::observation::post_event;
 use super::{ProtocolEngine, State, library};
 use crate::channel::{Channel, CreditReturn, Packet, PacketHeader, Token};
 use crate::matching::UnexpectedContent;
-use crate::protocol::flow_control::{FlowAction, FlowControl, Kind, OutboundMessage, Slot};
+use crate::protocol::flow_control::{FlowAction, FlowControl, Kind, OutboundMessage};
 use crate::protocol::machine::receive::{Action, Event};
 use crate::{Buffer, Envelope};
 use observe::SourceLocation;
@@ -36,12 +36,18 @@ enum Place {
     Packets(u32),
 }
 
-impl ProtocolEngine {
-    /// Returns true if limits are set.
-    pub(crate) const fn is_limited(&self) -> bool {
-        self.flow.is_some()
+impl Place {
+    /// Frees the resources of an unexpected message.
+    fn free(self, flow: &mut FlowControl, (source, length): (u32, u64), now: f64) {
+        match self {
+            Self::Receive => unreachable!("a message meets one receive"),
+            Self::Memory => flow.free_memory(length),
+            Self::Packets(count) => flow.consume_credits(source, count, true, now),
+        }
     }
+}
 
+impl ProtocolEngine {
     /// Returns the connections and their shared resources, if limits are set and a packet has left
     /// or come.
     pub(crate) fn flow_control(&self) -> Option<&FlowControl> {
@@ -99,8 +105,8 @@ impl ProtocolEngine {
                     mut packet,
                     slot,
                 } => {
-                    packet.notify = slot.map(|slot| self.insert_packet(slot));
-                    self.provide(channel, peer, &packet.header);
+                    packet.notify = slot.map(|slot| self.insert_inner(State::Packet(slot)));
+                    self.operations.offer_buffers(channel, peer, &packet.header);
                     if let Some(observation) = self.observation() {
                         observation.post_credits(peer, &packet);
                     }
@@ -108,7 +114,7 @@ impl ProtocolEngine {
                     channel.post(peer, packet);
                 }
                 FlowAction::Finished(send) => self.handle_sent(send),
-                FlowAction::Converted(send) => self.convert(send),
+                FlowAction::Converted(send) => self.operations.await_cts(send),
                 FlowAction::Pack { peer, seconds } => self.pack(channel, peer, seconds),
                 FlowAction::Held {
                     peer,
@@ -123,28 +129,6 @@ impl ProtocolEngine {
         }
     }
 
-    /// Passes the channel the buffer or length behind an announcement or its answer, which are
-    /// about to be posted.
-    fn provide(&self, channel: &dyn Channel, peer: u32, header: &PacketHeader) {
-        match *header {
-            PacketHeader::Rts { send, .. } => {
-                if let State::AwaitCts { buffer, .. } = self.operations.state(send) {
-                    channel.offer(peer, send, buffer);
-                }
-            }
-            PacketHeader::Cts { send, receive } => {
-                if let State::AwaitData { length, .. } = *self.operations.state(receive) {
-                    channel.expect(peer, send, receive, length);
-                }
-            }
-            _ => {}
-        }
-    }
-
-    fn insert_packet(&mut self, slot: Slot) -> Token {
-        self.insert_inner(State::Packet(slot))
-    }
-
     /// An operation of the message layer's own.
     pub(super) fn insert_inner(&mut self, state: State) -> Token {
         // No action of the program's: tests may continue to say no.
@@ -157,9 +141,9 @@ impl ProtocolEngine {
     /// Packs for a connection, after earlier packing for other connections: the rank has one
     /// processor for packing, in addition to the processor of its program.
     fn pack(&mut self, channel: &dyn Channel, peer: u32, seconds: f64) {
-        self.packing_until = self.packing_until.max(channel.now()) + seconds;
+        let left = self.processor.pack(channel.now(), seconds);
         let token = self.insert_inner(State::Packing { peer });
-        channel.timer(self.packing_until - channel.now(), token);
+        channel.timer(left, token);
     }
 
     /// Handles the end of packing of the next packet to a peer.
@@ -167,7 +151,7 @@ impl ProtocolEngine {
         let State::Packing { peer } = self.operations.remove(token) else {
             unreachable!("only packing is over");
         };
-        if self.lost.is_some() && self.is_lost(peer) {
+        if self.lost.contains(peer) {
             return;
         }
         self.flow(channel).packed(peer, channel.now());
@@ -204,41 +188,9 @@ impl ProtocolEngine {
             "a synchronous message is one packet"
         );
         self.flow(channel).met(source, length, now);
-        self.free_unexpected(channel, assembly.place, source, length);
-    }
-
-    /// Frees the resources of an unexpected message.
-    fn free_unexpected(&mut self, channel: &dyn Channel, place: Place, source: u32, length: u64) {
-        let now = channel.now();
-        let flow = self.flow(channel);
-        match place {
-            Place::Receive => unreachable!("a message meets one receive"),
-            Place::Memory => flow.free_memory(length),
-            Place::Packets(count) => flow.consume_credits(source, count, true, now),
-        }
-    }
-
-    /// An eager message goes by rendezvous.
-    fn convert(&mut self, send: Token) {
-        let place = &mut self.operations[send].state;
-        let (State::Queued {
-            peer,
-            envelope,
-            buffer,
-        }
-        | State::AwaitAck {
-            peer,
-            envelope,
-            buffer,
-        }) = std::mem::replace(place, State::Elapsing)
-        else {
-            unreachable!("only what is queued is converted");
-        };
-        *place = State::AwaitCts {
-            peer,
-            envelope,
-            buffer,
-        };
+        assembly
+            .place
+            .free(self.flow(channel), (source, length), now);
     }
 
     /// A packet has left.
@@ -250,35 +202,10 @@ impl ProtocolEngine {
         self.apply_effects(channel);
     }
 
-    /// Notes the information of a packet about its connection, before the packet is handled.
-    pub(super) fn account_packet(&mut self, channel: &dyn Channel, source: u32, packet: &Packet) {
-        let now = channel.now();
-        let flow = self.flow(channel);
-        if let Some(returned) = &packet.returned {
-            flow.open(source, returned, now);
-        }
-        let event = event_of(&packet.header);
-        flow.step(source, event, now);
-        let uses_credit = !matches!(event, Event::Credits | Event::Eager | Event::EagerData);
-        if uses_credit {
-            self.flow(channel).consume_credits(source, 1, false, now);
-        }
-    }
-
     /// Lets the machines react after a packet has been handled.
     pub(super) fn answer_packet(&mut self, channel: &dyn Channel, source: u32) {
         self.flow(channel).run_machines(source, channel.now());
         self.apply_effects(channel);
-    }
-
-    /// Tells the machine of a connection whether a receive or a message has been found.
-    pub(super) fn note_found(&mut self, channel: &dyn Channel, source: u32, is_found: bool) {
-        let event = if is_found {
-            Event::Found
-        } else {
-            Event::NotFound
-        };
-        self.flow(channel).step(source, event, channel.now());
     }
 
     /// Handles a message that the channel has fetched, or the fetched content of a window.
@@ -363,11 +290,11 @@ impl ProtocolEngine {
             None => held,
         };
         if let Some((receive, content)) = self.arrive(channel, envelope, content) {
-            self.note_found(channel, source, true);
+            self.flow(channel).note_found(source, true, now);
             self.matched(channel, receive, envelope, content);
         } else {
-            self.note_found(channel, source, false);
             let flow = self.flow(channel);
+            flow.note_found(source, false, now);
             let event = if flow.reserve_memory(length) {
                 Event::Room
             } else {
@@ -432,7 +359,7 @@ impl ProtocolEngine {
         let (source, length) = (assembly.envelope.source, assembly.length);
         let complete = assembly.arrived == length;
         self.flow(channel).met(source, length, now);
-        self.free_unexpected(channel, place, source, length);
+        place.free(self.flow(channel), (source, length), now);
         let flow = self.flow(channel);
         if *flow.incoming(source, now) == Some(token) {
             // Of one that has just come, the machine knows already.
@@ -494,29 +421,5 @@ impl ProtocolEngine {
         }
         // The bytes are there already.
         self.deliver(channel, token, envelope, (buffer, &Buffer::phantom(length)));
-    }
-}
-
-/// Returns the event of a packet for the machine that receives.
-fn event_of(header: &PacketHeader) -> Event {
-    match header {
-        PacketHeader::Credits => Event::Credits,
-        PacketHeader::Cts { .. } => Event::Cts,
-        PacketHeader::Data { .. } | PacketHeader::DataPart { .. } | PacketHeader::Rma { .. } => {
-            Event::Data
-        }
-        PacketHeader::Rts { .. } => Event::Rts,
-        PacketHeader::Ack { .. } => Event::Ack,
-        PacketHeader::CancelRequest { .. } => Event::CancelRequest,
-        PacketHeader::CancelResponse { .. } => Event::CancelResponse,
-        PacketHeader::Eager { .. }
-        | PacketHeader::Synchronous { .. }
-        | PacketHeader::EagerFirst { .. } => Event::Eager,
-        PacketHeader::EagerNext { .. } => Event::EagerData,
-        PacketHeader::Detached { .. } | PacketHeader::Redelivery { .. } => {
-            unreachable!("only where nothing is limited")
-        }
-        // The layer below answers these.
-        PacketHeader::Socket { .. } => unreachable!(),
     }
 }

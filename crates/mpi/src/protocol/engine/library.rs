@@ -96,9 +96,9 @@ pub(super) fn answer_later(
     if cost == 0.0 {
         return false;
     }
-    engine.busy_until = engine.now(channel) + cost;
+    engine.processor.occupy(channel, cost);
     let token = engine.insert_inner(State::Matching { peer, header });
-    channel.timer(engine.busy_until - channel.now(), token);
+    channel.timer(engine.processor.time_left(channel), token);
     true
 }
 

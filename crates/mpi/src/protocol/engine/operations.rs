@@ -4,7 +4,7 @@ use std::ops::{Index, IndexMut};
 
 use super::flow_controlled::Assembly;
 use super::{RemoteCall, State, Status};
-use crate::channel::Token;
+use crate::channel::{Channel, PacketHeader, Token};
 use crate::{Buffer, Error, Pattern};
 use observe::SourceLocation;
 
@@ -226,6 +226,47 @@ impl Operations {
         match &mut self.places.get_mut(token as usize)?.state {
             State::Remote(call) => Some(call),
             _ => None,
+        }
+    }
+
+    /// Lets an eager message go by rendezvous.
+    pub(super) fn await_cts(&mut self, send: Token) {
+        let place = &mut self[send].state;
+        let (State::Queued {
+            peer,
+            envelope,
+            buffer,
+        }
+        | State::AwaitAck {
+            peer,
+            envelope,
+            buffer,
+        }) = std::mem::replace(place, State::Elapsing)
+        else {
+            unreachable!("only what is queued is converted");
+        };
+        *place = State::AwaitCts {
+            peer,
+            envelope,
+            buffer,
+        };
+    }
+
+    /// Passes the channel the buffer or length behind an announcement or its answer, which are
+    /// about to be posted.
+    pub(super) fn offer_buffers(&self, channel: &dyn Channel, peer: u32, header: &PacketHeader) {
+        match *header {
+            PacketHeader::Rts { send, .. } => {
+                if let State::AwaitCts { buffer, .. } = self.state(send) {
+                    channel.offer(peer, send, buffer);
+                }
+            }
+            PacketHeader::Cts { send, receive } => {
+                if let State::AwaitData { length, .. } = *self.state(receive) {
+                    channel.expect(peer, send, receive, length);
+                }
+            }
+            _ => {}
         }
     }
 

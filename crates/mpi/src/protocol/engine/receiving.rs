@@ -38,7 +38,7 @@ impl ProtocolEngine {
             let request = self.operations.next_token();
             receive_event(&pattern, buffer.len(), location, request)
         });
-        if self.may_begin(channel) {
+        if self.processor.may_begin(channel) {
             let receive = self.insert(State::Posted { pattern, buffer }, location);
             self.operations[receive].unpacks = unpacks;
             if let Some(record) = self.causality_mut() {
@@ -47,7 +47,7 @@ impl ProtocolEngine {
             if let Some(message) = self.matching.post(pattern, receive) {
                 self.match_unexpected(channel, receive, message);
             }
-            if self.lost.is_some() {
+            if !self.lost.is_empty() {
                 self.check_source(receive);
             }
             return receive;
@@ -122,7 +122,10 @@ impl ProtocolEngine {
         content: UnexpectedContent,
     ) {
         self.note_answer(channel, receive, envelope);
-        self.note_met_content(channel, envelope.source, &content);
+        if let Some(log) = &self.call_log {
+            log.stored()
+                .note_matched(channel, envelope.source, &content);
+        }
         let content = self.unwrapped(channel, receive, envelope, content);
         let buffer = self.take_buffer(channel, receive, envelope.source);
         match content {
@@ -208,7 +211,9 @@ impl ProtocolEngine {
         message: &Buffer,
     ) {
         self.note_answer(channel, receive, envelope);
-        self.note_met_stored(envelope.source, message);
+        if let Some(log) = &self.call_log {
+            log.stored().note_received(envelope.source, message);
+        }
         let buffer = self.take_buffer(channel, receive, envelope.source);
         self.deliver_whole(channel, receive, envelope, (buffer, message));
     }

@@ -325,7 +325,7 @@ impl ProtocolEngine {
     pub(crate) fn write_remote(&mut self, channel: &dyn Channel, access: AccessCall) -> Token {
         let (length, location) = (access.payload.len(), access.location);
         let (peer, context) = (access.peer, access.context);
-        if self.is_lost(peer) {
+        if self.lost.contains(peer) {
             self.sends += 1;
             let token = self.insert(State::Elapsing, location);
             self.fail_send(token, peer, access.payload);
@@ -535,7 +535,7 @@ impl ProtocolEngine {
 
     /// Makes the operation of a call; `None` if a rank of the call is lost.
     fn begin_remote(&mut self, mut call: RemoteCall, location: SourceLocation) -> Option<Token> {
-        if call.peers.iter().any(|&peer| self.is_lost(peer)) {
+        if call.peers.iter().any(|&peer| self.lost.contains(peer)) {
             return None;
         }
         call.window = self.window(call.context).map_or(0, |window| window.number);
@@ -557,7 +557,7 @@ impl ProtocolEngine {
         (peers, call): (Vec<u32>, RmaCall),
         location: SourceLocation,
     ) -> Token {
-        let lost = peers.iter().copied().find(|&peer| self.is_lost(peer));
+        let lost = peers.iter().copied().find(|&peer| self.lost.contains(peer));
         if let Some(peer) = lost {
             return self.refuse_remote(peer, location);
         }

@@ -4,10 +4,24 @@
 use super::causality::find_causes;
 use super::observation::send_event;
 use super::{Departure, ProtocolEngine, SendCall, State, library, status};
-use crate::channel::{Channel, PacketHeader, Token};
+use crate::channel::{Channel, PacketHeader, Settings, Token};
 use crate::protocol::flow_control::{Kind, OutboundMessage};
 use crate::{Buffer, Envelope};
 use observe::SourceLocation;
+
+impl SendCall {
+    /// Returns the time in seconds for which the call keeps the rank busy.
+    #[inline]
+    fn cost(self, settings: &Settings, length: u64) -> f64 {
+        if !self.blocks {
+            settings.overheads.ois.of(length)
+        } else if length < settings.eager_threshold && !self.synchronous {
+            settings.overheads.os.of(length)
+        } else {
+            0.0
+        }
+    }
+}
 
 impl ProtocolEngine {
     /// Sends a message in a blocking call, if the message leaves at once and costs no time, and no
@@ -29,8 +43,8 @@ impl ProtocolEngine {
             || !settings.is_pulled()
             || settings.overheads.os.of(length) > 0.0
             || !self.is_plain()
-            || self.lost.is_some()
-            || !self.may_begin(channel)
+            || !self.lost.is_empty()
+            || !self.processor.may_begin(channel)
         {
             return false;
         }
@@ -39,7 +53,9 @@ impl ProtocolEngine {
         } else {
             PacketHeader::Detached { envelope }
         };
-        self.note_stored(channel, buffer, location);
+        if let Some(log) = &self.call_log {
+            log.stored().note_sent(channel, buffer, location);
+        }
         // As if an operation had been started, had ended and been taken.
         self.actions += 2;
         self.ended += 1;
@@ -62,9 +78,10 @@ impl ProtocolEngine {
             send_event((peer, &envelope), buffer.len(), call.location, request)
         });
         self.sends += 1;
-        self.charge_send(channel, buffer.len(), call);
+        let cost = call.cost(channel.settings(), buffer.len());
+        self.processor.charge_time(channel, cost);
         let departure = call.departure_of(self, buffer.len());
-        if self.may_begin(channel) {
+        if self.processor.may_begin(channel) {
             let send = self.insert(State::Elapsing, call.location);
             let waits = call.synchronous || buffer.len() >= channel.settings().eager_threshold;
             if let Some(record) = self.causality_mut() {
@@ -88,21 +105,6 @@ impl ProtocolEngine {
         send
     }
 
-    /// Makes the rank busy for the cost of a send call.
-    pub(super) fn charge_send(&mut self, channel: &dyn Channel, length: u64, call: SendCall) {
-        let settings = channel.settings();
-        let cost = if !call.blocks {
-            settings.overheads.ois.of(length)
-        } else if length < settings.eager_threshold && !call.synchronous {
-            settings.overheads.os.of(length)
-        } else {
-            0.0
-        };
-        if cost > 0.0 {
-            self.busy_until = self.now(channel) + cost;
-        }
-    }
-
     /// Sends a message, or announces it.
     pub(super) fn launch(
         &mut self,
@@ -112,7 +114,7 @@ impl ProtocolEngine {
         envelope: Envelope,
         (buffer, departure): (Buffer, Departure),
     ) {
-        if self.lost.is_some() && self.is_lost(peer) {
+        if self.lost.contains(peer) {
             return self.fail_send(send, peer, buffer);
         }
         let settings = channel.settings();
@@ -129,7 +131,9 @@ impl ProtocolEngine {
         let detached = length < settings.eager_threshold && is_standard;
         if detached {
             let location = self.operations[send].location;
-            self.note_stored(channel, &buffer, location);
+            if let Some(log) = &self.call_log {
+                log.stored().note_sent(channel, &buffer, location);
+            }
         }
         if detached && settings.is_pulled() {
             self.sends -= 1;
@@ -233,7 +237,10 @@ impl ProtocolEngine {
         buffer: Buffer,
     ) {
         let settings = channel.settings();
-        self.note_stored(channel, &buffer, self.operations[send].location);
+        if let Some(log) = &self.call_log {
+            log.stored()
+                .note_sent(channel, &buffer, self.operations[send].location);
+        }
         let header = PacketHeader::Eager { envelope };
         let mut message = OutboundMessage::new(Kind::Eager, header, buffer.clone());
         message.told = settings.tells_eager_sends;

@@ -7,9 +7,9 @@
 
 use observe::SourceLocation;
 
-use super::ProtocolEngine;
 use crate::Buffer;
 use crate::channel::Channel;
+use crate::collectives::StoredBytes;
 use crate::matching::UnexpectedContent;
 
 /// Largest number of bytes that the messages of a rank take. Our choice: far more than a program
@@ -19,35 +19,30 @@ const STORED_MAX: u64 = 1 << 30;
 /// Memory in bytes that a message takes besides its bytes: about the size of a flow and its packet.
 const RECORD: u64 = 512;
 
-impl ProtocolEngine {
+impl StoredBytes {
     /// Notes a message after which its sender continues. Ends the run if they take too much memory.
     #[inline]
-    pub(super) fn note_stored(
+    pub(super) fn note_sent(
         &self,
         channel: &dyn Channel,
         buffer: &Buffer,
         location: SourceLocation,
     ) {
-        if let Some(log) = &self.call_log
-            && !buffer.is_phantom()
-            && log.stored().add(channel.rank(), buffer.len() + RECORD) > STORED_MAX
-        {
+        if !buffer.is_phantom() && self.add(channel.rank(), buffer.len() + RECORD) > STORED_MAX {
             end_if_unlimited(channel, location);
         }
     }
 
     /// Notes that a receive has met a message of a rank that has gone on.
     #[inline]
-    pub(super) fn note_met_stored(&self, source: u32, buffer: &Buffer) {
-        if let Some(log) = &self.call_log
-            && !buffer.is_phantom()
-        {
-            log.stored().remove(source, buffer.len() + RECORD);
+    pub(super) fn note_received(&self, source: u32, buffer: &Buffer) {
+        if !buffer.is_phantom() {
+            self.remove(source, buffer.len() + RECORD);
         }
     }
 
     /// Notes that a receive has matched a message or an announcement.
-    pub(super) fn note_met_content(
+    pub(super) fn note_matched(
         &self,
         channel: &dyn Channel,
         source: u32,
@@ -55,7 +50,7 @@ impl ProtocolEngine {
     ) {
         match content {
             UnexpectedContent::Eager(buffer) | UnexpectedContent::Detached(buffer) => {
-                self.note_met_stored(source, buffer);
+                self.note_received(source, buffer);
             }
             UnexpectedContent::Rts {
                 length,
@@ -63,14 +58,12 @@ impl ProtocolEngine {
                 ..
             }
             | UnexpectedContent::Held { length, .. } => {
-                if let Some(log) = &self.call_log
-                    && !channel.settings().phantom
-                {
-                    log.stored().remove(source, length + RECORD);
+                if !channel.settings().phantom {
+                    self.remove(source, length + RECORD);
                 }
             }
             UnexpectedContent::Unready(content) => {
-                self.note_met_content(channel, source, content);
+                self.note_matched(channel, source, content);
             }
             // Their senders wait.
             UnexpectedContent::Rts { .. } | UnexpectedContent::Synchronous { .. } => {}

@@ -5,32 +5,87 @@ use super::{ProtocolEngine, State};
 use crate::channel::{Channel, Token};
 use observe::SourceLocation;
 
-impl ProtocolEngine {
+/// The time of the processor that executes the calls of a rank.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Processor {
+    /// The date until which the costs of its calls keep the rank busy.
+    busy_until: f64,
+    /// Operations that wait for their turn: the rank does no other work before they have begun.
+    waiting: u32,
+    /// The date until which the message layer copies.
+    packing_until: f64,
+}
+
+impl Processor {
     /// Returns the date of the rank in seconds: later than the channel's while the rank is busy.
-    pub(crate) fn now(&self, channel: &dyn Channel) -> f64 {
+    fn now(&self, channel: &dyn Channel) -> f64 {
         self.busy_until.max(channel.now())
     }
 
+    /// Makes the rank busy for a time in seconds.
+    #[inline]
+    pub(super) fn occupy(&mut self, channel: &dyn Channel, cost: f64) {
+        self.busy_until = self.now(channel) + cost;
+    }
+
+    /// Makes the rank busy for a time in seconds, if there is a cost.
+    #[inline]
+    pub(super) fn charge_time(&mut self, channel: &dyn Channel, cost: f64) {
+        if cost > 0.0 {
+            self.occupy(channel, cost);
+        }
+    }
+
+    /// Returns the time until the rank is not busy any more.
+    pub(super) fn time_left(&self, channel: &dyn Channel) -> f64 {
+        self.busy_until - channel.now()
+    }
+
+    /// Returns true if an operation begins at once.
+    #[inline]
+    pub(super) fn may_begin(&self, channel: &dyn Channel) -> bool {
+        let is_busy = self.busy_until > 0.0 && self.busy_until > channel.now();
+        !is_busy && self.waiting == 0
+    }
+
+    /// Notes that an operation has waited for its turn.
+    pub(super) const fn end_wait(&mut self) {
+        self.waiting -= 1;
+    }
+
+    /// Packs after earlier packing. Returns the time until the end.
+    pub(super) fn pack(&mut self, now: f64, seconds: f64) -> f64 {
+        self.packing_until = self.packing_until.max(now) + seconds;
+        self.packing_until - now
+    }
+}
+
+impl ProtocolEngine {
+    /// Returns the date of the rank in seconds: later than the channel's while the rank is busy.
+    pub(crate) fn now(&self, channel: &dyn Channel) -> f64 {
+        self.processor.now(channel)
+    }
     /// Returns true if the rank is busy; then an event will come at the end of the busy time.
     #[inline]
     pub(crate) fn is_busy(&mut self, channel: &dyn Channel, location: SourceLocation) -> bool {
-        if self.busy_until == 0.0 {
-            return self.waiting > 0;
+        if self.processor.busy_until == 0.0 {
+            return self.processor.waiting > 0;
         }
         self.is_still_busy(channel, location)
     }
 
     #[inline(never)]
     fn is_still_busy(&mut self, channel: &dyn Channel, location: SourceLocation) -> bool {
-        if self.busy_until <= channel.now() {
-            return self.waiting > 0;
+        if self.processor.busy_until <= channel.now() {
+            return self.processor.waiting > 0;
         }
         let catching_up = self.cold.as_ref().and_then(|cold| cold.catching_up);
-        if catching_up.is_none_or(|(date, _)| date != self.busy_until) {
+        if catching_up.is_none_or(|(date, _)| date != self.processor.busy_until) {
             let token = self.insert(State::Elapsing, location);
             self.operations[token].released = true;
-            self.cold.get_or_insert_default().catching_up = Some((self.busy_until, token));
-            channel.timer(self.busy_until - channel.now(), token);
+            self.cold.get_or_insert_default().catching_up =
+                Some((self.processor.busy_until, token));
+            channel.timer(self.processor.time_left(channel), token);
         }
         true
     }
@@ -41,24 +96,18 @@ impl ProtocolEngine {
         if cost == 0.0 {
             return false;
         }
-        self.busy_until = self.now(channel) + cost;
+        self.processor.occupy(channel, cost);
         true
-    }
-
-    /// Returns true if an operation begins at once.
-    pub(super) fn may_begin(&self, channel: &dyn Channel) -> bool {
-        let is_busy = self.busy_until > 0.0 && self.busy_until > channel.now();
-        !is_busy && self.waiting == 0
     }
 
     /// Continues with an operation at once, or when the rank is not busy any more. Timers of one
     /// date end in their order, so the order of the calls is kept.
     pub(super) fn in_turn(&mut self, channel: &dyn Channel, token: Token) {
-        if self.may_begin(channel) {
+        if self.processor.may_begin(channel) {
             self.begin(channel, token);
         } else {
-            self.waiting += 1;
-            let left = self.busy_until - channel.now();
+            self.processor.waiting += 1;
+            let left = self.processor.time_left(channel);
             channel.timer(left.max(0.0), token);
         }
     }
@@ -97,7 +146,7 @@ impl ProtocolEngine {
                 if let Some(message) = matched {
                     self.match_unexpected(channel, token, message);
                 }
-                if self.lost.is_some() {
+                if !self.lost.is_empty() {
                     self.check_source(token);
                 }
             }

@@ -1,7 +1,7 @@
 //! Running the machine that receives: its steps, and the resources that used-up packets return.
 
 use super::FlowControl;
-use crate::channel::Token;
+use crate::channel::{Packet, PacketHeader, Token};
 use crate::protocol::defect::ProtocolDefect;
 use crate::protocol::machine::receive::{Action, Event, ROWS, State};
 use crate::protocol::machine::take;
@@ -13,6 +13,29 @@ impl FlowControl {
         let row = take(ROWS, state, event, &mut self.taken.receive);
         self.connection(peer, now).receive = row.to;
         row.action
+    }
+
+    /// Notes the information of a packet about its connection, before the packet is handled.
+    pub(crate) fn account_packet(&mut self, source: u32, packet: &Packet, now: f64) {
+        if let Some(returned) = &packet.returned {
+            self.open(source, returned, now);
+        }
+        let event = event_of(&packet.header);
+        self.step(source, event, now);
+        let uses_credit = !matches!(event, Event::Credits | Event::Eager | Event::EagerData);
+        if uses_credit {
+            self.consume_credits(source, 1, false, now);
+        }
+    }
+
+    /// Tells the machine of a connection whether a receive or a message has been found.
+    pub(crate) fn note_found(&mut self, source: u32, is_found: bool, now: f64) {
+        let event = if is_found {
+            Event::Found
+        } else {
+            Event::NotFound
+        };
+        self.step(source, event, now);
     }
 
     /// The eager message of which more packets will come on a connection.
@@ -58,5 +81,29 @@ impl FlowControl {
             .memory
             .checked_sub(length)
             .expect("only what was taken is freed (M-13)");
+    }
+}
+
+/// Returns the event of a packet for the machine that receives.
+fn event_of(header: &PacketHeader) -> Event {
+    match header {
+        PacketHeader::Credits => Event::Credits,
+        PacketHeader::Cts { .. } => Event::Cts,
+        PacketHeader::Data { .. } | PacketHeader::DataPart { .. } | PacketHeader::Rma { .. } => {
+            Event::Data
+        }
+        PacketHeader::Rts { .. } => Event::Rts,
+        PacketHeader::Ack { .. } => Event::Ack,
+        PacketHeader::CancelRequest { .. } => Event::CancelRequest,
+        PacketHeader::CancelResponse { .. } => Event::CancelResponse,
+        PacketHeader::Eager { .. }
+        | PacketHeader::Synchronous { .. }
+        | PacketHeader::EagerFirst { .. } => Event::Eager,
+        PacketHeader::EagerNext { .. } => Event::EagerData,
+        PacketHeader::Detached { .. } | PacketHeader::Redelivery { .. } => {
+            unreachable!("only where nothing is limited")
+        }
+        // The layer below answers these.
+        PacketHeader::Socket { .. } => unreachable!(),
     }
 }

@@ -105,7 +105,7 @@ impl Runner<'_> {
         };
         let buffer = self.running.part(part);
         let cost = self.fresh_cost(part, false);
-        self.engine.charge_time(self.channel, cost);
+        self.engine.processor.charge_time(self.channel, cost);
         let costs = &self.channel.settings().overheads;
         let is_free = blocks || costs.ois.of(part.length) == 0.0;
         if is_free
@@ -323,7 +323,7 @@ impl Steps for Runner<'_> {
             if let Some(fresh) = &mut self.running.progress.fresh {
                 cost += fresh.write_time(to);
             }
-            self.engine.charge_time(self.channel, cost);
+            self.engine.processor.charge_time(self.channel, cost);
         }
     }
 
@@ -343,6 +343,6 @@ impl Steps for Runner<'_> {
         });
         let (settings, call) = (self.channel.settings(), &self.running.call.call);
         let cost = settings.reduction_time(from.length, call);
-        self.engine.charge_time(self.channel, cost);
+        self.engine.processor.charge_time(self.channel, cost);
     }
 }

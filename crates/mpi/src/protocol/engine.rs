@@ -48,7 +48,7 @@ use observation::Observation;
 use observe::SourceLocation;
 use operations::{Operation, Operations, Role};
 use rma::Windows;
-pub(crate) use rma::{AccessCall, EpochCalls, RemoteCall, waits_least};
+pub(crate) use rma::{AccessCall, RemoteCall, WindowCalls, waits_least};
 use turns::Processor;
 
 /// Status of a completed operation.
@@ -516,7 +516,9 @@ impl ProtocolEngine {
             PacketHeader::CancelResponse { send } => self.handle_cancel_response(send),
             PacketHeader::Redelivery { envelope } => self.handle_seen(channel, &envelope),
             PacketHeader::Credits => {}
-            PacketHeader::Rma { .. } => self.handle_rma(channel, source, &header, payload),
+            PacketHeader::Rma { window, .. } => {
+                WindowCalls::new(self, channel, window).handle_packet(source, &header, payload);
+            }
             PacketHeader::Socket { .. } => unreachable!("the layer below answers"),
         }
         if is_limited {

@@ -257,8 +257,8 @@ impl Process {
     /// Calls `f` with the memory of a window in its present state.
     pub(crate) fn with_memory<T>(&self, context: u32, f: impl FnOnce(&mut WindowMemory) -> T) -> T {
         let engine = &mut *self.engine.borrow_mut();
-        match engine.window_memory(context) {
-            Some(memory) => f(memory),
+        match engine.window(context) {
+            Some(window) => f(window.memory_mut()),
             None => f(&mut WindowMemory::Own(Buffer::unbounded())),
         }
     }
@@ -683,7 +683,7 @@ impl Process {
     /// Returns the ranks that hold the window lock for which an operation waits, in words; empty if
     /// the operation does not wait for a lock, or if the holders are not known.
     fn lock_holders(&self, engine: &ProtocolEngine, token: Token) -> String {
-        let awaited = self.call_log().zip(engine.awaited_lock(token));
+        let awaited = self.call_log().zip(engine.operations().awaited_lock(token));
         let Some((log, (context, targets))) = awaited else {
             return String::new();
         };

@@ -15,7 +15,7 @@ use super::accumulate::code_of;
 use super::error::WindowError;
 use super::{RemoteWindow, RmaCall, Segment, TargetPlace, Window, bounds};
 use crate::channel::Channel;
-use crate::protocol::engine::{AccessCall, ProtocolEngine};
+use crate::protocol::engine::{AccessCall, ProtocolEngine, WindowCalls};
 use crate::{Buffer, Error, Op, PROC_NULL, Request, Result, Scalar, Status};
 
 /// Arguments of an access.
@@ -167,10 +167,11 @@ impl Window {
             location,
         };
         let start = |engine: &mut ProtocolEngine, channel: &dyn Channel| {
+            let mut calls = WindowCalls::new(engine, channel, access.context);
             if access.call.is_answered() {
-                engine.read_remote(channel, access)
+                calls.read_remote(access)
             } else {
-                engine.write_remote(channel, access)
+                calls.write_remote(access)
             }
         };
         Ok(Request::new(self.comm(), process.with_engine(start)))

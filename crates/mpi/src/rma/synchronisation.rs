@@ -19,7 +19,7 @@ use super::{RmaCall, Window};
 use crate::api::communicators::{Exchange, Step};
 use crate::channel::{Channel, Token};
 use crate::collectives::barrier_in;
-use crate::protocol::engine::{EpochCalls, ProtocolEngine, waits_least};
+use crate::protocol::engine::{ProtocolEngine, WindowCalls, waits_least};
 use crate::protocol::process::{Call, Process};
 use crate::protocol::waiting::Waits;
 use crate::{CommunicatorManagement, Error, Group, PROC_NULL, Request, Result};
@@ -38,7 +38,7 @@ impl Window {
         let (peers, context) = (peers?, self.comm().context());
         process.wait_until_idle(name, location).await;
         let ask = |engine: &mut ProtocolEngine, channel: &dyn Channel| {
-            engine.ask_remote(channel, (name, context), (peers, call), location)
+            WindowCalls::new(engine, channel, context).ask_ranks(name, (peers, call), location)
         };
         let token = process.with_engine(ask);
         Request::new(self.comm(), token).wait_at(location).await?;
@@ -60,13 +60,13 @@ impl Window {
             let call = RmaCall::Lock { exclusive };
             let asked = self.ask(name, (vec![target], call), location).await?;
             process.with_engine(|engine, channel| {
-                EpochCalls::new(engine, channel, context).note_lock((name, peer), asked, location);
+                WindowCalls::new(engine, channel, context).note_lock((name, peer), asked, location);
             });
             return Ok(());
         }
         process.wait_until_idle(name, location).await;
         let lock = |engine: &mut ProtocolEngine, channel: &dyn Channel| {
-            let mut calls = EpochCalls::new(engine, channel, context);
+            let mut calls = WindowCalls::new(engine, channel, context);
             calls.lock_at_once((name, peer, exclusive), location);
         };
         process.with_engine(lock);
@@ -160,7 +160,7 @@ impl Window {
         let peers: Result<Vec<u32>> = others.map(|rank| comm.peer(rank)).collect();
         let (peers, context) = (peers?, comm.context());
         let open = |engine: &mut ProtocolEngine, channel: &dyn Channel| {
-            EpochCalls::new(engine, channel, context).open_fence(&peers);
+            WindowCalls::new(engine, channel, context).open_fence(&peers);
         };
         process.with_engine(open);
         Ok(())
@@ -311,7 +311,8 @@ impl Window {
             self.check_passive("flush_local")?;
             let context = self.comm().context();
             let left = move |_: &Process, engine: &mut ProtocolEngine| {
-                engine.puts_have_left(context).then_some(())
+                let window = engine.window(context);
+                (window.is_none_or(|window| window.has_sent_puts())).then_some(())
             };
             let process = self.comm().process();
             Call::new(process, location, Waits::Call("flush_local"), left).await;
@@ -365,7 +366,7 @@ impl Window {
             let (process, context) = (self.comm().process(), self.comm().context());
             process.wait_until_idle("post", location).await;
             let expose = |engine: &mut ProtocolEngine, channel: &dyn Channel| {
-                EpochCalls::new(engine, channel, context).expose(peers, location)
+                WindowCalls::new(engine, channel, context).expose(peers, location)
             };
             let request = Request::new(self.comm(), process.with_engine(expose));
             self.epochs().borrow_mut().post = Some((request, location));
@@ -389,7 +390,7 @@ impl Window {
                 .check_no_access("start", self.number())?;
             let (process, context) = (self.comm().process(), self.comm().context());
             let start = |engine: &mut ProtocolEngine, channel: &dyn Channel| {
-                EpochCalls::new(engine, channel, context).start_epoch(peers, location)
+                WindowCalls::new(engine, channel, context).start_epoch(peers, location)
             };
             let token = process.with_engine(start);
             Request::new(self.comm(), token).wait_at(location).await?;
@@ -421,7 +422,7 @@ impl Window {
             let peers = peers?;
             process.wait_until_idle("complete", location).await;
             let tell = |engine: &mut ProtocolEngine, channel: &dyn Channel| {
-                EpochCalls::new(engine, channel, context).complete_epoch(&peers, location);
+                WindowCalls::new(engine, channel, context).complete_epoch(&peers, location);
             };
             process.with_engine(tell);
             self.check_conflict()

@@ -19,7 +19,7 @@ use crate::api::communicators::{dup_at, forget_communicator};
 use crate::channel::{Channel, Level};
 use crate::collectives::{allgather_real, barrier_in};
 use crate::exploration;
-use crate::protocol::engine::ProtocolEngine;
+use crate::protocol::engine::{ProtocolEngine, WindowCalls};
 use crate::protocol::process::{Call, Process};
 use crate::protocol::waiting::Waits;
 use crate::{Buffer, Comm, CommunicatorManagement, Error, Group, Result};
@@ -118,7 +118,7 @@ async fn window_at(
     let mut own = [memory.len(), unit].map(u64::to_le_bytes).concat();
     let context = comm.context();
     let open = |engine: &mut ProtocolEngine, channel: &dyn Channel| {
-        engine.open_window(channel, context, memory)
+        WindowCalls::new(engine, channel, context).open(memory)
     };
     // Accesses come only after all ranks have told their lengths.
     let (number, registered) = comm.process().with_engine(open);
@@ -408,7 +408,9 @@ impl Window {
             if let Some(log) = process.call_log() {
                 log.accesses().forget(context, self.comm.world_rank());
             }
-            let close = |engine: &mut ProtocolEngine, _: &dyn Channel| engine.close_window(context);
+            let close = |engine: &mut ProtocolEngine, channel: &dyn Channel| {
+                WindowCalls::new(engine, channel, context).close()
+            };
             Ok(process.with_engine(close))
         }
     }

@@ -229,6 +229,16 @@ impl Operations {
         }
     }
 
+    /// Returns the context and the targets of a lock that an operation waits for.
+    pub(crate) fn awaited_lock(&self, token: Token) -> Option<(u32, &[u32])> {
+        match self.state(token) {
+            State::Remote(call) if call.name.starts_with("lock") => {
+                Some((call.context, &call.peers))
+            }
+            _ => None,
+        }
+    }
+
     /// Lets an eager message go by rendezvous.
     pub(super) fn await_cts(&mut self, send: Token) {
         let place = &mut self[send].state;

@@ -32,7 +32,7 @@ use crate::rma::{
     self, Access, AccessKind, RemoteWindow, RmaCall, Segment, SyncMode, WindowMemory,
 };
 use crate::{Buffer, Envelope, TypeSignature};
-pub(crate) use gates::{EpochCalls, waits_least};
+pub(crate) use gates::waits_least;
 use gates::{GRANTED, GateKey, Request, TargetGate};
 use target::{LockRequest, WindowLock};
 
@@ -146,7 +146,7 @@ impl AccessCall {
 
 /// The state of a window at one rank.
 #[derive(Clone, Debug)]
-struct ExposedWindow {
+pub(crate) struct ExposedWindow {
     number: u32,
     memory: WindowMemory,
     lock: WindowLock,
@@ -170,6 +170,44 @@ struct ExposedWindow {
     updated: BTreeMap<u32, u64>,
     /// The notes of the ends of the exposure epoch, by origin.
     ends: Vec<(u32, u32)>,
+}
+
+impl ExposedWindow {
+    fn new(number: u32, memory: WindowMemory) -> Self {
+        Self {
+            number,
+            memory,
+            lock: WindowLock::default(),
+            posts: Vec::new(),
+            start: None,
+            exposure: None,
+            leaving: 0,
+            gates: BTreeMap::new(),
+            started: None,
+            locked: BTreeMap::new(),
+            plain: BTreeSet::new(),
+            updated: BTreeMap::new(),
+            ends: Vec::new(),
+        }
+    }
+
+    /// Returns the memory, to read and write it locally.
+    pub(crate) const fn memory_mut(&mut self) -> &mut WindowMemory {
+        &mut self.memory
+    }
+
+    /// Returns true if the data of all own puts and accumulates have left.
+    pub(crate) const fn has_sent_puts(&self) -> bool {
+        self.leaving == 0
+    }
+}
+
+/// Calls and packets of a window at one rank.
+pub(crate) struct WindowCalls<'a> {
+    engine: &'a mut ProtocolEngine,
+    channel: &'a dyn Channel,
+    /// The context of the window.
+    context: u32,
 }
 
 /// The windows of a rank, by context.
@@ -198,66 +236,9 @@ fn status(rank: u32, length: u64) -> Status {
 }
 
 impl ProtocolEngine {
-    /// Exposes memory in a new window. Returns the number of the window at this rank, from 0, and
-    /// the place at which other ranks reach registered memory.
-    pub(crate) fn open_window(
-        &mut self,
-        channel: &dyn Channel,
-        context: u32,
-        memory: WindowMemory,
-    ) -> (u32, Option<RemoteWindow>) {
-        note_accesses(channel);
-        let memory = match memory {
-            WindowMemory::Own(memory)
-                if channel.settings().registers_windows && !memory.is_empty() =>
-            {
-                WindowMemory::register(memory, |memory| channel.register(memory))
-            }
-            memory => memory,
-        };
-        let remote = memory.remote();
-        let windows = self.windows.get_or_insert_default();
-        let number = windows.made;
-        windows.made += 1;
-        let window = ExposedWindow {
-            number,
-            memory,
-            lock: WindowLock::default(),
-            posts: Vec::new(),
-            start: None,
-            exposure: None,
-            leaving: 0,
-            gates: BTreeMap::new(),
-            started: None,
-            locked: BTreeMap::new(),
-            plain: BTreeSet::new(),
-            updated: BTreeMap::new(),
-            ends: Vec::new(),
-        };
-        windows.open.insert(context, window);
-        (number, remote)
-    }
-
-    /// Closes a window. Returns its memory.
-    pub(crate) fn close_window(&mut self, context: u32) -> Buffer {
-        let windows = self.windows.as_mut();
-        let closed = windows.and_then(|windows| windows.open.remove(&context));
-        closed.map_or_else(|| Buffer::phantom(0), |window| window.memory.into_buffer())
-    }
-
-    fn window(&mut self, context: u32) -> Option<&mut ExposedWindow> {
+    /// Returns a window.
+    pub(crate) fn window(&mut self, context: u32) -> Option<&mut ExposedWindow> {
         self.windows.as_mut()?.open.get_mut(&context)
-    }
-
-    /// Returns the memory of a window at this rank, to read and write it locally.
-    pub(crate) fn window_memory(&mut self, context: u32) -> Option<&mut WindowMemory> {
-        self.window(context).map(|window| &mut window.memory)
-    }
-
-    /// Returns true if the data of all own puts and accumulates to a window have left.
-    pub(crate) fn puts_have_left(&mut self, context: u32) -> bool {
-        self.window(context)
-            .is_none_or(|window| window.leaving == 0)
     }
 
     /// Notes that the data of a send have left, or will never leave. Counts puts at their window.
@@ -269,403 +250,7 @@ impl ProtocolEngine {
         }
     }
 
-    /// Returns the context and the targets of a lock that an operation waits for.
-    pub(crate) fn awaited_lock(&self, token: Token) -> Option<(u32, &[u32])> {
-        match self.operations.state(token) {
-            State::Remote(call) if call.name.starts_with("lock") => {
-                Some((call.context, &call.peers))
-            }
-            _ => None,
-        }
-    }
-
-    fn packet_max(&mut self, channel: &dyn Channel) -> u64 {
-        let most = channel.max_packet();
-        if channel.settings().limits.is_none() {
-            return most;
-        }
-        self.flow(channel).packet().min(most)
-    }
-
-    fn send_rma(
-        &mut self,
-        channel: &dyn Channel,
-        peer: u32,
-        header: PacketHeader,
-        (payload, operation): (Buffer, Option<Token>),
-    ) {
-        let kind = if header.is_control() && payload.is_empty() {
-            Kind::Control
-        } else {
-            Kind::Data
-        };
-        let mut message = OutboundMessage::new(kind, header, payload);
-        message.operation = operation;
-        self.dispatch(channel, peer, message);
-    }
-
-    /// Sends a request without data, or an answer.
-    fn control_rma(
-        &mut self,
-        channel: &dyn Channel,
-        (peer, window): (u32, u32),
-        (call, operation): (RmaCall, Token),
-    ) {
-        let header = PacketHeader::Rma {
-            window,
-            call,
-            operation,
-            offset: 0,
-            length: 0,
-        };
-        self.send_rma(channel, peer, header, (Buffer::phantom(0), None));
-    }
-
-    /// Starts a put or an accumulate; its operation ends when the data have left.
-    pub(crate) fn write_remote(&mut self, channel: &dyn Channel, access: AccessCall) -> Token {
-        let (length, location) = (access.payload.len(), access.location);
-        let (peer, context) = (access.peer, access.context);
-        if self.lost.contains(peer) {
-            self.sends += 1;
-            let token = self.insert(State::Elapsing, location);
-            self.fail_send(token, peer, access.payload);
-            return token;
-        }
-        if waits_least(channel) {
-            let buffer = access.payload.clone();
-            let (gate, request) = (access.gate_key(), Request::Access(Box::new(access), 0));
-            EpochCalls::new(self, channel, context).send_to(gate, request);
-            return self.finished_early(status(peer, length), buffer, location);
-        }
-        let settings = channel.settings();
-        let is_told = access.remote.is_some()
-            || settings.limits.is_some()
-            || settings.connections.is_some()
-            || settings.tells_eager_sends
-            || length >= settings.eager_threshold;
-        if !is_told || length == 0 {
-            let buffer = access.payload.clone();
-            self.send_parts(channel, &access, None, 0);
-            return self.finished_early(status(peer, length), buffer, location);
-        }
-        self.sends += 1;
-        let state = State::Sending {
-            peer,
-            envelope: Envelope {
-                context,
-                source: peer,
-                tag: 0,
-                ready: false,
-                signature: TypeSignature::NONE,
-            },
-            buffer: access.payload.clone(),
-        };
-        let token = self.insert(state, location);
-        self.operations[token].role = Role::Put;
-        if let Some(window) = self.window(context) {
-            window.leaving += 1;
-        }
-        match access.remote {
-            Some(place) => {
-                let call = RmaCall::Write { rkey: place.rkey };
-                self.post_rdma(channel, &access, (call, place.address), token);
-            }
-            None => self.send_parts(channel, &access, Some(token), 0),
-        }
-        token
-    }
-
-    /// Lets the channel access the memory of the target.
-    fn post_rdma(
-        &self,
-        channel: &dyn Channel,
-        access: &AccessCall,
-        (call, address): (RmaCall, u64),
-        token: Token,
-    ) {
-        if let Some(log) = &self.call_log {
-            let length = access.payload.len().max(access.result.len());
-            let entry = access.access(channel.rank(), 0, length);
-            log.accesses().begin(access.context, access.peer, entry);
-        }
-        let packet = Packet {
-            header: PacketHeader::Rma {
-                window: access.context,
-                call,
-                operation: token,
-                offset: address,
-                length: access.result.len(),
-            },
-            payload: access.payload.clone(),
-            notify: call.has_data().then_some(token),
-            returned: None,
-        };
-        self.observe(|| post_event(access.peer, &packet.header, packet.payload.len()));
-        channel.post(access.peer, packet);
-    }
-
-    /// Sends the data of an access; the last packet ends `told`.
-    fn send_parts(
-        &mut self,
-        channel: &dyn Channel,
-        access: &AccessCall,
-        told: Option<Token>,
-        operation: Token,
-    ) {
-        if !access.places.is_empty() {
-            return self.send_described(channel, access, told, operation);
-        }
-        let length = access.payload.len();
-        let most = self.packet_max(channel);
-        for (offset, part) in parts(length, most, access.element) {
-            self.log_access(channel, access, (offset, part), Vec::new());
-            let header = PacketHeader::Rma {
-                window: access.context,
-                call: access.call,
-                operation,
-                offset: access.offset + offset,
-                length: offset,
-            };
-            let told = told.filter(|_| offset + part == length);
-            let payload = access.payload.slice(offset, part);
-            self.send_rma(channel, access.peer, header, (payload, told));
-        }
-    }
-
-    /// Sends the description of the places of an access, with the data; the last packet ends
-    /// `told`.
-    fn send_described(
-        &mut self,
-        channel: &dyn Channel,
-        access: &AccessCall,
-        told: Option<Token>,
-        operation: Token,
-    ) {
-        let call = access.call.noncontiguous();
-        let call = call.expect("only calls with a datatype have several places");
-        let is_read = access.call == RmaCall::Get;
-        let most = self.packet_max(channel);
-        let parts = rma::parts(&access.places, most, access.element, is_read);
-        let count = parts.len();
-        for (number, part) in (1..).zip(parts) {
-            let (length, described) = (rma::total(&part.pieces), part.description.len() as u64);
-            self.log_access(channel, access, (0, length), part.pieces);
-            let data = match is_read {
-                true => Buffer::from(Vec::new()),
-                false => access.payload.part(part.offset, length),
-            };
-            let header = PacketHeader::Rma {
-                window: access.context,
-                call: RmaCall::Noncontiguous(call),
-                operation,
-                offset: described,
-                length: part.offset,
-            };
-            let payload = match data.bytes() {
-                Some(data) => Buffer::from([&part.description[..], data].concat()),
-                None => Buffer::phantom(described + length),
-            };
-            let told = told.filter(|_| number == count);
-            self.send_rma(channel, access.peer, header, (payload, told));
-        }
-    }
-
-    fn log_access(
-        &self,
-        channel: &dyn Channel,
-        access: &AccessCall,
-        (offset, length): (u64, u64),
-        places: Vec<Segment>,
-    ) {
-        if let Some(log) = &self.call_log {
-            let entry = access.access(channel.rank(), offset, length);
-            log.accesses()
-                .call(access.context, access.peer, entry, places);
-        }
-    }
-
-    /// Starts an access that reads; its operation ends with the result.
-    pub(crate) fn read_remote(&mut self, channel: &dyn Channel, access: AccessCall) -> Token {
-        let missing = access.result.len();
-        let call = RemoteCall {
-            name: access.name,
-            context: access.context,
-            window: 0,
-            peers: vec![access.peer],
-            buffer: access.result.clone(),
-            missing,
-        };
-        if missing == 0 {
-            return self.finished(status(access.peer, 0), call.buffer, access.location);
-        }
-        let Some(token) = self.begin_remote(call, access.location) else {
-            return self.refuse_remote(access.peer, access.location);
-        };
-        if waits_least(channel) {
-            let (gate, context) = (access.gate_key(), access.context);
-            let request = Request::Access(Box::new(access), token);
-            EpochCalls::new(self, channel, context).send_to(gate, request);
-        } else {
-            self.send_read(channel, &access, token);
-        }
-        token
-    }
-
-    fn send_read(&mut self, channel: &dyn Channel, access: &AccessCall, token: Token) {
-        match (access.call, access.remote) {
-            (_, Some(place)) => {
-                let call = RmaCall::Read { rkey: place.rkey };
-                self.post_rdma(channel, access, (call, place.address), token);
-            }
-            (RmaCall::Get, None) if access.places.is_empty() => {
-                let length = access.result.len();
-                self.log_access(channel, access, (0, length), Vec::new());
-                let header = PacketHeader::Rma {
-                    window: access.context,
-                    call: access.call,
-                    operation: token,
-                    offset: access.offset,
-                    length,
-                };
-                self.send_rma(channel, access.peer, header, (Buffer::phantom(0), None));
-            }
-            _ => self.send_parts(channel, access, None, token),
-        }
-    }
-
-    /// Makes the operation of a call; `None` if a rank of the call is lost.
-    fn begin_remote(&mut self, mut call: RemoteCall, location: SourceLocation) -> Option<Token> {
-        if call.peers.iter().any(|&peer| self.lost.contains(peer)) {
-            return None;
-        }
-        call.window = self.window(call.context).map_or(0, |window| window.number);
-        Some(self.insert(State::Remote(Box::new(call)), location))
-    }
-
-    fn refuse_remote(&mut self, peer: u32, location: SourceLocation) -> Token {
-        self.sends += 1;
-        let token = self.insert(State::Elapsing, location);
-        self.fail_send(token, peer, Buffer::phantom(0));
-        token
-    }
-
-    /// Sends a request to some ranks; the operation ends when all have answered.
-    pub(crate) fn ask_remote(
-        &mut self,
-        channel: &dyn Channel,
-        (name, context): (&'static str, u32),
-        (peers, call): (Vec<u32>, RmaCall),
-        location: SourceLocation,
-    ) -> Token {
-        let lost = peers.iter().copied().find(|&peer| self.lost.contains(peer));
-        if let Some(peer) = lost {
-            return self.refuse_remote(peer, location);
-        }
-        let asked = peers.clone();
-        let token = self.await_ranks((name, context), peers, location);
-        for peer in asked {
-            if waits_least(channel) {
-                let mut calls = EpochCalls::new(self, channel, context);
-                calls.ask_target((name, peer), (call, token), location);
-            } else {
-                self.control_rma(channel, (peer, context), (call, token));
-            }
-        }
-        token
-    }
-
-    /// Makes an operation that waits for these ranks; the operation is over if there are none.
-    fn await_ranks(
-        &mut self,
-        (name, context): (&'static str, u32),
-        peers: Vec<u32>,
-        location: SourceLocation,
-    ) -> Token {
-        if peers.is_empty() {
-            return self.finished(status(0, 0), Buffer::phantom(0), location);
-        }
-        let call = RemoteCall {
-            name,
-            context,
-            window: self.window(context).map_or(0, |window| window.number),
-            peers,
-            buffer: Buffer::phantom(0),
-            missing: 0,
-        };
-        self.insert(State::Remote(Box::new(call)), location)
-    }
-
-    /// A packet of one-sided communication has arrived.
-    pub(super) fn handle_rma(
-        &mut self,
-        channel: &dyn Channel,
-        source: u32,
-        header: &PacketHeader,
-        payload: Buffer,
-    ) {
-        let &PacketHeader::Rma {
-            window: context,
-            call,
-            operation,
-            offset,
-            length,
-        } = header
-        else {
-            unreachable!("only packets of one-sided communication come here");
-        };
-        let step = EpochCalls::new(self, channel, context).present_arrival();
-        match call {
-            RmaCall::Result => self.take_result(operation, source, (offset, &payload)),
-            RmaCall::Done if operation == GRANTED => {
-                EpochCalls::new(self, channel, context).take_grant(source);
-            }
-            RmaCall::Done => self.note_answer_of(operation, source),
-            RmaCall::Post => EpochCalls::new(self, channel, context).take_post(source),
-            RmaCall::Complete => EpochCalls::new(self, channel, context).take_complete(source),
-            RmaCall::Lock { exclusive } => {
-                let request = LockRequest {
-                    rank: source,
-                    operation,
-                    exclusive,
-                    arrival: step,
-                };
-                if let Some(window) = self.window(context) {
-                    window.lock.queue.push_back(request);
-                }
-                self.grant_locks(channel, context);
-            }
-            RmaCall::Unlock | RmaCall::Flush => {
-                if let Some(log) = &self.call_log {
-                    log.accesses().close(context, channel.rank(), source);
-                }
-                self.control_rma(channel, (source, context), (RmaCall::Done, operation));
-                if call == RmaCall::Unlock
-                    && let Some(window) = self.window(context)
-                {
-                    window.lock.release(source, step);
-                    self.grant_locks(channel, context);
-                }
-            }
-            _ => {
-                let log = self.call_log.as_ref();
-                let shared =
-                    log.and_then(|log| log.accesses().arrive(context, channel.rank(), source));
-                if let Some(location) = shared {
-                    let bound = "an access to several elements is one step";
-                    note_bound(channel, &format!("{bound} ({location})"));
-                }
-                let place = (context, offset, length);
-                let result = match call {
-                    RmaCall::Noncontiguous(call) => self.access_places(place, call, &payload),
-                    _ => self.access_memory(place, call, payload),
-                };
-                if let Some((at, result)) = result {
-                    self.send_result(channel, (source, context), operation, (at, &result));
-                }
-            }
-        }
-    }
-
+    /// Puts a part of a result into the buffer of a call.
     pub(super) fn take_result(
         &mut self,
         token: Token,
@@ -702,22 +287,432 @@ impl ProtocolEngine {
         let result = status(source, buffer.len());
         self.finish(token, Ok(result), buffer);
     }
+}
+
+impl<'a> WindowCalls<'a> {
+    pub(crate) fn new(
+        engine: &'a mut ProtocolEngine,
+        channel: &'a dyn Channel,
+        context: u32,
+    ) -> Self {
+        Self {
+            engine,
+            channel,
+            context,
+        }
+    }
+
+    fn find_window(&mut self) -> Option<&mut ExposedWindow> {
+        self.engine.window(self.context)
+    }
+
+    /// Exposes memory in the window, which is new. Returns the number of the window at this rank,
+    /// from 0, and the place at which other ranks reach registered memory.
+    pub(crate) fn open(&mut self, memory: WindowMemory) -> (u32, Option<RemoteWindow>) {
+        note_accesses(self.channel);
+        let memory = match memory {
+            WindowMemory::Own(memory)
+                if self.channel.settings().registers_windows && !memory.is_empty() =>
+            {
+                WindowMemory::register(memory, |memory| self.channel.register(memory))
+            }
+            memory => memory,
+        };
+        let remote = memory.remote();
+        let windows = self.engine.windows.get_or_insert_default();
+        let number = windows.made;
+        windows.made += 1;
+        (windows.open).insert(self.context, ExposedWindow::new(number, memory));
+        (number, remote)
+    }
+
+    /// Closes the window. Returns its memory.
+    pub(crate) fn close(&mut self) -> Buffer {
+        let windows = self.engine.windows.as_mut();
+        let closed = windows.and_then(|windows| windows.open.remove(&self.context));
+        closed.map_or_else(|| Buffer::phantom(0), |window| window.memory.into_buffer())
+    }
+
+    fn packet_max(&mut self) -> u64 {
+        let most = self.channel.max_packet();
+        if self.channel.settings().limits.is_none() {
+            return most;
+        }
+        self.engine.flow(self.channel).packet().min(most)
+    }
+
+    fn send_rma(
+        &mut self,
+        peer: u32,
+        header: PacketHeader,
+        (payload, operation): (Buffer, Option<Token>),
+    ) {
+        let kind = if header.is_control() && payload.is_empty() {
+            Kind::Control
+        } else {
+            Kind::Data
+        };
+        let mut message = OutboundMessage::new(kind, header, payload);
+        message.operation = operation;
+        self.engine.dispatch(self.channel, peer, message);
+    }
+
+    /// Sends a request without data, or an answer.
+    fn control_rma(&mut self, peer: u32, (call, operation): (RmaCall, Token)) {
+        let header = PacketHeader::Rma {
+            window: self.context,
+            call,
+            operation,
+            offset: 0,
+            length: 0,
+        };
+        self.send_rma(peer, header, (Buffer::phantom(0), None));
+    }
+
+    /// Starts a put or an accumulate; its operation ends when the data have left.
+    pub(crate) fn write_remote(&mut self, access: AccessCall) -> Token {
+        let (length, location) = (access.payload.len(), access.location);
+        let (peer, context) = (access.peer, access.context);
+        if self.engine.lost.contains(peer) {
+            self.engine.sends += 1;
+            let token = self.engine.insert(State::Elapsing, location);
+            self.engine.fail_send(token, peer, access.payload);
+            return token;
+        }
+        if waits_least(self.channel) {
+            let buffer = access.payload.clone();
+            let (gate, request) = (access.gate_key(), Request::Access(Box::new(access), 0));
+            self.send_to(gate, request);
+            return self
+                .engine
+                .finished_early(status(peer, length), buffer, location);
+        }
+        let settings = self.channel.settings();
+        let is_told = access.remote.is_some()
+            || settings.limits.is_some()
+            || settings.connections.is_some()
+            || settings.tells_eager_sends
+            || length >= settings.eager_threshold;
+        if !is_told || length == 0 {
+            let buffer = access.payload.clone();
+            self.send_parts(&access, None, 0);
+            return self
+                .engine
+                .finished_early(status(peer, length), buffer, location);
+        }
+        self.engine.sends += 1;
+        let state = State::Sending {
+            peer,
+            envelope: Envelope {
+                context,
+                source: peer,
+                tag: 0,
+                ready: false,
+                signature: TypeSignature::NONE,
+            },
+            buffer: access.payload.clone(),
+        };
+        let token = self.engine.insert(state, location);
+        self.engine.operations[token].role = Role::Put;
+        if let Some(window) = self.find_window() {
+            window.leaving += 1;
+        }
+        match access.remote {
+            Some(place) => {
+                let call = RmaCall::Write { rkey: place.rkey };
+                self.post_rdma(&access, (call, place.address), token);
+            }
+            None => self.send_parts(&access, Some(token), 0),
+        }
+        token
+    }
+
+    /// Lets the channel access the memory of the target.
+    fn post_rdma(&self, access: &AccessCall, (call, address): (RmaCall, u64), token: Token) {
+        if let Some(log) = &self.engine.call_log {
+            let length = access.payload.len().max(access.result.len());
+            let entry = access.access(self.channel.rank(), 0, length);
+            log.accesses().begin(access.context, access.peer, entry);
+        }
+        let packet = Packet {
+            header: PacketHeader::Rma {
+                window: access.context,
+                call,
+                operation: token,
+                offset: address,
+                length: access.result.len(),
+            },
+            payload: access.payload.clone(),
+            notify: call.has_data().then_some(token),
+            returned: None,
+        };
+        self.engine
+            .observe(|| post_event(access.peer, &packet.header, packet.payload.len()));
+        self.channel.post(access.peer, packet);
+    }
+
+    /// Sends the data of an access; the last packet ends `told`.
+    fn send_parts(&mut self, access: &AccessCall, told: Option<Token>, operation: Token) {
+        if !access.places.is_empty() {
+            return self.send_described(access, told, operation);
+        }
+        let length = access.payload.len();
+        let most = self.packet_max();
+        for (offset, part) in parts(length, most, access.element) {
+            self.log_access(access, (offset, part), Vec::new());
+            let header = PacketHeader::Rma {
+                window: access.context,
+                call: access.call,
+                operation,
+                offset: access.offset + offset,
+                length: offset,
+            };
+            let told = told.filter(|_| offset + part == length);
+            let payload = access.payload.slice(offset, part);
+            self.send_rma(access.peer, header, (payload, told));
+        }
+    }
+
+    /// Sends the description of the places of an access, with the data; the last packet ends
+    /// `told`.
+    fn send_described(&mut self, access: &AccessCall, told: Option<Token>, operation: Token) {
+        let call = access.call.noncontiguous();
+        let call = call.expect("only calls with a datatype have several places");
+        let is_read = access.call == RmaCall::Get;
+        let most = self.packet_max();
+        let parts = rma::parts(&access.places, most, access.element, is_read);
+        let count = parts.len();
+        for (number, part) in (1..).zip(parts) {
+            let (length, described) = (rma::total(&part.pieces), part.description.len() as u64);
+            self.log_access(access, (0, length), part.pieces);
+            let data = match is_read {
+                true => Buffer::from(Vec::new()),
+                false => access.payload.part(part.offset, length),
+            };
+            let header = PacketHeader::Rma {
+                window: access.context,
+                call: RmaCall::Noncontiguous(call),
+                operation,
+                offset: described,
+                length: part.offset,
+            };
+            let payload = match data.bytes() {
+                Some(data) => Buffer::from([&part.description[..], data].concat()),
+                None => Buffer::phantom(described + length),
+            };
+            let told = told.filter(|_| number == count);
+            self.send_rma(access.peer, header, (payload, told));
+        }
+    }
+
+    fn log_access(&self, access: &AccessCall, (offset, length): (u64, u64), places: Vec<Segment>) {
+        if let Some(log) = &self.engine.call_log {
+            let entry = access.access(self.channel.rank(), offset, length);
+            log.accesses()
+                .call(access.context, access.peer, entry, places);
+        }
+    }
+
+    /// Starts an access that reads; its operation ends with the result.
+    pub(crate) fn read_remote(&mut self, access: AccessCall) -> Token {
+        let missing = access.result.len();
+        let call = RemoteCall {
+            name: access.name,
+            context: access.context,
+            window: 0,
+            peers: vec![access.peer],
+            buffer: access.result.clone(),
+            missing,
+        };
+        if missing == 0 {
+            return self
+                .engine
+                .finished(status(access.peer, 0), call.buffer, access.location);
+        }
+        let Some(token) = self.begin_remote(call, access.location) else {
+            return self.refuse_remote(access.peer, access.location);
+        };
+        if waits_least(self.channel) {
+            let gate = access.gate_key();
+            let request = Request::Access(Box::new(access), token);
+            self.send_to(gate, request);
+        } else {
+            self.send_read(&access, token);
+        }
+        token
+    }
+
+    fn send_read(&mut self, access: &AccessCall, token: Token) {
+        match (access.call, access.remote) {
+            (_, Some(place)) => {
+                let call = RmaCall::Read { rkey: place.rkey };
+                self.post_rdma(access, (call, place.address), token);
+            }
+            (RmaCall::Get, None) if access.places.is_empty() => {
+                let length = access.result.len();
+                self.log_access(access, (0, length), Vec::new());
+                let header = PacketHeader::Rma {
+                    window: access.context,
+                    call: access.call,
+                    operation: token,
+                    offset: access.offset,
+                    length,
+                };
+                self.send_rma(access.peer, header, (Buffer::phantom(0), None));
+            }
+            _ => self.send_parts(access, None, token),
+        }
+    }
+
+    /// Makes the operation of a call; `None` if a rank of the call is lost.
+    fn begin_remote(&mut self, mut call: RemoteCall, location: SourceLocation) -> Option<Token> {
+        if call
+            .peers
+            .iter()
+            .any(|&peer| self.engine.lost.contains(peer))
+        {
+            return None;
+        }
+        call.window = self.find_window().map_or(0, |window| window.number);
+        Some(self.engine.insert(State::Remote(Box::new(call)), location))
+    }
+
+    fn refuse_remote(&mut self, peer: u32, location: SourceLocation) -> Token {
+        self.engine.sends += 1;
+        let token = self.engine.insert(State::Elapsing, location);
+        self.engine.fail_send(token, peer, Buffer::phantom(0));
+        token
+    }
+
+    /// Sends a request to some ranks; the operation ends when all have answered.
+    pub(crate) fn ask_ranks(
+        &mut self,
+        name: &'static str,
+        (peers, call): (Vec<u32>, RmaCall),
+        location: SourceLocation,
+    ) -> Token {
+        let lost = peers
+            .iter()
+            .copied()
+            .find(|&peer| self.engine.lost.contains(peer));
+        if let Some(peer) = lost {
+            return self.refuse_remote(peer, location);
+        }
+        let asked = peers.clone();
+        let token = self.await_ranks(name, peers, location);
+        for peer in asked {
+            if waits_least(self.channel) {
+                self.ask_target((name, peer), (call, token), location);
+            } else {
+                self.control_rma(peer, (call, token));
+            }
+        }
+        token
+    }
+
+    /// Makes an operation that waits for these ranks; the operation is over if there are none.
+    fn await_ranks(
+        &mut self,
+        name: &'static str,
+        peers: Vec<u32>,
+        location: SourceLocation,
+    ) -> Token {
+        if peers.is_empty() {
+            return self
+                .engine
+                .finished(status(0, 0), Buffer::phantom(0), location);
+        }
+        let call = RemoteCall {
+            name,
+            context: self.context,
+            window: self.find_window().map_or(0, |window| window.number),
+            peers,
+            buffer: Buffer::phantom(0),
+            missing: 0,
+        };
+        self.engine.insert(State::Remote(Box::new(call)), location)
+    }
+
+    /// A packet of the window has arrived.
+    pub(super) fn handle_packet(&mut self, source: u32, header: &PacketHeader, payload: Buffer) {
+        let &PacketHeader::Rma {
+            window: context,
+            call,
+            operation,
+            offset,
+            length,
+        } = header
+        else {
+            unreachable!("only packets of one-sided communication come here");
+        };
+        let step = self.present_arrival();
+        match call {
+            RmaCall::Result => self
+                .engine
+                .take_result(operation, source, (offset, &payload)),
+            RmaCall::Done if operation == GRANTED => {
+                self.take_grant(source);
+            }
+            RmaCall::Done => self.engine.note_answer_of(operation, source),
+            RmaCall::Post => self.take_post(source),
+            RmaCall::Complete => self.take_complete(source),
+            RmaCall::Lock { exclusive } => {
+                let request = LockRequest {
+                    rank: source,
+                    operation,
+                    exclusive,
+                    arrival: step,
+                };
+                if let Some(window) = self.find_window() {
+                    window.lock.queue.push_back(request);
+                }
+                self.grant_locks();
+            }
+            RmaCall::Unlock | RmaCall::Flush => {
+                if let Some(log) = &self.engine.call_log {
+                    log.accesses().close(context, self.channel.rank(), source);
+                }
+                self.control_rma(source, (RmaCall::Done, operation));
+                if call == RmaCall::Unlock
+                    && let Some(window) = self.find_window()
+                {
+                    window.lock.release(source, step);
+                    self.grant_locks();
+                }
+            }
+            _ => {
+                let log = self.engine.call_log.as_ref();
+                let shared =
+                    log.and_then(|log| log.accesses().arrive(context, self.channel.rank(), source));
+                if let Some(location) = shared {
+                    let bound = "an access to several elements is one step";
+                    note_bound(self.channel, &format!("{bound} ({location})"));
+                }
+                let window = self.find_window();
+                let result = window.and_then(|window| match call {
+                    RmaCall::Noncontiguous(call) => {
+                        window.access_places((offset, length), call, &payload)
+                    }
+                    _ => window.access_memory((offset, length), call, &payload),
+                });
+                if let Some((at, result)) = result {
+                    self.send_result(source, operation, (at, &result));
+                }
+            }
+        }
+    }
 
     /// Notes that a rank has posted or completed; false if no call of this name waits for the rank.
-    fn note_awaited(
-        &mut self,
-        token: Option<Token>,
-        source: u32,
-        (context, name): (u32, &str),
-    ) -> bool {
+    fn note_awaited(&mut self, token: Option<Token>, source: u32, name: &str) -> bool {
+        let context = self.context;
         let waits = token.filter(|&token| {
-            let call = self.operations.remote_call(token);
+            let call = self.engine.operations.remote_call(token);
             call.is_some_and(|call| {
                 (call.context, call.name) == (context, name) && call.peers.contains(&source)
             })
         });
         if let Some(token) = waits {
-            self.note_answer_of(token, source);
+            self.engine.note_answer_of(token, source);
         }
         waits.is_some()
     }

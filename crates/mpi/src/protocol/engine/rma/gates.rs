@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 
 use observe::SourceLocation;
 
-use super::{AccessCall, ExposedWindow, ProtocolEngine};
+use super::{AccessCall, WindowCalls};
 use crate::channel::{Channel, CollectiveWaits, PacketHeader, RmaCall, Token};
 use crate::exploration::{NotedOperation, SendCause, SendEnd, causality};
 use crate::{Buffer, Envelope, TypeSignature, exploration};
@@ -72,31 +72,7 @@ pub(crate) fn waits_least(channel: &dyn Channel) -> bool {
     channel.settings().collective_waits == CollectiveWaits::Data
 }
 
-/// Calls of a rank that begin and end epochs of a window.
-pub(crate) struct EpochCalls<'a> {
-    engine: &'a mut ProtocolEngine,
-    channel: &'a dyn Channel,
-    /// The context of the window.
-    context: u32,
-}
-
-impl<'a> EpochCalls<'a> {
-    pub(crate) fn new(
-        engine: &'a mut ProtocolEngine,
-        channel: &'a dyn Channel,
-        context: u32,
-    ) -> Self {
-        Self {
-            engine,
-            channel,
-            context,
-        }
-    }
-
-    fn find_window(&mut self) -> Option<&mut ExposedWindow> {
-        self.engine.window(self.context)
-    }
-
+impl WindowCalls<'_> {
     pub(super) fn present_arrival(&mut self) -> u32 {
         let record = self.engine.causality();
         record.map_or(SendCause::NONE, |record| record.arrival.step)
@@ -117,8 +93,7 @@ impl<'a> EpochCalls<'a> {
                 place.is_none()
             });
         }
-        let call = ("start", self.context);
-        let token = self.engine.await_ranks(call, peers, location);
+        let token = self.await_ranks("start", peers, location);
         if let Some(record) = self.engine.causality_mut() {
             record.add_parts(token, &arrivals);
         }
@@ -189,8 +164,7 @@ impl<'a> EpochCalls<'a> {
         if let (Some(lock), Some(window)) = (lock, self.find_window()) {
             window.locked.insert(peer, lock);
         }
-        let (at, call) = ((peer, self.context), RmaCall::Lock { exclusive });
-        self.engine.control_rma(self.channel, at, (call, GRANTED));
+        self.control_rma(peer, (RmaCall::Lock { exclusive }, GRANTED));
         self.queue_entry((peer, true), Entry::Start(notes.first().copied()));
     }
 
@@ -226,8 +200,7 @@ impl<'a> EpochCalls<'a> {
     /// Begins an exposure epoch, which ends when these ranks have completed.
     pub(crate) fn expose(&mut self, peers: Vec<u32>, location: SourceLocation) -> Token {
         let told = peers.clone();
-        let call = ("wait", self.context);
-        let token = self.engine.await_ranks(call, peers, location);
+        let token = self.await_ranks("wait", peers, location);
         let (wait, ends) = match waits_least(self.channel) {
             true => self.note_epoch(("wait", None, false), (&told, COMPLETE), location),
             false => (None, Vec::new()),
@@ -255,8 +228,7 @@ impl<'a> EpochCalls<'a> {
     /// Sends ranks a message without an answer.
     fn tell_ranks(&mut self, peers: &[u32], call: RmaCall) {
         for &peer in peers {
-            let at = (peer, self.context);
-            self.engine.control_rma(self.channel, at, (call, 0));
+            self.control_rma(peer, (call, 0));
         }
     }
 
@@ -267,8 +239,7 @@ impl<'a> EpochCalls<'a> {
             return self.permit_epoch((peer, false), step);
         }
         let start = self.find_window().and_then(|window| window.start);
-        let call = (self.context, "start");
-        if !self.engine.note_awaited(start, peer, call)
+        if !self.note_awaited(start, peer, "start")
             && let Some(window) = self.find_window()
         {
             window.posts.push((peer, step));
@@ -302,8 +273,7 @@ impl<'a> EpochCalls<'a> {
                 causes.note_met(note, step);
             }
         }
-        let call = (self.context, "wait");
-        self.engine.note_awaited(exposure, peer, call);
+        self.note_awaited(exposure, peer, "wait");
     }
 
     /// Begins epochs of accesses to these ranks without waiting for them; `notes` has the notes of
@@ -403,12 +373,12 @@ impl<'a> EpochCalls<'a> {
     }
 
     fn send_request(&mut self, peer: u32, request: Request) {
-        let (engine, channel) = (&mut *self.engine, self.channel);
+        let channel = self.channel;
         match request {
             Request::Access(access, token) if access.call.is_answered() => {
-                engine.send_read(channel, &access, token);
+                self.send_read(&access, token);
             }
-            Request::Access(access, _) => engine.send_parts(channel, &access, None, 0),
+            Request::Access(access, _) => self.send_parts(&access, None, 0),
             Request::Control(call, operation, note, is_plain) => {
                 if let Some((note, causes)) = note.zip(causality(channel)) {
                     causes.resume_send(note);
@@ -420,7 +390,7 @@ impl<'a> EpochCalls<'a> {
                     offset: (!is_plain).into(),
                     length: 0,
                 };
-                engine.send_rma(channel, peer, header, (Buffer::phantom(0), None));
+                self.send_rma(peer, header, (Buffer::phantom(0), None));
             }
         }
     }

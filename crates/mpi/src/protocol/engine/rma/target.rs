@@ -4,10 +4,9 @@
 
 use std::collections::VecDeque;
 
-use super::parts;
-use crate::channel::{Channel, PacketHeader, Token};
+use super::{ExposedWindow, WindowCalls, parts};
+use crate::channel::{PacketHeader, Token};
 use crate::exploration::{SendCause, causality};
-use crate::protocol::engine::ProtocolEngine;
 use crate::rma::{self, AccumulateOp, NoncontiguousCall, RmaCall, WindowMemory};
 use crate::{Buffer, Op};
 
@@ -72,35 +71,16 @@ impl WindowLock {
     }
 }
 
-impl ProtocolEngine {
-    pub(super) fn grant_locks(&mut self, channel: &dyn Channel, context: u32) {
-        while let Some(granted) = self.window(context).and_then(|window| window.lock.grant()) {
-            let (rank, operation) = (granted.rank, granted.operation);
-            if let Some(causes) = causality(channel)
-                && let Some(window) = self.window(context)
-            {
-                causes.because_also(window.lock.take_causes(&granted));
-            }
-            self.control_rma(channel, (rank, context), (RmaCall::Done, operation));
-        }
-        let holders = self.window(context).map(|window| {
-            let holders = window.lock.holders.iter();
-            holders.map(|holder| holder.rank).collect::<Vec<u32>>()
-        });
-        if let (Some(log), Some(holders)) = (&self.call_log, holders) {
-            log.accesses().hold(context, channel.rank(), holders);
-        }
-    }
-
-    /// Reads and changes the memory of a window. Returns the bytes that were read, if any, and
+impl ExposedWindow {
+    /// Reads and changes the memory of the window. Returns the bytes that were read, if any, and
     /// where in the buffer of the origin they belong.
     pub(super) fn access_memory(
         &mut self,
-        (context, offset, length): (u32, u64, u64),
+        (offset, length): (u64, u64),
         call: RmaCall,
-        payload: Buffer,
+        payload: &Buffer,
     ) -> Option<(u64, Buffer)> {
-        let memory = self.window_memory(context)?;
+        let memory = &mut self.memory;
         let bytes = match call {
             RmaCall::Get => length,
             RmaCall::CompareAndSwap => payload.len() / 2,
@@ -120,9 +100,9 @@ impl ProtocolEngine {
             _ => (0, None),
         };
         match call {
-            RmaCall::Put => memory.place(offset, &payload),
+            RmaCall::Put => memory.place(offset, payload),
             RmaCall::Accumulate(op) | RmaCall::GetAccumulate(op) => {
-                combine(memory, offset, op, &payload);
+                combine(memory, offset, op, payload);
             }
             RmaCall::CompareAndSwap => {
                 let compared = payload.part(0, bytes);
@@ -136,15 +116,15 @@ impl ProtocolEngine {
         before.map(|before| (at, before))
     }
 
-    /// Reads and changes the places of a window that the first `described` bytes of a payload name.
+    /// Reads and changes the places of the window that the first `described` bytes of a payload name.
     /// Returns as [`access_memory`](Self::access_memory).
     pub(super) fn access_places(
         &mut self,
-        (context, described, at): (u32, u64, u64),
+        (described, at): (u64, u64),
         call: NoncontiguousCall,
         payload: &Buffer,
     ) -> Option<(u64, Buffer)> {
-        let memory = self.window_memory(context)?;
+        let memory = &mut self.memory;
         let length = payload.len().checked_sub(described)?;
         let Some(bytes) = payload.bytes() else {
             let is_answered = matches!(call, NoncontiguousCall::GetAccumulate(_));
@@ -176,25 +156,47 @@ impl ProtocolEngine {
         memory.scatter(&places, &after);
         matches!(call, NoncontiguousCall::GetAccumulate(_)).then_some((at, before))
     }
+}
 
+impl WindowCalls<'_> {
+    pub(super) fn grant_locks(&mut self) {
+        while let Some(granted) = self.find_window().and_then(|window| window.lock.grant()) {
+            let (rank, operation) = (granted.rank, granted.operation);
+            if let Some(causes) = causality(self.channel)
+                && let Some(window) = self.find_window()
+            {
+                causes.because_also(window.lock.take_causes(&granted));
+            }
+            self.control_rma(rank, (RmaCall::Done, operation));
+        }
+        let holders = self.find_window().map(|window| {
+            let holders = window.lock.holders.iter();
+            holders.map(|holder| holder.rank).collect::<Vec<u32>>()
+        });
+        if let (Some(log), Some(holders)) = (&self.engine.call_log, holders) {
+            log.accesses()
+                .hold(self.context, self.channel.rank(), holders);
+        }
+    }
+
+    /// Sends the result of an access to the origin.
     pub(super) fn send_result(
         &mut self,
-        channel: &dyn Channel,
-        (peer, window): (u32, u32),
+        peer: u32,
         operation: Token,
         (at, result): (u64, &Buffer),
     ) {
-        let most = self.packet_max(channel);
+        let most = self.packet_max();
         for (offset, part) in parts(result.len(), most, 1) {
             let header = PacketHeader::Rma {
-                window,
+                window: self.context,
                 call: RmaCall::Result,
                 operation,
                 offset: at + offset,
                 length: 0,
             };
             let payload = result.slice(offset, part);
-            self.send_rma(channel, peer, header, (payload, None));
+            self.send_rma(peer, header, (payload, None));
         }
     }
 }

@@ -43,6 +43,7 @@ use crate::{Buffer, CallLog, Envelope, Error, Pattern};
 use causality::{CausalityRecord, find_causes};
 pub(crate) use collective::{CallNumber, Collectives, PersistentNumber, PreparedCall};
 use connected::LostRanks;
+use flow_controlled::FlowLayer;
 pub(crate) use library::Library;
 use observation::Observation;
 use observe::SourceLocation;
@@ -397,13 +398,13 @@ impl ProtocolEngine {
                 source,
                 receive,
                 message,
-            } => self.handle_fetched(channel, source, receive, &message),
+            } => FlowLayer::new(self, channel).handle_fetched(source, receive, &message),
             Event::Taken {
                 peer,
                 send,
                 returned,
                 ..
-            } => self.handle_taken(channel, (peer, send), returned.as_deref()),
+            } => FlowLayer::new(self, channel).handle_taken((peer, send), returned.as_deref()),
             Event::Sent(token) => {
                 self.observe(|| {
                     let operation = match self.operations.state(token) {
@@ -413,7 +414,7 @@ impl ProtocolEngine {
                     observe::Event::Sent { operation }
                 });
                 if matches!(self.operations.state(token), State::Packet(_)) {
-                    self.handle_left(channel, token);
+                    FlowLayer::new(self, channel).handle_left(token);
                 } else {
                     self.handle_sent(token);
                 }
@@ -432,7 +433,7 @@ impl ProtocolEngine {
                 if matches!(self.operations.state(token), State::Packing { .. }) =>
             {
                 self.observe(|| observe::Event::Elapsed);
-                self.handle_packed(channel, token);
+                FlowLayer::new(self, channel).handle_packed(token);
             }
             Event::Elapsed(token)
                 if matches!(self.operations.state(token), State::Matching { .. }) =>
@@ -485,16 +486,24 @@ impl ProtocolEngine {
                 );
             }
             PacketHeader::Eager { envelope } => {
-                self.handle_first(channel, envelope, (payload.len(), None), payload);
+                FlowLayer::new(self, channel).handle_first(
+                    envelope,
+                    (payload.len(), None),
+                    payload,
+                );
             }
             PacketHeader::Synchronous { envelope, send } => {
-                self.handle_first(channel, envelope, (payload.len(), Some(send)), payload);
+                FlowLayer::new(self, channel).handle_first(
+                    envelope,
+                    (payload.len(), Some(send)),
+                    payload,
+                );
             }
             PacketHeader::EagerFirst { envelope, length } => {
-                self.handle_first(channel, envelope, (length, None), payload);
+                FlowLayer::new(self, channel).handle_first(envelope, (length, None), payload);
             }
             PacketHeader::EagerNext { offset } => {
-                self.handle_next(channel, source, offset, &payload);
+                FlowLayer::new(self, channel).handle_next(source, offset, &payload);
             }
             PacketHeader::Detached { envelope } => {
                 self.match_arrival(channel, envelope, UnexpectedContent::Detached(payload));
@@ -522,7 +531,7 @@ impl ProtocolEngine {
             PacketHeader::Socket { .. } => unreachable!("the layer below answers"),
         }
         if is_limited {
-            self.answer_packet(channel, source);
+            FlowLayer::new(self, channel).answer_packet(source);
         }
     }
 

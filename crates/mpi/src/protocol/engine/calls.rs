@@ -1,6 +1,7 @@
 //! Rarer calls: operations that are cancelled, messages that a matched
 //! probe has taken, and operations that are over before they begin.
 
+use super::flow_controlled::FlowLayer;
 use super::{NOTHING, ProtocolEngine, State, Status};
 use crate::channel::{Channel, PacketHeader, Token};
 use crate::exploration::choose;
@@ -69,7 +70,7 @@ impl ProtocolEngine {
     }
 
     fn cancel_send(&mut self, channel: &dyn Channel, send: Token, peer: u32, envelope: Envelope) {
-        if self.withdraw_queued(channel, peer, send) {
+        if FlowLayer::new(self, channel).withdraw_queued(peer, send) {
             return self.finish_cancelled_send(send);
         }
         let may_come_back = !matches!(self.operations.state(send), State::Queued { .. });
@@ -113,7 +114,7 @@ impl ProtocolEngine {
             | UnexpectedContent::Detached(_)
             | UnexpectedContent::Rts { .. } => {}
             UnexpectedContent::Held { length, assembly } => {
-                self.discard_held(channel, *assembly, source, *length);
+                FlowLayer::new(self, channel).discard_held(*assembly, source, *length);
             }
             UnexpectedContent::Synchronous { message, .. }
             | UnexpectedContent::Unready(message) => {

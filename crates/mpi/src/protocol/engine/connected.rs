@@ -9,6 +9,7 @@
 
 use std::collections::BTreeMap;
 
+use super::flow_controlled::FlowLayer;
 use super::{ProtocolEngine, State};
 use crate::channel::{Channel, Event, Packet, PacketHeader, Token};
 use crate::connection::Failure;
@@ -112,7 +113,7 @@ impl ProtocolEngine {
             };
             self.flow(channel).left(slot, channel.now());
         }
-        self.apply_effects(channel);
+        FlowLayer::new(self, channel).apply_effects();
     }
 
     /// Ends an operation that is under way.

@@ -3,6 +3,7 @@
 use observe::SourceLocation;
 use observe::{Event, PacketKind};
 
+use super::flow_controlled::FlowLayer;
 use super::observation::receive_event;
 use super::{ProtocolEngine, State, library, status};
 use crate::channel::{Channel, Packet, PacketHeader, Token};
@@ -162,7 +163,7 @@ impl ProtocolEngine {
                     detached: true,
                     arrived: 0,
                 };
-                self.meet(channel, assembly, receive);
+                FlowLayer::new(self, channel).meet(assembly, receive);
             }
             UnexpectedContent::Synchronous { .. } | UnexpectedContent::Unready(_) => {
                 unreachable!("what is around a message was taken off")

@@ -23,7 +23,9 @@ use areas::Areas;
 
 use crate::channel::{Channel, CollectiveWaits, Token};
 use crate::protocol::defect::{ProtocolDefect, ProtocolDefects};
-use crate::protocol::engine::{CallNumber, PersistentNumber, PreparedCall, ProtocolEngine};
+use crate::protocol::engine::{
+    CallNumber, PersistentNumber, PreparedCall, ProtocolEngine, ScheduleExecutor,
+};
 use crate::{Buffer, Comm, Datatype, Error, Op, Result, Settings};
 
 mod areas;
@@ -273,8 +275,9 @@ pub(crate) fn compare_call(
 
 /// Starts a collective call. The result is in the operation of the returned token.
 fn start_prepared(comm: &Comm, call: PreparedCall) -> Token {
-    let start =
-        |engine: &mut ProtocolEngine, channel: &dyn Channel| engine.start_collective(channel, call);
+    let start = |engine: &mut ProtocolEngine, channel: &dyn Channel| {
+        ScheduleExecutor::new(engine, channel).start(call)
+    };
     comm.process().with_engine(start)
 }
 

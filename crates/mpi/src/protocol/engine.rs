@@ -41,7 +41,9 @@ use crate::protocol::defect::ProtocolDefects;
 use crate::protocol::flow_control::{FlowControl, Slot};
 use crate::{Buffer, CallLog, Envelope, Error, Pattern};
 use causality::{CausalityRecord, find_causes};
-pub(crate) use collective::{CallNumber, Collectives, PersistentNumber, PreparedCall};
+pub(crate) use collective::{
+    CallNumber, Collectives, PersistentNumber, PreparedCall, ScheduleExecutor,
+};
 use connected::LostRanks;
 use flow_controlled::FlowLayer;
 pub(crate) use library::Library;
@@ -451,7 +453,7 @@ impl ProtocolEngine {
             other => self.handle_connection(channel, other),
         }
         if self.has_ready() && !self.is_explored() {
-            self.advance_ready(channel);
+            ScheduleExecutor::new(self, channel).advance_ready();
         }
     }
 

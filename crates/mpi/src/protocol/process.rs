@@ -19,7 +19,9 @@ use crate::channel::{Channel, Event, Interest, RankProtocols, Token, Waiting};
 use crate::exploration;
 use crate::exploration::{CausalityHooks, choose};
 use crate::matching::UnexpectedMessage;
-use crate::protocol::engine::{CallNumber, Library, PersistentNumber, ProtocolEngine};
+use crate::protocol::engine::{
+    CallNumber, Library, PersistentNumber, ProtocolEngine, ScheduleExecutor,
+};
 use crate::protocol::look::LookWindow;
 use crate::protocol::waiting::{Blocked, Waits};
 use crate::rma::WindowMemory;
@@ -416,7 +418,7 @@ impl Process {
             return Poll::Pending;
         }
         if explored && engine.has_ready() {
-            engine.advance_ready(channel);
+            ScheduleExecutor::new(engine, channel).advance_ready();
         }
         if !engine.is_busy(channel, location) {
             if let Some(result) = attempt(engine, channel) {

@@ -450,86 +450,12 @@ impl ProtocolEngine {
     pub(crate) fn collectives_mut(&mut self) -> &mut Collectives {
         self.collectives.get_or_insert_default()
     }
-    /// Starts a collective. Its operation is over when the last step of this rank is over.
-    pub(crate) fn start_collective(&mut self, channel: &dyn Channel, call: PreparedCall) -> Token {
-        let location = call.location;
-        let token = self.insert(State::Elapsing, location);
-        let temp = call.recv.of_kind((call.algorithm.temp)(&call.call));
-        let memory = channel.settings().memory.as_ref();
-        let fresh = FreshMemory::of_call(memory, call.algorithm, &call.call, temp.len());
-        let copying = fresh.as_ref().map(|fresh| fresh.copy_time(&call.call));
-        self.processor
-            .charge_time(channel, copying.unwrap_or_default());
-        if call.number.position != position::UNCOUNTED {
-            if let Some(observation) = self.observation() {
-                observation.begin_collective(&call, token);
-            }
-            if let Some(record) = self.causality_mut() {
-                record.note_collective(channel, token, &call);
-            }
-        }
-        let collectives = self.collectives_mut();
-        let running = Box::new(Running {
-            progress: Progress {
-                temp,
-                fresh,
-                token,
-                rounds: (call.algorithm.rounds)(&call.call),
-                first: Position::default(),
-                others: Vec::new(),
-                error: None,
-            },
-            call,
-        });
-        let index = collectives.insert(running);
-        self.operations[token].state = State::Collective { index };
-        self.advance(channel, index);
-        token
-    }
 
     /// Returns true if schedules can continue.
     #[inline]
     pub(crate) fn has_ready(&self) -> bool {
         let collectives = self.collectives.as_ref();
         collectives.is_some_and(|all| !all.ready.is_empty())
-    }
-
-    /// Continues the schedules after their requests are over.
-    pub(crate) fn advance_ready(&mut self, channel: &dyn Channel) {
-        self.report_observed(channel);
-        let owed = std::mem::take(&mut self.collectives_mut().owed);
-        self.processor.charge_time(channel, owed);
-        while let Some(index) = self.collectives.as_mut().and_then(|all| all.ready.pop()) {
-            self.advance(channel, index);
-        }
-    }
-
-    fn finish_collective(&mut self, index: u32, running: Running) {
-        let Running { call, progress } = running;
-        let (context, number) = (call.context, call.number.position);
-        if number != position::UNCOUNTED {
-            self.observe(|| observe::Event::CollectiveEnd { context, number });
-        }
-        let buffer = if call.has_result {
-            call.recv
-        } else {
-            Buffer::phantom(0)
-        };
-        let result = match progress.error {
-            None => Ok(super::Status {
-                length: buffer.len(),
-                ..NOTHING
-            }),
-            Some(error) => Err(error),
-        };
-        let collectives = self.collectives.get_or_insert_default();
-        if result.is_err() {
-            collectives.abandon(index, &mut self.operations);
-        }
-        let others = progress.others.iter().rev();
-        collectives.free.extend(others.map(|(lane, _)| *lane));
-        collectives.free.push(index);
-        self.finish(progress.token, result, buffer);
     }
 
     /// The request of a step is over.
@@ -579,6 +505,100 @@ impl ProtocolEngine {
             }
             None => collectives.landed.push(landed),
         }
+    }
+}
+
+/// The executor of the schedules of a rank.
+pub(crate) struct ScheduleExecutor<'a> {
+    engine: &'a mut ProtocolEngine,
+    channel: &'a dyn Channel,
+}
+
+impl<'a> ScheduleExecutor<'a> {
+    pub(crate) fn new(engine: &'a mut ProtocolEngine, channel: &'a dyn Channel) -> Self {
+        Self { engine, channel }
+    }
+
+    /// Starts a collective. Its operation is over when the last step of this rank is over.
+    pub(crate) fn start(&mut self, call: PreparedCall) -> Token {
+        let location = call.location;
+        let token = self.engine.insert(State::Elapsing, location);
+        let temp = call.recv.of_kind((call.algorithm.temp)(&call.call));
+        let memory = self.channel.settings().memory.as_ref();
+        let fresh = FreshMemory::of_call(memory, call.algorithm, &call.call, temp.len());
+        let copying = fresh.as_ref().map(|fresh| fresh.copy_time(&call.call));
+        self.engine
+            .processor
+            .charge_time(self.channel, copying.unwrap_or_default());
+        if call.number.position != position::UNCOUNTED {
+            if let Some(observation) = self.engine.observation() {
+                observation.begin_collective(&call, token);
+            }
+            if let Some(record) = self.engine.causality_mut() {
+                record.note_collective(self.channel, token, &call);
+            }
+        }
+        let collectives = self.engine.collectives_mut();
+        let running = Box::new(Running {
+            progress: Progress {
+                temp,
+                fresh,
+                token,
+                rounds: (call.algorithm.rounds)(&call.call),
+                first: Position::default(),
+                others: Vec::new(),
+                error: None,
+            },
+            call,
+        });
+        let index = collectives.insert(running);
+        self.engine.operations[token].state = State::Collective { index };
+        self.advance(index);
+        token
+    }
+
+    /// Continues the schedules after their requests are over.
+    pub(crate) fn advance_ready(&mut self) {
+        self.engine.report_observed(self.channel);
+        let owed = std::mem::take(&mut self.engine.collectives_mut().owed);
+        self.engine.processor.charge_time(self.channel, owed);
+        while let Some(index) = self
+            .engine
+            .collectives
+            .as_mut()
+            .and_then(|all| all.ready.pop())
+        {
+            self.advance(index);
+        }
+    }
+
+    fn finish(&mut self, index: u32, running: Running) {
+        let Running { call, progress } = running;
+        let (context, number) = (call.context, call.number.position);
+        if number != position::UNCOUNTED {
+            self.engine
+                .observe(|| observe::Event::CollectiveEnd { context, number });
+        }
+        let buffer = if call.has_result {
+            call.recv
+        } else {
+            Buffer::phantom(0)
+        };
+        let result = match progress.error {
+            None => Ok(super::Status {
+                length: buffer.len(),
+                ..NOTHING
+            }),
+            Some(error) => Err(error),
+        };
+        let collectives = self.engine.collectives.get_or_insert_default();
+        if result.is_err() {
+            collectives.abandon(index, &mut self.engine.operations);
+        }
+        let others = progress.others.iter().rev();
+        collectives.free.extend(others.map(|(lane, _)| *lane));
+        collectives.free.push(index);
+        self.engine.finish(progress.token, result, buffer);
     }
 }
 

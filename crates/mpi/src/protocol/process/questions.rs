@@ -13,8 +13,8 @@ use super::Process;
 use crate::channel::{Interest, Token};
 use crate::exploration::{self, CausalityHooks};
 use crate::protocol::defect::{ProtocolDefect, ProtocolDefects};
-use crate::protocol::engine::ProtocolEngine;
 use crate::protocol::engine::seen::{learn_unclaimed, receive_claimed_seen};
+use crate::protocol::engine::{ProtocolEngine, ScheduleExecutor};
 use crate::protocol::look::{Allowed, Answers, LookWindow, NOS_MAX, Question};
 use crate::protocol::waiting::Waits;
 
@@ -258,7 +258,7 @@ impl<F: Fn(&ProtocolEngine) -> Answers + Unpin> Future for LookCall<F> {
         };
         process.handle_events(engine);
         if engine.has_ready() {
-            engine.advance_ready(channel);
+            ScheduleExecutor::new(engine, channel).advance_ready();
         }
         process.cold().looks.note_events(engine.events());
         let (at, answers) = ((this.location, this.question), (this.answers)(engine));

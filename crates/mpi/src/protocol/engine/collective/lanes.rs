@@ -9,9 +9,10 @@
 use ::collectives::Call;
 
 use super::runner::Runner;
-use super::{ALL, Collectives, JOIN, NO_SLOT, Progress, Requests, Running, SLOTS};
-use crate::channel::{Channel, Token};
-use crate::protocol::engine::ProtocolEngine;
+use super::{
+    ALL, Collectives, JOIN, NO_SLOT, Progress, Requests, Running, SLOTS, ScheduleExecutor,
+};
+use crate::channel::Token;
 
 /// The position in a lane of a schedule.
 #[derive(Clone, Copy, Default, Debug)]
@@ -77,22 +78,22 @@ impl Collectives {
     }
 }
 
-impl ProtocolEngine {
+impl ScheduleExecutor<'_> {
     /// Executes the schedule of a collective until all of its lanes wait.
-    pub(super) fn advance(&mut self, channel: &dyn Channel, index: u32) {
-        let collectives = self.collectives_mut();
+    pub(super) fn advance(&mut self, index: u32) {
+        let collectives = self.engine.collectives_mut();
         let Some(mut running) = collectives.running[index as usize].take() else {
             return;
         };
         let arguments = running.call.call.clone();
-        let mut is_over = self.advance_lane(channel, &mut running, (0, index), &arguments);
+        let mut is_over = self.advance_lane(&mut running, (0, index), &arguments);
         if !running.progress.others.is_empty() && running.progress.error.is_none() {
-            is_over = self.advance_others(channel, &mut running, (is_over, index), &arguments);
+            is_over = self.advance_others(&mut running, (is_over, index), &arguments);
         }
         if is_over || running.progress.error.is_some() {
-            return self.finish_collective(index, *running);
+            return self.finish(index, *running);
         }
-        let collectives = self.collectives_mut();
+        let collectives = self.engine.collectives_mut();
         collectives.running[index as usize] = Some(running);
     }
 
@@ -100,7 +101,6 @@ impl ProtocolEngine {
     /// if all are over.
     fn advance_others(
         &mut self,
-        channel: &dyn Channel,
         running: &mut Running,
         (mut is_over, index): (bool, u32),
         arguments: &Call,
@@ -108,11 +108,11 @@ impl ProtocolEngine {
         loop {
             for other in 0..running.progress.others.len() {
                 let (number, _) = running.progress.others[other];
-                is_over &= self.advance_lane(channel, running, (other + 1, number), arguments);
+                is_over &= self.advance_lane(running, (other + 1, number), arguments);
             }
             // A step of one lane can end a request of another one, or bring the lane to the round
             // in which another one joins.
-            let collectives = self.collectives_mut();
+            let collectives = self.engine.collectives_mut();
             let lanes = running.progress.others.iter().copied();
             let mut lanes = lanes.chain([(index, running.progress.first)]);
             let is_ready = lanes.any(|(number, position)| {
@@ -122,14 +122,13 @@ impl ProtocolEngine {
             if is_over || !is_ready || running.progress.error.is_some() {
                 return is_over;
             }
-            is_over = self.advance_lane(channel, running, (0, index), arguments);
+            is_over = self.advance_lane(running, (0, index), arguments);
         }
     }
 
     /// Executes a lane of a schedule up to the next step that waits; returns true at the end.
     fn advance_lane(
         &mut self,
-        channel: &dyn Channel,
         running: &mut Running,
         (lane, number): (usize, u32),
         arguments: &Call,
@@ -137,7 +136,7 @@ impl ProtocolEngine {
         let (algorithm, rounds) = (running.call.algorithm, running.progress.rounds);
         let mut position = *running.progress.position(lane);
         if !running.progress.others.is_empty() {
-            let collectives = self.collectives_mut();
+            let collectives = self.engine.collectives_mut();
             if !collectives.is_ready(&running.progress, number, position) {
                 return false;
             }
@@ -148,8 +147,8 @@ impl ProtocolEngine {
         }
         while position.round < rounds && running.progress.error.is_none() {
             let mut runner = Runner {
-                engine: self,
-                channel,
+                engine: self.engine,
+                channel: self.channel,
                 lane,
                 number,
                 round: position.round,

@@ -567,9 +567,9 @@ impl Comm {
                 PickedAnswer::Unpicked => {}
             }
             let scope = ProbeScope::from_pattern(pattern);
-            let attempt = move |process: &Process, engine: &mut ProtocolEngine| match engine.probe(
+            let attempt = move |process: &Process, engine: &mut ProtocolEngine| match scope.probe(
+                engine,
                 process.channel(),
-                &scope,
                 location,
             ) {
                 Some(status) => {

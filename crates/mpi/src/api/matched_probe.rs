@@ -154,9 +154,10 @@ async fn wait_to_take(
     (pattern, picked): (Pattern, u32),
     location: SourceLocation,
 ) -> Message {
-    let scope = (comm.process()).with_engine(|engine, _| engine.choose_scope(&pattern, picked));
+    let scope =
+        (comm.process()).with_engine(|engine, _| ProbeScope::from_answer(engine, &pattern, picked));
     let attempt = move |process: &Process, engine: &mut ProtocolEngine| {
-        engine.extract(process.channel(), &scope, location)
+        scope.extract(engine, process.channel(), location)
     };
     let waits = Waits::Probe(pattern);
     let content = Call::new(comm.process(), location, waits, attempt).await;
@@ -171,7 +172,7 @@ fn try_extract(
     (pattern, location): (Pattern, SourceLocation),
 ) -> Option<Option<UnexpectedMessage>> {
     let scope = ProbeScope::from_pattern(pattern);
-    if let Some(content) = engine.extract(process.channel(), &scope, location) {
+    if let Some(content) = scope.extract(engine, process.channel(), location) {
         process.record_success();
         process.note_answer((location, Question::Probe(pattern)), 1);
         return Some(Some(content));

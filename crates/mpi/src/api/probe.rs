@@ -8,7 +8,9 @@ use observe::SourceLocation;
 
 use crate::api::request::small;
 use crate::protocol::engine::ProtocolEngine;
-use crate::protocol::engine::seen::find_claimed_seen;
+use crate::protocol::engine::seen::{
+    ProbeScope, find_claimed_seen, has_message, list_seen_sources,
+};
 use crate::protocol::look::{Answers, Question};
 use crate::protocol::process::{AwaitedYes, Call, PickedAnswer, Process};
 use crate::protocol::waiting::Waits;
@@ -21,9 +23,10 @@ pub(super) async fn wait_for_message(
     picked: u32,
     location: SourceLocation,
 ) -> Status {
-    let scope = (comm.process()).with_engine(|engine, _| engine.choose_scope(&pattern, picked));
+    let scope =
+        (comm.process()).with_engine(|engine, _| ProbeScope::from_answer(engine, &pattern, picked));
     let attempt = move |process: &Process, engine: &mut ProtocolEngine| {
-        engine.probe(process.channel(), &scope, location)
+        scope.probe(engine, process.channel(), location)
     };
     let waits = Waits::Probe(pattern);
     let status = Call::new(comm.process(), location, waits, attempt).await;
@@ -40,12 +43,12 @@ pub(crate) fn look_for(
     location: SourceLocation,
 ) -> impl Future<Output = PickedAnswer> + use<> {
     let answers = move |engine: &ProtocolEngine| {
-        let seen = small(engine.seen_sources(&pattern).len());
+        let seen = small(list_seen_sources(engine, &pattern).len());
         let has_others = seen > 0 && pattern.source.is_none();
         Answers {
             yes: if has_others { seen + 1 } else { 1 },
             only_yes: waits_for_one || seen > 0,
-            is_ready: engine.has_message(&pattern),
+            is_ready: has_message(engine, &pattern),
             sees_arrivals: !waits_for_one
                 && find_claimed_seen(engine, &pattern, usize::MAX).is_some(),
             ..Answers::default()

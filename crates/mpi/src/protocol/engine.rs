@@ -36,6 +36,7 @@ mod turns;
 use std::rc::Rc;
 
 use crate::channel::{Channel, Event, Packet, PacketHeader, Token};
+use crate::exploration::is_explored;
 use crate::matching::{Matching, UnexpectedContent, UnexpectedMessage};
 use crate::protocol::defect::ProtocolDefects;
 use crate::protocol::flow_control::{FlowControl, Slot};
@@ -46,7 +47,7 @@ pub(crate) use collective::{
 };
 use connected::LostRanks;
 use flow_controlled::FlowLayer;
-pub(crate) use library::Library;
+use library::Library;
 use observation::Observation;
 use observe::SourceLocation;
 use operations::{Operation, Operations, Role};
@@ -190,7 +191,18 @@ pub(crate) struct ProtocolEngine {
     pub(in crate::protocol) defects: ProtocolDefects,
     cold: Option<Box<ColdState>>,
     /// Where all ranks run in this process.
-    pub(crate) call_log: Option<Rc<CallLog>>,
+    call_log: Option<Rc<CallLog>>,
+}
+
+/// The requests that the program has dropped, under a model checker.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct DroppedRequests {
+    /// Receives that were given up and have got their messages: the first message, where the
+    /// receive was posted, and their number.
+    pub(crate) lost: Option<Box<(Envelope, SourceLocation, u64)>>,
+    /// Requests that were dropped and never waited for: where the first one was started, and their
+    /// number.
+    pub(crate) forgotten: Option<(SourceLocation, u64)>,
 }
 
 /// State that few ranks have.
@@ -199,12 +211,7 @@ struct ColdState {
     /// The operation that ends when the rank is not busy any more, if a future waits for it, and
     /// its date.
     catching_up: Option<(f64, Token)>,
-    /// Receives that were given up and have got their messages: the first message, where the
-    /// receive was posted, and their number.
-    lost: Option<Box<(Envelope, SourceLocation, u64)>>,
-    /// Requests that were dropped and never waited for: where the first one was started, and their
-    /// number.
-    forgotten: Option<(SourceLocation, u64)>,
+    dropped: DroppedRequests,
     /// Messages that a matched probe had taken and that no receive got.
     returned: Vec<UnexpectedMessage>,
     /// For a model checker only: the arrivals that ended operations.
@@ -230,6 +237,29 @@ const NOTHING: Status = Status {
 };
 
 impl ProtocolEngine {
+    /// Returns the state of a rank at the begin of the run; the channel determines the rare parts.
+    pub(crate) fn new(channel: &dyn Channel, call_log: Option<Rc<CallLog>>) -> Self {
+        let mut engine = Self {
+            call_log,
+            ..Self::default()
+        };
+        if is_explored(channel) {
+            // Engines of explored programs live shortly: no table of theirs grows step by step.
+            engine.operations.reserve(causality::OPERATIONS);
+            let record = CausalityRecord::new();
+            engine.cold.get_or_insert_default().causality = Some(Box::new(record));
+        }
+        if let Some(library) = &channel.settings().library {
+            let library = Library::new(library);
+            engine.cold.get_or_insert_default().library = Some(Box::new(library));
+        }
+        if let Some(observer) = channel.observer() {
+            let observation = Observation::new(observer, channel.rank());
+            engine.cold.get_or_insert_default().observation = Some(observation);
+        }
+        engine
+    }
+
     /// The number of events handled so far.
     pub(crate) const fn events(&self) -> u64 {
         self.events
@@ -322,7 +352,8 @@ impl ProtocolEngine {
             return;
         }
         let place = operation.location;
-        let lost = &mut self.cold.get_or_insert_default().lost;
+        let dropped = &mut self.cold.get_or_insert_default().dropped;
+        let lost = &mut dropped.lost;
         lost.get_or_insert_with(|| Box::new((envelope, place, 0))).2 += 1;
     }
 
@@ -332,8 +363,8 @@ impl ProtocolEngine {
         let met = self.causality().and_then(|record| record.met(token));
         if met.is_none() && !matches!(operation.state, State::Posted { .. }) {
             let place = operation.location;
-            let forgotten = &mut self.cold.get_or_insert_default().forgotten;
-            forgotten.get_or_insert((place, 0)).1 += 1;
+            let dropped = &mut self.cold.get_or_insert_default().dropped;
+            dropped.forgotten.get_or_insert((place, 0)).1 += 1;
         }
     }
 

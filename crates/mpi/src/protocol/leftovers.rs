@@ -41,13 +41,14 @@ pub(crate) fn of(engine: &ProtocolEngine, undelivered: &[(Envelope, u64)]) -> Ve
             ),
         });
     }
-    if let Some((envelope, at, count)) = engine.lost_messages() {
+    let dropped = engine.dropped();
+    if let Some((envelope, at, count)) = dropped.and_then(|all| all.lost.as_deref()) {
         let (source, tag) = (envelope.source, TagInWords(envelope.tag));
         texts.push(format!(
             "{count} of the receives that were given up had their messages, the first (from rank {source}, tag {tag}) posted at {at}: these data are lost"
         ));
     }
-    if let Some((at, count)) = engine.forgotten() {
+    if let Some((at, count)) = dropped.and_then(|all| all.forgotten) {
         texts.push(format!(
             "{count} of the requests were dropped and never waited for or freed, the first started at {at}"
         ));

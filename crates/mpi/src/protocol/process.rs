@@ -19,9 +19,7 @@ use crate::channel::{Channel, Event, Interest, RankProtocols, Token, Waiting};
 use crate::exploration;
 use crate::exploration::{CausalityHooks, choose};
 use crate::matching::UnexpectedMessage;
-use crate::protocol::engine::{
-    CallNumber, Library, PersistentNumber, ProtocolEngine, ScheduleExecutor,
-};
+use crate::protocol::engine::{CallNumber, PersistentNumber, ProtocolEngine, ScheduleExecutor};
 use crate::protocol::look::LookWindow;
 use crate::protocol::waiting::{Blocked, Waits};
 use crate::rma::WindowMemory;
@@ -83,19 +81,11 @@ impl Process {
     #[must_use]
     pub fn with_calls(channel: Box<dyn Channel>, calls: CallComparison) -> Rc<Self> {
         let channel = crate::connection::connecting_channel::connect(channel);
-        let mut engine = ProtocolEngine::default();
-        if let CallComparison::Here(log) = &calls {
-            engine.call_log = Some(Rc::clone(log));
-        }
-        if exploration::is_explored(&*channel) {
-            engine.enable_causality();
-        }
-        if let Some(library) = &channel.settings().library {
-            Library::add_to(&mut engine, library);
-        }
-        if let Some(observer) = channel.observer() {
-            engine.enable_observation(observer, channel.rank());
-        }
+        let call_log = match &calls {
+            CallComparison::Here(log) => Some(Rc::clone(log)),
+            _ => None,
+        };
+        let engine = ProtocolEngine::new(&*channel, call_log);
         Rc::new(Self {
             channel,
             calls,

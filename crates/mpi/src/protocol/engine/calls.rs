@@ -11,16 +11,6 @@ use crate::{Buffer, Envelope, Pattern};
 use observe::SourceLocation;
 
 impl ProtocolEngine {
-    /// Makes the rank busy with copying this many bytes.
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "messages of 2^53 bytes and more may be off by one"
-    )]
-    pub(crate) fn copy(&mut self, channel: &dyn Channel, length: u64) {
-        let cost = length as f64 / channel.settings().copy_bandwidth;
-        self.processor.charge_time(channel, cost);
-    }
-
     /// Ends a receive that no message has matched, or a send that waits for its receive:
     /// `MPI_Cancel`. All other operations continue unchanged.
     ///

@@ -30,8 +30,8 @@ struct Origin {
     keeps_data: bool,
 }
 
-/// Operations at one time for which an engine has room from the start.
-const OPERATIONS: usize = 4;
+/// Operations at one time for which an engine has room from the start, under a model checker.
+pub(super) const OPERATIONS: usize = 4;
 
 const UNKNOWN: Origin = Origin {
     arrival: Arrival::NONE,
@@ -86,16 +86,6 @@ pub(super) fn find_causes<'a>(
 }
 
 impl ProtocolEngine {
-    /// Remembers from now on.
-    pub(crate) fn enable_causality(&mut self) {
-        // Engines of explored programs live shortly: no table of theirs grows step by step.
-        self.operations.reserve(OPERATIONS);
-        self.cold.get_or_insert_default().causality = Some(Box::new(CausalityRecord {
-            origins: Vec::with_capacity(OPERATIONS),
-            ..CausalityRecord::default()
-        }));
-    }
-
     /// Returns true under a model checker.
     pub(crate) fn is_explored(&self) -> bool {
         self.causality().is_some()
@@ -174,6 +164,14 @@ impl ProtocolEngine {
 }
 
 impl CausalityRecord {
+    /// Returns a record with room for the first operations.
+    pub(super) fn new() -> Self {
+        Self {
+            origins: Vec::with_capacity(OPERATIONS),
+            ..Self::default()
+        }
+    }
+
     /// An operation begins.
     pub(super) fn note_begun(&mut self, token: Token) {
         let index = token as usize;

@@ -137,7 +137,8 @@ impl ProtocolEngine {
         let rest = buffer.len();
         let buffer = std::mem::replace(buffer, Buffer::phantom(rest));
         if detached {
-            self.add_charge(channel, token, length);
+            let cost = channel.settings().overheads.or.of(length);
+            self.operations.add_charge(token, cost);
         }
         if !self.is_plain() {
             library::acknowledge_read(self, channel, token);

@@ -15,19 +15,19 @@ use crate::channel::{Channel, PacketHeader, Token};
 
 /// The state of a rank with such parts.
 #[derive(Clone, Debug)]
-pub(crate) struct Library {
+pub(super) struct Library {
     settings: Arc<LibrarySettings>,
     /// Receives that read their data: the receive, the sender, and the send.
     reads: Vec<(Token, u32, Token)>,
 }
 
 impl Library {
-    /// Gives a rank the parts of a library from now on.
-    pub(crate) fn add_to(engine: &mut ProtocolEngine, settings: &Arc<LibrarySettings>) {
-        engine.cold.get_or_insert_default().library = Some(Box::new(Self {
+    /// Returns the state at the begin of the run.
+    pub(super) fn new(settings: &Arc<LibrarySettings>) -> Self {
+        Self {
             settings: Arc::clone(settings),
             reads: Vec::new(),
-        }));
+        }
     }
 
     fn in_engine(engine: &ProtocolEngine) -> Option<&Self> {

@@ -24,6 +24,15 @@ pub(crate) struct Observation {
 }
 
 impl Observation {
+    /// Returns the observation of a rank, which tells the observer all events.
+    pub(super) fn new(observer: Rc<dyn Observer>, rank: u32) -> Self {
+        Self {
+            observer,
+            rank,
+            waits: false,
+        }
+    }
+
     /// Tells an event: apart, so that the path of a message that is not observed is short.
     #[cold]
     fn tell(&self, event: impl FnOnce() -> ProgramEvent) {
@@ -192,15 +201,6 @@ pub(super) fn arrival_event(peer: u32, header: &PacketHeader, payload: u64) -> P
 }
 
 impl ProtocolEngine {
-    /// Tells an observer all events of this rank from now on.
-    pub(crate) fn enable_observation(&mut self, observer: Rc<dyn Observer>, rank: u32) {
-        self.cold.get_or_insert_default().observation = Some(Observation {
-            observer,
-            rank,
-            waits: false,
-        });
-    }
-
     /// Returns the observation of the rank, if there is an observer.
     #[inline]
     pub(super) fn observation(&self) -> Option<&Observation> {

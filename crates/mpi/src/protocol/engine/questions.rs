@@ -1,8 +1,7 @@
 //! Queries: warnings about unfinished operations, reports of deadlocks.
 
-use super::{ProtocolEngine, State};
+use super::{DroppedRequests, ProtocolEngine, State};
 use crate::Envelope;
-use observe::SourceLocation;
 
 impl ProtocolEngine {
     /// Returns the arrived messages that no receive has got, and their lengths.
@@ -12,16 +11,9 @@ impl ProtocolEngine {
             .map(|message| (message.envelope, message.content.length()))
     }
 
-    /// Receives that were given up and have got their messages: the first message, where the
-    /// receive was posted, and their number. Known only under a model checker.
-    pub(crate) fn lost_messages(&self) -> Option<(Envelope, SourceLocation, u64)> {
-        self.cold.as_ref()?.lost.as_deref().copied()
-    }
-
-    /// Requests that were dropped and never waited for: where the first one was started, and their
-    /// number. Known only under a model checker.
-    pub(crate) fn forgotten(&self) -> Option<(SourceLocation, u64)> {
-        self.cold.as_ref()?.forgotten
+    /// Returns the requests that the program has dropped, if they are known.
+    pub(crate) fn dropped(&self) -> Option<&DroppedRequests> {
+        self.cold.as_ref().map(|cold| &cold.dropped)
     }
 
     /// Returns true if no send is in progress.

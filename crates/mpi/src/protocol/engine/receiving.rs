@@ -5,6 +5,7 @@ use observe::{Event, PacketKind};
 
 use super::flow_controlled::FlowLayer;
 use super::observation::receive_event;
+use super::turns::copy_time;
 use super::{ProtocolEngine, State, library, status};
 use crate::channel::{Channel, Packet, PacketHeader, Token};
 use crate::exploration;
@@ -82,7 +83,8 @@ impl ProtocolEngine {
         let (peer, tag, bytes) = (envelope.source, envelope.tag, content.length());
         self.observe(|| Event::Taken { peer, tag, bytes });
         if content.is_here() && !self.operations[receive].unpacks {
-            self.add_copy_charge(channel, receive, content.length());
+            let cost = copy_time(channel, content.length());
+            self.operations.add_charge(receive, cost);
         }
         self.matched(channel, receive, envelope, content);
         self.note_handled(channel);
@@ -198,7 +200,8 @@ impl ProtocolEngine {
         envelope: Envelope,
         (buffer, message): (Buffer, &Buffer),
     ) {
-        self.add_charge(channel, receive, message.len());
+        let cost = channel.settings().overheads.or.of(message.len());
+        self.operations.add_charge(receive, cost);
         self.deliver(channel, receive, envelope, (buffer, message));
     }
 
@@ -232,23 +235,6 @@ impl ProtocolEngine {
             exploration::note_source(channel, source, operation.location);
         }
         buffer
-    }
-
-    /// Notes the cost of the completion of a receive.
-    #[inline]
-    pub(super) fn add_charge(&mut self, channel: &dyn Channel, receive: Token, length: u64) {
-        let cost = channel.settings().overheads.or.of(length);
-        self.operations.add_charge(receive, cost);
-    }
-
-    /// Notes the cost of the copy of a message that came before its receive.
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "messages of 2^53 bytes and more may be off by one"
-    )]
-    pub(super) fn add_copy_charge(&mut self, channel: &dyn Channel, receive: Token, length: u64) {
-        let cost = length as f64 / channel.settings().copy_bandwidth;
-        self.operations.add_charge(receive, cost);
     }
 
     #[inline(always)]
@@ -321,7 +307,8 @@ impl ProtocolEngine {
         };
         debug_assert_eq!(length, message.len(), "the RTS announced the length");
         if detached {
-            self.add_charge(channel, receive, length);
+            let cost = channel.settings().overheads.or.of(length);
+            self.operations.add_charge(receive, cost);
         }
         if !self.is_plain() {
             library::acknowledge_read(self, channel, receive);

@@ -54,6 +54,89 @@ impl ProbeScope {
         }
     }
 
+    /// Returns the scope of a probe that has got the answer *yes* with this number: the seen source
+    /// with this number, or else all others.
+    pub(crate) fn from_answer(engine: &ProtocolEngine, pattern: &Pattern, picked: u32) -> Self {
+        let seen = list_seen_sources(engine, pattern);
+        let source = seen.get(picked as usize).copied();
+        Self {
+            pattern: Pattern {
+                source: source.or(pattern.source),
+                ..*pattern
+            },
+            except: if source.is_some() { Vec::new() } else { seen },
+        }
+    }
+
+    /// Returns the status of the message that a receive with this pattern would get.
+    pub(crate) fn probe(
+        &self,
+        engine: &mut ProtocolEngine,
+        channel: &dyn Channel,
+        location: SourceLocation,
+    ) -> Option<Status> {
+        if !engine.is_explored() {
+            let message = engine.matching.find(&self.pattern)?;
+            return Some(message.status());
+        }
+        let first = find_candidate(engine, self)?;
+        let (envelope, arrival) = (first.message.envelope, first.message.arrival);
+        let (found, returned) = (first.message.status(), first.returned);
+        if let Some(position) = returned {
+            learn_others(engine, position);
+        }
+        if !arrival.is_seen {
+            let seen = (self.pattern, envelope, arrival);
+            note_probe(engine, channel, MatchKind::Probe, seen, location);
+        }
+        engine.report_observed(channel);
+        let mut position = match returned {
+            None if arrival.is_seen => return Some(found),
+            None => return_lane(engine, &envelope, arrival.delivery),
+            Some(position) => position,
+        };
+        if !arrival.is_seen {
+            announce_delivery(engine, channel, position);
+        }
+        // Posted receives have got the messages ahead that the probe would see otherwise.
+        let pattern = Pattern {
+            source: Some(envelope.source),
+            ..self.pattern
+        };
+        while let Some(claimed) = find_claimed_seen(engine, &pattern, position) {
+            receive_early(engine, channel, &claimed);
+            position -= 1;
+        }
+        Some(found)
+    }
+
+    /// Takes the message of [`Self::probe`], once the message has arrived, so that no other receive
+    /// gets the message.
+    pub(crate) fn extract(
+        &self,
+        engine: &mut ProtocolEngine,
+        channel: &dyn Channel,
+        location: SourceLocation,
+    ) -> Option<UnexpectedMessage> {
+        let pattern = if engine.is_explored() {
+            let first = find_candidate(engine, self)?;
+            if first.returned.is_some() {
+                return None;
+            }
+            Pattern {
+                source: Some(first.message.envelope.source),
+                ..self.pattern
+            }
+        } else {
+            self.pattern
+        };
+        let message = engine.matching.extract(&pattern)?;
+        engine.actions += 1;
+        let taken = (self.pattern, message.envelope, message.arrival);
+        note_probe(engine, channel, MatchKind::MatchedProbe, taken, location);
+        Some(message)
+    }
+
     fn accepts(&self, envelope: &Envelope) -> bool {
         self.pattern.accepts(envelope) && !self.except.contains(&envelope.source)
     }
@@ -311,54 +394,24 @@ impl CausalityRecord {
     }
 }
 
+/// Returns true if a probe with this pattern may see a message, under a model checker.
+pub(crate) fn has_message(engine: &ProtocolEngine, pattern: &Pattern) -> bool {
+    !list_candidates(engine, &ProbeScope::from_pattern(*pattern)).is_empty()
+}
+
+/// Returns the sources of seen messages that a probe with this pattern may see again.
+pub(crate) fn list_seen_sources(engine: &ProtocolEngine, pattern: &Pattern) -> Vec<u32> {
+    if !engine.is_explored() {
+        return Vec::new();
+    }
+    let candidates = list_candidates(engine, &ProbeScope::from_pattern(*pattern));
+    let seen = candidates.iter().filter(|one| one.is_certain);
+    let mut sources: Vec<u32> = seen.map(|one| one.message.envelope.source).collect();
+    sources.sort_unstable();
+    sources
+}
+
 impl ProtocolEngine {
-    /// Returns the status of the message that a receive with this pattern would get.
-    pub(crate) fn probe(
-        &mut self,
-        channel: &dyn Channel,
-        scope: &ProbeScope,
-        location: SourceLocation,
-    ) -> Option<Status> {
-        if !self.is_explored() {
-            let message = self.matching.find(&scope.pattern)?;
-            return Some(message.status());
-        }
-        let first = find_candidate(self, scope)?;
-        let (envelope, arrival) = (first.message.envelope, first.message.arrival);
-        let (found, returned) = (first.message.status(), first.returned);
-        if let Some(position) = returned {
-            learn_others(self, position);
-        }
-        if !arrival.is_seen {
-            let seen = (scope.pattern, envelope, arrival);
-            note_probe(self, channel, MatchKind::Probe, seen, location);
-        }
-        self.report_observed(channel);
-        let mut position = match returned {
-            None if arrival.is_seen => return Some(found),
-            None => return_lane(self, &envelope, arrival.delivery),
-            Some(position) => position,
-        };
-        if !arrival.is_seen {
-            announce_delivery(self, channel, position);
-        }
-        // Posted receives have got the messages ahead that the probe would see otherwise.
-        let pattern = Pattern {
-            source: Some(envelope.source),
-            ..scope.pattern
-        };
-        while let Some(claimed) = find_claimed_seen(self, &pattern, position) {
-            receive_early(self, channel, &claimed);
-            position -= 1;
-        }
-        Some(found)
-    }
-
-    /// Returns true if a probe with this pattern may see a message, under a model checker.
-    pub(crate) fn has_message(&self, pattern: &Pattern) -> bool {
-        !list_candidates(self, &ProbeScope::from_pattern(*pattern)).is_empty()
-    }
-
     /// Handles a message that arrives for the first time. Keeps the message back if the network has
     /// an earlier message of its sender again.
     #[inline]
@@ -397,58 +450,5 @@ impl ProtocolEngine {
             }
         }
         receive_seen(self, channel, of);
-    }
-
-    /// Returns the sources of seen messages that a probe with this pattern may see again.
-    pub(crate) fn seen_sources(&self, pattern: &Pattern) -> Vec<u32> {
-        if !self.is_explored() {
-            return Vec::new();
-        }
-        let candidates = list_candidates(self, &ProbeScope::from_pattern(*pattern));
-        let seen = candidates.iter().filter(|one| one.is_certain);
-        let mut sources: Vec<u32> = seen.map(|one| one.message.envelope.source).collect();
-        sources.sort_unstable();
-        sources
-    }
-
-    /// Returns the scope of a probe that has got the answer *yes* with this number: the seen source
-    /// with this number, or else all others.
-    pub(crate) fn choose_scope(&self, pattern: &Pattern, picked: u32) -> ProbeScope {
-        let seen = self.seen_sources(pattern);
-        let source = seen.get(picked as usize).copied();
-        ProbeScope {
-            pattern: Pattern {
-                source: source.or(pattern.source),
-                ..*pattern
-            },
-            except: if source.is_some() { Vec::new() } else { seen },
-        }
-    }
-
-    /// Takes the message of [`Self::probe`], once the message has arrived, so that no other receive
-    /// gets the message.
-    pub(crate) fn extract(
-        &mut self,
-        channel: &dyn Channel,
-        scope: &ProbeScope,
-        location: SourceLocation,
-    ) -> Option<UnexpectedMessage> {
-        let pattern = if self.is_explored() {
-            let first = find_candidate(self, scope)?;
-            if first.returned.is_some() {
-                return None;
-            }
-            Pattern {
-                source: Some(first.message.envelope.source),
-                ..scope.pattern
-            }
-        } else {
-            scope.pattern
-        };
-        let message = self.matching.extract(&pattern)?;
-        self.actions += 1;
-        let taken = (scope.pattern, message.envelope, message.arrival);
-        note_probe(self, channel, MatchKind::MatchedProbe, taken, location);
-        Some(message)
     }
 }

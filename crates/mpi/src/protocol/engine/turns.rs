@@ -60,7 +60,22 @@ impl Processor {
     }
 }
 
+/// Returns the time in seconds for a copy of this many bytes.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "messages of 2^53 bytes and more may be off by one"
+)]
+pub(super) fn copy_time(channel: &dyn Channel, length: u64) -> f64 {
+    length as f64 / channel.settings().copy_bandwidth
+}
+
 impl ProtocolEngine {
+    /// Makes the rank busy with copying this many bytes.
+    pub(crate) fn copy(&mut self, channel: &dyn Channel, length: u64) {
+        self.processor
+            .charge_time(channel, copy_time(channel, length));
+    }
+
     /// Returns the date of the rank in seconds: later than the channel's while the rank is busy.
     pub(crate) fn now(&self, channel: &dyn Channel) -> f64 {
         self.processor.now(channel)

@@ -195,7 +195,7 @@ impl Request {
         let (token, persistent) = self.active_parts().ok_or(Error::Request)?;
         let all_are = persistent.ready(partition)?;
         let note = |engine: &mut ProtocolEngine, _: &dyn Channel| {
-            engine.operations_mut().note_partition(token)
+            engine.operations_mut().note_partition(token);
         };
         self.process().with_engine(note);
         if is_explored(self.process().channel())

@@ -491,17 +491,12 @@ impl ProtocolEngine {
     #[inline(always)]
     fn handle_packet(&mut self, channel: &dyn Channel, source: u32, packet: Packet) {
         if !self.is_plain() {
-            if let Some((record, causes)) = find_causes(self, channel) {
-                self.matching.arrival = record.note_arrival(causes);
-            }
-            self.observe(|| {
-                observation::arrival_event(source, &packet.header, packet.payload.len())
-            });
+            self.note_arrival(channel, source, &packet);
         }
         let is_limited = channel.settings().limits.is_some();
         if is_limited {
-            let now = channel.now();
-            self.flow(channel).account_packet(source, &packet, now);
+            self.flow(channel)
+                .account_packet(source, &packet, channel.now());
         }
         let Packet {
             header, payload, ..
@@ -519,18 +514,12 @@ impl ProtocolEngine {
                 );
             }
             PacketHeader::Eager { envelope } => {
-                FlowLayer::new(self, channel).handle_first(
-                    envelope,
-                    (payload.len(), None),
-                    payload,
-                );
+                let length = (payload.len(), None);
+                FlowLayer::new(self, channel).handle_first(envelope, length, payload);
             }
             PacketHeader::Synchronous { envelope, send } => {
-                FlowLayer::new(self, channel).handle_first(
-                    envelope,
-                    (payload.len(), Some(send)),
-                    payload,
-                );
+                let length = (payload.len(), Some(send));
+                FlowLayer::new(self, channel).handle_first(envelope, length, payload);
             }
             PacketHeader::EagerFirst { envelope, length } => {
                 FlowLayer::new(self, channel).handle_first(envelope, (length, None), payload);
@@ -551,8 +540,8 @@ impl ProtocolEngine {
             PacketHeader::CancelRequest { envelope, send } => {
                 let is_found = self.handle_cancel_request(channel, envelope, send);
                 if is_limited {
-                    let now = channel.now();
-                    self.flow(channel).note_found(source, is_found, now);
+                    self.flow(channel)
+                        .note_found(source, is_found, channel.now());
                 }
             }
             PacketHeader::CancelResponse { send } => self.handle_cancel_response(send),
@@ -566,6 +555,15 @@ impl ProtocolEngine {
         if is_limited {
             FlowLayer::new(self, channel).answer_packet(source);
         }
+    }
+
+    /// Notes a packet that is about to be handled, for a model checker and an observer.
+    fn note_arrival(&mut self, channel: &dyn Channel, source: u32, packet: &Packet) {
+        if let Some((record, causes)) = find_causes(self, channel) {
+            self.matching.arrival = record.note_arrival(causes);
+        }
+        let length = packet.payload.len();
+        self.observe(|| observation::arrival_event(source, &packet.header, length));
     }
 
     /// Handles a message that has arrived whole: a receive gets the message, or it is kept.
@@ -615,8 +613,8 @@ impl ProtocolEngine {
         };
         let found = self.arrive(channel, envelope, content);
         if channel.settings().limits.is_some() {
-            let now = channel.now();
-            self.flow(channel).note_found(source, found.is_some(), now);
+            self.flow(channel)
+                .note_found(source, found.is_some(), channel.now());
         }
         if let Some((receive, content)) = found {
             self.matched(channel, receive, envelope, content);

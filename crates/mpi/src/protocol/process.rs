@@ -412,10 +412,8 @@ impl Process {
         }
         if !engine.is_busy(channel, location) {
             if let Some(result) = attempt(engine, channel) {
-                if explored {
-                    if let Some(observation) = engine.observation_mut() {
-                        observation.end_wait();
-                    }
+                if explored && let Some(observation) = engine.observation_mut() {
+                    observation.end_wait();
                 }
                 if causes.is_some() {
                     engine.report_observed(channel);

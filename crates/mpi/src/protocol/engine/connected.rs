@@ -18,7 +18,9 @@ use crate::{Buffer, Error};
 
 /// The lost ranks, and the reasons; there are none unless ranks get connected.
 #[derive(Clone, Debug, Default)]
-pub(super) struct LostRanks(Option<Box<BTreeMap<u32, Failure>>>);
+pub(super) struct LostRanks(Option<Box<Reasons>>);
+
+type Reasons = BTreeMap<u32, Failure>;
 
 impl LostRanks {
     /// Returns true if no rank is lost.

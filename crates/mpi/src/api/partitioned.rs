@@ -253,7 +253,9 @@ impl Request {
                     if let Some((_, persistent)) = self.active_parts()
                         && persistent.note_arrived(partition)
                     {
-                        process.with_engine(|engine, _| engine.tell(token));
+                        process.with_engine(|engine, _| {
+                            engine.note_causality(|record| record.note_told(token));
+                        });
                     }
                     Ok(true)
                 }

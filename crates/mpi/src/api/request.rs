@@ -511,7 +511,7 @@ impl Future for Test<'_> {
         let is_test = matches!(this.waits, Waits::Test(_));
         process.poll_until(context, this.waits, this.location, |engine, channel| {
             if this.is_kept && engine.is_done(token) {
-                engine.tell(token);
+                engine.note_causality(|record| record.note_told(token));
             }
             let at = (this.location, Question::Test(token));
             match this.look(engine, channel) {

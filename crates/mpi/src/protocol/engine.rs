@@ -303,9 +303,7 @@ impl ProtocolEngine {
     fn insert(&mut self, state: State, location: SourceLocation) -> Token {
         self.actions += 1;
         let token = self.operations.insert(state, location);
-        if let Some(record) = self.causality_mut() {
-            record.note_begun(token);
-        }
+        self.note_causality(|record| record.note_begun(token));
         token
     }
 
@@ -320,9 +318,7 @@ impl ProtocolEngine {
     pub(crate) fn take(&mut self, token: Token) -> (Result<Status, Error>, Buffer) {
         self.actions += 1;
         debug_assert!(!self.operations.has_charge(token), "what is taken is paid");
-        if let Some(record) = self.causality_mut() {
-            record.note_taken(token);
-        }
+        self.note_causality(|record| record.note_taken(token));
         match self.operations.remove(token) {
             State::Done { result, buffer } => (result, buffer),
             other => unreachable!("only what is done is taken, not {other:?}"),
@@ -407,9 +403,7 @@ impl ProtocolEngine {
             Role::Step => return self.finish_step(token, result, buffer),
         }
         self.ended += 1;
-        if let Some(record) = self.causality_mut() {
-            record.note_end(token);
-        }
+        self.note_causality(|record| record.note_end(token));
         if self.operations[token].released {
             self.operations.remove(token);
         } else {
@@ -562,8 +556,15 @@ impl ProtocolEngine {
         if let Some((record, causes)) = find_causes(self, channel) {
             self.matching.arrival = record.note_arrival(causes);
         }
-        let length = packet.payload.len();
-        self.observe(|| observation::arrival_event(source, &packet.header, length));
+        self.observe(|| {
+            let (kind, key) = packet.header.identity();
+            observe::Event::Arrive {
+                peer: source,
+                packet: kind,
+                key,
+                bytes: observation::length(&packet.header, packet.payload.len()),
+            }
+        });
     }
 
     /// Handles a message that has arrived whole: a receive gets the message, or it is kept.

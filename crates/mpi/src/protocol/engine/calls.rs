@@ -164,7 +164,7 @@ impl ProtocolEngine {
         location: SourceLocation,
     ) -> Token {
         let token = self.finished_early(status, buffer, location);
-        self.tell(token);
+        self.note_causality(|record| record.note_told(token));
         token
     }
 

@@ -103,6 +103,14 @@ impl ProtocolEngine {
         self.cold.as_mut()?.causality.as_deref_mut()
     }
 
+    /// Notes a cause or an effect, if there is a record.
+    #[inline]
+    pub(crate) fn note_causality(&mut self, note: impl FnOnce(&mut CausalityRecord)) {
+        if let Some(record) = self.causality_mut() {
+            note(record);
+        }
+    }
+
     /// Notes that the packets that follow answer the message matched by a receive.
     pub(super) fn note_answer(&mut self, channel: &dyn Channel, receive: Token, met: Envelope) {
         let cold = self.cold.as_mut();
@@ -126,16 +134,9 @@ impl ProtocolEngine {
     /// The end of an operation costs the program no time and tells the program no arrival.
     pub(crate) fn disclaim(&mut self, token: Token) {
         self.operations.take_charge(token);
-        if let Some(record) = self.causality_mut() {
+        self.note_causality(|record| {
             record.take_arrival(token);
-        }
-    }
-
-    /// The program knows that an operation is over.
-    pub(crate) fn tell(&mut self, token: Token) {
-        if let Some(record) = self.causality_mut() {
-            record.note_told(token);
-        }
+        });
     }
 
     /// Returns true if the program knows that an operation is over.

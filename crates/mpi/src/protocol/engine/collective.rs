@@ -466,9 +466,7 @@ impl ProtocolEngine {
         buffer: Buffer,
     ) {
         self.ended += 1;
-        if let Some(record) = self.causality_mut() {
-            record.note_end(token);
-        }
+        self.note_causality(|record| record.note_end(token));
         let collectives = self.collectives_mut();
         let step = collectives.steps[token as usize].take();
         let step = step.expect("the operation of a step has its request");
@@ -534,9 +532,8 @@ impl<'a> ScheduleExecutor<'a> {
             if let Some(observation) = self.engine.observation() {
                 observation.begin_collective(&call, token);
             }
-            if let Some(record) = self.engine.causality_mut() {
-                record.note_collective(self.channel, token, &call);
-            }
+            self.engine
+                .note_causality(|record| record.note_collective(self.channel, token, &call));
         }
         let collectives = self.engine.collectives_mut();
         let running = Box::new(Running {

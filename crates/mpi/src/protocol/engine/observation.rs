@@ -11,8 +11,7 @@ use observe::{Event, Observer, ProgramEvent};
 use super::{Operations, PreparedCall, ProtocolEngine, State};
 use crate::channel::{Packet, PacketHeader, Token};
 use crate::protocol::waiting::Waits;
-use crate::{Envelope, Pattern, RmaCall};
-use channel::COLLECTIVE;
+use crate::{Envelope, RmaCall};
 
 /// The observer of a rank.
 #[derive(Clone, Debug)]
@@ -127,7 +126,7 @@ impl Observation {
 
 /// Returns the length that a packet reports: the length of the announced message, or of the
 /// payload.
-const fn length(header: &PacketHeader, payload: u64) -> u64 {
+pub(super) const fn length(header: &PacketHeader, payload: u64) -> u64 {
     match *header {
         PacketHeader::Rts { length, .. } => length,
         PacketHeader::Rma {
@@ -136,39 +135,6 @@ const fn length(header: &PacketHeader, payload: u64) -> u64 {
             ..
         } => length,
         _ => payload,
-    }
-}
-
-/// A send begins, with the token `request`.
-pub(super) fn send_event(
-    (peer, envelope): (u32, &Envelope),
-    bytes: u64,
-    place: SourceLocation,
-    request: Option<Token>,
-) -> ProgramEvent {
-    Event::Send {
-        peer,
-        tag: envelope.tag,
-        bytes,
-        place,
-        collective: envelope.is_collective(),
-        request,
-    }
-}
-
-/// A receive is posted, with the token `request`.
-pub(super) fn receive_event(
-    pattern: &Pattern,
-    bytes: u64,
-    place: SourceLocation,
-    request: Option<Token>,
-) -> ProgramEvent {
-    Event::Receive {
-        peer: pattern.source,
-        bytes,
-        place,
-        collective: pattern.context & COLLECTIVE != 0,
-        request,
     }
 }
 
@@ -182,17 +148,6 @@ pub(super) const fn unexpected_event(envelope: &Envelope, bytes: u64) -> Program
 pub(super) fn post_event(peer: u32, header: &PacketHeader, payload: u64) -> ProgramEvent {
     let (packet, key) = header.identity();
     Event::Post {
-        peer,
-        packet,
-        key,
-        bytes: length(header, payload),
-    }
-}
-
-/// A packet is about to be handled.
-pub(super) fn arrival_event(peer: u32, header: &PacketHeader, payload: u64) -> ProgramEvent {
-    let (packet, key) = header.identity();
-    Event::Arrive {
         peer,
         packet,
         key,

@@ -96,9 +96,7 @@ pub(crate) fn post_partition(
         envelope,
         end: SendEnd::Buffered,
     };
-    if let Some(record) = engine.causality_mut() {
-        record.note_operation(channel, send, (operation, location));
-    }
+    engine.note_causality(|record| record.note_operation(channel, send, (operation, location)));
     let data = place.part_of(message);
     let bytes = [&place.to_bytes()[..], data.bytes().unwrap_or_default()].concat();
     let header = PacketHeader::Eager { envelope };

@@ -1,10 +1,10 @@
 //! Receives: the call, the matched message, its data, the end.
 
+use channel::COLLECTIVE;
 use observe::SourceLocation;
 use observe::{Event, PacketKind};
 
 use super::flow_controlled::FlowLayer;
-use super::observation::receive_event;
 use super::turns::copy_time;
 use super::{ProtocolEngine, State, library, status};
 use crate::channel::{Channel, Packet, PacketHeader, Token};
@@ -36,16 +36,19 @@ impl ProtocolEngine {
         if pattern.source.is_none() {
             note_source_choice(channel);
         }
-        self.observe(|| {
-            let request = self.operations.next_token();
-            receive_event(&pattern, buffer.len(), location, request)
+        self.observe(|| Event::Receive {
+            peer: pattern.source,
+            bytes: buffer.len(),
+            place: location,
+            collective: pattern.context & COLLECTIVE != 0,
+            request: self.operations.next_token(),
         });
         if self.processor.may_begin(channel) {
             let receive = self.insert(State::Posted { pattern, buffer }, location);
             self.operations[receive].unpacks = unpacks;
-            if let Some(record) = self.causality_mut() {
-                record.note_posted(channel, receive, (&pattern, location));
-            }
+            self.note_causality(|record| {
+                record.note_posted(channel, receive, (&pattern, location))
+            });
             if let Some(message) = self.matching.post(pattern, receive) {
                 self.match_unexpected(channel, receive, message);
             }
@@ -77,9 +80,7 @@ impl ProtocolEngine {
             content,
             arrival,
         } = message;
-        if let Some(record) = self.causality_mut() {
-            record.arrival = arrival;
-        }
+        self.note_causality(|record| record.arrival = arrival);
         let (peer, tag, bytes) = (envelope.source, envelope.tag, content.length());
         self.observe(|| Event::Taken { peer, tag, bytes });
         if content.is_here() && !self.operations[receive].unpacks {
@@ -102,9 +103,7 @@ impl ProtocolEngine {
             content = match content {
                 UnexpectedContent::Unready(message) => {
                     self.operations[receive].unready = true;
-                    if let Some(record) = self.causality_mut() {
-                        record.note_unready(channel, receive);
-                    }
+                    self.note_causality(|record| record.note_unready(channel, receive));
                     *message
                 }
                 UnexpectedContent::Synchronous { send, message } => {
@@ -136,13 +135,8 @@ impl ProtocolEngine {
                 self.deliver_whole(channel, receive, envelope, (buffer, &message));
             }
             UnexpectedContent::Detached(message) => {
-                self.operations[receive].state = State::AwaitData {
-                    envelope,
-                    length: message.len(),
-                    buffer,
-                    detached: true,
-                    arrived: 0,
-                };
+                self.operations[receive].state =
+                    awaited_data(envelope, message.len(), buffer, true);
                 let packet = Packet {
                     header: PacketHeader::Data { receive },
                     payload: message,
@@ -158,13 +152,7 @@ impl ProtocolEngine {
                 channel.pull(envelope.source, packet);
             }
             UnexpectedContent::Held { length, assembly } => {
-                self.operations[receive].state = State::AwaitData {
-                    envelope,
-                    length,
-                    buffer,
-                    detached: true,
-                    arrived: 0,
-                };
+                self.operations[receive].state = awaited_data(envelope, length, buffer, true);
                 FlowLayer::new(self, channel).meet(assembly, receive);
             }
             UnexpectedContent::Synchronous { .. } | UnexpectedContent::Unready(_) => {
@@ -175,13 +163,7 @@ impl ProtocolEngine {
                 send,
                 detached,
             } => {
-                self.operations[receive].state = State::AwaitData {
-                    envelope,
-                    length,
-                    buffer,
-                    detached,
-                    arrived: 0,
-                };
+                self.operations[receive].state = awaited_data(envelope, length, buffer, detached);
                 let (peer, answer) = (envelope.source, PacketHeader::Cts { send, receive });
                 let is_free = self.is_plain() && self.collectives.is_none();
                 if is_free || !library::answer_later(self, channel, peer, answer) {
@@ -314,5 +296,16 @@ impl ProtocolEngine {
             library::acknowledge_read(self, channel, receive);
         }
         self.deliver(channel, receive, envelope, (buffer, message));
+    }
+}
+
+/// Returns the state of a receive with a message that has not begun to arrive.
+const fn awaited_data(envelope: Envelope, length: u64, buffer: Buffer, detached: bool) -> State {
+    State::AwaitData {
+        envelope,
+        length,
+        buffer,
+        detached,
+        arrived: 0,
     }
 }

@@ -278,9 +278,7 @@ impl ProtocolEngine {
         };
         call.peers.retain(|&peer| peer != source);
         if !call.peers.is_empty() {
-            if let Some(record) = self.causality_mut() {
-                record.note_part(token);
-            }
+            self.note_causality(|record| record.note_part(token));
             return;
         }
         let buffer = call.buffer.take();
@@ -341,32 +339,34 @@ impl<'a> WindowCalls<'a> {
         self.engine.flow(self.channel).packet().min(most)
     }
 
+    /// Sends a packet of the window; `notified` ends when the packet has left.
     fn send_rma(
         &mut self,
         peer: u32,
-        header: PacketHeader,
-        (payload, operation): (Buffer, Option<Token>),
+        (call, operation): (RmaCall, Token),
+        (offset, length): (u64, u64),
+        (payload, notified): (Buffer, Option<Token>),
     ) {
+        let header = PacketHeader::Rma {
+            window: self.context,
+            call,
+            operation,
+            offset,
+            length,
+        };
         let kind = if header.is_control() && payload.is_empty() {
             Kind::Control
         } else {
             Kind::Data
         };
         let mut message = OutboundMessage::new(kind, header, payload);
-        message.operation = operation;
+        message.operation = notified;
         self.engine.dispatch(self.channel, peer, message);
     }
 
     /// Sends a request without data, or an answer.
-    fn control_rma(&mut self, peer: u32, (call, operation): (RmaCall, Token)) {
-        let header = PacketHeader::Rma {
-            window: self.context,
-            call,
-            operation,
-            offset: 0,
-            length: 0,
-        };
-        self.send_rma(peer, header, (Buffer::phantom(0), None));
+    fn control_rma(&mut self, peer: u32, request: (RmaCall, Token)) {
+        self.send_rma(peer, request, (0, 0), (Buffer::phantom(0), None));
     }
 
     /// Starts a put or an accumulate; its operation ends when the data have left.
@@ -460,16 +460,11 @@ impl<'a> WindowCalls<'a> {
         let most = self.packet_max();
         for (offset, part) in parts(length, most, access.element) {
             self.log_access(access, (offset, part), Vec::new());
-            let header = PacketHeader::Rma {
-                window: access.context,
-                call: access.call,
-                operation,
-                offset: access.offset + offset,
-                length: offset,
-            };
+            let request = (access.call, operation);
+            let place = (access.offset + offset, offset);
             let told = told.filter(|_| offset + part == length);
             let payload = access.payload.slice(offset, part);
-            self.send_rma(access.peer, header, (payload, told));
+            self.send_rma(access.peer, request, place, (payload, told));
         }
     }
 
@@ -489,19 +484,14 @@ impl<'a> WindowCalls<'a> {
                 true => Buffer::from(Vec::new()),
                 false => access.payload.part(part.offset, length),
             };
-            let header = PacketHeader::Rma {
-                window: access.context,
-                call: RmaCall::Noncontiguous(call),
-                operation,
-                offset: described,
-                length: part.offset,
-            };
+            let request = (RmaCall::Noncontiguous(call), operation);
+            let place = (described, part.offset);
             let payload = match data.bytes() {
                 Some(data) => Buffer::from([&part.description[..], data].concat()),
                 None => Buffer::phantom(described + length),
             };
             let told = told.filter(|_| number == count);
-            self.send_rma(access.peer, header, (payload, told));
+            self.send_rma(access.peer, request, place, (payload, told));
         }
     }
 
@@ -551,14 +541,9 @@ impl<'a> WindowCalls<'a> {
             (RmaCall::Get, None) if access.places.is_empty() => {
                 let length = access.result.len();
                 self.log_access(access, (0, length), Vec::new());
-                let header = PacketHeader::Rma {
-                    window: access.context,
-                    call: access.call,
-                    operation: token,
-                    offset: access.offset,
-                    length,
-                };
-                self.send_rma(access.peer, header, (Buffer::phantom(0), None));
+                let request = (access.call, token);
+                let place = (access.offset, length);
+                self.send_rma(access.peer, request, place, (Buffer::phantom(0), None));
             }
             _ => self.send_parts(access, None, token),
         }

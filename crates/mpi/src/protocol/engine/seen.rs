@@ -361,9 +361,7 @@ fn receive_seen(engine: &mut ProtocolEngine, channel: &dyn Channel, of: &Envelop
             ..message.arrival
         };
         engine.matching.arrival = arrival;
-        if let Some(record) = engine.causality_mut() {
-            record.arrival = arrival;
-        }
+        engine.note_causality(|record| record.arrival = arrival);
         let receive = find_receive(engine, &message.envelope, &[]);
         if let Some(State::Posted { pattern, .. }) =
             receive.map(|token| engine.operations.state(token))
@@ -372,9 +370,7 @@ fn receive_seen(engine: &mut ProtocolEngine, channel: &dyn Channel, of: &Envelop
         }
         engine.match_arrival(channel, message.envelope, message.content);
     }
-    if let Some(record) = engine.causality_mut() {
-        record.returned = left;
-    }
+    engine.note_causality(|record| record.returned = left);
 }
 
 /// A receive with this pattern gets a message of these arrivals, so that the receive claims none

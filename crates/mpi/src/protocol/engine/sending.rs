@@ -2,7 +2,6 @@
 //! the end.
 
 use super::causality::find_causes;
-use super::observation::send_event;
 use super::{Departure, ProtocolEngine, SendCall, State, library, status};
 use crate::channel::{Channel, PacketHeader, Settings, Token};
 use crate::protocol::flow_control::{Kind, OutboundMessage};
@@ -73,9 +72,13 @@ impl ProtocolEngine {
         buffer: Buffer,
         call: SendCall,
     ) -> Token {
-        self.observe(|| {
-            let request = self.operations.next_token();
-            send_event((peer, &envelope), buffer.len(), call.location, request)
+        self.observe(|| observe::Event::Send {
+            peer,
+            tag: envelope.tag,
+            bytes: buffer.len(),
+            place: call.location,
+            collective: envelope.is_collective(),
+            request: self.operations.next_token(),
         });
         self.sends += 1;
         let cost = call.cost(channel.settings(), buffer.len());

@@ -151,9 +151,9 @@ impl ProtocolEngine {
             } => {
                 *place = State::Posted { pattern, buffer };
                 let location = operation.location;
-                if let Some(record) = self.causality_mut() {
-                    record.note_posted(channel, token, (&pattern, location));
-                }
+                self.note_causality(|record| {
+                    record.note_posted(channel, token, (&pattern, location))
+                });
                 let matched = match message {
                     Some(message) => Some(*message),
                     None => self.matching.post(pattern, token),

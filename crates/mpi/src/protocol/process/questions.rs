@@ -298,9 +298,7 @@ impl<F: Fn(&ProtocolEngine) -> Answers + Unpin> Future for LookCall<F> {
             }
             return Poll::Ready(PickedAnswer::No);
         }
-        if let Some(record) = engine.causality() {
-            record.note_look(channel, &answers.one_of);
-        }
+        engine.note_causality(|record| record.note_look(channel, &answers.one_of));
         process.awaited.borrow_mut().push(Awaited {
             waits: this.waits,
             picked,

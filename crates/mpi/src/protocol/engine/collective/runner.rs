@@ -126,9 +126,8 @@ impl Runner<'_> {
             .engine
             .send(self.channel, world, envelope, buffer, call);
         // A schedule has no deadlock of its own, whichever sends are buffered.
-        if let Some(record) = self.engine.causality() {
-            record.note_buffered(self.channel, token);
-        }
+        self.engine
+            .note_causality(|record| record.note_buffered(self.channel, token));
         self.track(token, (slot, peer), None, 0.0);
     }
 
@@ -248,9 +247,8 @@ impl Steps for Runner<'_> {
             .receive(self.channel, pattern, Buffer::unbounded(), location);
         self.engine.collectives_mut().matching_cost = 0.0;
         let whole = self.running.progress.token;
-        if let Some(record) = self.engine.causality() {
-            record.note_part_of(self.channel, token, whole);
-        }
+        self.engine
+            .note_causality(|record| record.note_part_of(self.channel, token, whole));
         self.track(token, (slot, peer), Some(part), matching_cost);
     }
 

@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 use observe::SourceLocation;
 
 use super::{AccessCall, WindowCalls};
-use crate::channel::{Channel, CollectiveWaits, PacketHeader, RmaCall, Token};
+use crate::channel::{Channel, CollectiveWaits, RmaCall, Token};
 use crate::exploration::{NotedOperation, SendCause, SendEnd, causality};
 use crate::{Buffer, Envelope, TypeSignature, exploration};
 
@@ -94,9 +94,8 @@ impl WindowCalls<'_> {
             });
         }
         let token = self.await_ranks("start", peers, location);
-        if let Some(record) = self.engine.causality_mut() {
-            record.add_parts(token, &arrivals);
-        }
+        self.engine
+            .note_causality(|record| record.add_parts(token, &arrivals));
         if let Some(window) = self.find_window() {
             window.start = Some(token);
         }
@@ -383,14 +382,8 @@ impl WindowCalls<'_> {
                 if let Some((note, causes)) = note.zip(causality(channel)) {
                     causes.resume_send(note);
                 }
-                let header = PacketHeader::Rma {
-                    window: self.context,
-                    call,
-                    operation,
-                    offset: (!is_plain).into(),
-                    length: 0,
-                };
-                self.send_rma(peer, header, (Buffer::phantom(0), None));
+                let place = ((!is_plain).into(), 0);
+                self.send_rma(peer, (call, operation), place, (Buffer::phantom(0), None));
             }
         }
     }

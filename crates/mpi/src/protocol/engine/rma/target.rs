@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 
 use super::{ExposedWindow, WindowCalls, parts};
-use crate::channel::{PacketHeader, Token};
+use crate::channel::Token;
 use crate::exploration::{SendCause, causality};
 use crate::rma::{self, AccumulateOp, NoncontiguousCall, RmaCall, WindowMemory};
 use crate::{Buffer, Op};
@@ -188,15 +188,10 @@ impl WindowCalls<'_> {
     ) {
         let most = self.packet_max();
         for (offset, part) in parts(result.len(), most, 1) {
-            let header = PacketHeader::Rma {
-                window: self.context,
-                call: RmaCall::Result,
-                operation,
-                offset: at + offset,
-                length: 0,
-            };
+            let request = (RmaCall::Result, operation);
+            let place = (at + offset, 0);
             let payload = result.slice(offset, part);
-            self.send_rma(peer, header, (payload, None));
+            self.send_rma(peer, request, place, (payload, None));
         }
     }
 }

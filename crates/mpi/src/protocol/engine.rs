@@ -91,6 +91,14 @@ pub(crate) enum Departure {
     Synchronous,
 }
 
+/// The message of a send that is not over.
+#[derive(Clone, Debug)]
+pub(crate) struct OutboundSend {
+    pub(crate) peer: u32,
+    pub(crate) envelope: Envelope,
+    pub(crate) buffer: Buffer,
+}
+
 /// Where an operation stands.
 #[derive(Clone, Debug)]
 pub(crate) enum State {
@@ -111,30 +119,14 @@ pub(crate) enum State {
         message: Option<Box<UnexpectedMessage>>,
     },
     /// The RTS has left; the message waits for the CTS.
-    AwaitCts {
-        peer: u32,
-        envelope: Envelope,
-        buffer: Buffer,
-    },
+    AwaitCts(OutboundSend),
     /// The message has left; the sender waits until a receive has matched the message.
-    AwaitAck {
-        peer: u32,
-        envelope: Envelope,
-        buffer: Buffer,
-    },
+    AwaitAck(OutboundSend),
     /// The message waits for the send machine, and leaves eagerly if that is still possible at its
     /// turn.
-    Queued {
-        peer: u32,
-        envelope: Envelope,
-        buffer: Buffer,
-    },
+    Queued(OutboundSend),
     /// The data are leaving.
-    Sending {
-        peer: u32,
-        envelope: Envelope,
-        buffer: Buffer,
-    },
+    Sending(OutboundSend),
     /// The receive waits for a message.
     Posted { pattern: Pattern, buffer: Buffer },
     /// A message has matched; its data are under way.

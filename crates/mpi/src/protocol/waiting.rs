@@ -6,7 +6,7 @@
 
 use crate::channel::{Interest, Token, Waiting};
 use crate::matching::envelope::TagInWords;
-use crate::protocol::engine::{Collectives, ProtocolEngine, State};
+use crate::protocol::engine::{Collectives, OutboundSend, ProtocolEngine, State};
 use crate::{Error, Pattern};
 use observe::SourceLocation;
 
@@ -303,10 +303,10 @@ pub(crate) const fn is_send(state: &State) -> bool {
     matches!(
         state,
         State::AwaitTurn { .. }
-            | State::Queued { .. }
-            | State::AwaitCts { .. }
-            | State::AwaitAck { .. }
-            | State::Sending { .. }
+            | State::Queued(_)
+            | State::AwaitCts(_)
+            | State::AwaitAck(_)
+            | State::Sending(_)
     )
 }
 
@@ -335,12 +335,12 @@ fn partners(engine: &ProtocolEngine, state: &State) -> Vec<u32> {
         }
         State::AwaitPost { pattern, .. } | State::Posted { pattern, .. } => source(pattern),
         State::AwaitTurn { peer, .. }
-        | State::Queued { peer, .. }
-        | State::AwaitCts { peer, .. }
-        | State::AwaitAck { peer, .. }
+        | State::Queued(OutboundSend { peer, .. })
+        | State::AwaitCts(OutboundSend { peer, .. })
+        | State::AwaitAck(OutboundSend { peer, .. })
         | State::Packing { peer }
         | State::Matching { peer, .. }
-        | State::Sending { peer, .. } => vec![*peer],
+        | State::Sending(OutboundSend { peer, .. }) => vec![*peer],
         State::AwaitData { envelope, .. } => vec![envelope.source],
         State::Remote(call) => call.peers.clone(),
         State::Elapsing
@@ -360,10 +360,10 @@ fn in_words(engine: &ProtocolEngine, state: &State) -> String {
     }
     let text = words(state);
     let peer = match state {
-        State::Queued { peer, .. }
-        | State::AwaitCts { peer, .. }
-        | State::AwaitAck { peer, .. }
-        | State::Sending { peer, .. } => *peer,
+        State::Queued(OutboundSend { peer, .. })
+        | State::AwaitCts(OutboundSend { peer, .. })
+        | State::AwaitAck(OutboundSend { peer, .. })
+        | State::Sending(OutboundSend { peer, .. }) => *peer,
         _ => return text,
     };
     let flow = engine.flow_control();
@@ -384,26 +384,26 @@ fn words(state: &State) -> String {
                 TagInWords(envelope.tag)
             )
         }
-        State::Queued { peer, envelope, .. } => {
+        State::Queued(OutboundSend { peer, envelope, .. }) => {
             format!(
                 "send (destination {peer}, tag {}), queued",
                 TagInWords(envelope.tag)
             )
         }
-        State::AwaitCts {
+        State::AwaitCts(OutboundSend {
             peer,
             envelope,
             buffer,
-        } => format!(
+        }) => format!(
             "send (destination {peer}, tag {}, {} bytes, rendezvous)",
             TagInWords(envelope.tag),
             buffer.len()
         ),
-        State::AwaitAck { peer, envelope, .. } => format!(
+        State::AwaitAck(OutboundSend { peer, envelope, .. }) => format!(
             "send (destination {peer}, tag {}, synchronous)",
             TagInWords(envelope.tag)
         ),
-        State::Sending { peer, envelope, .. } => format!(
+        State::Sending(OutboundSend { peer, envelope, .. }) => format!(
             "send (destination {peer}, tag {}), sending data",
             TagInWords(envelope.tag)
         ),

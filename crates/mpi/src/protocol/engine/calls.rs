@@ -36,9 +36,8 @@ impl ProtocolEngine {
                 debug_assert!(found, "a posted receive is in the queue");
                 self.finish_cancelled(token, buffer);
             }
-            &mut (State::Queued { peer, envelope, .. }
-            | State::AwaitCts { peer, envelope, .. }
-            | State::AwaitAck { peer, envelope, .. }) => {
+            State::Queued(message) | State::AwaitCts(message) | State::AwaitAck(message) => {
+                let (peer, envelope) = (message.peer, message.envelope);
                 self.cancel_send(channel, token, peer, envelope);
             }
             _ => {}
@@ -63,7 +62,7 @@ impl ProtocolEngine {
         if FlowLayer::new(self, channel).withdraw_queued(peer, send) {
             return self.finish_cancelled_send(send);
         }
-        let may_come_back = !matches!(self.operations.state(send), State::Queued { .. });
+        let may_come_back = !matches!(self.operations.state(send), State::Queued(_));
         let operation = &mut self.operations[send];
         if may_come_back && !operation.cancelled {
             operation.cancelled = true;
@@ -118,7 +117,7 @@ impl ProtocolEngine {
         debug_assert!(
             matches!(
                 self.operations.state(send),
-                State::AwaitCts { .. } | State::AwaitAck { .. }
+                State::AwaitCts(_) | State::AwaitAck(_)
             ) && self.operations[send].cancelled,
             "what was given back was asked back, and not received"
         );
@@ -127,15 +126,13 @@ impl ProtocolEngine {
 
     fn finish_cancelled_send(&mut self, send: Token) {
         let operation = &mut self.operations[send];
-        let (State::Queued { buffer, .. }
-        | State::AwaitCts { buffer, .. }
-        | State::AwaitAck { buffer, .. }) =
+        let (State::Queued(message) | State::AwaitCts(message) | State::AwaitAck(message)) =
             std::mem::replace(&mut operation.state, State::Elapsing)
         else {
             unreachable!("only a send that waits is cancelled");
         };
         self.sends -= 1;
-        self.finish_cancelled(send, buffer);
+        self.finish_cancelled(send, message.buffer);
     }
 
     pub(super) fn finish_cancelled(&mut self, token: Token, buffer: Buffer) {

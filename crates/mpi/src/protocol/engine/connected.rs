@@ -10,7 +10,7 @@
 use std::collections::BTreeMap;
 
 use super::flow_controlled::FlowLayer;
-use super::{ProtocolEngine, State};
+use super::{OutboundSend, ProtocolEngine, State};
 use crate::channel::{Channel, Event, Packet, PacketHeader, Token};
 use crate::connection::Failure;
 use crate::protocol::flow_control::{Hold, Slot};
@@ -68,10 +68,10 @@ impl ProtocolEngine {
     fn lose(&mut self, channel: &dyn Channel, peer: u32, why: Failure) {
         let why = self.lost.add(peer, why);
         let concerned = |state: &State| match state {
-            State::AwaitCts { peer: to, .. }
-            | State::AwaitAck { peer: to, .. }
-            | State::Queued { peer: to, .. }
-            | State::Sending { peer: to, .. } => *to == peer,
+            State::AwaitCts(message)
+            | State::AwaitAck(message)
+            | State::Queued(message)
+            | State::Sending(message) => message.peer == peer,
             State::Posted { pattern, .. } => pattern.source == Some(peer),
             State::AwaitData { envelope, .. } => envelope.source == peer,
             State::Remote(call) => call.peers.contains(&peer),
@@ -124,7 +124,7 @@ impl ProtocolEngine {
             let found = self.matching.withdraw(&pattern, token);
             debug_assert!(found, "a posted receive is in the queue");
         }
-        if let State::Sending { envelope, .. } = *self.operations.state(token) {
+        if let State::Sending(OutboundSend { envelope, .. }) = *self.operations.state(token) {
             self.note_put_left(token, envelope.context);
         }
         self.sends -= u32::from(crate::protocol::waiting::is_send(
@@ -132,10 +132,10 @@ impl ProtocolEngine {
         ));
         let operation = &mut self.operations[token];
         let buffer = match &mut operation.state {
-            State::AwaitCts { buffer, .. }
-            | State::AwaitAck { buffer, .. }
-            | State::Queued { buffer, .. }
-            | State::Sending { buffer, .. }
+            State::AwaitCts(OutboundSend { buffer, .. })
+            | State::AwaitAck(OutboundSend { buffer, .. })
+            | State::Queued(OutboundSend { buffer, .. })
+            | State::Sending(OutboundSend { buffer, .. })
             | State::Posted { buffer, .. }
             | State::AwaitData { buffer, .. } => buffer,
             State::Remote(call) => &mut call.buffer,

@@ -291,17 +291,11 @@ impl<'a> FlowLayer<'a> {
         }
         flow.step(peer, Event::Cts, now);
         flow.consume_credits(peer, 1, false, now);
-        let operation = &mut self.engine.operations[send];
-        let State::AwaitCts {
-            envelope, buffer, ..
-        } = std::mem::replace(&mut operation.state, State::Elapsing)
-        else {
+        let place = &mut self.engine.operations[send].state;
+        let State::AwaitCts(message) = std::mem::replace(place, State::Elapsing) else {
             unreachable!("only what was announced is fetched");
         };
-        self.engine.sends -= 1;
-        let length = buffer.len();
-        self.engine
-            .finish(send, Ok(super::status(envelope, length)), buffer);
+        self.engine.finish_send(send, message);
         self.flow().run_machines(peer, now);
         self.apply_effects();
     }

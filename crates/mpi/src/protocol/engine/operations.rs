@@ -3,7 +3,7 @@
 use std::ops::{Index, IndexMut};
 
 use super::flow_controlled::Assembly;
-use super::{RemoteCall, State, Status};
+use super::{OutboundSend, RemoteCall, State, Status};
 use crate::channel::{Channel, PacketHeader, Token};
 use crate::{Buffer, Error, Pattern};
 use observe::SourceLocation;
@@ -242,24 +242,12 @@ impl Operations {
     /// Lets an eager message go by rendezvous.
     pub(super) fn await_cts(&mut self, send: Token) {
         let place = &mut self[send].state;
-        let (State::Queued {
-            peer,
-            envelope,
-            buffer,
-        }
-        | State::AwaitAck {
-            peer,
-            envelope,
-            buffer,
-        }) = std::mem::replace(place, State::Elapsing)
+        let (State::Queued(message) | State::AwaitAck(message)) =
+            std::mem::replace(place, State::Elapsing)
         else {
             unreachable!("only what is queued is converted");
         };
-        *place = State::AwaitCts {
-            peer,
-            envelope,
-            buffer,
-        };
+        *place = State::AwaitCts(message);
     }
 
     /// Passes the channel the buffer or length behind an announcement or its answer, which are
@@ -267,7 +255,7 @@ impl Operations {
     pub(super) fn offer_buffers(&self, channel: &dyn Channel, peer: u32, header: &PacketHeader) {
         match *header {
             PacketHeader::Rts { send, .. } => {
-                if let State::AwaitCts { buffer, .. } = self.state(send) {
+                if let State::AwaitCts(OutboundSend { buffer, .. }) = self.state(send) {
                     channel.offer(peer, send, buffer);
                 }
             }

@@ -30,7 +30,7 @@ impl ProtocolEngine {
         let all = self.operations.iter();
         for (_, operation) in all.filter(|(_, operation)| operation.released) {
             match operation.state {
-                State::AwaitCts { .. } | State::AwaitAck { .. }
+                State::AwaitCts(_) | State::AwaitAck(_)
                     if operation.detached || self.is_explored() =>
                 {
                     sends += 1;

@@ -24,7 +24,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use super::observation::post_event;
-use super::{ProtocolEngine, Role, State, Status};
+use super::{OutboundSend, ProtocolEngine, Role, State, Status};
 use crate::channel::{Channel, Packet, PacketHeader, Token};
 use crate::exploration::{note_accesses, note_bound};
 use crate::protocol::flow_control::{Kind, OutboundMessage};
@@ -401,7 +401,7 @@ impl<'a> WindowCalls<'a> {
                 .finished_early(status(peer, length), buffer, location);
         }
         self.engine.sends += 1;
-        let state = State::Sending {
+        let state = State::Sending(OutboundSend {
             peer,
             envelope: Envelope {
                 context,
@@ -411,7 +411,7 @@ impl<'a> WindowCalls<'a> {
                 signature: TypeSignature::NONE,
             },
             buffer: access.payload.clone(),
-        };
+        });
         let token = self.engine.insert(state, location);
         self.engine.operations[token].role = Role::Put;
         if let Some(window) = self.find_window() {

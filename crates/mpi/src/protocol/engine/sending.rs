@@ -2,7 +2,7 @@
 //! the end.
 
 use super::causality::find_causes;
-use super::{Departure, ProtocolEngine, SendCall, State, library, status};
+use super::{Departure, OutboundSend, ProtocolEngine, SendCall, State, library, status};
 use crate::channel::{Channel, PacketHeader, Settings, Token};
 use crate::protocol::flow_control::{Kind, OutboundMessage};
 use crate::{Buffer, Envelope};
@@ -145,11 +145,11 @@ impl ProtocolEngine {
             self.finish(send, Ok(status(envelope, length)), buffer);
             return self.dispatch(channel, peer, message);
         }
-        let waits = State::AwaitCts {
+        let waits = State::AwaitCts(OutboundSend {
             peer,
             envelope,
             buffer: buffer.clone(),
-        };
+        });
         let announced = if detached {
             // The program's operation is over; that of the message continues, and the rank stays
             // until it is over too.
@@ -179,34 +179,22 @@ impl ProtocolEngine {
         send: Token,
         receive: Token,
     ) {
-        let operation = &mut self.operations[send];
-        let State::AwaitCts {
-            peer,
-            envelope,
-            buffer,
-        } = std::mem::replace(&mut operation.state, State::Elapsing)
-        else {
+        let place = &mut self.operations[send].state;
+        let State::AwaitCts(sent) = std::mem::replace(place, State::Elapsing) else {
             unreachable!("a CTS answers an RTS");
         };
+        let peer = sent.peer;
         assert!(
             peer == source,
             "a CTS comes from the rank that the RTS went to"
         );
-        let mut message =
-            OutboundMessage::new(Kind::Data, PacketHeader::Data { receive }, buffer.clone());
+        let header = PacketHeader::Data { receive };
+        let mut message = OutboundMessage::new(Kind::Data, header, sent.buffer.clone());
         self.operations[send].state = if !self.is_plain() && library::reads_data(self) {
-            State::AwaitAck {
-                peer,
-                envelope,
-                buffer,
-            }
+            State::AwaitAck(sent)
         } else {
             message.operation = Some(send);
-            State::Sending {
-                peer,
-                envelope,
-                buffer,
-            }
+            State::Sending(sent)
         };
         self.dispatch(channel, peer, message);
     }
@@ -220,11 +208,11 @@ impl ProtocolEngine {
         envelope: Envelope,
         buffer: Buffer,
     ) {
-        self.operations[send].state = State::AwaitAck {
+        self.operations[send].state = State::AwaitAck(OutboundSend {
             peer,
             envelope,
             buffer: buffer.clone(),
-        };
+        });
         let header = PacketHeader::Synchronous { envelope, send };
         let message = OutboundMessage::new(Kind::Eager, header, buffer);
         self.dispatch(channel, peer, message);
@@ -250,18 +238,18 @@ impl ProtocolEngine {
         let state = &mut self.operations[send].state;
         if settings.limits.is_some() {
             message.operation = Some(send);
-            *state = State::Queued {
+            *state = State::Queued(OutboundSend {
                 peer,
                 envelope,
                 buffer,
-            };
+            });
         } else if message.told || settings.connections.is_some() {
             message.operation = Some(send);
-            *state = State::Sending {
+            *state = State::Sending(OutboundSend {
                 peer,
                 envelope,
                 buffer,
-            };
+            });
         } else {
             self.sends -= 1;
             self.finish(send, Ok(status(envelope, buffer.len())), buffer);
@@ -272,31 +260,28 @@ impl ProtocolEngine {
     /// A receive has met a synchronous message.
     pub(super) fn handle_ack(&mut self, send: Token) {
         let place = &mut self.operations[send].state;
-        let State::AwaitAck {
-            envelope, buffer, ..
-        } = std::mem::replace(place, State::Elapsing)
-        else {
+        let State::AwaitAck(message) = std::mem::replace(place, State::Elapsing) else {
             unreachable!("an acknowledgement answers a synchronous message");
         };
-        self.sends -= 1;
-        let length = buffer.len();
-        self.finish(send, Ok(status(envelope, length)), buffer);
+        self.finish_send(send, message);
     }
 
     pub(super) fn handle_sent(&mut self, send: Token) {
         let place = &mut self.operations[send].state;
-        let (State::Sending {
-            envelope, buffer, ..
-        }
-        | State::Queued {
-            envelope, buffer, ..
-        }) = std::mem::replace(place, State::Elapsing)
+        let (State::Sending(message) | State::Queued(message)) =
+            std::mem::replace(place, State::Elapsing)
         else {
             unreachable!("only data are reported as sent");
         };
-        self.note_put_left(send, envelope.context);
+        self.note_put_left(send, message.envelope.context);
+        self.finish_send(send, message);
+    }
+
+    /// Ends a send after its message has left, or a receive has met the message.
+    #[inline]
+    pub(super) fn finish_send(&mut self, send: Token, message: OutboundSend) {
         self.sends -= 1;
-        let length = buffer.len();
-        self.finish(send, Ok(status(envelope, length)), buffer);
+        let status = status(message.envelope, message.buffer.len());
+        self.finish(send, Ok(status), message.buffer);
     }
 }

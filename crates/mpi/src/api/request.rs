@@ -404,7 +404,7 @@ fn note_cancelled(
     location: SourceLocation,
 ) {
     let record = engine.causality();
-    if record.is_none_or(|record| !record.is_receive(token)) {
+    if record.is_none_or(|record| record.number_of_receive(token) == 0) {
         let bound = "a send is cancelled only if its message waits at the sender";
         exploration::note_bound(channel, &format!("{bound} ({location})"));
     }

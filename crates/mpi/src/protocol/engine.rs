@@ -99,6 +99,17 @@ pub(crate) struct OutboundSend {
     pub(crate) buffer: Buffer,
 }
 
+impl OutboundSend {
+    #[inline]
+    const fn new(peer: u32, envelope: Envelope, buffer: Buffer) -> Self {
+        Self {
+            peer,
+            envelope,
+            buffer,
+        }
+    }
+}
+
 /// Where an operation stands.
 #[derive(Clone, Debug)]
 pub(crate) enum State {
@@ -438,39 +449,31 @@ impl ProtocolEngine {
                     self.handle_sent(token);
                 }
             }
-            Event::Elapsed(token)
-                if matches!(
-                    self.operations.state(token),
-                    State::AwaitTurn { .. } | State::AwaitPost { .. }
-                ) =>
-            {
-                self.observe(|| observe::Event::Elapsed);
+            Event::Elapsed(token) => self.handle_elapsed(channel, token),
+            other => self.handle_connection(channel, other),
+        }
+        if self.has_ready() && !self.is_explored() {
+            ScheduleExecutor::new(self, channel).advance_ready();
+        }
+    }
+
+    /// A timer or a computation is over.
+    #[inline]
+    fn handle_elapsed(&mut self, channel: &dyn Channel, token: Token) {
+        self.observe(|| observe::Event::Elapsed);
+        match self.operations.state(token) {
+            State::AwaitTurn { .. } | State::AwaitPost { .. } => {
                 self.processor.end_wait();
                 self.begin(channel, token);
             }
-            Event::Elapsed(token)
-                if matches!(self.operations.state(token), State::Packing { .. }) =>
-            {
-                self.observe(|| observe::Event::Elapsed);
-                FlowLayer::new(self, channel).handle_packed(token);
-            }
-            Event::Elapsed(token)
-                if matches!(self.operations.state(token), State::Matching { .. }) =>
-            {
-                self.observe(|| observe::Event::Elapsed);
-                library::answer_matched(self, channel, token);
-            }
-            Event::Elapsed(token) => {
-                self.observe(|| observe::Event::Elapsed);
+            State::Packing { .. } => FlowLayer::new(self, channel).handle_packed(token),
+            State::Matching { .. } => library::answer_matched(self, channel, token),
+            _ => {
                 if let Some(cold) = &mut self.cold {
                     cold.catching_up.take_if(|(_, other)| *other == token);
                 }
                 self.finish(token, Ok(NOTHING), Buffer::phantom(0));
             }
-            other => self.handle_connection(channel, other),
-        }
-        if self.has_ready() && !self.is_explored() {
-            ScheduleExecutor::new(self, channel).advance_ready();
         }
     }
 

@@ -20,7 +20,7 @@ impl ProtocolEngine {
     pub(crate) fn cancel(&mut self, channel: &dyn Channel, token: Token) {
         self.actions += 1;
         let record = self.causality();
-        if record.is_none_or(|record| !record.is_receive(token)) {
+        if record.is_none_or(|record| record.number_of_receive(token) == 0) {
             choose(channel);
         }
         let operation = &mut self.operations[token];
@@ -49,7 +49,7 @@ impl ProtocolEngine {
     pub(crate) fn may_lose_cancel(&self, token: Token) -> bool {
         let is_cancelled = self.operations[token].cancelled;
         let record = self.causality().filter(|_| !is_cancelled);
-        record.is_some_and(|record| record.is_receive(token) && !record.is_told(token))
+        record.is_some_and(|record| record.number_of_receive(token) > 0 && !record.is_told(token))
     }
 
     /// A message will meet a receive that is cancelled.

@@ -386,11 +386,6 @@ impl CausalityRecord {
         self.origins[token as usize].is_told
     }
 
-    /// Returns true if an operation is a receive.
-    pub(crate) fn is_receive(&self, token: Token) -> bool {
-        self.origins[token as usize].receive > 0
-    }
-
     fn report_observed(&mut self, causes: &dyn CausalityHooks) {
         for step in self.learnt.drain(..) {
             causes.learn(step);
@@ -424,8 +419,9 @@ impl CausalityRecord {
         self.last_receive + 1
     }
 
-    /// Returns the number of a receive among the receives of the rank, from 1.
-    pub(super) fn number_of_receive(&self, token: Token) -> u32 {
+    /// Returns the number of a receive among the receives of the rank, from 1; 0 for another
+    /// operation.
+    pub(crate) fn number_of_receive(&self, token: Token) -> u32 {
         self.origins[token as usize].receive
     }
 

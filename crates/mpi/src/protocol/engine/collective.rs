@@ -151,7 +151,7 @@ struct Progress {
 }
 
 /// The requests of a lane.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Default, Debug)]
 struct Requests {
     /// The collective to which the lane belongs.
     collective: u32,

@@ -173,24 +173,6 @@ pub(crate) struct ExposedWindow {
 }
 
 impl ExposedWindow {
-    fn new(number: u32, memory: WindowMemory) -> Self {
-        Self {
-            number,
-            memory,
-            lock: WindowLock::default(),
-            posts: Vec::new(),
-            start: None,
-            exposure: None,
-            leaving: 0,
-            gates: BTreeMap::new(),
-            started: None,
-            locked: BTreeMap::new(),
-            plain: BTreeSet::new(),
-            updated: BTreeMap::new(),
-            ends: Vec::new(),
-        }
-    }
-
     /// Returns the memory, to read and write it locally.
     pub(crate) const fn memory_mut(&mut self) -> &mut WindowMemory {
         &mut self.memory
@@ -320,7 +302,22 @@ impl<'a> WindowCalls<'a> {
         let windows = self.engine.windows.get_or_insert_default();
         let number = windows.made;
         windows.made += 1;
-        (windows.open).insert(self.context, ExposedWindow::new(number, memory));
+        let window = ExposedWindow {
+            number,
+            memory,
+            lock: WindowLock::default(),
+            posts: Vec::new(),
+            start: None,
+            exposure: None,
+            leaving: 0,
+            gates: BTreeMap::new(),
+            started: None,
+            locked: BTreeMap::new(),
+            plain: BTreeSet::new(),
+            updated: BTreeMap::new(),
+            ends: Vec::new(),
+        };
+        windows.open.insert(self.context, window);
         (number, remote)
     }
 

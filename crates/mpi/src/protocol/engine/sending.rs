@@ -145,11 +145,7 @@ impl ProtocolEngine {
             self.finish(send, Ok(status(envelope, length)), buffer);
             return self.dispatch(channel, peer, message);
         }
-        let waits = State::AwaitCts(OutboundSend {
-            peer,
-            envelope,
-            buffer: buffer.clone(),
-        });
+        let waits = State::AwaitCts(OutboundSend::new(peer, envelope, buffer.clone()));
         let announced = if detached {
             // The program's operation is over; that of the message continues, and the rank stays
             // until it is over too.
@@ -208,11 +204,8 @@ impl ProtocolEngine {
         envelope: Envelope,
         buffer: Buffer,
     ) {
-        self.operations[send].state = State::AwaitAck(OutboundSend {
-            peer,
-            envelope,
-            buffer: buffer.clone(),
-        });
+        self.operations[send].state =
+            State::AwaitAck(OutboundSend::new(peer, envelope, buffer.clone()));
         let header = PacketHeader::Synchronous { envelope, send };
         let message = OutboundMessage::new(Kind::Eager, header, buffer);
         self.dispatch(channel, peer, message);
@@ -238,18 +231,10 @@ impl ProtocolEngine {
         let state = &mut self.operations[send].state;
         if settings.limits.is_some() {
             message.operation = Some(send);
-            *state = State::Queued(OutboundSend {
-                peer,
-                envelope,
-                buffer,
-            });
+            *state = State::Queued(OutboundSend::new(peer, envelope, buffer));
         } else if message.told || settings.connections.is_some() {
             message.operation = Some(send);
-            *state = State::Sending(OutboundSend {
-                peer,
-                envelope,
-                buffer,
-            });
+            *state = State::Sending(OutboundSend::new(peer, envelope, buffer));
         } else {
             self.sends -= 1;
             self.finish(send, Ok(status(envelope, buffer.len())), buffer);

@@ -9,9 +9,7 @@
 use ::collectives::Call;
 
 use super::runner::Runner;
-use super::{
-    ALL, Collectives, JOIN, NO_SLOT, Progress, Requests, Running, SLOTS, ScheduleExecutor,
-};
+use super::{ALL, Collectives, JOIN, NO_SLOT, Progress, Requests, Running, ScheduleExecutor};
 use crate::channel::Token;
 
 /// The position in a lane of a schedule.
@@ -53,12 +51,9 @@ impl Collectives {
         let requests = Requests {
             collective: collective.unwrap_or(0),
             learner,
-            pending: [0; SLOTS],
-            started: [0; SLOTS],
-            waited: [0; SLOTS],
             waits_for: NO_SLOT,
             waits_for_request: ALL,
-            leaves: 0,
+            ..Requests::default()
         };
         let lane = self.free.pop().unwrap_or_else(|| {
             if self.running.len() == self.running.capacity() {

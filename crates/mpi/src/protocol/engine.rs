@@ -40,7 +40,7 @@ use crate::exploration::is_explored;
 use crate::matching::{Matching, UnexpectedContent, UnexpectedMessage};
 use crate::protocol::defect::ProtocolDefects;
 use crate::protocol::flow_control::{FlowControl, Slot};
-use crate::{Buffer, CallLog, Envelope, Error, Pattern};
+use crate::{Buffer, CallComparison, CallLog, Envelope, Error, Pattern};
 use causality::{CausalityRecord, find_causes};
 pub(crate) use collective::{
     CallNumber, Collectives, PersistentNumber, PreparedCall, ScheduleExecutor,
@@ -117,9 +117,7 @@ pub(crate) enum State {
     Free { next: Option<Token> },
     /// The rank is busy; the message leaves after that.
     AwaitTurn {
-        peer: u32,
-        envelope: Envelope,
-        buffer: Buffer,
+        message: OutboundSend,
         departure: Departure,
     },
     /// The rank is busy; the receive is posted after that, or gets the message that a matched probe
@@ -241,11 +239,11 @@ const NOTHING: Status = Status {
 
 impl ProtocolEngine {
     /// Returns the state of a rank at the begin of the run; the channel determines the rare parts.
-    pub(crate) fn new(channel: &dyn Channel, call_log: Option<Rc<CallLog>>) -> Self {
-        let mut engine = Self {
-            call_log,
-            ..Self::default()
-        };
+    pub(crate) fn new(channel: &dyn Channel, calls: &CallComparison) -> Self {
+        let mut engine = Self::default();
+        if let CallComparison::Here(log) = calls {
+            engine.call_log = Some(Rc::clone(log));
+        }
         if is_explored(channel) {
             // Engines of explored programs live shortly: no table of theirs grows step by step.
             engine.operations.reserve(causality::OPERATIONS);
@@ -351,8 +349,7 @@ impl ProtocolEngine {
             return;
         }
         let place = operation.location;
-        let dropped = &mut self.cold.get_or_insert_default().dropped;
-        let lost = &mut dropped.lost;
+        let lost = &mut self.cold.get_or_insert_default().dropped.lost;
         lost.get_or_insert_with(|| Box::new((envelope, place, 0))).2 += 1;
     }
 

@@ -81,11 +81,7 @@ impl Process {
     #[must_use]
     pub fn with_calls(channel: Box<dyn Channel>, calls: CallComparison) -> Rc<Self> {
         let channel = crate::connection::connecting_channel::connect(channel);
-        let call_log = match &calls {
-            CallComparison::Here(log) => Some(Rc::clone(log)),
-            _ => None,
-        };
-        let engine = ProtocolEngine::new(&*channel, call_log);
+        let engine = ProtocolEngine::new(&*channel, &calls);
         Rc::new(Self {
             channel,
             calls,

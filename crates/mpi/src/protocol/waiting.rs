@@ -334,13 +334,12 @@ fn partners(engine: &ProtocolEngine, state: &State) -> Vec<u32> {
             collectives.map_or_else(Vec::new, |all| all.list_partners(*index))
         }
         State::AwaitPost { pattern, .. } | State::Posted { pattern, .. } => source(pattern),
-        State::AwaitTurn { peer, .. }
-        | State::Queued(OutboundSend { peer, .. })
-        | State::AwaitCts(OutboundSend { peer, .. })
-        | State::AwaitAck(OutboundSend { peer, .. })
-        | State::Packing { peer }
-        | State::Matching { peer, .. }
-        | State::Sending(OutboundSend { peer, .. }) => vec![*peer],
+        State::AwaitTurn { message, .. }
+        | State::Queued(message)
+        | State::AwaitCts(message)
+        | State::AwaitAck(message)
+        | State::Sending(message) => vec![message.peer],
+        State::Packing { peer } | State::Matching { peer, .. } => vec![*peer],
         State::AwaitData { envelope, .. } => vec![envelope.source],
         State::Remote(call) => call.peers.clone(),
         State::Elapsing
@@ -360,10 +359,9 @@ fn in_words(engine: &ProtocolEngine, state: &State) -> String {
     }
     let text = words(state);
     let peer = match state {
-        State::Queued(OutboundSend { peer, .. })
-        | State::AwaitCts(OutboundSend { peer, .. })
-        | State::AwaitAck(OutboundSend { peer, .. })
-        | State::Sending(OutboundSend { peer, .. }) => *peer,
+        State::Queued(to) | State::AwaitCts(to) | State::AwaitAck(to) | State::Sending(to) => {
+            to.peer
+        }
         _ => return text,
     };
     let flow = engine.flow_control();
@@ -378,18 +376,15 @@ fn words(state: &State) -> String {
         State::AwaitPost { pattern, .. } | State::Posted { pattern, .. } => {
             format!("recv ({pattern})")
         }
-        State::AwaitTurn { peer, envelope, .. } => {
-            format!(
-                "send (destination {peer}, tag {}), not yet sent",
-                TagInWords(envelope.tag)
-            )
-        }
-        State::Queued(OutboundSend { peer, envelope, .. }) => {
-            format!(
-                "send (destination {peer}, tag {}), queued",
-                TagInWords(envelope.tag)
-            )
-        }
+        State::AwaitTurn { message, .. } => format!(
+            "send (destination {}, tag {}), not yet sent",
+            message.peer,
+            TagInWords(message.envelope.tag)
+        ),
+        State::Queued(OutboundSend { peer, envelope, .. }) => format!(
+            "send (destination {peer}, tag {}), queued",
+            TagInWords(envelope.tag)
+        ),
         State::AwaitCts(OutboundSend {
             peer,
             envelope,

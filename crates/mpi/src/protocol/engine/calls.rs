@@ -1,8 +1,7 @@
 //! Rarer calls: operations that are cancelled, messages that a matched
 //! probe has taken, and operations that are over before they begin.
 
-use super::flow_controlled::FlowLayer;
-use super::{NOTHING, ProtocolEngine, State, Status};
+use super::{FlowLayer, NOTHING, ProtocolEngine, State, Status};
 use crate::channel::{Channel, PacketHeader, Token};
 use crate::exploration::choose;
 use crate::matching::{UnexpectedContent, UnexpectedMessage};

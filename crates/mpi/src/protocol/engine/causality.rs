@@ -419,8 +419,7 @@ impl CausalityRecord {
         self.last_receive + 1
     }
 
-    /// Returns the number of a receive among the receives of the rank, from 1; 0 for another
-    /// operation.
+    /// Returns the number of a receive of the rank, from 1; 0 for another operation.
     pub(crate) fn number_of_receive(&self, token: Token) -> u32 {
         self.origins[token as usize].receive
     }

@@ -9,8 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use super::flow_controlled::FlowLayer;
-use super::{OutboundSend, ProtocolEngine, State};
+use super::{FlowLayer, OutboundSend, ProtocolEngine, State};
 use crate::channel::{Channel, Event, Packet, PacketHeader, Token};
 use crate::connection::Failure;
 use crate::protocol::flow_control::{Hold, Slot};
@@ -68,10 +67,9 @@ impl ProtocolEngine {
     fn lose(&mut self, channel: &dyn Channel, peer: u32, why: Failure) {
         let why = self.lost.add(peer, why);
         let concerned = |state: &State| match state {
-            State::AwaitCts(message)
-            | State::AwaitAck(message)
-            | State::Queued(message)
-            | State::Sending(message) => message.peer == peer,
+            State::AwaitCts(to) | State::AwaitAck(to) | State::Queued(to) | State::Sending(to) => {
+                to.peer == peer
+            }
             State::Posted { pattern, .. } => pattern.source == Some(peer),
             State::AwaitData { envelope, .. } => envelope.source == peer,
             State::Remote(call) => call.peers.contains(&peer),
@@ -132,12 +130,10 @@ impl ProtocolEngine {
         ));
         let operation = &mut self.operations[token];
         let buffer = match &mut operation.state {
-            State::AwaitCts(OutboundSend { buffer, .. })
-            | State::AwaitAck(OutboundSend { buffer, .. })
-            | State::Queued(OutboundSend { buffer, .. })
-            | State::Sending(OutboundSend { buffer, .. })
-            | State::Posted { buffer, .. }
-            | State::AwaitData { buffer, .. } => buffer,
+            State::AwaitCts(to) | State::AwaitAck(to) | State::Queued(to) | State::Sending(to) => {
+                &mut to.buffer
+            }
+            State::Posted { buffer, .. } | State::AwaitData { buffer, .. } => buffer,
             State::Remote(call) => &mut call.buffer,
             _ => unreachable!("only what waits for a rank fails"),
         };

@@ -82,7 +82,8 @@ impl ProtocolEngine {
 
     #[inline(never)]
     fn dispatch_in_turn(&mut self, channel: &dyn Channel, peer: u32, message: OutboundMessage) {
-        FlowLayer::new(self, channel).send(peer, message);
+        self.flow(channel).send(peer, message, channel.now());
+        FlowLayer::new(self, channel).apply_effects();
     }
 
     /// Sends an announcement or an answer.
@@ -161,12 +162,6 @@ impl<'a> FlowLayer<'a> {
 
     fn flow(&mut self) -> &mut FlowControl {
         self.engine.flow(self.channel)
-    }
-
-    fn send(&mut self, peer: u32, message: OutboundMessage) {
-        let now = self.channel.now();
-        self.flow().send(peer, message, now);
-        self.apply_effects();
     }
 
     /// Executes the actions that the machines have requested.

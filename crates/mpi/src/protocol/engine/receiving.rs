@@ -4,9 +4,8 @@ use channel::COLLECTIVE;
 use observe::SourceLocation;
 use observe::{Event, PacketKind};
 
-use super::flow_controlled::FlowLayer;
 use super::turns::copy_time;
-use super::{ProtocolEngine, State, library, status};
+use super::{FlowLayer, ProtocolEngine, State, library, status};
 use crate::channel::{Channel, Packet, PacketHeader, Token};
 use crate::exploration;
 use crate::exploration::note_source_choice;
@@ -47,7 +46,7 @@ impl ProtocolEngine {
             let receive = self.insert(State::Posted { pattern, buffer }, location);
             self.operations[receive].unpacks = unpacks;
             self.note_causality(|record| {
-                record.note_posted(channel, receive, (&pattern, location))
+                record.note_posted(channel, receive, (&pattern, location));
             });
             if let Some(message) = self.matching.post(pattern, receive) {
                 self.match_unexpected(channel, receive, message);

@@ -1,8 +1,9 @@
 //! Sends: the call, the decision between eager and rendezvous, the answer to an announcement,
 //! the end.
 
-use super::causality::find_causes;
-use super::{Departure, OutboundSend, ProtocolEngine, SendCall, State, library, status};
+use super::{
+    Departure, OutboundSend, ProtocolEngine, SendCall, State, find_causes, library, status,
+};
 use crate::channel::{Channel, PacketHeader, Settings, Token};
 use crate::protocol::flow_control::{Kind, OutboundMessage};
 use crate::{Buffer, Envelope};
@@ -97,12 +98,8 @@ impl ProtocolEngine {
             }
             return send;
         }
-        let waits = State::AwaitTurn {
-            peer,
-            envelope,
-            buffer,
-            departure,
-        };
+        let message = OutboundSend::new(peer, envelope, buffer);
+        let waits = State::AwaitTurn { message, departure };
         let send = self.insert(waits, call.location);
         self.in_turn(channel, send);
         send

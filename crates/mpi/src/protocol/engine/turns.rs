@@ -133,16 +133,14 @@ impl ProtocolEngine {
         let cancelled = operation.cancelled;
         let place = &mut operation.state;
         match std::mem::replace(place, State::Elapsing) {
-            State::AwaitTurn { buffer, .. } if cancelled => {
+            State::AwaitTurn { message, .. } if cancelled => {
                 self.sends -= 1;
-                self.finish_cancelled(token, buffer);
+                self.finish_cancelled(token, message.buffer);
             }
-            State::AwaitTurn {
-                peer,
-                envelope,
-                buffer,
-                departure,
-            } => self.launch(channel, token, peer, envelope, (buffer, departure)),
+            State::AwaitTurn { message, departure } => {
+                let (peer, envelope) = (message.peer, message.envelope);
+                self.launch(channel, token, peer, envelope, (message.buffer, departure));
+            }
             State::AwaitPost { buffer, .. } if cancelled => self.finish_cancelled(token, buffer),
             State::AwaitPost {
                 pattern,
@@ -152,7 +150,7 @@ impl ProtocolEngine {
                 *place = State::Posted { pattern, buffer };
                 let location = operation.location;
                 self.note_causality(|record| {
-                    record.note_posted(channel, token, (&pattern, location))
+                    record.note_posted(channel, token, (&pattern, location));
                 });
                 let matched = match message {
                     Some(message) => Some(*message),

@@ -276,7 +276,7 @@ pub(crate) fn compare_call(
 /// Starts a collective call. The result is in the operation of the returned token.
 fn start_prepared(comm: &Comm, call: PreparedCall) -> Token {
     let start = |engine: &mut ProtocolEngine, channel: &dyn Channel| {
-        ScheduleExecutor::new(engine, channel).start(call)
+        ScheduleExecutor::new(engine, channel).start_call(call)
     };
     comm.process().with_engine(start)
 }

@@ -246,7 +246,7 @@ impl ProtocolEngine {
         }
         if is_explored(channel) {
             // Engines of explored programs live shortly: no table of theirs grows step by step.
-            engine.operations.reserve(causality::OPERATIONS);
+            engine.operations.reserve_places(causality::OPERATIONS);
             let record = CausalityRecord::new();
             engine.cold.get_or_insert_default().causality = Some(Box::new(record));
         }

@@ -41,7 +41,7 @@ pub(crate) fn of(engine: &ProtocolEngine, undelivered: &[(Envelope, u64)]) -> Ve
             ),
         });
     }
-    let dropped = engine.dropped();
+    let dropped = engine.dropped_requests();
     if let Some((envelope, at, count)) = dropped.and_then(|all| all.lost.as_deref()) {
         let (source, tag) = (envelope.source, TagInWords(envelope.tag));
         texts.push(format!(

@@ -354,7 +354,7 @@ fn partners(engine: &ProtocolEngine, state: &State) -> Vec<u32> {
 /// Describes a state, and the resource for which the connection of a queued message waits.
 fn in_words(engine: &ProtocolEngine, state: &State) -> String {
     if let State::Collective { index } = state {
-        let described = engine.collectives().and_then(|all| all.describe(*index));
+        let described = engine.collectives().and_then(|all| all.in_words(*index));
         return described.unwrap_or_else(|| "a collective operation".to_owned());
     }
     let text = words(state);

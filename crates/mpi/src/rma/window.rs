@@ -118,7 +118,7 @@ async fn window_at(
     let mut own = [memory.len(), unit].map(u64::to_le_bytes).concat();
     let context = comm.context();
     let open = |engine: &mut ProtocolEngine, channel: &dyn Channel| {
-        WindowCalls::new(engine, channel, context).open(memory)
+        WindowCalls::new(engine, channel, context).open_window(memory)
     };
     // Accesses come only after all ranks have told their lengths.
     let (number, registered) = comm.process().with_engine(open);
@@ -409,7 +409,7 @@ impl Window {
                 log.accesses().forget(context, self.comm.world_rank());
             }
             let close = |engine: &mut ProtocolEngine, channel: &dyn Channel| {
-                WindowCalls::new(engine, channel, context).close()
+                WindowCalls::new(engine, channel, context).close_window()
             };
             Ok(process.with_engine(close))
         }

@@ -294,7 +294,7 @@ impl Collectives {
     /// Describes a collective in progress, such as "allreduce #4 (ring, round 3 of 6)": the
     /// position among the collectives of the communicator, the algorithm and the round, all from 1.
     /// A persistent collective is "allreduce #2, start 3 (ring, round 3 of 6)".
-    pub(crate) fn describe(&self, index: u32) -> Option<String> {
+    pub(crate) fn in_words(&self, index: u32) -> Option<String> {
         let Running { call, progress } = self.running(index)?;
         let (kind, algorithm) = (call.name, call.algorithm.name);
         let number = position::InWords(call.number.position);
@@ -518,7 +518,7 @@ impl<'a> ScheduleExecutor<'a> {
     }
 
     /// Starts a collective. Its operation is over when the last step of this rank is over.
-    pub(crate) fn start(&mut self, call: PreparedCall) -> Token {
+    pub(crate) fn start_call(&mut self, call: PreparedCall) -> Token {
         let location = call.location;
         let token = self.engine.insert(State::Elapsing, location);
         let temp = call.recv.of_kind((call.algorithm.temp)(&call.call));
@@ -569,7 +569,7 @@ impl<'a> ScheduleExecutor<'a> {
         }
     }
 
-    fn finish(&mut self, index: u32, running: Running) {
+    fn finish_call(&mut self, index: u32, running: Running) {
         let Running { call, progress } = running;
         let (context, number) = (call.context, call.number.position);
         if number != position::UNCOUNTED {

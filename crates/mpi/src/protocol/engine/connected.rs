@@ -30,17 +30,17 @@ impl LostRanks {
 
     /// Returns true if a rank is lost.
     #[inline]
-    pub(super) fn contains(&self, peer: u32) -> bool {
-        self.reason(peer).is_some()
+    pub(super) fn contains_rank(&self, peer: u32) -> bool {
+        self.why_lost(peer).is_some()
     }
 
     #[inline]
-    fn reason(&self, peer: u32) -> Option<Failure> {
+    fn why_lost(&self, peer: u32) -> Option<Failure> {
         self.0.as_ref()?.get(&peer).copied()
     }
 
     /// Adds a rank. Returns the first reason for its loss: later ones are consequences.
-    fn add(&mut self, peer: u32, why: Failure) -> Failure {
+    fn add_rank(&mut self, peer: u32, why: Failure) -> Failure {
         *self.0.get_or_insert_default().entry(peer).or_insert(why)
     }
 }
@@ -65,7 +65,7 @@ impl ProtocolEngine {
 
     /// Everything that waits for a rank fails.
     fn lose(&mut self, channel: &dyn Channel, peer: u32, why: Failure) {
-        let why = self.lost.add(peer, why);
+        let why = self.lost.add_rank(peer, why);
         let concerned = |state: &State| match state {
             State::AwaitCts(to) | State::AwaitAck(to) | State::Queued(to) | State::Sending(to) => {
                 to.peer == peer
@@ -77,7 +77,7 @@ impl ProtocolEngine {
         };
         let concerned: Vec<Token> = self
             .operations
-            .iter()
+            .iter_places()
             .filter(|(_, operation)| concerned(&operation.state))
             .map(|(token, _)| token)
             .collect();
@@ -93,7 +93,8 @@ impl ProtocolEngine {
             return;
         }
         self.flow(channel).lose(peer, operations, channel.now());
-        let packets = self.operations.iter().filter_map(|(token, operation)| {
+        let all = self.operations.iter_places();
+        let packets = all.filter_map(|(token, operation)| {
             let State::Packet(slot) = operation.state else {
                 return None;
             };
@@ -165,7 +166,7 @@ impl ProtocolEngine {
     /// A send to a lost rank.
     pub(super) fn fail_send(&mut self, send: Token, peer: u32, buffer: Buffer) {
         self.sends -= 1;
-        let error = error(peer, self.lost.reason(peer).unwrap_or(Failure::PeerLost));
+        let error = error(peer, self.lost.why_lost(peer).unwrap_or(Failure::PeerLost));
         self.finish(send, Err(error), buffer);
     }
 
@@ -178,7 +179,7 @@ impl ProtocolEngine {
             _ => None,
         };
         if let Some(source) = source
-            && let Some(why) = self.lost.reason(source)
+            && let Some(why) = self.lost.why_lost(source)
         {
             self.fail(receive, error(source, why));
         }

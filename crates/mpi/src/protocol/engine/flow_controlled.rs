@@ -38,7 +38,7 @@ enum Place {
 
 impl Place {
     /// Frees the resources of an unexpected message.
-    fn free(self, flow: &mut FlowControl, (source, length): (u32, u64), now: f64) {
+    fn free_in(self, flow: &mut FlowControl, (source, length): (u32, u64), now: f64) {
         match self {
             Self::Receive => unreachable!("a message meets one receive"),
             Self::Memory => flow.free_memory(length),
@@ -203,7 +203,7 @@ impl<'a> FlowLayer<'a> {
     /// Packs for a connection, after earlier packing for other connections: the rank has one
     /// processor for packing, in addition to the processor of its program.
     fn pack(&mut self, peer: u32, seconds: f64) {
-        let left = self.engine.processor.pack(self.channel.now(), seconds);
+        let left = self.engine.processor.pack_next(self.channel.now(), seconds);
         let token = self.engine.insert_inner(State::Packing { peer });
         self.channel.timer(left, token);
     }
@@ -213,7 +213,7 @@ impl<'a> FlowLayer<'a> {
         let State::Packing { peer } = self.engine.operations.remove(token) else {
             unreachable!("only packing is over");
         };
-        if self.engine.lost.contains(peer) {
+        if self.engine.lost.contains_rank(peer) {
             return;
         }
         let now = self.channel.now();
@@ -241,7 +241,7 @@ impl<'a> FlowLayer<'a> {
             "a synchronous message is one packet"
         );
         self.flow().met(source, length, now);
-        assembly.place.free(self.flow(), (source, length), now);
+        assembly.place.free_in(self.flow(), (source, length), now);
     }
 
     /// A packet has left.
@@ -394,7 +394,7 @@ impl<'a> FlowLayer<'a> {
         let (source, length) = (assembly.envelope.source, assembly.length);
         let complete = assembly.arrived == length;
         self.flow().met(source, length, now);
-        place.free(self.flow(), (source, length), now);
+        place.free_in(self.flow(), (source, length), now);
         let flow = self.flow();
         if *flow.incoming(source, now) == Some(token) {
             // Of one that has just come, the machine knows already.

@@ -96,7 +96,7 @@ pub(super) fn answer_later(
     if cost == 0.0 {
         return false;
     }
-    engine.processor.occupy(channel, cost);
+    engine.processor.keep_busy(channel, cost);
     let token = engine.insert_inner(State::Matching { peer, header });
     channel.timer(engine.processor.time_left(channel), token);
     true

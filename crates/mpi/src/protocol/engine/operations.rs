@@ -83,7 +83,7 @@ impl Operation {
 
 impl Operations {
     /// Makes room for a number of operations.
-    pub(super) fn reserve(&mut self, count: usize) {
+    pub(super) fn reserve_places(&mut self, count: usize) {
         self.places.reserve_exact(count);
     }
 
@@ -150,7 +150,7 @@ impl Operations {
     }
 
     /// Returns all places, used or free, in the order of their tokens.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (Token, &Operation)> {
+    pub(super) fn iter_places(&self) -> impl Iterator<Item = (Token, &Operation)> {
         (0..).zip(&self.places)
     }
 

@@ -12,7 +12,7 @@ impl ProtocolEngine {
     }
 
     /// Returns the requests that the program has dropped, if they are known.
-    pub(crate) fn dropped(&self) -> Option<&DroppedRequests> {
+    pub(crate) fn dropped_requests(&self) -> Option<&DroppedRequests> {
         self.cold.as_ref().map(|cold| &cold.dropped)
     }
 
@@ -27,7 +27,7 @@ impl ProtocolEngine {
     pub(crate) fn has_only_given_up(&self) -> bool {
         let idle = self.flow.as_ref().is_none_or(|flow| flow.is_idle());
         let (mut sends, mut receives) = (0, 0);
-        let all = self.operations.iter();
+        let all = self.operations.iter_places();
         for (_, operation) in all.filter(|(_, operation)| operation.released) {
             match operation.state {
                 State::AwaitCts(_) | State::AwaitAck(_)

@@ -288,7 +288,7 @@ impl<'a> WindowCalls<'a> {
 
     /// Exposes memory in the window, which is new. Returns the number of the window at this rank,
     /// from 0, and the place at which other ranks reach registered memory.
-    pub(crate) fn open(&mut self, memory: WindowMemory) -> (u32, Option<RemoteWindow>) {
+    pub(crate) fn open_window(&mut self, memory: WindowMemory) -> (u32, Option<RemoteWindow>) {
         note_accesses(self.channel);
         let memory = match memory {
             WindowMemory::Own(memory)
@@ -322,7 +322,7 @@ impl<'a> WindowCalls<'a> {
     }
 
     /// Closes the window. Returns its memory.
-    pub(crate) fn close(&mut self) -> Buffer {
+    pub(crate) fn close_window(&mut self) -> Buffer {
         let windows = self.engine.windows.as_mut();
         let closed = windows.and_then(|windows| windows.open.remove(&self.context));
         closed.map_or_else(|| Buffer::phantom(0), |window| window.memory.into_buffer())
@@ -370,7 +370,7 @@ impl<'a> WindowCalls<'a> {
     pub(crate) fn write_remote(&mut self, access: AccessCall) -> Token {
         let (length, location) = (access.payload.len(), access.location);
         let (peer, context) = (access.peer, access.context);
-        if self.engine.lost.contains(peer) {
+        if self.engine.lost.contains_rank(peer) {
             self.engine.sends += 1;
             let token = self.engine.insert(State::Elapsing, location);
             self.engine.fail_send(token, peer, access.payload);
@@ -551,7 +551,7 @@ impl<'a> WindowCalls<'a> {
         if call
             .peers
             .iter()
-            .any(|&peer| self.engine.lost.contains(peer))
+            .any(|&peer| self.engine.lost.contains_rank(peer))
         {
             return None;
         }
@@ -576,7 +576,7 @@ impl<'a> WindowCalls<'a> {
         let lost = peers
             .iter()
             .copied()
-            .find(|&peer| self.engine.lost.contains(peer));
+            .find(|&peer| self.engine.lost.contains_rank(peer));
         if let Some(peer) = lost {
             return self.refuse_remote(peer, location);
         }

@@ -12,7 +12,7 @@ use observe::SourceLocation;
 impl SendCall {
     /// Returns the time in seconds for which the call keeps the rank busy.
     #[inline]
-    fn cost(self, settings: &Settings, length: u64) -> f64 {
+    fn busy_time(self, settings: &Settings, length: u64) -> f64 {
         if !self.blocks {
             settings.overheads.ois.of(length)
         } else if length < settings.eager_threshold && !self.synchronous {
@@ -82,7 +82,7 @@ impl ProtocolEngine {
             request: self.operations.next_token(),
         });
         self.sends += 1;
-        let cost = call.cost(channel.settings(), buffer.len());
+        let cost = call.busy_time(channel.settings(), buffer.len());
         self.processor.charge_time(channel, cost);
         let departure = call.departure_of(self, buffer.len());
         if self.processor.may_begin(channel) {
@@ -114,7 +114,7 @@ impl ProtocolEngine {
         envelope: Envelope,
         (buffer, departure): (Buffer, Departure),
     ) {
-        if self.lost.contains(peer) {
+        if self.lost.contains_rank(peer) {
             return self.fail_send(send, peer, buffer);
         }
         let settings = channel.settings();

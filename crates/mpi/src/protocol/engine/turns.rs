@@ -24,7 +24,7 @@ impl Processor {
 
     /// Makes the rank busy for a time in seconds.
     #[inline]
-    pub(super) fn occupy(&mut self, channel: &dyn Channel, cost: f64) {
+    pub(super) fn keep_busy(&mut self, channel: &dyn Channel, cost: f64) {
         self.busy_until = self.now(channel) + cost;
     }
 
@@ -32,7 +32,7 @@ impl Processor {
     #[inline]
     pub(super) fn charge_time(&mut self, channel: &dyn Channel, cost: f64) {
         if cost > 0.0 {
-            self.occupy(channel, cost);
+            self.keep_busy(channel, cost);
         }
     }
 
@@ -54,7 +54,7 @@ impl Processor {
     }
 
     /// Packs after earlier packing. Returns the time until the end.
-    pub(super) fn pack(&mut self, now: f64, seconds: f64) -> f64 {
+    pub(super) fn pack_next(&mut self, now: f64, seconds: f64) -> f64 {
         self.packing_until = self.packing_until.max(now) + seconds;
         self.packing_until - now
     }
@@ -111,7 +111,7 @@ impl ProtocolEngine {
         if cost == 0.0 {
             return false;
         }
-        self.processor.occupy(channel, cost);
+        self.processor.keep_busy(channel, cost);
         true
     }
 

@@ -86,7 +86,7 @@ impl ScheduleExecutor<'_> {
             is_over = self.advance_others(&mut running, (is_over, index), &arguments);
         }
         if is_over || running.progress.error.is_some() {
-            return self.finish(index, *running);
+            return self.finish_call(index, *running);
         }
         let collectives = self.engine.collectives_mut();
         collectives.running[index as usize] = Some(running);

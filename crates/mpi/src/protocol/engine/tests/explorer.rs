@@ -309,7 +309,7 @@ impl World {
             let engine = &rank.engine;
             let operations: Vec<(&State, bool, bool)> = engine
                 .operations
-                .iter()
+                .iter_places()
                 .map(|(_, one)| (&one.state, one.released, one.cancelled))
                 .collect();
             let flow = engine.flow_control().map(|flow| flow.key());

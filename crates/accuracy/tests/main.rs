@@ -244,3 +244,21 @@ fn the_fastest_algorithms_become_files() {
     let rows = "\n0 3 0 0  # recursive_doubling\n8192 4 0 0  # ring\n";
     assert!(rules.ends_with(rows), "{rules}");
 }
+
+/// `simrun platform list` prints these figures.
+#[test]
+fn the_errors_beside_the_platforms_are_those_of_the_results() {
+    let read = |path: &str| {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+        std::fs::read_to_string(path).unwrap()
+    };
+    let page = read("../../results/accuracy.md");
+    let rows = page.lines().skip_while(|line| !line.starts_with("|---"));
+    let rows = rows.skip(1).take_while(|line| line.starts_with('|'));
+    let cells = rows.map(|row| row.split('|').skip(2).take(3).map(str::trim).collect());
+    let cells: Vec<Vec<&str>> = cells.collect();
+    let lines = read("../../platforms/accuracy.csv");
+    let lines = lines.lines().skip(1);
+    let fields = lines.map(|line| line.split(',').skip(1).take(3).collect());
+    assert_eq!(cells, fields.collect::<Vec<Vec<&str>>>());
+}

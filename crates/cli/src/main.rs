@@ -8,6 +8,7 @@ mod help_pages;
 mod new;
 mod platform_command;
 mod platform_json;
+mod platform_list;
 mod rerun;
 
 // Compiled MPI programs may run in this process.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use clap::Subcommand;
+use clap::{Subcommand, ValueEnum};
 use files::Output;
 use platform::{LoadError, Override, Platform};
 
@@ -14,9 +14,17 @@ use simrun::args::Format;
 use simrun::{load, status};
 
 use crate::companion::TOOLS;
-use crate::platform_json;
+use crate::{platform_json, platform_list};
 
-/// Actions on a platform file.
+/// A kind of file that has a schema.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum FileKind {
+    Platform,
+    Study,
+    Selector,
+}
+
+/// Actions on platform files.
 #[derive(Subcommand)]
 pub(crate) enum PlatformCommand {
     /// Check a platform file; print all errors, or a summary.
@@ -44,6 +52,20 @@ pub(crate) enum PlatformCommand {
         /// Output format
         #[arg(long, value_enum, value_name = "text|json", hide_possible_values = true, default_value_t = Format::Text, conflicts_with = "plot")]
         format: Format,
+    },
+    /// List the platform files of a folder, with measured errors
+    #[command(after_help = "Example:\n  simrun platform list platforms")]
+    List {
+        /// The folder
+        #[arg(default_value = "platforms")]
+        folder: PathBuf,
+    },
+    /// Print the JSON Schema of a kind of file, for editors
+    #[command(after_help = "Example:\n  simrun platform schema study > study.schema.json")]
+    Schema {
+        /// The kind of file
+        #[arg(value_enum, default_value_t = FileKind::Platform)]
+        kind: FileKind,
     },
     /// Convert a SimGrid XML platform to TOML; list unsupported elements
     #[command(after_help = "Example:\n  simrun platform import cluster.xml --out cluster.toml")]
@@ -79,11 +101,22 @@ pub(crate) fn run(command: &PlatformCommand) -> ExitCode {
             _ if *format == Format::Json => Ok(platform_json::platform(&platform).to_string()),
             _ => Ok(format!("{}\n{}", platform.summary(), platform.outline())),
         }),
+        PlatformCommand::List { folder } => Err(platform_list::list(folder)),
+        PlatformCommand::Schema { kind } => Ok(schema(*kind).to_owned()),
         PlatformCommand::Import { file, out } => import(file, out.as_deref()),
     };
     match done {
         Ok(text) => status::print(text.trim_end()),
         Err(code) => code,
+    }
+}
+
+/// Returns the text of a schema.
+const fn schema(kind: FileKind) -> &'static str {
+    match kind {
+        FileKind::Platform => include_str!("../schemas/platform.schema.json"),
+        FileKind::Study => include_str!("../schemas/study.schema.json"),
+        FileKind::Selector => include_str!("../schemas/selector.schema.json"),
     }
 }
 
@@ -211,40 +244,4 @@ fn import(file: &Path, out: Option<&Path>) -> Result<String, ExitCode> {
         count => format!("{count} elements are not supported"),
     };
     Ok(format!("made {output}: {notes}"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn figures_have_units() {
-        assert_eq!(bandwidth(1.25e9), "1.25GB/s");
-        assert_eq!(bandwidth(500.0), "500B/s");
-        assert_eq!(latency(1.3e-6), "1.3us");
-        assert_eq!(latency(0.0), "0ns");
-        assert_eq!(latency(625e-9), "625ns");
-    }
-
-    #[test]
-    fn a_route_is_printed_with_its_sum() {
-        let text = "version = 1\n[clusters.c]\nhosts = \"n[0-3]\"\nspeed = \"1Gf\"\nbandwidth = \"10Gbps\"\nlatency = \"1us\"\n\
-                    backbone = { bandwidth = \"1GBps\", latency = \"500ns\" }\n";
-        let platform = Platform::parse("p.toml", text).unwrap();
-        assert_eq!(
-            show_route(&platform, "n0", "n3", Format::Text).unwrap(),
-            "n0:up           1.25GB/s         1us  split-duplex\n\
-             c:backbone         1GB/s       500ns  shared\n\
-             n3:down         1.25GB/s         1us  split-duplex\n\
-             total              1GB/s       2.5us  3 links\n"
-        );
-        assert!(show_route(&platform, "n0", "n4", Format::Text).is_err());
-        let json = show_route(&platform, "n0", "n3", Format::Json).unwrap();
-        let json: serde_json::Value = serde_json::from_str(&json).unwrap();
-        assert_eq!(json["bandwidth"], 1e9);
-        let latency_s = json["latency_s"].as_f64().unwrap();
-        assert!((latency_s / 2.5e-6 - 1.0).abs() < 1e-12, "{latency_s}");
-        assert_eq!(json["links"][1]["name"], "c:backbone");
-        assert_eq!(json["links"][1]["sharing"], "shared");
-    }
 }

@@ -4,7 +4,7 @@
 use std::fs;
 use std::io::Write as _;
 
-use crate::support::{CLUSTER, Folder, SIMRUN, case, command, program, run, simrun};
+use crate::support::{CLUSTER, Folder, SIMRUN, command, program, run, simrun};
 
 /// The exact message; `{…}` of the caller is already filled in.
 #[track_caller]
@@ -137,21 +137,6 @@ fn a_program_that_is_not_one() {
             "{file}: cannot start it: No such file or directory (os error 2): expected a program that is built with simrun"
         ),
     );
-}
-
-#[test]
-fn output_folder() {
-    let folder = Folder::new();
-    let file = folder.write("file", "");
-    // Found before the run: a run of this case never ends.
-    for (out, problem) in [
-        (format!("{file}/deep"), "Not a directory (os error 20)"),
-        (file.clone(), "File exists (os error 17)"),
-    ] {
-        let ran = case("forever", &format!("--out {out}"));
-        ran.exits_silently(2);
-        ran.reports_only(&format!("error: {out}: cannot write there: {problem}\n"));
-    }
 }
 
 #[test]

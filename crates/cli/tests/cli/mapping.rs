@@ -86,12 +86,4 @@ fn a_list_stands_for_a_file_and_names_are_an_order() {
             .exits_with(0)
             .prints_text("as recorded");
     }
-    let unknown = case("hosts", "-n 4 --map node-7,nod-3");
-    unknown.refuses_with(
-        "error: node-7,nod-3:1: the platform has no host \"nod-3\"; did you mean \"node-0\"?",
-    );
-    let few = case("hosts", "-n 4 --map node-7,node-3");
-    few.refuses_with("error: node-7,node-3: 2 ranks mapped, 4 required");
-    let missing = case("hosts", "--map by-nam");
-    missing.refuses_with("random, by-name, a file of host names or a list HOST,HOST");
 }

@@ -100,25 +100,11 @@ fn words_after_app_are_arguments_of_the_program() {
     unknown.refuses_with("tip: a similar argument exists: '--platform'");
 }
 
+/// The hint of clap; names that simrun looks for are in `refusals.txt`.
 #[test]
-fn mistyped_commands_are_told_the_nearest_one() {
-    for (line, nearest) in [
-        ("chek", "check"),
-        ("chek -p p.toml --stop-at-first apps/ring", "check"),
-        ("analyze run.log", "analyse"),
-        ("whatf -n 4 apps/ring -- --size 1", "whatif"),
-    ] {
-        let word = line.split(' ').next().unwrap();
-        let ran = simrun(line);
-        ran.refuses_with(&format!("error: {word}: no such file or directory: "));
-        ran.reports_last(&format!("; did you mean {nearest:?}?\n"));
-    }
-    let app = simrun("ring");
-    app.refuses_with("did you mean apps/ring?");
-    let kind = "collectives list allreduc";
-    simrun(kind).refuses_with("did you mean \"allreduce\"?");
-    let tuned = simrun!("collectives tune allreduce -p {CLUSTER} -n 4 --algorithms rng");
-    tuned.refuses_with("did you mean \"ring\"?");
+fn a_mistyped_operation_is_told_the_nearest_one() {
+    let ran = simrun("collectives list allreduc");
+    ran.refuses_with("did you mean \"allreduce\"?");
 }
 
 #[test]

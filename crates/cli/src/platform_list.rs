@@ -1,0 +1,143 @@
+//! `simrun platform list`: the platform files of a folder, a line each, with measured errors.
+//!
+//! The errors come from `accuracy.csv` in the folder: a header and lines of five fields without
+//! quotes. *Not listed*: files in inner folders.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use platform::Platform;
+use simrun::{load, status};
+
+/// The file of measured errors.
+const ACCURACY: &str = "accuracy.csv";
+
+/// The header of the file of measured errors.
+const HEADER: &str = "platform,rows,median,p90,measurements";
+
+/// The error of a platform for some measurements: the fields of a line.
+type ErrorLine = [String; 5];
+
+/// Prints the table. A file with a mistake is reported and left out, and the status is that of bad
+/// input.
+pub(crate) fn list(folder: &Path) -> ExitCode {
+    let files = match platform_files(folder) {
+        Ok(files) => files,
+        Err(problem) => return status::refuse(format_args!("{}: {problem}", folder.display())),
+    };
+    let path = folder.join(ACCURACY);
+    let (errors, mut refused) = match error_lines(&path) {
+        Ok(errors) => (errors, None),
+        Err(problem) => (Vec::new(), Some(status::refuse(problem))),
+    };
+    let mut rows = vec![["file", "hosts", "model", "error", "name"].map(str::to_owned)];
+    for file in &files {
+        match load(file, &[]) {
+            Ok(platform) => rows.push(row(file, &platform, &errors)),
+            Err(code) => refused = Some(code),
+        }
+    }
+    if let (Some(code), 1) = (refused, rows.len()) {
+        return code;
+    }
+    let mut text = aligned(&rows);
+    let is_listed = |error: &&ErrorLine| rows.iter().any(|row| row[0] == error[0]);
+    let mut listed = errors.iter().filter(is_listed).peekable();
+    if listed.peek().is_some() {
+        text +=
+            "Errors are medians of measured collectives that no fit has seen; 100 % is a factor ";
+        let _ = writeln!(text, "of 2 ({}):", path.display());
+    }
+    for [platform, rows, median, p90, measurements] in listed {
+        let _ = writeln!(
+            text,
+            "  {platform}: median {median}, 90 % quantile {p90}, {rows} rows: {measurements}"
+        );
+    }
+    let printed = status::print(text.trim_end());
+    refused.unwrap_or(printed)
+}
+
+/// Returns the platform files of a folder by name, or the problem.
+fn platform_files(folder: &Path) -> Result<Vec<PathBuf>, String> {
+    const EXPECTED: &str = "expected a folder of platform files, .toml or .xml";
+    let entries = std::fs::read_dir(folder).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+    let entries = entries.map_err(|error| format!("cannot list it: {error}: {EXPECTED}"))?;
+    let paths = entries.iter().map(std::fs::DirEntry::path);
+    let is_platform = |path: &PathBuf| {
+        let extension = path.extension();
+        extension.is_some_and(|extension| extension == "toml" || extension == "xml")
+    };
+    let mut paths: Vec<PathBuf> = paths.filter(is_platform).collect();
+    paths.sort();
+    match paths.is_empty() {
+        true => Err(format!("no platform file: {EXPECTED}")),
+        false => Ok(paths),
+    }
+}
+
+/// Reads the measured errors; none without the file.
+fn error_lines(path: &Path) -> Result<Vec<ErrorLine>, String> {
+    let shown = path.display();
+    let text = match files::read_text(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        read => read.map_err(|error| format!("{shown}: cannot read it: {error}"))?,
+    };
+    let mut lines = (1..).zip(text.lines());
+    let first = lines.next().map_or("", |(_, line)| line);
+    if first != HEADER {
+        return Err(format!("{shown}:1: {first:?}: expected {HEADER}"));
+    }
+    let fields = lines.map(|(number, line)| {
+        let fields: Vec<String> = line.split(',').map(str::to_owned).collect();
+        let wrong = |fields: Vec<String>| {
+            let count = fields.len();
+            format!("{shown}:{number}: {count} fields in {line:?}: expected {HEADER}")
+        };
+        fields.try_into().map_err(wrong)
+    });
+    fields.collect()
+}
+
+/// Returns the columns of a platform.
+fn row(file: &Path, platform: &Platform, errors: &[ErrorLine]) -> [String; 5] {
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    let error = errors.iter().find(|error| error[0] == name);
+    let title = platform.name().map(str::to_owned);
+    [
+        name.into_owned(),
+        platform.host_count().to_string(),
+        platform.network_model().name().to_owned(),
+        error.map_or_else(|| "-".to_owned(), |error| error[2].clone()),
+        title.unwrap_or_else(|| first_sentence(&files::read_text(file).unwrap_or_default())),
+    ]
+}
+
+/// Returns the first sentence of the comment at the head of a file; empty without one.
+fn first_sentence(text: &str) -> String {
+    let comment = text.lines().map_while(|line| line.strip_prefix('#'));
+    let comment: Vec<&str> = comment
+        .map(str::trim)
+        .take_while(|line| !line.is_empty())
+        .collect();
+    let comment = comment.join(" ");
+    let end = comment.find(". ").unwrap_or(comment.len());
+    comment[..end].trim_end_matches('.').to_owned()
+}
+
+/// Returns rows as lines with aligned columns, the numbers of hosts to the right.
+fn aligned(rows: &[[String; 5]]) -> String {
+    let width = |column: usize| {
+        let widths = rows.iter().map(|row| row[column].chars().count());
+        widths.max().unwrap_or_default()
+    };
+    let widths: [usize; 4] = std::array::from_fn(width);
+    let lines = rows.iter().map(|[file, hosts, model, error, name]| {
+        let [files, counts, models, errors] = widths;
+        let line =
+            format!("{file:files$}  {hosts:>counts$}  {model:models$}  {error:errors$}  {name}");
+        line.trim_end().to_owned() + "\n"
+    });
+    lines.collect()
+}

@@ -101,8 +101,8 @@ pub(crate) fn run(command: &PlatformCommand) -> ExitCode {
             _ if *format == Format::Json => Ok(platform_json::platform(&platform).to_string()),
             _ => Ok(format!("{}\n{}", platform.summary(), platform.outline())),
         }),
-        PlatformCommand::List { folder } => Err(platform_list::list(folder)),
-        PlatformCommand::Schema { kind } => Ok(schema(*kind).to_owned()),
+        PlatformCommand::List { folder } => Err(platform_list::list_platforms(folder)),
+        PlatformCommand::Schema { kind } => Ok(schema_text(*kind).to_owned()),
         PlatformCommand::Import { file, out } => import(file, out.as_deref()),
     };
     match done {
@@ -112,7 +112,7 @@ pub(crate) fn run(command: &PlatformCommand) -> ExitCode {
 }
 
 /// Returns the text of a schema.
-const fn schema(kind: FileKind) -> &'static str {
+const fn schema_text(kind: FileKind) -> &'static str {
     match kind {
         FileKind::Platform => include_str!("../schemas/platform.schema.json"),
         FileKind::Study => include_str!("../schemas/study.schema.json"),

@@ -21,7 +21,7 @@ type ErrorLine = [String; 5];
 
 /// Prints the table. A file with a mistake is reported and left out, and the status is that of bad
 /// input.
-pub(crate) fn list(folder: &Path) -> ExitCode {
+pub(crate) fn list_platforms(folder: &Path) -> ExitCode {
     let files = match platform_files(folder) {
         Ok(files) => files,
         Err(problem) => return status::refuse(format_args!("{}: {problem}", folder.display())),
@@ -34,14 +34,14 @@ pub(crate) fn list(folder: &Path) -> ExitCode {
     let mut rows = vec![["file", "hosts", "model", "error", "name"].map(str::to_owned)];
     for file in &files {
         match load(file, &[]) {
-            Ok(platform) => rows.push(row(file, &platform, &errors)),
+            Ok(platform) => rows.push(platform_row(file, &platform, &errors)),
             Err(code) => refused = Some(code),
         }
     }
     if let (Some(code), 1) = (refused, rows.len()) {
         return code;
     }
-    let mut text = aligned(&rows);
+    let mut text = align_rows(&rows);
     let is_listed = |error: &&ErrorLine| rows.iter().any(|row| row[0] == error[0]);
     let mut listed = errors.iter().filter(is_listed).peekable();
     if listed.peek().is_some() {
@@ -101,7 +101,7 @@ fn error_lines(path: &Path) -> Result<Vec<ErrorLine>, String> {
 }
 
 /// Returns the columns of a platform.
-fn row(file: &Path, platform: &Platform, errors: &[ErrorLine]) -> [String; 5] {
+fn platform_row(file: &Path, platform: &Platform, errors: &[ErrorLine]) -> [String; 5] {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     let error = errors.iter().find(|error| error[0] == name);
     let title = platform.name().map(str::to_owned);
@@ -127,7 +127,7 @@ fn first_sentence(text: &str) -> String {
 }
 
 /// Returns rows as lines with aligned columns, the numbers of hosts to the right.
-fn aligned(rows: &[[String; 5]]) -> String {
+fn align_rows(rows: &[[String; 5]]) -> String {
     let width = |column: usize| {
         let widths = rows.iter().map(|row| row[column].chars().count());
         widths.max().unwrap_or_default()

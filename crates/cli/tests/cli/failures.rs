@@ -1,9 +1,9 @@
-//! Failures of the program under study: exit status 1, with rank, source line, time and cause; and
-//! warnings about unfinished operations.
+//! Failures of the program under study: exit status 1, with rank, source line, time and cause. Other
+//! failures, and warnings about unfinished operations, are in `answers.txt`.
 
 use std::fs;
 
-use crate::support::{CLUSTER, case, program, root};
+use crate::support::{case, root};
 
 /// The place in the test program where `text` stands, as `file:line`.
 fn place(text: &str) -> String {

@@ -1,5 +1,5 @@
-//! Failures of the program under study: exit status 1, with rank, source line, time and cause. Other
-//! failures, and warnings about unfinished operations, are in `answers.txt`.
+//! Failures of the program under study: exit status 1, with rank, source line, time and cause.
+//! Other failures, and warnings about unfinished operations, are in `answers.txt`.
 
 use std::fs;
 

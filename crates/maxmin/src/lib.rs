@@ -474,7 +474,7 @@ impl Solver {
     /// Notes that the users of a capacity have changed, for an owner that looks at them before a
     /// solve.
     #[inline]
-    pub const fn touch(&mut self) {
+    pub const fn mark_changed(&mut self) {
         self.changed = true;
     }
 

@@ -61,7 +61,7 @@ fn a_solver_tells_changes_and_users() {
     assert!(!solver.is_changed());
     enter(&mut solver, 0);
     assert!(!solver.is_changed(), "a lone flow changes no other rate");
-    solver.touch();
+    solver.mark_changed();
     assert!(solver.is_changed());
     solver.solve(0.0);
     assert!(!solver.is_changed());

@@ -395,7 +395,7 @@ impl FlowModel {
     #[inline]
     fn note_users(&mut self) {
         if !self.parallel.is_empty() || !self.decaying.is_empty() {
-            self.solver.touch();
+            self.solver.mark_changed();
         }
     }
 

@@ -86,7 +86,7 @@ fn told(messages: &str, before: &str, separator: &str) -> Lists {
     lists.map(list).collect()
 }
 
-/// An unknown key in each table of a platform file, and in those of other models.
+/// An unknown key in each table of a platform file, and in the tables of other models.
 const TABLES: [&str; 3] = [
     r#"
 version = 1

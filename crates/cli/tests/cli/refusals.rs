@@ -1,4 +1,4 @@
-//! Commands whose whole output is known: answers, and refusals of bad usage and bad input, which
+//! Commands with a known whole output: answers, and refusals of bad usage and bad input, which
 //! have exit status 2, an empty standard output, and a message that names the place, the value
 //! found and the values expected.
 
@@ -38,7 +38,7 @@ fn bad_input_is_refused_with_these_words() {
     }
 }
 
-/// Errors come first, and the status stands at the end if it is not 0.
+/// Errors come first; a status other than 0 stands at the end.
 #[test]
 fn commands_answer_with_these_words() {
     for case in read_cases(include_str!("answers.txt")) {

@@ -173,7 +173,7 @@ impl Step {
     }
 }
 
-/// A call that all ranks of a communicator make, and its messages.
+/// A call that all ranks of a communicator make, and the messages of the call.
 #[derive(Clone, Copy)]
 pub(crate) struct Exchange<'a> {
     comm: &'a Comm,
@@ -467,7 +467,7 @@ pub trait CommunicatorManagement: AsRef<Comm> + Sized {
 
 impl CommunicatorManagement for Comm {}
 
-/// Duplicates a communicator without its attributes.
+/// Duplicates a communicator without the attributes.
 pub(crate) async fn dup_at(comm: &Comm, location: SourceLocation) -> Result<Comm> {
     let step = Step::new("dup of a communicator", location);
     let exchange = Exchange::begin(comm, step)?;

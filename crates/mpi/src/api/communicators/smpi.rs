@@ -43,7 +43,7 @@ pub(in crate::api) fn is_as_smpi(comm: &Comm) -> bool {
         && !exploration::is_explored(channel)
 }
 
-/// Makes a communicator of `members`, with a number from its first rank; `None` at other ranks.
+/// Makes a communicator of `members`, with a number from the first rank; `None` at other ranks.
 /// `tag` is the tag of a call that only the members make.
 pub(in crate::api) async fn create_as_smpi(
     comm: &Comm,

@@ -39,7 +39,7 @@ impl LostRanks {
         self.0.as_ref()?.get(&peer).copied()
     }
 
-    /// Adds a rank. Returns the first reason for its loss: later ones are consequences.
+    /// Adds a rank. Returns the first reason for the loss: later ones are consequences.
     fn add_rank(&mut self, peer: u32, why: Failure) -> Failure {
         *self.0.get_or_insert_default().entry(peer).or_insert(why)
     }

@@ -149,7 +149,7 @@ impl ProtocolEngine {
     }
 }
 
-/// The layer between the engine and the machines of its connections, if limits are set.
+/// The layer between the engine and the machines of the connections, if limits are set.
 pub(super) struct FlowLayer<'a> {
     engine: &'a mut ProtocolEngine,
     channel: &'a dyn Channel,

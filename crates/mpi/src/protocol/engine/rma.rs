@@ -173,7 +173,7 @@ pub(crate) struct ExposedWindow {
 }
 
 impl ExposedWindow {
-    /// Returns the memory, to read and write it locally.
+    /// Returns the memory, for local reads and writes.
     pub(crate) const fn memory_mut(&mut self) -> &mut WindowMemory {
         &mut self.memory
     }
@@ -321,7 +321,7 @@ impl<'a> WindowCalls<'a> {
         (number, remote)
     }
 
-    /// Closes the window. Returns its memory.
+    /// Closes the window. Returns the memory.
     pub(crate) fn close_window(&mut self) -> Buffer {
         let windows = self.engine.windows.as_mut();
         let closed = windows.and_then(|windows| windows.open.remove(&self.context));

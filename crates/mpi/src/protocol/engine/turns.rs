@@ -48,7 +48,7 @@ impl Processor {
         !is_busy && self.waiting == 0
     }
 
-    /// Notes that an operation has waited for its turn.
+    /// Notes that an operation has waited for the processor.
     pub(super) const fn end_wait(&mut self) {
         self.waiting -= 1;
     }

@@ -286,21 +286,15 @@ fn several_with_lanes_at_one_time() {
             let program = |world: Comm| async move {
                 let (rank, size) = (world.rank(), world.size());
                 let op = Op::sum::<u64>();
-                let started = |count| {
-                    world
-                        .allreduce(world.buffer_of(&values(rank, count)), &op)
-                        .start()
-                };
+                let summed = |count| world.allreduce(world.buffer_of(&values(rank, count)), &op);
+                let started = |count| summed(count).start();
                 let mut all = [started(60)?, started(2)?, started(40)?];
-                let mut persistent = world
-                    .allreduce(world.buffer_of(&values(rank, 50)), &op)
-                    .init()?;
+                let mut persistent = summed(50).init()?;
                 persistent.start()?;
                 let done = waitall(&mut all).await?;
                 for (done, count) in done.iter().zip([60, 2, 40]) {
                     let done = done.as_ref().expect("an active request");
-                    let found = done.buffer.values::<u64>().expect("numbers").expect("real");
-                    assert_eq!(found, sum(size, count));
+                    assert_eq!(done.buffer.values()?, Some(sum(size, count)));
                 }
                 drop(persistent.wait().await?);
                 Ok(())
@@ -322,17 +316,17 @@ fn several_at_one_time() {
                     let op = Op::sum::<u64>();
                     let next = (rank + 1) % size;
                     let before = (rank + size - 1) % size;
-                    let first = world
-                        .allreduce(world.buffer_of(&values(rank, 40)), &op)
-                        .start()?;
+                    let started = |count| {
+                        let own = world.buffer_of(&values(rank, count));
+                        world.allreduce(own, &op).start()
+                    };
+                    let first = started(40)?;
                     let message = world.irecv(world.buffer(8), before, ANY_TAG)?;
                     let mut data =
                         world.buffer_of(&if rank == 1 { values(1, 3) } else { vec![0; 3] });
                     let second = world.bcast(&mut data, 1).start()?;
                     let send = world.isend(world.buffer_of(&[rank as u64]), next, 16)?;
-                    let third = world
-                        .allreduce(world.buffer_of(&values(rank, 2)), &op)
-                        .start()?;
+                    let third = started(2)?;
                     let mut all = [third, send, message, second, first];
                     world.compute(1e6).await;
                     let done = waitall(&mut all).await?;

@@ -170,16 +170,14 @@ fn accumulates_of_one_rank_keep_their_order() {
             let window = world.window(Buffer::of(&[3_u64]), 8).await?;
             window.fence().await?;
             if world.rank() == 0 {
-                let value = |value: u64| Buffer::of(&[value]);
-                window
-                    .accumulate(&value(5), 1, 0, &Op::replace::<u64>())
-                    .await?;
-                window
-                    .accumulate(&value(2), 1, 0, &Op::product::<u64>())
-                    .await?;
-                window
-                    .accumulate(&value(1), 1, 0, &Op::sum::<u64>())
-                    .await?;
+                for (value, op) in [
+                    (5_u64, Op::replace::<u64>()),
+                    (2, Op::product::<u64>()),
+                    (1, Op::sum::<u64>()),
+                ] {
+                    let value = Buffer::of(&[value]);
+                    window.accumulate(&value, 1, 0, &op).await?;
+                }
             }
             window.fence().await?;
             let expected = [3, 11][world.rank()];

@@ -14,6 +14,17 @@ fn text<T: std::fmt::Debug>(result: Result<T>) -> String {
     result.expect_err("an error is expected").to_string()
 }
 
+/// Asserts that the call failed with this text.
+#[track_caller]
+fn fails<T: std::fmt::Debug>(result: Result<T>, expected: impl AsRef<str>) {
+    assert_eq!(text(result), expected.as_ref());
+}
+
+/// The text of a call that an epoch does not allow.
+fn in_epoch(call: &str, began: &str, at: &str) -> String {
+    format!("{call} of window 0 in the epoch that {began} began at {at}")
+}
+
 fn line(location: u32) -> String {
     format!("crates/mpi/tests/rma_errors.rs:{location}")
 }
@@ -23,34 +34,19 @@ fn calls_need_an_epoch() {
     world(2).run(|world: Comm| async move {
         let window = world.window(world.buffer(64 << world.rank()), 8).await?;
         let data = world.buffer(16);
+        let unlocked = |call| {
+            format!("{call} of window 0 at rank 1, which this rank has not locked")
+        };
         let outside = "access outside of an epoch: expected fence, start or lock of window 0 before an access to rank 1";
-        assert_eq!(text(window.put(&data, 1, 0).await), outside);
+        fails(window.put(&data, 1, 0).await, outside);
         let mut got = world.buffer(8);
-        assert_eq!(text(window.get(&mut got, 1, 0).await), outside);
-        assert_eq!(
-            text(window.unlock(1).await),
-            "unlock of window 0 at rank 1, which this rank has not locked"
-        );
-        assert_eq!(
-            text(window.flush(1).await),
-            "flush of window 0 at rank 1, which this rank has not locked"
-        );
-        assert_eq!(
-            text(window.flush_all().await),
-            "flush_all of window 0 without lock before"
-        );
-        assert_eq!(
-            text(window.unlock_all().await),
-            "unlock_all of window 0 without lock_all before"
-        );
-        assert_eq!(
-            text(window.complete().await),
-            "complete of window 0 without start before"
-        );
-        assert_eq!(
-            text(window.wait().await),
-            "wait of window 0 without post before"
-        );
+        fails(window.get(&mut got, 1, 0).await, outside);
+        fails(window.unlock(1).await, unlocked("unlock"));
+        fails(window.flush(1).await, unlocked("flush"));
+        fails(window.flush_all().await, "flush_all of window 0 without lock before");
+        fails(window.unlock_all().await, "unlock_all of window 0 without lock_all before");
+        fails(window.complete().await, "complete of window 0 without start before");
+        fails(window.wait().await, "wait of window 0 without post before");
         assert_eq!(
             window.lock(2, true).await,
             Err(Error::Rank { rank: 2, size: 2 })
@@ -66,25 +62,22 @@ fn one_epoch_at_a_time() {
             let window = world.window(world.buffer(64 << world.rank()), 8).await?;
             window.lock(1, false).await?;
             let locked = line(line!() - 1);
-            assert_eq!(
-                text(window.lock(1, true).await),
-                format!("window 0 at rank 1 is locked already by this rank, at {locked}")
+            fails(
+                window.lock(1, true).await,
+                format!("window 0 at rank 1 is locked already by this rank, at {locked}"),
             );
-            assert_eq!(
-                text(window.fence().await),
-                format!("fence of window 0 in the epoch that lock began at {locked}")
-            );
-            assert_eq!(
-                text(window.lock_all().await),
-                format!("lock_all of window 0 in the epoch that lock began at {locked}")
+            fails(window.fence().await, in_epoch("fence", "lock", &locked));
+            fails(
+                window.lock_all().await,
+                in_epoch("lock_all", "lock", &locked),
             );
             window.unlock(1).await?;
             let around = group(&world, &[1 - world.rank()]);
             window.post(&around).await?;
             let posted = line(line!() - 1);
-            assert_eq!(
-                text(window.post(&around).await),
-                format!("post of window 0 in the epoch that post began at {posted}")
+            fails(
+                window.post(&around).await,
+                in_epoch("post", "post", &posted),
             );
             window.start(&around).await?;
             window.complete().await?;
@@ -92,10 +85,7 @@ fn one_epoch_at_a_time() {
             window.fence().await?;
             window.put(&world.buffer(8), 0, 0).await?;
             let fenced = line(line!() - 2);
-            assert_eq!(
-                text(window.free().await),
-                format!("free of window 0 in the epoch that fence began at {fenced}")
-            );
+            fails(window.free().await, in_epoch("free", "fence", &fenced));
             Ok(())
         })
         .returned();
@@ -121,9 +111,9 @@ fn arguments_are_checked() {
                 Err(Error::Rank { rank: 2, size: 2 })
             );
             let own = Op::new::<u64>("mine", true, |_, _| {});
-            assert_eq!(
-                text(window.accumulate(&data, 1, 0, &own).await),
-                "invalid operation `mine`: an accumulate expects a built-in operation"
+            fails(
+                window.accumulate(&data, 1, 0, &own).await,
+                "invalid operation `mine`: an accumulate expects a built-in operation",
             );
             assert_eq!(
                 window
@@ -135,9 +125,9 @@ fn arguments_are_checked() {
                 })
             );
             let two = window.fetch_and_op(&data, 1, 0, &Op::sum::<u64>()).await;
-            assert_eq!(
-                text(two),
-                "invalid length: a buffer of 16 bytes, expected 8 bytes"
+            fails(
+                two,
+                "invalid length: a buffer of 16 bytes, expected 8 bytes",
             );
             window.unlock(1).await?;
             let beyond = window.read(60 << world.rank(), 8 << world.rank()).await;

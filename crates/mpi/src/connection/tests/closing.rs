@@ -2,7 +2,9 @@
 //! while a connection closes.
 
 use super::super::*;
-use super::requirements::{YES, feed, outputs, process, request, state};
+use super::requirements::{
+    CONNECTS, YES, feed, outputs, process, request, response, state, written,
+};
 use super::world::member;
 use settings::AtLimit;
 use socket::State as C;
@@ -33,8 +35,7 @@ fn closing_between(me: u32, peer: u32, settings: Settings, at: V) -> Connector {
     let mut one = process("world", me);
     one.settings = settings;
     one.send(0.0, member(peer), 1);
-    let opened = [Input::ConnectDone, Input::WriteDone, YES, Input::WriteDone];
-    feed(&mut one, 0, opened);
+    feed(&mut one, 0, CONNECTS);
     one.close(0.0, member(peer));
     feed(&mut one, 0, inputs_until(at));
     assert_eq!(one.state(member(peer)), at);
@@ -78,13 +79,7 @@ fn n3_a_request_while_we_close() {
         if at == V::CloseAcked {
             // The request waits for that packet, and is answered then.
             feed(&mut one, 0, [CLOSE_ACK]);
-            let messages = vec![Message::OpenResp {
-                verdict: Verdict::Accept,
-            }];
-            let written = Output::Write {
-                connection: 1,
-                messages,
-            };
+            let written = written(1, response(Verdict::Accept));
             assert!(outputs(&mut one).contains(&written));
         }
     }
@@ -111,15 +106,11 @@ fn n8_a_process_that_finalizes_accepts_while_a_message_waits() {
             Verdict::Finalizing
         };
         assert_eq!(answer(&mut one, 1), Some(verdict));
-        let (id, connection) = (1, 1);
+        let id = 1;
         feed(&mut one, 0, [Input::WriteDone, Input::Closed]);
         feed(&mut one, id, [Input::WriteDone]);
         let told = outputs(&mut one);
-        let messages = vec![Message::Data(2)];
-        let data = Output::Write {
-            connection,
-            messages,
-        };
+        let data = written(id, Message::Data(2));
         assert_eq!(told.contains(&data), waits, "{told:?}");
         if waits {
             let completed = Output::Completed {

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::super::*;
 use super::explorer::{explore, walk};
+use super::requirements::CONNECTS;
 use super::scenarios::STATES_MAX;
 use super::world::{Do, World, member};
 use Do::{Finalize, Send};
@@ -26,15 +27,7 @@ fn victim(order: [u32; 3]) -> Option<u32> {
         let Some(Output::Connect { connection, .. }) = hub.poll() else {
             panic!("it connects");
         };
-        let response = Message::OpenResp {
-            verdict: Verdict::Accept,
-        };
-        for input in [
-            Input::ConnectDone,
-            Input::WriteDone,
-            Input::Read(response),
-            Input::WriteDone,
-        ] {
+        for input in CONNECTS {
             hub.handle(f64::from(date), connection, input);
         }
         while hub.poll().is_some() {}
@@ -122,14 +115,7 @@ fn n17_connections_idle_for_long_are_closed_on_request() {
     let cards = (0..2).map(|rank| (rank, rank.to_string()));
     let mut process = Connector::new(Group::new("world", 2, cards), 0, Settings::default());
     process.send(1.0, member(1), 7);
-    for input in [
-        Input::ConnectDone,
-        Input::WriteDone,
-        Input::Read(Message::OpenResp {
-            verdict: Verdict::Accept,
-        }),
-        Input::WriteDone,
-    ] {
+    for input in CONNECTS {
         process.handle(1.0, 0, input);
     }
     process.close_idle(1.5, 1.0);

@@ -40,9 +40,31 @@ pub(super) fn request(name: &str, rank: u32) -> [Input; 2] {
     ]
 }
 
-pub(super) const YES: Input = Input::Read(Message::OpenResp {
-    verdict: Verdict::Accept,
-});
+/// The answer to a request.
+pub(super) const fn response(verdict: Verdict) -> Message {
+    Message::OpenResp { verdict }
+}
+
+/// One message that is written.
+pub(super) fn written(connection: ConnectionId, message: Message) -> Output {
+    let messages = vec![message];
+    Output::Write {
+        connection,
+        messages,
+    }
+}
+
+/// The peer of connection 0 answers no.
+fn refuse(process: &mut Connector, verdict: Verdict) {
+    let no = Input::Read(response(verdict));
+    feed(process, 0, [Input::ConnectDone, Input::WriteDone, no]);
+}
+
+pub(super) const YES: Input = Input::Read(response(Verdict::Accept));
+
+/// What comes to a connection until its first packet has left.
+pub(super) const CONNECTS: [Input; 4] =
+    [Input::ConnectDone, Input::WriteDone, YES, Input::WriteDone];
 
 #[test]
 fn n1_n7_the_channel_part_is_derived() {
@@ -129,24 +151,17 @@ fn n6_waiting_handshake_and_close_handshake_are_states() {
 
 #[test]
 fn n12_n13_handshakes_have_one_form_of_fixed_width_and_order() {
+    let request = Message::OpenReq {
+        group_length: 5,
+        rank: 0x0102_0304,
+    };
     let messages = [
-        Message::OpenReq {
-            group_length: 5,
-            rank: 0x0102_0304,
-        },
+        request.clone(),
         Message::ConnAccept { port: 7 },
-        Message::OpenResp {
-            verdict: Verdict::Accept,
-        },
-        Message::OpenResp {
-            verdict: Verdict::Tie,
-        },
-        Message::OpenResp {
-            verdict: Verdict::Finalizing,
-        },
-        Message::OpenResp {
-            verdict: Verdict::Unknown,
-        },
+        response(Verdict::Accept),
+        response(Verdict::Tie),
+        response(Verdict::Finalizing),
+        response(Verdict::Unknown),
         Message::Close {
             acknowledges: false,
         },
@@ -157,10 +172,6 @@ fn n12_n13_handshakes_have_one_form_of_fixed_width_and_order() {
         let bytes: [u8; MESSAGE_LENGTH] = message.encode().try_into().unwrap();
         assert_eq!(Message::decode(&bytes), Some(message));
     }
-    let request = Message::OpenReq {
-        group_length: 5,
-        rank: 0x0102_0304,
-    };
     assert_eq!(request.encode(), [1, 0, 0, 0, 5, 1, 2, 3, 4]);
     assert_eq!(Message::decode(&[3, 0, 0, 0, 0, 0, 0, 0, 9]), None);
     // Two ways into OpenLSend but one action that forms the answer.
@@ -175,14 +186,7 @@ fn n12_n13_handshakes_have_one_form_of_fixed_width_and_order() {
 fn n14_after_a_refusal_the_queue_stays_with_the_virtual_connection() {
     let mut one = process("world", 0);
     one.send(0.0, member(1), 7);
-    let no = Message::OpenResp {
-        verdict: Verdict::Tie,
-    };
-    feed(
-        &mut one,
-        0,
-        [Input::ConnectDone, Input::WriteDone, Input::Read(no)],
-    );
+    refuse(&mut one, Verdict::Tie);
     assert_eq!(
         (state(&one, 0), one.state(member(1))),
         (Some(C::Closing), V::Active)
@@ -194,16 +198,10 @@ fn n14_after_a_refusal_the_queue_stays_with_the_virtual_connection() {
     let id = one.accept(0.0);
     feed(&mut one, id, request("world", 1));
     feed(&mut one, id, [Input::WriteDone, Input::WriteDone]);
-    let written = outputs(&mut one);
+    let all = outputs(&mut one);
     for packet in [7, 8] {
-        let messages = vec![Message::Data(packet)];
-        assert!(
-            written.contains(&Output::Write {
-                connection: id,
-                messages
-            }),
-            "{written:?}"
-        );
+        let one = written(id, Message::Data(packet));
+        assert!(all.contains(&one), "{all:?}");
     }
 }
 
@@ -216,11 +214,7 @@ fn n3_a_second_request_at_the_smaller_side_is_a_mistake_and_at_the_larger_a_late
         let id = one.accept(0.0);
         outputs(&mut one);
         feed(&mut one, id, request("world", peer));
-        let messages = vec![Message::OpenResp { verdict: expected }];
-        let written = Output::Write {
-            connection: id,
-            messages,
-        };
+        let written = written(id, response(expected));
         assert_eq!(outputs(&mut one).last(), Some(&written));
         assert_eq!(one.state(member(peer)), V::Active);
     }
@@ -241,11 +235,7 @@ fn head_to_head_of_different_groups() {
         let id = one.accept(0.0);
         outputs(&mut one);
         feed(&mut one, id, request(other, 0));
-        let messages = vec![Message::OpenResp { verdict: expected }];
-        let written = Output::Write {
-            connection: id,
-            messages,
-        };
+        let written = written(id, response(expected));
         assert_eq!(outputs(&mut one).last(), Some(&written), "{me} and {other}");
     }
 }
@@ -270,14 +260,7 @@ fn strangers_and_oneself_are_refused() {
     // The one who asked gives up.
     let mut one = process("world", 0);
     one.send(0.0, member(1), 1);
-    let no = Message::OpenResp {
-        verdict: Verdict::Unknown,
-    };
-    feed(
-        &mut one,
-        0,
-        [Input::ConnectDone, Input::WriteDone, Input::Read(no)],
-    );
+    refuse(&mut one, Verdict::Unknown);
     assert_eq!(one.state(member(1)), V::Moribund);
 }
 
@@ -360,15 +343,8 @@ fn ports_give_temporary_virtual_connections() {
     let from = came.unwrap();
     feed(&mut two, id, [Input::WriteDone]);
     feed(&mut one, 0, [Input::WriteDone, YES]);
-    let messages = vec![Message::Data(5)];
     let told = outputs(&mut one);
-    assert_eq!(
-        told.last(),
-        Some(&Output::Write {
-            connection: 0,
-            messages
-        })
-    );
+    assert_eq!(told.last(), Some(&written(0, Message::Data(5))));
     feed(&mut two, id, [Input::Read(Message::Data(5))]);
     assert!(outputs(&mut two).contains(&Output::Deliver {
         peer: from,
@@ -402,11 +378,7 @@ fn references_count_virtual_connections_and_groups() {
     one.retain(peer);
     one.retain(peer);
     one.send(0.0, peer, 1);
-    feed(
-        &mut one,
-        0,
-        [Input::ConnectDone, Input::WriteDone, YES, Input::WriteDone],
-    );
+    feed(&mut one, 0, CONNECTS);
     one.release(0.0, peer);
     assert_eq!(one.state(peer), V::Active);
     one.release(0.0, peer);

@@ -13,24 +13,26 @@ fn limited() -> FlowControl {
     })
 }
 
-#[test]
-#[should_panic(expected = "no more credits come back than left (M-13)")]
-fn m13_credits_never_exceed_the_window() {
+/// Credits and messages come back of which nothing is outstanding.
+fn come_back(credits: u32, messages: u32) {
     let returned = CreditReturn {
-        credits: 1,
+        credits,
+        messages,
         ..CreditReturn::NOTHING
     };
     limited().open(1, &returned, 0.0);
 }
 
 #[test]
+#[should_panic(expected = "no more credits come back than left (M-13)")]
+fn m13_credits_never_exceed_the_window() {
+    come_back(1, 0);
+}
+
+#[test]
 #[should_panic(expected = "what comes back was outstanding (M-13)")]
 fn m13_outstanding_messages_are_never_below_0() {
-    let returned = CreditReturn {
-        messages: 1,
-        ..CreditReturn::NOTHING
-    };
-    limited().open(1, &returned, 0.0);
+    come_back(0, 1);
 }
 
 #[test]

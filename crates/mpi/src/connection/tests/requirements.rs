@@ -62,7 +62,7 @@ fn refuse(process: &mut Connector, verdict: Verdict) {
 
 pub(super) const YES: Input = Input::Read(response(Verdict::Accept));
 
-/// What comes to a connection until its first packet has left.
+/// The inputs of a connection until the first packet has left.
 pub(super) const CONNECTS: [Input; 4] =
     [Input::ConnectDone, Input::WriteDone, YES, Input::WriteDone];
 

@@ -13,8 +13,8 @@ fn limited() -> FlowControl {
     })
 }
 
-/// Credits and messages come back of which nothing is outstanding.
-fn come_back(credits: u32, messages: u32) {
+/// Returns credits and messages to a connection on which none are outstanding.
+fn return_credits(credits: u32, messages: u32) {
     let returned = CreditReturn {
         credits,
         messages,
@@ -26,13 +26,13 @@ fn come_back(credits: u32, messages: u32) {
 #[test]
 #[should_panic(expected = "no more credits come back than left (M-13)")]
 fn m13_credits_never_exceed_the_window() {
-    come_back(1, 0);
+    return_credits(1, 0);
 }
 
 #[test]
 #[should_panic(expected = "what comes back was outstanding (M-13)")]
 fn m13_outstanding_messages_are_never_below_0() {
-    come_back(0, 1);
+    return_credits(0, 1);
 }
 
 #[test]

@@ -116,7 +116,8 @@ impl ExposedWindow {
         before.map(|before| (at, before))
     }
 
-    /// Reads and changes the places of the window that the first `described` bytes of a payload name.
+    /// Reads and changes the places of the window that the first `described` bytes of a payload
+    /// name.
     /// Returns as [`access_memory`](Self::access_memory).
     pub(super) fn access_places(
         &mut self,

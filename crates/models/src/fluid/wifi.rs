@@ -6,11 +6,11 @@
 //! crosstraffic), a slow station slows all others, and all transfers limited only by the air have
 //! the same rate.
 //!
-//! With `decay`, the air has the part `(5678270 − 5424 (n − 20)) / 5678270` of its capacity while n
-//! > 20 stations use it, because of collisions. A transfer between two stations of the zone counts
-//! two stations, any other transfer or a parallel task counts one. Source: the Wi-Fi link of
-//! SimGrid 4.1, a linear fit to measurements with up to some dozens of stations; the part stays
-//! constant from 1066 stations on, where the line would reach zero.
+//! With `decay`, the air has the part `(5678270 − 5424 (n − 20)) / 5678270` of its capacity if more
+//! than 20 stations, n of them, use it, because of collisions. A transfer between two stations of
+//! the zone counts two stations, any other transfer or a parallel task counts one. Source: the
+//! Wi-Fi link of SimGrid 4.1, a linear fit to measurements with up to some dozens of stations; the
+//! part stays constant from 1066 stations on, where the line would reach zero.
 //!
 //! The air has no latency, does not limit the bandwidth of a single transfer, and adds no penalty
 //! by round-trip time. With `compat = "simgrid-4.1"` the air adds `weight_s / (1 B/s)` as SimGrid

@@ -51,7 +51,7 @@ def section(version: str) -> "tuple[str, str]":
     return (found[1].strip(), found[2].strip()) if found else ("", "")
 
 
-def mistakes(version: str, tag: str) -> "list[str]":
+def mistakes(version: str, tag: "str | None") -> "list[str]":
     found = []
 
     def expect(place: str, seen: object, expected: object) -> None:
@@ -72,13 +72,15 @@ def mistakes(version: str, tag: str) -> "list[str]":
     ]:
         expect(path, re.findall(pattern, text(path), re.MULTILINE), [version])
     packages = published()
+    for package in packages:
+        expect(f"{package['name']}: Cargo.toml", package["version"], version)
     listed = re.findall(r"^\| \d+ \| `([a-z-]+)` \|", text("docs/publishing.md"), re.MULTILINE)
     names = [package["name"] for package in packages]
     expect("docs/publishing.md: names", listed, names)
     state, notes = section(version)
     if not notes:
         found.append(f"CHANGELOG.md: expected a section ## {version}")
-    if tag:
+    if tag is not None:
         expect("the tag", tag, f"v{version}")
         if not re.fullmatch(r"\(\d{4}-\d{2}-\d{2}\)", state):
             found.append(f"CHANGELOG.md: ## {version} {state}: expected the date, as in (2026-12-31)")
@@ -98,7 +100,7 @@ def main() -> None:
         case ["notes"]:
             print(section(version)[1])
         case ["check", *rest] if len(rest) <= 1:
-            found = mistakes(version, "".join(rest))
+            found = mistakes(version, rest[0] if rest else None)
             if found:
                 sys.exit("\n".join(f"release.py: {line}" for line in found))
             print(f"release: version {version} in all files")

@@ -104,7 +104,7 @@ pub struct Unit {
 /// second.
 const RATES: RangeInclusive<f64> = 1.0 / Time::HORIZON.as_secs()..=f64::MAX;
 
-/// 2^63: where whole quantities end.
+/// 2^63, the first whole number that is too large.
 const WHOLE_END: f64 = 2.0 * (1_u64 << 62) as f64;
 
 /// A quantity that keeps the text from which it was read.

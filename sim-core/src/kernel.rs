@@ -216,7 +216,7 @@ pub struct Kernel {
     pub(crate) clock_reads: Vec<SourceLocation>,
     /// Notes of devices for the user of an explorer, of this run.
     pub(crate) notes: Vec<crate::Note>,
-    /// True if the explorer may let the time of a wait be up.
+    /// True if the explorer may let the time limit of a wait expire.
     pub(crate) timeouts: bool,
     /// The time limits that expire only when no other step is possible, under an explorer.
     pub(crate) limits: limits::Limits,

@@ -31,7 +31,7 @@ pub(crate) struct Request {
     pub(crate) timeout: Span,
     pub(crate) location: SourceLocation,
     pub(crate) actor: u32,
-    /// The ticket of the parked transition, or where the operation is.
+    /// The ticket of the parked transition, or the stage of the operation.
     operation_id: u32,
 }
 

@@ -72,7 +72,7 @@ const ENTRIES_PER_BUCKET: usize = 8;
 /// Limits of the number of buckets: the ends of 2048 buckets stay in the cache.
 const BUCKETS: (usize, usize) = (4, 1 << 11);
 
-/// About this many entries are the sample that says how wide buckets are.
+/// Number of entries from which the width of buckets is estimated.
 const SAMPLE: usize = 32;
 
 /// Later than all dates: the first date of an empty queue.

@@ -105,7 +105,7 @@ impl Capture {
         self.packets
     }
 
-    /// Returns the number of packets that found no room.
+    /// Returns the number of packets left out because the file was full.
     #[must_use]
     pub const fn left_out(&self) -> u64 {
         self.left_out

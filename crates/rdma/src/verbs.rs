@@ -140,7 +140,7 @@ pub trait Verbs: fmt::Debug {
     /// Posts requests to the receive queue, in this order. `ibv_post_recv(3)`.
     ///
     /// # Errors
-    /// From the first request on that is refused: the queue is full, the state is RESET, or the
+    /// At the first refused request: the queue is full, the state is RESET, or the
     /// request has too many entries. The requests before it have been posted.
     fn post_recv(&self, qp: QueuePair, requests: &[RecvRequest<'_>]) -> Result<(), PostError>;
 

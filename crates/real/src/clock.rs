@@ -104,15 +104,15 @@ impl Clock {
 pub(super) struct Alarm(OwnedFd);
 
 impl Alarm {
-    /// An alarm that is told of by this token.
+    /// An alarm with events of this token.
     pub(super) fn new(registry: &Registry, token: Token) -> std::io::Result<Self> {
         let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::NONBLOCK)?;
         registry.register(&mut SourceFd(&timer.as_raw_fd()), token, Interest::READABLE)?;
         Ok(Self(timer))
     }
 
-    /// Goes off after so long, once. Returns how long to poll besides: no time at all if that
-    /// cannot be set.
+    /// Sets the alarm to go off once, after `span`. Returns a poll timeout of zero if the timer
+    /// cannot be set, otherwise `None`.
     pub(super) fn set(&self, span: Duration) -> Option<Duration> {
         let timespec = |span: Duration| Timespec::try_from(span).ok();
         let value = timespec(span.max(Duration::from_nanos(1)))?;

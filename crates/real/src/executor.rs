@@ -31,7 +31,7 @@ pub(super) trait Device {
 }
 
 thread_local! {
-    /// Lies at another address in each thread, which is quicker to find than the thread's number.
+    /// The address differs in each thread, and is cheaper to get than the number of the thread.
     static HERE: u8 = const { 0 };
 }
 

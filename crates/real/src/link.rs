@@ -100,7 +100,7 @@ impl Link {
         }
     }
 
-    /// The socket, to be told of.
+    /// The socket, for registration with the poll.
     pub(super) const fn stream(&mut self) -> &mut TcpStream {
         &mut self.stream
     }

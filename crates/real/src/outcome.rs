@@ -14,11 +14,11 @@ pub enum RealOutcome {
     Finished,
     /// A rank failed or died.
     Failed(RealFailure),
-    /// Ranks did not come.
+    /// Ranks did not connect in time.
     Missing {
         /// The missing ranks.
         ranks: Vec<u32>,
-        /// Time that they were waited for.
+        /// Time for which the launcher waited for these ranks.
         waited: Duration,
         /// Mistake of a process that connected instead.
         startup_error: Option<String>,

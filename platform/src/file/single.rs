@@ -7,8 +7,8 @@
 //! latency does not follow the `bandwidth_profile` or `latency_profile` of the cluster: the values
 //! of these profiles are absolute.
 //!
-//! *Not modelled*: own sharing or own disks. All links of a kind share alike, and all hosts of a
-//! cluster have the same disks.
+//! *Not modelled*: another sharing or other disks for one link or host. All links of a kind share
+//! alike, and all hosts of a cluster have the same disks.
 
 use serde::Serialize;
 use toml::Spanned;
@@ -33,7 +33,7 @@ pub struct HostOverride {
     /// Number of cores.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cores: Option<u32>,
-    /// Parts of the speed.
+    /// Parts of the speed over time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub speed_profile: Option<Box<ProfileEntry>>,
     /// On and off.
@@ -50,7 +50,7 @@ pub struct LinkOverride {
     /// Latency of the link.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency: Option<Duration>,
-    /// Bandwidths in time.
+    /// Bandwidths over time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bandwidth_profile: Option<Box<ProfileEntry>>,
     /// Latencies in time.

@@ -11,7 +11,7 @@ use super::{Override, apply};
 use crate::build::build;
 use crate::diagnostic::{Diagnostic, Diagnostics, Source};
 
-/// A change in the list of all.
+/// One of the changes.
 struct Suspect {
     span: Range<usize>,
     /// The problems of the platform with this change alone.

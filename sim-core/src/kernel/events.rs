@@ -58,7 +58,7 @@ impl Kernel {
             }
         }
         let timer = self.first_date();
-        // What looks again at every date is told of every date.
+        // Pollers are notified at every date.
         let horizon = match timer {
             _ if self.chosen || !self.pollers.is_empty() => self.now,
             timer => timer.unwrap_or(Time::NEVER),

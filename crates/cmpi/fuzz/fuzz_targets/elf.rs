@@ -1,5 +1,5 @@
 //! Any bytes for the reader of compiled programs: `cargo +nightly fuzz run elf -- -max_len=65536
-//! -timeout=10 -rss_limit_mb=2048` in `cmpi/`.
+//! -timeout=10 -rss_limit_mb=2048` in `crates/cmpi/`.
 
 #![no_main]
 

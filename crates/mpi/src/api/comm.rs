@@ -601,7 +601,7 @@ impl Comm {
     }
 
     /// Notes objects that the program has made and never freed, in words: datatypes, for example,
-    /// which are no objects of this crate. A model checker that looks for leaks tells them.
+    /// which are no objects of this crate. A model checker that looks for leaks reports them.
     pub fn note_unfreed(&self, what: String) {
         self.process.note_unfreed(what);
     }

@@ -2,7 +2,7 @@
 //!
 //! * *Synchronous*: when a receive has matched the message. The message goes by rendezvous at every
 //!   length.
-//! * *Ready*: the program promises that the receive is posted. MPI then allows to send as in the
+//! * *Ready*: the program promises that the receive is posted. MPI then allows sending as in the
 //!   standard mode, and so does this crate. If
 //!   [`Settings::strict_ready_send`](crate::Settings::strict_ready_send) is set, a receive that was
 //!   not posted before such a message fails with [`Error::NotReady`]; under a model checker also a

@@ -107,7 +107,7 @@ impl DeviceUnderTest for SimulatedDevice {
         0
     }
 
-    /// Returns 10 s, which cost no real time.
+    /// Returns 10 s of simulated time, which take no real time.
     fn quiet_time(&self) -> u64 {
         10_000_000_000_000
     }

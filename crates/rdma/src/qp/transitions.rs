@@ -191,7 +191,7 @@ const RC_TRANSITIONS: &[Transition] = &[
     },
 ];
 
-/// The same of unreliable datagrams, which leave SQE by going back to RTS.
+/// The transitions of unreliable datagrams, which leave SQE by going back to RTS.
 const UD_TRANSITIONS: &[Transition] = &[
     Transition {
         from: QpState::Reset,

@@ -41,7 +41,7 @@ impl CompletionChannel {
         unsafe { BorrowedFd::borrow_raw((*self.raw).fd) }
     }
 
-    /// The number of a queue that has told, if one has.
+    /// The number of a queue that has reported an event, if any.
     pub(in super::super) fn event(&self) -> Result<Option<u32>, VerbsError> {
         let mut cq = ptr::null_mut();
         let mut number = ptr::null_mut();

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use crate::kernel::{Shared, Status};
 use crate::operation::{Operation, Step};
-use crate::{Change, End, Kernel, Message, OperationResult, Span, Transition};
+use crate::{Change, End, Message, OperationResult, Span, Transition};
 
 /// A computation, a disk operation, a parallel task or one side of a communication in progress.
 pub struct Activity {
@@ -90,7 +90,9 @@ impl Activity {
             });
         }
         Operation::new(&self.kernel, wait, |kernel, code, answer| {
-            Step::Return(end_result(answer).map(|()| kernel.take_message(code.object())))
+            Step::Return(
+                end_result(answer).map(|()| kernel.objects.activities.take_message(code.object())),
+            )
         })
     }
 
@@ -134,8 +136,8 @@ impl Activity {
     #[must_use]
     pub fn status(&self) -> ActivityState {
         let kernel = self.kernel.borrow();
-        kernel.note_look();
-        match kernel.activities.get(self.slot).status {
+        kernel.actors.note_look();
+        match kernel.objects.activities.get(self.slot).status {
             Status::Send => ActivityState::Send,
             Status::Receive => ActivityState::Receive,
             Status::Prepared | Status::Ready => ActivityState::Ready,
@@ -147,22 +149,20 @@ impl Activity {
     /// Before the start, the remaining work is all of the work.
     #[must_use]
     pub fn remaining(&self) -> f64 {
-        let mut kernel = self.kernel.borrow_mut();
-        kernel.note_look();
-        kernel.remaining(self.slot)
+        let kernel = &mut *self.kernel.borrow_mut();
+        kernel.actors.note_look();
+        kernel
+            .objects
+            .activities
+            .remaining_work(self.slot, &mut kernel.calendar)
     }
 
     /// Changes the priority or the bound of a running activity; has no effect before the start or
     /// after the end of the activity.
     pub fn update(&self, change: Change) {
-        self.kernel.borrow_mut().update_activity(self.slot, change);
-    }
-}
-
-impl Kernel {
-    /// Takes the message, for the get.
-    pub(crate) fn take_message(&mut self, slot: u32) -> Message {
-        std::mem::take(&mut self.activities.get_mut(slot).message)
+        let kernel = &mut *self.kernel.borrow_mut();
+        let activities = &mut kernel.objects.activities;
+        activities.update_activity(self.slot, change, &mut kernel.calendar);
     }
 }
 
@@ -184,6 +184,7 @@ impl Clone for Activity {
     fn clone(&self) -> Self {
         self.kernel
             .borrow_mut()
+            .objects
             .activities
             .get_mut(self.slot)
             .references += 1;

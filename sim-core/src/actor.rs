@@ -50,7 +50,7 @@ impl Actor {
     /// Returns the name of the actor; `actor-N` if the program gave no name.
     #[must_use]
     pub fn name(&self) -> String {
-        self.kernel.borrow().actor_name(self.id.0)
+        self.kernel.borrow().actors.actor_name(self.id.0)
     }
 
     /// The host on which the actor runs.
@@ -63,13 +63,13 @@ impl Actor {
     #[must_use]
     pub fn host_name(&self) -> String {
         let kernel = self.kernel.borrow();
-        kernel.hosts.name(kernel.host_of(self.id))
+        kernel.actors.hosts.name(kernel.host_of(self.id))
     }
 
     /// The number of hosts of the platform; hosts are numbered from 0.
     #[must_use]
     pub fn host_count(&self) -> u32 {
-        self.kernel.borrow().hosts.count()
+        self.kernel.borrow().actors.hosts.count()
     }
 
     /// Returns the number of actors, ranks or other objects that the program should create: option
@@ -77,10 +77,10 @@ impl Actor {
     #[must_use]
     pub fn count(&self) -> u32 {
         let kernel = self.kernel.borrow();
-        if kernel.count > 0 {
-            kernel.count
+        if kernel.requested_count > 0 {
+            kernel.requested_count
         } else {
-            kernel.hosts.count()
+            kernel.actors.hosts.count()
         }
     }
 
@@ -90,7 +90,7 @@ impl Actor {
     pub fn now(&self) -> Time {
         let mut kernel = self.kernel.borrow_mut();
         kernel.note_clock_read(SourceLocation::caller());
-        let (now, timed) = (kernel.now, kernel.is_timed());
+        let (now, timed) = (kernel.now(), kernel.is_timed());
         drop(kernel);
         if !timed {
             self.warn_untimed_clock();
@@ -101,7 +101,7 @@ impl Actor {
     /// The random stream of that name; see [`Stream`]. Asking twice gives the same numbers twice.
     #[must_use]
     pub fn stream(&self, name: &str) -> Stream {
-        Stream::new(self.kernel.borrow().seed, name)
+        Stream::new(self.kernel.borrow().choices.seed, name)
     }
 
     /// Draws a number below `limit`. Unlike a [`Stream`], the draw is a decision: a model checker
@@ -159,16 +159,16 @@ impl Actor {
         Fut: Future + 'static,
         Fut::Output: ActorResult,
     {
-        let id = self.kernel.borrow_mut().add_actor(Some(name), host);
+        let id = self.kernel.borrow_mut().actors.add_actor(Some(name), host);
         let body = into_body(program(Self {
             kernel: Rc::clone(&self.kernel),
             id: ActorId(id),
         }));
-        self.kernel.borrow_mut().actors[id as usize].body = Some(body);
+        self.kernel.borrow_mut().actors[id].body = Some(body);
         let create = Transition::Create { child: ActorId(id) };
         Operation::new(&self.kernel, create, |kernel, code, _| {
             Step::Return(Self {
-                kernel: kernel.myself(),
+                kernel: kernel.share_self(),
                 id: ActorId(code.object()),
             })
         })
@@ -227,8 +227,8 @@ impl Actor {
     #[must_use]
     pub fn host_is_on(&self, host: HostId) -> bool {
         let kernel = self.kernel.borrow();
-        kernel.note_look();
-        kernel.host_is_on(host)
+        kernel.actors.note_look();
+        kernel.host_states.host_is_on(host)
     }
 
     /// Stops the actor, and the computation that the actor waits for, until the actor is resumed. A
@@ -259,23 +259,20 @@ impl Actor {
     #[must_use]
     pub fn has_ended(&self) -> bool {
         let kernel = self.kernel.borrow();
-        kernel.note_look();
-        kernel.actors[self.id.index()].dead
+        kernel.actors.note_look();
+        kernel.actors[self.id.0].dead
     }
 
     /// Makes the actor a daemon: the run does not wait for it.
     pub fn daemonize(&self) {
-        self.kernel.borrow_mut().set_daemon(self.id.0, true);
+        self.kernel.borrow_mut().actors.set_daemon(self.id.0, true);
     }
 
     /// Registers a function that is called after the end of the actor. The argument is true if the
     /// actor was killed or failed. The function registered last is called first.
     pub fn on_exit(&self, hook: impl FnOnce(bool) + 'static) {
         let mut kernel = self.kernel.borrow_mut();
-        kernel.actors[self.id.index()]
-            .extra()
-            .hooks
-            .push(Box::new(hook));
+        kernel.actors[self.id.0].extra().hooks.push(Box::new(hook));
     }
 
     /// Waits until any of the activities has ended; returns the position of this activity in the
@@ -295,7 +292,7 @@ impl Actor {
             &self.kernel,
             Transition::WaitAny { list },
             |kernel, code, answer| {
-                kernel.free_list(code.object());
+                kernel.objects.activities.free_list(code.object());
                 match answer {
                     OperationResult::Number(position) => Step::Return(position as usize),
                     other => unreachable!("a wait without a timeout has no answer {other:?}"),
@@ -327,7 +324,7 @@ impl Actor {
             &self.kernel,
             Transition::WaitAny { list },
             |kernel, code, answer| {
-                kernel.free_list(code.object());
+                kernel.objects.activities.free_list(code.object());
                 match answer {
                     OperationResult::Number(position) => Step::Return(Ok(position as usize)),
                     _ => Step::Return(Err(TimedOut)),
@@ -346,7 +343,7 @@ impl Actor {
             &self.kernel,
             Transition::TestAny { list },
             |kernel, code, answer| {
-                kernel.free_list(code.object());
+                kernel.objects.activities.free_list(code.object());
                 match answer {
                     OperationResult::Number(position) => Step::Return(Some(position as usize)),
                     _ => Step::Return(None),
@@ -370,7 +367,11 @@ impl Actor {
 
     fn list(&self, activities: &[&Activity]) -> u32 {
         let members = activities.iter().map(|activity| activity.slot()).collect();
-        self.kernel.borrow_mut().add_list(members)
+        self.kernel
+            .borrow_mut()
+            .objects
+            .activities
+            .add_list(members)
     }
 }
 

@@ -69,7 +69,7 @@ impl Actor {
         let Some(console) = console.filter(|console| console.wants(level, self.id())) else {
             return;
         };
-        let time = self.kernel.borrow().now;
+        let time = self.kernel.borrow().now();
         let (name, host) = (self.name(), self.host_name());
         console.log(&LogLine {
             level,

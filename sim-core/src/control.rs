@@ -155,7 +155,7 @@ impl Actor {
     /// The link of that name, if the resource has one.
     #[must_use]
     pub fn link_by_name(&self, name: &str) -> Option<Link> {
-        let link = self.kernel.borrow().resource.link_by_name(name)?;
+        let link = self.kernel.borrow().calendar.resource.link_by_name(name)?;
         Some(Link {
             kernel: Rc::clone(&self.kernel),
             link,
@@ -216,7 +216,7 @@ impl Actor {
 
     fn power_states(&self, host: HostId) -> Option<PowerStates> {
         let kernel = self.kernel.borrow();
-        kernel.resource.power_states(host)
+        kernel.calendar.resource.power_states(host)
     }
 }
 
@@ -234,7 +234,7 @@ impl Link {
     #[must_use]
     pub fn state(&self) -> LinkState {
         let kernel = self.kernel.borrow();
-        let state = kernel.resource.link_state(self.link);
+        let state = kernel.calendar.resource.link_state(self.link);
         state.expect("the resource knows a link that it has named")
     }
 

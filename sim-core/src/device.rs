@@ -12,7 +12,7 @@ use std::rc::Rc;
 
 use crate::ExplorableDevice;
 use crate::code::Code;
-use crate::kernel::{Kernel, NONE, PendingState, SendCall, Slot, Stop};
+use crate::kernel::{DEVICE_TARGET, DEVICE_WORK, Kernel, NONE, PendingState, SendCall, Slot, Stop};
 use crate::{ActorId, Blocked, End, HostId, Limit, Note, Time, Work};
 
 /// A component that starts work and is notified when the work ends. The kernel is borrowed during
@@ -44,74 +44,73 @@ pub trait Device {
 pub const DEVICE_TOKENS: u64 = 1 << 62;
 
 impl Kernel {
-    /// Starts work; the device gets the end under `token`, which is below [`DEVICE_TOKENS`].
+    /// Starts work; the device gets the end under `token`, which is below [`DEVICE_TOKENS`]. In
+    /// untimed runs the work ends at once, as an event of its own.
     pub fn start_for_device(&mut self, work: &Work, token: u64) {
         debug_assert!(token < DEVICE_TOKENS, "tokens have 62 bits");
-        self.start_device_work(work, token);
+        if self.is_timed() {
+            let slot = self.objects.activities.prepare_device_work(token);
+            self.start_work(slot, work);
+        } else {
+            let target = DEVICE_TARGET | DEVICE_WORK | token;
+            self.calendar.set_timer(self.now(), target);
+        }
     }
 
     /// Sets a timer; the device gets its expiry under `token`, which is below [`DEVICE_TOKENS`].
     pub fn set_device_timer(&mut self, date: Time, token: u64) {
         debug_assert!(token < DEVICE_TOKENS, "tokens have 62 bits");
-        let date = if self.clock == crate::Clock::Untimed {
-            self.now
-        } else {
-            date
-        };
-        self.set_timer(date, crate::kernel::DEVICE_TARGET | token);
+        let date = if self.is_timed() { date } else { self.now() };
+        self.calendar.set_timer(date, DEVICE_TARGET | token);
     }
 
     /// Lets an actor that is parked for the device continue. Has no effect on an unparked actor.
     #[inline]
     pub fn wake_actor(&mut self, actor: ActorId) {
-        self.progress += 1;
-        let record = &mut self.actors[actor.index()];
-        if record.fire_device() {
-            self.schedule(actor.0);
-            if self.stepped {
-                self.woken.push(actor.0);
-            }
+        self.actors.progress += 1;
+        if self.actors[actor.0].fire_device() {
+            self.actors.wake_parked(actor.0);
         }
     }
 
     /// Asks for a call of [`Device::progress`] at this date, before any actor continues.
     #[inline]
     pub const fn request_progress(&mut self) {
-        self.progress += 1;
+        self.actors.progress += 1;
         self.device_waits = true;
     }
 
     /// Folds two words that describe an action of the device into the digest.
     #[inline]
     pub fn mix_digest(&mut self, first: u64, second: u64) {
-        self.digest.mix(first, second);
+        self.counters.digest.mix(first, second);
     }
 
     /// Returns true if an explorer compares the contents of messages: then the device notes them
     /// with the calls that send them.
     #[must_use]
     pub const fn compares_sends(&self) -> bool {
-        self.sends.is_some()
+        self.exploration.sends.is_some()
     }
 
     /// Notes a call that has sent a message.
     pub fn note_send(&mut self, call: SendCall) {
-        if let Some(sends) = &mut self.sends {
+        if let Some(sends) = &mut self.exploration.sends {
             sends.push(call);
         }
     }
 
     /// Notes that a program reads the time at this place, where no time passes.
     pub fn note_clock_read(&mut self, location: SourceLocation) {
-        if !self.is_timed() && !self.clock_reads.contains(&location) {
-            self.clock_reads.push(location);
+        if !self.is_timed() && !self.exploration.clock_reads.contains(&location) {
+            self.exploration.clock_reads.push(location);
         }
     }
 
     /// Adds a note for the user of an explorer.
     pub fn note_for_user(&mut self, note: Note) {
-        if !self.notes.contains(&note) {
-            self.notes.push(note);
+        if !self.exploration.notes.contains(&note) {
+            self.exploration.notes.push(note);
         }
     }
 
@@ -119,18 +118,19 @@ impl Kernel {
     /// [`QueueHead::BEFORE`](crate::QueueHead::BEFORE) before the first.
     #[must_use]
     pub const fn current_step(&self) -> u32 {
-        self.step
+        self.exploration.step
     }
 
     /// Counts a message of `bytes` bytes in the statistics. An actor that sends without end, and
     /// never waits, ends the run if time is limited, or the run of an explorer.
     #[inline]
     pub fn count_message(&mut self, bytes: f64) {
-        self.messages += 1;
-        self.bytes += bytes;
-        self.sends_in_step += 1;
-        if self.sends_in_step > self.sends_in_step_max && self.current != NONE {
-            self.end_at_sends();
+        self.counters.messages += 1;
+        self.counters.bytes += bytes;
+        self.actors.sends_in_step += 1;
+        if self.actors.sends_in_step > self.actors.sends_in_step_max && self.actors.current != NONE
+        {
+            end_at_sends(self);
         }
     }
 
@@ -138,51 +138,56 @@ impl Kernel {
     #[must_use]
     #[inline]
     pub fn host_of(&self, actor: ActorId) -> HostId {
-        self.actors[actor.index()].host
+        self.actors[actor.0].host
     }
 
     /// Ends the run: the input does not allow the requested action.
     pub fn refuse(&mut self, message: String) {
-        self.stop.get_or_insert(Stop::BadInput(message));
+        self.verdict.end_with(Stop::BadInput(message));
     }
 
     /// Ends the run because of a limit. If an actor is running, the call also unwinds the poll of
     /// this actor. An explorer continues with other runs and shows the text to its user.
     pub fn reach_limit(&mut self, limit: Limit, text: &str) {
-        if self.stepped {
+        if self.actors.mode.is_stepped() {
             self.note_for_user(Note::Remark(text.to_owned()));
         }
-        self.stop.get_or_insert(Stop::Limit(limit));
-        if self.current != NONE {
+        self.verdict.end_with(Stop::Limit(limit));
+        if self.actors.current != NONE {
             std::panic::resume_unwind(Box::new("a limit was reached"));
         }
     }
 
-    #[cold]
-    fn end_at_sends(&mut self) {
-        let (count, name) = (self.sends_in_step, self.actor_name(self.current));
-        let text = format!(
-            "{name} sends {count} messages and never waits: the search goes no further there"
-        );
-        self.reach_limit(Limit::Standstill(count), &text);
-    }
-
     /// Ends the run as a failure of an actor. No other actor continues at this date.
     pub fn fail_actor(&mut self, actor: ActorId, message: String) {
-        self.fail(actor.0, message, false);
+        self.actors[actor.0].killed = true;
+        if !self.verdict.is_stopped() {
+            let failure = (self.actors).describe_failure(actor.0, message, false, &self.calendar);
+            self.verdict.end_with(Stop::Failed(failure));
+        }
     }
 
     /// The name of a host.
     #[must_use]
     pub fn host_name(&self, host: HostId) -> String {
-        self.hosts.name(host)
+        self.actors.hosts.name(host)
     }
 
     /// Returns true if simulated time passes.
     #[must_use]
     pub fn is_timed(&self) -> bool {
-        self.clock == crate::Clock::Timed
+        self.calendar.is_timed()
     }
+}
+
+/// Ends the run because the polled actor sends without end.
+#[cold]
+fn end_at_sends(kernel: &mut Kernel) {
+    let actors = &kernel.actors;
+    let (count, name) = (actors.sends_in_step, actors.actor_name(actors.current));
+    let text =
+        format!("{name} sends {count} messages and never waits: the search goes no further there");
+    kernel.reach_limit(Limit::Standstill(count), &text);
 }
 
 impl crate::kernel::ActorRecord {
@@ -225,7 +230,7 @@ impl KernelHandle {
     #[must_use]
     #[inline]
     pub fn now(&self) -> Time {
-        self.kernel.borrow().now
+        self.kernel.borrow().now()
     }
 
     /// Returns the handle of an actor, for the name, the host and the output of the actor.
@@ -252,8 +257,7 @@ impl KernelHandle {
     /// Attaches a device with arrivals that are steps of an explorer.
     pub fn attach_explorable(&self, device: Rc<dyn ExplorableDevice>) {
         let mut kernel = self.kernel.borrow_mut();
-        kernel.branches = device.has_branches();
-        kernel.explorable = Some(Rc::clone(&device));
+        kernel.exploration.attach_device(Rc::clone(&device));
         kernel.device = Some(device);
     }
 
@@ -272,7 +276,8 @@ impl KernelHandle {
     pub fn is_woken(&self, parked: Parked) -> bool {
         self.kernel
             .borrow_mut()
-            .collect(parked.actor, parked.operation_id)
+            .actors
+            .collect_answer(parked.actor, parked.operation_id)
             .is_some()
     }
 
@@ -280,7 +285,7 @@ impl KernelHandle {
     pub fn unpark(&self, parked: Parked) {
         self.kernel
             .borrow_mut()
-            .withdraw(parked.actor, parked.operation_id);
+            .withdraw_operation(parked.actor, parked.operation_id);
     }
 }
 

@@ -82,7 +82,10 @@ impl Execution<'_> {
         };
         let flops = self.flops * f64::from(self.threads);
         let mut kernel = self.actor.kernel.borrow_mut();
-        kernel.prepare_work(self.actor.id.0, kind, flops, self.bound)
+        kernel
+            .objects
+            .activities
+            .prepare_work(self.actor.id.0, kind, flops, self.bound)
     }
 }
 
@@ -155,7 +158,7 @@ impl Actor {
         };
         Operation::new(&self.kernel, wait, |kernel, code, answer| {
             let result = end_result(answer);
-            kernel.release_activity(code.object());
+            kernel.objects.activities.release_activity(code.object());
             Step::Return(result)
         })
     }

@@ -111,18 +111,19 @@ pub(crate) fn violated(kernel: &Shared) -> Option<Failure> {
         break;
     }
     let gone = found.map(|(position, message)| (list.remove(position), message));
-    let mut kernel = kernel.borrow_mut();
+    let kernel = &mut *kernel.borrow_mut();
     if let Some(watch) = &mut kernel.watch {
         list.append(&mut watch.list);
         watch.list = list;
     }
     let (invariant, message) = gone?;
-    if !kernel.actors[actor as usize].dead {
-        kernel.actors[actor as usize].killed = true;
-        kernel.dying.push(actor);
+    if !kernel.actors[actor].dead {
+        kernel.actors[actor].killed = true;
+        kernel.actors.drop_later(actor);
     }
-    let mut failure = kernel.failure(actor, message, false);
-    drop(kernel);
+    let mut failure = kernel
+        .actors
+        .describe_failure(actor, message, false, &kernel.calendar);
     failure.invariant = Some(invariant.name);
     Some(failure)
 }

@@ -24,7 +24,7 @@ impl Actor {
     #[must_use]
     pub fn disk_of(&self, host: HostId, name: &str) -> Option<DiskId> {
         let kernel = self.kernel.borrow();
-        kernel.hosts.disk(host, name)
+        kernel.actors.hosts.disk(host, name)
     }
 
     /// Reads `bytes` bytes from a disk.
@@ -84,6 +84,9 @@ impl Actor {
             priority: 1.0,
         };
         let mut kernel = self.kernel.borrow_mut();
-        kernel.prepare_work(self.id.0, kind, bytes, f64::INFINITY)
+        kernel
+            .objects
+            .activities
+            .prepare_work(self.id.0, kind, bytes, f64::INFINITY)
     }
 }

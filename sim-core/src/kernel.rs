@@ -11,20 +11,17 @@
 
 use source_location::SourceLocation;
 use std::cell::RefCell;
-use std::collections::VecDeque;
 use std::fmt;
 use std::rc::{Rc, Weak};
 use std::task::Waker;
 
 use crate::code::{Code, TransitionKindSet};
 use crate::operation::OPERATION_ID_MAX;
-use crate::timers::TimerQueue;
 use crate::trace::TraceSink;
 use crate::{
-    ActorId, Choice, Clock, Digest, DiskId, End, Failure, HostId, Limit, OperationResult, Outcome,
-    Resource, Span, Stream, Time, Transition,
+    ActorId, Clock, Device, Digest, DiskId, Failure, HostId, Limit, OperationResult, Outcome,
+    Resource, Span, Time,
 };
-use crate::{Device, ExplorableDevice};
 
 mod activities;
 mod actors;
@@ -46,11 +43,14 @@ mod store;
 mod transfers;
 
 pub(crate) use activities::{Activities, Kind, Status};
-pub(crate) use actors::{ActorRecord, PendingState, Slot};
-pub(crate) use events::DEVICE_TARGET;
-pub(crate) use hosts::Again;
-pub(crate) use stepping::{BRANCH_MASK, StepEffects};
-pub(crate) use store::{ObjectStore, Recycle};
+pub(crate) use actors::{ActorRecord, Actors, PendingState, Slot, TurnMode};
+pub(crate) use choices::Choices;
+pub(crate) use events::{Calendar, DEVICE_TARGET, DEVICE_WORK};
+pub(crate) use hosts::{Again, HostTable};
+pub(crate) use mailboxes::Mailboxes;
+pub(crate) use report::wait_graph;
+pub(crate) use stepping::{BRANCH_MASK, Exploration, StepEffects};
+pub(crate) use store::{ObjectStore, Objects, Recycle};
 
 /// No actor, no object.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -118,122 +118,90 @@ pub struct SendCall {
     pub contents: u64,
 }
 
-/// The whole state of a simulation but for the actors' futures.
-pub struct Kernel {
-    pub(crate) now: Time,
-    /// The last date at which an actor had an enabled step.
-    pub(crate) active: Time,
-    pub(crate) clock: Clock,
+/// Counts of a run, and the digest of its order of events.
+#[derive(Default)]
+pub(crate) struct Counters {
     pub(crate) digest: Digest,
-    pub(crate) myself: Weak<RefCell<Self>>,
-    /// The waker for polling futures, identified by its address. (A comparison with a fresh
-    /// `Waker::noop()` fails: the table of this waker may exist once per unit of compilation.)
-    pub(crate) waker: &'static Waker,
-    /// The actor whose future is being polled.
-    pub(crate) current: u32,
-    /// The actor whose transition is being executed.
-    pub(crate) acting: u32,
-    pub(crate) actors: Vec<ActorRecord>,
-    /// Actors that may be able to continue, in the order in which they became so.
-    pub(crate) ready: VecDeque<u32>,
-    /// Actors that have been created, or resumed after they suspended themselves: they go first, up
-    /// to their next operation.
-    pub(crate) births: VecDeque<u32>,
-    /// True if operations stop before their first transition: always under a chooser, and while
-    /// there are births.
-    pub(crate) stepping: bool,
-    /// True if the actor being polled is one of the births.
-    opening: bool,
-    /// Actors with a failed test or probe that wait for any change.
-    pub(crate) pollers: Vec<u32>,
-    /// Under an explorer: actors that the device has woken, and that may not have gone on.
-    pub(crate) woken: Vec<u32>,
-    /// Grows whenever anything happens that a test could observe.
-    pub(crate) progress: u64,
-    /// The last serial number given to a timer or an activity.
-    pub(crate) numbers: u64,
-    pub(crate) timers: TimerQueue,
-    /// Timers in the queue that no actor waits for any more.
-    pub(crate) stale_timers: usize,
-    pub(crate) resource: idle::KernelResource,
-    pub(crate) hosts: Rc<dyn Hosts>,
-    pub(crate) activities: Activities,
-    pub(crate) lists: Vec<Vec<u32>>,
-    pub(crate) free_lists: Vec<u32>,
-    pub(crate) mailboxes: mailboxes::Mailboxes,
-    pub(crate) mutexes: ObjectStore<mutexes::MutexRecord>,
-    pub(crate) semaphores: ObjectStore<semaphores::SemaphoreRecord>,
-    pub(crate) barriers: ObjectStore<barriers::BarrierRecord>,
-    pub(crate) condvars: ObjectStore<condvars::CondvarRecord>,
-    /// Actors with futures that the loop must drop.
-    pub(crate) dying: Vec<u32>,
-    /// Actors that are neither daemons nor dead.
-    pub(crate) live: u32,
-    /// True if a chooser decides.
-    pub(crate) chosen: bool,
-    pub(crate) schedule: Option<Vec<Choice>>,
-    /// The branch that the chooser picked for the transition being executed.
-    pub(crate) branch: u32,
-    pub(crate) trace: Option<TraceSink>,
-    pub(crate) host_states: hosts::HostTable,
-    pub(crate) device: Option<Rc<dyn Device>>,
-    /// The same device if an explorer decides its arrivals.
-    pub(crate) explorable: Option<Rc<dyn ExplorableDevice>>,
-    /// True if the device wants [`Device::progress`] to be called.
-    pub(crate) device_waits: bool,
-    pub(crate) console: Option<Rc<dyn crate::Console>>,
-    /// Names the actors that were not given a name.
-    pub(crate) namer: fn(ActorId) -> String,
-    pub(crate) seed: u64,
-    /// True if the log has the warning that time does not pass.
-    pub(crate) warned_of_untimed: bool,
-    /// Result of `Actor::count`; 0 for the number of hosts.
-    pub(crate) count: u32,
-    pub(crate) draws: Option<Stream>,
-    pub(crate) stop: Option<Stop>,
-    /// Number of messages that the running actor has sent since it continued.
-    pub(crate) sends_in_step: u64,
-    /// The number of messages in a step beyond which an actor is ended.
-    pub(crate) sends_in_step_max: u64,
-    /// The first failure of an actor that has not ended the run.
-    pub(crate) late_failure: Option<Failure>,
     pub(crate) events: u64,
     pub(crate) transitions: u64,
     pub(crate) messages: u64,
     pub(crate) bytes: f64,
-    pub(crate) ended: Vec<(crate::ActivityId, End)>,
-    /// Effects of the current step besides its transition.
-    pub(crate) effects: std::cell::Cell<StepEffects>,
-    /// The number of the step that an explorer takes, from 0; `NONE` before the first.
-    pub(crate) step: u32,
-    /// True if an explorer takes the steps.
-    pub(crate) stepped: bool,
-    /// True if actors that are parked for the device stand before choices.
-    pub(crate) branches: bool,
-    /// The sends of this run, for an explorer that compares runs.
-    pub(crate) sends: Option<Vec<SendCall>>,
-    /// The source locations at which programs have read the clock of an untimed run, in any run.
-    pub(crate) clock_reads: Vec<SourceLocation>,
-    /// Notes of devices for the user of an explorer, of this run.
-    pub(crate) notes: Vec<crate::Note>,
-    /// True if the explorer may let the time limit of a wait expire.
-    pub(crate) timeouts: bool,
-    /// The time limits that expire only when no other step is possible, under an explorer.
-    pub(crate) limits: limits::Limits,
-    /// True if, under an explorer, work is in progress until an actor observes its end.
-    pub(crate) transfers_last: bool,
+}
+
+/// The reasons for which a run ends before its last actor, or fails with it.
+#[derive(Default)]
+pub(crate) struct Verdict {
+    stop: Option<Stop>,
+    /// The first failure of an actor that has not ended the run.
+    late_failure: Option<Failure>,
+}
+
+impl Verdict {
+    /// Ends the run, unless another reason has ended the run before.
+    pub(crate) fn end_with(&mut self, reason: Stop) {
+        self.stop.get_or_insert(reason);
+    }
+
+    #[inline]
+    pub(crate) const fn is_stopped(&self) -> bool {
+        self.stop.is_some()
+    }
+
+    /// Returns true if a limit ends the run.
+    pub(crate) const fn is_at_limit(&self) -> bool {
+        matches!(self.stop, Some(Stop::Limit(_)))
+    }
+
+    /// Returns the outcome if a step has ended the run, and forgets the reason.
+    #[cold]
+    pub(crate) fn take_stop(&mut self) -> Option<Outcome> {
+        self.stop.take().map(Stop::outcome)
+    }
+
+    /// Notes that an actor has failed at its end; the other actors continue.
+    pub(crate) fn note_late_failure(&mut self, failure: Failure) {
+        self.late_failure.get_or_insert(failure);
+    }
+
+    /// Returns the outcome of a run in which all actors have ended.
+    pub(crate) fn final_outcome(&self) -> Outcome {
+        let failure = self.late_failure.clone();
+        failure.map_or(Outcome::Finished, Outcome::Failed)
+    }
+}
+
+/// The whole state of a simulation.
+pub struct Kernel {
+    pub(crate) actors: Actors,
+    pub(crate) objects: Objects,
+    pub(crate) calendar: Calendar,
+    pub(crate) choices: Choices,
+    pub(crate) exploration: Exploration,
+    pub(crate) counters: Counters,
+    pub(crate) verdict: Verdict,
+    pub(crate) host_states: HostTable,
+    pub(crate) weak_self: Weak<RefCell<Self>>,
+    /// The waker for polling futures, identified by its address. (A comparison with a fresh
+    /// `Waker::noop()` fails: the table of this waker may exist once per unit of compilation.)
+    pub(crate) waker: &'static Waker,
+    pub(crate) trace: Option<TraceSink>,
+    pub(crate) device: Option<Rc<dyn Device>>,
+    /// True if the device wants [`Device::progress`] to be called.
+    pub(crate) device_waits: bool,
+    pub(crate) console: Option<Rc<dyn crate::Console>>,
+    /// True if the log has the warning that time does not pass.
+    pub(crate) warned_of_untimed: bool,
+    /// Result of `Actor::count`; 0 for the number of hosts.
+    pub(crate) requested_count: u32,
     /// The invariants, if there are any.
     pub(crate) watch: Option<Box<crate::invariant::Watch>>,
-    /// Records of the rarer things of actors, to be used again.
-    #[expect(clippy::vec_box, reason = "the boxes are what is used again")]
-    pub(crate) spare_extras: Vec<Box<actors::ActorColdState>>,
 }
 
 impl fmt::Debug for Kernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Kernel")
-            .field("now", &self.now)
-            .field("actors", &self.actors.len())
+            .field("now", &self.now())
+            .field("actors", &self.actors.count_actors())
             .finish_non_exhaustive()
     }
 }
@@ -247,103 +215,48 @@ impl Kernel {
         clock: Clock,
     ) -> Self {
         Self {
-            now: Time::ZERO,
-            active: Time::ZERO,
-            clock,
-            digest: Digest::default(),
-            myself: Weak::new(),
+            actors: Actors::new(hosts),
+            objects: Objects::default(),
+            calendar: Calendar::new(resource, clock),
+            choices: Choices::new(seed),
+            exploration: Exploration::default(),
+            counters: Counters::default(),
+            verdict: Verdict::default(),
+            host_states: HostTable::default(),
+            weak_self: Weak::new(),
             waker: Waker::noop(),
-            current: NONE,
-            acting: NONE,
-            actors: Vec::new(),
-            ready: VecDeque::new(),
-            births: VecDeque::new(),
-            stepping: false,
-            opening: false,
-            pollers: Vec::new(),
-            woken: Vec::new(),
-            progress: 1,
-            numbers: 0,
-            timers: TimerQueue::new(),
-            stale_timers: 0,
-            resource: idle::KernelResource::new(resource),
-            hosts,
-            activities: Activities::default(),
-            lists: Vec::new(),
-            free_lists: Vec::new(),
-            mailboxes: mailboxes::Mailboxes::default(),
-            mutexes: ObjectStore::default(),
-            semaphores: ObjectStore::default(),
-            barriers: ObjectStore::default(),
-            condvars: ObjectStore::default(),
-            dying: Vec::new(),
-            live: 0,
-            chosen: false,
-            schedule: None,
-            branch: 0,
             trace: None,
-            host_states: hosts::HostTable::default(),
             device: None,
-            explorable: None,
             device_waits: false,
             console: None,
-            namer: |actor| format!("actor-{actor}"),
-            seed,
             warned_of_untimed: false,
-            count: 0,
-            draws: None,
-            stop: None,
-            sends_in_step: 0,
-            sends_in_step_max: u64::MAX,
-            late_failure: None,
-            events: 0,
-            transitions: 0,
-            messages: 0,
-            bytes: 0.0,
-            ended: Vec::new(),
-            effects: std::cell::Cell::default(),
-            step: NONE,
-            stepped: false,
-            transfers_last: false,
-            timeouts: false,
-            limits: limits::Limits::default(),
+            requested_count: 0,
             watch: None,
-            branches: false,
-            sends: None,
-            clock_reads: Vec::new(),
-            notes: Vec::new(),
-            spare_extras: Vec::new(),
         }
     }
 
     /// The present date.
     #[must_use]
     pub const fn now(&self) -> Time {
-        self.now
-    }
-
-    /// The next serial number.
-    pub(crate) fn number(&mut self) -> u64 {
-        self.numbers += 1;
-        self.numbers
+        self.calendar.now
     }
 
     /// Begins an operation of the actor that is being polled.
     #[inline]
-    pub(crate) fn issue(
+    pub(crate) fn issue_operation(
         &mut self,
         code: Code,
         timeout: Span,
         location: SourceLocation,
         waker: &Waker,
     ) -> IssueResult {
-        let actor = self.current;
+        let actor = self.actors.current;
         assert!(
             actor != NONE,
             "an operation was polled outside of an actor, at {location}"
         );
         if code.is_among(TransitionKindSet::PARKED) {
-            return IssueResult::Parked(self.park(actor, code, timeout, location, waker));
+            return IssueResult::Parked(self.park_operation(actor, code, timeout, location, waker));
         }
         self.issue_now(actor, code, timeout, location, waker)
     }
@@ -351,16 +264,17 @@ impl Kernel {
     /// Parks the polled actor until the device wakes the actor; returns the actor and the ticket.
     #[inline]
     pub(crate) fn park_for_device(&mut self, location: SourceLocation) -> (u32, u32) {
-        let actor = self.current;
+        let actor = self.actors.current;
         assert!(
             actor != NONE,
             "a device was waited for outside of an actor, at {location}"
         );
-        let operation_id = self.park(actor, Code::DEVICE, Span::INFINITE, location, self.waker);
+        let operation_id =
+            self.park_operation(actor, Code::DEVICE, Span::INFINITE, location, self.waker);
         (actor, operation_id)
     }
 
-    /// [`Kernel::issue`] for operations that may happen at once.
+    /// [`Kernel::issue_operation`] for operations that may happen at once.
     #[inline(never)]
     fn issue_now(
         &mut self,
@@ -373,19 +287,21 @@ impl Kernel {
         if let Some(activity) = code.owned_activity() {
             self.begin_work(activity);
         }
-        if !self.stepping && self.is_enabled(actor, code, false) {
-            let answer = OperationResult::from_code(self.execute(actor, code));
+        if !self.actors.mode.is_stepping()
+            && self.objects.is_enabled(actor, code, false, &self.actors)
+        {
+            let answer = OperationResult::from_code(self.execute_transition(actor, code));
             if code.is_among(TransitionKindSet::PAUSED) {
-                return IssueResult::Parked(self.pause(actor, code, answer, location, waker));
+                return IssueResult::Parked(self.pause_actor(actor, code, answer, location, waker));
             }
             return IssueResult::Now(answer);
         }
-        IssueResult::Parked(self.park(actor, code, timeout, location, waker))
+        IssueResult::Parked(self.park_operation(actor, code, timeout, location, waker))
     }
 
     /// Returns the kernel, shared by its handles.
-    pub(crate) fn myself(&self) -> Shared {
-        self.myself
+    pub(crate) fn share_self(&self) -> Shared {
+        self.weak_self
             .upgrade()
             .expect("the kernel is alive while it is used")
     }
@@ -394,7 +310,7 @@ impl Kernel {
     /// Returns the ticket.
     #[cold]
     #[inline(never)]
-    fn pause(
+    fn pause_actor(
         &mut self,
         actor: u32,
         code: Code,
@@ -402,15 +318,16 @@ impl Kernel {
         location: SourceLocation,
         waker: &Waker,
     ) -> u32 {
-        let operation_id = self.park(actor, code, Span::INFINITE, location, waker);
-        self.answer(actor, operation_id, answer);
-        self.schedule_first(actor);
+        let operation_id = self.park_operation(actor, code, Span::INFINITE, location, waker);
+        self.actors
+            .give_answer(actor, operation_id, answer, &mut self.calendar);
+        self.actors.schedule_first(actor);
         operation_id
     }
 
     /// Puts an operation that is not yet enabled into a slot of the actor; returns the ticket.
     #[inline(always)]
-    fn park(
+    fn park_operation(
         &mut self,
         actor: u32,
         mut code: Code,
@@ -418,7 +335,7 @@ impl Kernel {
         location: SourceLocation,
         waker: &Waker,
     ) -> u32 {
-        let record = &mut self.actors[actor as usize];
+        let record = &mut self.actors[actor];
         let operation_id = if record.operation_ids < OPERATION_ID_MAX {
             record.operation_ids + 1
         } else {
@@ -428,13 +345,18 @@ impl Kernel {
         let timer = if timeout.as_secs() == f64::INFINITY {
             0
         } else {
-            self.set_timeout(actor, operation_id, &mut code, timeout)
+            if self.actors.mode.is_stepped() && code.is_among(TransitionKindSet::LIMITED) {
+                code = self
+                    .exploration
+                    .limit_wait(code, timeout, actor, operation_id);
+            }
+            self.calendar.set_timeout(code, timeout, actor)
         };
         // The turn that a new actor takes with its first operation is not yet the one that it gives
         // away.
         let fired = match code {
-            Code::YIELD => self.chosen || !self.opening,
-            Code::SLEEP => self.clock == Clock::Untimed,
+            Code::YIELD => self.actors.mode != TurnMode::Opening,
+            Code::SLEEP => !self.calendar.is_timed(),
             _ => false,
         };
         let state = if fired {
@@ -442,7 +364,7 @@ impl Kernel {
         } else {
             PendingState::Waiting
         };
-        let record = &mut self.actors[actor as usize];
+        let record = &mut self.actors[actor];
         record.insert(Slot::new(code, location, timer, operation_id, state));
         if !std::ptr::eq(waker, self.waker) {
             record.keep_waker(operation_id, waker);
@@ -450,44 +372,22 @@ impl Kernel {
         if code == Code::DEVICE {
             // The device wakes it.
         } else if !fired {
-            self.settle(actor, code, operation_id);
+            self.settle_parked(actor, code, operation_id);
         } else if !record.queued {
             record.queued = true;
-            self.ready.push_back(actor);
+            self.actors.ready.push_back(actor);
         }
         operation_id
-    }
-
-    /// Sets the timer of an operation with a time limit, if the limit applies; returns the number
-    /// of the timer, 0 without a timer.
-    #[inline]
-    fn set_timeout(
-        &mut self,
-        actor: u32,
-        operation_id: u32,
-        code: &mut Code,
-        timeout: Span,
-    ) -> u64 {
-        if self.stepped && code.is_among(TransitionKindSet::LIMITED) {
-            if self.timeouts {
-                *code = code.limited();
-            } else {
-                self.limits.add(timeout, actor, operation_id);
-            }
-        }
-        if self.clock == Clock::Timed && code.is_among(TransitionKindSet::TIMED) {
-            self.set_timer(self.now + timeout, u64::from(actor))
-        } else {
-            0
-        }
     }
 
     /// Ensures that the object of a parked transition wakes the actor; schedules the actor at once
     /// if a decision about the transition is due.
     #[inline(never)]
-    fn settle(&mut self, actor: u32, code: Code, operation_id: u32) {
+    fn settle_parked(&mut self, actor: u32, code: Code, operation_id: u32) {
         if code.is_among(TransitionKindSet::SUBSCRIBED) {
-            self.subscribe(actor, code.transition());
+            self.objects
+                .activities
+                .subscribe_actor(actor, code.transition(), &mut self.actors);
         }
         let (queues, yields) = (
             code.is_among(TransitionKindSet::QUEUED),
@@ -495,143 +395,47 @@ impl Kernel {
         );
         let polls = code.is_among(TransitionKindSet::POLLS);
         // An explorer asks itself what can happen.
-        let looks = if self.stepped {
+        let looks = if self.actors.mode.is_stepped() {
             polls
         } else {
-            self.stepping || queues
+            self.actors.mode.is_stepping() || queues
         };
-        let enabled = looks && self.is_enabled(actor, code, false);
+        let enabled = looks && self.objects.is_enabled(actor, code, false, &self.actors);
         if polls && enabled {
-            let slot = self.actors[actor as usize].slot_mut(operation_id);
+            let slot = self.actors[actor].slot_mut(operation_id);
             slot.expect("it was just parked").state = PendingState::Fired;
         }
         if yields || enabled {
-            if yields || queues || self.chosen || self.opening {
-                self.schedule(actor);
+            if yields || queues || self.actors.mode > TurnMode::Starting {
+                self.actors.schedule_actor(actor);
             } else {
                 // It only lets those begin that it has created; it is still its turn.
-                self.schedule_first(actor);
+                self.actors.schedule_first(actor);
             }
         } else if polls {
-            self.pollers.push(actor);
+            self.actors.pollers.push(actor);
         }
-    }
-
-    fn subscribe(&mut self, actor: u32, transition: Transition) {
-        match transition {
-            Transition::Wait { activity, .. } => self.await_activity(activity, actor),
-            Transition::Join { target } => {
-                self.actors[target.index()].extra().joiners.push(actor);
-            }
-            Transition::WaitAny { list } => self.await_any(list, actor),
-            _ => {}
-        }
-    }
-
-    /// Gives the answer of a parked operation, once there is one.
-    #[inline]
-    pub(crate) fn collect(&mut self, actor: u32, operation_id: u32) -> Option<OperationResult> {
-        let record = &mut self.actors[actor as usize];
-        let slot = &mut record.first;
-        let is_first = slot.operation_id == operation_id && slot.state == PendingState::Answered;
-        if is_first && !record.has_wakers() {
-            let slot = &mut record.first;
-            let answer = slot.answer();
-            slot.state = PendingState::Free;
-            return Some(answer);
-        }
-        self.collect_any(actor, operation_id)
-    }
-
-    #[cold]
-    fn collect_any(&mut self, actor: u32, operation_id: u32) -> Option<OperationResult> {
-        let record = &mut self.actors[actor as usize];
-        let slot = record.slot_mut(operation_id)?;
-        if slot.state != PendingState::Answered {
-            return None;
-        }
-        let answer = slot.answer();
-        record.remove(operation_id);
-        Some(answer)
-    }
-
-    /// Puts an answer into a slot, so that the next poll of the operation finds it.
-    pub(crate) fn answer(&mut self, actor: u32, operation_id: u32, answer: OperationResult) {
-        let record = &mut self.actors[actor as usize];
-        let slot = record
-            .slot_mut(operation_id)
-            .expect("the answered slot exists");
-        let timer = slot.set_answer(answer.code());
-        record.wake(operation_id);
-        self.drop_timer(timer);
     }
 
     /// Withdraws a parked operation: its future was dropped.
-    pub(crate) fn withdraw(&mut self, actor: u32, operation_id: u32) {
-        let Some(slot) = self.actors[actor as usize].remove(operation_id) else {
+    pub(crate) fn withdraw_operation(&mut self, actor: u32, operation_id: u32) {
+        let Some(slot) = self.actors[actor].remove(operation_id) else {
             return;
         };
-        self.drop_timer(slot.timer());
+        self.calendar.drop_timer(slot.timer(), &self.actors);
         if slot.state == PendingState::Answered {
-            self.revert(actor, slot.code.transition(), slot.answer());
+            self.revert_answer(actor, slot.code.transition(), slot.answer());
         } else {
-            self.abandon(actor, slot.code.transition());
+            self.abandon_wait(actor, slot.code.transition());
         }
-        self.free_list_of(slot.code.transition());
-    }
-
-    /// Adds an actor to the queue of runnable actors, unless the actor is already there.
-    #[inline]
-    pub(crate) fn schedule(&mut self, actor: u32) {
-        let record = &mut self.actors[actor as usize];
-        if !record.queued && !record.dead {
-            record.queued = true;
-            self.ready.push_back(actor);
-        }
-    }
-
-    /// Puts an actor at the front of the queue of runnable actors.
-    pub(crate) fn schedule_first(&mut self, actor: u32) {
-        let record = &mut self.actors[actor as usize];
-        if record.dead {
-            return;
-        }
-        if std::mem::replace(&mut record.queued, true) {
-            // What it waited for before has woken it too: rare, and not long ago.
-            if let Some(position) = self.ready.iter().rposition(|&other| other == actor) {
-                self.ready.remove(position);
-            }
-        }
-        self.ready.push_front(actor);
-    }
-
-    /// Takes the next new actor and makes it the current actor. After the last new actor the other
-    /// actors take their turns.
-    pub(crate) fn next_new_actor(&mut self) -> Option<u32> {
-        while let Some(actor) = self.births.pop_front() {
-            let record = &mut self.actors[actor as usize];
-            if record.dead {
-                continue;
-            }
-            if record.suspended {
-                record.deferred = true;
-                continue;
-            }
-            record.start();
-            self.current = actor;
-            self.opening = true;
-            return Some(actor);
-        }
-        self.opening = false;
-        self.stepping = self.chosen;
-        None
+        self.objects.activities.free_list_of(slot.code.transition());
     }
 
     /// Gives an actor its turn: executes one enabled transition of the actor. True if the future of
     /// the actor is to be polled.
     #[inline]
-    pub(crate) fn resume(&mut self, actor: u32) -> bool {
-        let record = &mut self.actors[actor as usize];
+    pub(crate) fn resume_actor(&mut self, actor: u32) -> bool {
+        let record = &mut self.actors[actor];
         record.queued = false;
         if record.dead {
             return false;
@@ -650,13 +454,13 @@ impl Kernel {
         {
             const DONE: u64 = OperationResult::Done.code();
             record.first.set_answer(DONE);
-            self.record(actor, code, DONE);
+            self.record_transition(actor, code, DONE);
             return true;
         }
         self.resume_waiting(actor, code, state)
     }
 
-    /// [`Kernel::resume`] for an actor with one operation that may have to wait on.
+    /// [`Kernel::resume_actor`] for an actor with one operation that may have to wait on.
     #[inline(never)]
     fn resume_waiting(&mut self, actor: u32, code: Code, state: PendingState) -> bool {
         if state == PendingState::Answered {
@@ -664,99 +468,77 @@ impl Kernel {
         }
         let fired = state == PendingState::Fired;
         let looks = fired || !code.is_among(TransitionKindSet::POLLS);
-        if state == PendingState::Free || !looks || !self.is_enabled(actor, code, fired) {
+        if state == PendingState::Free
+            || !looks
+            || !self.objects.is_enabled(actor, code, fired, &self.actors)
+        {
             if code == Code::YIELD {
-                self.give_turn_away(actor);
+                self.actors.give_turn_away(actor);
             }
             return false;
         }
         let answer = self.execute_slot(actor, code, fired);
-        let record = &mut self.actors[actor as usize];
+        let record = &mut self.actors[actor];
         let timer = record.first.set_answer(answer);
         if record.extra.is_some() {
             record.wake(record.first.operation_id);
         }
-        self.drop_timer(timer);
-        !self.pauses(actor, code)
+        self.calendar.drop_timer(timer, &self.actors);
+        !self.actors.pauses_after(actor, code)
     }
 
-    /// [`Kernel::resume`] for an actor with several pending operations: the first that is enabled
+    /// [`Kernel::resume_actor`] for an actor with several pending operations: the first that is enabled
     /// happens.
     #[cold]
     fn resume_any(&mut self, actor: u32) -> bool {
-        let slots = self.actors[actor as usize].slots();
+        let slots = self.actors[actor].slots();
         if let Some(slot) = slots
             .iter()
             .find(|slot| slot.state == PendingState::Answered)
         {
-            self.actors[actor as usize].move_to_front(slot.operation_id);
+            self.actors[actor].move_to_front(slot.operation_id);
             return true;
         }
-        let Some(&slot) = slots.iter().find(|slot| self.can_happen(actor, slot)) else {
-            self.give_turn_away(actor);
+        let Some(&slot) = slots
+            .iter()
+            .find(|slot| self.objects.can_happen(actor, slot, &self.actors))
+        else {
+            self.actors.give_turn_away(actor);
             return false;
         };
         let answer = self.execute_slot(actor, slot.code, slot.state == PendingState::Fired);
-        self.actors[actor as usize].move_to_front(slot.operation_id);
-        self.answer(actor, slot.operation_id, OperationResult::from_code(answer));
-        !self.pauses(actor, slot.code)
-    }
-
-    /// Returns true if a pending operation can happen. A test that waits for the next event is
-    /// evaluated again only after a wake-up.
-    #[inline]
-    pub(crate) fn can_happen(&self, actor: u32, slot: &Slot) -> bool {
-        let fired = slot.state == PendingState::Fired;
-        (fired || !slot.code.is_among(TransitionKindSet::POLLS))
-            && self.is_enabled(actor, slot.code, fired)
-    }
-
-    /// Begins the yields of a new actor: the actor is queued behind all runnable actors.
-    #[cold]
-    fn give_turn_away(&mut self, actor: u32) {
-        for slot in self.actors[actor as usize].slots() {
-            if slot.code == Code::YIELD && slot.state == PendingState::Waiting {
-                let record = &mut self.actors[actor as usize];
-                let pending = record.slot_mut(slot.operation_id).expect("just listed");
-                pending.state = PendingState::Fired;
-                self.schedule(actor);
-            }
-        }
-    }
-
-    /// True if another actor, or this actor, must end or stop before this actor continues; this
-    /// actor is then the next.
-    #[inline]
-    pub(crate) fn pauses(&mut self, actor: u32, code: Code) -> bool {
-        let pauses = code.is_among(TransitionKindSet::PAUSED);
-        if pauses {
-            self.schedule_first(actor);
-        }
-        pauses
+        self.actors[actor].move_to_front(slot.operation_id);
+        self.actors.give_answer(
+            actor,
+            slot.operation_id,
+            OperationResult::from_code(answer),
+            &mut self.calendar,
+        );
+        !self.actors.pauses_after(actor, slot.code)
     }
 
     /// Executes the enabled transition of a slot, or ends it because its time limit expired.
     #[inline]
     pub(crate) fn execute_slot(&mut self, actor: u32, code: Code, fired: bool) -> u64 {
-        if fired && !code.is_among(TransitionKindSet::LATER) && self.is_expired(actor, code) {
-            return self.expire(actor, code).code();
+        if fired
+            && !code.is_among(TransitionKindSet::LATER)
+            && !code.is_among(TransitionKindSet::POLLS)
+            && !self.objects.is_enabled(actor, code, false, &self.actors)
+        {
+            return self.expire_wait(actor, code).code();
         }
-        self.execute(actor, code)
-    }
-
-    fn is_expired(&self, actor: u32, code: Code) -> bool {
-        !code.is_among(TransitionKindSet::POLLS) && !self.is_enabled(actor, code, false)
+        self.execute_transition(actor, code)
     }
 
     /// Folds a transition into the digest, the schedule and the trace.
     #[inline]
-    pub(crate) fn record(&mut self, actor: u32, code: Code, answer: u64) {
-        self.transitions += 1;
-        self.digest.mix(
+    pub(crate) fn record_transition(&mut self, actor: u32, code: Code, answer: u64) {
+        self.counters.transitions += 1;
+        self.counters.digest.mix(
             u64::from(actor) << 32 | u64::from(code.object()),
             u64::from(code.detail()) << 32 ^ answer << 8 ^ u64::from(code.kind()),
         );
-        if self.schedule.is_some() || self.trace.is_some() {
+        if self.choices.schedule.is_some() || self.trace.is_some() {
             self.write_down(actor, code, OperationResult::from_code(answer));
         }
     }

@@ -22,7 +22,10 @@ pub struct Mailbox {
 
 impl Mailbox {
     pub(crate) fn named(kernel: &Shared, name: &str) -> Self {
-        let number = kernel.borrow_mut().mailbox(name);
+        let number = {
+            let kernel = &mut *kernel.borrow_mut();
+            kernel.objects.mailboxes.find_mailbox(name, &kernel.actors)
+        };
         Self {
             kernel: Rc::clone(kernel),
             number,
@@ -30,7 +33,10 @@ impl Mailbox {
     }
 
     pub(crate) fn unnamed(kernel: &Shared) -> Self {
-        let number = kernel.borrow_mut().add_mailbox();
+        let number = {
+            let kernel = &mut *kernel.borrow_mut();
+            kernel.objects.mailboxes.add_mailbox(&kernel.actors)
+        };
         Self {
             kernel: Rc::clone(kernel),
             number,
@@ -45,10 +51,13 @@ impl Mailbox {
             "a number of bytes must be finite and at least 0, not {bytes}"
         );
         assert!(rate > 0.0, "a rate must be above 0 bytes/s, not {rate}");
-        let comm =
-            self.kernel
-                .borrow_mut()
-                .prepare_comm(self.number, message, bytes, rate, detached);
+        let comm = self.kernel.borrow_mut().objects.activities.prepare_comm(
+            self.number,
+            message,
+            bytes,
+            rate,
+            detached,
+        );
         Transition::AsyncSend {
             mailbox: self.number,
             comm,
@@ -58,7 +67,13 @@ impl Mailbox {
     #[inline]
     fn receive(&self) -> Transition {
         let mut kernel = self.kernel.borrow_mut();
-        let comm = kernel.prepare_comm(self.number, Message::Empty, 0.0, f64::INFINITY, false);
+        let comm = kernel.objects.activities.prepare_comm(
+            self.number,
+            Message::Empty,
+            0.0,
+            f64::INFINITY,
+            false,
+        );
         Transition::AsyncReceive {
             mailbox: self.number,
             comm,
@@ -194,9 +209,9 @@ impl Mailbox {
     /// Makes `receiver` the permanent receiver: puts start to travel to the host of the receiver at
     /// once. `None` removes the permanent receiver.
     pub fn set_receiver(&self, receiver: Option<&Actor>) {
-        self.kernel
-            .borrow_mut()
-            .set_receiver(self.number, receiver.map(|actor| actor.id.0));
+        let kernel = &mut *self.kernel.borrow_mut();
+        let receiver = receiver.map(|actor| actor.id.0);
+        (kernel.objects.mailboxes).set_receiver(self.number, receiver, &kernel.actors);
     }
 }
 
@@ -220,7 +235,7 @@ fn follow_put(
         return Step::Then(started(answer));
     };
     if answer != OperationResult::Timeout {
-        kernel.release_activity(activity);
+        kernel.objects.activities.release_activity(activity);
     }
     Step::Return(end_result(answer))
 }
@@ -233,9 +248,9 @@ fn follow_get(
     let Some(activity) = code.owned_activity() else {
         return Step::Then(started(answer));
     };
-    let result = end_result(answer).map(|()| kernel.take_message(activity));
+    let result = end_result(answer).map(|()| kernel.objects.activities.take_message(activity));
     if answer != OperationResult::Timeout {
-        kernel.release_activity(activity);
+        kernel.objects.activities.release_activity(activity);
     }
     Step::Return(result)
 }
@@ -245,7 +260,7 @@ fn follow_async(kernel: &mut Kernel, code: Code, answer: OperationResult) -> Ste
         unreachable!("posting answers with the communication")
     };
     let gets = matches!(code.transition(), Transition::AsyncReceive { .. });
-    Step::Return(Activity::new(kernel.myself(), activity, gets))
+    Step::Return(Activity::new(kernel.share_self(), activity, gets))
 }
 
 impl fmt::Debug for Mailbox {
@@ -268,7 +283,7 @@ mod tests {
         simulation.spawn_anonymous(0, move |_| async move {
             for round in 0..1000_u32 {
                 mailbox.put((), 1.0).await.expect("it arrives");
-                let in_use = mailbox.kernel.borrow().activities.slots().count();
+                let in_use = mailbox.kernel.borrow().objects.activities.slots().count();
                 assert!(in_use <= 2, "{in_use} activities after round {round}");
             }
         });

@@ -90,9 +90,11 @@ impl<T> Future for Operation<'_, T> {
         let mut kernel = this.kernel.borrow_mut();
         let request = &mut this.request;
         let mut next = if request.is_parked() {
-            kernel.collect(request.actor, request.operation_id)
+            kernel
+                .actors
+                .collect_answer(request.actor, request.operation_id)
         } else {
-            kernel.start(request, context.waker())
+            request.begin_transition(&mut kernel, context.waker())
         };
         while let Some(answer) = next {
             request.operation_id = RUNNING;
@@ -103,7 +105,7 @@ impl<T> Future for Operation<'_, T> {
                 }
                 Step::Then(code) => request.code = code,
             }
-            next = kernel.start(request, context.waker());
+            next = request.begin_transition(&mut kernel, context.waker());
         }
         Poll::Pending
     }
@@ -114,58 +116,50 @@ impl Request {
     const fn is_parked(&self) -> bool {
         self.operation_id != FRESH && self.operation_id != RUNNING
     }
+
+    /// Begins the next transition of an operation; returns the answer, `None` if it must wait.
+    fn begin_transition(&mut self, kernel: &mut Kernel, waker: &Waker) -> Option<OperationResult> {
+        self.actor = kernel.actors.current;
+        self.operation_id = RUNNING;
+        match kernel.issue_operation(self.code, self.timeout, self.location, waker) {
+            IssueResult::Now(answer) => Some(answer),
+            IssueResult::Parked(operation_id) => {
+                self.operation_id = operation_id;
+                None
+            }
+        }
+    }
+
+    /// Handles the drop of an operation before its end. For an operation that was never polled, the
+    /// prepared resources are freed.
+    #[cold]
+    fn withdraw_from(&self, kernel: &mut Kernel) {
+        if self.operation_id != FRESH {
+            return kernel.withdraw_operation(self.actor, self.operation_id);
+        }
+        let activities = &mut kernel.objects.activities;
+        match self.code.transition() {
+            Transition::AsyncSend { comm, .. } | Transition::AsyncReceive { comm, .. } => {
+                activities.discard_prepared(comm);
+            }
+            Transition::Create { child } => kernel.actors.kill_actor(child.0),
+            Transition::WaitAny { list } | Transition::TestAny { list } => {
+                activities.free_list(list)
+            }
+            Transition::Wait {
+                activity,
+                owned: true,
+            } => kernel.drop_handle(activity),
+            _ => {}
+        }
+    }
 }
 
 impl<T> Drop for Operation<'_, T> {
     #[inline]
     fn drop(&mut self) {
         if self.request.operation_id != OVER && self.request.operation_id != RUNNING {
-            self.kernel.borrow_mut().drop_request(&self.request);
-        }
-    }
-}
-
-impl Kernel {
-    /// Begins the next transition of an operation; returns the answer, `None` if it must wait.
-    pub(crate) fn start(
-        &mut self,
-        request: &mut Request,
-        waker: &Waker,
-    ) -> Option<OperationResult> {
-        request.actor = self.current;
-        request.operation_id = RUNNING;
-        match self.issue(request.code, request.timeout, request.location, waker) {
-            IssueResult::Now(answer) => Some(answer),
-            IssueResult::Parked(operation_id) => {
-                request.operation_id = operation_id;
-                None
-            }
-        }
-    }
-
-    /// Handles the drop of an operation before its end.
-    #[cold]
-    fn drop_request(&mut self, request: &Request) {
-        if request.operation_id == FRESH {
-            self.forget(request.code.transition());
-        } else {
-            self.withdraw(request.actor, request.operation_id);
-        }
-    }
-
-    /// Frees the resources that were prepared for an operation that was never polled.
-    fn forget(&mut self, transition: Transition) {
-        match transition {
-            Transition::AsyncSend { comm, .. } | Transition::AsyncReceive { comm, .. } => {
-                self.discard_prepared(comm);
-            }
-            Transition::Create { child } => self.kill(child.0),
-            Transition::WaitAny { list } | Transition::TestAny { list } => self.free_list(list),
-            Transition::Wait {
-                activity,
-                owned: true,
-            } => self.drop_handle(activity),
-            _ => {}
+            self.request.withdraw_from(&mut self.kernel.borrow_mut());
         }
     }
 }

@@ -132,7 +132,7 @@ impl Actor {
         let work = ParallelWork::new(hosts.to_vec(), flops.to_vec(), bytes.to_vec())
             .unwrap_or_else(|error| panic!("{error}"));
         let mut kernel = self.kernel.borrow_mut();
-        let count = kernel.hosts.count();
+        let count = kernel.actors.hosts.count();
         let missing = hosts.iter().find(|host| host.0 >= count);
         if let Some(missing) = missing {
             // The kernel is used again while the panic is reported.
@@ -142,6 +142,9 @@ impl Actor {
                 missing.0
             );
         }
-        kernel.prepare_parallel(self.id.0, Rc::new(work))
+        kernel
+            .objects
+            .activities
+            .prepare_parallel(self.id.0, Rc::new(work))
     }
 }

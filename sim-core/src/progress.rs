@@ -75,10 +75,12 @@ impl Progress {
     }
 
     pub(crate) fn note(&self, kernel: &Kernel) {
-        self.date.store(kernel.now.to_bits(), Ordering::Relaxed);
-        self.events.store(kernel.events, Ordering::Relaxed);
-        self.messages.store(kernel.messages, Ordering::Relaxed);
-        self.bytes.store(kernel.bytes.to_bits(), Ordering::Relaxed);
+        self.date.store(kernel.now().to_bits(), Ordering::Relaxed);
+        self.events.store(kernel.counters.events, Ordering::Relaxed);
+        self.messages
+            .store(kernel.counters.messages, Ordering::Relaxed);
+        self.bytes
+            .store(kernel.counters.bytes.to_bits(), Ordering::Relaxed);
     }
 
     #[inline]

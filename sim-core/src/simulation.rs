@@ -20,7 +20,7 @@ use std::task::{Context, Poll, Waker};
 
 use crate::device::KernelHandle;
 use crate::invariant;
-use crate::kernel::{Again, Hosts, NONE, PendingState, Shared, Stop};
+use crate::kernel::{Again, Hosts, NONE, PendingState, Shared, TurnMode, wait_graph};
 use crate::outcome::panic_message;
 use crate::trace::TraceSink;
 use crate::{
@@ -161,7 +161,7 @@ impl Simulation {
             seed,
             Clock::Timed,
         )));
-        kernel.borrow_mut().myself = Rc::downgrade(&kernel);
+        kernel.borrow_mut().weak_self = Rc::downgrade(&kernel);
         // Hosts may be off from the start.
         kernel.borrow_mut().note_switched();
         let waker = kernel.borrow().waker;
@@ -211,18 +211,18 @@ impl Simulation {
 
     /// Lets time pass, or not; see [`Clock`].
     pub fn set_clock(&mut self, clock: Clock) {
-        self.kernel.borrow_mut().clock = clock;
+        self.kernel.borrow_mut().calendar.clock = clock;
     }
 
     /// Lets `chooser` decide which transition happens next.
     pub fn set_chooser(&mut self, chooser: Box<dyn Chooser>) {
-        self.kernel.borrow_mut().chosen = true;
+        self.kernel.borrow_mut().actors.mode = TurnMode::Chosen;
         self.chooser = Some(chooser);
     }
 
     /// Records the decisions of the run in the report.
     pub fn record_schedule(&mut self) {
-        self.kernel.borrow_mut().schedule = Some(Vec::new());
+        self.kernel.borrow_mut().choices.schedule = Some(Vec::new());
     }
 
     /// Calls `sink` with every transition.
@@ -233,7 +233,7 @@ impl Simulation {
     /// Stops before the first date after `until`.
     pub fn set_until(&mut self, until: Time) {
         self.until = until;
-        self.kernel.borrow_mut().sends_in_step_max = SENDS_MAX;
+        self.kernel.borrow_mut().actors.sends_in_step_max = SENDS_MAX;
     }
 
     /// Stops after about `events` events.
@@ -259,12 +259,12 @@ impl Simulation {
     /// Sets the number that [`Actor::count`] gives to programs: how many of whatever they make they
     /// should make.
     pub fn set_requested_count(&mut self, count: u32) {
-        self.kernel.borrow_mut().count = count;
+        self.kernel.borrow_mut().requested_count = count;
     }
 
     /// Names the actors that are not given a name; `actor-N` without.
     pub fn set_default_name(&mut self, namer: fn(ActorId) -> String) {
-        self.kernel.borrow_mut().namer = namer;
+        self.kernel.borrow_mut().actors.namer = namer;
     }
 
     /// A way to the kernel for devices.
@@ -329,14 +329,18 @@ impl Simulation {
         Fut: Future + 'static,
         Fut::Output: ActorResult,
     {
-        let id = self.kernel.borrow_mut().add_actor(name, HostId(host));
+        let id = self
+            .kernel
+            .borrow_mut()
+            .actors
+            .add_actor(name, HostId(host));
         let actor = Actor {
             kernel: Rc::clone(&self.kernel),
             id: ActorId(id),
         };
         let body = into_body(program(actor.clone()));
         let mut kernel = self.kernel.borrow_mut();
-        kernel.actors[id as usize].body = Some(body);
+        kernel.actors[id].body = Some(body);
         kernel.start_actor(id);
         actor
     }
@@ -355,17 +359,18 @@ impl Simulation {
         }
         self.dismiss();
         let mut kernel = self.kernel.borrow_mut();
-        (kernel.device, kernel.explorable) = (None, None);
+        kernel.device = None;
+        kernel.exploration.detach_device();
         Report {
             outcome,
-            time: kernel.now,
-            events: kernel.events,
-            transitions: kernel.transitions,
-            messages: kernel.messages,
-            bytes: kernel.bytes,
-            actors: u32::try_from(kernel.actors.len()).expect("actors are counted in 32 bits"),
-            digest: kernel.digest,
-            schedule: kernel.schedule.take().map(Schedule),
+            time: kernel.now(),
+            events: kernel.counters.events,
+            transitions: kernel.counters.transitions,
+            messages: kernel.counters.messages,
+            bytes: kernel.counters.bytes,
+            actors: kernel.actors.count_actors(),
+            digest: kernel.counters.digest,
+            schedule: kernel.choices.schedule.take().map(Schedule),
         }
     }
 
@@ -377,14 +382,19 @@ impl Simulation {
                 Ok(Some(outcome)) => return outcome,
                 Err(panic) => {
                     let mut kernel = self.kernel.borrow_mut();
-                    if matches!(kernel.stop, Some(Stop::Limit(_))) {
-                        return kernel.take_stop().expect("there is one");
+                    if kernel.verdict.is_at_limit() {
+                        return kernel.verdict.take_stop().expect("there is one");
                     }
                     let message = panic_message(&*panic);
                     // The actor that was polled, or whose pending transition was being executed.
-                    let actor = kernel.current.min(kernel.acting);
+                    let actor = kernel.actors.current.min(kernel.actors.acting);
                     assert!(actor != NONE, "a broken invariant of the kernel: {message}");
-                    return Outcome::Failed(kernel.failure(actor, message, true));
+                    return Outcome::Failed(kernel.actors.describe_failure(
+                        actor,
+                        message,
+                        true,
+                        &kernel.calendar,
+                    ));
                 }
             }
             if let Some(outcome) = self.next_instant() {
@@ -401,8 +411,8 @@ impl Simulation {
             if let Some(outcome) = self.step(&mut kernel) {
                 return Some(outcome);
             }
-            if !kernel.is_idle() {
-                kernel.active = kernel.now;
+            if kernel.device_waits || !kernel.actors.is_idle() {
+                kernel.calendar.note_step();
                 return None;
             }
         }
@@ -411,11 +421,11 @@ impl Simulation {
     /// Moves the clock to the next date, unless there is an outcome.
     #[inline]
     fn step(&self, kernel: &mut Kernel) -> Option<Outcome> {
-        if kernel.stop.is_some() {
-            return kernel.take_stop();
+        if kernel.verdict.is_stopped() {
+            return kernel.verdict.take_stop();
         }
-        if kernel.live == 0 {
-            return Some(kernel.outcome_of_ends());
+        if kernel.actors.have_ended() {
+            return Some(kernel.verdict.final_outcome());
         }
         if self
             .interrupt
@@ -424,27 +434,27 @@ impl Simulation {
         {
             return Some(Outcome::Interrupted);
         }
-        if kernel.wake_pollers() {
+        if kernel.actors.wake_pollers() {
             return None;
         }
-        if kernel.events >= self.events_max {
+        if kernel.counters.events >= self.events_max {
             return Some(Outcome::Limit(Limit::Events(self.events_max)));
         }
-        let next = kernel.next_date();
-        if kernel.stop.is_some() {
-            return kernel.take_stop();
+        let next = kernel.calendar.next_date(&kernel.actors);
+        if kernel.verdict.is_stopped() {
+            return kernel.verdict.take_stop();
         }
-        let Some(date) = next.or_else(|| kernel.resource.overflow()) else {
-            return Some(Outcome::Deadlock(kernel.wait_graph()));
+        let Some(date) = next.or_else(|| kernel.calendar.resource.overflow()) else {
+            return Some(Outcome::Deadlock(wait_graph(kernel)));
         };
         if date > self.until {
-            kernel.now = self.until;
+            kernel.calendar.end_at(self.until);
             return Some(Outcome::Limit(Limit::Time(self.until)));
         }
         if date >= Time::HORIZON {
             return Some(Outcome::Limit(Limit::Overflow(date)));
         }
-        kernel.advance(date);
+        kernel.advance_clock(date);
         if let Some(progress) = &self.progress {
             progress.note(kernel);
         }
@@ -454,7 +464,7 @@ impl Simulation {
     /// Lets actors run until none can at this date.
     fn run_instant(&mut self) -> Option<Outcome> {
         // A host that went off has ended its actors without any of them being polled.
-        if !self.kernel.borrow().dying.is_empty()
+        if self.kernel.borrow().actors.must_drop()
             && let Some(outcome) = self.after_poll()
         {
             return Some(outcome);
@@ -470,17 +480,17 @@ impl Simulation {
                     self.poll_device();
                     continue;
                 }
-                let birth = if kernel.stepping {
-                    kernel.next_new_actor()
+                let birth = if kernel.actors.mode.is_stepping() {
+                    kernel.actors.next_new_actor()
                 } else {
                     None
                 };
                 let actor = if let Some(actor) = birth {
                     actor
                 } else {
-                    let actor = kernel.ready.pop_front()?;
-                    if !kernel.resume(actor) {
-                        if !kernel.dying.is_empty() {
+                    let actor = kernel.actors.next_ready()?;
+                    if !kernel.resume_actor(actor) {
+                        if kernel.actors.must_drop() {
                             drop(kernel);
                             if let Some(outcome) = self.after_poll() {
                                 return Some(outcome);
@@ -488,10 +498,12 @@ impl Simulation {
                         }
                         continue;
                     }
-                    kernel.current = actor;
+                    kernel.actors.current = actor;
                     actor
                 };
-                kernel.swap_body(actor, &mut self.running, self.progress.as_deref());
+                kernel
+                    .actors
+                    .swap_body(actor, &mut self.running, self.progress.as_deref());
                 actor
             };
             if let Some(outcome) = self.poll_body(actor) {
@@ -519,7 +531,7 @@ impl Simulation {
     fn poll(&mut self, actor: u32) -> Option<Outcome> {
         let progress = self.progress.as_deref();
         let mut kernel = self.kernel.borrow_mut();
-        kernel.swap_body(actor, &mut self.running, progress);
+        kernel.actors.swap_body(actor, &mut self.running, progress);
         drop(kernel);
         self.poll_body(actor)
     }
@@ -538,8 +550,8 @@ impl Simulation {
         {
             let mut kernel = self.kernel.borrow_mut();
             let kernel = &mut *kernel;
-            kernel.current = NONE;
-            let record = &mut kernel.actors[actor as usize];
+            kernel.actors.current = NONE;
+            let record = &mut kernel.actors[actor];
             std::mem::swap(&mut record.body, &mut self.running);
             if let Some(watch) = &mut kernel.watch {
                 watch.actor = actor;
@@ -547,11 +559,11 @@ impl Simulation {
             match result {
                 Poll::Pending => {
                     if record.has_more() {
-                        kernel.schedule(actor);
+                        kernel.actors.schedule_actor(actor);
                     } else if record.first.state == PendingState::Free {
-                        return Some(kernel.foreign_future(actor));
+                        return Some(foreign_future(kernel, actor));
                     }
-                    let calm = kernel.dying.is_empty() && kernel.stop.is_none();
+                    let calm = !kernel.actors.must_drop() && !kernel.verdict.is_stopped();
                     let calm = calm && kernel.watch.is_none();
                     if calm && self.polls < POLLS_BETWEEN_LOOKS {
                         self.polls += 1;
@@ -561,10 +573,17 @@ impl Simulation {
                 Poll::Ready(()) => {
                     match std::mem::replace(&mut self.result, Ok(None)) {
                         Ok(None) => {}
-                        Ok(Some(message)) => kernel.fail_late(actor, message),
-                        Err(message) => kernel.fail(actor, message, false),
+                        // Under an explorer a failure ends only its actor in any case.
+                        Ok(Some(message)) if !kernel.actors.mode.is_stepped() => {
+                            let (actors, calendar) = (&kernel.actors, &kernel.calendar);
+                            let failure = actors.describe_failure(actor, message, false, calendar);
+                            kernel.verdict.note_late_failure(failure);
+                        }
+                        Ok(Some(message)) | Err(message) => {
+                            kernel.fail_actor(ActorId(actor), message);
+                        }
                     }
-                    kernel.dying.push(actor);
+                    kernel.actors.drop_later(actor);
                 }
             }
         }
@@ -576,16 +595,16 @@ impl Simulation {
         let still = self.note_polls();
         loop {
             let mut kernel = self.kernel.borrow_mut();
-            if kernel.dying.is_empty() {
+            let Some(actor) = kernel.actors.next_to_drop() else {
                 if let Some(progress) = &self.progress {
                     progress.note(&kernel);
                 }
-                let stop = kernel.take_stop();
+                let stop = kernel.verdict.take_stop();
                 let interrupted = self
                     .interrupt
                     .as_ref()
                     .is_some_and(|flag| flag.load(Ordering::Relaxed));
-                let finished = (kernel.live == 0).then(|| kernel.outcome_of_ends());
+                let finished = (kernel.actors.have_ended()).then(|| kernel.verdict.final_outcome());
                 let looks = stop.is_none() && kernel.watch.is_some();
                 drop(kernel);
                 let violated = looks.then(|| invariant::violated(&self.kernel)).flatten();
@@ -594,8 +613,7 @@ impl Simulation {
                     .or(finished)
                     .or(interrupted.then_some(Outcome::Interrupted))
                     .or(still);
-            }
-            let actor = kernel.dying.remove(0);
+            };
             drop(kernel);
             self.remove_actor(actor);
         }
@@ -610,14 +628,14 @@ impl Simulation {
         }
         let kernel = self.kernel.borrow();
         let (date, before) = self.standing;
-        let polls = if date == kernel.now {
+        let polls = if date == kernel.now() {
             before + polls
         } else {
             0
         };
-        self.standing = (kernel.now, polls);
+        self.standing = (kernel.now(), polls);
         let (base, each) = STANDSTILL;
-        (polls > base + each * kernel.actors.len() as u64)
+        (polls > base + each * u64::from(kernel.actors.count_actors()))
             .then_some(Outcome::Limit(Limit::Standstill(polls)))
     }
 
@@ -627,19 +645,24 @@ impl Simulation {
         // failure.
         let body = {
             let mut kernel = self.kernel.borrow_mut();
-            kernel.current = actor;
-            kernel.actors[actor as usize].body.take()
+            kernel.actors.current = actor;
+            kernel.actors[actor].body.take()
         };
         drop(body);
         let (hooks, failed) = {
-            let mut kernel = self.kernel.borrow_mut();
-            let failed = kernel.actors[actor as usize].killed;
-            (kernel.remove_actor(actor), failed)
+            let kernel = &mut *self.kernel.borrow_mut();
+            let failed = kernel.actors[actor].killed;
+            (
+                kernel
+                    .actors
+                    .end_actor(actor, &mut kernel.objects, &mut kernel.counters),
+                failed,
+            )
         };
         for hook in hooks.into_iter().rev() {
             hook(failed);
         }
-        self.kernel.borrow_mut().current = NONE;
+        self.kernel.borrow_mut().actors.current = NONE;
     }
 
     /// Lets the chooser pick transitions until none is enabled at this date.
@@ -648,7 +671,10 @@ impl Simulation {
             if let Some(outcome) = self.poll_answered() {
                 return outcome;
             }
-            let candidates = self.kernel.borrow_mut().candidates();
+            let candidates = {
+                let kernel = &mut *self.kernel.borrow_mut();
+                kernel.actors.list_candidates(&kernel.objects)
+            };
             if candidates.is_empty() {
                 return None;
             }
@@ -656,7 +682,7 @@ impl Simulation {
             let Some(choice) = chooser.choose(&candidates) else {
                 return Some(Outcome::Stopped);
             };
-            let goes_on = self.kernel.borrow_mut().take(choice);
+            let goes_on = self.kernel.borrow_mut().take_choice(choice);
             let outcome = if goes_on {
                 self.poll(choice.actor.0)
             } else {
@@ -679,8 +705,8 @@ impl Simulation {
             self.poll_device();
             let actor = {
                 let mut kernel = self.kernel.borrow_mut();
-                let actor = kernel.take_answered()?;
-                kernel.current = actor;
+                let actor = kernel.actors.take_answered()?;
+                kernel.actors.current = actor;
                 actor
             };
             if let Some(outcome) = self.poll(actor) {
@@ -689,35 +715,39 @@ impl Simulation {
         }
     }
 
+    /// Takes the future of an actor, if there is such an actor; the kernel is free afterwards.
+    #[expect(
+        clippy::option_option,
+        reason = "the inner level is absent for a dead actor"
+    )]
+    fn take_body(&self, actor: u32) -> Option<Option<Body>> {
+        let mut kernel = self.kernel.borrow_mut();
+        (actor < kernel.actors.count_actors()).then(|| kernel.actors[actor].body.take())
+    }
+
     /// Drops all futures while the kernel is still there for their destructors.
     fn dismiss(&mut self) {
         if std::mem::replace(&mut self.dismissed, true) {
             return;
         }
-        self.kernel.borrow_mut().current = NONE;
+        self.kernel.borrow_mut().actors.current = NONE;
         // A panic after the end of the run has nothing left to report to. Each is caught alone: two
         // at a time would end the process.
         let running = self.running.take();
         let _ = catch_unwind(AssertUnwindSafe(|| drop(running)));
         let mut next = 0;
-        while next < self.kernel.borrow().actors.len() {
-            let body = self.kernel.borrow_mut().actors[next].body.take();
+        while let Some(body) = self.take_body(next) {
             let _ = catch_unwind(AssertUnwindSafe(|| drop(body)));
             next += 1;
         }
-        let mut hooks: Vec<ExitHook> = Vec::new();
-        for record in &mut self.kernel.borrow_mut().actors {
-            if let Some(extra) = &mut record.extra {
-                hooks.extend(std::mem::take(&mut extra.hooks).into_iter().rev());
-            }
-        }
+        let hooks = self.kernel.borrow_mut().actors.take_hooks();
         for hook in hooks {
             let _ = catch_unwind(AssertUnwindSafe(|| hook(true)));
         }
         let watch = self.kernel.borrow_mut().watch.take();
         let _ = catch_unwind(AssertUnwindSafe(|| drop(watch)));
         // Messages that nobody got may hold handles, and those the kernel.
-        let messages = self.kernel.borrow_mut().activities.take_messages();
+        let messages = self.kernel.borrow_mut().objects.activities.take_messages();
         for message in messages {
             let _ = catch_unwind(AssertUnwindSafe(|| drop(message)));
         }
@@ -732,18 +762,15 @@ impl Drop for Simulation {
     }
 }
 
-impl Kernel {
-    /// Returns the outcome if a step has ended the run.
-    #[cold]
-    fn take_stop(&mut self) -> Option<Outcome> {
-        self.stop.take().map(Stop::outcome)
-    }
-
-    #[cold]
-    fn foreign_future(&self, actor: u32) -> Outcome {
-        let message = "awaited a future that is not part of the simulation".to_owned();
-        Outcome::ForeignFuture(self.failure(actor, message, false))
-    }
+#[cold]
+fn foreign_future(kernel: &Kernel, actor: u32) -> Outcome {
+    let message = "awaited a future that is not part of the simulation".to_owned();
+    Outcome::ForeignFuture((kernel.actors).describe_failure(
+        actor,
+        message,
+        false,
+        &kernel.calendar,
+    ))
 }
 
 impl fmt::Debug for Simulation {

@@ -23,7 +23,10 @@ pub struct Mutex {
 
 impl Mutex {
     pub(crate) fn new(kernel: &Shared) -> Self {
-        let number = kernel.borrow_mut().add_mutex();
+        let number = {
+            let kernel = &mut *kernel.borrow_mut();
+            kernel.objects.add_mutex(&kernel.actors)
+        };
         Self {
             kernel: Rc::clone(kernel),
             number,
@@ -144,7 +147,10 @@ fn follow_acquire<T>(
 
 impl Semaphore {
     pub(crate) fn new(kernel: &Shared, value: u32) -> Self {
-        let number = kernel.borrow_mut().add_semaphore(value);
+        let number = {
+            let kernel = &mut *kernel.borrow_mut();
+            kernel.objects.add_semaphore(value, &kernel.actors)
+        };
         Self {
             kernel: Rc::clone(kernel),
             number,
@@ -203,8 +209,8 @@ impl Semaphore {
     #[must_use]
     pub fn value(&self) -> u32 {
         let kernel = self.kernel.borrow();
-        kernel.note_look();
-        kernel.semaphores[self.number as usize].value
+        kernel.actors.note_look();
+        kernel.objects.semaphores[self.number as usize].value
     }
 }
 
@@ -217,7 +223,10 @@ pub struct Barrier {
 
 impl Barrier {
     pub(crate) fn new(kernel: &Shared, size: u32) -> Self {
-        let number = kernel.borrow_mut().add_barrier(size);
+        let number = {
+            let kernel = &mut *kernel.borrow_mut();
+            kernel.objects.add_barrier(size, &kernel.actors)
+        };
         Self {
             kernel: Rc::clone(kernel),
             number,
@@ -258,7 +267,7 @@ impl Barrier {
         Operation::new(&self.kernel, arrive, |kernel, code, answer| {
             match (code.transition(), answer) {
                 (Transition::BarrierAsyncLock { barrier, .. }, OperationResult::Number(round)) => {
-                    let last = kernel.is_complete(barrier, round);
+                    let last = kernel.objects.is_complete(barrier, round);
                     let wait = Code::from(Transition::BarrierWait {
                         barrier,
                         round,
@@ -304,7 +313,10 @@ fn follow_wait(_: &mut Kernel, code: Code, answer: OperationResult) -> Step<Resu
 
 impl Condvar {
     pub(crate) fn new(kernel: &Shared) -> Self {
-        let number = kernel.borrow_mut().add_condvar();
+        let number = {
+            let kernel = &mut *kernel.borrow_mut();
+            kernel.objects.add_condvar(&kernel.actors)
+        };
         Self {
             kernel: Rc::clone(kernel),
             number,

@@ -50,15 +50,15 @@ impl Future for Yield<'_> {
             operation_id,
         }) = this.parked
         {
-            if kernel.collect(actor, operation_id).is_none() {
+            if kernel.actors.collect_answer(actor, operation_id).is_none() {
                 return Poll::Pending;
             }
             this.parked = None;
             return Poll::Ready(());
         }
-        let actor = kernel.current;
+        let actor = kernel.actors.current;
         let waker = context.waker();
-        match kernel.issue(Code::YIELD, Span::INFINITE, this.location, waker) {
+        match kernel.issue_operation(Code::YIELD, Span::INFINITE, this.location, waker) {
             IssueResult::Now(_) => Poll::Ready(()),
             IssueResult::Parked(operation_id) => {
                 this.parked = Some(Parked {
@@ -79,7 +79,9 @@ impl Drop for Yield<'_> {
             operation_id,
         }) = self.parked
         {
-            self.kernel.borrow_mut().withdraw(actor, operation_id);
+            self.kernel
+                .borrow_mut()
+                .withdraw_operation(actor, operation_id);
         }
     }
 }

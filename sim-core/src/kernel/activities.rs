@@ -4,12 +4,11 @@
 //! posted, the data travel) and *ended*. A record is used again once no handle and no queue refers
 //! to the record.
 
-use super::events::{DEVICE_TARGET, DEVICE_WORK};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use super::{Kernel, NONE, Stop};
-use crate::{ActivityId, Change, Clock, DiskId, End, Io, Message, ParallelWork, Work};
+use super::{Actors, Calendar, Kernel, NONE, Stop};
+use crate::{ActivityId, Change, DiskId, End, Io, Message, ParallelWork, Transition, Work};
 
 /// The status of an activity.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -90,9 +89,31 @@ pub(crate) struct Activities {
     free: Vec<u32>,
     /// Parallel tasks that have not begun, by slot.
     parallel: BTreeMap<u32, Rc<ParallelWork>>,
+    /// Lists of activities, for the operations on any activity of a list.
+    pub(super) lists: Vec<Vec<u32>>,
+    free_lists: Vec<u32>,
+    /// True if, under an explorer, work is in progress until an actor observes its end.
+    pub(crate) transfers_last: bool,
 }
 
 impl Activities {
+    /// Makes sure that the end of the awaited object wakes the actor.
+    pub(super) fn subscribe_actor(
+        &mut self,
+        actor: u32,
+        transition: Transition,
+        actors: &mut Actors,
+    ) {
+        match transition {
+            Transition::Wait { activity, .. } => self.await_activity(activity, actor),
+            Transition::Join { target } => {
+                actors[target.0].extra().joiners.push(actor);
+            }
+            Transition::WaitAny { list } => self.await_any(list, actor),
+            _ => {}
+        }
+    }
+
     fn insert(&mut self, activity: Activity) -> u32 {
         if let Some(slot) = self.free.pop() {
             self.records[slot as usize] = activity;
@@ -102,6 +123,30 @@ impl Activities {
             .expect("activities at one time are counted in 32 bits");
         self.records.push(activity);
         slot
+    }
+
+    /// A list of activities for a wait-any.
+    pub(crate) fn add_list(&mut self, members: Vec<u32>) -> u32 {
+        if let Some(list) = self.free_lists.pop() {
+            self.lists[list as usize] = members;
+            return list;
+        }
+        self.lists.push(members);
+        let list = u32::try_from(self.lists.len() - 1).expect("lists are counted in 32 bits");
+        assert!(list != NONE, "lists are counted in 32 bits");
+        list
+    }
+
+    pub(crate) fn free_list(&mut self, list: u32) {
+        self.lists[list as usize].clear();
+        self.free_lists.push(list);
+    }
+
+    /// Frees the list of a wait-any that was dropped.
+    pub(crate) fn free_list_of(&mut self, transition: Transition) {
+        if let Transition::WaitAny { list } | Transition::TestAny { list } = transition {
+            self.free_list(list);
+        }
     }
 
     /// The slots of all activities.
@@ -126,6 +171,13 @@ impl Activities {
         self.records.clear();
         self.free.clear();
         self.parallel.clear();
+        self.free_lists.clear();
+        self.lists.clear();
+    }
+
+    /// Takes the message, for the get.
+    pub(crate) fn take_message(&mut self, slot: u32) -> Message {
+        std::mem::take(&mut self.get_mut(slot).message)
     }
 
     /// All messages that have not been taken.
@@ -148,9 +200,7 @@ impl Activities {
         }
         self.free.push(slot);
     }
-}
 
-impl Kernel {
     /// A record for one side of a communication that has not been posted.
     #[inline]
     pub(crate) fn prepare_comm(
@@ -161,7 +211,7 @@ impl Kernel {
         rate: f64,
         detached: bool,
     ) -> u32 {
-        self.activities.insert(Activity {
+        self.insert(Activity {
             number: 0,
             status: Status::Prepared,
             end: End::Done,
@@ -186,16 +236,29 @@ impl Kernel {
 
     /// Forgets a prepared communication with an operation that was never issued.
     pub(crate) fn discard_prepared(&mut self, comm: u32) {
-        if self.activities.get(comm).status == Status::Prepared {
-            self.activities.free(comm);
+        if self.get(comm).status == Status::Prepared {
+            self.free(comm);
         }
+    }
+
+    /// Returns a record for work of the device, without references.
+    pub(crate) fn prepare_device_work(&mut self, token: u64) -> u32 {
+        // Of a record that is used again, only what work of a device has is written.
+        let slot = match self.free.pop() {
+            Some(slot) => slot,
+            None => self.prepare_comm(NONE, Message::Empty, 0.0, f64::INFINITY, true),
+        };
+        let record = self.get_mut(slot);
+        record.kind = Kind::Device(token);
+        record.references = 0;
+        slot
     }
 
     /// Returns a record for work that involves only one actor, with one reference; `rate` is the
     /// upper limit of the rate.
     pub(crate) fn prepare_work(&mut self, actor: u32, kind: Kind, amount: f64, rate: f64) -> u32 {
         let slot = self.prepare_comm(NONE, Message::Empty, amount, rate, false);
-        let record = self.activities.get_mut(slot);
+        let record = self.get_mut(slot);
         record.kind = kind;
         record.source = actor;
         slot
@@ -204,142 +267,14 @@ impl Kernel {
     /// A record for a parallel task, with one reference.
     pub(crate) fn prepare_parallel(&mut self, actor: u32, work: Rc<ParallelWork>) -> u32 {
         let slot = self.prepare_work(actor, Kind::Parallel, 1.0, f64::INFINITY);
-        self.activities.parallel.insert(slot, work);
+        self.parallel.insert(slot, work);
         slot
-    }
-
-    /// Starts prepared work that involves only one actor; has no effect on other activities.
-    #[inline]
-    pub(crate) fn begin_work(&mut self, slot: u32) {
-        let record = self.activities.get(slot);
-        if record.status != Status::Prepared {
-            return;
-        }
-        let work = match record.kind {
-            Kind::Exec { threads, priority } => Work::Exec {
-                host: self.actors[record.source as usize].host,
-                threads,
-                flops: record.amount,
-                priority,
-                bound: record.rate,
-            },
-            Kind::Io {
-                disk,
-                operation,
-                priority,
-            } => Work::Io {
-                disk,
-                operation,
-                bytes: record.amount,
-                priority,
-            },
-            Kind::Parallel => match self.activities.parallel.remove(&slot) {
-                Some(work) => Work::Parallel(work),
-                None => return,
-            },
-            Kind::Comm | Kind::Device(_) => return,
-        };
-        self.start_work(slot, &work);
-    }
-
-    /// Starts work for the device; the device gets the end with the token.
-    ///
-    /// In untimed runs the work ends at once, as an event of its own.
-    pub(crate) fn start_device_work(&mut self, work: &Work, token: u64) {
-        if self.clock == Clock::Untimed {
-            self.set_timer(self.now, DEVICE_TARGET | DEVICE_WORK | token);
-            return;
-        }
-        // Of a record that is used again, only what work of a device has is written.
-        let slot = match self.activities.free.pop() {
-            Some(slot) => slot,
-            None => self.prepare_comm(NONE, Message::Empty, 0.0, f64::INFINITY, true),
-        };
-        let record = self.activities.get_mut(slot);
-        record.kind = Kind::Device(token);
-        record.references = 0;
-        self.start_work(slot, work);
-    }
-
-    /// Starts a communication with two known sides.
-    pub(crate) fn start_comm(&mut self, slot: u32) {
-        let record = self.activities.get(slot);
-        let (from, mut to) = (record.source, record.destination);
-        if record.begun_by_send && self.clock == Clock::Untimed {
-            // Whether the send or the receive comes first must not decide which links it needs.
-            to = self.permanent_receiver(record.mailbox).unwrap_or(to);
-        }
-        let work = Work::Transfer {
-            from: self.actors[from as usize].host,
-            to: self.actors[to as usize].host,
-            bytes: record.amount,
-            rate: record.rate,
-        };
-        self.messages += 1;
-        self.bytes += record.amount;
-        self.start_work(slot, &work);
-    }
-
-    #[inline]
-    fn start_work(&mut self, slot: u32, work: &Work) {
-        let number = self.number();
-        let record = self.activities.get_mut(slot);
-        record.number = number;
-        record.status = Status::Ready;
-        if self.clock == Clock::Untimed {
-            let end = if self.host_states.links_changed {
-                self.untimed_outcome(ActivityId { number, slot }, work)
-            } else {
-                End::Done
-            };
-            self.finish_activity(slot, end);
-        } else if let Err(error) = self
-            .resource
-            .start(ActivityId { number, slot }, work, self.now)
-        {
-            self.stop.get_or_insert(Stop::BadInput(error.0));
-            // The resource does not know it, so nobody may cancel it any more.
-            if matches!(self.activities.get(slot).kind, Kind::Device(_)) {
-                self.activities.free(slot);
-            } else {
-                self.finish_activity(slot, End::Failed);
-            }
-        }
-    }
-
-    /// Marks an activity as ended and wakes the actors that wait for the activity.
-    pub(crate) fn finish_activity(&mut self, slot: u32, end: End) {
-        let record = self.activities.get_mut(slot);
-        if let Kind::Device(token) = record.kind {
-            // Nobody else refers to it.
-            record.status = Status::Free;
-            self.activities.free.push(slot);
-            if let Some(device) = self.device.clone() {
-                device.on_end(self, token, end);
-            }
-            return;
-        }
-        record.status = Status::Ended;
-        record.end = end;
-        let (waiters, more) = (record.waiters, std::mem::take(&mut record.more_waiters));
-        record.waiters = [NONE; 2];
-        let unreferenced = record.references == 0;
-        for actor in waiters
-            .into_iter()
-            .chain(more)
-            .filter(|&actor| actor != NONE)
-        {
-            self.schedule(actor);
-        }
-        if unreferenced {
-            self.activities.free(slot);
-        }
     }
 
     /// Makes sure that the end of an activity wakes the actor.
     #[inline]
     pub(crate) fn await_activity(&mut self, slot: u32, actor: u32) {
-        let record = self.activities.get_mut(slot);
+        let record = self.get_mut(slot);
         if record.waiters.contains(&actor) {
             return;
         }
@@ -360,41 +295,16 @@ impl Kernel {
 
     #[inline]
     pub(crate) fn has_ended(&self, slot: u32) -> bool {
-        self.activities.get(slot).status == Status::Ended
+        self.get(slot).status == Status::Ended
     }
 
     pub(crate) fn end_of(&self, slot: u32) -> End {
-        self.activities.get(slot).end
-    }
-
-    /// Ends an activity without success; the other side of a communication sees the end too.
-    pub(crate) fn cancel_activity(&mut self, slot: u32) {
-        let record = self.activities.get(slot);
-        let (number, mailbox) = (record.number, record.mailbox);
-        if !matches!(
-            record.status,
-            Status::Free | Status::Ended | Status::Prepared
-        ) {
-            self.record_hidden_effect();
-        }
-        match record.status {
-            Status::Free | Status::Ended => {}
-            Status::Prepared => self.activities.free(slot),
-            Status::Send | Status::Receive => {
-                self.unqueue(mailbox, slot);
-                self.finish_activity(slot, End::Cancelled);
-            }
-            Status::Ready => {
-                self.resource.cancel(ActivityId { number, slot }, self.now);
-                self.unqueue(mailbox, slot);
-                self.finish_activity(slot, End::Cancelled);
-            }
-        }
+        self.get(slot).end
     }
 
     /// Gives back one reference to an activity.
     pub(crate) fn release_activity(&mut self, slot: u32) {
-        let record = self.activities.get_mut(slot);
+        let record = self.get_mut(slot);
         if record.status == Status::Free {
             return;
         }
@@ -403,19 +313,8 @@ impl Kernel {
             .checked_sub(1)
             .expect("references are counted");
         if record.references == 0 && record.status == Status::Ended {
-            self.activities.free(slot);
+            self.free(slot);
         }
-    }
-
-    /// Cancels an unfinished activity because its last handle was dropped.
-    pub(crate) fn drop_handle(&mut self, slot: u32) {
-        if self.stepped && !self.is_known(slot) {
-            self.record_hidden_effect();
-        }
-        if !self.has_ended(slot) {
-            self.cancel_activity(slot);
-        }
-        self.release_activity(slot);
     }
 
     /// The position in a list of the `branch`-th member that has ended.
@@ -443,8 +342,8 @@ impl Kernel {
     }
 
     /// Suspends or resumes running work that involves only one actor.
-    pub(crate) fn suspend_work(&mut self, slot: u32, freeze: bool) {
-        let record = self.activities.get_mut(slot);
+    pub(crate) fn suspend_work(&mut self, slot: u32, freeze: bool, calendar: &mut Calendar) {
+        let record = self.get_mut(slot);
         if matches!(record.kind, Kind::Comm | Kind::Device(_))
             || record.status != Status::Ready
             || record.frozen == freeze
@@ -457,40 +356,199 @@ impl Kernel {
             slot,
         };
         if freeze {
-            self.resource.suspend(activity, self.now);
+            calendar.resource.suspend(activity, calendar.now);
         } else {
-            self.resource.resume(activity, self.now);
+            calendar.resource.resume(activity, calendar.now);
         }
     }
 
     /// The bytes or flop that an activity has left, or the part of a parallel task.
-    pub(crate) fn remaining(&mut self, slot: u32) -> f64 {
-        let record = self.activities.get(slot);
+    pub(crate) fn remaining_work(&mut self, slot: u32, calendar: &mut Calendar) -> f64 {
+        let record = self.get(slot);
         match record.status {
             Status::Ended | Status::Free => 0.0,
-            Status::Ready => self.resource.remaining(
+            Status::Ready => calendar.resource.remaining(
                 ActivityId {
                     number: record.number,
                     slot,
                 },
-                self.now,
+                calendar.now,
             ),
             Status::Prepared | Status::Send | Status::Receive => record.amount,
         }
     }
 
-    pub(crate) fn update_activity(&mut self, slot: u32, change: Change) {
-        let record = self.activities.get(slot);
+    pub(crate) fn update_activity(&mut self, slot: u32, change: Change, calendar: &mut Calendar) {
+        let record = self.get(slot);
         if record.status == Status::Ready {
-            self.resource.update(
+            calendar.resource.update(
                 ActivityId {
                     number: record.number,
                     slot,
                 },
                 change,
-                self.now,
+                calendar.now,
             );
         }
+    }
+}
+
+impl Kernel {
+    /// Starts prepared work that involves only one actor; has no effect on other activities.
+    #[inline]
+    pub(crate) fn begin_work(&mut self, slot: u32) {
+        let record = self.objects.activities.get(slot);
+        if record.status != Status::Prepared {
+            return;
+        }
+        let work = match record.kind {
+            Kind::Exec { threads, priority } => Work::Exec {
+                host: self.actors[record.source].host,
+                threads,
+                flops: record.amount,
+                priority,
+                bound: record.rate,
+            },
+            Kind::Io {
+                disk,
+                operation,
+                priority,
+            } => Work::Io {
+                disk,
+                operation,
+                bytes: record.amount,
+                priority,
+            },
+            Kind::Parallel => match self.objects.activities.parallel.remove(&slot) {
+                Some(work) => Work::Parallel(work),
+                None => return,
+            },
+            Kind::Comm | Kind::Device(_) => return,
+        };
+        self.start_work(slot, &work);
+    }
+
+    /// Starts a communication with two known sides.
+    pub(crate) fn start_comm(&mut self, slot: u32) {
+        let record = self.objects.activities.get(slot);
+        let (from, mut to) = (record.source, record.destination);
+        if record.begun_by_send && !self.calendar.is_timed() {
+            // Whether the send or the receive comes first must not decide which links it needs.
+            to = self
+                .objects
+                .mailboxes
+                .permanent_receiver(record.mailbox)
+                .unwrap_or(to);
+        }
+        let work = Work::Transfer {
+            from: self.actors[from].host,
+            to: self.actors[to].host,
+            bytes: record.amount,
+            rate: record.rate,
+        };
+        self.counters.messages += 1;
+        self.counters.bytes += record.amount;
+        self.start_work(slot, &work);
+    }
+
+    #[inline]
+    pub(crate) fn start_work(&mut self, slot: u32, work: &Work) {
+        let number = self.calendar.next_number();
+        let record = self.objects.activities.get_mut(slot);
+        record.number = number;
+        record.status = Status::Ready;
+        if !self.calendar.is_timed() {
+            let end = if self.host_states.links_changed {
+                self.calendar
+                    .untimed_outcome(ActivityId { number, slot }, work)
+            } else {
+                End::Done
+            };
+            self.finish_activity(slot, end);
+        } else if let Err(error) =
+            self.calendar
+                .resource
+                .start(ActivityId { number, slot }, work, self.calendar.now)
+        {
+            self.verdict.end_with(Stop::BadInput(error.0));
+            // The resource does not know it, so nobody may cancel it any more.
+            if matches!(self.objects.activities.get(slot).kind, Kind::Device(_)) {
+                self.objects.activities.free(slot);
+            } else {
+                self.finish_activity(slot, End::Failed);
+            }
+        }
+    }
+
+    /// Marks an activity as ended and wakes the actors that wait for the activity.
+    pub(crate) fn finish_activity(&mut self, slot: u32, end: End) {
+        let record = self.objects.activities.get_mut(slot);
+        if let Kind::Device(token) = record.kind {
+            // Nobody else refers to it.
+            record.status = Status::Free;
+            self.objects.activities.free.push(slot);
+            if let Some(device) = self.device.clone() {
+                device.on_end(self, token, end);
+            }
+            return;
+        }
+        record.status = Status::Ended;
+        record.end = end;
+        let (waiters, more) = (record.waiters, std::mem::take(&mut record.more_waiters));
+        record.waiters = [NONE; 2];
+        let unreferenced = record.references == 0;
+        for actor in waiters
+            .into_iter()
+            .chain(more)
+            .filter(|&actor| actor != NONE)
+        {
+            self.actors.schedule_actor(actor);
+        }
+        if unreferenced {
+            self.objects.activities.free(slot);
+        }
+    }
+
+    /// Ends an activity without success; the other side of a communication sees the end too.
+    pub(crate) fn cancel_activity(&mut self, slot: u32) {
+        let record = self.objects.activities.get(slot);
+        let (number, mailbox) = (record.number, record.mailbox);
+        if !matches!(
+            record.status,
+            Status::Free | Status::Ended | Status::Prepared
+        ) {
+            self.actors.record_hidden_effect();
+        }
+        match record.status {
+            Status::Free | Status::Ended => {}
+            Status::Prepared => self.objects.activities.free(slot),
+            Status::Send | Status::Receive => {
+                self.objects
+                    .mailboxes
+                    .remove_pending(mailbox, slot, &mut self.objects.activities);
+                self.finish_activity(slot, End::Cancelled);
+            }
+            Status::Ready => {
+                self.calendar
+                    .resource
+                    .cancel(ActivityId { number, slot }, self.calendar.now);
+                self.objects
+                    .mailboxes
+                    .remove_pending(mailbox, slot, &mut self.objects.activities);
+                self.finish_activity(slot, End::Cancelled);
+            }
+        }
+    }
+
+    /// Cancels an unfinished activity because its last handle was dropped.
+    pub(crate) fn drop_handle(&mut self, slot: u32) {
+        if self.actors.mode.is_stepped() && !self.objects.activities.is_known(slot, &self.actors) {
+            self.actors.record_hidden_effect();
+        }
+        if !self.objects.activities.has_ended(slot) {
+            self.cancel_activity(slot);
+        }
+        self.objects.activities.release_activity(slot);
     }
 }
 

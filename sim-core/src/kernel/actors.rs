@@ -5,12 +5,16 @@
 //! have. The record stays after the end of the actor, so that its number is never used again.
 
 use source_location::SourceLocation;
+use std::cell::Cell;
+use std::collections::VecDeque;
+use std::ops::{Index, IndexMut};
+use std::rc::Rc;
 use std::task::Waker;
 
-use super::{Kernel, NONE, Stop};
-use crate::code::Code;
+use super::{Activities, Calendar, Counters, Hosts, Kernel, NONE, Objects, StepEffects};
+use crate::code::{Code, TransitionKindSet};
 use crate::simulation::{Body, ExitHook};
-use crate::{ActorId, Failure, HostId, OperationResult, Outcome, Transition};
+use crate::{ActorId, Failure, HostId, OperationResult, Transition};
 
 /// The state of a slot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -105,7 +109,7 @@ pub(crate) struct ActorColdState {
     pub(crate) hooks: Vec<ExitHook>,
     /// The mutexes that the actor has requested and not released: the request set.
     pub(crate) mutexes: Vec<u32>,
-    /// The value of [`Kernel::progress`] at the last test that failed.
+    /// The value of [`Actors::progress`] at the last test that failed.
     pub(crate) failed_at: u64,
     /// The question of the first test that failed since then.
     pub(crate) failed_on: u32,
@@ -337,7 +341,368 @@ impl ActorRecord {
     }
 }
 
-impl Kernel {
+/// Order of the turns of actors.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum TurnMode {
+    /// Actors run in the order of the queue, and operations happen at once.
+    Direct,
+    /// Actors wait for their start: operations stop before their first transition.
+    Starting,
+    /// As [`Self::Starting`], and the polled actor is new.
+    Opening,
+    /// A chooser decides: operations stop before their first transition.
+    Chosen,
+    /// An explorer decides, as a chooser.
+    Stepped,
+}
+
+impl TurnMode {
+    /// Returns true if a chooser or an explorer decides.
+    #[inline]
+    pub(crate) const fn is_chosen(self) -> bool {
+        matches!(self, Self::Chosen | Self::Stepped)
+    }
+
+    #[inline]
+    pub(crate) const fn is_stepped(self) -> bool {
+        matches!(self, Self::Stepped)
+    }
+
+    /// Returns true if operations stop before their first transition.
+    #[inline]
+    pub(crate) const fn is_stepping(self) -> bool {
+        !matches!(self, Self::Direct)
+    }
+}
+
+/// All actors, and the order of their turns.
+pub(crate) struct Actors {
+    pub(super) records: Vec<ActorRecord>,
+    pub(crate) mode: TurnMode,
+    /// The actor whose future is being polled.
+    pub(crate) current: u32,
+    /// The actor whose transition is being executed.
+    pub(crate) acting: u32,
+    /// Actors that may be able to continue, in the order in which they became so.
+    pub(super) ready: VecDeque<u32>,
+    /// Actors that have been created, or resumed after they suspended themselves: they go first, up
+    /// to their next operation.
+    starting: VecDeque<u32>,
+    /// Actors with a failed test or probe that wait for any change.
+    pub(super) pollers: Vec<u32>,
+    /// Under an explorer: actors that the device has woken, and that may not have gone on.
+    pub(super) woken: Vec<u32>,
+    /// Actors with futures that the loop must drop.
+    to_drop: Vec<u32>,
+    /// Actors that are neither daemons nor dead.
+    live: u32,
+    /// Grows whenever anything happens that a test could observe.
+    pub(crate) progress: u64,
+    /// Number of messages that the running actor has sent since it continued.
+    pub(crate) sends_in_step: u64,
+    /// The number of messages in a step beyond which an actor is ended.
+    pub(crate) sends_in_step_max: u64,
+    /// Effects of the current step besides its transition.
+    effects: Cell<StepEffects>,
+    pub(crate) hosts: Rc<dyn Hosts>,
+    /// Names the actors that were not given a name.
+    pub(crate) namer: fn(ActorId) -> String,
+    /// Records of the rarer things of actors, to be used again.
+    #[expect(clippy::vec_box, reason = "the boxes are what is used again")]
+    spare_extras: Vec<Box<ActorColdState>>,
+}
+
+impl Index<u32> for Actors {
+    type Output = ActorRecord;
+
+    #[inline]
+    fn index(&self, actor: u32) -> &ActorRecord {
+        &self.records[actor as usize]
+    }
+}
+
+impl IndexMut<u32> for Actors {
+    #[inline]
+    fn index_mut(&mut self, actor: u32) -> &mut ActorRecord {
+        &mut self.records[actor as usize]
+    }
+}
+
+impl Actors {
+    pub(super) fn new(hosts: Rc<dyn Hosts>) -> Self {
+        Self {
+            records: Vec::new(),
+            mode: TurnMode::Direct,
+            current: NONE,
+            acting: NONE,
+            ready: VecDeque::new(),
+            starting: VecDeque::new(),
+            pollers: Vec::new(),
+            woken: Vec::new(),
+            to_drop: Vec::new(),
+            live: 0,
+            progress: 1,
+            sends_in_step: 0,
+            sends_in_step_max: u64::MAX,
+            effects: Cell::default(),
+            hosts,
+            namer: |actor| format!("actor-{actor}"),
+            spare_extras: Vec::new(),
+        }
+    }
+
+    /// Forgets all actors and keeps their memory.
+    pub(super) fn recycle(&mut self) {
+        (self.current, self.acting) = (NONE, NONE);
+        for mut record in self.records.drain(..) {
+            if let Some(mut extra) = record.extra.take() {
+                extra.recycle();
+                self.spare_extras.push(extra);
+            }
+        }
+        self.ready.clear();
+        self.starting.clear();
+        self.pollers.clear();
+        self.woken.clear();
+        self.to_drop.clear();
+        (self.progress, self.live) = (1, 0);
+        self.effects.take();
+    }
+
+    /// Takes the effects of the present step besides its transition.
+    pub(crate) fn take_effects(&self) -> StepEffects {
+        self.effects.take()
+    }
+
+    /// Returns true if actors are to be started or dropped before the next choice.
+    #[inline]
+    pub(crate) fn has_changes(&self) -> bool {
+        !self.starting.is_empty() || !self.to_drop.is_empty()
+    }
+
+    #[inline]
+    pub(crate) fn must_drop(&self) -> bool {
+        !self.to_drop.is_empty()
+    }
+
+    /// Lets the loop drop the future of an actor.
+    pub(crate) fn drop_later(&mut self, actor: u32) {
+        self.to_drop.push(actor);
+    }
+
+    /// Takes the next actor with a future that the loop must drop.
+    pub(crate) fn next_to_drop(&mut self) -> Option<u32> {
+        (!self.to_drop.is_empty()).then(|| self.to_drop.remove(0))
+    }
+
+    #[inline]
+    pub(crate) const fn have_ended(&self) -> bool {
+        self.live == 0
+    }
+
+    /// Lets an actor continue that was parked for the device.
+    #[inline]
+    pub(crate) fn wake_parked(&mut self, actor: u32) {
+        self.schedule_actor(actor);
+        if self.mode.is_stepped() {
+            self.woken.push(actor);
+        }
+    }
+
+    /// Takes the exit hooks of all actors, for each actor the latest first.
+    pub(crate) fn take_hooks(&mut self) -> Vec<ExitHook> {
+        let mut hooks: Vec<ExitHook> = Vec::new();
+        for record in &mut self.records {
+            if let Some(extra) = &mut record.extra {
+                hooks.extend(std::mem::take(&mut extra.hooks).into_iter().rev());
+            }
+        }
+        hooks
+    }
+
+    /// Takes the first runnable actor.
+    #[inline]
+    pub(crate) fn next_ready(&mut self) -> Option<u32> {
+        self.ready.pop_front()
+    }
+
+    /// Lets an actor go first, up to its next operation.
+    fn start_turn(&mut self, actor: u32) {
+        self.starting.push_back(actor);
+        if self.mode == TurnMode::Direct {
+            self.mode = TurnMode::Starting;
+        }
+    }
+
+    /// Changes the order of turns, unless a chooser or an explorer decides.
+    fn set_plain_mode(&mut self, mode: TurnMode) {
+        if !self.mode.is_chosen() {
+            self.mode = mode;
+        }
+    }
+
+    /// Gives the answer of a parked operation, once there is one.
+    #[inline]
+    pub(crate) fn collect_answer(
+        &mut self,
+        actor: u32,
+        operation_id: u32,
+    ) -> Option<OperationResult> {
+        let record = &mut self.records[actor as usize];
+        let slot = &mut record.first;
+        let is_first = slot.operation_id == operation_id && slot.state == PendingState::Answered;
+        if is_first && !record.has_wakers() {
+            let slot = &mut record.first;
+            let answer = slot.answer();
+            slot.state = PendingState::Free;
+            return Some(answer);
+        }
+        self.collect_any(actor, operation_id)
+    }
+
+    #[cold]
+    fn collect_any(&mut self, actor: u32, operation_id: u32) -> Option<OperationResult> {
+        let record = &mut self.records[actor as usize];
+        let slot = record.slot_mut(operation_id)?;
+        if slot.state != PendingState::Answered {
+            return None;
+        }
+        let answer = slot.answer();
+        record.remove(operation_id);
+        Some(answer)
+    }
+
+    /// Puts an answer into a slot, so that the next poll of the operation finds it.
+    pub(crate) fn give_answer(
+        &mut self,
+        actor: u32,
+        operation_id: u32,
+        answer: OperationResult,
+        calendar: &mut Calendar,
+    ) {
+        let record = &mut self.records[actor as usize];
+        let slot = record
+            .slot_mut(operation_id)
+            .expect("the answered slot exists");
+        let timer = slot.set_answer(answer.code());
+        record.wake(operation_id);
+        calendar.drop_timer(timer, self);
+    }
+
+    /// Adds an actor to the queue of runnable actors, unless the actor is already there.
+    #[inline]
+    pub(crate) fn schedule_actor(&mut self, actor: u32) {
+        let record = &mut self.records[actor as usize];
+        if !record.queued && !record.dead {
+            record.queued = true;
+            self.ready.push_back(actor);
+        }
+    }
+
+    /// Puts an actor at the front of the queue of runnable actors.
+    pub(crate) fn schedule_first(&mut self, actor: u32) {
+        let record = &mut self.records[actor as usize];
+        if record.dead {
+            return;
+        }
+        if std::mem::replace(&mut record.queued, true) {
+            // What it waited for before has woken it too: rare, and not long ago.
+            if let Some(position) = self.ready.iter().rposition(|&other| other == actor) {
+                self.ready.remove(position);
+            }
+        }
+        self.ready.push_front(actor);
+    }
+
+    /// Takes the next new actor and makes it the current actor. After the last new actor the other
+    /// actors take their turns.
+    pub(crate) fn next_new_actor(&mut self) -> Option<u32> {
+        while let Some(actor) = self.starting.pop_front() {
+            let record = &mut self.records[actor as usize];
+            if record.dead {
+                continue;
+            }
+            if record.suspended {
+                record.deferred = true;
+                continue;
+            }
+            record.start();
+            self.current = actor;
+            self.set_plain_mode(TurnMode::Opening);
+            return Some(actor);
+        }
+        self.set_plain_mode(TurnMode::Direct);
+        None
+    }
+
+    /// Begins the yields of a new actor: the actor is queued behind all runnable actors.
+    #[cold]
+    pub(super) fn give_turn_away(&mut self, actor: u32) {
+        for slot in self.records[actor as usize].slots() {
+            if slot.code == Code::YIELD && slot.state == PendingState::Waiting {
+                let record = &mut self.records[actor as usize];
+                let pending = record.slot_mut(slot.operation_id).expect("just listed");
+                pending.state = PendingState::Fired;
+                self.schedule_actor(actor);
+            }
+        }
+    }
+
+    /// True if another actor, or this actor, must end or stop before this actor continues; this
+    /// actor is then the next.
+    #[inline]
+    pub(crate) fn pauses_after(&mut self, actor: u32, code: Code) -> bool {
+        let pauses = code.is_among(TransitionKindSet::PAUSED);
+        if pauses {
+            self.schedule_first(actor);
+        }
+        pauses
+    }
+
+    /// Returns true if no actor has a step at this date: only the rates in the resource have
+    /// changed.
+    #[inline]
+    pub(crate) fn is_idle(&self) -> bool {
+        self.ready.is_empty()
+            && self.to_drop.is_empty()
+            && self.starting.is_empty()
+            && !self.mode.is_chosen()
+    }
+
+    /// Notes an effect of the present step besides its transition.
+    #[inline]
+    pub(crate) fn note_effect(&self, effect: u8) {
+        self.effects.set(StepEffects(self.effects.get().0 | effect));
+    }
+
+    /// Notes a change of shared state, unless the present transition makes the change.
+    #[inline]
+    pub(crate) fn record_hidden_effect(&self) {
+        if self.acting == NONE {
+            self.note_effect(StepEffects::HIDDEN);
+        }
+    }
+
+    /// Notes that a program reads the state of a shared object.
+    #[inline]
+    pub(crate) fn note_look(&self) {
+        self.note_effect(StepEffects::HIDDEN);
+    }
+
+    /// Forgets the failed tests of an actor after any other visible action of the actor.
+    #[inline]
+    pub(crate) fn forget_failures(&mut self, actor: u32, code: Code) {
+        if !code.is_among(TransitionKindSet::SILENT)
+            && let Some(extra) = &mut self.records[actor as usize].extra
+        {
+            extra.asked.clear();
+        }
+    }
+
+    pub(crate) fn count_actors(&self) -> u32 {
+        u32::try_from(self.records.len()).expect("actors are counted in 32 bits")
+    }
+
     /// Takes the future out of the record of an actor: the record must not be borrowed while user
     /// code runs.
     #[inline(always)]
@@ -347,7 +712,7 @@ impl Kernel {
         running: &mut Option<Body>,
         progress: Option<&crate::Progress>,
     ) {
-        let record = &mut self.actors[actor as usize];
+        let record = &mut self.records[actor as usize];
         if let Some(progress) = progress {
             progress.enter(actor, record.host);
         }
@@ -363,38 +728,20 @@ impl Kernel {
             "there is no host number {}",
             host.0
         );
-        let id = u32::try_from(self.actors.len()).expect("at most 2^32 - 1 actors");
+        let id = u32::try_from(self.records.len()).expect("at most 2^32 - 1 actors");
         assert!(id != NONE, "at most 2^32 - 1 actors");
-        self.note(super::StepEffects::ALLOCATES);
+        self.note_effect(StepEffects::ALLOCATES);
         let mut record = ActorRecord::new(host);
         record.extra = self.spare_extras.pop();
         if let Some(name) = name {
             record.extra().name = Some(name.into());
         }
-        self.actors.push(record);
+        self.records.push(record);
         id
     }
 
-    /// Starts an actor that was added.
-    pub(crate) fn start_actor(&mut self, actor: u32) {
-        let record = &mut self.actors[actor as usize];
-        if record.dead {
-            return;
-        }
-        record.created = true;
-        if !record.daemon {
-            self.live += 1;
-        }
-        if !self.host_is_on(self.actors[actor as usize].host) {
-            self.lose(actor);
-            return;
-        }
-        self.births.push_back(actor);
-        self.stepping = true;
-    }
-
     pub(crate) fn actor_name(&self, actor: u32) -> String {
-        let record = &self.actors[actor as usize];
+        let record = &self.records[actor as usize];
         let name = record
             .extra
             .as_ref()
@@ -404,7 +751,7 @@ impl Kernel {
 
     /// Marks an actor as a daemon, or not.
     pub(crate) fn set_daemon(&mut self, actor: u32, daemon: bool) {
-        let record = &mut self.actors[actor as usize];
+        let record = &mut self.records[actor as usize];
         if record.dead || record.daemon == daemon {
             return;
         }
@@ -421,8 +768,13 @@ impl Kernel {
 
     /// Ends an actor after its future was dropped: wakes its joiners and withdraws its requests.
     /// Returns the exit hooks, to be called while the kernel is not borrowed.
-    pub(crate) fn remove_actor(&mut self, actor: u32) -> Vec<ExitHook> {
-        let record = &mut self.actors[actor as usize];
+    pub(crate) fn end_actor(
+        &mut self,
+        actor: u32,
+        objects: &mut Objects,
+        counters: &mut Counters,
+    ) -> Vec<ExitHook> {
+        let record = &mut self.records[actor as usize];
         if record.dead {
             return Vec::new();
         }
@@ -434,7 +786,9 @@ impl Kernel {
             self.live -= 1;
         }
         self.progress += 1;
-        self.digest.mix(u64::from(actor) << 32, u64::from(u32::MAX));
+        counters
+            .digest
+            .mix(u64::from(actor) << 32, u64::from(u32::MAX));
         let Some(mut extra) = extra else {
             return Vec::new();
         };
@@ -442,74 +796,65 @@ impl Kernel {
             self.record_hidden_effect();
         }
         for mutex in extra.mutexes.drain(..) {
-            self.leave_mutex(mutex, actor);
+            objects.leave_mutex(mutex, actor, self);
         }
         for joiner in extra.joiners.drain(..) {
-            self.schedule(joiner);
+            self.schedule_actor(joiner);
         }
         let hooks = std::mem::take(&mut extra.hooks);
         extra.slots.clear();
         extra.wakers.clear();
         if extra.name.is_some() {
-            self.actors[actor as usize].extra = Some(extra);
-        } else if self.stepped {
+            self.records[actor as usize].extra = Some(extra);
+        } else if self.mode.is_stepped() {
             extra.recycle();
             self.spare_extras.push(extra);
         }
         hooks
     }
 
-    /// Ends the run because an actor failed.
-    pub(crate) fn fail(&mut self, actor: u32, message: String, panicked: bool) {
-        self.actors[actor as usize].killed = true;
-        if self.stop.is_none() {
-            self.stop = Some(Stop::Failed(self.failure(actor, message, panicked)));
-        }
-    }
-
-    /// Notes that an actor has failed at its end. The other actors continue. Under an explorer
-    /// there is no difference, because a failure ends only its actor.
-    pub(crate) fn fail_late(&mut self, actor: u32, message: String) {
-        if self.stepped {
-            return self.fail(actor, message, false);
-        }
-        if self.late_failure.is_none() {
-            self.late_failure = Some(self.failure(actor, message, false));
-        }
-    }
-
-    /// Returns the outcome of a run in which all actors have ended.
-    pub(crate) fn outcome_of_ends(&self) -> Outcome {
-        let failure = self.late_failure.clone();
-        failure.map_or(Outcome::Finished, Outcome::Failed)
-    }
-
-    pub(crate) fn failure(&self, actor: u32, message: String, panicked: bool) -> Failure {
+    pub(crate) fn describe_failure(
+        &self,
+        actor: u32,
+        message: String,
+        panicked: bool,
+        calendar: &Calendar,
+    ) -> Failure {
         Failure {
             actor: ActorId(actor),
             name: self.actor_name(actor),
-            host: self.hosts.name(self.actors[actor as usize].host),
-            time: self.now,
+            host: self.hosts.name(self.records[actor as usize].host),
+            time: calendar.now,
             message,
             panicked,
             invariant: None,
         }
     }
 
-    /// Stops an actor, and its own work that the actor waits for, until [`Kernel::wake_up`]. The
+    /// Stops an actor, and its own work that the actor waits for, until [`Actors::wake_up`]. The
     /// timers of the actor continue; the actor sees an expired timer when it is resumed.
-    pub(crate) fn suspend(&mut self, actor: u32) {
-        let record = &mut self.actors[actor as usize];
+    pub(crate) fn suspend_actor(
+        &mut self,
+        actor: u32,
+        activities: &mut Activities,
+        calendar: &mut Calendar,
+    ) {
+        let record = &mut self.records[actor as usize];
         if record.suspended || record.dead {
             return;
         }
         record.suspended = true;
-        self.suspend_activities(actor, true);
+        self.suspend_activities(actor, true, activities, calendar);
     }
 
     /// Lets a suspended actor continue.
-    pub(crate) fn wake_up(&mut self, actor: u32) {
-        let record = &mut self.actors[actor as usize];
+    pub(crate) fn wake_up(
+        &mut self,
+        actor: u32,
+        activities: &mut Activities,
+        calendar: &mut Calendar,
+    ) {
+        let record = &mut self.records[actor as usize];
         if !record.suspended || record.dead {
             return;
         }
@@ -523,23 +868,47 @@ impl Kernel {
             record.move_to_front(slot.operation_id);
         }
         let is_polled = record.is_new() || answered.is_some();
-        self.suspend_activities(actor, false);
+        self.suspend_activities(actor, false, activities, calendar);
         if deferred && is_polled {
             // It has no transition to choose before it comes to its next operation.
-            self.births.push_back(actor);
-            self.stepping = true;
+            self.start_turn(actor);
         } else if deferred {
-            self.schedule(actor);
+            self.schedule_actor(actor);
         }
     }
 
     /// Suspends or resumes the work that the actor waits for.
-    fn suspend_activities(&mut self, actor: u32, freeze: bool) {
-        for slot in self.actors[actor as usize].slots() {
+    fn suspend_activities(
+        &mut self,
+        actor: u32,
+        freeze: bool,
+        activities: &mut Activities,
+        calendar: &mut Calendar,
+    ) {
+        for slot in self.records[actor as usize].slots() {
             if let Transition::Wait { activity, .. } = slot.code.transition() {
-                self.suspend_work(activity, freeze);
+                activities.suspend_work(activity, freeze, calendar);
             }
         }
+    }
+}
+
+impl Kernel {
+    /// Starts an actor that was added.
+    pub(crate) fn start_actor(&mut self, actor: u32) {
+        let record = &mut self.actors[actor];
+        if record.dead {
+            return;
+        }
+        record.created = true;
+        if !record.daemon {
+            self.actors.live += 1;
+        }
+        if !self.host_states.host_is_on(self.actors[actor].host) {
+            self.lose_actor(actor);
+            return;
+        }
+        self.actors.start_turn(actor);
     }
 }
 

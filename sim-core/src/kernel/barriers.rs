@@ -3,7 +3,7 @@
 //!
 //! A barrier can be used again: arrivals count for the round in which they come.
 
-use super::{Kernel, Recycle, StepEffects};
+use super::{Actors, Objects, Recycle, StepEffects};
 use crate::OperationResult;
 
 /// One barrier.
@@ -24,17 +24,22 @@ impl Recycle for BarrierRecord {
     }
 }
 
-impl Kernel {
-    pub(crate) fn add_barrier(&mut self, size: u32) -> u32 {
+impl Objects {
+    pub(crate) fn add_barrier(&mut self, size: u32, actors: &Actors) -> u32 {
         assert!(size > 0, "a barrier needs at least one actor");
-        self.note(StepEffects::ALLOCATES);
+        actors.note_effect(StepEffects::ALLOCATES);
         let (barrier, record) = self.barriers.add();
         record.size = size;
         barrier
     }
 
     /// Arrives; answers with the round.
-    pub(crate) fn arrive(&mut self, barrier: u32, actor: u32) -> OperationResult {
+    pub(crate) fn arrive_at_barrier(
+        &mut self,
+        barrier: u32,
+        actor: u32,
+        actors: &mut Actors,
+    ) -> OperationResult {
         let record = &mut self.barriers[barrier as usize];
         let round = record.round;
         record.arrived.push(actor);
@@ -42,7 +47,7 @@ impl Kernel {
             record.round = record.round.wrapping_add(1);
             let mut arrived = std::mem::take(&mut record.arrived);
             for actor in arrived.drain(..) {
-                self.schedule(actor);
+                actors.schedule_actor(actor);
             }
             self.barriers[barrier as usize].arrived = arrived;
         }
@@ -53,8 +58,14 @@ impl Kernel {
         self.barriers[barrier as usize].round != round
     }
 
-    pub(crate) fn withdraw_from_barrier(&mut self, barrier: u32, round: u32, actor: u32) {
-        self.record_hidden_effect();
+    pub(crate) fn withdraw_from_barrier(
+        &mut self,
+        barrier: u32,
+        round: u32,
+        actor: u32,
+        actors: &Actors,
+    ) {
+        actors.record_hidden_effect();
         let record = &mut self.barriers[barrier as usize];
         if record.round == round {
             record.arrived.retain(|&other| other != actor);

@@ -2,16 +2,51 @@
 //!
 //! A plain run does not use this module; it executes the same transitions by the same functions.
 
-use super::{Kernel, PendingState, Slot};
-use crate::{ActorId, Choice, EnabledTransition, OperationResult};
+use super::{Actors, Kernel, Objects, PendingState, Slot};
+use crate::{ActorId, Choice, EnabledTransition, OperationResult, Stream};
 
-impl Kernel {
+/// The choices of a run: the present branch, the draws without a chooser, and the record of choices.
+pub(crate) struct Choices {
+    pub(crate) schedule: Option<Vec<Choice>>,
+    /// The branch that the chooser picked for the transition being executed.
+    pub(crate) branch: u32,
+    pub(crate) seed: u64,
+    draws: Option<Stream>,
+}
+
+impl Choices {
+    pub(super) const fn new(seed: u64) -> Self {
+        Self {
+            schedule: None,
+            branch: 0,
+            seed,
+            draws: None,
+        }
+    }
+
+    /// The branch that the chooser picked, or a draw from the kernel's own stream.
+    pub(super) fn draw_number(&mut self, limit: u32, actors: &Actors) -> u32 {
+        assert!(limit > 0, "a random choice needs at least one value");
+        if actors.mode.is_chosen() {
+            return self.branch;
+        }
+        let seed = self.seed;
+        let stream = self
+            .draws
+            .get_or_insert_with(|| Stream::new(seed, "sim-core/random"));
+        let value = u32::try_from(stream.below(u64::from(limit))).expect("below a 32-bit limit");
+        self.branch = value;
+        value
+    }
+}
+
+impl Actors {
     /// Takes an actor that is new or has an answer out of the queue.
     pub(crate) fn take_answered(&mut self) -> Option<u32> {
         if let Some(actor) = self.next_new_actor() {
             return Some(actor);
         }
-        if self.stepped {
+        if self.mode.is_stepped() {
             return self.next_answered();
         }
         let (position, operation_id) =
@@ -19,7 +54,7 @@ impl Kernel {
                 .iter()
                 .enumerate()
                 .find_map(|(position, &actor)| {
-                    let record = &self.actors[actor as usize];
+                    let record = &self.records[actor as usize];
                     let waits = record.dead || record.suspended;
                     let operation_id = record.answered().filter(|_| !waits)?;
                     Some((position, operation_id))
@@ -28,17 +63,17 @@ impl Kernel {
             .ready
             .remove(position)
             .expect("the position was just found");
-        let record = &mut self.actors[actor as usize];
+        let record = &mut self.records[actor as usize];
         record.queued = false;
         record.move_to_front(operation_id);
         Some(actor)
     }
 
-    /// [`Kernel::take_answered`] under an explorer. The explorer asks each actor for its enabled
+    /// [`Actors::take_answered`] under an explorer. The explorer asks each actor for its enabled
     /// steps: all other actors leave the queue.
     fn next_answered(&mut self) -> Option<u32> {
         while let Some(actor) = self.ready.pop_front() {
-            let record = &mut self.actors[actor as usize];
+            let record = &mut self.records[actor as usize];
             record.queued = false;
             if record.dead {
                 continue;
@@ -56,10 +91,10 @@ impl Kernel {
     }
 
     /// The transitions that can happen now; actors without one leave the queue.
-    pub(crate) fn candidates(&mut self) -> Vec<EnabledTransition> {
+    pub(crate) fn list_candidates(&mut self, objects: &Objects) -> Vec<EnabledTransition> {
         let mut candidates = Vec::new();
         for actor in std::mem::take(&mut self.ready) {
-            let record = &mut self.actors[actor as usize];
+            let record = &mut self.records[actor as usize];
             record.queued = false;
             if record.dead {
                 continue;
@@ -68,7 +103,7 @@ impl Kernel {
                 record.deferred = true;
                 continue;
             }
-            let branches = self.enabled_branches(actor);
+            let branches = objects.enabled_branches(actor, self);
             if let Some(&(slot, _)) = branches.first() {
                 let branches =
                     u32::try_from(branches.len()).expect("branches are counted in 32 bits");
@@ -77,49 +112,66 @@ impl Kernel {
                     transition: slot.code.transition(),
                     branches,
                 });
-                self.schedule(actor);
+                self.schedule_actor(actor);
             }
         }
         candidates
     }
+}
 
+impl Objects {
     /// Returns each enabled operation of an actor with each of its branches.
-    fn enabled_branches(&self, actor: u32) -> Vec<(Slot, u32)> {
+    fn enabled_branches(&self, actor: u32, actors: &Actors) -> Vec<(Slot, u32)> {
         let mut all = Vec::new();
-        for slot in self.actors[actor as usize].slots() {
-            if self.can_happen(actor, &slot) {
-                all.extend((0..self.branches(slot.code.transition())).map(|branch| (slot, branch)));
+        for slot in actors[actor].slots() {
+            if self.can_happen(actor, &slot, actors) {
+                all.extend(
+                    (0..self.activities.count_branches(slot.code.transition()))
+                        .map(|branch| (slot, branch)),
+                );
             }
         }
         all
     }
+}
 
+impl Kernel {
     /// Executes a decision of the chooser. True if the actor continues; the actor is then current.
     ///
     /// # Panics
     /// If the decision is not among the candidates: the chooser is broken.
-    pub(crate) fn take(&mut self, choice: Choice) -> bool {
+    pub(crate) fn take_choice(&mut self, choice: Choice) -> bool {
         let actor = choice.actor.0;
-        let branches = self.enabled_branches(actor);
+        let branches = self.objects.enabled_branches(actor, &self.actors);
         let found = branches.get(choice.branch as usize).copied();
         let (slot, branch) =
             found.unwrap_or_else(|| panic!("the chooser picked {choice:?}, which is not possible"));
-        if let Some(position) = self.ready.iter().position(|&other| other == actor) {
-            self.ready.remove(position);
+        if let Some(position) = self.actors.ready.iter().position(|&other| other == actor) {
+            self.actors.ready.remove(position);
         }
-        self.actors[actor as usize].queued = false;
-        self.branch = branch;
+        self.actors[actor].queued = false;
+        self.choices.branch = branch;
         let answer = self.execute_slot(actor, slot.code, slot.state == PendingState::Fired);
-        self.branch = 0;
-        if let Some(last) = self.schedule.as_mut().and_then(|steps| steps.last_mut()) {
+        self.choices.branch = 0;
+        if let Some(last) = self
+            .choices
+            .schedule
+            .as_mut()
+            .and_then(|steps| steps.last_mut())
+        {
             *last = choice;
         }
-        self.actors[actor as usize].move_to_front(slot.operation_id);
-        self.answer(actor, slot.operation_id, OperationResult::from_code(answer));
-        if self.pauses(actor, slot.code) {
+        self.actors[actor].move_to_front(slot.operation_id);
+        self.actors.give_answer(
+            actor,
+            slot.operation_id,
+            OperationResult::from_code(answer),
+            &mut self.calendar,
+        );
+        if self.actors.pauses_after(actor, slot.code) {
             return false;
         }
-        self.current = actor;
+        self.actors.current = actor;
         true
     }
 }

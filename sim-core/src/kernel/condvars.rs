@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use super::{Kernel, Recycle, StepEffects};
+use super::{Actors, Objects, Recycle, StepEffects};
 
 /// One condition variable.
 #[derive(Debug, Default)]
@@ -25,15 +25,21 @@ impl Recycle for CondvarRecord {
     }
 }
 
-impl Kernel {
-    pub(crate) fn add_condvar(&mut self) -> u32 {
-        self.note(StepEffects::ALLOCATES);
+impl Objects {
+    pub(crate) fn add_condvar(&mut self, actors: &Actors) -> u32 {
+        actors.note_effect(StepEffects::ALLOCATES);
         self.condvars.add().0
     }
 
     /// Releases the mutex and joins the queue; returns the number of the request.
-    pub(crate) fn enter_condvar(&mut self, condvar: u32, mutex: u32, actor: u32) -> u32 {
-        self.leave_mutex_of(mutex, actor);
+    pub(crate) fn enter_condvar(
+        &mut self,
+        condvar: u32,
+        mutex: u32,
+        actor: u32,
+        actors: &mut Actors,
+    ) -> u32 {
+        self.leave_mutex_of(mutex, actor, actors);
         let record = &mut self.condvars[condvar as usize];
         record.requests = record
             .requests
@@ -53,28 +59,33 @@ impl Kernel {
             .retain(|&other| other != request);
     }
 
-    pub(crate) fn signal(&mut self, condvar: u32) {
+    pub(crate) fn signal_condvar(&mut self, condvar: u32, actors: &mut Actors) {
         let record = &mut self.condvars[condvar as usize];
         if let Some((request, actor)) = record.waiting.pop_front() {
             record.signalled.push(request);
-            self.schedule(actor);
+            actors.schedule_actor(actor);
         }
     }
 
-    pub(crate) fn broadcast(&mut self, condvar: u32) {
+    pub(crate) fn broadcast_condvar(&mut self, condvar: u32, actors: &mut Actors) {
         while !self.condvars[condvar as usize].waiting.is_empty() {
-            self.signal(condvar);
+            self.signal_condvar(condvar, actors);
         }
     }
 
     /// Withdraws a request; a signal for this request goes to the next request.
-    pub(crate) fn withdraw_from_condvar(&mut self, condvar: u32, request: u32) {
-        self.record_hidden_effect();
+    pub(crate) fn withdraw_from_condvar(
+        &mut self,
+        condvar: u32,
+        request: u32,
+        actors: &mut Actors,
+    ) {
+        actors.record_hidden_effect();
         let record = &mut self.condvars[condvar as usize];
         record.waiting.retain(|&(number, _)| number != request);
         if let Some(position) = record.signalled.iter().position(|&other| other == request) {
             record.signalled.remove(position);
-            self.signal(condvar);
+            self.signal_condvar(condvar, actors);
         }
     }
 }

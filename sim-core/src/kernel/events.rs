@@ -3,21 +3,94 @@
 //! Timers and ends of activities share one sequence of numbers. At one date they happen in the
 //! order of these numbers, which is the order of creation.
 
-use super::{Kernel, PendingState};
+use super::idle::KernelResource;
+use super::{Actors, Kernel, PendingState};
+use crate::code::{Code, TransitionKindSet};
 use crate::prefetch::prefetch;
-use crate::timers::{Nearness, Timer};
-use crate::{ActivityId, Clock, End, Time};
+use crate::timers::{Nearness, Timer, TimerQueue};
+use crate::{ActivityId, Clock, End, Resource, Span, Time};
 
 /// Targets from here on belong to the device; below are actors.
 pub(crate) const DEVICE_TARGET: u64 = 1 << 63;
 /// Target bit that marks the end of device work; without this bit the target is a device timer.
 pub(crate) const DEVICE_WORK: u64 = 1 << 62;
 
-impl Kernel {
+/// The date of a run, and the timers and activities that are due later.
+pub(crate) struct Calendar {
+    pub(super) now: Time,
+    /// The last date at which an actor had an enabled step.
+    active: Time,
+    pub(crate) clock: Clock,
+    /// The last serial number given to a timer or an activity.
+    numbers: u64,
+    timers: TimerQueue,
+    /// Timers in the queue that no actor waits for any more.
+    stale_timers: usize,
+    pub(crate) resource: KernelResource,
+    pub(super) ended: Vec<(ActivityId, End)>,
+}
+
+impl Calendar {
+    pub(super) fn new(resource: Box<dyn Resource>, clock: Clock) -> Self {
+        Self {
+            now: Time::ZERO,
+            active: Time::ZERO,
+            clock,
+            numbers: 0,
+            timers: TimerQueue::new(),
+            stale_timers: 0,
+            resource: KernelResource::new(resource),
+            ended: Vec::new(),
+        }
+    }
+
+    /// Forgets all timers and keeps their memory.
+    pub(super) fn recycle(&mut self) {
+        (self.now, self.active) = (Time::ZERO, Time::ZERO);
+        self.numbers = 0;
+        self.timers.clear();
+        self.stale_timers = 0;
+        self.ended.clear();
+    }
+
+    /// Returns true if simulated time passes.
+    #[inline]
+    pub(crate) fn is_timed(&self) -> bool {
+        self.clock == Clock::Timed
+    }
+
+    /// Notes that an actor has an enabled step at this date.
+    #[inline]
+    pub(crate) fn note_step(&mut self) {
+        self.active = self.now;
+    }
+
+    /// Moves the clock to the end of the allowed time, without events.
+    pub(crate) fn end_at(&mut self, date: Time) {
+        self.now = date;
+    }
+
+    /// The next serial number.
+    pub(crate) fn next_number(&mut self) -> u64 {
+        self.numbers += 1;
+        self.numbers
+    }
+
+    /// Sets the timer of an operation with a time limit, if time passes for the operation; returns
+    /// the number of the timer, 0 without a timer.
+    #[inline]
+    pub(super) fn set_timeout(&mut self, code: Code, timeout: Span, actor: u32) -> u64 {
+        if self.is_timed() && code.is_among(TransitionKindSet::TIMED) {
+            self.set_timer(self.now + timeout, u64::from(actor))
+        } else {
+            0
+        }
+    }
+
     /// Puts a timer into the queue; returns the number of the timer.
     #[inline]
     pub(crate) fn set_timer(&mut self, date: Time, target: u64) -> u64 {
-        let number = self.number();
+        let number = self.next_number();
         if date < Time::NEVER {
             self.timers.push(Timer {
                 date: date.to_bits(),
@@ -30,27 +103,27 @@ impl Kernel {
 
     /// Notes that no actor waits for a timer any more; number 0 means no timer.
     #[inline]
-    pub(crate) fn drop_timer(&mut self, number: u64) {
+    pub(crate) fn drop_timer(&mut self, number: u64, actors: &Actors) {
         if number == 0 {
             return;
         }
         self.stale_timers += 1;
         if self.stale_timers > 64 && self.stale_timers > self.timers.len() / 2 {
-            let actors = &self.actors;
+            let actors = &actors.records;
             self.timers.retain(|timer| is_awaited(actors, timer));
             self.stale_timers = 0;
         }
     }
 
     /// The next date at which anything happens.
-    pub(crate) fn next_date(&mut self) -> Option<Time> {
+    pub(crate) fn next_date(&mut self, actors: &Actors) -> Option<Time> {
         if self.clock == Clock::Untimed {
             // Only what devices do at this very date; sleeps and timeouts never enter the queue.
             return self.first_date().filter(|&date| date <= self.now);
         }
         while self.stale_timers > 0 {
             match self.timers.first() {
-                Some(timer) if !is_awaited(&self.actors, &timer) => {
+                Some(timer) if !is_awaited(&actors.records, &timer) => {
                     self.timers.pop();
                     self.stale_timers -= 1;
                 }
@@ -60,7 +133,7 @@ impl Kernel {
         let timer = self.first_date();
         // Pollers are notified at every date.
         let horizon = match timer {
-            _ if self.chosen || !self.pollers.is_empty() => self.now,
+            _ if actors.mode.is_chosen() || !actors.pollers.is_empty() => self.now,
             timer => timer.unwrap_or(Time::NEVER),
         };
         let resource = self.resource.next_event(self.now, horizon);
@@ -76,75 +149,62 @@ impl Kernel {
         self.timers.first_date().map(Time::from_bits)
     }
 
-    /// Moves the clock to `date` and lets everything due there happen.
-    pub(crate) fn advance(&mut self, date: Time) {
-        assert!(
-            date >= self.now,
-            "the next date {date} is before the present {}",
-            self.now
-        );
-        if date > self.now {
-            self.now = date;
-            self.digest.mix(date.to_bits(), 1);
-        }
-        self.progress += 1;
-        let mut ended = std::mem::take(&mut self.ended);
-        if self.clock == Clock::Timed {
-            self.resource.advance_to(date, &mut ended);
-        }
-        if ended.len() == 1 && self.timers.len() == 0 {
-            let (activity, end) = ended.remove(0);
-            self.end_activity(activity, end);
-        } else if ended.is_empty() {
-            while let Some(timer) = self.due(date) {
-                self.expire_timer(timer);
-            }
-        } else {
-            self.happen(date, &mut ended);
-        }
-        self.ended = ended;
-        self.note_switched();
-    }
-
-    /// Returns true if no actor has a step at this date: only the rates in the resource have
-    /// changed.
     #[inline]
-    pub(crate) fn is_idle(&self) -> bool {
-        self.ready.is_empty()
-            && self.dying.is_empty()
-            && self.births.is_empty()
-            && !self.chosen
-            && !self.device_waits
-    }
-
-    #[inline]
-    fn due(&mut self, date: Time) -> Option<Timer> {
-        let actors = &self.actors;
+    fn next_due(&mut self, date: Time, actors: &Actors) -> Option<Timer> {
+        let actors = &actors.records;
         let near = |timers: &[Timer], nearness| prefetch_near(actors, timers, nearness);
         self.timers.pop_until(date.to_bits(), near)
     }
+}
 
-    /// Merges the timers and the ends of one date by their numbers.
-    fn happen(&mut self, date: Time, ended: &mut Vec<(ActivityId, End)>) {
-        ended.sort_unstable_by_key(|(activity, _)| activity.number);
-        let mut ends = ended.drain(..).peekable();
-        while let Some(timer) = self.due(date) {
-            while let Some((activity, end)) =
-                ends.next_if(|(activity, _)| activity.number < timer.number)
-            {
+impl Kernel {
+    /// Moves the clock to `date` and lets everything due there happen.
+    pub(crate) fn advance_clock(&mut self, date: Time) {
+        assert!(
+            date >= self.calendar.now,
+            "the next date {date} is before the present {}",
+            self.calendar.now
+        );
+        if date > self.calendar.now {
+            self.calendar.now = date;
+            self.counters.digest.mix(date.to_bits(), 1);
+        }
+        self.actors.progress += 1;
+        let mut ended = std::mem::take(&mut self.calendar.ended);
+        if self.calendar.is_timed() {
+            self.calendar.resource.advance_to(date, &mut ended);
+        }
+        if ended.len() == 1 && self.calendar.timers.len() == 0 {
+            let (activity, end) = ended.remove(0);
+            self.end_activity(activity, end);
+        } else if ended.is_empty() {
+            while let Some(timer) = self.calendar.next_due(date, &self.actors) {
+                self.expire_timer(timer);
+            }
+        } else {
+            // The timers and the ends of one date are merged by their numbers.
+            ended.sort_unstable_by_key(|(activity, _)| activity.number);
+            let mut ends = ended.drain(..).peekable();
+            while let Some(timer) = self.calendar.next_due(date, &self.actors) {
+                while let Some((activity, end)) =
+                    ends.next_if(|(activity, _)| activity.number < timer.number)
+                {
+                    self.end_activity(activity, end);
+                }
+                self.expire_timer(timer);
+            }
+            for (activity, end) in ends {
                 self.end_activity(activity, end);
             }
-            self.expire_timer(timer);
         }
-        for (activity, end) in ends {
-            self.end_activity(activity, end);
-        }
+        self.calendar.ended = ended;
+        self.note_switched();
     }
 
     #[inline]
     fn expire_timer(&mut self, timer: Timer) {
         if timer.target >= DEVICE_TARGET {
-            self.events += 1;
+            self.counters.events += 1;
             if let Some(device) = self.device.clone() {
                 let token = timer.target & !(DEVICE_TARGET | DEVICE_WORK);
                 if timer.target & DEVICE_WORK == 0 {
@@ -156,17 +216,18 @@ impl Kernel {
             return;
         }
         let actor = u32::try_from(timer.target).expect("a target below the device's is an actor");
-        if self.actors[actor as usize].fire(timer.number) {
-            self.events += 1;
-            self.schedule(actor);
+        if self.actors[actor].fire(timer.number) {
+            self.counters.events += 1;
+            self.actors.schedule_actor(actor);
         } else {
-            self.stale_timers = self.stale_timers.saturating_sub(1);
+            self.calendar.stale_timers = self.calendar.stale_timers.saturating_sub(1);
         }
     }
 
     pub(super) fn end_activity(&mut self, activity: ActivityId, end: End) {
-        self.events += 1;
-        self.digest
+        self.counters.events += 1;
+        self.counters
+            .digest
             .mix(u64::from(activity.slot) << 8 | end as u64, 2);
         self.finish_activity(activity.slot, end);
     }
@@ -239,7 +300,7 @@ mod tests {
             for _ in 0..10_000 {
                 let work = me.start_execution(1e6);
                 work.wait_timeout(Span::from_secs(3600.0)).await.unwrap();
-                let entries = port.with(|kernel| kernel.timers.len());
+                let entries = port.with(|kernel| kernel.calendar.timers.len());
                 assert!(entries < 200, "{entries} timers are in the queue");
             }
         });

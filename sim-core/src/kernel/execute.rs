@@ -3,29 +3,38 @@
 //!
 //! One flat match per question, because each match must consider a new transition.
 
-use super::{Kernel, NONE};
+use super::{Activities, Actors, Kernel, NONE, Objects, PendingState, Slot};
 use crate::code::{Code, TransitionKindSet};
 use crate::{End, OperationResult, Transition};
 
-impl Kernel {
+impl Objects {
+    /// Returns true if a pending operation can happen. A test that waits for the next event is
+    /// evaluated again only after a wake-up.
+    #[inline]
+    pub(crate) fn can_happen(&self, actor: u32, slot: &Slot, actors: &Actors) -> bool {
+        let fired = slot.state == PendingState::Fired;
+        (fired || !slot.code.is_among(TransitionKindSet::POLLS))
+            && self.is_enabled(actor, slot.code, fired, actors)
+    }
+
     /// Returns true if a transition can happen now. `fired`: the timer of the transition has
     /// expired, or a poll may test again.
     #[inline]
-    pub(crate) fn is_enabled(&self, actor: u32, code: Code, fired: bool) -> bool {
+    pub(crate) fn is_enabled(&self, actor: u32, code: Code, fired: bool, actors: &Actors) -> bool {
         code.is_among(TransitionKindSet::FREE)
             || if code.is_among(TransitionKindSet::LATER) {
                 fired
             } else {
-                self.is_ready(actor, code.transition(), fired)
+                self.is_ready(actor, code.transition(), fired, actors)
             }
     }
 
-    fn is_ready(&self, actor: u32, transition: Transition, fired: bool) -> bool {
+    fn is_ready(&self, actor: u32, transition: Transition, fired: bool, actors: &Actors) -> bool {
         match transition {
             Transition::Yield | Transition::Sleep | Transition::Device => fired,
-            Transition::Join { target } => fired || self.actors[target.index()].dead,
-            Transition::Wait { activity, .. } => fired || self.has_ended(activity),
-            Transition::WaitAny { list } => fired || self.first_ended(list, 0).is_some(),
+            Transition::Join { target } => fired || actors[target.0].dead,
+            Transition::Wait { activity, .. } => fired || self.activities.has_ended(activity),
+            Transition::WaitAny { list } => fired || self.activities.first_ended(list, 0).is_some(),
             Transition::MutexWait { mutex, .. } => self.is_owner(mutex, actor),
             Transition::SemaphoreWait {
                 semaphore, request, ..
@@ -39,7 +48,9 @@ impl Kernel {
             | Transition::Probe { .. }
             | Transition::MutexTest { .. }
             | Transition::MutexTryLock { .. } => {
-                fired || self.poll_succeeds(actor, transition) || !self.must_wait(actor, transition)
+                fired
+                    || self.poll_succeeds(actor, transition)
+                    || !self.must_wait(actor, transition, actors)
             }
             Transition::Random { .. }
             | Transition::Create { .. }
@@ -63,279 +74,6 @@ impl Kernel {
         }
     }
 
-    /// The number of branches of an enabled transition.
-    pub(crate) fn branches(&self, transition: Transition) -> u32 {
-        match transition {
-            Transition::Random { limit } => limit,
-            Transition::WaitAny { list } => self.count_ended(list).max(1),
-            _ => 1,
-        }
-    }
-
-    /// Executes an enabled transition of an actor; returns [`OperationResult::code`].
-    #[inline]
-    pub(crate) fn execute(&mut self, actor: u32, code: Code) -> u64 {
-        let answer = if code.is_among(TransitionKindSet::SILENT) {
-            const { OperationResult::Done.code() }
-        } else {
-            self.act(actor, code.transition()).code()
-        };
-        self.record(actor, code, answer);
-        answer
-    }
-
-    /// Executes a transition that has an answer or an effect.
-    fn act(&mut self, actor: u32, transition: Transition) -> OperationResult {
-        self.acting = actor;
-        let answer = match transition {
-            Transition::Wait { activity, .. } => {
-                OperationResult::Number(self.end_of(activity) as u32)
-            }
-            Transition::WaitAny { list } => {
-                OperationResult::Number(self.first_ended(list, self.branch).unwrap_or(0))
-            }
-            Transition::Test { .. }
-            | Transition::TestAny { .. }
-            | Transition::Probe { .. }
-            | Transition::MutexTest { .. }
-            | Transition::MutexTryLock { .. } => self.poll_once(actor, transition),
-            other => {
-                self.progress += 1;
-                self.change(actor, other)
-            }
-        };
-        self.acting = NONE;
-        answer
-    }
-
-    /// Executes a transition that changes the state of an object.
-    fn change(&mut self, actor: u32, transition: Transition) -> OperationResult {
-        match transition {
-            Transition::Random { limit } => OperationResult::Number(self.draw(limit)),
-            Transition::Create { child } => {
-                self.start_actor(child.0);
-                OperationResult::Number(child.0)
-            }
-            Transition::Kill { target } => {
-                self.kill(target.0);
-                OperationResult::Done
-            }
-            Transition::Suspend { target } => {
-                self.suspend(target.0);
-                OperationResult::Done
-            }
-            Transition::Resume { target } => {
-                self.wake_up(target.0);
-                OperationResult::Done
-            }
-            Transition::SwitchHost { .. } | Transition::Control { .. } => {
-                self.change_under_transfers(transition);
-                OperationResult::Done
-            }
-            Transition::AsyncSend { mailbox, comm } => {
-                OperationResult::Number(self.post_send(mailbox, comm))
-            }
-            Transition::AsyncReceive { mailbox, comm } => {
-                OperationResult::Number(self.post_receive(mailbox, comm))
-            }
-            Transition::Cancel { activity } => {
-                self.cancel_under_way(activity);
-                OperationResult::Done
-            }
-            Transition::MutexAsyncLock { mutex } => {
-                self.enter_mutex(mutex, actor);
-                OperationResult::Done
-            }
-            Transition::MutexUnlock { mutex } | Transition::MutexCancel { mutex } => {
-                self.leave_mutex_of(mutex, actor);
-                OperationResult::Done
-            }
-            Transition::SemaphoreAsyncLock { semaphore } => {
-                OperationResult::Number(self.ask_semaphore(semaphore, actor))
-            }
-            Transition::SemaphoreUnlock { semaphore } => {
-                self.release_semaphore(semaphore);
-                OperationResult::Done
-            }
-            Transition::BarrierAsyncLock { barrier, .. } => self.arrive(barrier, actor),
-            Transition::CondvarAsyncLock { condvar, mutex } => {
-                OperationResult::Number(self.enter_condvar(condvar, mutex, actor))
-            }
-            Transition::CondvarWait {
-                condvar,
-                mutex,
-                request,
-            } => {
-                self.leave_condvar(condvar, request);
-                self.enter_mutex(mutex, actor);
-                OperationResult::Done
-            }
-            Transition::CondvarSignal { condvar } => {
-                self.signal(condvar);
-                OperationResult::Done
-            }
-            Transition::CondvarBroadcast { condvar } => {
-                self.broadcast(condvar);
-                OperationResult::Done
-            }
-            silent => unreachable!("{silent:?} changes nothing and is handled before"),
-        }
-    }
-
-    /// Ends a wait with an expired time limit.
-    pub(crate) fn expire(&mut self, actor: u32, code: Code) -> OperationResult {
-        self.progress += 1;
-        let transition = code.transition();
-        self.acting = actor;
-        if let Transition::CondvarWait {
-            condvar,
-            mutex,
-            request,
-        } = transition
-        {
-            self.withdraw_from_condvar(condvar, request);
-            self.enter_mutex(mutex, actor);
-        } else {
-            self.abandon(actor, transition);
-        }
-        self.record(actor, code, OperationResult::Timeout.code());
-        self.acting = NONE;
-        OperationResult::Timeout
-    }
-
-    /// Withdraws the request of a pending wait, because the wait ended without success.
-    pub(crate) fn abandon(&mut self, actor: u32, transition: Transition) {
-        match transition {
-            Transition::MutexWait { mutex, owned: true } => self.leave_mutex_if_asked(mutex, actor),
-            Transition::SemaphoreWait {
-                semaphore,
-                request,
-                owned: true,
-            } => {
-                self.withdraw_from_semaphore(semaphore, request);
-            }
-            Transition::BarrierWait {
-                barrier,
-                round,
-                owned: true,
-            } => self.withdraw_from_barrier(barrier, round, actor),
-            Transition::CondvarWait {
-                condvar, request, ..
-            } => self.withdraw_from_condvar(condvar, request),
-            Transition::Wait {
-                activity,
-                owned: true,
-            } => {
-                self.cancel_activity(activity);
-                self.release_activity(activity);
-            }
-            Transition::AsyncSend { comm, .. } | Transition::AsyncReceive { comm, .. } => {
-                self.discard_prepared(comm);
-            }
-            Transition::Create { child } => self.kill(child.0),
-            Transition::Join { target } => {
-                if let Some(extra) = &mut self.actors[target.index()].extra {
-                    extra.joiners.retain(|&joiner| joiner != actor);
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// Withdraws the result of an operation that was dropped before its future saw the answer.
-    pub(crate) fn revert(&mut self, actor: u32, transition: Transition, answer: OperationResult) {
-        match (transition, answer) {
-            (
-                Transition::Wait {
-                    activity,
-                    owned: true,
-                },
-                _,
-            ) => self.release_activity(activity),
-            (Transition::AsyncReceive { .. }, OperationResult::Number(comm)) => {
-                self.drop_handle(comm);
-            }
-            // A detached send has no handle and continues.
-            (Transition::AsyncSend { .. }, OperationResult::Number(comm))
-                if !self.activities.get(comm).detached =>
-            {
-                self.drop_handle(comm);
-            }
-            (Transition::MutexTryLock { mutex }, OperationResult::Bool(true))
-            | (Transition::MutexAsyncLock { mutex }, _)
-            | (Transition::MutexWait { mutex, owned: true }, OperationResult::Done)
-            | (Transition::CondvarWait { mutex, .. }, _) => {
-                self.leave_mutex_if_asked(mutex, actor);
-            }
-            (Transition::SemaphoreAsyncLock { semaphore }, OperationResult::Number(request))
-            | (
-                Transition::SemaphoreWait {
-                    semaphore,
-                    request,
-                    owned: true,
-                },
-                OperationResult::Done,
-            ) => self.withdraw_from_semaphore(semaphore, request),
-            (Transition::BarrierAsyncLock { barrier, .. }, OperationResult::Number(round)) => {
-                self.withdraw_from_barrier(barrier, round, actor);
-            }
-            (Transition::CondvarAsyncLock { condvar, .. }, OperationResult::Number(request)) => {
-                self.withdraw_from_condvar(condvar, request);
-            }
-            _ => {}
-        }
-    }
-
-    /// Marks an actor for its end; the loop drops the future before any other actor runs.
-    pub(crate) fn kill(&mut self, target: u32) {
-        let record = &mut self.actors[target as usize];
-        if record.dead {
-            return;
-        }
-        record.killed = true;
-        self.dying.push(target);
-    }
-
-    /// The branch that the chooser picked, or a draw from the kernel's own stream.
-    fn draw(&mut self, limit: u32) -> u32 {
-        assert!(limit > 0, "a random choice needs at least one value");
-        if self.chosen {
-            return self.branch;
-        }
-        let seed = self.seed;
-        let stream = self
-            .draws
-            .get_or_insert_with(|| crate::Stream::new(seed, "sim-core/random"));
-        let value = u32::try_from(stream.below(u64::from(limit))).expect("below a 32-bit limit");
-        self.branch = value;
-        value
-    }
-
-    /// Records a decision and shows it to the trace.
-    #[cold]
-    pub(crate) fn write_down(&mut self, actor: u32, code: Code, answer: OperationResult) {
-        let branch = std::mem::take(&mut self.branch);
-        // A panic of the trace is told as one of this actor.
-        self.acting = actor;
-        let actor = crate::ActorId(actor);
-        if let Some(schedule) = &mut self.schedule {
-            schedule.push(crate::Choice { actor, branch });
-        }
-        let (time, footprint) = (self.now, self.footprint_after(actor.0, code, answer));
-        let cancelled = matches!(code.transition(), Transition::Cancel { activity }
-            if self.end_of(activity) == End::Cancelled);
-        if let Some(sink) = &mut self.trace {
-            (sink.0)(&crate::TraceEvent {
-                time,
-                actor,
-                transition: code.transition(),
-                answer,
-                footprint,
-                cancelled,
-            });
-        }
-    }
-
     /// Returns the footprint of a transition that was just executed.
     fn footprint_after(&self, actor: u32, code: Code, answer: OperationResult) -> crate::Footprint {
         let member = match (code.transition(), answer) {
@@ -352,28 +90,296 @@ impl Kernel {
         }
         footprint
     }
+}
 
-    /// A list of activities for a wait-any.
-    pub(crate) fn add_list(&mut self, members: Vec<u32>) -> u32 {
-        if let Some(list) = self.free_lists.pop() {
-            self.lists[list as usize] = members;
-            return list;
+impl Activities {
+    /// The number of branches of an enabled transition.
+    pub(crate) fn count_branches(&self, transition: Transition) -> u32 {
+        match transition {
+            Transition::Random { limit } => limit,
+            Transition::WaitAny { list } => self.count_ended(list).max(1),
+            _ => 1,
         }
-        self.lists.push(members);
-        let list = u32::try_from(self.lists.len() - 1).expect("lists are counted in 32 bits");
-        assert!(list != NONE, "lists are counted in 32 bits");
-        list
+    }
+}
+
+impl Kernel {
+    /// Executes an enabled transition of an actor; returns [`OperationResult::code`].
+    #[inline]
+    pub(crate) fn execute_transition(&mut self, actor: u32, code: Code) -> u64 {
+        let answer = if code.is_among(TransitionKindSet::SILENT) {
+            const { OperationResult::Done.code() }
+        } else {
+            self.perform_transition(actor, code.transition()).code()
+        };
+        self.record_transition(actor, code, answer);
+        answer
     }
 
-    pub(crate) fn free_list(&mut self, list: u32) {
-        self.lists[list as usize].clear();
-        self.free_lists.push(list);
+    /// Executes a transition that has an answer or an effect.
+    fn perform_transition(&mut self, actor: u32, transition: Transition) -> OperationResult {
+        self.actors.acting = actor;
+        let answer = match transition {
+            Transition::Wait { activity, .. } => {
+                OperationResult::Number(self.objects.activities.end_of(activity) as u32)
+            }
+            Transition::WaitAny { list } => OperationResult::Number(
+                self.objects
+                    .activities
+                    .first_ended(list, self.choices.branch)
+                    .unwrap_or(0),
+            ),
+            Transition::Test { .. }
+            | Transition::TestAny { .. }
+            | Transition::Probe { .. }
+            | Transition::MutexTest { .. }
+            | Transition::MutexTryLock { .. } => {
+                self.objects
+                    .poll_once(actor, transition, self.choices.branch, &mut self.actors)
+            }
+            other => {
+                self.actors.progress += 1;
+                self.change_objects(actor, other)
+            }
+        };
+        self.actors.acting = NONE;
+        answer
     }
 
-    /// Frees the list of a wait-any that was dropped.
-    pub(crate) fn free_list_of(&mut self, transition: Transition) {
-        if let Transition::WaitAny { list } | Transition::TestAny { list } = transition {
-            self.free_list(list);
+    /// Executes a transition that changes the state of an object.
+    fn change_objects(&mut self, actor: u32, transition: Transition) -> OperationResult {
+        let (actors, objects) = (&mut self.actors, &mut self.objects);
+        match transition {
+            Transition::Random { limit } => {
+                return OperationResult::Number(self.choices.draw_number(limit, actors));
+            }
+            Transition::Create { child } => {
+                self.start_actor(child.0);
+                return OperationResult::Number(child.0);
+            }
+            Transition::Kill { target } => actors.kill_actor(target.0),
+            Transition::Suspend { target } => {
+                actors.suspend_actor(target.0, &mut objects.activities, &mut self.calendar);
+            }
+            Transition::Resume { target } => {
+                actors.wake_up(target.0, &mut objects.activities, &mut self.calendar);
+            }
+            Transition::SwitchHost { .. } | Transition::Control { .. } => {
+                self.change_under_transfers(transition);
+            }
+            Transition::AsyncSend { mailbox, comm }
+            | Transition::AsyncReceive { mailbox, comm } => {
+                let (mailboxes, activities) = (&mut objects.mailboxes, &mut objects.activities);
+                let (comm, starts) = if matches!(transition, Transition::AsyncSend { .. }) {
+                    mailboxes.post_send(mailbox, comm, actor, activities)
+                } else {
+                    mailboxes.post_receive(mailbox, comm, actor, activities)
+                };
+                if starts {
+                    self.start_comm(comm);
+                }
+                return OperationResult::Number(comm);
+            }
+            Transition::Cancel { activity } if self.choices.branch == 0 => {
+                self.cancel_activity(activity);
+            }
+            Transition::Cancel { activity } => {
+                if objects.activities.is_in_progress(activity) {
+                    objects.cancel_in_progress(activity);
+                }
+            }
+            Transition::MutexAsyncLock { mutex } => objects.enter_mutex(mutex, actor, actors),
+            Transition::MutexUnlock { mutex } | Transition::MutexCancel { mutex } => {
+                objects.leave_mutex_of(mutex, actor, actors);
+            }
+            Transition::SemaphoreAsyncLock { semaphore } => {
+                return OperationResult::Number(objects.ask_semaphore(semaphore, actor));
+            }
+            Transition::SemaphoreUnlock { semaphore } => {
+                objects.release_semaphore(semaphore, actors);
+            }
+            Transition::BarrierAsyncLock { barrier, .. } => {
+                return objects.arrive_at_barrier(barrier, actor, actors);
+            }
+            Transition::CondvarAsyncLock { condvar, mutex } => {
+                let request = objects.enter_condvar(condvar, mutex, actor, actors);
+                return OperationResult::Number(request);
+            }
+            Transition::CondvarWait {
+                condvar,
+                mutex,
+                request,
+            } => {
+                objects.leave_condvar(condvar, request);
+                objects.enter_mutex(mutex, actor, actors);
+            }
+            Transition::CondvarSignal { condvar } => objects.signal_condvar(condvar, actors),
+            Transition::CondvarBroadcast { condvar } => objects.broadcast_condvar(condvar, actors),
+            silent => unreachable!("{silent:?} changes nothing and is handled before"),
         }
+        OperationResult::Done
+    }
+
+    /// Ends a wait with an expired time limit.
+    pub(crate) fn expire_wait(&mut self, actor: u32, code: Code) -> OperationResult {
+        self.actors.progress += 1;
+        let transition = code.transition();
+        self.actors.acting = actor;
+        if let Transition::CondvarWait {
+            condvar,
+            mutex,
+            request,
+        } = transition
+        {
+            self.objects
+                .withdraw_from_condvar(condvar, request, &mut self.actors);
+            self.objects.enter_mutex(mutex, actor, &mut self.actors);
+        } else {
+            self.abandon_wait(actor, transition);
+        }
+        self.record_transition(actor, code, OperationResult::Timeout.code());
+        self.actors.acting = NONE;
+        OperationResult::Timeout
+    }
+
+    /// Withdraws the request of a pending wait, because the wait ended without success.
+    pub(crate) fn abandon_wait(&mut self, actor: u32, transition: Transition) {
+        match transition {
+            Transition::MutexWait { mutex, owned: true } => {
+                self.objects
+                    .leave_mutex_if_asked(mutex, actor, &mut self.actors)
+            }
+            Transition::SemaphoreWait {
+                semaphore,
+                request,
+                owned: true,
+            } => {
+                self.objects
+                    .withdraw_from_semaphore(semaphore, request, &mut self.actors);
+            }
+            Transition::BarrierWait {
+                barrier,
+                round,
+                owned: true,
+            } => self
+                .objects
+                .withdraw_from_barrier(barrier, round, actor, &self.actors),
+            Transition::CondvarWait {
+                condvar, request, ..
+            } => self
+                .objects
+                .withdraw_from_condvar(condvar, request, &mut self.actors),
+            Transition::Wait {
+                activity,
+                owned: true,
+            } => {
+                self.cancel_activity(activity);
+                self.objects.activities.release_activity(activity);
+            }
+            Transition::AsyncSend { comm, .. } | Transition::AsyncReceive { comm, .. } => {
+                self.objects.activities.discard_prepared(comm);
+            }
+            Transition::Create { child } => self.actors.kill_actor(child.0),
+            Transition::Join { target } => {
+                if let Some(extra) = &mut self.actors[target.0].extra {
+                    extra.joiners.retain(|&joiner| joiner != actor);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Withdraws the result of an operation that was dropped before its future saw the answer.
+    pub(crate) fn revert_answer(
+        &mut self,
+        actor: u32,
+        transition: Transition,
+        answer: OperationResult,
+    ) {
+        match (transition, answer) {
+            (
+                Transition::Wait {
+                    activity,
+                    owned: true,
+                },
+                _,
+            ) => self.objects.activities.release_activity(activity),
+            (Transition::AsyncReceive { .. }, OperationResult::Number(comm)) => {
+                self.drop_handle(comm);
+            }
+            // A detached send has no handle and continues.
+            (Transition::AsyncSend { .. }, OperationResult::Number(comm))
+                if !self.objects.activities.get(comm).detached =>
+            {
+                self.drop_handle(comm);
+            }
+            (Transition::MutexTryLock { mutex }, OperationResult::Bool(true))
+            | (Transition::MutexAsyncLock { mutex }, _)
+            | (Transition::MutexWait { mutex, owned: true }, OperationResult::Done)
+            | (Transition::CondvarWait { mutex, .. }, _) => {
+                self.objects
+                    .leave_mutex_if_asked(mutex, actor, &mut self.actors);
+            }
+            (Transition::SemaphoreAsyncLock { semaphore }, OperationResult::Number(request))
+            | (
+                Transition::SemaphoreWait {
+                    semaphore,
+                    request,
+                    owned: true,
+                },
+                OperationResult::Done,
+            ) => self
+                .objects
+                .withdraw_from_semaphore(semaphore, request, &mut self.actors),
+            (Transition::BarrierAsyncLock { barrier, .. }, OperationResult::Number(round)) => {
+                self.objects
+                    .withdraw_from_barrier(barrier, round, actor, &self.actors);
+            }
+            (Transition::CondvarAsyncLock { condvar, .. }, OperationResult::Number(request)) => {
+                self.objects
+                    .withdraw_from_condvar(condvar, request, &mut self.actors);
+            }
+            _ => {}
+        }
+    }
+
+    /// Records a decision and shows it to the trace.
+    #[cold]
+    pub(crate) fn write_down(&mut self, actor: u32, code: Code, answer: OperationResult) {
+        let branch = std::mem::take(&mut self.choices.branch);
+        // A panic of the trace is told as one of this actor.
+        self.actors.acting = actor;
+        let actor = crate::ActorId(actor);
+        if let Some(schedule) = &mut self.choices.schedule {
+            schedule.push(crate::Choice { actor, branch });
+        }
+        let (time, footprint) = (
+            self.calendar.now,
+            self.objects.footprint_after(actor.0, code, answer),
+        );
+        let cancelled = matches!(code.transition(), Transition::Cancel { activity }
+            if self.objects.activities.end_of(activity) == End::Cancelled);
+        if let Some(sink) = &mut self.trace {
+            (sink.0)(&crate::TraceEvent {
+                time,
+                actor,
+                transition: code.transition(),
+                answer,
+                footprint,
+                cancelled,
+            });
+        }
+    }
+}
+
+impl Actors {
+    /// Marks an actor for its end; the loop drops the future before any other actor runs.
+    pub(crate) fn kill_actor(&mut self, target: u32) {
+        let record = &mut self.records[target as usize];
+        if record.dead {
+            return;
+        }
+        record.killed = true;
+        self.drop_later(target);
     }
 }

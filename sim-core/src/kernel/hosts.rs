@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::rc::Rc;
 
-use super::{Kernel, Stop};
+use super::{Calendar, Kernel, Stop};
 use crate::simulation::Body;
 use crate::{ActivityId, Actor, ActorId, Control, End, HostId, Transition, Work};
 
@@ -51,16 +51,18 @@ impl fmt::Debug for HostTable {
     }
 }
 
-impl Kernel {
+impl HostTable {
     /// Returns true if a host is on.
     pub(crate) fn host_is_on(&self, host: HostId) -> bool {
-        !self.host_states.off.contains(&host)
+        !self.off.contains(&host)
     }
+}
 
+impl Kernel {
     /// Adds and starts an actor that starts again whenever its host comes back.
     pub(crate) fn add_restarting(&mut self, name: &str, host: HostId, program: Again) -> u32 {
         let actor = self.start_again(name, host, &program);
-        let down = !self.host_is_on(host);
+        let down = !self.host_states.host_is_on(host);
         self.host_states.restarts.push(RestartingActor {
             name: name.into(),
             host,
@@ -72,28 +74,30 @@ impl Kernel {
     }
 
     fn start_again(&mut self, name: &str, host: HostId, program: &Again) -> u32 {
-        let actor = self.add_actor(Some(name), host);
+        let actor = self.actors.add_actor(Some(name), host);
         let handle = Actor {
-            kernel: self.myself(),
+            kernel: self.share_self(),
             id: ActorId(actor),
         };
-        self.actors[actor as usize].body = Some(program(handle));
+        self.actors[actor].body = Some(program(handle));
         self.start_actor(actor);
         actor
     }
 
     /// Changes the resource for an actor; activities that fail by the change end at this date.
     pub(crate) fn change_resource(&mut self, transition: Transition) {
-        if self.clock == crate::Clock::Untimed {
+        if !self.calendar.is_timed() {
             if let Transition::SwitchHost { host, on } = transition {
                 // Nothing runs on it, and the resource need not know.
-                return self.host_switched(HostId(host), on);
+                return self.switch_host(HostId(host), on);
             }
             self.host_states.links_changed = true;
         }
         let changed = match transition {
             Transition::SwitchHost { host, on } => {
-                self.resource.switch_host(HostId(host), on, self.now)
+                self.calendar
+                    .resource
+                    .switch_host(HostId(host), on, self.calendar.now)
             }
             Transition::Control {
                 parameter,
@@ -101,49 +105,47 @@ impl Kernel {
                 value,
             } => {
                 let control = Control::new(parameter, object, value);
-                self.resource.control(control, self.now)
+                self.calendar.resource.control(control, self.calendar.now)
             }
             other => unreachable!("{other:?} does not change the resource"),
         };
         if let Err(error) = changed {
-            self.stop.get_or_insert(Stop::BadInput(error.0));
+            self.verdict.end_with(Stop::BadInput(error.0));
             return;
         }
-        let mut ended = std::mem::take(&mut self.ended);
-        if self.clock == crate::Clock::Timed {
-            self.resource.advance(self.now, &mut ended);
+        let mut ended = std::mem::take(&mut self.calendar.ended);
+        if self.calendar.is_timed() {
+            self.calendar
+                .resource
+                .advance(self.calendar.now, &mut ended);
         }
         ended.sort_unstable_by_key(|(activity, _)| activity.number);
         for (activity, end) in ended.drain(..) {
             self.end_activity(activity, end);
         }
-        self.ended = ended;
+        self.calendar.ended = ended;
         self.note_switched();
     }
 
     /// Ends and starts actors after hosts have changed their state.
     #[inline]
     pub(crate) fn note_switched(&mut self) {
-        if self.resource.is_idle() {
+        if self.calendar.resource.is_idle() {
             return;
         }
         let mut switched = Vec::new();
-        self.resource.take_switched(&mut switched);
-        if !switched.is_empty() {
-            self.hosts_switched(switched);
+        self.calendar.resource.take_switched(&mut switched);
+        for (host, on) in switched {
+            self.switch_host(host, on);
         }
     }
 
     #[cold]
-    fn hosts_switched(&mut self, switched: Vec<(HostId, bool)>) {
-        for (host, on) in switched {
-            self.host_switched(host, on);
-        }
-    }
-
-    fn host_switched(&mut self, host: HostId, on: bool) {
-        self.digest.mix(u64::from(host.0) << 8 | u64::from(on), 3);
-        self.progress += 1;
+    fn switch_host(&mut self, host: HostId, on: bool) {
+        self.counters
+            .digest
+            .mix(u64::from(host.0) << 8 | u64::from(on), 3);
+        self.actors.progress += 1;
         if on {
             if self.host_states.off.remove(&host) {
                 self.restart_on(host);
@@ -153,6 +155,49 @@ impl Kernel {
         }
     }
 
+    fn kill_on(&mut self, host: HostId) {
+        for restart in &mut self.host_states.restarts {
+            restart.down |= restart.host == host && !self.actors[restart.actor].dead;
+        }
+        let on_host = |(index, record): (usize, &super::ActorRecord)| {
+            let dies = index + 1 != self.host_states.sheltered as usize;
+            (dies && record.host == host && record.created && !record.dead)
+                .then(|| u32::try_from(index).expect("actors are counted in 32 bits"))
+        };
+        let doomed: Vec<u32> = self
+            .actors
+            .records
+            .iter()
+            .enumerate()
+            .filter_map(on_host)
+            .collect();
+        for actor in doomed {
+            self.lose_actor(actor);
+        }
+    }
+
+    /// Ends an actor on a host that is off.
+    pub(super) fn lose_actor(&mut self, actor: u32) {
+        if let Some(device) = self.device.clone() {
+            device.on_host_off(self, ActorId(actor));
+        }
+        self.actors.kill_actor(actor);
+    }
+
+    fn restart_on(&mut self, host: HostId) {
+        let ended_too = self.calendar.resource.restarts_ended_actors();
+        for position in 0..self.host_states.restarts.len() {
+            let restart = &mut self.host_states.restarts[position];
+            if restart.host != host || !(std::mem::take(&mut restart.down) || ended_too) {
+                continue;
+            }
+            let (name, program) = (restart.name.clone(), Rc::clone(&restart.program));
+            self.host_states.restarts[position].actor = self.start_again(&name, host, &program);
+        }
+    }
+}
+
+impl Calendar {
     /// Returns the end of work that begins under an untimed clock: failed if a resource of the work
     /// is off, otherwise done.
     #[cold]
@@ -172,40 +217,5 @@ impl Kernel {
             self.resource.cancel(activity, self.now);
         }
         end.unwrap_or(End::Done)
-    }
-
-    fn kill_on(&mut self, host: HostId) {
-        for restart in &mut self.host_states.restarts {
-            restart.down |= restart.host == host && !self.actors[restart.actor as usize].dead;
-        }
-        let on_host = |(index, record): (usize, &super::ActorRecord)| {
-            let dies = index + 1 != self.host_states.sheltered as usize;
-            (dies && record.host == host && record.created && !record.dead)
-                .then(|| u32::try_from(index).expect("actors are counted in 32 bits"))
-        };
-        let doomed: Vec<u32> = self.actors.iter().enumerate().filter_map(on_host).collect();
-        for actor in doomed {
-            self.lose(actor);
-        }
-    }
-
-    /// Ends an actor on a host that is off.
-    pub(super) fn lose(&mut self, actor: u32) {
-        if let Some(device) = self.device.clone() {
-            device.on_host_off(self, ActorId(actor));
-        }
-        self.kill(actor);
-    }
-
-    fn restart_on(&mut self, host: HostId) {
-        let ended_too = self.resource.restarts_ended_actors();
-        for position in 0..self.host_states.restarts.len() {
-            let restart = &mut self.host_states.restarts[position];
-            if restart.host != host || !(std::mem::take(&mut restart.down) || ended_too) {
-                continue;
-            }
-            let (name, program) = (restart.name.clone(), Rc::clone(&restart.program));
-            self.host_states.restarts[position].actor = self.start_again(&name, host, &program);
-        }
     }
 }

@@ -7,7 +7,7 @@
 //! *Not modelled*: limits that expire while other actors still have steps. An explorer finds these
 //! cases only if it may choose the expiry.
 
-use super::{Kernel, PendingState};
+use super::{Actors, PendingState};
 use crate::{Span, Time};
 
 /// The time limits of the waits of a run.
@@ -34,29 +34,26 @@ impl Limits {
         self.pending.clear();
         (self.now, self.is_up) = (Time::ZERO, false);
     }
-}
 
-impl Kernel {
     /// Lets the limit with the earliest date expire, because no other step is possible.
-    pub(crate) fn let_first_limit_be_up(&mut self) {
-        let mut pending = std::mem::take(&mut self.limits.pending);
+    pub(crate) fn expire_first(&mut self, actors: &mut Actors) {
+        let mut pending = std::mem::take(&mut self.pending);
         pending.retain(|&(_, actor, operation_id)| {
-            let record = &self.actors[actor as usize];
+            let record = &actors[actor];
             let mut slots = record.slots().into_iter();
             !record.dead
                 && slots.any(|slot| {
                     slot.operation_id == operation_id && slot.state == PendingState::Waiting
                 })
         });
-        let is_active =
-            |&&(_, actor, _): &&(Time, u32, u32)| !self.actors[actor as usize].suspended;
+        let is_active = |&&(_, actor, _): &&(Time, u32, u32)| !actors[actor].suspended;
         let first = pending.iter().filter(is_active).min().copied();
-        self.limits.pending = pending;
+        self.pending = pending;
         let Some((date, actor, operation_id)) = first else {
             return;
         };
-        (self.limits.now, self.limits.is_up) = (date, true);
-        let slot = self.actors[actor as usize].slot_mut(operation_id);
+        (self.now, self.is_up) = (date, true);
+        let slot = actors[actor].slot_mut(operation_id);
         let slot = slot.expect("the wait was just seen");
         slot.code = slot.code.limited();
     }

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::{Kernel, NONE, ObjectStore, Recycle, Status, StepEffects};
+use super::{Activities, Actors, NONE, ObjectStore, Recycle, Status, StepEffects};
 
 /// One mailbox.
 #[derive(Debug, Default)]
@@ -45,67 +45,74 @@ impl Mailboxes {
         self.by_name.clear();
         self.names.clear();
     }
-}
 
-impl Kernel {
-    pub(crate) fn add_mailbox(&mut self) -> u32 {
-        self.note(StepEffects::ALLOCATES);
-        self.mailboxes.records.add().0
+    pub(crate) fn add_mailbox(&mut self, actors: &Actors) -> u32 {
+        actors.note_effect(StepEffects::ALLOCATES);
+        self.records.add().0
     }
 
     /// The mailbox of that name, made on first use.
-    pub(crate) fn mailbox(&mut self, name: &str) -> u32 {
-        if let Some(&mailbox) = self.mailboxes.by_name.get(name) {
+    pub(crate) fn find_mailbox(&mut self, name: &str, actors: &Actors) -> u32 {
+        if let Some(&mailbox) = self.by_name.get(name) {
             return mailbox;
         }
-        let mailbox = self.add_mailbox();
-        self.mailboxes.by_name.insert(name.into(), mailbox);
-        self.mailboxes.names.insert(mailbox, name.into());
+        let mailbox = self.add_mailbox(actors);
+        self.by_name.insert(name.into(), mailbox);
+        self.names.insert(mailbox, name.into());
         mailbox
     }
 
-    pub(crate) fn set_receiver(&mut self, mailbox: u32, receiver: Option<u32>) {
-        self.record_hidden_effect();
-        self.mailboxes.records[mailbox as usize].receiver = receiver.map_or(0, |actor| actor + 1);
+    pub(crate) fn set_receiver(&mut self, mailbox: u32, receiver: Option<u32>, actors: &Actors) {
+        actors.record_hidden_effect();
+        self.records[mailbox as usize].receiver = receiver.map_or(0, |actor| actor + 1);
     }
 
     /// The permanent receiver of a mailbox.
     pub(super) fn permanent_receiver(&self, mailbox: u32) -> Option<u32> {
-        self.mailboxes.records[mailbox as usize]
-            .receiver
-            .checked_sub(1)
+        self.records[mailbox as usize].receiver.checked_sub(1)
     }
 
-    fn oldest(&mut self, mailbox: u32, status: Status) -> Option<u32> {
-        let pending = &mut self.mailboxes.records[mailbox as usize].pending;
+    fn take_oldest(
+        &mut self,
+        mailbox: u32,
+        status: Status,
+        activities: &Activities,
+    ) -> Option<u32> {
+        let pending = &mut self.records[mailbox as usize].pending;
         let &first = pending.front()?;
-        let record = self.activities.get(first);
+        let record = activities.get(first);
         let is_send = record.source != NONE;
         if is_send != (status == Status::Send) {
             return None;
         }
-        self.mailboxes.records[mailbox as usize].pending.pop_front()
+        self.records[mailbox as usize].pending.pop_front()
     }
 
-    /// A send: meets the oldest receive, or waits. Returns the communication.
+    /// A send of an actor: meets the oldest receive, or waits. Returns the communication, and true
+    /// if the data start to travel.
     #[inline]
-    pub(crate) fn post_send(&mut self, mailbox: u32, prepared: u32) -> u32 {
-        let actor = self.acting;
-        let record = &mut self.mailboxes.records[mailbox as usize];
+    pub(crate) fn post_send(
+        &mut self,
+        mailbox: u32,
+        prepared: u32,
+        actor: u32,
+        activities: &mut Activities,
+    ) -> (u32, bool) {
+        let record = &mut self.records[mailbox as usize];
         record.sends = record.sends.wrapping_add(1);
         record.changes = record.changes.wrapping_add(1);
         let place = record.sends;
         let receiver = record.receiver;
-        if let Some(receive) = self.oldest(mailbox, Status::Receive) {
-            let record = self.activities.get_mut(prepared);
+        if let Some(receive) = self.take_oldest(mailbox, Status::Receive, activities) {
+            let record = activities.get_mut(prepared);
             let (message, amount, rate) = (
                 std::mem::take(&mut record.message),
                 record.amount,
                 record.rate,
             );
             let detached = record.detached;
-            self.activities.free(prepared);
-            let record = self.activities.get_mut(receive);
+            activities.free(prepared);
+            let record = activities.get_mut(receive);
             record.message = message;
             record.amount = amount;
             record.rate = record.rate.min(rate);
@@ -113,67 +120,64 @@ impl Kernel {
             record.begun_by_send = receiver != 0;
             // The queue's reference becomes the sender's, unless nobody holds on to the send.
             record.references -= u32::from(detached);
-            self.start_comm(receive);
-            return receive;
+            return (receive, true);
         }
-        let record = self.activities.get_mut(prepared);
+        let record = activities.get_mut(prepared);
         record.status = Status::Send;
         record.source = actor;
         record.begun_by_send = receiver != 0;
         record.place = place;
         record.references = 2 - u32::from(record.detached);
-        self.mailboxes.records[mailbox as usize]
-            .pending
-            .push_back(prepared);
+        self.records[mailbox as usize].pending.push_back(prepared);
         if receiver != 0 {
-            self.activities.get_mut(prepared).destination = receiver - 1;
-            self.start_comm(prepared);
+            activities.get_mut(prepared).destination = receiver - 1;
         }
-        prepared
+        (prepared, receiver != 0)
     }
 
-    /// A receive: meets the oldest send, or waits. Returns the communication.
+    /// A receive of an actor: meets the oldest send, or waits. Returns the communication, and true
+    /// if the data start to travel.
     #[inline]
-    pub(crate) fn post_receive(&mut self, mailbox: u32, prepared: u32) -> u32 {
-        let actor = self.acting;
-        let record = &mut self.mailboxes.records[mailbox as usize];
+    pub(crate) fn post_receive(
+        &mut self,
+        mailbox: u32,
+        prepared: u32,
+        actor: u32,
+        activities: &mut Activities,
+    ) -> (u32, bool) {
+        let record = &mut self.records[mailbox as usize];
         record.receives = record.receives.wrapping_add(1);
         record.changes = record.changes.wrapping_add(1);
         let place = record.receives;
-        if let Some(send) = self.oldest(mailbox, Status::Send) {
-            let rate = self.activities.get(prepared).rate;
-            self.activities.free(prepared);
+        if let Some(send) = self.take_oldest(mailbox, Status::Send, activities) {
+            let rate = activities.get(prepared).rate;
+            activities.free(prepared);
             // The queue's reference becomes the receiver's.
-            let record = self.activities.get_mut(send);
+            let record = activities.get_mut(send);
             record.rate = record.rate.min(rate);
             record.destination = actor;
             record.received = true;
-            if record.status == Status::Send {
-                self.start_comm(send);
-            }
-            return send;
+            return (send, record.status == Status::Send);
         }
-        let record = self.activities.get_mut(prepared);
+        let record = activities.get_mut(prepared);
         record.status = Status::Receive;
         record.destination = actor;
         record.received = true;
         record.place = place;
         record.references = 2;
-        self.mailboxes.records[mailbox as usize]
-            .pending
-            .push_back(prepared);
-        prepared
+        self.records[mailbox as usize].pending.push_back(prepared);
+        (prepared, false)
     }
 
     /// Removes a communication from the queue of its mailbox, if it is still there.
-    pub(crate) fn unqueue(&mut self, mailbox: u32, comm: u32) {
-        let Some(record) = self.mailboxes.records.get_mut(mailbox as usize) else {
+    pub(crate) fn remove_pending(&mut self, mailbox: u32, comm: u32, activities: &mut Activities) {
+        let Some(record) = self.records.get_mut(mailbox as usize) else {
             return;
         };
         if let Some(position) = record.pending.iter().position(|&other| other == comm) {
             record.pending.remove(position);
             record.changes = record.changes.wrapping_add(1);
-            let activity = self.activities.get_mut(comm);
+            let activity = activities.get_mut(comm);
             activity.references -= 1;
             // The k-th send that stays meets the k-th receive that stays.
             if activity.source == NONE {
@@ -182,15 +186,15 @@ impl Kernel {
                 record.sends = record.sends.wrapping_sub(1);
             }
             for &later in record.pending.range(position..) {
-                let activity = self.activities.get_mut(later);
+                let activity = activities.get_mut(later);
                 activity.place = activity.place.wrapping_sub(1);
             }
         }
     }
 
     /// Returns true if a receive would find a send.
-    pub(crate) fn has_send(&self, mailbox: u32) -> bool {
-        let first = self.mailboxes.records[mailbox as usize].pending.front();
-        first.is_some_and(|&comm| self.activities.get(comm).source != NONE)
+    pub(crate) fn has_send(&self, mailbox: u32, activities: &Activities) -> bool {
+        let first = self.records[mailbox as usize].pending.front();
+        first.is_some_and(|&comm| activities.get(comm).source != NONE)
     }
 }

@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use super::{Kernel, Recycle, StepEffects};
+use super::{Actors, Objects, Recycle, StepEffects};
 
 /// One mutex.
 #[derive(Debug, Default)]
@@ -26,9 +26,9 @@ impl Recycle for MutexRecord {
     }
 }
 
-impl Kernel {
-    pub(crate) fn add_mutex(&mut self) -> u32 {
-        self.note(StepEffects::ALLOCATES);
+impl Objects {
+    pub(crate) fn add_mutex(&mut self, actors: &Actors) -> u32 {
+        actors.note_effect(StepEffects::ALLOCATES);
         self.mutexes.add().0
     }
 
@@ -37,7 +37,7 @@ impl Kernel {
         self.mutexes[mutex as usize].queue.front() == Some(&actor)
     }
 
-    pub(crate) fn is_free(&self, mutex: u32) -> bool {
+    pub(crate) fn is_unlocked(&self, mutex: u32) -> bool {
         self.mutexes[mutex as usize].queue.is_empty()
     }
 
@@ -47,8 +47,8 @@ impl Kernel {
     /// If the actor is in the queue already: these mutexes are not recursive. The run reports the
     /// panic as a panic of the actor.
     #[inline]
-    pub(crate) fn enter_mutex(&mut self, mutex: u32, actor: u32) {
-        let requests = &mut self.actors[actor as usize].extra().mutexes;
+    pub(crate) fn enter_mutex(&mut self, mutex: u32, actor: u32, actors: &mut Actors) {
+        let requests = &mut actors[actor].extra().mutexes;
         assert!(
             !requests.contains(&mutex),
             "mutex {mutex} is not recursive: the actor has asked for it already"
@@ -61,27 +61,27 @@ impl Kernel {
 
     /// Leaves the queue, which must contain the actor.
     #[inline]
-    pub(crate) fn leave_mutex_of(&mut self, mutex: u32, actor: u32) {
-        let requests = &mut self.actors[actor as usize].extra().mutexes;
+    pub(crate) fn leave_mutex_of(&mut self, mutex: u32, actor: u32, actors: &mut Actors) {
+        let requests = &mut actors[actor].extra().mutexes;
         let position = requests.iter().rposition(|&other| other == mutex);
         let position = position.unwrap_or_else(|| {
             panic!("mutex {mutex} is unlocked by an actor that has not locked it")
         });
         requests.swap_remove(position);
-        self.leave_mutex(mutex, actor);
+        self.leave_mutex(mutex, actor, actors);
     }
 
     /// Leaves the queue, unless the actor has already left.
-    pub(crate) fn leave_mutex_if_asked(&mut self, mutex: u32, actor: u32) {
-        if self.actors[actor as usize].extra().mutexes.contains(&mutex) {
-            self.leave_mutex_of(mutex, actor);
+    pub(crate) fn leave_mutex_if_asked(&mut self, mutex: u32, actor: u32, actors: &mut Actors) {
+        if actors[actor].extra().mutexes.contains(&mutex) {
+            self.leave_mutex_of(mutex, actor, actors);
         }
     }
 
     /// Leaves the queue of a mutex that is no longer in the request set.
     #[inline]
-    pub(crate) fn leave_mutex(&mut self, mutex: u32, actor: u32) {
-        self.record_hidden_effect();
+    pub(crate) fn leave_mutex(&mut self, mutex: u32, actor: u32, actors: &mut Actors) {
+        actors.record_hidden_effect();
         let record = &mut self.mutexes[mutex as usize];
         record.changes = record.changes.wrapping_add(1);
         record.departures = record.departures.wrapping_add(1);
@@ -89,7 +89,7 @@ impl Kernel {
         if queue.front() == Some(&actor) {
             queue.pop_front();
             if let Some(&next) = queue.front() {
-                self.schedule(next);
+                actors.schedule_actor(next);
             }
         } else if let Some(position) = queue.iter().position(|&other| other == actor) {
             queue.remove(position);

@@ -10,7 +10,7 @@
 //! question waits until the answer to one of these questions could be different. So loops over
 //! several questions end too.
 
-use super::Kernel;
+use super::{Activities, Actors, Objects};
 use crate::code::{Code, TransitionKindSet};
 use crate::{OperationResult, Transition};
 
@@ -29,13 +29,13 @@ pub(crate) struct Asked {
     members: Vec<u32>,
 }
 
-impl Kernel {
+impl Activities {
     /// A number that tells questions apart.
-    fn question(&self, transition: Transition) -> u32 {
+    fn question_of(&self, transition: Transition, actors: &Actors) -> u32 {
         let code = Code::from(transition);
         // A list is made anew for every call, so all of them count as one question.
         let object = if let Transition::TestAny { list } = transition {
-            if self.stepped {
+            if actors.mode.is_stepped() {
                 let mix = |hash: u32, &slot: &u32| hash.wrapping_mul(31).wrapping_add(slot + 1);
                 self.lists[list as usize].iter().fold(7, mix)
             } else {
@@ -47,49 +47,45 @@ impl Kernel {
         object.wrapping_mul(64).wrapping_add(u32::from(code.kind()))
     }
 
+    /// Returns true if a question was about work in progress.
+    fn is_on_its_way(&self, asked: &Asked) -> bool {
+        let mut members = asked.members.iter();
+        !asked.yes && members.any(|&slot| self.is_in_progress(slot))
+    }
+
+    fn progress_of_all(&self, members: &[u32]) -> u64 {
+        members.iter().map(|&slot| self.progress_of(slot)).sum()
+    }
+}
+
+impl Objects {
     /// Returns true if the answer is yes.
     pub(crate) fn poll_succeeds(&self, actor: u32, transition: Transition) -> bool {
         match transition {
-            Transition::Test { activity } => self.is_over(activity),
-            Transition::TestAny { list } => self.first_over(list).is_some(),
-            Transition::Probe { mailbox } => self.has_send(mailbox),
+            Transition::Test { activity } => self.activities.is_over(activity),
+            Transition::TestAny { list } => self.activities.first_over(list).is_some(),
+            Transition::Probe { mailbox } => self.mailboxes.has_send(mailbox, &self.activities),
             Transition::MutexTest { mutex } => self.is_owner(mutex, actor),
-            Transition::MutexTryLock { mutex } => self.is_free(mutex),
+            Transition::MutexTryLock { mutex } => self.is_unlocked(mutex),
             other => unreachable!("{other:?} is not a poll"),
         }
     }
 
     /// Returns true if the actor has asked this question before and no event has happened since.
-    pub(crate) fn must_wait(&self, actor: u32, transition: Transition) -> bool {
-        let record = &self.actors[actor as usize];
-        if self.stepped {
-            return self.has_asked(actor, transition)
+    pub(crate) fn must_wait(&self, actor: u32, transition: Transition, actors: &Actors) -> bool {
+        let record = &actors[actor];
+        if actors.mode.is_stepped() {
+            return actors.has_asked(actor, transition, &self.activities)
                 && record.extra.as_ref().is_some_and(|extra| {
-                    let question = self.question(transition);
+                    let question = self.activities.question_of(transition, actors);
                     !self.may_ask_again(&extra.asked, question)
                 });
         }
         record.extra.as_ref().is_some_and(|extra| {
-            extra.failed_at == self.progress
-                && (extra.failed_on == self.question(transition) || extra.failures >= FAILURES_MAX)
+            extra.failed_at == actors.progress
+                && (extra.failed_on == self.activities.question_of(transition, actors)
+                    || extra.failures >= FAILURES_MAX)
         })
-    }
-
-    /// Returns true if the actor has just asked this in vain.
-    pub(crate) fn has_asked(&self, actor: u32, transition: Transition) -> bool {
-        let extra = self.actors[actor as usize].extra.as_ref();
-        extra.is_some_and(|extra| {
-            let question = self.question(transition);
-            let mut asked = extra.asked.iter();
-            asked.any(|asked| !asked.yes && asked.question == question)
-        })
-    }
-
-    /// Returns true if the actor has asked several questions without success since its last other
-    /// action.
-    pub(crate) fn is_polling_several(&self, actor: u32) -> bool {
-        let extra = self.actors[actor as usize].extra.as_ref();
-        extra.is_some_and(|extra| extra.asked.len() > 1)
     }
 
     /// Returns true if a question may be repeated: the answer to an earlier question could now
@@ -99,42 +95,38 @@ impl Kernel {
         let is_it = |asked: &Asked| !asked.yes && asked.question == question;
         let position = all.iter().position(is_it);
         let since = &all[position.map_or(0, |position| position + 1)..];
-        let on_its_way = position.is_some_and(|position| self.is_on_its_way(&all[position]));
+        let on_its_way =
+            position.is_some_and(|position| self.activities.is_on_its_way(&all[position]));
         all.iter().any(|asked| self.may_differ(asked))
-            || (!on_its_way && since.iter().any(|asked| self.is_on_its_way(asked)))
-    }
-
-    /// Returns true if a question was about work in progress.
-    fn is_on_its_way(&self, asked: &Asked) -> bool {
-        let mut members = asked.members.iter();
-        !asked.yes && members.any(|&slot| self.has_ended(slot) && !self.is_over(slot))
+            || (!on_its_way
+                && since
+                    .iter()
+                    .any(|asked| self.activities.is_on_its_way(asked)))
     }
 
     /// Returns true if a question that was answered with no might be answered otherwise now.
     fn may_differ(&self, asked: &Asked) -> bool {
         match asked.transition {
             Transition::Test { .. } | Transition::TestAny { .. } => {
-                self.progress_of_all(&asked.members) != asked.version
+                self.activities.progress_of_all(&asked.members) != asked.version
             }
-            other => self.version(other) != asked.version,
+            other => self.version_of(other) != asked.version,
         }
     }
 
-    fn progress_of_all(&self, members: &[u32]) -> u64 {
-        members.iter().map(|&slot| self.progress_of(slot)).sum()
-    }
-
     /// Notes an answer, under an explorer.
-    fn note_asked(&mut self, actor: u32, transition: Transition, yes: bool) {
-        let question = self.question(transition);
+    fn note_asked(&mut self, actor: u32, transition: Transition, yes: bool, actors: &mut Actors) {
+        let question = self.activities.question_of(transition, actors);
         let members = match transition {
-            Transition::TestAny { list } => self.lists[list as usize].clone(),
+            Transition::TestAny { list } => self.activities.lists[list as usize].clone(),
             Transition::Test { activity } => vec![activity],
             _ => Vec::new(),
         };
         let version = match transition {
-            Transition::Test { .. } | Transition::TestAny { .. } => self.progress_of_all(&members),
-            other => self.version(other),
+            Transition::Test { .. } | Transition::TestAny { .. } => {
+                self.activities.progress_of_all(&members)
+            }
+            other => self.version_of(other),
         };
         let asked = Asked {
             question,
@@ -143,35 +135,44 @@ impl Kernel {
             transition,
             members,
         };
-        let mut all = std::mem::take(&mut self.actors[actor as usize].extra().asked);
+        let mut all = std::mem::take(&mut actors[actor].extra().asked);
         let same = all
             .iter()
             .find(|known| known.question == question && known.yes == yes);
         if yes && same.is_some_and(|known| known.version == version) {
-            self.actors[actor as usize].extra().asked = all;
+            actors[actor].extra().asked = all;
             return;
         }
         if yes || same.is_some() {
             // Another round. What was on its way will have ended when it is asked for again.
             all.retain(|known| {
-                let lasts = known.yes || (!yes && self.is_on_its_way(known));
+                let lasts = known.yes || (!yes && self.activities.is_on_its_way(known));
                 known.question != question && lasts && !self.may_differ(known)
             });
         }
         all.push(asked);
-        self.actors[actor as usize].extra().asked = all;
+        actors[actor].extra().asked = all;
     }
 
     /// Answers a test or a probe.
-    pub(crate) fn poll_once(&mut self, actor: u32, transition: Transition) -> OperationResult {
-        let let_end = if self.stepped { self.branch } else { 0 };
+    pub(crate) fn poll_once(
+        &mut self,
+        actor: u32,
+        transition: Transition,
+        branch: u32,
+        actors: &mut Actors,
+    ) -> OperationResult {
+        let let_end = if actors.mode.is_stepped() { branch } else { 0 };
         if let_end == 0 && !self.poll_succeeds(actor, transition) {
-            if self.stepped {
-                self.note_asked(actor, transition, false);
+            if actors.mode.is_stepped() {
+                self.note_asked(actor, transition, false, actors);
                 return OperationResult::Bool(false);
             }
-            let (progress, question) = (self.progress, self.question(transition));
-            let extra = self.actors[actor as usize].extra();
+            let (progress, question) = (
+                actors.progress,
+                self.activities.question_of(transition, actors),
+            );
+            let extra = actors[actor].extra();
             if extra.failed_at == progress {
                 extra.failures += 1;
             } else {
@@ -179,24 +180,48 @@ impl Kernel {
             }
             return OperationResult::Bool(false);
         }
-        if self.stepped && !matches!(transition, Transition::MutexTryLock { .. }) {
-            self.note_asked(actor, transition, true);
+        if actors.mode.is_stepped() && !matches!(transition, Transition::MutexTryLock { .. }) {
+            self.note_asked(actor, transition, true, actors);
         }
         match transition {
             Transition::MutexTryLock { mutex } => {
-                if let Some(extra) = &mut self.actors[actor as usize].extra {
+                if let Some(extra) = &mut actors[actor].extra {
                     extra.asked.clear();
                 }
-                self.progress += 1;
-                self.enter_mutex(mutex, actor);
+                actors.progress += 1;
+                self.enter_mutex(mutex, actor, actors);
                 OperationResult::Bool(true)
             }
             Transition::TestAny { .. } if let_end > 0 => OperationResult::Number(let_end - 1),
             Transition::TestAny { list } => {
-                OperationResult::Number(self.first_over(list).expect("one is over"))
+                OperationResult::Number(self.activities.first_over(list).expect("one is over"))
             }
             _ => OperationResult::Bool(true),
         }
+    }
+}
+
+impl Actors {
+    /// Returns true if the actor has just asked this in vain.
+    pub(crate) fn has_asked(
+        &self,
+        actor: u32,
+        transition: Transition,
+        activities: &Activities,
+    ) -> bool {
+        let extra = self.records[actor as usize].extra.as_ref();
+        extra.is_some_and(|extra| {
+            let question = activities.question_of(transition, self);
+            let mut asked = extra.asked.iter();
+            asked.any(|asked| !asked.yes && asked.question == question)
+        })
+    }
+
+    /// Returns true if the actor has asked several questions without success since its last other
+    /// action.
+    pub(crate) fn is_polling_several(&self, actor: u32) -> bool {
+        let extra = self.records[actor as usize].extra.as_ref();
+        extra.is_some_and(|extra| extra.asked.len() > 1)
     }
 
     /// Wakes the actors with a failed test before the latest event. True if there are such actors.
@@ -208,7 +233,7 @@ impl Kernel {
         let waiting = std::mem::take(&mut self.pollers);
         let mut any = false;
         for actor in waiting {
-            let record = &mut self.actors[actor as usize];
+            let record = &mut self.records[actor as usize];
             if record.dead {
                 continue;
             }
@@ -216,7 +241,7 @@ impl Kernel {
                 self.pollers.push(actor);
             } else if record.fire_polls() {
                 any = true;
-                self.schedule(actor);
+                self.schedule_actor(actor);
             }
         }
         any
@@ -224,7 +249,7 @@ impl Kernel {
 }
 
 impl super::ActorRecord {
-    /// The value of [`Kernel::progress`] at the last test that failed; 0 if none has.
+    /// The value of [`Actors::progress`] at the last test that failed; 0 if none has.
     fn failed_at(&self) -> u64 {
         self.extra.as_ref().map_or(0, |extra| extra.failed_at)
     }

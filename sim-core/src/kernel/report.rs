@@ -1,38 +1,41 @@
 //! The wait graph of a deadlock: each blocked actor, its operation, and actors that could end it.
 
-use super::{Activities, Kernel, NONE, PendingState, Slot, Status, activities::Kind};
+use super::{
+    Activities, Actors, Kernel, Mailboxes, NONE, Objects, PendingState, Slot, Status,
+    activities::Kind,
+};
 use crate::code::Code;
 use crate::{ActorId, Blocked, Transition, WaitGraph};
 
-impl Kernel {
-    /// Every actor that is neither dead nor a daemon, and the operation that the actor waits in.
-    pub(crate) fn wait_graph(&self) -> WaitGraph {
-        let mut graph = WaitGraph::default();
-        for (index, record) in self.actors.iter().enumerate() {
-            if record.dead || record.daemon || !record.created {
-                continue;
-            }
-            let actor = u32::try_from(index).expect("actors are counted in 32 bits");
-            graph.blocked.push(self.blocked(actor));
+/// Every actor that is neither dead nor a daemon, and the operation that the actor waits in.
+pub(crate) fn wait_graph(kernel: &Kernel) -> WaitGraph {
+    let mut graph = WaitGraph::default();
+    for (index, record) in kernel.actors.records.iter().enumerate() {
+        if record.dead || record.daemon || !record.created {
+            continue;
         }
-        self.with_others(graph)
+        let actor = u32::try_from(index).expect("actors are counted in 32 bits");
+        graph.blocked.push(describe_blocked(kernel, actor));
     }
+    kernel.actors.add_others(graph)
+}
 
+impl Actors {
     /// Returns the graph of these blocked actors, with their names and hosts.
-    pub(crate) fn named_wait_graph(&self, mut blocked: Vec<Blocked>) -> WaitGraph {
+    pub(crate) fn name_wait_graph(&self, mut blocked: Vec<Blocked>) -> WaitGraph {
         for entry in &mut blocked {
             let actor = entry.actor;
             entry.name = self.actor_name(actor.0);
-            entry.host = self.hosts.name(self.actors[actor.index()].host);
+            entry.host = self.hosts.name(self.records[actor.index()].host);
         }
-        self.with_others(WaitGraph {
+        self.add_others(WaitGraph {
             blocked,
             ..WaitGraph::default()
         })
     }
 
     /// Adds the actors for which the blocked ones wait.
-    fn with_others(&self, mut graph: WaitGraph) -> WaitGraph {
+    fn add_others(&self, mut graph: WaitGraph) -> WaitGraph {
         let targets = graph.blocked.iter().flat_map(|entry| &entry.waits_for);
         let mut others: Vec<ActorId> = targets
             .copied()
@@ -48,7 +51,7 @@ impl Kernel {
     }
 
     fn name_with_state(&self, actor: ActorId) -> String {
-        let known = self.actors.get(actor.index());
+        let known = self.records.get(actor.index());
         let state = match known {
             Some(record) if record.dead => "ended",
             Some(record) if record.daemon => "daemon",
@@ -56,66 +59,74 @@ impl Kernel {
         };
         format!("{} ({state})", self.actor_name(actor.0))
     }
+}
 
-    fn blocked(&self, actor: u32) -> Blocked {
-        let record = &self.actors[actor as usize];
-        let mut slots = record.slots();
-        slots.retain(|slot| slot.state != PendingState::Answered);
-        let device = self
-            .device
-            .as_ref()
-            .filter(|_| slots.iter().any(|slot| slot.code == Code::DEVICE));
-        if let Some(waiting) = device.and_then(|device| device.describe(ActorId(actor))) {
-            return Blocked {
-                name: self.actor_name(actor),
-                host: self.hosts.name(record.host),
-                ..waiting
-            };
-        }
-        let texts: Vec<String> = slots.iter().map(|slot| self.describe(slot)).collect();
-        let waits_in = match (record.suspended, texts.join(" or ")) {
-            (false, text) => text,
-            (true, text) if text.is_empty() => "suspension".to_owned(),
-            (true, text) => format!("suspension during {text}"),
+/// Returns the operation in which an actor waits, and the actors that could end the wait.
+fn describe_blocked(kernel: &Kernel, actor: u32) -> Blocked {
+    let record = &kernel.actors[actor];
+    let mut slots = record.slots();
+    slots.retain(|slot| slot.state != PendingState::Answered);
+    let device = kernel
+        .device
+        .as_ref()
+        .filter(|_| slots.iter().any(|slot| slot.code == Code::DEVICE));
+    if let Some(waiting) = device.and_then(|device| device.describe(ActorId(actor))) {
+        return Blocked {
+            name: kernel.actors.actor_name(actor),
+            host: kernel.actors.hosts.name(record.host),
+            ..waiting
         };
-        let mut waits_for: Vec<ActorId> = slots
-            .iter()
-            .flat_map(|slot| self.holders(actor, slot))
-            .collect();
-        waits_for.sort_unstable();
-        waits_for.dedup();
-        let location = slots
-            .first()
-            .map_or_else(String::new, |slot| slot.location.to_string());
-        Blocked {
-            actor: ActorId(actor),
-            name: self.actor_name(actor),
-            host: self.hosts.name(record.host),
-            waits_in,
-            location,
-            waits_for,
-        }
     }
+    let texts: Vec<String> = slots
+        .iter()
+        .map(|slot| kernel.objects.describe_wait(slot, &kernel.actors))
+        .collect();
+    let waits_in = match (record.suspended, texts.join(" or ")) {
+        (false, text) => text,
+        (true, text) if text.is_empty() => "suspension".to_owned(),
+        (true, text) => format!("suspension during {text}"),
+    };
+    let mut waits_for: Vec<ActorId> = slots
+        .iter()
+        .flat_map(|slot| kernel.objects.list_holders(actor, slot))
+        .collect();
+    waits_for.sort_unstable();
+    waits_for.dedup();
+    let location = slots
+        .first()
+        .map_or_else(String::new, |slot| slot.location.to_string());
+    Blocked {
+        actor: ActorId(actor),
+        name: kernel.actors.actor_name(actor),
+        host: kernel.actors.hosts.name(record.host),
+        waits_in,
+        location,
+        waits_for,
+    }
+}
 
+impl Mailboxes {
     fn mailbox_name(&self, mailbox: u32) -> String {
-        let name = self.mailboxes.names.get(&mailbox);
+        let name = self.names.get(&mailbox);
         name.map_or_else(
             || format!("mailbox {mailbox}"),
             |name| format!("mailbox \"{name}\""),
         )
     }
+}
 
-    fn describe(&self, slot: &Slot) -> String {
+impl Objects {
+    fn describe_wait(&self, slot: &Slot, actors: &Actors) -> String {
         match slot.code.transition() {
             Transition::Sleep if slot.timer() == 0 && slot.state == PendingState::Waiting => {
                 "infinite sleep".to_owned()
             }
             Transition::Sleep => "a sleep".to_owned(),
             Transition::Yield => "a yield".to_owned(),
-            Transition::Join { target } => format!("join of {}", self.actor_name(target.0)),
+            Transition::Join { target } => format!("join of {}", actors.actor_name(target.0)),
             Transition::Wait { activity, .. } => self.describe_activity(activity),
             Transition::WaitAny { list } => {
-                format!("wait for any of: {}", self.members(list))
+                format!("wait for any of: {}", self.describe_members(list))
             }
             Transition::MutexWait { mutex, .. } => format!("lock of mutex {mutex}"),
             Transition::SemaphoreWait { semaphore, .. } => {
@@ -136,10 +147,10 @@ impl Kernel {
                 format!("polling: test of {}", self.describe_activity(activity))
             }
             Transition::TestAny { list } => {
-                format!("polling: test of any of: {}", self.members(list))
+                format!("polling: test of any of: {}", self.describe_members(list))
             }
             Transition::Probe { mailbox } => {
-                format!("polling: probe of {}", self.mailbox_name(mailbox))
+                format!("polling: probe of {}", self.mailboxes.mailbox_name(mailbox))
             }
             Transition::MutexTryLock { mutex } | Transition::MutexTest { mutex } => {
                 format!("polling: test of mutex {mutex}")
@@ -148,8 +159,8 @@ impl Kernel {
         }
     }
 
-    fn members(&self, list: u32) -> String {
-        let members = self.lists[list as usize].iter();
+    fn describe_members(&self, list: u32) -> String {
+        let members = self.activities.lists[list as usize].iter();
         let texts: Vec<String> = members.map(|&slot| self.describe_activity(slot)).collect();
         texts.join(", ")
     }
@@ -159,11 +170,11 @@ impl Kernel {
         match record.status {
             Status::Send => format!(
                 "put to {} (no matching get)",
-                self.mailbox_name(record.mailbox)
+                self.mailboxes.mailbox_name(record.mailbox)
             ),
             Status::Receive => format!(
                 "get from {} (no matching put)",
-                self.mailbox_name(record.mailbox)
+                self.mailboxes.mailbox_name(record.mailbox)
             ),
             Status::Ready => match record.kind {
                 Kind::Exec { .. } => "a computation".to_owned(),
@@ -175,15 +186,8 @@ impl Kernel {
         }
     }
 
-    fn sides(&self, activity: u32) -> Vec<u32> {
-        let record = self.activities.get(activity);
-        let mut sides = vec![record.source, record.destination];
-        sides.retain(|&other| other != NONE);
-        sides
-    }
-
     /// Returns the actors that hold the object of the operation.
-    fn holders(&self, actor: u32, slot: &Slot) -> Vec<ActorId> {
+    fn list_holders(&self, actor: u32, slot: &Slot) -> Vec<ActorId> {
         let found: Vec<u32> = match slot.code.transition() {
             Transition::Join { target } => vec![target.0],
             Transition::MutexWait { mutex, .. }
@@ -195,11 +199,13 @@ impl Kernel {
                 .into_iter()
                 .collect(),
             Transition::Wait { activity, .. } | Transition::Test { activity } => {
-                self.sides(activity)
+                self.activities.list_sides(activity)
             }
             Transition::WaitAny { list } | Transition::TestAny { list } => {
-                let members = self.lists[list as usize].iter();
-                members.flat_map(|&slot| self.sides(slot)).collect()
+                let members = self.activities.lists[list as usize].iter();
+                members
+                    .flat_map(|&slot| self.activities.list_sides(slot))
+                    .collect()
             }
             _ => Vec::new(),
         };
@@ -208,5 +214,14 @@ impl Kernel {
             .filter(|&other| other != actor)
             .map(ActorId)
             .collect()
+    }
+}
+
+impl Activities {
+    fn list_sides(&self, activity: u32) -> Vec<u32> {
+        let record = self.get(activity);
+        let mut sides = vec![record.source, record.destination];
+        sides.retain(|&other| other != NONE);
+        sides
     }
 }

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use super::{Kernel, Recycle, StepEffects};
+use super::{Actors, Objects, Recycle, StepEffects};
 
 /// One semaphore.
 #[derive(Debug, Default)]
@@ -27,9 +27,9 @@ impl Recycle for SemaphoreRecord {
     }
 }
 
-impl Kernel {
-    pub(crate) fn add_semaphore(&mut self, value: u32) -> u32 {
-        self.note(StepEffects::ALLOCATES);
+impl Objects {
+    pub(crate) fn add_semaphore(&mut self, value: u32, actors: &Actors) -> u32 {
+        actors.note_effect(StepEffects::ALLOCATES);
         let (semaphore, record) = self.semaphores.add();
         (record.value, record.initial) = (value, value);
         semaphore
@@ -60,10 +60,10 @@ impl Kernel {
             .is_err()
     }
 
-    pub(crate) fn release_semaphore(&mut self, semaphore: u32) {
+    pub(crate) fn release_semaphore(&mut self, semaphore: u32, actors: &mut Actors) {
         let record = &mut self.semaphores[semaphore as usize];
         if let Some((_, actor)) = record.waiting.pop_front() {
-            self.schedule(actor);
+            actors.schedule_actor(actor);
         } else {
             record.value = record
                 .value
@@ -72,14 +72,19 @@ impl Kernel {
         }
     }
 
-    pub(crate) fn withdraw_from_semaphore(&mut self, semaphore: u32, request: u32) {
-        self.record_hidden_effect();
+    pub(crate) fn withdraw_from_semaphore(
+        &mut self,
+        semaphore: u32,
+        request: u32,
+        actors: &mut Actors,
+    ) {
+        actors.record_hidden_effect();
         let waiting = &mut self.semaphores[semaphore as usize].waiting;
         match waiting.binary_search_by_key(&request, |&(number, _)| number) {
             Ok(position) => {
                 waiting.remove(position);
             }
-            Err(_) => self.release_semaphore(semaphore),
+            Err(_) => self.release_semaphore(semaphore, actors),
         }
     }
 }

@@ -6,13 +6,18 @@
 //! any change: independent steps of other actors do not enable this test. A restart of the kernel
 //! keeps the memory.
 
-use super::{Kernel, NONE, PendingState, Slot, Status, activities::Kind};
+use super::limits::Limits;
+use super::{
+    Activities, Actors, Calendar, Counters, HostTable, Kernel, NONE, Objects, PendingState, Slot,
+    Status, Verdict, activities::Kind,
+};
 use crate::code::{Code, TransitionKindSet};
 use crate::{
-    ActorId, Branch, EnabledStep, End, Executed, Footprint, OperationResult, StepKind, Time,
-    Transition,
+    ActorId, Branch, EnabledStep, End, Executed, ExplorableDevice, Footprint, Note,
+    OperationResult, QueueHead, SendCall, Span, StepKind, Transition,
 };
 use source_location::SourceLocation;
+use std::rc::Rc;
 
 /// Effects of a step besides its transition, as flags of [`Executed`].
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
@@ -62,96 +67,79 @@ impl Branch {
     }
 }
 
-impl Kernel {
-    /// Notes an effect of the present step besides its transition.
-    #[inline]
-    pub(crate) fn note(&self, effect: u8) {
-        self.effects.set(StepEffects(self.effects.get().0 | effect));
-    }
+/// State that only an explorer uses.
+pub(crate) struct Exploration {
+    /// The device if an explorer decides its arrivals.
+    device: Option<Rc<dyn ExplorableDevice>>,
+    /// True if actors that are parked for the device stand before choices.
+    branches: bool,
+    /// The number of the step that an explorer takes, from 0; `NONE` before the first.
+    pub(crate) step: u32,
+    /// True if the explorer may let the time limit of a wait expire.
+    pub(crate) timeouts: bool,
+    /// The time limits that expire only when no other step is possible.
+    pub(crate) limits: Limits,
+    /// The sends of this run, for an explorer that compares runs.
+    pub(crate) sends: Option<Vec<SendCall>>,
+    /// The source locations at which programs have read the clock of an untimed run, in any run.
+    pub(crate) clock_reads: Vec<SourceLocation>,
+    /// Notes of devices for the user of an explorer, of this run.
+    pub(crate) notes: Vec<Note>,
+}
 
-    /// Notes a change of shared state, unless the present transition makes the change.
-    #[inline]
-    pub(crate) fn record_hidden_effect(&self) {
-        if self.acting == NONE {
-            self.note(StepEffects::HIDDEN);
+impl Default for Exploration {
+    fn default() -> Self {
+        Self {
+            device: None,
+            branches: false,
+            step: NONE,
+            timeouts: false,
+            limits: Limits::default(),
+            sends: None,
+            clock_reads: Vec::new(),
+            notes: Vec::new(),
         }
     }
+}
 
-    /// Notes that a program reads the state of a shared object.
-    #[inline]
-    pub(crate) fn note_look(&self) {
-        self.note(StepEffects::HIDDEN);
-    }
-
-    /// Forgets everything that happened and keeps the memory. Futures and messages must be gone.
-    pub(crate) fn recycle(&mut self) {
-        debug_assert!(self.dying.is_empty(), "the dying are buried before");
-        self.now = Time::ZERO;
-        self.digest = crate::Digest::default();
-        (self.current, self.acting) = (NONE, NONE);
-        let spare = &mut self.spare_extras;
-        for mut record in self.actors.drain(..) {
-            if let Some(mut extra) = record.extra.take() {
-                extra.recycle();
-                spare.push(extra);
-            }
-        }
-        self.ready.clear();
-        self.births.clear();
-        self.pollers.clear();
-        self.woken.clear();
-        (self.progress, self.numbers, self.live) = (1, 0, 0);
-        self.timers.clear();
-        self.stale_timers = 0;
-        self.activities.recycle();
-        self.free_lists.clear();
-        self.lists.clear();
-        self.mailboxes.recycle();
-        self.mutexes.recycle();
-        self.semaphores.recycle();
-        self.barriers.recycle();
-        self.condvars.recycle();
-        self.host_states = super::hosts::HostTable::default();
-        (self.stop, self.late_failure) = (None, None);
+impl Exploration {
+    /// Forgets the run and keeps its memory.
+    fn recycle(&mut self) {
         if let Some(sends) = &mut self.sends {
             sends.clear();
         }
-        (self.events, self.transitions, self.messages, self.bytes) = (0, 0, 0, 0.0);
-        self.ended.clear();
         self.step = NONE;
-        self.active = Time::ZERO;
-        self.device_waits = false;
         self.limits.clear();
-        self.effects.set(StepEffects::default());
     }
 
-    /// Returns the number of changes of the object on which the answer of a test depends, plus 1.
-    pub(super) fn version(&self, transition: Transition) -> u64 {
-        1 + match transition {
-            Transition::MutexTest { mutex } => u64::from(self.mutexes[mutex as usize].departures),
-            Transition::MutexTryLock { mutex } => u64::from(self.mutexes[mutex as usize].changes),
-            Transition::Probe { mailbox } => {
-                u64::from(self.mailboxes.records[mailbox as usize].changes)
-            }
-            // An activity ends once; when it has, the test succeeds anyway.
-            _ => 0,
-        }
+    /// Lets an explorer decide the arrivals and the choices of a device.
+    pub(crate) fn attach_device(&mut self, device: Rc<dyn ExplorableDevice>) {
+        self.branches = device.has_branches();
+        self.device = Some(device);
     }
 
-    /// Returns true if a pending operation can happen, when an explorer asks.
-    #[inline]
-    fn is_open(&self, actor: u32, slot: &Slot) -> bool {
-        match slot.state {
-            PendingState::Free | PendingState::Answered => false,
-            _ if slot.code.is_among(TransitionKindSet::FREE) || slot.code.is_limited() => true,
-            _ if self.is_branching(slot) => self.first_branch(actor).is_some(),
-            PendingState::Fired if slot.code.is_among(TransitionKindSet::LATER) => true,
-            _ if slot.code.is_among(TransitionKindSet::POLLS) => {
-                self.is_enabled(actor, slot.code, false)
-                    || !self.meetings(actor, slot.code).is_empty()
-            }
-            state => self.is_enabled(actor, slot.code, state == PendingState::Fired),
+    pub(crate) fn detach_device(&mut self) {
+        self.device = None;
+    }
+
+    pub(crate) fn share_device(&self) -> Option<Rc<dyn ExplorableDevice>> {
+        self.device.clone()
+    }
+
+    /// Applies the time limit of a wait; returns the operation, marked if the limit may expire at
+    /// any moment.
+    pub(super) fn limit_wait(
+        &mut self,
+        code: Code,
+        timeout: Span,
+        actor: u32,
+        operation_id: u32,
+    ) -> Code {
+        if self.timeouts {
+            return code.limited();
         }
+        self.limits.add(timeout, actor, operation_id);
+        code
     }
 
     /// Returns true if a pending operation waits for a choice of the explorer about the device.
@@ -160,15 +148,9 @@ impl Kernel {
         self.branches && slot.code == Code::DEVICE
     }
 
-    /// Returns true if the choices of a pending operation are the choices of its transition.
-    #[inline]
-    fn is_simple(&self, slot: &Slot) -> bool {
-        !slot.code.is_limited() && !self.is_branching(slot) && !self.meets_transfers(slot.code)
-    }
-
     fn device_branches(&self, actor: u32) -> Vec<Branch> {
         let mut branches = Vec::new();
-        if let Some(device) = &self.explorable {
+        if let Some(device) = &self.device {
             device.branches(ActorId(actor), &mut branches);
         }
         branches
@@ -187,216 +169,28 @@ impl Kernel {
         let branches = self.device_branches(actor);
         branches.into_iter().find(|branch| branch.number == number)
     }
+}
 
-    /// Returns true if an actor can take a step.
-    #[inline]
-    pub(crate) fn has_step(&self, actor: u32) -> bool {
-        let record = &self.actors[actor as usize];
-        if record.dead || record.suspended || !record.started {
-            return false;
-        }
-        if record.has_more() {
-            return record.slots().iter().any(|slot| self.is_open(actor, slot));
-        }
-        self.is_open(actor, &record.first)
-    }
+/// The enabled steps of actors, as an explorer asks for them.
+#[derive(Clone, Copy)]
+pub(crate) struct StepView<'a> {
+    actors: &'a Actors,
+    objects: &'a Objects,
+    exploration: &'a Exploration,
+}
 
-    /// Returns true if an actor can take a step, and has no choice but one at most.
-    #[inline]
-    pub(crate) fn has_one_step(&self, actor: u32) -> bool {
-        let record = &self.actors[actor as usize];
-        !record.has_more()
-            && !record.first.code.is_among(TransitionKindSet::WAITS_FOR_ANY)
-            && self.is_simple(&record.first)
-            && self.has_step(actor)
-    }
-
-    /// Appends the enabled steps of an actor, in the order of its operations and their branches.
-    pub(crate) fn enabled_steps(&self, actor: u32, into: &mut Vec<EnabledStep>) {
-        let Some(record) = self.actors.get(actor as usize) else {
-            return;
-        };
-        if record.dead || record.suspended || !record.started {
-            return;
-        }
-        if !record.has_more() {
-            self.offers_of(actor, 0, &record.first, into);
-            return;
-        }
-        for (position, slot) in record.slots().iter().enumerate() {
-            self.offers_of(actor, position, slot, into);
-        }
-    }
-
-    fn offers_of(&self, actor: u32, position: usize, slot: &Slot, into: &mut Vec<EnabledStep>) {
-        if !self.is_open(actor, slot) {
-            return;
-        }
-        if self.is_branching(slot) {
-            for branch in self.device_branches(actor) {
-                into.push(EnabledStep {
-                    choice: choice(position, branch.number),
-                    footprint: branch.footprint(actor),
-                });
+impl Objects {
+    /// Returns the number of changes of the object on which the answer of a test depends, plus 1.
+    pub(super) fn version_of(&self, transition: Transition) -> u64 {
+        1 + match transition {
+            Transition::MutexTest { mutex } => u64::from(self.mutexes[mutex as usize].departures),
+            Transition::MutexTryLock { mutex } => u64::from(self.mutexes[mutex as usize].changes),
+            Transition::Probe { mailbox } => {
+                u64::from(self.mailboxes.records[mailbox as usize].changes)
             }
-            return;
+            // An activity ends once; when it has, the test succeeds anyway.
+            _ => 0,
         }
-        let mut enabled_step = |branch: u32| {
-            into.push(EnabledStep {
-                choice: choice(position, branch),
-                footprint: self.footprint(actor, slot.code, branch),
-            });
-        };
-        let may_expire =
-            slot.code.is_limited() && slot.code.is_among(TransitionKindSet::TAKES_TIME);
-        match slot.code.transition() {
-            Transition::Random { limit } => (0..limit).for_each(&mut enabled_step),
-            Transition::WaitAny { list } => {
-                for (member, &activity) in (0..).zip(&self.lists[list as usize]) {
-                    if self.has_ended(activity) {
-                        enabled_step(member);
-                    }
-                }
-            }
-            Transition::Wait { activity, .. } if may_expire && !self.has_ended(activity) => {}
-            // It waits, unless what it asks for ends now.
-            _ if slot.code.is_among(TransitionKindSet::POLLS)
-                && !self.is_enabled(actor, slot.code, false) => {}
-            _ => enabled_step(0),
-        }
-        if may_expire {
-            enabled_step(EnabledStep::TIME_UP);
-        }
-        self.meetings(actor, slot.code)
-            .into_iter()
-            .for_each(enabled_step);
-    }
-
-    /// Executes a step of a wait with a time limit that may expire at any moment. A wait for work
-    /// can end in both ways, because work takes time; except if the other side of a communication
-    /// already knows the end. A wait for another object expires only while the object is not ready.
-    #[cold]
-    pub(crate) fn execute_limited(&mut self, actor: u32, code: Code) -> u64 {
-        let up = if code.is_among(TransitionKindSet::TAKES_TIME) {
-            self.branch == EnabledStep::TIME_UP && !self.is_over_for_good(actor, code)
-        } else {
-            !self.is_enabled(actor, code, false)
-        };
-        if !up {
-            return self.execute(actor, code);
-        }
-        if let Transition::Wait {
-            activity,
-            owned: true,
-        } = code.transition()
-            && self.has_ended(activity)
-        {
-            // It was on its way, and is withdrawn there: the other side will see that.
-            let record = self.activities.get_mut(activity);
-            record.end = End::Cancelled;
-            let mailbox = record.mailbox;
-            // With a permanent receiver it may be on its way before its receive.
-            self.unqueue(mailbox, activity);
-        }
-        self.expire(actor, code).code()
-    }
-
-    /// Returns true if a put or a get has ended and its actor can no longer withdraw the operation.
-    fn is_over_for_good(&self, actor: u32, code: Code) -> bool {
-        let Transition::Wait {
-            activity,
-            owned: true,
-        } = code.transition()
-        else {
-            return false;
-        };
-        let record = self.activities.get(activity);
-        let others = if record.source == actor { 2 } else { 1 };
-        record.status == Status::Ended && (record.end != End::Done || record.known & others != 0)
-    }
-
-    /// Returns the footprint of the next step of an actor that waits in one operation, enabled or
-    /// not.
-    pub(crate) fn next_footprint(&self, actor: u32) -> Option<Footprint> {
-        let record = self.actors.get(actor as usize)?;
-        let slot = &record.first;
-        let is_pending =
-            !record.dead && !matches!(slot.state, PendingState::Free | PendingState::Answered);
-        is_pending.then(|| self.footprint(actor, slot.code, 0))
-    }
-
-    /// Returns the operation and the branch of a choice, and the number of choices. `None` if the
-    /// choice is not possible.
-    pub(crate) fn chosen_slot(&self, actor: u32, choice: u32) -> Option<(Slot, u32, u32)> {
-        let record = self.actors.get(actor as usize)?;
-        if record.dead || record.suspended || !record.started {
-            return None;
-        }
-        if !record.has_more() && choice >> BRANCH_BITS == 0 && self.is_simple(&record.first) {
-            let slot = &record.first;
-            if !self.is_open(actor, slot) {
-                return None;
-            }
-            return match slot.code.transition() {
-                Transition::Random { limit } if choice < limit => Some((*slot, choice, limit)),
-                Transition::WaitAny { list } => Some((
-                    *slot,
-                    self.rank_of_ended(list, choice)?,
-                    self.count_ended(list),
-                )),
-                Transition::Random { .. } => None,
-                _ => (choice == 0).then_some((*slot, 0, 1)),
-            };
-        }
-        let mut enabled_steps = Vec::new();
-        self.enabled_steps(actor, &mut enabled_steps);
-        enabled_steps
-            .iter()
-            .find(|enabled_step| enabled_step.choice == choice)?;
-        let slot = *record.slots().get((choice >> BRANCH_BITS) as usize)?;
-        let branch = choice & BRANCH_MASK;
-        let branch = match slot.code.transition() {
-            Transition::WaitAny { list } if branch != EnabledStep::TIME_UP => {
-                self.rank_of_ended(list, branch)?
-            }
-            _ => branch,
-        };
-        let all = u32::try_from(enabled_steps.len()).expect("enabled steps are counted in 32 bits");
-        Some((slot, branch, all))
-    }
-
-    /// Returns an actor that the device woke and that does not stop before a choice; the actor then
-    /// has its answer.
-    pub(crate) fn take_woken(&mut self) -> Option<u32> {
-        if self.woken.is_empty() {
-            return None;
-        }
-        let device = self.explorable.clone()?;
-        let is_woken = |slot: &Slot| slot.state == PendingState::Fired && slot.code == Code::DEVICE;
-        let actors = &self.actors;
-        self.woken.retain(|&actor| {
-            let record = &actors[actor as usize];
-            !record.dead && record.earliest(is_woken).is_some()
-        });
-        let goes_on =
-            |&&actor: &&u32| !actors[actor as usize].suspended && !device.stops(ActorId(actor));
-        let actor = *self.woken.iter().filter(goes_on).min()?;
-        let operation_id = actors[actor as usize].earliest(is_woken)?.operation_id;
-        self.actors[actor as usize].move_to_front(operation_id);
-        self.answer(actor, operation_id, OperationResult::Done);
-        Some(actor)
-    }
-
-    /// Returns the rank of a member of a list among the members that have ended.
-    fn rank_of_ended(&self, list: u32, member: u32) -> Option<u32> {
-        let members = &self.lists[list as usize];
-        let activity = *members.get(member as usize)?;
-        if !self.has_ended(activity) {
-            return None;
-        }
-        let before = members[..member as usize].iter();
-        let rank = before.filter(|&&other| self.has_ended(other)).count();
-        u32::try_from(rank).ok()
     }
 
     /// Returns the footprint of a transition. Inlined: if it were returned through memory, the kind
@@ -423,17 +217,17 @@ impl Kernel {
             | StepKind::Test
             | StepKind::TestEnded
             | StepKind::Cancel
-            | StepKind::Withdraw => self.place_of(code.object(), actor),
+            | StepKind::Withdraw => self.activities.place_of(code.object(), actor),
             StepKind::WaitAny => {
-                let list = &self.lists[code.object() as usize];
+                let list = &self.activities.lists[code.object() as usize];
                 list.get(branch as usize)
                     .map_or((Footprint::NOTHING, 0), |&activity| {
-                        self.place_of(activity, actor)
+                        self.activities.place_of(activity, actor)
                     })
             }
             StepKind::TestAnyEnded => {
-                let member = self.lists[code.object() as usize][branch as usize - 1];
-                self.place_of(member, actor)
+                let member = self.activities.lists[code.object() as usize][branch as usize - 1];
+                self.activities.place_of(member, actor)
             }
             StepKind::Device => (actor, 0),
             StepKind::TestAny => (code.object(), 0),
@@ -460,69 +254,9 @@ impl Kernel {
         }
     }
 
-    /// Notes that an actor has been told that an activity has ended.
-    pub(crate) fn note_known(&mut self, actor: u32, code: Code, answer: u64) {
-        if answer == const { OperationResult::Timeout.code() } {
-            return;
-        }
-        let slot = match code.transition() {
-            Transition::Wait { activity, .. } => activity,
-            Transition::Test { activity } if answer == YES => activity,
-            Transition::WaitAny { list } | Transition::TestAny { list } if answer >= NUMBERS => {
-                let member = usize::try_from(answer - NUMBERS).unwrap_or(usize::MAX);
-                match self.lists[list as usize].get(member) {
-                    Some(&activity) => activity,
-                    None => return,
-                }
-            }
-            _ => return,
-        };
-        self.mark_over(slot);
-        let record = self.activities.get_mut(slot);
-        let receives = record.received && record.destination == actor;
-        record.known |= u8::from(record.source == actor) | u8::from(receives) << 1;
-    }
-
-    /// Returns true if dropping a handle of an activity changes no shared state: the activity is
-    /// work of this actor alone, or the actor knows its end.
-    pub(super) fn is_known(&self, slot: u32) -> bool {
-        let record = self.activities.get(slot);
-        let as_sender = record.source == self.current && record.known & 1 != 0;
-        let as_receiver = record.destination == self.current && record.known & 2 != 0;
-        record.kind != Kind::Comm || as_sender || as_receiver
-    }
-
-    /// The mailbox and the position of a communication; [`Footprint::NOTHING`] for other activities
-    /// and for a communication that was cancelled before its match: another one has its position.
-    fn place_of(&self, activity: u32, actor: u32) -> (u32, u32) {
-        let record = self.activities.get(activity);
-        match record.kind {
-            Kind::Comm
-                if record.status == Status::Ended
-                    && record.end != End::Done
-                    && (record.source == NONE || !record.received) =>
-            {
-                (Footprint::NOTHING, 0)
-            }
-            Kind::Comm if record.status != Status::Free => {
-                let is_receiver = record.received && record.destination == actor;
-                let begun = record.begun_by_send && !is_receiver;
-                let begun = if begun { Footprint::BEGUN } else { 0 };
-                (record.mailbox, record.place | begun)
-            }
-            _ => (Footprint::NOTHING, 0),
-        }
-    }
-
-    /// The mailboxes and places of the members of a list of an actor.
-    pub(crate) fn list_members(&self, actor: u32, list: u32, into: &mut Vec<(u32, u32)>) {
-        let members = self.lists[list as usize].iter();
-        into.extend(members.map(|&activity| self.place_of(activity, actor)));
-    }
-
     /// Returns a fingerprint of the objects: the queues of waiting actors, and the posted
     /// operations. The knowledge of the actors is not in the fingerprint.
-    pub(crate) fn object_digest(&self) -> crate::Digest {
+    pub(crate) fn object_digest(&self, actors: &Actors) -> crate::Digest {
         let mut digest = crate::Digest::default();
         let mut queue = |queue: &mut dyn Iterator<Item = u64>| {
             let mut length = 0;
@@ -559,19 +293,409 @@ impl Kernel {
             });
             queue(&mut std::iter::once(u64::from(mailbox.sends)).chain(pending));
         }
-        if self.transfers_last {
-            self.digest_ends(&mut digest);
+        if self.activities.transfers_last {
+            self.activities.digest_ends(&mut digest);
         }
-        for (actor, record) in (0_u64..).zip(&self.actors) {
+        for (actor, record) in (0_u64..).zip(&actors.records) {
             let flags = u64::from(record.dead) | u64::from(record.suspended) << 1;
             digest.mix(actor << 8 | flags, 3);
         }
         digest
     }
+}
+
+impl StepView<'_> {
+    /// Returns the step that is about to be executed, without its answer.
+    #[inline(always)]
+    pub(crate) fn describe_step(
+        &self,
+        actor: u32,
+        code: Code,
+        (number, alternatives): (u32, u32),
+        of_device: Option<Branch>,
+    ) -> Executed {
+        let polls = code.is_among(TransitionKindSet::POLLS);
+        let awaited = polls
+            && self
+                .actors
+                .has_asked(actor, code.transition(), &self.objects.activities);
+        // What made it possible may be about another question of the loop.
+        let hidden = awaited && self.actors.is_polling_several(actor);
+        // A test that is asked again may say no only after some other step.
+        let meets =
+            code.is_among(TransitionKindSet::MEETS_TRANSFERS) && (alternatives > 1 || number > 0);
+        let several = meets
+            || code.is_among(TransitionKindSet::WAITS_FOR_ANY)
+            || (code.is_limited() && code.is_among(TransitionKindSet::TAKES_TIME))
+            || of_device.is_some()
+            || self.actors[actor].has_more();
+        let (footprint, cause) = match of_device {
+            Some(branch) => (branch.footprint(actor), branch.cause),
+            None => (
+                self.objects.footprint(actor, code, number),
+                QueueHead::BEFORE,
+            ),
+        };
+        Executed {
+            footprint,
+            answer: 0,
+            alternatives,
+            cause,
+            effects: if awaited { Executed::AWAITED } else { 0 }
+                | if hidden { Executed::HIDDEN } else { 0 }
+                | if several { Executed::SEVERAL } else { 0 }
+                | if self.exploration.limits.is_up {
+                    Executed::IDLE
+                } else {
+                    0
+                },
+        }
+    }
+
+    /// Returns true if a pending operation can happen, when an explorer asks.
+    #[inline]
+    fn is_open(&self, actor: u32, slot: &Slot) -> bool {
+        match slot.state {
+            PendingState::Free | PendingState::Answered => false,
+            _ if slot.code.is_among(TransitionKindSet::FREE) || slot.code.is_limited() => true,
+            _ if self.exploration.is_branching(slot) => {
+                self.exploration.first_branch(actor).is_some()
+            }
+            PendingState::Fired if slot.code.is_among(TransitionKindSet::LATER) => true,
+            _ if slot.code.is_among(TransitionKindSet::POLLS) => {
+                self.objects
+                    .is_enabled(actor, slot.code, false, self.actors)
+                    || !self
+                        .objects
+                        .activities
+                        .meetings(actor, slot.code)
+                        .is_empty()
+            }
+            state => {
+                self.objects
+                    .is_enabled(actor, slot.code, state == PendingState::Fired, self.actors)
+            }
+        }
+    }
+
+    /// Returns true if the choices of a pending operation are the choices of its transition.
+    #[inline]
+    fn is_simple(&self, slot: &Slot) -> bool {
+        !slot.code.is_limited()
+            && !self.exploration.is_branching(slot)
+            && !self.objects.activities.meets_transfers(slot.code)
+    }
+
+    /// Returns true if an actor can take a step.
+    #[inline]
+    pub(crate) fn has_step(&self, actor: u32) -> bool {
+        let record = &self.actors[actor];
+        if record.dead || record.suspended || !record.started {
+            return false;
+        }
+        if record.has_more() {
+            return record.slots().iter().any(|slot| self.is_open(actor, slot));
+        }
+        self.is_open(actor, &record.first)
+    }
+
+    /// Returns true if an actor can take a step, and has no choice but one at most.
+    #[inline]
+    pub(crate) fn has_one_step(&self, actor: u32) -> bool {
+        let record = &self.actors[actor];
+        !record.has_more()
+            && !record.first.code.is_among(TransitionKindSet::WAITS_FOR_ANY)
+            && self.is_simple(&record.first)
+            && self.has_step(actor)
+    }
+
+    /// Appends the enabled steps of an actor, in the order of its operations and their branches.
+    pub(crate) fn enabled_steps(&self, actor: u32, into: &mut Vec<EnabledStep>) {
+        let Some(record) = self.actors.records.get(actor as usize) else {
+            return;
+        };
+        if record.dead || record.suspended || !record.started {
+            return;
+        }
+        if !record.has_more() {
+            self.append_offers(actor, 0, &record.first, into);
+            return;
+        }
+        for (position, slot) in record.slots().iter().enumerate() {
+            self.append_offers(actor, position, slot, into);
+        }
+    }
+
+    fn append_offers(&self, actor: u32, position: usize, slot: &Slot, into: &mut Vec<EnabledStep>) {
+        if !self.is_open(actor, slot) {
+            return;
+        }
+        if self.exploration.is_branching(slot) {
+            for branch in self.exploration.device_branches(actor) {
+                into.push(EnabledStep {
+                    choice: choice(position, branch.number),
+                    footprint: branch.footprint(actor),
+                });
+            }
+            return;
+        }
+        let mut enabled_step = |branch: u32| {
+            into.push(EnabledStep {
+                choice: choice(position, branch),
+                footprint: self.objects.footprint(actor, slot.code, branch),
+            });
+        };
+        let may_expire =
+            slot.code.is_limited() && slot.code.is_among(TransitionKindSet::TAKES_TIME);
+        match slot.code.transition() {
+            Transition::Random { limit } => (0..limit).for_each(&mut enabled_step),
+            Transition::WaitAny { list } => {
+                for (member, &activity) in (0..).zip(&self.objects.activities.lists[list as usize])
+                {
+                    if self.objects.activities.has_ended(activity) {
+                        enabled_step(member);
+                    }
+                }
+            }
+            Transition::Wait { activity, .. }
+                if may_expire && !self.objects.activities.has_ended(activity) => {}
+            // It waits, unless what it asks for ends now.
+            _ if slot.code.is_among(TransitionKindSet::POLLS)
+                && !self
+                    .objects
+                    .is_enabled(actor, slot.code, false, self.actors) => {}
+            _ => enabled_step(0),
+        }
+        if may_expire {
+            enabled_step(EnabledStep::TIME_UP);
+        }
+        self.objects
+            .activities
+            .meetings(actor, slot.code)
+            .into_iter()
+            .for_each(enabled_step);
+    }
+
+    /// Returns the footprint of the next step of an actor that waits in one operation, enabled or
+    /// not.
+    pub(crate) fn next_footprint(&self, actor: u32) -> Option<Footprint> {
+        let record = self.actors.records.get(actor as usize)?;
+        let slot = &record.first;
+        let is_pending =
+            !record.dead && !matches!(slot.state, PendingState::Free | PendingState::Answered);
+        is_pending.then(|| self.objects.footprint(actor, slot.code, 0))
+    }
+
+    /// Returns the operation and the branch of a choice, and the number of choices. `None` if the
+    /// choice is not possible.
+    pub(crate) fn chosen_slot(&self, actor: u32, choice: u32) -> Option<(Slot, u32, u32)> {
+        let record = self.actors.records.get(actor as usize)?;
+        if record.dead || record.suspended || !record.started {
+            return None;
+        }
+        if !record.has_more() && choice >> BRANCH_BITS == 0 && self.is_simple(&record.first) {
+            let slot = &record.first;
+            if !self.is_open(actor, slot) {
+                return None;
+            }
+            return match slot.code.transition() {
+                Transition::Random { limit } if choice < limit => Some((*slot, choice, limit)),
+                Transition::WaitAny { list } => Some((
+                    *slot,
+                    self.objects.activities.rank_of_ended(list, choice)?,
+                    self.objects.activities.count_ended(list),
+                )),
+                Transition::Random { .. } => None,
+                _ => (choice == 0).then_some((*slot, 0, 1)),
+            };
+        }
+        let mut enabled_steps = Vec::new();
+        self.enabled_steps(actor, &mut enabled_steps);
+        enabled_steps
+            .iter()
+            .find(|enabled_step| enabled_step.choice == choice)?;
+        let slot = *record.slots().get((choice >> BRANCH_BITS) as usize)?;
+        let branch = choice & BRANCH_MASK;
+        let branch = match slot.code.transition() {
+            Transition::WaitAny { list } if branch != EnabledStep::TIME_UP => {
+                self.objects.activities.rank_of_ended(list, branch)?
+            }
+            _ => branch,
+        };
+        let all = u32::try_from(enabled_steps.len()).expect("enabled steps are counted in 32 bits");
+        Some((slot, branch, all))
+    }
+}
+
+impl Kernel {
+    /// Returns the view of an explorer on the enabled steps.
+    #[inline]
+    pub(crate) const fn view_steps(&self) -> StepView<'_> {
+        StepView {
+            actors: &self.actors,
+            objects: &self.objects,
+            exploration: &self.exploration,
+        }
+    }
+
+    /// Forgets everything that happened and keeps the memory. Futures and messages must be gone.
+    pub(crate) fn recycle_parts(&mut self) {
+        self.actors.recycle();
+        self.objects.recycle();
+        self.calendar.recycle();
+        self.exploration.recycle();
+        self.counters = Counters::default();
+        self.verdict = Verdict::default();
+        self.host_states = HostTable::default();
+        self.device_waits = false;
+    }
+
+    /// Executes a step of a wait with a time limit that may expire at any moment. A wait for work
+    /// can end in both ways, because work takes time; except if the other side of a communication
+    /// already knows the end. A wait for another object expires only while the object is not ready.
+    #[cold]
+    pub(crate) fn execute_limited(&mut self, actor: u32, code: Code) -> u64 {
+        let up = if code.is_among(TransitionKindSet::TAKES_TIME) {
+            self.choices.branch == EnabledStep::TIME_UP
+                && !self.objects.activities.is_over_for_good(actor, code)
+        } else {
+            !self.objects.is_enabled(actor, code, false, &self.actors)
+        };
+        if !up {
+            return self.execute_transition(actor, code);
+        }
+        if let Transition::Wait {
+            activity,
+            owned: true,
+        } = code.transition()
+            && self.objects.activities.has_ended(activity)
+        {
+            // It was on its way, and is withdrawn there: the other side will see that.
+            // With a permanent receiver it may be on its way before its receive.
+            self.objects.cancel_in_progress(activity);
+        }
+        self.expire_wait(actor, code).code()
+    }
+}
+
+impl Activities {
+    /// Returns true if a put or a get has ended and its actor can no longer withdraw the operation.
+    fn is_over_for_good(&self, actor: u32, code: Code) -> bool {
+        let Transition::Wait {
+            activity,
+            owned: true,
+        } = code.transition()
+        else {
+            return false;
+        };
+        let record = self.get(activity);
+        let others = if record.source == actor { 2 } else { 1 };
+        record.status == Status::Ended && (record.end != End::Done || record.known & others != 0)
+    }
+
+    /// Returns the rank of a member of a list among the members that have ended.
+    fn rank_of_ended(&self, list: u32, member: u32) -> Option<u32> {
+        let members = &self.lists[list as usize];
+        let activity = *members.get(member as usize)?;
+        if !self.has_ended(activity) {
+            return None;
+        }
+        let before = members[..member as usize].iter();
+        let rank = before.filter(|&&other| self.has_ended(other)).count();
+        u32::try_from(rank).ok()
+    }
+
+    /// Notes that an actor has been told that an activity has ended.
+    pub(crate) fn note_known(&mut self, actor: u32, code: Code, answer: u64) {
+        if answer == const { OperationResult::Timeout.code() } {
+            return;
+        }
+        let slot = match code.transition() {
+            Transition::Wait { activity, .. } => activity,
+            Transition::Test { activity } if answer == YES => activity,
+            Transition::WaitAny { list } | Transition::TestAny { list } if answer >= NUMBERS => {
+                let member = usize::try_from(answer - NUMBERS).unwrap_or(usize::MAX);
+                match self.lists[list as usize].get(member) {
+                    Some(&activity) => activity,
+                    None => return,
+                }
+            }
+            _ => return,
+        };
+        self.mark_over(slot);
+        let record = self.get_mut(slot);
+        let receives = record.received && record.destination == actor;
+        record.known |= u8::from(record.source == actor) | u8::from(receives) << 1;
+    }
+
+    /// Returns true if dropping a handle of an activity changes no shared state: the activity is
+    /// work of this actor alone, or the actor knows its end.
+    pub(super) fn is_known(&self, slot: u32, actors: &Actors) -> bool {
+        let record = self.get(slot);
+        let as_sender = record.source == actors.current && record.known & 1 != 0;
+        let as_receiver = record.destination == actors.current && record.known & 2 != 0;
+        record.kind != Kind::Comm || as_sender || as_receiver
+    }
+
+    /// The mailbox and the position of a communication; [`Footprint::NOTHING`] for other activities
+    /// and for a communication that was cancelled before its match: another one has its position.
+    fn place_of(&self, activity: u32, actor: u32) -> (u32, u32) {
+        let record = self.get(activity);
+        match record.kind {
+            Kind::Comm
+                if record.status == Status::Ended
+                    && record.end != End::Done
+                    && (record.source == NONE || !record.received) =>
+            {
+                (Footprint::NOTHING, 0)
+            }
+            Kind::Comm if record.status != Status::Free => {
+                let is_receiver = record.received && record.destination == actor;
+                let begun = record.begun_by_send && !is_receiver;
+                let begun = if begun { Footprint::BEGUN } else { 0 };
+                (record.mailbox, record.place | begun)
+            }
+            _ => (Footprint::NOTHING, 0),
+        }
+    }
+
+    /// The mailboxes and places of the members of a list of an actor.
+    pub(crate) fn list_members(&self, actor: u32, list: u32, into: &mut Vec<(u32, u32)>) {
+        let members = self.lists[list as usize].iter();
+        into.extend(members.map(|&activity| self.place_of(activity, actor)));
+    }
+}
+
+impl Actors {
+    /// Returns an actor that the device woke and that does not stop before a choice; the actor then
+    /// has its answer.
+    pub(crate) fn take_woken(
+        &mut self,
+        exploration: &Exploration,
+        calendar: &mut Calendar,
+    ) -> Option<u32> {
+        if self.woken.is_empty() {
+            return None;
+        }
+        let device = exploration.device.clone()?;
+        let is_woken = |slot: &Slot| slot.state == PendingState::Fired && slot.code == Code::DEVICE;
+        let actors = &self.records;
+        self.woken.retain(|&actor| {
+            let record = &actors[actor as usize];
+            !record.dead && record.earliest(is_woken).is_some()
+        });
+        let goes_on =
+            |&&actor: &&u32| !actors[actor as usize].suspended && !device.stops(ActorId(actor));
+        let actor = *self.woken.iter().filter(goes_on).min()?;
+        let operation_id = actors[actor as usize].earliest(is_woken)?.operation_id;
+        self.records[actor as usize].move_to_front(operation_id);
+        self.give_answer(actor, operation_id, OperationResult::Done, calendar);
+        Some(actor)
+    }
 
     /// The source line of the first operation in which an actor waits.
     pub(crate) fn line_of(&self, actor: ActorId) -> Option<SourceLocation> {
-        let record = self.actors.get(actor.index())?;
+        let record = self.records.get(actor.index())?;
         let slot = record.slots().first().copied()?;
         (slot.state != PendingState::Free).then_some(slot.location)
     }

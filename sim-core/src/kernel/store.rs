@@ -5,6 +5,10 @@
 
 use std::ops::{Index, IndexMut};
 
+use super::{Activities, Mailboxes};
+use super::{barriers::BarrierRecord, condvars::CondvarRecord};
+use super::{mutexes::MutexRecord, semaphores::SemaphoreRecord};
+
 /// A record that can be reset without losing its memory.
 pub(crate) trait Recycle: Default {
     fn recycle(&mut self);
@@ -69,5 +73,28 @@ impl<T> IndexMut<usize> for ObjectStore<T> {
     #[inline]
     fn index_mut(&mut self, number: usize) -> &mut T {
         &mut self.records[number]
+    }
+}
+
+/// The objects through which actors meet.
+#[derive(Default)]
+pub(crate) struct Objects {
+    pub(crate) activities: Activities,
+    pub(crate) mailboxes: Mailboxes,
+    pub(super) mutexes: ObjectStore<MutexRecord>,
+    pub(crate) semaphores: ObjectStore<SemaphoreRecord>,
+    pub(crate) barriers: ObjectStore<BarrierRecord>,
+    pub(super) condvars: ObjectStore<CondvarRecord>,
+}
+
+impl Objects {
+    /// Forgets all objects and keeps their memory.
+    pub(super) fn recycle(&mut self) {
+        self.activities.recycle();
+        self.mailboxes.recycle();
+        self.mutexes.recycle();
+        self.semaphores.recycle();
+        self.barriers.recycle();
+        self.condvars.recycle();
     }
 }

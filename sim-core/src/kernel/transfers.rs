@@ -16,20 +16,25 @@
 //! The state of an activity ([`crate::Activity::status`]) shows no work in progress.
 
 use super::activities::Kind;
-use super::{Kernel, NONE, Status};
+use super::{Activities, Actors, Calendar, Kernel, NONE, Objects, Status};
 use crate::code::{Code, TransitionKindSet};
 use crate::{ControlParameter, End, Transition, Work};
 
 /// Flag in the known sides of an activity: the activity is over, whichever actor knows.
 const OVER: u8 = 4;
 
-impl Kernel {
+impl Activities {
     /// Returns true if an activity has ended, and an actor has seen the end of work in progress.
     #[inline]
     pub(crate) fn is_over(&self, slot: u32) -> bool {
-        let record = self.activities.get(slot);
+        let record = self.get(slot);
         record.status == Status::Ended
             && (!self.transfers_last || record.known != 0 || record.end == End::Cancelled)
+    }
+
+    /// Returns true if an activity has begun, and its end is not yet seen.
+    pub(super) fn is_in_progress(&self, slot: u32) -> bool {
+        self.has_ended(slot) && !self.is_over(slot)
     }
 
     /// Returns the progress of an activity as a number that grows: 0 before the start, 1 in
@@ -71,7 +76,7 @@ impl Kernel {
     /// Returns true if an activity has begun, and the actor does not yet know its end. No step of
     /// another actor makes this false.
     fn may_be_on_its_way(&self, actor: u32, slot: u32) -> bool {
-        let record = self.activities.get(slot);
+        let record = self.get(slot);
         let has_met = record.source != NONE && (record.received || record.begun_by_send);
         let is_receiver = record.received && record.destination == actor;
         let own = u8::from(record.source == actor) | u8::from(is_receiver) << 1;
@@ -83,12 +88,12 @@ impl Kernel {
     /// The communications in progress, in an order that does not depend on the order of steps.
     fn on_their_way(&self) -> Vec<u32> {
         let is_on_its_way = |slot: &u32| {
-            let record = self.activities.get(*slot);
-            record.kind == Kind::Comm && self.has_ended(*slot) && !self.is_over(*slot)
+            let record = self.get(*slot);
+            record.kind == Kind::Comm && self.is_in_progress(*slot)
         };
-        let mut all: Vec<u32> = self.activities.slots().filter(is_on_its_way).collect();
+        let mut all: Vec<u32> = self.slots().filter(is_on_its_way).collect();
         all.sort_unstable_by_key(|&slot| {
-            let record = self.activities.get(slot);
+            let record = self.get(slot);
             (record.mailbox, record.place)
         });
         all
@@ -96,10 +101,10 @@ impl Kernel {
 
     /// Mixes in which communications are over, and how they ended.
     pub(super) fn digest_ends(&self, digest: &mut crate::Digest) {
-        let ended = self.activities.slots().filter(|&slot| self.has_ended(slot));
+        let ended = self.slots().filter(|&slot| self.has_ended(slot));
         let mut ends: Vec<(u64, u64)> = ended
             .map(|slot| {
-                let record = self.activities.get(slot);
+                let record = self.get(slot);
                 let place = u64::from(record.mailbox) << 32 | u64::from(record.place);
                 (
                     place,
@@ -115,49 +120,21 @@ impl Kernel {
 
     /// Marks an activity as over.
     pub(super) fn mark_over(&mut self, slot: u32) {
-        self.activities.get_mut(slot).known |= OVER;
-    }
-
-    /// Cancels an activity; the branch decides whether the call is too late for work in progress.
-    pub(super) fn cancel_under_way(&mut self, slot: u32) {
-        if self.branch == 0 {
-            self.cancel_activity(slot);
-            return;
-        }
-        if !self.has_ended(slot) || self.is_over(slot) {
-            return;
-        }
-        let record = self.activities.get_mut(slot);
-        record.end = End::Cancelled;
-        let mailbox = record.mailbox;
-        self.unqueue(mailbox, slot);
-    }
-
-    /// Changes a host or a link, and fails the transfers in progress that the branch selects.
-    pub(super) fn change_under_transfers(&mut self, transition: Transition) {
-        let mut failing = Vec::new();
-        if self.branch > 0 && goes_off(transition) {
-            failing = self.on_their_way();
-            if let Some(one) = self.branch.checked_sub(2) {
-                failing = failing.get(one as usize).copied().into_iter().collect();
-            }
-        }
-        self.change_resource(transition);
-        for slot in failing {
-            if self.is_hit(slot, transition) {
-                let record = self.activities.get_mut(slot);
-                record.end = End::Failed;
-                record.known |= OVER;
-            }
-        }
+        self.get_mut(slot).known |= OVER;
     }
 
     /// Returns true if a transfer uses the host or link that has just gone off.
-    fn is_hit(&mut self, slot: u32, transition: Transition) -> bool {
-        let record = self.activities.get(slot);
+    fn is_hit(
+        &mut self,
+        slot: u32,
+        transition: Transition,
+        actors: &Actors,
+        calendar: &mut Calendar,
+    ) -> bool {
+        let record = self.get(slot);
         let ends = [record.source, record.destination];
         let (number, bytes, rate) = (record.number, record.amount, record.rate);
-        let [from, to] = ends.map(|actor| self.actors[actor as usize].host);
+        let [from, to] = ends.map(|actor| actors[actor].host);
         if let Transition::SwitchHost { host, .. } = transition {
             return from.0 == host || to.0 == host;
         }
@@ -167,7 +144,43 @@ impl Kernel {
             bytes,
             rate,
         };
-        self.untimed_outcome(crate::ActivityId { number, slot }, &work) == End::Failed
+        calendar.untimed_outcome(crate::ActivityId { number, slot }, &work) == End::Failed
+    }
+}
+
+impl Objects {
+    /// Cancels work in progress.
+    pub(super) fn cancel_in_progress(&mut self, slot: u32) {
+        let record = self.activities.get_mut(slot);
+        record.end = End::Cancelled;
+        let mailbox = record.mailbox;
+        self.mailboxes
+            .remove_pending(mailbox, slot, &mut self.activities);
+    }
+}
+
+impl Kernel {
+    /// Changes a host or a link, and fails the transfers in progress that the branch selects.
+    pub(super) fn change_under_transfers(&mut self, transition: Transition) {
+        let mut failing = Vec::new();
+        if self.choices.branch > 0 && goes_off(transition) {
+            failing = self.objects.activities.on_their_way();
+            if let Some(one) = self.choices.branch.checked_sub(2) {
+                failing = failing.get(one as usize).copied().into_iter().collect();
+            }
+        }
+        self.change_resource(transition);
+        for slot in failing {
+            if self
+                .objects
+                .activities
+                .is_hit(slot, transition, &self.actors, &mut self.calendar)
+            {
+                let record = self.objects.activities.get_mut(slot);
+                record.end = End::Failed;
+                record.known |= OVER;
+            }
+        }
     }
 }
 

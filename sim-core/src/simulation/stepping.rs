@@ -36,11 +36,11 @@ use std::rc::Rc;
 
 use super::Simulation;
 use crate::code::{Code, TransitionKindSet};
-use crate::kernel::{BRANCH_MASK, NONE, PendingState, StepEffects, Stop};
+use crate::kernel::{BRANCH_MASK, NONE, PendingState, StepEffects, TurnMode, wait_graph};
 use crate::outcome::panic_message;
 use crate::{
-    Actor, ActorId, Branch, Clock, Digest, EnabledStep, Executed, ExplorableDevice, Failure,
-    Footprint, HostId, OperationResult, Outcome, QueueHead, StepKind, Transition, WaitGraph,
+    Actor, ActorId, Clock, Digest, EnabledStep, Executed, ExplorableDevice, Failure, Footprint,
+    HostId, OperationResult, Outcome, QueueHead, StepKind, Transition, WaitGraph,
 };
 
 /// A host or a link that may fail.
@@ -160,17 +160,17 @@ impl Stepper {
         let (mut all, mut unknown) = (Vec::new(), Vec::new());
         {
             let kernel = self.simulation.kernel.borrow();
-            let hosts = 0..kernel.hosts.count();
+            let hosts = 0..kernel.actors.hosts.count();
             if names.is_empty() {
                 all.extend(hosts.clone().map(|host| MayFail::Host(HostId(host))));
             }
             for name in names {
                 let host = hosts
                     .clone()
-                    .find(|&host| kernel.hosts.name(HostId(host)) == *name);
+                    .find(|&host| kernel.actors.hosts.name(HostId(host)) == *name);
                 if let Some(host) = host {
                     all.push(MayFail::Host(HostId(host)));
-                } else if let Some(link) = kernel.resource.link_by_name(name) {
+                } else if let Some(link) = kernel.calendar.resource.link_by_name(name) {
                     all.push(MayFail::Link(link));
                 } else {
                     unknown.push(name.clone());
@@ -229,24 +229,19 @@ impl Stepper {
         self.simulation.set_clock(Clock::Untimed);
         {
             let mut kernel = self.simulation.kernel.borrow_mut();
-            (kernel.chosen, kernel.stepped) = (true, true);
-            kernel.notes.clear();
-            kernel.sends_in_step_max = SENDS_MAX;
-            kernel.timeouts = self.timeouts;
-            kernel.transfers_last = self.transfers_last;
+            kernel.actors.mode = TurnMode::Stepped;
+            kernel.exploration.notes.clear();
+            kernel.actors.sends_in_step_max = SENDS_MAX;
+            kernel.exploration.timeouts = self.timeouts;
+            kernel.objects.activities.transfers_last = self.transfers_last;
         }
         (self.start)(&mut self.simulation);
         self.start_fault_injector();
-        self.device
-            .clone_from(&self.simulation.kernel.borrow().explorable);
+        self.device = self.simulation.kernel.borrow().exploration.share_device();
         self.settle();
         self.let_time_pass();
         self.failures_before = self.failures.len();
-        self.simulation
-            .kernel
-            .borrow()
-            .effects
-            .set(StepEffects::default());
+        self.simulation.kernel.borrow().actors.take_effects();
     }
 
     /// Returns the number of actors so far, including dead actors. Actors are numbered from 0 here:
@@ -254,14 +249,14 @@ impl Stepper {
     /// only step of a queue is a delivery.
     #[must_use]
     pub fn actors(&self) -> u32 {
-        self.simulation.kernel.borrow().count_actors()
+        self.simulation.kernel.borrow().actors.count_actors()
     }
 
     /// Returns true if an actor has an enabled step.
     #[must_use]
     pub fn has_step(&self, actor: u32) -> bool {
         if actor < self.actors() {
-            self.simulation.kernel.borrow().has_step(actor)
+            self.simulation.kernel.borrow().view_steps().has_step(actor)
         } else {
             self.head(actor).is_some()
         }
@@ -271,8 +266,8 @@ impl Stepper {
     #[must_use]
     pub fn next_able(&self, from: u32) -> Option<u32> {
         let kernel = self.simulation.kernel.borrow();
-        let actors = kernel.count_actors();
-        let actor = (from..actors).find(|&actor| kernel.has_step(actor));
+        let actors = kernel.actors.count_actors();
+        let actor = (from..actors).find(|&actor| kernel.view_steps().has_step(actor));
         if actor.is_some() {
             return actor;
         }
@@ -292,9 +287,9 @@ impl Stepper {
     /// Returns the first enabled actor for which a condition holds; the condition ignores queues.
     pub fn first_able_that(&self, condition: impl Fn(u32) -> bool) -> Option<u32> {
         let kernel = self.simulation.kernel.borrow();
-        let actors = kernel.count_actors();
+        let actors = kernel.actors.count_actors();
         (0..actors)
-            .find(|&actor| kernel.has_step(actor) && condition(actor))
+            .find(|&actor| kernel.view_steps().has_step(actor) && condition(actor))
             .or_else(|| Some(actors + self.device.as_ref()?.first_queue()?))
     }
 
@@ -307,14 +302,18 @@ impl Stepper {
             });
             return;
         }
-        self.simulation.kernel.borrow().enabled_steps(actor, into);
+        self.simulation
+            .kernel
+            .borrow()
+            .view_steps()
+            .enabled_steps(actor, into);
     }
 
     /// Returns the first step that an actor can take, if there is any.
     #[must_use]
     pub fn first_choice(&self, actor: u32) -> Option<u32> {
         let kernel = self.simulation.kernel.borrow();
-        if actor < kernel.count_actors() && kernel.has_one_step(actor) {
+        if actor < kernel.actors.count_actors() && kernel.view_steps().has_one_step(actor) {
             return Some(0);
         }
         drop(kernel);
@@ -332,7 +331,11 @@ impl Stepper {
     /// ended or is about to begin.
     #[must_use]
     pub fn next_footprint(&self, actor: u32) -> Option<Footprint> {
-        self.simulation.kernel.borrow().next_footprint(actor)
+        self.simulation
+            .kernel
+            .borrow()
+            .view_steps()
+            .next_footprint(actor)
     }
 
     /// Returns the mailboxes and positions of the communications that the latest step tested, if
@@ -346,11 +349,11 @@ impl Stepper {
     /// actor is about.
     pub fn pending_places(&self, actor: u32, into: &mut Vec<(u32, u32)>) {
         let kernel = self.simulation.kernel.borrow();
-        for slot in kernel.actors[actor as usize].slots() {
+        for slot in kernel.actors[actor].slots() {
             if let Transition::WaitAny { list } | Transition::TestAny { list } =
                 slot.code.transition()
             {
-                kernel.list_members(actor, list, into);
+                kernel.objects.activities.list_members(actor, list, into);
             }
         }
     }
@@ -375,7 +378,7 @@ impl Stepper {
     /// # Panics
     /// If an invariant of the kernel is broken; never because of an actor.
     pub fn execute(&mut self, actor: u32, choice: u32) -> Option<Executed> {
-        if actor >= self.simulation.kernel.borrow().count_actors() {
+        if actor >= self.simulation.kernel.borrow().actors.count_actors() {
             return self.deliver(actor);
         }
         let shielded = catch_unwind(AssertUnwindSafe(|| self.take(actor, choice)));
@@ -400,7 +403,7 @@ impl Stepper {
             failed = Executed::FAILED;
             self.failures_before = self.failures.len();
         }
-        let effects = self.simulation.kernel.borrow().effects.get().0;
+        let StepEffects(effects) = self.simulation.kernel.borrow().actors.take_effects();
         let Footprint { kind, object, .. } = self.latest.footprint;
         let asks = matches!(kind, StepKind::Choose | StepKind::Deliver)
             && (self.device.as_ref())
@@ -414,10 +417,16 @@ impl Stepper {
     /// Lets a time limit expire if no other step is possible.
     #[inline]
     fn let_time_pass(&mut self) {
-        let has_limits = !self.simulation.kernel.borrow().limits.is_empty();
+        let has_limits = !self
+            .simulation
+            .kernel
+            .borrow()
+            .exploration
+            .limits
+            .is_empty();
         if has_limits && !self.is_finished() && self.next_able(0).is_none() {
-            let mut kernel = self.simulation.kernel.borrow_mut();
-            kernel.let_first_limit_be_up();
+            let kernel = &mut *self.simulation.kernel.borrow_mut();
+            kernel.exploration.limits.expire_first(&mut kernel.actors);
         }
     }
 
@@ -429,14 +438,19 @@ impl Stepper {
         let (goes_on, scan) = {
             let mut kernel = simulation.kernel.borrow_mut();
             let kernel = &mut *kernel;
-            kernel.effects.set(StepEffects::default());
-            let (slot, branch, alternatives) = kernel.chosen_slot(actor, choice)?;
-            kernel.step = kernel.step.wrapping_add(1);
+            kernel.actors.take_effects();
+            let (slot, branch, alternatives) = kernel.view_steps().chosen_slot(actor, choice)?;
+            kernel.exploration.step = kernel.exploration.step.wrapping_add(1);
             let code = slot.code;
             let polls = code.is_among(TransitionKindSet::POLLS);
-            let of_device = kernel.branch_of(actor, code, choice & BRANCH_MASK);
+            let of_device = kernel
+                .exploration
+                .branch_of(actor, code, choice & BRANCH_MASK);
             let number = choice & BRANCH_MASK;
-            self.latest = kernel.about_to(actor, code, (number, alternatives), of_device);
+            self.latest =
+                kernel
+                    .view_steps()
+                    .describe_step(actor, code, (number, alternatives), of_device);
             self.causes.clear();
             if code == Code::DEVICE
                 && let Some(device) = &self.device
@@ -445,21 +459,24 @@ impl Stepper {
             }
             if let Transition::TestAny { list } = code.transition() {
                 self.tested.clear();
-                kernel.list_members(actor, list, &mut self.tested);
+                kernel
+                    .objects
+                    .activities
+                    .list_members(actor, list, &mut self.tested);
             }
-            kernel.limits.is_up = false;
-            kernel.branch = branch;
+            kernel.exploration.limits.is_up = false;
+            kernel.choices.branch = branch;
             let answer = if code.is_limited() {
                 kernel.execute_limited(actor, code)
             } else {
                 kernel.execute_slot(actor, code, slot.state == PendingState::Fired)
             };
-            kernel.branch = 0;
+            kernel.choices.branch = 0;
             if code.is_among(TransitionKindSet::TELLS_END) {
-                kernel.note_known(actor, code, answer);
+                kernel.objects.activities.note_known(actor, code, answer);
             }
             if !polls {
-                kernel.forget_failures(actor, code);
+                kernel.actors.forget_failures(actor, code);
             }
             #[expect(
                 clippy::cast_possible_truncation,
@@ -467,8 +484,13 @@ impl Stepper {
             )]
             let short = answer as u32;
             self.latest.answer = short;
-            kernel.actors[actor as usize].move_to_front(slot.operation_id);
-            kernel.answer(actor, slot.operation_id, OperationResult::from_code(answer));
+            kernel.actors[actor].move_to_front(slot.operation_id);
+            kernel.actors.give_answer(
+                actor,
+                slot.operation_id,
+                OperationResult::from_code(answer),
+                &mut kernel.calendar,
+            );
             let kind = self.latest.footprint.kind;
             if code == Code::DEVICE
                 && let (Some(device), Some(branch)) = (&self.device, of_device)
@@ -476,9 +498,9 @@ impl Stepper {
                 take_branch(device, kernel, actor, branch);
             }
             self.stale |= kind == StepKind::Control;
-            let paused = kernel.pauses(actor, code);
+            let paused = kernel.actors.pauses_after(actor, code);
             if !paused {
-                kernel.current = actor;
+                kernel.actors.current = actor;
             }
             (!paused, paused || kind == StepKind::Resume)
         };
@@ -491,7 +513,11 @@ impl Stepper {
             self.end_failed_actor(actor, outcome);
         }
         let kernel = self.simulation.kernel.borrow();
-        Some(scan || self.device.is_some() || kernel.needs_looking_after())
+        Some(
+            scan || self.device.is_some()
+                || kernel.actors.has_changes()
+                || kernel.verdict.is_stopped(),
+        )
     }
 
     /// Lets the actors without a choice continue: new actors, and actors that were stopped with an
@@ -500,12 +526,16 @@ impl Stepper {
         loop {
             self.simulation.poll_device();
             let actor = {
-                let mut kernel = self.simulation.kernel.borrow_mut();
-                let next = kernel.take_answered().or_else(|| kernel.take_woken());
+                let kernel = &mut *self.simulation.kernel.borrow_mut();
+                let next = kernel.actors.take_answered().or_else(|| {
+                    kernel
+                        .actors
+                        .take_woken(&kernel.exploration, &mut kernel.calendar)
+                });
                 let Some(actor) = next else {
                     break;
                 };
-                kernel.current = actor;
+                kernel.actors.current = actor;
                 actor
             };
             let shielded = catch_unwind(AssertUnwindSafe(|| self.simulation.poll(actor)));
@@ -525,12 +555,14 @@ impl Stepper {
         let failure = match outcome {
             Outcome::Failed(failure) => failure,
             Outcome::ForeignFuture(failure) => {
-                self.simulation.kernel.borrow_mut().dying.push(actor);
+                self.simulation.kernel.borrow_mut().actors.drop_later(actor);
                 failure
             }
             Outcome::BadInput(message) => {
                 let kernel = self.simulation.kernel.borrow();
-                kernel.failure(actor, message, false)
+                kernel
+                    .actors
+                    .describe_failure(actor, message, false, &kernel.calendar)
             }
             _ => return,
         };
@@ -539,7 +571,7 @@ impl Stepper {
 
     #[cold]
     fn note_failure(&mut self, failure: Failure) {
-        let index = failure.actor.index();
+        let ActorId(index) = failure.actor;
         self.simulation.kernel.borrow_mut().actors[index].killed = true;
         self.failures.push(failure);
         self.bury();
@@ -560,16 +592,24 @@ impl Stepper {
         let message = panic_message(panic);
         let failure = {
             let mut kernel = self.simulation.kernel.borrow_mut();
-            let actor = kernel.current.min(kernel.acting);
+            let actor = kernel.actors.current.min(kernel.actors.acting);
             assert!(actor != NONE, "a broken invariant of the kernel: {message}");
-            (kernel.current, kernel.acting, kernel.branch) = (NONE, NONE, 0);
-            kernel.dying.push(actor);
-            kernel.actors[actor as usize].killed = true;
-            let is_limit = matches!(kernel.stop, Some(Stop::Limit(_)));
+            (
+                kernel.actors.current,
+                kernel.actors.acting,
+                kernel.choices.branch,
+            ) = (NONE, NONE, 0);
+            kernel.actors.drop_later(actor);
+            kernel.actors[actor].killed = true;
+            let is_limit = kernel.verdict.is_at_limit();
             if is_limit {
-                kernel.stop = None;
+                kernel.verdict.take_stop();
             }
-            (!is_limit).then(|| kernel.failure(actor, message, true))
+            (!is_limit).then(|| {
+                kernel
+                    .actors
+                    .describe_failure(actor, message, true, &kernel.calendar)
+            })
         };
         // The future has not gone back into its record, unless it was its transition that panicked.
         let running = self.simulation.running.take();
@@ -602,7 +642,7 @@ impl Stepper {
     /// Returns the blocked actors and the operations in which they wait.
     #[must_use]
     pub fn wait_graph(&self) -> WaitGraph {
-        self.simulation.kernel.borrow().wait_graph()
+        wait_graph(&self.simulation.kernel.borrow())
     }
 
     /// The choice that a branch of a [`Schedule`](crate::Schedule) means: the position among the
@@ -630,14 +670,14 @@ impl Stepper {
     /// Returns the number of actors of a barrier.
     #[must_use]
     pub fn barrier_size(&self, barrier: u32) -> u32 {
-        self.simulation.kernel.borrow().barriers[barrier as usize].size
+        self.simulation.kernel.borrow().objects.barriers[barrier as usize].size
     }
 
     /// Returns true if an actor is in a loop of tests that can never succeed.
     #[must_use]
     pub fn is_polling(&self, actor: u32) -> bool {
         let kernel = self.simulation.kernel.borrow();
-        let record = &kernel.actors[actor as usize];
+        let record = &kernel.actors[actor];
         !record.dead
             && record
                 .slots()
@@ -649,9 +689,12 @@ impl Stepper {
     #[must_use]
     pub fn name_of(&self, actor: u32) -> String {
         let kernel = self.simulation.kernel.borrow();
-        match (&self.device, actor.checked_sub(kernel.count_actors())) {
+        match (
+            &self.device,
+            actor.checked_sub(kernel.actors.count_actors()),
+        ) {
             (Some(device), Some(queue)) => device.queue_name(queue),
-            _ => kernel.actor_name(actor),
+            _ => kernel.actors.actor_name(actor),
         }
     }
 
@@ -659,7 +702,8 @@ impl Stepper {
     /// operations. The knowledge of the actors is not in the fingerprint.
     #[must_use]
     pub fn object_digest(&self) -> Digest {
-        self.simulation.kernel.borrow().object_digest()
+        let kernel = self.simulation.kernel.borrow();
+        kernel.objects.object_digest(&kernel.actors)
     }
 }
 
@@ -682,19 +726,18 @@ impl fmt::Debug for Stepper {
 impl Simulation {
     /// Forgets all actors and objects and keeps the memory.
     fn recycle(&mut self) {
-        self.kernel.borrow_mut().current = NONE;
+        self.kernel.borrow_mut().actors.current = NONE;
         drop(self.running.take());
         self.result = Ok(None);
         let mut next = 0;
-        while next < self.kernel.borrow().actors.len() {
-            let body = self.kernel.borrow_mut().actors[next].body.take();
+        while let Some(body) = self.take_body(next) {
             if body.is_some() {
                 // A panic at the end has nobody left to report to.
                 drop(catch_unwind(AssertUnwindSafe(|| drop(body))));
             }
             next += 1;
         }
-        let messages = self.kernel.borrow_mut().activities.take_messages();
+        let messages = self.kernel.borrow_mut().objects.activities.take_messages();
         if !messages.is_empty() {
             drop(catch_unwind(AssertUnwindSafe(|| drop(messages))));
         }
@@ -703,69 +746,9 @@ impl Simulation {
             drop(catch_unwind(AssertUnwindSafe(|| drop(watch))));
         }
         let mut kernel = self.kernel.borrow_mut();
-        (kernel.device, kernel.explorable) = (None, None);
-        kernel.dying.clear();
-        kernel.recycle();
+        kernel.device = None;
+        kernel.exploration.detach_device();
+        kernel.recycle_parts();
         self.polls = 0;
-    }
-}
-
-impl crate::Kernel {
-    /// Returns the step that is about to be executed, without its answer.
-    #[inline(always)]
-    fn about_to(
-        &self,
-        actor: u32,
-        code: Code,
-        (number, alternatives): (u32, u32),
-        of_device: Option<Branch>,
-    ) -> Executed {
-        let polls = code.is_among(TransitionKindSet::POLLS);
-        let awaited = polls && self.has_asked(actor, code.transition());
-        // What made it possible may be about another question of the loop.
-        let hidden = awaited && self.is_polling_several(actor);
-        // A test that is asked again may say no only after some other step.
-        let meets =
-            code.is_among(TransitionKindSet::MEETS_TRANSFERS) && (alternatives > 1 || number > 0);
-        let several = meets
-            || code.is_among(TransitionKindSet::WAITS_FOR_ANY)
-            || (code.is_limited() && code.is_among(TransitionKindSet::TAKES_TIME))
-            || of_device.is_some()
-            || self.actors[actor as usize].has_more();
-        let (footprint, cause) = match of_device {
-            Some(branch) => (branch.footprint(actor), branch.cause),
-            None => (self.footprint(actor, code, number), QueueHead::BEFORE),
-        };
-        Executed {
-            footprint,
-            answer: 0,
-            alternatives,
-            cause,
-            effects: if awaited { Executed::AWAITED } else { 0 }
-                | if hidden { Executed::HIDDEN } else { 0 }
-                | if several { Executed::SEVERAL } else { 0 }
-                | if self.limits.is_up { Executed::IDLE } else { 0 },
-        }
-    }
-
-    /// Forgets the failed tests of an actor after any other visible action of the actor.
-    #[inline]
-    fn forget_failures(&mut self, actor: u32, code: Code) {
-        if !code.is_among(TransitionKindSet::SILENT)
-            && let Some(extra) = &mut self.actors[actor as usize].extra
-        {
-            extra.asked.clear();
-        }
-    }
-
-    fn count_actors(&self) -> u32 {
-        u32::try_from(self.actors.len()).expect("actors are counted in 32 bits")
-    }
-
-    /// Returns true if the kernel must start or end actors, or stop the run, before the next
-    /// choice.
-    #[inline]
-    fn needs_looking_after(&self) -> bool {
-        !self.births.is_empty() || !self.dying.is_empty() || self.stop.is_some()
     }
 }

@@ -6,7 +6,6 @@
 use std::rc::Rc;
 
 use super::Stepper;
-use crate::kernel::StepEffects;
 use crate::{
     ActorId, Branch, ConditionalDeadlock, Executed, ExplorableDevice, Footprint, OptionalWaits,
     OrderSensitivity, QueueHead, StepKind,
@@ -42,7 +41,7 @@ impl Stepper {
     /// Lets the head of a queue of the device arrive.
     pub(super) fn deliver(&mut self, actor: u32) -> Option<Executed> {
         let device = self.device.clone()?;
-        let queue = actor - self.simulation.kernel.borrow().count_actors();
+        let queue = actor - self.simulation.kernel.borrow().actors.count_actors();
         let head = device.head(queue)?;
         self.latest = Executed {
             footprint: footprint_of(head),
@@ -56,8 +55,8 @@ impl Stepper {
         device.causes(queue, &mut self.causes);
         {
             let mut kernel = self.simulation.kernel.borrow_mut();
-            kernel.effects.set(StepEffects::default());
-            kernel.step = kernel.step.wrapping_add(1);
+            kernel.actors.take_effects();
+            kernel.exploration.step = kernel.exploration.step.wrapping_add(1);
             device.deliver(&mut kernel, queue);
         }
         self.settle();
@@ -87,7 +86,8 @@ impl Stepper {
         let waits = device.map_or_else(OptionalWaits::default, |device| device.optional_waits());
         match waits {
             OptionalWaits::Deadlock(deadlock) => OptionalWaits::Deadlock(ConditionalDeadlock {
-                graph: (self.simulation.kernel.borrow()).named_wait_graph(deadlock.graph.blocked),
+                graph: (self.simulation.kernel.borrow().actors)
+                    .name_wait_graph(deadlock.graph.blocked),
                 ..deadlock
             }),
             OptionalWaits::Free | OptionalWaits::Undecided => waits,
@@ -116,7 +116,7 @@ pub(super) fn take_branch(
 ) {
     let taken = device.take_branch(kernel, ActorId(actor), branch.number);
     if let Err(message) = taken {
-        kernel.fail(actor, message, false);
+        kernel.fail_actor(ActorId(actor), message);
     }
 }
 

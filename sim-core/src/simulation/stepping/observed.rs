@@ -14,7 +14,7 @@ impl Stepper {
     /// [covered](crate::ExplorableDevice::is_covered) by others.
     #[must_use]
     pub fn is_finished(&self) -> bool {
-        self.simulation.kernel.borrow().live == 0 || self.is_covered()
+        self.simulation.kernel.borrow().actors.have_ended() || self.is_covered()
     }
 
     /// Returns true if the end of the run is not a result, because other runs continue at the point
@@ -44,13 +44,17 @@ impl Stepper {
     /// The source line of the operation in which an actor waits.
     #[must_use]
     pub fn line_of(&self, actor: u32) -> Option<SourceLocation> {
-        self.simulation.kernel.borrow().line_of(ActorId(actor))
+        self.simulation
+            .kernel
+            .borrow()
+            .actors
+            .line_of(ActorId(actor))
     }
 
     /// Returns the number of units that a semaphore had at first.
     #[must_use]
     pub fn initial_units(&self, semaphore: u32) -> u32 {
-        self.simulation.kernel.borrow().semaphores[semaphore as usize].initial
+        self.simulation.kernel.borrow().objects.semaphores[semaphore as usize].initial
     }
 
     /// Returns true if the device has stopped an actor because the actor only let time pass.
@@ -73,7 +77,7 @@ impl Stepper {
 
     /// Notes from now on the sending calls and the contents that they send. Restarts the run.
     pub fn compare_sends(&mut self) {
-        self.simulation.kernel.borrow_mut().sends = Some(Vec::new());
+        self.simulation.kernel.borrow_mut().exploration.sends = Some(Vec::new());
         self.restart();
     }
 
@@ -83,6 +87,7 @@ impl Stepper {
         self.simulation
             .kernel
             .borrow()
+            .exploration
             .sends
             .clone()
             .unwrap_or_default()
@@ -94,11 +99,17 @@ impl Stepper {
     pub fn clock_reads(&self) -> Vec<String> {
         let kernel = self.simulation.kernel.borrow();
         let word = |at: &SourceLocation| at.to_string();
-        kernel.clock_reads.iter().map(word).collect()
+        kernel.exploration.clock_reads.iter().map(word).collect()
     }
 
     /// Calls `visit` with each note of the device in this run.
     pub fn visit_notes(&self, visit: &mut dyn FnMut(&Note)) {
-        self.simulation.kernel.borrow().notes.iter().for_each(visit);
+        self.simulation
+            .kernel
+            .borrow()
+            .exploration
+            .notes
+            .iter()
+            .for_each(visit);
     }
 }

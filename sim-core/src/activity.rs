@@ -151,10 +151,7 @@ impl Activity {
     pub fn remaining(&self) -> f64 {
         let kernel = &mut *self.kernel.borrow_mut();
         kernel.actors.note_look();
-        kernel
-            .objects
-            .activities
-            .remaining_work(self.slot, &mut kernel.calendar)
+        (kernel.objects.activities).remaining_work(self.slot, &mut kernel.calendar)
     }
 
     /// Changes the priority or the bound of a running activity; has no effect before the start or
@@ -182,10 +179,7 @@ impl Clone for Activity {
     /// Another handle of the same activity. Dropping any of them cancels an activity that has not
     /// ended.
     fn clone(&self) -> Self {
-        self.kernel
-            .borrow_mut()
-            .objects
-            .activities
+        (self.kernel.borrow_mut().objects.activities)
             .get_mut(self.slot)
             .references += 1;
         Self {

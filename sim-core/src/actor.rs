@@ -367,11 +367,7 @@ impl Actor {
 
     fn list(&self, activities: &[&Activity]) -> u32 {
         let members = activities.iter().map(|activity| activity.slot()).collect();
-        self.kernel
-            .borrow_mut()
-            .objects
-            .activities
-            .add_list(members)
+        (self.kernel.borrow_mut().objects.activities).add_list(members)
     }
 }
 

@@ -274,18 +274,14 @@ impl KernelHandle {
     /// Returns true if a parked actor has been woken; if so the token is used up.
     #[must_use]
     pub fn is_woken(&self, parked: Parked) -> bool {
-        self.kernel
-            .borrow_mut()
-            .actors
+        (self.kernel.borrow_mut().actors)
             .collect_answer(parked.actor, parked.operation_id)
             .is_some()
     }
 
     /// Takes a parked wait back.
     pub fn unpark(&self, parked: Parked) {
-        self.kernel
-            .borrow_mut()
-            .withdraw_operation(parked.actor, parked.operation_id);
+        (self.kernel.borrow_mut()).withdraw_operation(parked.actor, parked.operation_id);
     }
 }
 

@@ -82,10 +82,7 @@ impl Execution<'_> {
         };
         let flops = self.flops * f64::from(self.threads);
         let mut kernel = self.actor.kernel.borrow_mut();
-        kernel
-            .objects
-            .activities
-            .prepare_work(self.actor.id.0, kind, flops, self.bound)
+        (kernel.objects.activities).prepare_work(self.actor.id.0, kind, flops, self.bound)
     }
 }
 

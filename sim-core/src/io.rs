@@ -84,9 +84,6 @@ impl Actor {
             priority: 1.0,
         };
         let mut kernel = self.kernel.borrow_mut();
-        kernel
-            .objects
-            .activities
-            .prepare_work(self.id.0, kind, bytes, f64::INFINITY)
+        (kernel.objects.activities).prepare_work(self.id.0, kind, bytes, f64::INFINITY)
     }
 }

@@ -319,8 +319,7 @@ impl Kernel {
         waker: &Waker,
     ) -> u32 {
         let operation_id = self.park_operation(actor, code, Span::INFINITE, location, waker);
-        self.actors
-            .give_answer(actor, operation_id, answer, &mut self.calendar);
+        (self.actors).give_answer(actor, operation_id, answer, &mut self.calendar);
         self.actors.schedule_first(actor);
         operation_id
     }
@@ -346,9 +345,7 @@ impl Kernel {
             0
         } else {
             if self.actors.mode.is_stepped() && code.is_among(TransitionKindSet::LIMITED) {
-                code = self
-                    .exploration
-                    .limit_wait(code, timeout, actor, operation_id);
+                code = (self.exploration).limit_wait(code, timeout, actor, operation_id);
             }
             self.calendar.set_timeout(code, timeout, actor)
         };
@@ -385,9 +382,7 @@ impl Kernel {
     #[inline(never)]
     fn settle_parked(&mut self, actor: u32, code: Code, operation_id: u32) {
         if code.is_among(TransitionKindSet::SUBSCRIBED) {
-            self.objects
-                .activities
-                .subscribe_actor(actor, code.transition(), &mut self.actors);
+            (self.objects.activities).subscribe_actor(actor, code.transition(), &mut self.actors);
         }
         let (queues, yields) = (
             code.is_among(TransitionKindSet::QUEUED),

@@ -142,9 +142,6 @@ impl Actor {
                 missing.0
             );
         }
-        kernel
-            .objects
-            .activities
-            .prepare_parallel(self.id.0, Rc::new(work))
+        (kernel.objects.activities).prepare_parallel(self.id.0, Rc::new(work))
     }
 }

@@ -313,10 +313,7 @@ impl Simulation {
         Fut::Output: ActorResult,
     {
         let again: Again = Rc::new(move |me| into_body(program(me)));
-        let id = self
-            .kernel
-            .borrow_mut()
-            .add_restarting(name, HostId(host), again);
+        let id = (self.kernel.borrow_mut()).add_restarting(name, HostId(host), again);
         Actor {
             kernel: Rc::clone(&self.kernel),
             id: ActorId(id),
@@ -329,11 +326,7 @@ impl Simulation {
         Fut: Future + 'static,
         Fut::Output: ActorResult,
     {
-        let id = self
-            .kernel
-            .borrow_mut()
-            .actors
-            .add_actor(name, HostId(host));
+        let id = (self.kernel.borrow_mut().actors).add_actor(name, HostId(host));
         let actor = Actor {
             kernel: Rc::clone(&self.kernel),
             id: ActorId(id),
@@ -501,9 +494,7 @@ impl Simulation {
                     kernel.actors.current = actor;
                     actor
                 };
-                kernel
-                    .actors
-                    .swap_body(actor, &mut self.running, self.progress.as_deref());
+                (kernel.actors).swap_body(actor, &mut self.running, self.progress.as_deref());
                 actor
             };
             if let Some(outcome) = self.poll_body(actor) {
@@ -653,9 +644,7 @@ impl Simulation {
             let kernel = &mut *self.kernel.borrow_mut();
             let failed = kernel.actors[actor].killed;
             (
-                kernel
-                    .actors
-                    .end_actor(actor, &mut kernel.objects, &mut kernel.counters),
+                (kernel.actors).end_actor(actor, &mut kernel.objects, &mut kernel.counters),
                 failed,
             )
         };

@@ -79,9 +79,7 @@ impl Drop for Yield<'_> {
             operation_id,
         }) = self.parked
         {
-            self.kernel
-                .borrow_mut()
-                .withdraw_operation(actor, operation_id);
+            (self.kernel.borrow_mut()).withdraw_operation(actor, operation_id);
         }
     }
 }

@@ -434,9 +434,7 @@ impl Kernel {
         let (from, mut to) = (record.source, record.destination);
         if record.begun_by_send && !self.calendar.is_timed() {
             // Whether the send or the receive comes first must not decide which links it needs.
-            to = self
-                .objects
-                .mailboxes
+            to = (self.objects.mailboxes)
                 .permanent_receiver(record.mailbox)
                 .unwrap_or(to);
         }
@@ -459,8 +457,7 @@ impl Kernel {
         record.status = Status::Ready;
         if !self.calendar.is_timed() {
             let end = if self.host_states.links_changed {
-                self.calendar
-                    .untimed_outcome(ActivityId { number, slot }, work)
+                (self.calendar).untimed_outcome(ActivityId { number, slot }, work)
             } else {
                 End::Done
             };

@@ -124,8 +124,7 @@ impl Kernel {
                 OperationResult::Number(self.objects.activities.end_of(activity) as u32)
             }
             Transition::WaitAny { list } => OperationResult::Number(
-                self.objects
-                    .activities
+                (self.objects.activities)
                     .first_ended(list, self.choices.branch)
                     .unwrap_or(0),
             ),
@@ -134,8 +133,7 @@ impl Kernel {
             | Transition::Probe { .. }
             | Transition::MutexTest { .. }
             | Transition::MutexTryLock { .. } => {
-                self.objects
-                    .poll_once(actor, transition, self.choices.branch, &mut self.actors)
+                (self.objects).poll_once(actor, transition, self.choices.branch, &mut self.actors)
             }
             other => {
                 self.actors.progress += 1;
@@ -231,8 +229,7 @@ impl Kernel {
             request,
         } = transition
         {
-            self.objects
-                .withdraw_from_condvar(condvar, request, &mut self.actors);
+            (self.objects).withdraw_from_condvar(condvar, request, &mut self.actors);
             self.objects.enter_mutex(mutex, actor, &mut self.actors);
         } else {
             self.abandon_wait(actor, transition);
@@ -246,29 +243,23 @@ impl Kernel {
     pub(crate) fn abandon_wait(&mut self, actor: u32, transition: Transition) {
         match transition {
             Transition::MutexWait { mutex, owned: true } => {
-                self.objects
-                    .leave_mutex_if_asked(mutex, actor, &mut self.actors)
+                (self.objects).leave_mutex_if_asked(mutex, actor, &mut self.actors)
             }
             Transition::SemaphoreWait {
                 semaphore,
                 request,
                 owned: true,
             } => {
-                self.objects
-                    .withdraw_from_semaphore(semaphore, request, &mut self.actors);
+                (self.objects).withdraw_from_semaphore(semaphore, request, &mut self.actors);
             }
             Transition::BarrierWait {
                 barrier,
                 round,
                 owned: true,
-            } => self
-                .objects
-                .withdraw_from_barrier(barrier, round, actor, &self.actors),
+            } => (self.objects).withdraw_from_barrier(barrier, round, actor, &self.actors),
             Transition::CondvarWait {
                 condvar, request, ..
-            } => self
-                .objects
-                .withdraw_from_condvar(condvar, request, &mut self.actors),
+            } => (self.objects).withdraw_from_condvar(condvar, request, &mut self.actors),
             Transition::Wait {
                 activity,
                 owned: true,
@@ -317,8 +308,7 @@ impl Kernel {
             | (Transition::MutexAsyncLock { mutex }, _)
             | (Transition::MutexWait { mutex, owned: true }, OperationResult::Done)
             | (Transition::CondvarWait { mutex, .. }, _) => {
-                self.objects
-                    .leave_mutex_if_asked(mutex, actor, &mut self.actors);
+                (self.objects).leave_mutex_if_asked(mutex, actor, &mut self.actors);
             }
             (Transition::SemaphoreAsyncLock { semaphore }, OperationResult::Number(request))
             | (
@@ -328,16 +318,12 @@ impl Kernel {
                     owned: true,
                 },
                 OperationResult::Done,
-            ) => self
-                .objects
-                .withdraw_from_semaphore(semaphore, request, &mut self.actors),
+            ) => (self.objects).withdraw_from_semaphore(semaphore, request, &mut self.actors),
             (Transition::BarrierAsyncLock { barrier, .. }, OperationResult::Number(round)) => {
-                self.objects
-                    .withdraw_from_barrier(barrier, round, actor, &self.actors);
+                (self.objects).withdraw_from_barrier(barrier, round, actor, &self.actors);
             }
             (Transition::CondvarAsyncLock { condvar, .. }, OperationResult::Number(request)) => {
-                self.objects
-                    .withdraw_from_condvar(condvar, request, &mut self.actors);
+                (self.objects).withdraw_from_condvar(condvar, request, &mut self.actors);
             }
             _ => {}
         }

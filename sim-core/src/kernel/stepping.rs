@@ -315,10 +315,8 @@ impl StepView<'_> {
         of_device: Option<Branch>,
     ) -> Executed {
         let polls = code.is_among(TransitionKindSet::POLLS);
-        let awaited = polls
-            && self
-                .actors
-                .has_asked(actor, code.transition(), &self.objects.activities);
+        let awaited =
+            polls && (self.actors).has_asked(actor, code.transition(), &self.objects.activities);
         // What made it possible may be about another question of the loop.
         let hidden = awaited && self.actors.is_polling_several(actor);
         // A test that is asked again may say no only after some other step.
@@ -363,11 +361,8 @@ impl StepView<'_> {
             }
             PendingState::Fired if slot.code.is_among(TransitionKindSet::LATER) => true,
             _ if slot.code.is_among(TransitionKindSet::POLLS) => {
-                self.objects
-                    .is_enabled(actor, slot.code, false, self.actors)
-                    || !self
-                        .objects
-                        .activities
+                (self.objects).is_enabled(actor, slot.code, false, self.actors)
+                    || !(self.objects.activities)
                         .meetings(actor, slot.code)
                         .is_empty()
             }
@@ -469,8 +464,7 @@ impl StepView<'_> {
         if may_expire {
             enabled_step(EnabledStep::TIME_UP);
         }
-        self.objects
-            .activities
+        (self.objects.activities)
             .meetings(actor, slot.code)
             .into_iter()
             .for_each(enabled_step);

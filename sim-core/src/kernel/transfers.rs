@@ -154,8 +154,7 @@ impl Objects {
         let record = self.activities.get_mut(slot);
         record.end = End::Cancelled;
         let mailbox = record.mailbox;
-        self.mailboxes
-            .remove_pending(mailbox, slot, &mut self.activities);
+        (self.mailboxes).remove_pending(mailbox, slot, &mut self.activities);
     }
 }
 
@@ -171,10 +170,7 @@ impl Kernel {
         }
         self.change_resource(transition);
         for slot in failing {
-            if self
-                .objects
-                .activities
-                .is_hit(slot, transition, &self.actors, &mut self.calendar)
+            if (self.objects.activities).is_hit(slot, transition, &self.actors, &mut self.calendar)
             {
                 let record = self.objects.activities.get_mut(slot);
                 record.end = End::Failed;

@@ -302,9 +302,7 @@ impl Stepper {
             });
             return;
         }
-        self.simulation
-            .kernel
-            .borrow()
+        (self.simulation.kernel.borrow())
             .view_steps()
             .enabled_steps(actor, into);
     }
@@ -331,9 +329,7 @@ impl Stepper {
     /// ended or is about to begin.
     #[must_use]
     pub fn next_footprint(&self, actor: u32) -> Option<Footprint> {
-        self.simulation
-            .kernel
-            .borrow()
+        (self.simulation.kernel.borrow())
             .view_steps()
             .next_footprint(actor)
     }
@@ -417,9 +413,7 @@ impl Stepper {
     /// Lets a time limit expire if no other step is possible.
     #[inline]
     fn let_time_pass(&mut self) {
-        let has_limits = !self
-            .simulation
-            .kernel
+        let has_limits = !(self.simulation.kernel)
             .borrow()
             .exploration
             .limits
@@ -443,9 +437,7 @@ impl Stepper {
             kernel.exploration.step = kernel.exploration.step.wrapping_add(1);
             let code = slot.code;
             let polls = code.is_among(TransitionKindSet::POLLS);
-            let of_device = kernel
-                .exploration
-                .branch_of(actor, code, choice & BRANCH_MASK);
+            let of_device = (kernel.exploration).branch_of(actor, code, choice & BRANCH_MASK);
             let number = choice & BRANCH_MASK;
             self.latest =
                 kernel
@@ -459,10 +451,7 @@ impl Stepper {
             }
             if let Transition::TestAny { list } = code.transition() {
                 self.tested.clear();
-                kernel
-                    .objects
-                    .activities
-                    .list_members(actor, list, &mut self.tested);
+                (kernel.objects.activities).list_members(actor, list, &mut self.tested);
             }
             kernel.exploration.limits.is_up = false;
             kernel.choices.branch = branch;
@@ -528,9 +517,7 @@ impl Stepper {
             let actor = {
                 let kernel = &mut *self.simulation.kernel.borrow_mut();
                 let next = kernel.actors.take_answered().or_else(|| {
-                    kernel
-                        .actors
-                        .take_woken(&kernel.exploration, &mut kernel.calendar)
+                    (kernel.actors).take_woken(&kernel.exploration, &mut kernel.calendar)
                 });
                 let Some(actor) = next else {
                     break;
@@ -560,9 +547,7 @@ impl Stepper {
             }
             Outcome::BadInput(message) => {
                 let kernel = self.simulation.kernel.borrow();
-                kernel
-                    .actors
-                    .describe_failure(actor, message, false, &kernel.calendar)
+                (kernel.actors).describe_failure(actor, message, false, &kernel.calendar)
             }
             _ => return,
         };
@@ -579,8 +564,7 @@ impl Stepper {
 
     /// Ends the actors that are to end.
     fn bury(&mut self) {
-        while self
-            .simulation
+        while (self.simulation)
             .after_poll()
             .is_some_and(|outcome| outcome != Outcome::Finished)
         {}
@@ -605,11 +589,8 @@ impl Stepper {
             if is_limit {
                 kernel.verdict.take_stop();
             }
-            (!is_limit).then(|| {
-                kernel
-                    .actors
-                    .describe_failure(actor, message, true, &kernel.calendar)
-            })
+            (!is_limit)
+                .then(|| (kernel.actors).describe_failure(actor, message, true, &kernel.calendar))
         };
         // The future has not gone back into its record, unless it was its transition that panicked.
         let running = self.simulation.running.take();

@@ -44,11 +44,7 @@ impl Stepper {
     /// The source line of the operation in which an actor waits.
     #[must_use]
     pub fn line_of(&self, actor: u32) -> Option<SourceLocation> {
-        self.simulation
-            .kernel
-            .borrow()
-            .actors
-            .line_of(ActorId(actor))
+        (self.simulation.kernel.borrow().actors).line_of(ActorId(actor))
     }
 
     /// Returns the number of units that a semaphore had at first.
@@ -84,8 +80,7 @@ impl Stepper {
     /// The calls that have sent messages in this run, in order, as far as the device tells them.
     #[must_use]
     pub fn sends(&self) -> Vec<SendCall> {
-        self.simulation
-            .kernel
+        (self.simulation.kernel)
             .borrow()
             .exploration
             .sends
@@ -104,8 +99,7 @@ impl Stepper {
 
     /// Calls `visit` with each note of the device in this run.
     pub fn visit_notes(&self, visit: &mut dyn FnMut(&Note)) {
-        self.simulation
-            .kernel
+        (self.simulation.kernel)
             .borrow()
             .exploration
             .notes

@@ -6,6 +6,7 @@
 use std::fmt;
 use std::rc::Rc;
 
+use crate::actor::{is_yes, nothing};
 use crate::kernel::{Shared, Status};
 use crate::operation::{Operation, Step};
 use crate::{Change, End, Message, OperationResult, Span, Transition};
@@ -110,26 +111,20 @@ impl Activity {
     #[inline]
     #[track_caller]
     pub fn test(&self) -> Operation<'_, bool> {
-        Operation::new(
-            &self.kernel,
-            Transition::Test {
-                activity: self.slot,
-            },
-            |_, _, answer| Step::Return(answer == OperationResult::Bool(true)),
-        )
+        let transition = Transition::Test {
+            activity: self.slot,
+        };
+        Operation::new(&self.kernel, transition, is_yes)
     }
 
     /// Ends the activity without success, if the activity has not ended.
     #[inline]
     #[track_caller]
     pub fn cancel(&self) -> Operation<'_, ()> {
-        Operation::new(
-            &self.kernel,
-            Transition::Cancel {
-                activity: self.slot,
-            },
-            crate::actor::nothing,
-        )
+        let transition = Transition::Cancel {
+            activity: self.slot,
+        };
+        Operation::new(&self.kernel, transition, nothing)
     }
 
     /// Returns the state of the activity.

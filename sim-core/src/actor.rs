@@ -15,7 +15,7 @@ use crate::kernel::Shared;
 use crate::operation::{Operation, Step};
 use crate::simulation::{ActorResult, into_body};
 use crate::yielding::Yield;
-use crate::{ActorId, HostId, OperationResult, Span, Stream, Time, Transition};
+use crate::{ActorId, HostId, Kernel, OperationResult, Span, Stream, Time, Transition};
 
 /// An actor, as its own program and other programs name the actor.
 #[derive(Clone)]
@@ -36,8 +36,30 @@ impl fmt::Display for TimedOut {
 
 impl std::error::Error for TimedOut {}
 
-pub(crate) const fn nothing(_: &mut crate::Kernel, _: Code, _: OperationResult) -> Step<()> {
+pub(crate) const fn nothing(_: &mut Kernel, _: Code, _: OperationResult) -> Step<()> {
     Step::Return(())
+}
+
+pub(crate) fn is_yes(_: &mut Kernel, _: Code, answer: OperationResult) -> Step<bool> {
+    Step::Return(answer == OperationResult::Bool(true))
+}
+
+/// Returns the result of a wait with a time limit.
+pub(crate) fn within_limit(answer: OperationResult) -> Result<(), TimedOut> {
+    match answer {
+        OperationResult::Timeout => Err(TimedOut),
+        _ => Ok(()),
+    }
+}
+
+/// Frees the list of an operation; returns the position of an activity that has ended, if the
+/// answer has one.
+fn take_position(kernel: &mut Kernel, code: Code, answer: OperationResult) -> Option<usize> {
+    kernel.objects.activities.free_list(code.object());
+    match answer {
+        OperationResult::Number(position) => Some(position as usize),
+        _ => None,
+    }
 }
 
 impl Actor {
@@ -188,17 +210,10 @@ impl Actor {
     #[inline]
     #[track_caller]
     pub fn join_timeout(&self, timeout: Span) -> Operation<'_, Result<(), TimedOut>> {
-        Operation::new(
-            &self.kernel,
-            Transition::Join { target: self.id },
-            |_, _, answer| {
-                Step::Return(if answer == OperationResult::Timeout {
-                    Err(TimedOut)
-                } else {
-                    Ok(())
-                })
-            },
-        )
+        let transition = Transition::Join { target: self.id };
+        Operation::new(&self.kernel, transition, |_, _, answer| {
+            Step::Return(within_limit(answer))
+        })
         .within(timeout)
     }
 
@@ -216,11 +231,8 @@ impl Actor {
     /// host. An actor may switch off its own host; in this case the call does not return.
     #[track_caller]
     pub fn switch_host(&self, host: HostId, on: bool) -> Operation<'_, ()> {
-        Operation::new(
-            &self.kernel,
-            Transition::SwitchHost { host: host.0, on },
-            nothing,
-        )
+        let transition = Transition::SwitchHost { host: host.0, on };
+        Operation::new(&self.kernel, transition, nothing)
     }
 
     /// Returns true if a host is on.
@@ -237,22 +249,16 @@ impl Actor {
     #[inline]
     #[track_caller]
     pub fn suspend(&self) -> Operation<'_, ()> {
-        Operation::new(
-            &self.kernel,
-            Transition::Suspend { target: self.id },
-            nothing,
-        )
+        let transition = Transition::Suspend { target: self.id };
+        Operation::new(&self.kernel, transition, nothing)
     }
 
     /// Lets a suspended actor continue.
     #[inline]
     #[track_caller]
     pub fn resume(&self) -> Operation<'_, ()> {
-        Operation::new(
-            &self.kernel,
-            Transition::Resume { target: self.id },
-            nothing,
-        )
+        let transition = Transition::Resume { target: self.id };
+        Operation::new(&self.kernel, transition, nothing)
     }
 
     /// Returns true if the actor has ended.
@@ -283,22 +289,11 @@ impl Actor {
     #[inline]
     #[track_caller]
     pub fn wait_any<'a>(&'a self, activities: &[&'a Activity]) -> Operation<'a, usize> {
-        assert!(
-            !activities.is_empty(),
-            "waiting for any of no activities would never end"
-        );
-        let list = self.list(activities);
-        Operation::new(
-            &self.kernel,
-            Transition::WaitAny { list },
-            |kernel, code, answer| {
-                kernel.objects.activities.free_list(code.object());
-                match answer {
-                    OperationResult::Number(position) => Step::Return(position as usize),
-                    other => unreachable!("a wait without a timeout has no answer {other:?}"),
-                }
-            },
-        )
+        let transition = self.prepare_wait_any(activities);
+        Operation::new(&self.kernel, transition, |kernel, code, answer| {
+            let position = take_position(kernel, code, answer);
+            Step::Return(position.expect("a wait without a timeout ends with an activity"))
+        })
     }
 
     /// [`Actor::wait_any`], at most for `timeout`.
@@ -315,22 +310,10 @@ impl Actor {
         activities: &[&'a Activity],
         timeout: Span,
     ) -> Operation<'a, Result<usize, TimedOut>> {
-        assert!(
-            !activities.is_empty(),
-            "waiting for any of no activities would never end"
-        );
-        let list = self.list(activities);
-        Operation::new(
-            &self.kernel,
-            Transition::WaitAny { list },
-            |kernel, code, answer| {
-                kernel.objects.activities.free_list(code.object());
-                match answer {
-                    OperationResult::Number(position) => Step::Return(Ok(position as usize)),
-                    _ => Step::Return(Err(TimedOut)),
-                }
-            },
-        )
+        let transition = self.prepare_wait_any(activities);
+        Operation::new(&self.kernel, transition, |kernel, code, answer| {
+            Step::Return(take_position(kernel, code, answer).ok_or(TimedOut))
+        })
         .within(timeout)
     }
 
@@ -338,17 +321,11 @@ impl Actor {
     #[inline]
     #[track_caller]
     pub fn test_any<'a>(&'a self, activities: &[&'a Activity]) -> Operation<'a, Option<usize>> {
-        let list = self.list(activities);
+        let list = self.add_list(activities);
         Operation::new(
             &self.kernel,
             Transition::TestAny { list },
-            |kernel, code, answer| {
-                kernel.objects.activities.free_list(code.object());
-                match answer {
-                    OperationResult::Number(position) => Step::Return(Some(position as usize)),
-                    _ => Step::Return(None),
-                }
-            },
+            |kernel, code, answer| Step::Return(take_position(kernel, code, answer)),
         )
     }
 
@@ -365,7 +342,16 @@ impl Actor {
         result
     }
 
-    fn list(&self, activities: &[&Activity]) -> u32 {
+    fn prepare_wait_any(&self, activities: &[&Activity]) -> Transition {
+        assert!(
+            !activities.is_empty(),
+            "waiting for any of no activities would never end"
+        );
+        let list = self.add_list(activities);
+        Transition::WaitAny { list }
+    }
+
+    fn add_list(&self, activities: &[&Activity]) -> u32 {
         let members = activities.iter().map(|activity| activity.slot()).collect();
         (self.kernel.borrow_mut().objects.activities).add_list(members)
     }

@@ -12,8 +12,8 @@ use std::rc::Rc;
 
 use crate::ExplorableDevice;
 use crate::code::Code;
-use crate::kernel::{DEVICE_TARGET, DEVICE_WORK, Kernel, NONE, PendingState, SendCall, Slot, Stop};
-use crate::{ActorId, Blocked, End, HostId, Limit, Note, Time, Work};
+use crate::kernel::{DEVICE_TARGET, DEVICE_WORK, Kernel, NONE, PendingState, SendCall, Slot};
+use crate::{ActorId, Blocked, End, HostId, Limit, Note, Outcome, Time, Work};
 
 /// A component that starts work and is notified when the work ends. The kernel is borrowed during
 /// all calls except [`Device::progress`]; the methods must not poll a future and reach the kernel
@@ -118,7 +118,7 @@ impl Kernel {
     /// [`QueueHead::BEFORE`](crate::QueueHead::BEFORE) before the first.
     #[must_use]
     pub const fn current_step(&self) -> u32 {
-        self.exploration.step
+        self.exploration.steps.wrapping_sub(1)
     }
 
     /// Counts a message of `bytes` bytes in the statistics. An actor that sends without end, and
@@ -143,7 +143,7 @@ impl Kernel {
 
     /// Ends the run: the input does not allow the requested action.
     pub fn refuse(&mut self, message: String) {
-        self.verdict.end_with(Stop::BadInput(message));
+        self.verdict.end_with(Outcome::BadInput(message));
     }
 
     /// Ends the run because of a limit. If an actor is running, the call also unwinds the poll of
@@ -152,7 +152,7 @@ impl Kernel {
         if self.actors.mode.is_stepped() {
             self.note_for_user(Note::Remark(text.to_owned()));
         }
-        self.verdict.end_with(Stop::Limit(limit));
+        self.verdict.end_with(Outcome::Limit(limit));
         if self.actors.current != NONE {
             std::panic::resume_unwind(Box::new("a limit was reached"));
         }
@@ -163,7 +163,7 @@ impl Kernel {
         self.actors[actor.0].killed = true;
         if !self.verdict.is_stopped() {
             let failure = (self.actors).describe_failure(actor.0, message, false, &self.calendar);
-            self.verdict.end_with(Stop::Failed(failure));
+            self.verdict.end_with(Outcome::Failed(failure));
         }
     }
 

@@ -7,7 +7,6 @@
 //! An actor runs from one operation to the next in one step: a violation that begins and ends
 //! within a step is not detected. *Not modelled*: invariants of ranks, which have no common memory.
 
-use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::kernel::{NONE, Shared};
@@ -25,13 +24,6 @@ pub(crate) struct Watch {
     list: Vec<Invariant>,
     /// The actor that was polled last; `NONE` before the first.
     pub(crate) actor: u32,
-}
-
-impl fmt::Debug for Watch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = self.list.iter().map(|invariant| &invariant.name);
-        f.debug_list().entries(names).finish()
-    }
 }
 
 impl Actor {

@@ -19,8 +19,8 @@ use crate::code::{Code, TransitionKindSet};
 use crate::operation::OPERATION_ID_MAX;
 use crate::trace::TraceSink;
 use crate::{
-    ActorId, Clock, Device, Digest, DiskId, Failure, HostId, Limit, OperationResult, Outcome,
-    Resource, Span, Time,
+    ActorId, Clock, Device, Digest, DiskId, Failure, HostId, OperationResult, Outcome, Resource,
+    Span, Time,
 };
 
 mod activities;
@@ -82,25 +82,6 @@ impl Hosts for Vec<String> {
     }
 }
 
-/// Reason why a step ends the run.
-#[derive(Debug)]
-pub(crate) enum Stop {
-    Failed(Failure),
-    BadInput(String),
-    Limit(Limit),
-}
-
-impl Stop {
-    /// Returns the outcome of the run.
-    pub(crate) fn outcome(self) -> Outcome {
-        match self {
-            Self::Failed(failure) => Outcome::Failed(failure),
-            Self::BadInput(message) => Outcome::BadInput(message),
-            Self::Limit(limit) => Outcome::Limit(limit),
-        }
-    }
-}
-
 /// The answer to issuing an operation.
 pub(crate) enum IssueResult {
     Now(OperationResult),
@@ -131,15 +112,15 @@ pub(crate) struct Counters {
 /// The reasons for which a run ends before its last actor, or fails with it.
 #[derive(Default)]
 pub(crate) struct Verdict {
-    stop: Option<Stop>,
+    stop: Option<Outcome>,
     /// The first failure of an actor that has not ended the run.
     late_failure: Option<Failure>,
 }
 
 impl Verdict {
     /// Ends the run, unless another reason has ended the run before.
-    pub(crate) fn end_with(&mut self, reason: Stop) {
-        self.stop.get_or_insert(reason);
+    pub(crate) fn end_with(&mut self, outcome: Outcome) {
+        self.stop.get_or_insert(outcome);
     }
 
     #[inline]
@@ -149,13 +130,13 @@ impl Verdict {
 
     /// Returns true if a limit ends the run.
     pub(crate) const fn is_at_limit(&self) -> bool {
-        matches!(self.stop, Some(Stop::Limit(_)))
+        matches!(self.stop, Some(Outcome::Limit(_)))
     }
 
-    /// Returns the outcome if a step has ended the run, and forgets the reason.
+    /// Takes the outcome if a step has ended the run.
     #[cold]
-    pub(crate) fn take_stop(&mut self) -> Option<Outcome> {
-        self.stop.take().map(Stop::outcome)
+    pub(crate) const fn take_stop(&mut self) -> Option<Outcome> {
+        self.stop.take()
     }
 
     /// Notes that an actor has failed at its end; the other actors continue.
@@ -218,7 +199,10 @@ impl Kernel {
             actors: Actors::new(hosts),
             objects: Objects::default(),
             calendar: Calendar::new(resource, clock),
-            choices: Choices::new(seed),
+            choices: Choices {
+                seed,
+                ..Choices::default()
+            },
             exploration: Exploration::default(),
             counters: Counters::default(),
             verdict: Verdict::default(),
@@ -280,10 +264,11 @@ impl Kernel {
         &mut self,
         actor: u32,
         code: Code,
-        timeout: Span,
+        mut timeout: Span,
         location: SourceLocation,
         waker: &Waker,
     ) -> IssueResult {
+        let mut paused = None;
         if let Some(activity) = code.owned_activity() {
             self.begin_work(activity);
         }
@@ -291,12 +276,19 @@ impl Kernel {
             && self.objects.is_enabled(actor, code, false, &self.actors)
         {
             let answer = OperationResult::from_code(self.execute_transition(actor, code));
-            if code.is_among(TransitionKindSet::PAUSED) {
-                return IssueResult::Parked(self.pause_actor(actor, code, answer, location, waker));
+            if !code.is_among(TransitionKindSet::PAUSED) {
+                return IssueResult::Now(answer);
             }
-            return IssueResult::Now(answer);
+            paused = Some(answer);
+            timeout = Span::INFINITE;
         }
-        IssueResult::Parked(self.park_operation(actor, code, timeout, location, waker))
+        let operation_id = self.park_operation(actor, code, timeout, location, waker);
+        if let Some(answer) = paused {
+            // Before the actor continues, another actor ends or stops.
+            (self.actors).give_answer(actor, operation_id, answer, &mut self.calendar);
+            self.actors.schedule_first(actor);
+        }
+        IssueResult::Parked(operation_id)
     }
 
     /// Returns the kernel, shared by its handles.
@@ -304,24 +296,6 @@ impl Kernel {
         self.weak_self
             .upgrade()
             .expect("the kernel is alive while it is used")
-    }
-
-    /// Stops an actor that has an answer: before the actor continues, another actor ends or stops.
-    /// Returns the ticket.
-    #[cold]
-    #[inline(never)]
-    fn pause_actor(
-        &mut self,
-        actor: u32,
-        code: Code,
-        answer: OperationResult,
-        location: SourceLocation,
-        waker: &Waker,
-    ) -> u32 {
-        let operation_id = self.park_operation(actor, code, Span::INFINITE, location, waker);
-        (self.actors).give_answer(actor, operation_id, answer, &mut self.calendar);
-        self.actors.schedule_first(actor);
-        operation_id
     }
 
     /// Puts an operation that is not yet enabled into a slot of the actor; returns the ticket.
@@ -432,11 +406,7 @@ impl Kernel {
     pub(crate) fn resume_actor(&mut self, actor: u32) -> bool {
         let record = &mut self.actors[actor];
         record.queued = false;
-        if record.dead {
-            return false;
-        }
-        if record.suspended {
-            record.deferred = true;
+        if !record.takes_turn() {
             return false;
         }
         if record.has_more() {

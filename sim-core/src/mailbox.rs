@@ -4,9 +4,11 @@ use std::fmt;
 use std::rc::Rc;
 
 use crate::activity::{Activity, ActivityError, end_result};
+use crate::actor::{is_yes, nothing};
 use crate::code::Code;
 use crate::kernel::Shared;
 use crate::operation::{Operation, Step};
+use crate::sync::add_object;
 use crate::{Actor, Kernel, Message, OperationResult, Span, Transition};
 
 /// A mailbox, by which actors that need not know each other exchange messages.
@@ -33,14 +35,8 @@ impl Mailbox {
     }
 
     pub(crate) fn unnamed(kernel: &Shared) -> Self {
-        let number = {
-            let kernel = &mut *kernel.borrow_mut();
-            kernel.objects.mailboxes.add_mailbox(&kernel.actors)
-        };
-        Self {
-            kernel: Rc::clone(kernel),
-            number,
-        }
+        let (kernel, number) = add_object(kernel, |objects| objects.mailboxes.add_mailbox());
+        Self { kernel, number }
     }
 
     /// Prepares a send; the operation issues it.
@@ -94,11 +90,8 @@ impl Mailbox {
         message: impl Into<Message>,
         bytes: f64,
     ) -> Operation<'_, Result<(), ActivityError>> {
-        Operation::new(
-            &self.kernel,
-            self.send(message.into(), bytes, f64::INFINITY, false),
-            follow_put,
-        )
+        let send = self.send(message.into(), bytes, f64::INFINITY, false);
+        Operation::new(&self.kernel, send, follow_put)
     }
 
     /// [`Mailbox::put`], at most for `timeout`; after this time the put is withdrawn.
@@ -146,11 +139,8 @@ impl Mailbox {
     #[inline]
     #[track_caller]
     pub fn put_async(&self, message: impl Into<Message>, bytes: f64) -> Operation<'_, Activity> {
-        Operation::new(
-            &self.kernel,
-            self.send(message.into(), bytes, f64::INFINITY, false),
-            follow_async,
-        )
+        let send = self.send(message.into(), bytes, f64::INFINITY, false);
+        Operation::new(&self.kernel, send, follow_async)
     }
 
     /// Starts to put a message that travels with at most `rate` bytes/s.
@@ -165,11 +155,8 @@ impl Mailbox {
         bytes: f64,
         rate: f64,
     ) -> Operation<'_, Activity> {
-        Operation::new(
-            &self.kernel,
-            self.send(message.into(), bytes, rate, false),
-            follow_async,
-        )
+        let send = self.send(message.into(), bytes, rate, false);
+        Operation::new(&self.kernel, send, follow_async)
     }
 
     /// Puts a message that no actor waits for: the message outlives the sender.
@@ -179,11 +166,8 @@ impl Mailbox {
     #[inline]
     #[track_caller]
     pub fn put_detached(&self, message: impl Into<Message>, bytes: f64) -> Operation<'_, ()> {
-        Operation::new(
-            &self.kernel,
-            self.send(message.into(), bytes, f64::INFINITY, true),
-            crate::actor::nothing,
-        )
+        let send = self.send(message.into(), bytes, f64::INFINITY, true);
+        Operation::new(&self.kernel, send, nothing)
     }
 
     /// Starts to get a message; the handle reports the end of the get and then has the message.
@@ -197,13 +181,10 @@ impl Mailbox {
     #[inline]
     #[track_caller]
     pub fn probe(&self) -> Operation<'_, bool> {
-        Operation::new(
-            &self.kernel,
-            Transition::Probe {
-                mailbox: self.number,
-            },
-            |_, _, answer| Step::Return(answer == OperationResult::Bool(true)),
-        )
+        let transition = Transition::Probe {
+            mailbox: self.number,
+        };
+        Operation::new(&self.kernel, transition, is_yes)
     }
 
     /// Makes `receiver` the permanent receiver: puts start to travel to the host of the receiver at

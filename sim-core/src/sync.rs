@@ -8,11 +8,19 @@
 use std::fmt;
 use std::rc::Rc;
 
-use crate::actor::{TimedOut, nothing};
+use crate::actor::{TimedOut, is_yes, nothing, within_limit};
 use crate::code::Code;
-use crate::kernel::Shared;
+use crate::kernel::{Objects, Shared, StepEffects};
 use crate::operation::{Operation, Step};
 use crate::{Kernel, OperationResult, Span, Transition};
+
+/// Adds an object to the kernel; returns the kernel and the number of the object.
+pub(crate) fn add_object(kernel: &Shared, add: impl FnOnce(&mut Objects) -> u32) -> (Shared, u32) {
+    let mut borrowed = kernel.borrow_mut();
+    let number = add(&mut borrowed.objects);
+    borrowed.actors.note_effect(StepEffects::ALLOCATES);
+    (Rc::clone(kernel), number)
+}
 
 /// A mutex with a queue, first in, first out. Not recursive.
 #[derive(Clone)]
@@ -23,14 +31,8 @@ pub struct Mutex {
 
 impl Mutex {
     pub(crate) fn new(kernel: &Shared) -> Self {
-        let number = {
-            let kernel = &mut *kernel.borrow_mut();
-            kernel.objects.add_mutex(&kernel.actors)
-        };
-        Self {
-            kernel: Rc::clone(kernel),
-            number,
-        }
+        let (kernel, number) = add_object(kernel, Objects::add_mutex);
+        Self { kernel, number }
     }
 
     /// Joins the queue and waits to be the owner. Asking twice without unlocking fails the actor.
@@ -54,47 +56,35 @@ impl Mutex {
     #[inline]
     #[track_caller]
     pub fn lock_async(&self) -> Operation<'_, ()> {
-        Operation::new(
-            &self.kernel,
-            Transition::MutexAsyncLock { mutex: self.number },
-            nothing,
-        )
+        let transition = Transition::MutexAsyncLock { mutex: self.number };
+        Operation::new(&self.kernel, transition, nothing)
     }
 
     /// Returns true if the actor is the owner.
     #[inline]
     #[track_caller]
     pub fn test(&self) -> Operation<'_, bool> {
-        Operation::new(
-            &self.kernel,
-            Transition::MutexTest { mutex: self.number },
-            |_, _, answer| Step::Return(answer == OperationResult::Bool(true)),
-        )
+        let transition = Transition::MutexTest { mutex: self.number };
+        Operation::new(&self.kernel, transition, is_yes)
     }
 
     /// Waits to be the owner, after [`Mutex::lock_async`].
     #[inline]
     #[track_caller]
     pub fn wait(&self) -> Operation<'_, ()> {
-        Operation::new(
-            &self.kernel,
-            Transition::MutexWait {
-                mutex: self.number,
-                owned: false,
-            },
-            nothing,
-        )
+        let transition = Transition::MutexWait {
+            mutex: self.number,
+            owned: false,
+        };
+        Operation::new(&self.kernel, transition, nothing)
     }
 
     /// Becomes the owner if the queue is empty.
     #[inline]
     #[track_caller]
     pub fn try_lock(&self) -> Operation<'_, bool> {
-        Operation::new(
-            &self.kernel,
-            Transition::MutexTryLock { mutex: self.number },
-            |_, _, answer| Step::Return(answer == OperationResult::Bool(true)),
-        )
+        let transition = Transition::MutexTryLock { mutex: self.number };
+        Operation::new(&self.kernel, transition, is_yes)
     }
 
     /// Gives the mutex to the next in the queue. Unlocking a mutex that the actor has not asked for
@@ -102,22 +92,16 @@ impl Mutex {
     #[inline]
     #[track_caller]
     pub fn unlock(&self) -> Operation<'_, ()> {
-        Operation::new(
-            &self.kernel,
-            Transition::MutexUnlock { mutex: self.number },
-            nothing,
-        )
+        let transition = Transition::MutexUnlock { mutex: self.number };
+        Operation::new(&self.kernel, transition, nothing)
     }
 
     /// Leaves the queue from any position: a waiter withdraws.
     #[inline]
     #[track_caller]
     pub fn cancel(&self) -> Operation<'_, ()> {
-        Operation::new(
-            &self.kernel,
-            Transition::MutexCancel { mutex: self.number },
-            nothing,
-        )
+        let transition = Transition::MutexCancel { mutex: self.number };
+        Operation::new(&self.kernel, transition, nothing)
     }
 }
 
@@ -147,14 +131,8 @@ fn follow_acquire<T>(
 
 impl Semaphore {
     pub(crate) fn new(kernel: &Shared, value: u32) -> Self {
-        let number = {
-            let kernel = &mut *kernel.borrow_mut();
-            kernel.objects.add_semaphore(value, &kernel.actors)
-        };
-        Self {
-            kernel: Rc::clone(kernel),
-            number,
-        }
+        let (kernel, number) = add_object(kernel, |objects| objects.add_semaphore(value));
+        Self { kernel, number }
     }
 
     #[inline]
@@ -181,13 +159,7 @@ impl Semaphore {
     #[track_caller]
     pub fn acquire_timeout(&self, timeout: Span) -> Operation<'_, Result<(), TimedOut>> {
         Operation::new(&self.kernel, self.ask(), |_, code, answer| {
-            follow_acquire(code, answer, |answer| {
-                if answer == OperationResult::Timeout {
-                    Err(TimedOut)
-                } else {
-                    Ok(())
-                }
-            })
+            follow_acquire(code, answer, within_limit)
         })
         .within(timeout)
     }
@@ -196,13 +168,10 @@ impl Semaphore {
     #[inline]
     #[track_caller]
     pub fn release(&self) -> Operation<'_, ()> {
-        Operation::new(
-            &self.kernel,
-            Transition::SemaphoreUnlock {
-                semaphore: self.number,
-            },
-            nothing,
-        )
+        let transition = Transition::SemaphoreUnlock {
+            semaphore: self.number,
+        };
+        Operation::new(&self.kernel, transition, nothing)
     }
 
     /// Returns the number of free units.
@@ -223,14 +192,8 @@ pub struct Barrier {
 
 impl Barrier {
     pub(crate) fn new(kernel: &Shared, size: u32) -> Self {
-        let number = {
-            let kernel = &mut *kernel.borrow_mut();
-            kernel.objects.add_barrier(size, &kernel.actors)
-        };
-        Self {
-            kernel: Rc::clone(kernel),
-            number,
-        }
+        let (kernel, number) = add_object(kernel, |objects| objects.add_barrier(size));
+        Self { kernel, number }
     }
 
     /// Arrives and waits for the others.
@@ -313,14 +276,8 @@ fn follow_wait(_: &mut Kernel, code: Code, answer: OperationResult) -> Step<Resu
 
 impl Condvar {
     pub(crate) fn new(kernel: &Shared) -> Self {
-        let number = {
-            let kernel = &mut *kernel.borrow_mut();
-            kernel.objects.add_condvar(&kernel.actors)
-        };
-        Self {
-            kernel: Rc::clone(kernel),
-            number,
-        }
+        let (kernel, number) = add_object(kernel, Objects::add_condvar);
+        Self { kernel, number }
     }
 
     /// Releases the mutex, waits for a signal, and owns the mutex again at the end. Without owning
@@ -353,26 +310,20 @@ impl Condvar {
     #[inline]
     #[track_caller]
     pub fn signal(&self) -> Operation<'_, ()> {
-        Operation::new(
-            &self.kernel,
-            Transition::CondvarSignal {
-                condvar: self.number,
-            },
-            nothing,
-        )
+        let transition = Transition::CondvarSignal {
+            condvar: self.number,
+        };
+        Operation::new(&self.kernel, transition, nothing)
     }
 
     /// Wakes all that wait, in the order in which they came.
     #[inline]
     #[track_caller]
     pub fn broadcast(&self) -> Operation<'_, ()> {
-        Operation::new(
-            &self.kernel,
-            Transition::CondvarBroadcast {
-                condvar: self.number,
-            },
-            nothing,
-        )
+        let transition = Transition::CondvarBroadcast {
+            condvar: self.number,
+        };
+        Operation::new(&self.kernel, transition, nothing)
     }
 }
 

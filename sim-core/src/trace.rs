@@ -1,7 +1,5 @@
 //! Trace events: the input of the digest, for observers.
 
-use std::fmt;
-
 use crate::{ActorId, Footprint, OperationResult, Time, Transition};
 
 /// One transition that was executed.
@@ -45,9 +43,3 @@ pub enum Observed {
 
 /// The receiver of trace events. A sink must not touch the simulation.
 pub(crate) struct TraceSink(pub(crate) Box<dyn FnMut(&TraceEvent)>);
-
-impl fmt::Debug for TraceSink {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("TraceSink(..)")
-    }
-}

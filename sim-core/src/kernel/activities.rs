@@ -7,8 +7,10 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use super::{Actors, Calendar, Kernel, NONE, Stop};
-use crate::{ActivityId, Change, DiskId, End, Io, Message, ParallelWork, Transition, Work};
+use super::{Actors, Calendar, Kernel, NONE};
+use crate::{
+    ActivityId, Change, DiskId, End, Io, Message, Outcome, ParallelWork, Transition, Work,
+};
 
 /// The status of an activity.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -80,6 +82,16 @@ pub(crate) struct Activity {
     pub(crate) rate: f64,
     waiters: [u32; 2],
     more_waiters: Vec<u32>,
+}
+
+impl Activity {
+    /// Returns the name of the activity for the resource.
+    const fn resource_id(&self, slot: u32) -> ActivityId {
+        ActivityId {
+            number: self.number,
+            slot,
+        }
+    }
 }
 
 /// All activities.
@@ -351,10 +363,7 @@ impl Activities {
             return;
         }
         record.frozen = freeze;
-        let activity = ActivityId {
-            number: record.number,
-            slot,
-        };
+        let activity = record.resource_id(slot);
         if freeze {
             calendar.resource.suspend(activity, calendar.now);
         } else {
@@ -367,13 +376,9 @@ impl Activities {
         let record = self.get(slot);
         match record.status {
             Status::Ended | Status::Free => 0.0,
-            Status::Ready => calendar.resource.remaining(
-                ActivityId {
-                    number: record.number,
-                    slot,
-                },
-                calendar.now,
-            ),
+            Status::Ready => calendar
+                .resource
+                .remaining(record.resource_id(slot), calendar.now),
             Status::Prepared | Status::Send | Status::Receive => record.amount,
         }
     }
@@ -381,14 +386,9 @@ impl Activities {
     pub(crate) fn update_activity(&mut self, slot: u32, change: Change, calendar: &mut Calendar) {
         let record = self.get(slot);
         if record.status == Status::Ready {
-            calendar.resource.update(
-                ActivityId {
-                    number: record.number,
-                    slot,
-                },
-                change,
-                calendar.now,
-            );
+            calendar
+                .resource
+                .update(record.resource_id(slot), change, calendar.now);
         }
     }
 }
@@ -467,7 +467,7 @@ impl Kernel {
                 .resource
                 .start(ActivityId { number, slot }, work, self.calendar.now)
         {
-            self.verdict.end_with(Stop::BadInput(error.0));
+            self.verdict.end_with(Outcome::BadInput(error.0));
             // The resource does not know it, so nobody may cancel it any more.
             if matches!(self.objects.activities.get(slot).kind, Kind::Device(_)) {
                 self.objects.activities.free(slot);

@@ -179,12 +179,19 @@ impl ActorRecord {
         }
     }
 
-    pub(crate) fn is_new(&self) -> bool {
-        !self.started
+    /// Returns true if the actor can take its turn; a suspended actor takes the turn later.
+    #[inline]
+    pub(crate) fn takes_turn(&mut self) -> bool {
+        if self.suspended && !self.dead {
+            self.deferred = true;
+        }
+        !self.dead && !self.suspended
     }
 
-    pub(crate) fn start(&mut self) {
-        self.started = true;
+    /// Returns true if an explorer may ask for steps of the actor.
+    #[inline]
+    pub(crate) fn is_steppable(&self) -> bool {
+        !self.dead && !self.suspended && self.started
     }
 
     pub(crate) fn extra(&mut self) -> &mut ActorColdState {
@@ -619,14 +626,10 @@ impl Actors {
     pub(crate) fn next_new_actor(&mut self) -> Option<u32> {
         while let Some(actor) = self.starting.pop_front() {
             let record = &mut self.records[actor as usize];
-            if record.dead {
+            if !record.takes_turn() {
                 continue;
             }
-            if record.suspended {
-                record.deferred = true;
-                continue;
-            }
-            record.start();
+            record.started = true;
             self.current = actor;
             self.set_plain_mode(TurnMode::Opening);
             return Some(actor);
@@ -867,7 +870,7 @@ impl Actors {
         if let Some(slot) = answered {
             record.move_to_front(slot.operation_id);
         }
-        let is_polled = record.is_new() || answered.is_some();
+        let is_polled = !record.started || answered.is_some();
         self.suspend_activities(actor, false, activities, calendar);
         if deferred && is_polled {
             // It has no transition to choose before it comes to its next operation.

@@ -3,7 +3,7 @@
 //!
 //! A barrier can be used again: arrivals count for the round in which they come.
 
-use super::{Actors, Objects, Recycle, StepEffects};
+use super::{Actors, Objects, Recycle};
 use crate::OperationResult;
 
 /// One barrier.
@@ -25,9 +25,8 @@ impl Recycle for BarrierRecord {
 }
 
 impl Objects {
-    pub(crate) fn add_barrier(&mut self, size: u32, actors: &Actors) -> u32 {
+    pub(crate) fn add_barrier(&mut self, size: u32) -> u32 {
         assert!(size > 0, "a barrier needs at least one actor");
-        actors.note_effect(StepEffects::ALLOCATES);
         let (barrier, record) = self.barriers.add();
         record.size = size;
         barrier

@@ -5,25 +5,17 @@
 use super::{Actors, Kernel, Objects, PendingState, Slot};
 use crate::{ActorId, Choice, EnabledTransition, OperationResult, Stream};
 
-/// The choices of a run: the present branch, the draws without a chooser, and the record of choices.
+/// The choices of a run: the present branch, the draws without a chooser, and the record.
+#[derive(Default)]
 pub(crate) struct Choices {
     pub(crate) schedule: Option<Vec<Choice>>,
     /// The branch that the chooser picked for the transition being executed.
     pub(crate) branch: u32,
     pub(crate) seed: u64,
-    draws: Option<Stream>,
+    pub(super) draws: Option<Stream>,
 }
 
 impl Choices {
-    pub(super) const fn new(seed: u64) -> Self {
-        Self {
-            schedule: None,
-            branch: 0,
-            seed,
-            draws: None,
-        }
-    }
-
     /// The branch that the chooser picked, or a draw from the kernel's own stream.
     pub(super) fn draw_number(&mut self, limit: u32, actors: &Actors) -> u32 {
         assert!(limit > 0, "a random choice needs at least one value");
@@ -75,11 +67,7 @@ impl Actors {
         while let Some(actor) = self.ready.pop_front() {
             let record = &mut self.records[actor as usize];
             record.queued = false;
-            if record.dead {
-                continue;
-            }
-            if record.suspended {
-                record.deferred = true;
+            if !record.takes_turn() {
                 continue;
             }
             if let Some(operation_id) = record.answered() {
@@ -96,11 +84,7 @@ impl Actors {
         for actor in std::mem::take(&mut self.ready) {
             let record = &mut self.records[actor as usize];
             record.queued = false;
-            if record.dead {
-                continue;
-            }
-            if record.suspended {
-                record.deferred = true;
+            if !record.takes_turn() {
                 continue;
             }
             let branches = objects.enabled_branches(actor, self);

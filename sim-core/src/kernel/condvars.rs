@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use super::{Actors, Objects, Recycle, StepEffects};
+use super::{Actors, Objects, Recycle};
 
 /// One condition variable.
 #[derive(Debug, Default)]
@@ -26,8 +26,7 @@ impl Recycle for CondvarRecord {
 }
 
 impl Objects {
-    pub(crate) fn add_condvar(&mut self, actors: &Actors) -> u32 {
-        actors.note_effect(StepEffects::ALLOCATES);
+    pub(crate) fn add_condvar(&mut self) -> u32 {
         self.condvars.add().0
     }
 

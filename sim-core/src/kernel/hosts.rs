@@ -10,12 +10,11 @@
 //! actor would be started again later.
 
 use std::collections::BTreeSet;
-use std::fmt;
 use std::rc::Rc;
 
-use super::{Calendar, Kernel, Stop};
+use super::{Calendar, Kernel};
 use crate::simulation::Body;
-use crate::{ActivityId, Actor, ActorId, Control, End, HostId, Transition, Work};
+use crate::{ActivityId, Actor, ActorId, Control, End, HostId, Outcome, Transition, Work};
 
 /// Makes the future of an actor, each time from the beginning.
 pub(crate) type Again = Rc<dyn Fn(Actor) -> Body>;
@@ -40,15 +39,6 @@ pub(crate) struct HostTable {
     pub(crate) sheltered: u32,
     /// True if, in an untimed run, a host or link of the resource may be off.
     pub(crate) links_changed: bool,
-}
-
-impl fmt::Debug for HostTable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HostStates")
-            .field("off", &self.off)
-            .field("restarts", &self.restarts.len())
-            .finish()
-    }
 }
 
 impl HostTable {
@@ -110,7 +100,7 @@ impl Kernel {
             other => unreachable!("{other:?} does not change the resource"),
         };
         if let Err(error) = changed {
-            self.verdict.end_with(Stop::BadInput(error.0));
+            self.verdict.end_with(Outcome::BadInput(error.0));
             return;
         }
         let mut ended = std::mem::take(&mut self.calendar.ended);

@@ -46,8 +46,7 @@ impl Mailboxes {
         self.names.clear();
     }
 
-    pub(crate) fn add_mailbox(&mut self, actors: &Actors) -> u32 {
-        actors.note_effect(StepEffects::ALLOCATES);
+    pub(crate) fn add_mailbox(&mut self) -> u32 {
         self.records.add().0
     }
 
@@ -56,7 +55,8 @@ impl Mailboxes {
         if let Some(&mailbox) = self.by_name.get(name) {
             return mailbox;
         }
-        let mailbox = self.add_mailbox(actors);
+        actors.note_effect(StepEffects::ALLOCATES);
+        let mailbox = self.add_mailbox();
         self.by_name.insert(name.into(), mailbox);
         self.names.insert(mailbox, name.into());
         mailbox

@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use super::{Actors, Objects, Recycle, StepEffects};
+use super::{Actors, Objects, Recycle};
 
 /// One mutex.
 #[derive(Debug, Default)]
@@ -27,8 +27,7 @@ impl Recycle for MutexRecord {
 }
 
 impl Objects {
-    pub(crate) fn add_mutex(&mut self, actors: &Actors) -> u32 {
-        actors.note_effect(StepEffects::ALLOCATES);
+    pub(crate) fn add_mutex(&mut self) -> u32 {
         self.mutexes.add().0
     }
 

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use super::{Actors, Objects, Recycle, StepEffects};
+use super::{Actors, Objects, Recycle};
 
 /// One semaphore.
 #[derive(Debug, Default)]
@@ -28,8 +28,7 @@ impl Recycle for SemaphoreRecord {
 }
 
 impl Objects {
-    pub(crate) fn add_semaphore(&mut self, value: u32, actors: &Actors) -> u32 {
-        actors.note_effect(StepEffects::ALLOCATES);
+    pub(crate) fn add_semaphore(&mut self, value: u32) -> u32 {
         let (semaphore, record) = self.semaphores.add();
         (record.value, record.initial) = (value, value);
         semaphore

@@ -68,13 +68,14 @@ impl Branch {
 }
 
 /// State that only an explorer uses.
+#[derive(Default)]
 pub(crate) struct Exploration {
     /// The device if an explorer decides its arrivals.
     device: Option<Rc<dyn ExplorableDevice>>,
     /// True if actors that are parked for the device stand before choices.
     branches: bool,
-    /// The number of the step that an explorer takes, from 0; `NONE` before the first.
-    pub(crate) step: u32,
+    /// The number of steps that an explorer has begun.
+    pub(crate) steps: u32,
     /// True if the explorer may let the time limit of a wait expire.
     pub(crate) timeouts: bool,
     /// The time limits that expire only when no other step is possible.
@@ -87,28 +88,13 @@ pub(crate) struct Exploration {
     pub(crate) notes: Vec<Note>,
 }
 
-impl Default for Exploration {
-    fn default() -> Self {
-        Self {
-            device: None,
-            branches: false,
-            step: NONE,
-            timeouts: false,
-            limits: Limits::default(),
-            sends: None,
-            clock_reads: Vec::new(),
-            notes: Vec::new(),
-        }
-    }
-}
-
 impl Exploration {
     /// Forgets the run and keeps its memory.
     fn recycle(&mut self) {
         if let Some(sends) = &mut self.sends {
             sends.clear();
         }
-        self.step = NONE;
+        self.steps = 0;
         self.limits.clear();
     }
 
@@ -385,7 +371,7 @@ impl StepView<'_> {
     #[inline]
     pub(crate) fn has_step(&self, actor: u32) -> bool {
         let record = &self.actors[actor];
-        if record.dead || record.suspended || !record.started {
+        if !record.is_steppable() {
             return false;
         }
         if record.has_more() {
@@ -409,7 +395,7 @@ impl StepView<'_> {
         let Some(record) = self.actors.records.get(actor as usize) else {
             return;
         };
-        if record.dead || record.suspended || !record.started {
+        if !record.is_steppable() {
             return;
         }
         if !record.has_more() {
@@ -484,7 +470,7 @@ impl StepView<'_> {
     /// choice is not possible.
     pub(crate) fn chosen_slot(&self, actor: u32, choice: u32) -> Option<(Slot, u32, u32)> {
         let record = self.actors.records.get(actor as usize)?;
-        if record.dead || record.suspended || !record.started {
+        if !record.is_steppable() {
             return None;
         }
         if !record.has_more() && choice >> BRANCH_BITS == 0 && self.is_simple(&record.first) {

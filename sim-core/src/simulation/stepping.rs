@@ -434,7 +434,7 @@ impl Stepper {
             let kernel = &mut *kernel;
             kernel.actors.take_effects();
             let (slot, branch, alternatives) = kernel.view_steps().chosen_slot(actor, choice)?;
-            kernel.exploration.step = kernel.exploration.step.wrapping_add(1);
+            kernel.exploration.steps = kernel.exploration.steps.wrapping_add(1);
             let code = slot.code;
             let polls = code.is_among(TransitionKindSet::POLLS);
             let of_device = (kernel.exploration).branch_of(actor, code, choice & BRANCH_MASK);

@@ -56,7 +56,7 @@ impl Stepper {
         {
             let mut kernel = self.simulation.kernel.borrow_mut();
             kernel.actors.take_effects();
-            kernel.exploration.step = kernel.exploration.step.wrapping_add(1);
+            kernel.exploration.steps = kernel.exploration.steps.wrapping_add(1);
             device.deliver(&mut kernel, queue);
         }
         self.settle();

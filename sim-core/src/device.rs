@@ -12,7 +12,7 @@ use std::rc::Rc;
 
 use crate::ExplorableDevice;
 use crate::code::Code;
-use crate::kernel::{DEVICE_TARGET, DEVICE_WORK, Kernel, NONE, PendingState, SendCall, Slot};
+use crate::kernel::{DEVICE_TARGET, DEVICE_WORK, Kernel, NONE, SendCall};
 use crate::{ActorId, Blocked, End, HostId, Limit, Note, Outcome, Time, Work};
 
 /// A component that starts work and is notified when the work ends. The kernel is borrowed during
@@ -68,7 +68,7 @@ impl Kernel {
     #[inline]
     pub fn wake_actor(&mut self, actor: ActorId) {
         self.actors.progress += 1;
-        if self.actors[actor.0].fire_device() {
+        if self.actors[actor.0].fire_slots(|slot| slot.code == Code::DEVICE) {
             self.actors.wake_parked(actor.0);
         }
     }
@@ -143,7 +143,7 @@ impl Kernel {
 
     /// Ends the run: the input does not allow the requested action.
     pub fn refuse(&mut self, message: String) {
-        self.verdict.end_with(Outcome::BadInput(message));
+        self.stop.get_or_insert(Outcome::BadInput(message));
     }
 
     /// Ends the run because of a limit. If an actor is running, the call also unwinds the poll of
@@ -152,7 +152,7 @@ impl Kernel {
         if self.actors.mode.is_stepped() {
             self.note_for_user(Note::Remark(text.to_owned()));
         }
-        self.verdict.end_with(Outcome::Limit(limit));
+        self.stop.get_or_insert(Outcome::Limit(limit));
         if self.actors.current != NONE {
             std::panic::resume_unwind(Box::new("a limit was reached"));
         }
@@ -161,9 +161,9 @@ impl Kernel {
     /// Ends the run as a failure of an actor. No other actor continues at this date.
     pub fn fail_actor(&mut self, actor: ActorId, message: String) {
         self.actors[actor.0].killed = true;
-        if !self.verdict.is_stopped() {
-            let failure = (self.actors).describe_failure(actor.0, message, false, &self.calendar);
-            self.verdict.end_with(Outcome::Failed(failure));
+        if self.stop.is_none() {
+            let failure = self.describe_failure(actor.0, message, false);
+            self.stop.get_or_insert(Outcome::Failed(failure));
         }
     }
 
@@ -188,26 +188,6 @@ fn end_at_sends(kernel: &mut Kernel) {
     let text =
         format!("{name} sends {count} messages and never waits: the search goes no further there");
     kernel.reach_limit(Limit::Standstill(count), &text);
-}
-
-impl crate::kernel::ActorRecord {
-    #[inline]
-    fn fire_device(&mut self) -> bool {
-        let fire = |slot: &mut Slot| {
-            let waits = slot.state == PendingState::Waiting && slot.code == Code::DEVICE;
-            if waits {
-                slot.state = PendingState::Fired;
-            }
-            waits
-        };
-        let mut any = fire(&mut self.first);
-        if let Some(extra) = &mut self.extra {
-            for slot in &mut extra.slots {
-                any |= fire(slot);
-            }
-        }
-        any
-    }
 }
 
 /// A device's way to the kernel from within an actor's poll.
@@ -275,7 +255,7 @@ impl KernelHandle {
     #[must_use]
     pub fn is_woken(&self, parked: Parked) -> bool {
         (self.kernel.borrow_mut().actors)
-            .collect_answer(parked.actor, parked.operation_id)
+            .take_answer(parked.actor, parked.operation_id)
             .is_some()
     }
 
@@ -288,6 +268,6 @@ impl KernelHandle {
 /// The ticket of a parked actor.
 #[derive(Clone, Copy, Debug)]
 pub struct Parked {
-    actor: u32,
-    operation_id: u32,
+    pub(crate) actor: u32,
+    pub(crate) operation_id: u32,
 }

@@ -113,7 +113,7 @@ pub(crate) fn violated(kernel: &Shared) -> Option<Failure> {
         kernel.actors[actor].killed = true;
         kernel.actors.drop_later(actor);
     }
-    let mut failure = (kernel.actors).describe_failure(actor, message, false, &kernel.calendar);
+    let mut failure = kernel.describe_failure(actor, message, false);
     failure.invariant = Some(invariant.name);
     Some(failure)
 }

@@ -49,7 +49,7 @@ pub(crate) use events::{Calendar, DEVICE_TARGET, DEVICE_WORK};
 pub(crate) use hosts::{Again, HostTable};
 pub(crate) use mailboxes::Mailboxes;
 pub(crate) use report::wait_graph;
-pub(crate) use stepping::{BRANCH_MASK, Exploration, StepEffects};
+pub(crate) use stepping::{BRANCH_MASK, Exploration};
 pub(crate) use store::{ObjectStore, Objects, Recycle};
 
 /// No actor, no object.
@@ -109,48 +109,6 @@ pub(crate) struct Counters {
     pub(crate) bytes: f64,
 }
 
-/// The reasons for which a run ends before its last actor, or fails with it.
-#[derive(Default)]
-pub(crate) struct Verdict {
-    stop: Option<Outcome>,
-    /// The first failure of an actor that has not ended the run.
-    late_failure: Option<Failure>,
-}
-
-impl Verdict {
-    /// Ends the run, unless another reason has ended the run before.
-    pub(crate) fn end_with(&mut self, outcome: Outcome) {
-        self.stop.get_or_insert(outcome);
-    }
-
-    #[inline]
-    pub(crate) const fn is_stopped(&self) -> bool {
-        self.stop.is_some()
-    }
-
-    /// Returns true if a limit ends the run.
-    pub(crate) const fn is_at_limit(&self) -> bool {
-        matches!(self.stop, Some(Outcome::Limit(_)))
-    }
-
-    /// Takes the outcome if a step has ended the run.
-    #[cold]
-    pub(crate) const fn take_stop(&mut self) -> Option<Outcome> {
-        self.stop.take()
-    }
-
-    /// Notes that an actor has failed at its end; the other actors continue.
-    pub(crate) fn note_late_failure(&mut self, failure: Failure) {
-        self.late_failure.get_or_insert(failure);
-    }
-
-    /// Returns the outcome of a run in which all actors have ended.
-    pub(crate) fn final_outcome(&self) -> Outcome {
-        let failure = self.late_failure.clone();
-        failure.map_or(Outcome::Finished, Outcome::Failed)
-    }
-}
-
 /// The whole state of a simulation.
 pub struct Kernel {
     pub(crate) actors: Actors,
@@ -159,7 +117,10 @@ pub struct Kernel {
     pub(crate) choices: Choices,
     pub(crate) exploration: Exploration,
     pub(crate) counters: Counters,
-    pub(crate) verdict: Verdict,
+    /// The outcome, once a step has ended the run.
+    pub(crate) stop: Option<Outcome>,
+    /// The first failure of an actor that has not ended the run.
+    pub(crate) late_failure: Option<Failure>,
     pub(crate) host_states: HostTable,
     pub(crate) weak_self: Weak<RefCell<Self>>,
     /// The waker for polling futures, identified by its address. (A comparison with a fresh
@@ -205,7 +166,8 @@ impl Kernel {
             },
             exploration: Exploration::default(),
             counters: Counters::default(),
-            verdict: Verdict::default(),
+            stop: None,
+            late_failure: None,
             host_states: HostTable::default(),
             weak_self: Weak::new(),
             waker: Waker::noop(),
@@ -285,7 +247,7 @@ impl Kernel {
         let operation_id = self.park_operation(actor, code, timeout, location, waker);
         if let Some(answer) = paused {
             // Before the actor continues, another actor ends or stops.
-            (self.actors).give_answer(actor, operation_id, answer, &mut self.calendar);
+            (self.actors).give_answer(actor, operation_id, answer.code(), &mut self.calendar);
             self.actors.schedule_first(actor);
         }
         IssueResult::Parked(operation_id)
@@ -356,7 +318,7 @@ impl Kernel {
     #[inline(never)]
     fn settle_parked(&mut self, actor: u32, code: Code, operation_id: u32) {
         if code.is_among(TransitionKindSet::SUBSCRIBED) {
-            (self.objects.activities).subscribe_actor(actor, code.transition(), &mut self.actors);
+            (self.objects.activities).await_object(actor, code.transition(), &mut self.actors);
         }
         let (queues, yields) = (
             code.is_among(TransitionKindSet::QUEUED),
@@ -473,12 +435,7 @@ impl Kernel {
         };
         let answer = self.execute_slot(actor, slot.code, slot.state == PendingState::Fired);
         self.actors[actor].move_to_front(slot.operation_id);
-        self.actors.give_answer(
-            actor,
-            slot.operation_id,
-            OperationResult::from_code(answer),
-            &mut self.calendar,
-        );
+        (self.actors).give_answer(actor, slot.operation_id, answer, &mut self.calendar);
         !self.actors.pauses_after(actor, slot.code)
     }
 

@@ -90,7 +90,7 @@ impl<T> Future for Operation<'_, T> {
         let mut kernel = this.kernel.borrow_mut();
         let request = &mut this.request;
         let mut next = if request.is_parked() {
-            (kernel.actors).collect_answer(request.actor, request.operation_id)
+            (kernel.actors).take_answer(request.actor, request.operation_id)
         } else {
             request.begin_transition(&mut kernel, context.waker())
         };

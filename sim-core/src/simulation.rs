@@ -352,8 +352,7 @@ impl Simulation {
         }
         self.dismiss();
         let mut kernel = self.kernel.borrow_mut();
-        kernel.device = None;
-        kernel.exploration.detach_device();
+        (kernel.device, kernel.exploration.device) = (None, None);
         Report {
             outcome,
             time: kernel.now(),
@@ -375,19 +374,14 @@ impl Simulation {
                 Ok(Some(outcome)) => return outcome,
                 Err(panic) => {
                     let mut kernel = self.kernel.borrow_mut();
-                    if kernel.verdict.is_at_limit() {
-                        return kernel.verdict.take_stop().expect("there is one");
+                    if matches!(kernel.stop, Some(Outcome::Limit(_))) {
+                        return kernel.stop.take().expect("there is one");
                     }
                     let message = panic_message(&*panic);
                     // The actor that was polled, or whose pending transition was being executed.
                     let actor = kernel.actors.current.min(kernel.actors.acting);
                     assert!(actor != NONE, "a broken invariant of the kernel: {message}");
-                    return Outcome::Failed(kernel.actors.describe_failure(
-                        actor,
-                        message,
-                        true,
-                        &kernel.calendar,
-                    ));
+                    return Outcome::Failed(kernel.describe_failure(actor, message, true));
                 }
             }
             if let Some(outcome) = self.next_instant() {
@@ -405,7 +399,7 @@ impl Simulation {
                 return Some(outcome);
             }
             if kernel.device_waits || !kernel.actors.is_idle() {
-                kernel.calendar.note_step();
+                kernel.calendar.active = kernel.calendar.now;
                 return None;
             }
         }
@@ -414,11 +408,11 @@ impl Simulation {
     /// Moves the clock to the next date, unless there is an outcome.
     #[inline]
     fn step(&self, kernel: &mut Kernel) -> Option<Outcome> {
-        if kernel.verdict.is_stopped() {
-            return kernel.verdict.take_stop();
+        if kernel.stop.is_some() {
+            return kernel.stop.take();
         }
-        if kernel.actors.have_ended() {
-            return Some(kernel.verdict.final_outcome());
+        if kernel.actors.live == 0 {
+            return Some(final_outcome(kernel));
         }
         if self
             .interrupt
@@ -434,14 +428,14 @@ impl Simulation {
             return Some(Outcome::Limit(Limit::Events(self.events_max)));
         }
         let next = kernel.calendar.next_date(&kernel.actors);
-        if kernel.verdict.is_stopped() {
-            return kernel.verdict.take_stop();
+        if kernel.stop.is_some() {
+            return kernel.stop.take();
         }
         let Some(date) = next.or_else(|| kernel.calendar.resource.overflow()) else {
             return Some(Outcome::Deadlock(wait_graph(kernel)));
         };
         if date > self.until {
-            kernel.calendar.end_at(self.until);
+            kernel.calendar.now = self.until;
             return Some(Outcome::Limit(Limit::Time(self.until)));
         }
         if date >= Time::HORIZON {
@@ -481,7 +475,7 @@ impl Simulation {
                 let actor = if let Some(actor) = birth {
                     actor
                 } else {
-                    let actor = kernel.actors.next_ready()?;
+                    let actor = kernel.actors.ready.pop_front()?;
                     if !kernel.resume_actor(actor) {
                         if kernel.actors.must_drop() {
                             drop(kernel);
@@ -554,7 +548,7 @@ impl Simulation {
                     } else if record.first.state == PendingState::Free {
                         return Some(foreign_future(kernel, actor));
                     }
-                    let calm = !kernel.actors.must_drop() && !kernel.verdict.is_stopped();
+                    let calm = !kernel.actors.must_drop() && kernel.stop.is_none();
                     let calm = calm && kernel.watch.is_none();
                     if calm && self.polls < POLLS_BETWEEN_LOOKS {
                         self.polls += 1;
@@ -566,9 +560,8 @@ impl Simulation {
                         Ok(None) => {}
                         // Under an explorer a failure ends only its actor in any case.
                         Ok(Some(message)) if !kernel.actors.mode.is_stepped() => {
-                            let (actors, calendar) = (&kernel.actors, &kernel.calendar);
-                            let failure = actors.describe_failure(actor, message, false, calendar);
-                            kernel.verdict.note_late_failure(failure);
+                            let failure = kernel.describe_failure(actor, message, false);
+                            kernel.late_failure.get_or_insert(failure);
                         }
                         Ok(Some(message)) | Err(message) => {
                             kernel.fail_actor(ActorId(actor), message);
@@ -590,12 +583,12 @@ impl Simulation {
                 if let Some(progress) = &self.progress {
                     progress.note(&kernel);
                 }
-                let stop = kernel.verdict.take_stop();
+                let stop = kernel.stop.take();
                 let interrupted = self
                     .interrupt
                     .as_ref()
                     .is_some_and(|flag| flag.load(Ordering::Relaxed));
-                let finished = (kernel.actors.have_ended()).then(|| kernel.verdict.final_outcome());
+                let finished = (kernel.actors.live == 0).then(|| final_outcome(&kernel));
                 let looks = stop.is_none() && kernel.watch.is_some();
                 drop(kernel);
                 let violated = looks.then(|| invariant::violated(&self.kernel)).flatten();
@@ -751,15 +744,16 @@ impl Drop for Simulation {
     }
 }
 
+/// Returns the outcome of a run in which all actors have ended.
+fn final_outcome(kernel: &Kernel) -> Outcome {
+    let failure = kernel.late_failure.clone();
+    failure.map_or(Outcome::Finished, Outcome::Failed)
+}
+
 #[cold]
 fn foreign_future(kernel: &Kernel, actor: u32) -> Outcome {
     let message = "awaited a future that is not part of the simulation".to_owned();
-    Outcome::ForeignFuture((kernel.actors).describe_failure(
-        actor,
-        message,
-        false,
-        &kernel.calendar,
-    ))
+    Outcome::ForeignFuture(kernel.describe_failure(actor, message, false))
 }
 
 impl fmt::Debug for Simulation {

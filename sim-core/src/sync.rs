@@ -10,15 +10,15 @@ use std::rc::Rc;
 
 use crate::actor::{TimedOut, is_yes, nothing, within_limit};
 use crate::code::Code;
-use crate::kernel::{Objects, Shared, StepEffects};
+use crate::kernel::{Objects, Shared};
 use crate::operation::{Operation, Step};
-use crate::{Kernel, OperationResult, Span, Transition};
+use crate::{Executed, Kernel, OperationResult, Span, Transition};
 
 /// Adds an object to the kernel; returns the kernel and the number of the object.
 pub(crate) fn add_object(kernel: &Shared, add: impl FnOnce(&mut Objects) -> u32) -> (Shared, u32) {
     let mut borrowed = kernel.borrow_mut();
     let number = add(&mut borrowed.objects);
-    borrowed.actors.note_effect(StepEffects::ALLOCATES);
+    borrowed.actors.note_effect(Executed::ALLOCATES);
     (Rc::clone(kernel), number)
 }
 

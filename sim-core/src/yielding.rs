@@ -7,9 +7,9 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use crate::Span;
 use crate::code::Code;
 use crate::kernel::{IssueResult, Shared};
+use crate::{Parked, Span};
 
 /// Lets every other runnable actor go first; polled by the actor that creates this future.
 #[must_use = "an operation does nothing until it is awaited"]
@@ -17,13 +17,6 @@ pub struct Yield<'a> {
     kernel: &'a Shared,
     location: SourceLocation,
     parked: Option<Parked>,
-}
-
-/// The actor, and the ticket of its turn.
-#[derive(Clone, Copy)]
-struct Parked {
-    actor: u32,
-    operation_id: u32,
 }
 
 impl<'a> Yield<'a> {
@@ -45,12 +38,11 @@ impl Future for Yield<'_> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let this = self.get_mut();
         let mut kernel = this.kernel.borrow_mut();
-        if let Some(Parked {
-            actor,
-            operation_id,
-        }) = this.parked
-        {
-            if kernel.actors.collect_answer(actor, operation_id).is_none() {
+        if let Some(parked) = this.parked {
+            if (kernel.actors)
+                .take_answer(parked.actor, parked.operation_id)
+                .is_none()
+            {
                 return Poll::Pending;
             }
             this.parked = None;
@@ -74,12 +66,8 @@ impl Future for Yield<'_> {
 impl Drop for Yield<'_> {
     #[inline]
     fn drop(&mut self) {
-        if let Some(Parked {
-            actor,
-            operation_id,
-        }) = self.parked
-        {
-            (self.kernel.borrow_mut()).withdraw_operation(actor, operation_id);
+        if let Some(parked) = self.parked {
+            (self.kernel.borrow_mut()).withdraw_operation(parked.actor, parked.operation_id);
         }
     }
 }

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use super::{Actors, Calendar, Kernel, NONE};
+use super::{Actors, Calendar, Kernel, NONE, Slot};
 use crate::{
     ActivityId, Change, DiskId, End, Io, Message, Outcome, ParallelWork, Transition, Work,
 };
@@ -110,12 +110,7 @@ pub(crate) struct Activities {
 
 impl Activities {
     /// Makes sure that the end of the awaited object wakes the actor.
-    pub(super) fn subscribe_actor(
-        &mut self,
-        actor: u32,
-        transition: Transition,
-        actors: &mut Actors,
-    ) {
+    pub(super) fn await_object(&mut self, actor: u32, transition: Transition, actors: &mut Actors) {
         match transition {
             Transition::Wait { activity, .. } => self.await_activity(activity, actor),
             Transition::Join { target } => {
@@ -353,6 +348,15 @@ impl Activities {
         u32::try_from(ended).expect("a list is counted in 32 bits")
     }
 
+    /// Suspends or resumes the work that an actor waits for with these operations.
+    pub(super) fn suspend_waits(&mut self, slots: &[Slot], freeze: bool, calendar: &mut Calendar) {
+        for slot in slots {
+            if let Transition::Wait { activity, .. } = slot.code.transition() {
+                self.suspend_work(activity, freeze, calendar);
+            }
+        }
+    }
+
     /// Suspends or resumes running work that involves only one actor.
     pub(crate) fn suspend_work(&mut self, slot: u32, freeze: bool, calendar: &mut Calendar) {
         let record = self.get_mut(slot);
@@ -467,7 +471,7 @@ impl Kernel {
                 .resource
                 .start(ActivityId { number, slot }, work, self.calendar.now)
         {
-            self.verdict.end_with(Outcome::BadInput(error.0));
+            self.stop.get_or_insert(Outcome::BadInput(error.0));
             // The resource does not know it, so nobody may cancel it any more.
             if matches!(self.objects.activities.get(slot).kind, Kind::Device(_)) {
                 self.objects.activities.free(slot);

@@ -11,10 +11,10 @@ use std::ops::{Index, IndexMut};
 use std::rc::Rc;
 use std::task::Waker;
 
-use super::{Activities, Calendar, Counters, Hosts, Kernel, NONE, Objects, StepEffects};
+use super::{Activities, Calendar, Counters, Hosts, Kernel, NONE, Objects};
 use crate::code::{Code, TransitionKindSet};
 use crate::simulation::{Body, ExitHook};
-use crate::{ActorId, Failure, HostId, OperationResult, Transition};
+use crate::{ActorId, Executed, Failure, HostId, OperationResult};
 
 /// The state of a slot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -120,6 +120,12 @@ pub(crate) struct ActorColdState {
 }
 
 impl ActorColdState {
+    /// Returns true if the actor has just asked this question in vain.
+    pub(super) fn has_asked(&self, question: u32) -> bool {
+        let mut asked = self.asked.iter();
+        asked.any(|asked| !asked.yes && asked.question == question)
+    }
+
     /// Resets the state and keeps the memory.
     pub(crate) fn recycle(&mut self) {
         self.name = None;
@@ -312,6 +318,25 @@ impl ActorRecord {
         }
     }
 
+    /// Lets the waiting operations for which a condition holds look again; true if there are any.
+    #[inline]
+    pub(crate) fn fire_slots(&mut self, condition: impl Fn(&Slot) -> bool) -> bool {
+        let fire = |slot: &mut Slot| {
+            let fires = slot.state == PendingState::Waiting && condition(slot);
+            if fires {
+                slot.state = PendingState::Fired;
+            }
+            fires
+        };
+        let mut any = fire(&mut self.first);
+        if let Some(extra) = &mut self.extra {
+            for slot in &mut extra.slots {
+                any |= fire(slot);
+            }
+        }
+        any
+    }
+
     /// All pending operations, in the order in which they were issued.
     pub(crate) fn slots(&self) -> Vec<Slot> {
         let mut slots = Vec::new();
@@ -391,7 +416,7 @@ pub(crate) struct Actors {
     /// The actor whose transition is being executed.
     pub(crate) acting: u32,
     /// Actors that may be able to continue, in the order in which they became so.
-    pub(super) ready: VecDeque<u32>,
+    pub(crate) ready: VecDeque<u32>,
     /// Actors that have been created, or resumed after they suspended themselves: they go first, up
     /// to their next operation.
     starting: VecDeque<u32>,
@@ -402,7 +427,7 @@ pub(crate) struct Actors {
     /// Actors with futures that the loop must drop.
     to_drop: Vec<u32>,
     /// Actors that are neither daemons nor dead.
-    live: u32,
+    pub(crate) live: u32,
     /// Grows whenever anything happens that a test could observe.
     pub(crate) progress: u64,
     /// Number of messages that the running actor has sent since it continued.
@@ -410,7 +435,7 @@ pub(crate) struct Actors {
     /// The number of messages in a step beyond which an actor is ended.
     pub(crate) sends_in_step_max: u64,
     /// Effects of the current step besides its transition.
-    effects: Cell<StepEffects>,
+    effects: Cell<u8>,
     pub(crate) hosts: Rc<dyn Hosts>,
     /// Names the actors that were not given a name.
     pub(crate) namer: fn(ActorId) -> String,
@@ -477,7 +502,7 @@ impl Actors {
     }
 
     /// Takes the effects of the present step besides its transition.
-    pub(crate) fn take_effects(&self) -> StepEffects {
+    pub(crate) fn take_effects(&self) -> u8 {
         self.effects.take()
     }
 
@@ -502,11 +527,6 @@ impl Actors {
         (!self.to_drop.is_empty()).then(|| self.to_drop.remove(0))
     }
 
-    #[inline]
-    pub(crate) const fn have_ended(&self) -> bool {
-        self.live == 0
-    }
-
     /// Lets an actor continue that was parked for the device.
     #[inline]
     pub(crate) fn wake_parked(&mut self, actor: u32) {
@@ -527,12 +547,6 @@ impl Actors {
         hooks
     }
 
-    /// Takes the first runnable actor.
-    #[inline]
-    pub(crate) fn next_ready(&mut self) -> Option<u32> {
-        self.ready.pop_front()
-    }
-
     /// Lets an actor go first, up to its next operation.
     fn start_turn(&mut self, actor: u32) {
         self.starting.push_back(actor);
@@ -550,11 +564,7 @@ impl Actors {
 
     /// Gives the answer of a parked operation, once there is one.
     #[inline]
-    pub(crate) fn collect_answer(
-        &mut self,
-        actor: u32,
-        operation_id: u32,
-    ) -> Option<OperationResult> {
+    pub(crate) fn take_answer(&mut self, actor: u32, operation_id: u32) -> Option<OperationResult> {
         let record = &mut self.records[actor as usize];
         let slot = &mut record.first;
         let is_first = slot.operation_id == operation_id && slot.state == PendingState::Answered;
@@ -579,19 +589,19 @@ impl Actors {
         Some(answer)
     }
 
-    /// Puts an answer into a slot, so that the next poll of the operation finds it.
+    /// Puts an answer, as [`OperationResult::code`], into a slot, so that the next poll of the operation finds it.
     pub(crate) fn give_answer(
         &mut self,
         actor: u32,
         operation_id: u32,
-        answer: OperationResult,
+        answer: u64,
         calendar: &mut Calendar,
     ) {
         let record = &mut self.records[actor as usize];
         let slot = record
             .slot_mut(operation_id)
             .expect("the answered slot exists");
-        let timer = slot.set_answer(answer.code());
+        let timer = slot.set_answer(answer);
         record.wake(operation_id);
         calendar.drop_timer(timer, self);
     }
@@ -675,21 +685,21 @@ impl Actors {
     /// Notes an effect of the present step besides its transition.
     #[inline]
     pub(crate) fn note_effect(&self, effect: u8) {
-        self.effects.set(StepEffects(self.effects.get().0 | effect));
+        self.effects.set(self.effects.get() | effect);
     }
 
     /// Notes a change of shared state, unless the present transition makes the change.
     #[inline]
     pub(crate) fn record_hidden_effect(&self) {
         if self.acting == NONE {
-            self.note_effect(StepEffects::HIDDEN);
+            self.note_effect(Executed::HIDDEN);
         }
     }
 
     /// Notes that a program reads the state of a shared object.
     #[inline]
     pub(crate) fn note_look(&self) {
-        self.note_effect(StepEffects::HIDDEN);
+        self.note_effect(Executed::HIDDEN);
     }
 
     /// Forgets the failed tests of an actor after any other visible action of the actor.
@@ -733,7 +743,7 @@ impl Actors {
         );
         let id = u32::try_from(self.records.len()).expect("at most 2^32 - 1 actors");
         assert!(id != NONE, "at most 2^32 - 1 actors");
-        self.note_effect(StepEffects::ALLOCATES);
+        self.note_effect(Executed::ALLOCATES);
         let mut record = ActorRecord::new(host);
         record.extra = self.spare_extras.pop();
         if let Some(name) = name {
@@ -741,6 +751,10 @@ impl Actors {
         }
         self.records.push(record);
         id
+    }
+
+    pub(super) fn host_name(&self, actor: u32) -> String {
+        self.hosts.name(self[actor].host)
     }
 
     pub(crate) fn actor_name(&self, actor: u32) -> String {
@@ -816,24 +830,6 @@ impl Actors {
         hooks
     }
 
-    pub(crate) fn describe_failure(
-        &self,
-        actor: u32,
-        message: String,
-        panicked: bool,
-        calendar: &Calendar,
-    ) -> Failure {
-        Failure {
-            actor: ActorId(actor),
-            name: self.actor_name(actor),
-            host: self.hosts.name(self.records[actor as usize].host),
-            time: calendar.now,
-            message,
-            panicked,
-            invariant: None,
-        }
-    }
-
     /// Stops an actor, and its own work that the actor waits for, until [`Actors::wake_up`]. The
     /// timers of the actor continue; the actor sees an expired timer when it is resumed.
     pub(crate) fn suspend_actor(
@@ -847,7 +843,7 @@ impl Actors {
             return;
         }
         record.suspended = true;
-        self.suspend_activities(actor, true, activities, calendar);
+        activities.suspend_waits(&record.slots(), true, calendar);
     }
 
     /// Lets a suspended actor continue.
@@ -871,7 +867,7 @@ impl Actors {
             record.move_to_front(slot.operation_id);
         }
         let is_polled = !record.started || answered.is_some();
-        self.suspend_activities(actor, false, activities, calendar);
+        activities.suspend_waits(&slots, false, calendar);
         if deferred && is_polled {
             // It has no transition to choose before it comes to its next operation.
             self.start_turn(actor);
@@ -879,24 +875,21 @@ impl Actors {
             self.schedule_actor(actor);
         }
     }
-
-    /// Suspends or resumes the work that the actor waits for.
-    fn suspend_activities(
-        &mut self,
-        actor: u32,
-        freeze: bool,
-        activities: &mut Activities,
-        calendar: &mut Calendar,
-    ) {
-        for slot in self.records[actor as usize].slots() {
-            if let Transition::Wait { activity, .. } = slot.code.transition() {
-                activities.suspend_work(activity, freeze, calendar);
-            }
-        }
-    }
 }
 
 impl Kernel {
+    pub(crate) fn describe_failure(&self, actor: u32, message: String, panicked: bool) -> Failure {
+        Failure {
+            actor: ActorId(actor),
+            name: self.actors.actor_name(actor),
+            host: self.actors.host_name(actor),
+            time: self.calendar.now,
+            message,
+            panicked,
+            invariant: None,
+        }
+    }
+
     /// Starts an actor that was added.
     pub(crate) fn start_actor(&mut self, actor: u32) {
         let record = &mut self.actors[actor];

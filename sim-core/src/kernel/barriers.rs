@@ -4,7 +4,6 @@
 //! A barrier can be used again: arrivals count for the round in which they come.
 
 use super::{Actors, Objects, Recycle};
-use crate::OperationResult;
 
 /// One barrier.
 #[derive(Debug, Default)]
@@ -33,12 +32,7 @@ impl Objects {
     }
 
     /// Arrives; answers with the round.
-    pub(crate) fn arrive_at_barrier(
-        &mut self,
-        barrier: u32,
-        actor: u32,
-        actors: &mut Actors,
-    ) -> OperationResult {
+    pub(crate) fn join_barrier(&mut self, barrier: u32, actor: u32, actors: &mut Actors) -> u32 {
         let record = &mut self.barriers[barrier as usize];
         let round = record.round;
         record.arrived.push(actor);
@@ -50,20 +44,14 @@ impl Objects {
             }
             self.barriers[barrier as usize].arrived = arrived;
         }
-        OperationResult::Number(round)
+        round
     }
 
     pub(crate) fn is_complete(&self, barrier: u32, round: u32) -> bool {
         self.barriers[barrier as usize].round != round
     }
 
-    pub(crate) fn withdraw_from_barrier(
-        &mut self,
-        barrier: u32,
-        round: u32,
-        actor: u32,
-        actors: &Actors,
-    ) {
+    pub(crate) fn leave_barrier(&mut self, barrier: u32, round: u32, actor: u32, actors: &Actors) {
         actors.record_hidden_effect();
         let record = &mut self.barriers[barrier as usize];
         if record.round == round {

@@ -3,7 +3,7 @@
 //! A plain run does not use this module; it executes the same transitions by the same functions.
 
 use super::{Actors, Kernel, Objects, PendingState, Slot};
-use crate::{ActorId, Choice, EnabledTransition, OperationResult, Stream};
+use crate::{ActorId, Choice, EnabledTransition, Stream};
 
 /// The choices of a run: the present branch, the draws without a chooser, and the record.
 #[derive(Default)]
@@ -146,12 +146,7 @@ impl Kernel {
             *last = choice;
         }
         self.actors[actor].move_to_front(slot.operation_id);
-        self.actors.give_answer(
-            actor,
-            slot.operation_id,
-            OperationResult::from_code(answer),
-            &mut self.calendar,
-        );
+        (self.actors).give_answer(actor, slot.operation_id, answer, &mut self.calendar);
         if self.actors.pauses_after(actor, slot.code) {
             return false;
         }

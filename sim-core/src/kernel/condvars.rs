@@ -30,15 +30,8 @@ impl Objects {
         self.condvars.add().0
     }
 
-    /// Releases the mutex and joins the queue; returns the number of the request.
-    pub(crate) fn enter_condvar(
-        &mut self,
-        condvar: u32,
-        mutex: u32,
-        actor: u32,
-        actors: &mut Actors,
-    ) -> u32 {
-        self.leave_mutex_of(mutex, actor, actors);
+    /// Joins the queue; returns the number of the request.
+    pub(crate) fn enter_condvar(&mut self, condvar: u32, actor: u32) -> u32 {
         let record = &mut self.condvars[condvar as usize];
         record.requests = record
             .requests
@@ -73,12 +66,7 @@ impl Objects {
     }
 
     /// Withdraws a request; a signal for this request goes to the next request.
-    pub(crate) fn withdraw_from_condvar(
-        &mut self,
-        condvar: u32,
-        request: u32,
-        actors: &mut Actors,
-    ) {
+    pub(crate) fn withdraw_condvar(&mut self, condvar: u32, request: u32, actors: &mut Actors) {
         actors.record_hidden_effect();
         let record = &mut self.condvars[condvar as usize];
         record.waiting.retain(|&(number, _)| number != request);

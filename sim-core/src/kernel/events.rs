@@ -17,9 +17,9 @@ pub(crate) const DEVICE_WORK: u64 = 1 << 62;
 
 /// The date of a run, and the timers and activities that are due later.
 pub(crate) struct Calendar {
-    pub(super) now: Time,
+    pub(crate) now: Time,
     /// The last date at which an actor had an enabled step.
-    active: Time,
+    pub(crate) active: Time,
     pub(crate) clock: Clock,
     /// The last serial number given to a timer or an activity.
     numbers: u64,
@@ -57,17 +57,6 @@ impl Calendar {
     #[inline]
     pub(crate) fn is_timed(&self) -> bool {
         self.clock == Clock::Timed
-    }
-
-    /// Notes that an actor has an enabled step at this date.
-    #[inline]
-    pub(crate) fn note_step(&mut self) {
-        self.active = self.now;
-    }
-
-    /// Moves the clock to the end of the allowed time, without events.
-    pub(crate) fn end_at(&mut self, date: Time) {
-        self.now = date;
     }
 
     /// The next serial number.

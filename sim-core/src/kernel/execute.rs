@@ -52,25 +52,7 @@ impl Objects {
                     || self.poll_succeeds(actor, transition)
                     || !self.must_wait(actor, transition, actors)
             }
-            Transition::Random { .. }
-            | Transition::Create { .. }
-            | Transition::Kill { .. }
-            | Transition::Suspend { .. }
-            | Transition::Resume { .. }
-            | Transition::SwitchHost { .. }
-            | Transition::Control { .. }
-            | Transition::AsyncSend { .. }
-            | Transition::AsyncReceive { .. }
-            | Transition::Cancel { .. }
-            | Transition::MutexAsyncLock { .. }
-            | Transition::MutexUnlock { .. }
-            | Transition::MutexCancel { .. }
-            | Transition::SemaphoreAsyncLock { .. }
-            | Transition::SemaphoreUnlock { .. }
-            | Transition::BarrierAsyncLock { .. }
-            | Transition::CondvarAsyncLock { .. }
-            | Transition::CondvarSignal { .. }
-            | Transition::CondvarBroadcast { .. } => true,
+            free => unreachable!("{free:?} is always enabled, by its classes"),
         }
     }
 
@@ -197,11 +179,11 @@ impl Kernel {
                 objects.release_semaphore(semaphore, actors);
             }
             Transition::BarrierAsyncLock { barrier, .. } => {
-                return objects.arrive_at_barrier(barrier, actor, actors);
+                return OperationResult::Number(objects.join_barrier(barrier, actor, actors));
             }
             Transition::CondvarAsyncLock { condvar, mutex } => {
-                let request = objects.enter_condvar(condvar, mutex, actor, actors);
-                return OperationResult::Number(request);
+                objects.leave_mutex_of(mutex, actor, actors);
+                return OperationResult::Number(objects.enter_condvar(condvar, actor));
             }
             Transition::CondvarWait {
                 condvar,
@@ -229,7 +211,7 @@ impl Kernel {
             request,
         } = transition
         {
-            (self.objects).withdraw_from_condvar(condvar, request, &mut self.actors);
+            (self.objects).withdraw_condvar(condvar, request, &mut self.actors);
             self.objects.enter_mutex(mutex, actor, &mut self.actors);
         } else {
             self.abandon_wait(actor, transition);
@@ -250,16 +232,16 @@ impl Kernel {
                 request,
                 owned: true,
             } => {
-                (self.objects).withdraw_from_semaphore(semaphore, request, &mut self.actors);
+                (self.objects).withdraw_semaphore(semaphore, request, &mut self.actors);
             }
             Transition::BarrierWait {
                 barrier,
                 round,
                 owned: true,
-            } => (self.objects).withdraw_from_barrier(barrier, round, actor, &self.actors),
+            } => (self.objects).leave_barrier(barrier, round, actor, &self.actors),
             Transition::CondvarWait {
                 condvar, request, ..
-            } => (self.objects).withdraw_from_condvar(condvar, request, &mut self.actors),
+            } => (self.objects).withdraw_condvar(condvar, request, &mut self.actors),
             Transition::Wait {
                 activity,
                 owned: true,
@@ -318,12 +300,12 @@ impl Kernel {
                     owned: true,
                 },
                 OperationResult::Done,
-            ) => (self.objects).withdraw_from_semaphore(semaphore, request, &mut self.actors),
+            ) => (self.objects).withdraw_semaphore(semaphore, request, &mut self.actors),
             (Transition::BarrierAsyncLock { barrier, .. }, OperationResult::Number(round)) => {
-                (self.objects).withdraw_from_barrier(barrier, round, actor, &self.actors);
+                (self.objects).leave_barrier(barrier, round, actor, &self.actors);
             }
             (Transition::CondvarAsyncLock { condvar, .. }, OperationResult::Number(request)) => {
-                (self.objects).withdraw_from_condvar(condvar, request, &mut self.actors);
+                (self.objects).withdraw_condvar(condvar, request, &mut self.actors);
             }
             _ => {}
         }

@@ -12,7 +12,7 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use super::{Calendar, Kernel};
+use super::{Actors, Calendar, Kernel};
 use crate::simulation::Body;
 use crate::{ActivityId, Actor, ActorId, Control, End, HostId, Outcome, Transition, Work};
 
@@ -42,6 +42,19 @@ pub(crate) struct HostTable {
 }
 
 impl HostTable {
+    /// Returns the actors that end because their host has gone off.
+    fn list_doomed(&mut self, host: HostId, actors: &Actors) -> Vec<u32> {
+        for restart in &mut self.restarts {
+            restart.down |= restart.host == host && !actors[restart.actor].dead;
+        }
+        let all = (0..).zip(&actors.records);
+        let doomed = all.filter(|&(actor, record)| {
+            let dies = actor + 1 != self.sheltered;
+            dies && record.host == host && record.created && !record.dead
+        });
+        doomed.map(|(actor, _)| actor).collect()
+    }
+
     /// Returns true if a host is on.
     pub(crate) fn host_is_on(&self, host: HostId) -> bool {
         !self.off.contains(&host)
@@ -100,7 +113,7 @@ impl Kernel {
             other => unreachable!("{other:?} does not change the resource"),
         };
         if let Err(error) = changed {
-            self.verdict.end_with(Outcome::BadInput(error.0));
+            self.stop.get_or_insert(Outcome::BadInput(error.0));
             return;
         }
         let mut ended = std::mem::take(&mut self.calendar.ended);
@@ -136,33 +149,21 @@ impl Kernel {
             .digest
             .mix(u64::from(host.0) << 8 | u64::from(on), 3);
         self.actors.progress += 1;
-        if on {
-            if self.host_states.off.remove(&host) {
-                self.restart_on(host);
+        if !on && self.host_states.off.insert(host) {
+            for actor in self.host_states.list_doomed(host, &self.actors) {
+                self.lose_actor(actor);
             }
-        } else if self.host_states.off.insert(host) {
-            self.kill_on(host);
-        }
-    }
-
-    fn kill_on(&mut self, host: HostId) {
-        for restart in &mut self.host_states.restarts {
-            restart.down |= restart.host == host && !self.actors[restart.actor].dead;
-        }
-        let on_host = |(index, record): (usize, &super::ActorRecord)| {
-            let dies = index + 1 != self.host_states.sheltered as usize;
-            (dies && record.host == host && record.created && !record.dead)
-                .then(|| u32::try_from(index).expect("actors are counted in 32 bits"))
-        };
-        let doomed: Vec<u32> = self
-            .actors
-            .records
-            .iter()
-            .enumerate()
-            .filter_map(on_host)
-            .collect();
-        for actor in doomed {
-            self.lose_actor(actor);
+        } else if on && self.host_states.off.remove(&host) {
+            let ended_too = self.calendar.resource.restarts_ended_actors();
+            for position in 0..self.host_states.restarts.len() {
+                let restart = &mut self.host_states.restarts[position];
+                if restart.host != host || !(std::mem::take(&mut restart.down) || ended_too) {
+                    continue;
+                }
+                let (name, program) = (restart.name.clone(), Rc::clone(&restart.program));
+                let actor = self.start_again(&name, host, &program);
+                self.host_states.restarts[position].actor = actor;
+            }
         }
     }
 
@@ -172,18 +173,6 @@ impl Kernel {
             device.on_host_off(self, ActorId(actor));
         }
         self.actors.kill_actor(actor);
-    }
-
-    fn restart_on(&mut self, host: HostId) {
-        let ended_too = self.calendar.resource.restarts_ended_actors();
-        for position in 0..self.host_states.restarts.len() {
-            let restart = &mut self.host_states.restarts[position];
-            if restart.host != host || !(std::mem::take(&mut restart.down) || ended_too) {
-                continue;
-            }
-            let (name, program) = (restart.name.clone(), Rc::clone(&restart.program));
-            self.host_states.restarts[position].actor = self.start_again(&name, host, &program);
-        }
     }
 }
 

@@ -6,7 +6,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::{Activities, Actors, NONE, ObjectStore, Recycle, Status, StepEffects};
+use super::{Activities, Actors, NONE, ObjectStore, Recycle, Status};
+use crate::Executed;
 
 /// One mailbox.
 #[derive(Debug, Default)]
@@ -55,7 +56,7 @@ impl Mailboxes {
         if let Some(&mailbox) = self.by_name.get(name) {
             return mailbox;
         }
-        actors.note_effect(StepEffects::ALLOCATES);
+        actors.note_effect(Executed::ALLOCATES);
         let mailbox = self.add_mailbox();
         self.by_name.insert(name.into(), mailbox);
         self.names.insert(mailbox, name.into());
@@ -72,12 +73,7 @@ impl Mailboxes {
         self.records[mailbox as usize].receiver.checked_sub(1)
     }
 
-    fn take_oldest(
-        &mut self,
-        mailbox: u32,
-        status: Status,
-        activities: &Activities,
-    ) -> Option<u32> {
+    fn take_first(&mut self, mailbox: u32, status: Status, activities: &Activities) -> Option<u32> {
         let pending = &mut self.records[mailbox as usize].pending;
         let &first = pending.front()?;
         let record = activities.get(first);
@@ -103,7 +99,7 @@ impl Mailboxes {
         record.changes = record.changes.wrapping_add(1);
         let place = record.sends;
         let receiver = record.receiver;
-        if let Some(receive) = self.take_oldest(mailbox, Status::Receive, activities) {
+        if let Some(receive) = self.take_first(mailbox, Status::Receive, activities) {
             let record = activities.get_mut(prepared);
             let (message, amount, rate) = (
                 std::mem::take(&mut record.message),
@@ -149,7 +145,7 @@ impl Mailboxes {
         record.receives = record.receives.wrapping_add(1);
         record.changes = record.changes.wrapping_add(1);
         let place = record.receives;
-        if let Some(send) = self.take_oldest(mailbox, Status::Send, activities) {
+        if let Some(send) = self.take_first(mailbox, Status::Send, activities) {
             let rate = activities.get(prepared).rate;
             activities.free(prepared);
             // The queue's reference becomes the receiver's.

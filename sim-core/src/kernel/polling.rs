@@ -20,9 +20,9 @@ const FAILURES_MAX: u32 = 1000;
 /// A question that was answered, under an explorer.
 #[derive(Debug)]
 pub(crate) struct Asked {
-    question: u32,
+    pub(super) question: u32,
     /// Answered with yes. The same yes another time is no reason to ask other questions again.
-    yes: bool,
+    pub(super) yes: bool,
     version: u64,
     transition: Transition,
     /// The members of a list, which is made anew for every call.
@@ -31,7 +31,7 @@ pub(crate) struct Asked {
 
 impl Activities {
     /// A number that tells questions apart.
-    fn question_of(&self, transition: Transition, actors: &Actors) -> u32 {
+    pub(super) fn question_of(&self, transition: Transition, actors: &Actors) -> u32 {
         let code = Code::from(transition);
         // A list is made anew for every call, so all of them count as one question.
         let object = if let Transition::TestAny { list } = transition {
@@ -73,19 +73,16 @@ impl Objects {
 
     /// Returns true if the actor has asked this question before and no event has happened since.
     pub(crate) fn must_wait(&self, actor: u32, transition: Transition, actors: &Actors) -> bool {
-        let record = &actors[actor];
+        let Some(extra) = &actors[actor].extra else {
+            return false;
+        };
         if actors.mode.is_stepped() {
-            return actors.has_asked(actor, transition, &self.activities)
-                && record.extra.as_ref().is_some_and(|extra| {
-                    let question = self.activities.question_of(transition, actors);
-                    !self.may_ask_again(&extra.asked, question)
-                });
+            let question = self.activities.question_of(transition, actors);
+            return extra.has_asked(question) && !self.may_ask_again(&extra.asked, question);
         }
-        record.extra.as_ref().is_some_and(|extra| {
-            extra.failed_at == actors.progress
-                && (extra.failed_on == self.activities.question_of(transition, actors)
-                    || extra.failures >= FAILURES_MAX)
-        })
+        extra.failed_at == actors.progress
+            && (extra.failures >= FAILURES_MAX
+                || extra.failed_on == self.activities.question_of(transition, actors))
     }
 
     /// Returns true if a question may be repeated: the answer to an earlier question could now
@@ -203,18 +200,9 @@ impl Objects {
 
 impl Actors {
     /// Returns true if the actor has just asked this in vain.
-    pub(crate) fn has_asked(
-        &self,
-        actor: u32,
-        transition: Transition,
-        activities: &Activities,
-    ) -> bool {
+    pub(crate) fn has_asked(&self, actor: u32, question: u32) -> bool {
         let extra = self.records[actor as usize].extra.as_ref();
-        extra.is_some_and(|extra| {
-            let question = activities.question_of(transition, self);
-            let mut asked = extra.asked.iter();
-            asked.any(|asked| !asked.yes && asked.question == question)
-        })
+        extra.is_some_and(|extra| extra.has_asked(question))
     }
 
     /// Returns true if the actor has asked several questions without success since its last other
@@ -239,7 +227,7 @@ impl Actors {
             }
             if record.failed_at() == progress {
                 self.pollers.push(actor);
-            } else if record.fire_polls() {
+            } else if record.fire_slots(|slot| slot.code.is_among(TransitionKindSet::POLLS)) {
                 any = true;
                 self.schedule_actor(actor);
             }
@@ -252,22 +240,5 @@ impl super::ActorRecord {
     /// The value of [`Actors::progress`] at the last test that failed; 0 if none has.
     fn failed_at(&self) -> u64 {
         self.extra.as_ref().map_or(0, |extra| extra.failed_at)
-    }
-
-    fn fire_polls(&mut self) -> bool {
-        let extra = self
-            .extra
-            .iter_mut()
-            .flat_map(|extra| extra.slots.iter_mut());
-        let mut any = false;
-        for slot in std::iter::once(&mut self.first).chain(extra) {
-            if slot.state == super::PendingState::Waiting
-                && slot.code.is_among(TransitionKindSet::POLLS)
-            {
-                slot.state = super::PendingState::Fired;
-                any = true;
-            }
-        }
-        any
     }
 }

@@ -1,7 +1,7 @@
 //! The wait graph of a deadlock: each blocked actor, its operation, and actors that could end it.
 
 use super::{
-    Activities, Actors, Kernel, Mailboxes, NONE, Objects, PendingState, Slot, Status,
+    Activities, ActorRecord, Actors, Kernel, Mailboxes, NONE, Objects, PendingState, Slot, Status,
     activities::Kind,
 };
 use crate::code::Code;
@@ -9,15 +9,11 @@ use crate::{ActorId, Blocked, Transition, WaitGraph};
 
 /// Every actor that is neither dead nor a daemon, and the operation that the actor waits in.
 pub(crate) fn wait_graph(kernel: &Kernel) -> WaitGraph {
-    let mut graph = WaitGraph::default();
-    for (index, record) in kernel.actors.records.iter().enumerate() {
-        if record.dead || record.daemon || !record.created {
-            continue;
-        }
-        let actor = u32::try_from(index).expect("actors are counted in 32 bits");
-        graph.blocked.push(describe_blocked(kernel, actor));
-    }
-    kernel.actors.add_others(graph)
+    let is_left = |record: &ActorRecord| !record.dead && !record.daemon && record.created;
+    let actors = (0..).zip(&kernel.actors.records);
+    let left = actors.filter(|(_, record)| is_left(record));
+    let blocked = left.map(|(actor, _)| describe_blocked(kernel, actor));
+    kernel.actors.name_wait_graph(blocked.collect())
 }
 
 impl Actors {
@@ -26,16 +22,13 @@ impl Actors {
         for entry in &mut blocked {
             let actor = entry.actor;
             entry.name = self.actor_name(actor.0);
-            entry.host = self.hosts.name(self.records[actor.index()].host);
+            entry.host = self.host_name(actor.0);
         }
-        self.add_others(WaitGraph {
+        let mut graph = WaitGraph {
             blocked,
             ..WaitGraph::default()
-        })
-    }
-
-    /// Adds the actors for which the blocked ones wait.
-    fn add_others(&self, mut graph: WaitGraph) -> WaitGraph {
+        };
+        // The actors for which the blocked ones wait.
         let targets = graph.blocked.iter().flat_map(|entry| &entry.waits_for);
         let mut others: Vec<ActorId> = targets
             .copied()
@@ -71,11 +64,7 @@ fn describe_blocked(kernel: &Kernel, actor: u32) -> Blocked {
         .as_ref()
         .filter(|_| slots.iter().any(|slot| slot.code == Code::DEVICE));
     if let Some(waiting) = device.and_then(|device| device.describe(ActorId(actor))) {
-        return Blocked {
-            name: kernel.actors.actor_name(actor),
-            host: kernel.actors.hosts.name(record.host),
-            ..waiting
-        };
+        return waiting;
     }
     let texts: Vec<String> = slots
         .iter()
@@ -97,8 +86,8 @@ fn describe_blocked(kernel: &Kernel, actor: u32) -> Blocked {
         .map_or_else(String::new, |slot| slot.location.to_string());
     Blocked {
         actor: ActorId(actor),
-        name: kernel.actors.actor_name(actor),
-        host: kernel.actors.hosts.name(record.host),
+        name: String::new(),
+        host: String::new(),
         waits_in,
         location,
         waits_for,

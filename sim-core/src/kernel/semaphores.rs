@@ -71,12 +71,7 @@ impl Objects {
         }
     }
 
-    pub(crate) fn withdraw_from_semaphore(
-        &mut self,
-        semaphore: u32,
-        request: u32,
-        actors: &mut Actors,
-    ) {
+    pub(crate) fn withdraw_semaphore(&mut self, semaphore: u32, request: u32, actors: &mut Actors) {
         actors.record_hidden_effect();
         let waiting = &mut self.semaphores[semaphore as usize].waiting;
         match waiting.binary_search_by_key(&request, |&(number, _)| number) {

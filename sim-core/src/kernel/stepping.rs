@@ -9,7 +9,7 @@
 use super::limits::Limits;
 use super::{
     Activities, Actors, Calendar, Counters, HostTable, Kernel, NONE, Objects, PendingState, Slot,
-    Status, Verdict, activities::Kind,
+    Status, activities::Kind,
 };
 use crate::code::{Code, TransitionKindSet};
 use crate::{
@@ -18,15 +18,6 @@ use crate::{
 };
 use source_location::SourceLocation;
 use std::rc::Rc;
-
-/// Effects of a step besides its transition, as flags of [`Executed`].
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub(crate) struct StepEffects(pub(crate) u8);
-
-impl StepEffects {
-    pub(crate) const ALLOCATES: u8 = Executed::ALLOCATES;
-    pub(crate) const HIDDEN: u8 = Executed::HIDDEN;
-}
 
 /// The answer *yes*, and the first answer that is a number, as numbers of
 /// [`OperationResult::code`](crate::OperationResult).
@@ -71,7 +62,7 @@ impl Branch {
 #[derive(Default)]
 pub(crate) struct Exploration {
     /// The device if an explorer decides its arrivals.
-    device: Option<Rc<dyn ExplorableDevice>>,
+    pub(crate) device: Option<Rc<dyn ExplorableDevice>>,
     /// True if actors that are parked for the device stand before choices.
     branches: bool,
     /// The number of steps that an explorer has begun.
@@ -102,14 +93,6 @@ impl Exploration {
     pub(crate) fn attach_device(&mut self, device: Rc<dyn ExplorableDevice>) {
         self.branches = device.has_branches();
         self.device = Some(device);
-    }
-
-    pub(crate) fn detach_device(&mut self) {
-        self.device = None;
-    }
-
-    pub(crate) fn share_device(&self) -> Option<Rc<dyn ExplorableDevice>> {
-        self.device.clone()
     }
 
     /// Applies the time limit of a wait; returns the operation, marked if the limit may expire at
@@ -301,8 +284,10 @@ impl StepView<'_> {
         of_device: Option<Branch>,
     ) -> Executed {
         let polls = code.is_among(TransitionKindSet::POLLS);
-        let awaited =
-            polls && (self.actors).has_asked(actor, code.transition(), &self.objects.activities);
+        let awaited = polls && {
+            let question = (self.objects.activities).question_of(code.transition(), self.actors);
+            self.actors.has_asked(actor, question)
+        };
         // What made it possible may be about another question of the loop.
         let hidden = awaited && self.actors.is_polling_several(actor);
         // A test that is asked again may say no only after some other step.
@@ -525,7 +510,7 @@ impl Kernel {
         self.calendar.recycle();
         self.exploration.recycle();
         self.counters = Counters::default();
-        self.verdict = Verdict::default();
+        (self.stop, self.late_failure) = (None, None);
         self.host_states = HostTable::default();
         self.device_waits = false;
     }
@@ -669,7 +654,7 @@ impl Actors {
         let actor = *self.woken.iter().filter(goes_on).min()?;
         let operation_id = actors[actor as usize].earliest(is_woken)?.operation_id;
         self.records[actor as usize].move_to_front(operation_id);
-        self.give_answer(actor, operation_id, OperationResult::Done, calendar);
+        self.give_answer(actor, operation_id, OperationResult::Done.code(), calendar);
         Some(actor)
     }
 

@@ -36,11 +36,11 @@ use std::rc::Rc;
 
 use super::Simulation;
 use crate::code::{Code, TransitionKindSet};
-use crate::kernel::{BRANCH_MASK, NONE, PendingState, StepEffects, TurnMode, wait_graph};
+use crate::kernel::{BRANCH_MASK, NONE, PendingState, TurnMode, wait_graph};
 use crate::outcome::panic_message;
 use crate::{
     Actor, ActorId, Clock, Digest, EnabledStep, Executed, ExplorableDevice, Failure, Footprint,
-    HostId, OperationResult, Outcome, QueueHead, StepKind, Transition, WaitGraph,
+    HostId, Outcome, QueueHead, StepKind, Transition, WaitGraph,
 };
 
 /// A host or a link that may fail.
@@ -237,7 +237,7 @@ impl Stepper {
         }
         (self.start)(&mut self.simulation);
         self.start_fault_injector();
-        self.device = self.simulation.kernel.borrow().exploration.share_device();
+        self.device = self.simulation.kernel.borrow().exploration.device.clone();
         self.settle();
         self.let_time_pass();
         self.failures_before = self.failures.len();
@@ -399,7 +399,7 @@ impl Stepper {
             failed = Executed::FAILED;
             self.failures_before = self.failures.len();
         }
-        let StepEffects(effects) = self.simulation.kernel.borrow().actors.take_effects();
+        let effects = self.simulation.kernel.borrow().actors.take_effects();
         let Footprint { kind, object, .. } = self.latest.footprint;
         let asks = matches!(kind, StepKind::Choose | StepKind::Deliver)
             && (self.device.as_ref())
@@ -474,12 +474,7 @@ impl Stepper {
             let short = answer as u32;
             self.latest.answer = short;
             kernel.actors[actor].move_to_front(slot.operation_id);
-            kernel.actors.give_answer(
-                actor,
-                slot.operation_id,
-                OperationResult::from_code(answer),
-                &mut kernel.calendar,
-            );
+            (kernel.actors).give_answer(actor, slot.operation_id, answer, &mut kernel.calendar);
             let kind = self.latest.footprint.kind;
             if code == Code::DEVICE
                 && let (Some(device), Some(branch)) = (&self.device, of_device)
@@ -502,11 +497,7 @@ impl Stepper {
             self.end_failed_actor(actor, outcome);
         }
         let kernel = self.simulation.kernel.borrow();
-        Some(
-            scan || self.device.is_some()
-                || kernel.actors.has_changes()
-                || kernel.verdict.is_stopped(),
-        )
+        Some(scan || self.device.is_some() || kernel.actors.has_changes() || kernel.stop.is_some())
     }
 
     /// Lets the actors without a choice continue: new actors, and actors that were stopped with an
@@ -547,7 +538,7 @@ impl Stepper {
             }
             Outcome::BadInput(message) => {
                 let kernel = self.simulation.kernel.borrow();
-                (kernel.actors).describe_failure(actor, message, false, &kernel.calendar)
+                kernel.describe_failure(actor, message, false)
             }
             _ => return,
         };
@@ -585,12 +576,11 @@ impl Stepper {
             ) = (NONE, NONE, 0);
             kernel.actors.drop_later(actor);
             kernel.actors[actor].killed = true;
-            let is_limit = kernel.verdict.is_at_limit();
+            let is_limit = matches!(kernel.stop, Some(Outcome::Limit(_)));
             if is_limit {
-                kernel.verdict.take_stop();
+                kernel.stop = None;
             }
-            (!is_limit)
-                .then(|| (kernel.actors).describe_failure(actor, message, true, &kernel.calendar))
+            (!is_limit).then(|| kernel.describe_failure(actor, message, true))
         };
         // The future has not gone back into its record, unless it was its transition that panicked.
         let running = self.simulation.running.take();
@@ -727,8 +717,7 @@ impl Simulation {
             drop(catch_unwind(AssertUnwindSafe(|| drop(watch))));
         }
         let mut kernel = self.kernel.borrow_mut();
-        kernel.device = None;
-        kernel.exploration.detach_device();
+        (kernel.device, kernel.exploration.device) = (None, None);
         kernel.recycle_parts();
         self.polls = 0;
     }

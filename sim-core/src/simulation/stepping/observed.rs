@@ -14,7 +14,7 @@ impl Stepper {
     /// [covered](crate::ExplorableDevice::is_covered) by others.
     #[must_use]
     pub fn is_finished(&self) -> bool {
-        self.simulation.kernel.borrow().actors.have_ended() || self.is_covered()
+        self.simulation.kernel.borrow().actors.live == 0 || self.is_covered()
     }
 
     /// Returns true if the end of the run is not a result, because other runs continue at the point

@@ -234,7 +234,7 @@ impl Kernel {
         if let Some(activity) = code.owned_activity() {
             self.begin_work(activity);
         }
-        if !self.actors.mode.is_stepping()
+        if self.actors.mode == TurnMode::Direct
             && self.objects.is_enabled(actor, code, false, &self.actors)
         {
             let answer = OperationResult::from_code(self.execute_transition(actor, code));
@@ -281,7 +281,11 @@ impl Kernel {
             0
         } else {
             if self.actors.mode.is_stepped() && code.is_among(TransitionKindSet::LIMITED) {
-                code = (self.exploration).limit_wait(code, timeout, actor, operation_id);
+                if self.exploration.timeouts {
+                    code = code.limited();
+                } else {
+                    (self.exploration.limits).add(timeout, actor, operation_id);
+                }
             }
             self.calendar.set_timeout(code, timeout, actor)
         };
@@ -298,7 +302,13 @@ impl Kernel {
             PendingState::Waiting
         };
         let record = &mut self.actors[actor];
-        record.insert(Slot::new(code, location, timer, operation_id, state));
+        record.insert(Slot {
+            code,
+            location,
+            word: timer,
+            operation_id,
+            state,
+        });
         if !std::ptr::eq(waker, self.waker) {
             record.keep_waker(operation_id, waker);
         }
@@ -320,16 +330,14 @@ impl Kernel {
         if code.is_among(TransitionKindSet::SUBSCRIBED) {
             (self.objects.activities).await_object(actor, code.transition(), &mut self.actors);
         }
-        let (queues, yields) = (
-            code.is_among(TransitionKindSet::QUEUED),
-            code == Code::YIELD,
-        );
+        let queues = code.is_among(TransitionKindSet::QUEUED);
+        let yields = code == Code::YIELD;
         let polls = code.is_among(TransitionKindSet::POLLS);
         // An explorer asks itself what can happen.
         let looks = if self.actors.mode.is_stepped() {
             polls
         } else {
-            self.actors.mode.is_stepping() || queues
+            self.actors.mode != TurnMode::Direct || queues
         };
         let enabled = looks && self.objects.is_enabled(actor, code, false, &self.actors);
         if polls && enabled {

@@ -467,7 +467,7 @@ impl Simulation {
                     self.poll_device();
                     continue;
                 }
-                let birth = if kernel.actors.mode.is_stepping() {
+                let birth = if kernel.actors.mode != TurnMode::Direct {
                     kernel.actors.next_new_actor()
                 } else {
                     None

@@ -22,11 +22,35 @@ pub(crate) fn add_object(kernel: &Shared, add: impl FnOnce(&mut Objects) -> u32)
     (Rc::clone(kernel), number)
 }
 
-/// A mutex with a queue, first in, first out. Not recursive.
-#[derive(Clone)]
-pub struct Mutex {
-    kernel: Shared,
-    number: u32,
+/// Makes the types of handles: a kernel and the number of an object.
+macro_rules! handles {
+    ($($(#[$doc:meta])* $type:ident,)*) => {
+        $(
+            $(#[$doc])*
+            #[derive(Clone)]
+            pub struct $type {
+                kernel: Shared,
+                number: u32,
+            }
+
+            impl fmt::Debug for $type {
+                fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                    write!(f, concat!(stringify!($type), "({})"), self.number)
+                }
+            }
+        )*
+    };
+}
+
+handles! {
+    /// A mutex with a queue, first in, first out. Not recursive.
+        Mutex,
+    /// A semaphore with a queue, first in, first out.
+        Semaphore,
+    /// A barrier for a fixed number of actors, which can be used again and again.
+        Barrier,
+    /// A condition variable, used with a [`Mutex`].
+        Condvar,
 }
 
 impl Mutex {
@@ -105,13 +129,6 @@ impl Mutex {
     }
 }
 
-/// A semaphore with a queue, first in, first out.
-#[derive(Clone)]
-pub struct Semaphore {
-    kernel: Shared,
-    number: u32,
-}
-
 fn follow_acquire<T>(
     code: Code,
     answer: OperationResult,
@@ -183,13 +200,6 @@ impl Semaphore {
     }
 }
 
-/// A barrier for a fixed number of actors, which can be used again and again.
-#[derive(Clone)]
-pub struct Barrier {
-    kernel: Shared,
-    number: u32,
-}
-
 impl Barrier {
     pub(crate) fn new(kernel: &Shared, size: u32) -> Self {
         let (kernel, number) = add_object(kernel, |objects| objects.add_barrier(size));
@@ -242,13 +252,6 @@ impl Barrier {
             }
         })
     }
-}
-
-/// A condition variable, used with a [`Mutex`].
-#[derive(Clone)]
-pub struct Condvar {
-    kernel: Shared,
-    number: u32,
 }
 
 /// Release the mutex and queue; wait for the signal or the end of the time; wait for the mutex,
@@ -326,15 +329,3 @@ impl Condvar {
         Operation::new(&self.kernel, transition, nothing)
     }
 }
-
-macro_rules! debug_by_number {
-    ($($type:ident),*) => {
-        $(impl fmt::Debug for $type {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, concat!(stringify!($type), "({})"), self.number)
-            }
-        })*
-    };
-}
-
-debug_by_number!(Mutex, Semaphore, Barrier, Condvar);

@@ -305,10 +305,6 @@ impl Activities {
         self.get(slot).status == Status::Ended
     }
 
-    pub(crate) fn end_of(&self, slot: u32) -> End {
-        self.get(slot).end
-    }
-
     /// Gives back one reference to an activity.
     pub(crate) fn release_activity(&mut self, slot: u32) {
         let record = self.get_mut(slot);
@@ -523,19 +519,12 @@ impl Kernel {
         match record.status {
             Status::Free | Status::Ended => {}
             Status::Prepared => self.objects.activities.free(slot),
-            Status::Send | Status::Receive => {
-                self.objects
-                    .mailboxes
-                    .remove_pending(mailbox, slot, &mut self.objects.activities);
-                self.finish_activity(slot, End::Cancelled);
-            }
-            Status::Ready => {
-                self.calendar
-                    .resource
-                    .cancel(ActivityId { number, slot }, self.calendar.now);
-                self.objects
-                    .mailboxes
-                    .remove_pending(mailbox, slot, &mut self.objects.activities);
+            status => {
+                let (objects, calendar) = (&mut self.objects, &mut self.calendar);
+                if status == Status::Ready {
+                    (calendar.resource).cancel(ActivityId { number, slot }, calendar.now);
+                }
+                (objects.mailboxes).remove_pending(mailbox, slot, &mut objects.activities);
                 self.finish_activity(slot, End::Cancelled);
             }
         }

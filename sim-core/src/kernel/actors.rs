@@ -36,29 +36,12 @@ pub(crate) struct Slot {
     pub(crate) location: SourceLocation,
     /// Before the answer the number of the timer, 0 without a timer; after that
     /// [`OperationResult::code`].
-    word: u64,
+    pub(super) word: u64,
     pub(crate) operation_id: u32,
     pub(crate) state: PendingState,
 }
 
 impl Slot {
-    #[inline]
-    pub(crate) const fn new(
-        code: Code,
-        location: SourceLocation,
-        timer: u64,
-        operation_id: u32,
-        state: PendingState,
-    ) -> Self {
-        Self {
-            code,
-            location,
-            word: timer,
-            operation_id,
-            state,
-        }
-    }
-
     /// Returns the number of the timer, 0 without a timer.
     #[inline]
     pub(crate) fn timer(&self) -> u64 {
@@ -163,13 +146,13 @@ pub(crate) struct ActorRecord {
 impl ActorRecord {
     pub(crate) fn new(host: HostId) -> Self {
         Self {
-            first: Slot::new(
-                Code::YIELD,
-                SourceLocation::caller(),
-                0,
-                0,
-                PendingState::Free,
-            ),
+            first: Slot {
+                code: Code::YIELD,
+                location: SourceLocation::caller(),
+                word: 0,
+                operation_id: 0,
+                state: PendingState::Free,
+            },
             extra: None,
             body: None,
             host,
@@ -212,21 +195,11 @@ impl ActorRecord {
             .is_some_and(|extra| !extra.slots.is_empty())
     }
 
-    /// Returns true if any pending operation has an answer.
-    pub(crate) fn is_answered(&self) -> bool {
-        let mut more = self.extra.iter().flat_map(|extra| &extra.slots);
-        self.first.state == PendingState::Answered
-            || more.any(|slot| slot.state == PendingState::Answered)
-    }
-
     /// Returns the ticket of the earliest operation with an answer.
     #[inline]
     pub(crate) fn answered(&self) -> Option<u32> {
         if self.extra.is_none() {
             return (self.first.state == PendingState::Answered).then_some(self.first.operation_id);
-        }
-        if !self.is_answered() {
-            return None;
         }
         let earliest = self.earliest(|slot| slot.state == PendingState::Answered);
         earliest.map(|slot| slot.operation_id)
@@ -399,12 +372,6 @@ impl TurnMode {
     pub(crate) const fn is_stepped(self) -> bool {
         matches!(self, Self::Stepped)
     }
-
-    /// Returns true if operations stop before their first transition.
-    #[inline]
-    pub(crate) const fn is_stepping(self) -> bool {
-        !matches!(self, Self::Direct)
-    }
 }
 
 /// All actors, and the order of their turns.
@@ -435,7 +402,7 @@ pub(crate) struct Actors {
     /// The number of messages in a step beyond which an actor is ended.
     pub(crate) sends_in_step_max: u64,
     /// Effects of the current step besides its transition.
-    effects: Cell<u8>,
+    pub(crate) effects: Cell<u8>,
     pub(crate) hosts: Rc<dyn Hosts>,
     /// Names the actors that were not given a name.
     pub(crate) namer: fn(ActorId) -> String,
@@ -499,11 +466,6 @@ impl Actors {
         self.to_drop.clear();
         (self.progress, self.live) = (1, 0);
         self.effects.take();
-    }
-
-    /// Takes the effects of the present step besides its transition.
-    pub(crate) fn take_effects(&self) -> u8 {
-        self.effects.take()
     }
 
     /// Returns true if actors are to be started or dropped before the next choice.

@@ -41,10 +41,6 @@ impl Objects {
         record.requests
     }
 
-    pub(crate) fn is_signalled(&self, condvar: u32, request: u32) -> bool {
-        self.condvars[condvar as usize].signalled.contains(&request)
-    }
-
     pub(crate) fn leave_condvar(&mut self, condvar: u32, request: u32) {
         self.condvars[condvar as usize]
             .signalled

@@ -42,7 +42,7 @@ impl Objects {
             Transition::BarrierWait { barrier, round, .. } => self.is_complete(barrier, round),
             Transition::CondvarWait {
                 condvar, request, ..
-            } => fired || self.is_signalled(condvar, request),
+            } => fired || self.condvars[condvar as usize].signalled.contains(&request),
             Transition::Test { .. }
             | Transition::TestAny { .. }
             | Transition::Probe { .. }
@@ -103,7 +103,7 @@ impl Kernel {
         self.actors.acting = actor;
         let answer = match transition {
             Transition::Wait { activity, .. } => {
-                OperationResult::Number(self.objects.activities.end_of(activity) as u32)
+                OperationResult::Number(self.objects.activities.get(activity).end as u32)
             }
             Transition::WaitAny { list } => OperationResult::Number(
                 (self.objects.activities)
@@ -326,7 +326,7 @@ impl Kernel {
             self.objects.footprint_after(actor.0, code, answer),
         );
         let cancelled = matches!(code.transition(), Transition::Cancel { activity }
-            if self.objects.activities.end_of(activity) == End::Cancelled);
+            if self.objects.activities.get(activity).end == End::Cancelled);
         if let Some(sink) = &mut self.trace {
             (sink.0)(&crate::TraceEvent {
                 time,

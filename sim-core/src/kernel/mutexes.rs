@@ -36,10 +36,6 @@ impl Objects {
         self.mutexes[mutex as usize].queue.front() == Some(&actor)
     }
 
-    pub(crate) fn is_unlocked(&self, mutex: u32) -> bool {
-        self.mutexes[mutex as usize].queue.is_empty()
-    }
-
     /// Joins the queue.
     ///
     /// # Panics

@@ -53,8 +53,11 @@ impl Activities {
         !asked.yes && members.any(|&slot| self.is_in_progress(slot))
     }
 
+    /// Returns the progress of activities as a number that grows: for each activity 0 before the
+    /// start, 1 in progress, 2 when the activity is over.
     fn progress_of_all(&self, members: &[u32]) -> u64 {
-        members.iter().map(|&slot| self.progress_of(slot)).sum()
+        let of_one = |&slot| u64::from(self.has_ended(slot)) + u64::from(self.is_over(slot));
+        members.iter().map(of_one).sum()
     }
 }
 
@@ -66,7 +69,7 @@ impl Objects {
             Transition::TestAny { list } => self.activities.first_over(list).is_some(),
             Transition::Probe { mailbox } => self.mailboxes.has_send(mailbox, &self.activities),
             Transition::MutexTest { mutex } => self.is_owner(mutex, actor),
-            Transition::MutexTryLock { mutex } => self.is_unlocked(mutex),
+            Transition::MutexTryLock { mutex } => self.mutexes[mutex as usize].queue.is_empty(),
             other => unreachable!("{other:?} is not a poll"),
         }
     }
@@ -199,19 +202,6 @@ impl Objects {
 }
 
 impl Actors {
-    /// Returns true if the actor has just asked this in vain.
-    pub(crate) fn has_asked(&self, actor: u32, question: u32) -> bool {
-        let extra = self.records[actor as usize].extra.as_ref();
-        extra.is_some_and(|extra| extra.has_asked(question))
-    }
-
-    /// Returns true if the actor has asked several questions without success since its last other
-    /// action.
-    pub(crate) fn is_polling_several(&self, actor: u32) -> bool {
-        let extra = self.records[actor as usize].extra.as_ref();
-        extra.is_some_and(|extra| extra.asked.len() > 1)
-    }
-
     /// Wakes the actors with a failed test before the latest event. True if there are such actors.
     pub(crate) fn wake_pollers(&mut self) -> bool {
         if self.pollers.is_empty() {

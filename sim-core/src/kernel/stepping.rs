@@ -7,6 +7,7 @@
 //! keeps the memory.
 
 use super::limits::Limits;
+use super::transfers::OVER;
 use super::{
     Activities, Actors, Calendar, Counters, HostTable, Kernel, NONE, Objects, PendingState, Slot,
     Status, activities::Kind,
@@ -14,7 +15,7 @@ use super::{
 use crate::code::{Code, TransitionKindSet};
 use crate::{
     ActorId, Branch, EnabledStep, End, Executed, ExplorableDevice, Footprint, Note,
-    OperationResult, QueueHead, SendCall, Span, StepKind, Transition,
+    OperationResult, QueueHead, SendCall, StepKind, Transition,
 };
 use source_location::SourceLocation;
 use std::rc::Rc;
@@ -95,39 +96,19 @@ impl Exploration {
         self.device = Some(device);
     }
 
-    /// Applies the time limit of a wait; returns the operation, marked if the limit may expire at
-    /// any moment.
-    pub(super) fn limit_wait(
-        &mut self,
-        code: Code,
-        timeout: Span,
-        actor: u32,
-        operation_id: u32,
-    ) -> Code {
-        if self.timeouts {
-            return code.limited();
-        }
-        self.limits.add(timeout, actor, operation_id);
-        code
-    }
-
     /// Returns true if a pending operation waits for a choice of the explorer about the device.
     #[inline]
     fn is_branching(&self, slot: &Slot) -> bool {
         self.branches && slot.code == Code::DEVICE
     }
 
+    #[cold]
     fn device_branches(&self, actor: u32) -> Vec<Branch> {
         let mut branches = Vec::new();
         if let Some(device) = &self.device {
             device.branches(ActorId(actor), &mut branches);
         }
         branches
-    }
-
-    #[cold]
-    fn first_branch(&self, actor: u32) -> Option<Branch> {
-        self.device_branches(actor).first().copied()
     }
 
     /// Returns the branch with this number of a parked actor, if the actor stands before branches.
@@ -284,12 +265,11 @@ impl StepView<'_> {
         of_device: Option<Branch>,
     ) -> Executed {
         let polls = code.is_among(TransitionKindSet::POLLS);
-        let awaited = polls && {
-            let question = (self.objects.activities).question_of(code.transition(), self.actors);
-            self.actors.has_asked(actor, question)
-        };
+        let question = || (self.objects.activities).question_of(code.transition(), self.actors);
+        let extra = self.actors[actor].extra.as_ref().filter(|_| polls);
+        let awaited = extra.is_some_and(|extra| extra.has_asked(question()));
         // What made it possible may be about another question of the loop.
-        let hidden = awaited && self.actors.is_polling_several(actor);
+        let hidden = awaited && extra.is_some_and(|extra| extra.asked.len() > 1);
         // A test that is asked again may say no only after some other step.
         let meets =
             code.is_among(TransitionKindSet::MEETS_TRANSFERS) && (alternatives > 1 || number > 0);
@@ -298,26 +278,20 @@ impl StepView<'_> {
             || (code.is_limited() && code.is_among(TransitionKindSet::TAKES_TIME))
             || of_device.is_some()
             || self.actors[actor].has_more();
-        let (footprint, cause) = match of_device {
-            Some(branch) => (branch.footprint(actor), branch.cause),
-            None => (
-                self.objects.footprint(actor, code, number),
-                QueueHead::BEFORE,
-            ),
+        let is_up = self.exploration.limits.is_up;
+        let footprint = match of_device {
+            Some(branch) => branch.footprint(actor),
+            None => self.objects.footprint(actor, code, number),
         };
         Executed {
             footprint,
             answer: 0,
             alternatives,
-            cause,
+            cause: of_device.map_or(QueueHead::BEFORE, |branch| branch.cause),
             effects: if awaited { Executed::AWAITED } else { 0 }
                 | if hidden { Executed::HIDDEN } else { 0 }
                 | if several { Executed::SEVERAL } else { 0 }
-                | if self.exploration.limits.is_up {
-                    Executed::IDLE
-                } else {
-                    0
-                },
+                | if is_up { Executed::IDLE } else { 0 },
         }
     }
 
@@ -328,7 +302,7 @@ impl StepView<'_> {
             PendingState::Free | PendingState::Answered => false,
             _ if slot.code.is_among(TransitionKindSet::FREE) || slot.code.is_limited() => true,
             _ if self.exploration.is_branching(slot) => {
-                self.exploration.first_branch(actor).is_some()
+                !self.exploration.device_branches(actor).is_empty()
             }
             PendingState::Fired if slot.code.is_among(TransitionKindSet::LATER) => true,
             _ if slot.code.is_among(TransitionKindSet::POLLS) => {
@@ -377,12 +351,10 @@ impl StepView<'_> {
 
     /// Appends the enabled steps of an actor, in the order of its operations and their branches.
     pub(crate) fn enabled_steps(&self, actor: u32, into: &mut Vec<EnabledStep>) {
-        let Some(record) = self.actors.records.get(actor as usize) else {
+        let record = self.actors.records.get(actor as usize);
+        let Some(record) = record.filter(|record| record.is_steppable()) else {
             return;
         };
-        if !record.is_steppable() {
-            return;
-        }
         if !record.has_more() {
             self.append_offers(actor, 0, &record.first, into);
             return;
@@ -435,10 +407,9 @@ impl StepView<'_> {
         if may_expire {
             enabled_step(EnabledStep::TIME_UP);
         }
-        (self.objects.activities)
-            .meetings(actor, slot.code)
-            .into_iter()
-            .for_each(enabled_step);
+        for branch in self.objects.activities.meetings(actor, slot.code) {
+            enabled_step(branch);
+        }
     }
 
     /// Returns the footprint of the next step of an actor that waits in one operation, enabled or
@@ -454,10 +425,8 @@ impl StepView<'_> {
     /// Returns the operation and the branch of a choice, and the number of choices. `None` if the
     /// choice is not possible.
     pub(crate) fn chosen_slot(&self, actor: u32, choice: u32) -> Option<(Slot, u32, u32)> {
-        let record = self.actors.records.get(actor as usize)?;
-        if !record.is_steppable() {
-            return None;
-        }
+        let record = self.actors.records.get(actor as usize);
+        let record = record.filter(|record| record.is_steppable())?;
         if !record.has_more() && choice >> BRANCH_BITS == 0 && self.is_simple(&record.first) {
             let slot = &record.first;
             if !self.is_open(actor, slot) {
@@ -587,8 +556,8 @@ impl Activities {
             }
             _ => return,
         };
-        self.mark_over(slot);
         let record = self.get_mut(slot);
+        record.known |= OVER;
         let receives = record.received && record.destination == actor;
         record.known |= u8::from(record.source == actor) | u8::from(receives) << 1;
     }

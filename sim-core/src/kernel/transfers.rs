@@ -21,7 +21,7 @@ use crate::code::{Code, TransitionKindSet};
 use crate::{ControlParameter, End, Transition, Work};
 
 /// Flag in the known sides of an activity: the activity is over, whichever actor knows.
-const OVER: u8 = 4;
+pub(super) const OVER: u8 = 4;
 
 impl Activities {
     /// Returns true if an activity has ended, and an actor has seen the end of work in progress.
@@ -35,12 +35,6 @@ impl Activities {
     /// Returns true if an activity has begun, and its end is not yet seen.
     pub(super) fn is_in_progress(&self, slot: u32) -> bool {
         self.has_ended(slot) && !self.is_over(slot)
-    }
-
-    /// Returns the progress of an activity as a number that grows: 0 before the start, 1 in
-    /// progress, 2 when the activity is over.
-    pub(super) fn progress_of(&self, slot: u32) -> u64 {
-        u64::from(self.has_ended(slot)) + u64::from(self.is_over(slot))
     }
 
     /// Returns true if an operation may meet work in progress.
@@ -116,11 +110,6 @@ impl Activities {
         for (place, end) in ends {
             digest.mix(place, end << 3 | 4);
         }
-    }
-
-    /// Marks an activity as over.
-    pub(super) fn mark_over(&mut self, slot: u32) {
-        self.get_mut(slot).known |= OVER;
     }
 
     /// Returns true if a transfer uses the host or link that has just gone off.

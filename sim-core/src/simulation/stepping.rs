@@ -241,7 +241,7 @@ impl Stepper {
         self.settle();
         self.let_time_pass();
         self.failures_before = self.failures.len();
-        self.simulation.kernel.borrow().actors.take_effects();
+        self.simulation.kernel.borrow().actors.effects.take();
     }
 
     /// Returns the number of actors so far, including dead actors. Actors are numbered from 0 here:
@@ -399,7 +399,7 @@ impl Stepper {
             failed = Executed::FAILED;
             self.failures_before = self.failures.len();
         }
-        let effects = self.simulation.kernel.borrow().actors.take_effects();
+        let effects = self.simulation.kernel.borrow().actors.effects.take();
         let Footprint { kind, object, .. } = self.latest.footprint;
         let asks = matches!(kind, StepKind::Choose | StepKind::Deliver)
             && (self.device.as_ref())
@@ -432,7 +432,7 @@ impl Stepper {
         let (goes_on, scan) = {
             let mut kernel = simulation.kernel.borrow_mut();
             let kernel = &mut *kernel;
-            kernel.actors.take_effects();
+            kernel.actors.effects.take();
             let (slot, branch, alternatives) = kernel.view_steps().chosen_slot(actor, choice)?;
             kernel.exploration.steps = kernel.exploration.steps.wrapping_add(1);
             let code = slot.code;

@@ -55,7 +55,7 @@ impl Stepper {
         device.causes(queue, &mut self.causes);
         {
             let mut kernel = self.simulation.kernel.borrow_mut();
-            kernel.actors.take_effects();
+            kernel.actors.effects.take();
             kernel.exploration.steps = kernel.exploration.steps.wrapping_add(1);
             device.deliver(&mut kernel, queue);
         }

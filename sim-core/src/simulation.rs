@@ -697,14 +697,22 @@ impl Simulation {
         }
     }
 
-    /// Takes the future of an actor, if there is such an actor; the kernel is free afterwards.
-    #[expect(
-        clippy::option_option,
-        reason = "the inner level is absent for a dead actor"
-    )]
-    fn take_body(&self, actor: u32) -> Option<Option<Body>> {
-        let mut kernel = self.kernel.borrow_mut();
-        (actor < kernel.actors.count_actors()).then(|| kernel.actors[actor].body.take())
+    /// Drops the futures of all actors. Each panic is caught alone: two at a time would end the
+    /// process.
+    fn drop_bodies(&mut self) {
+        self.kernel.borrow_mut().actors.current = NONE;
+        let mut body = self.running.take();
+        for next in 0.. {
+            if body.is_some() {
+                // A panic after the end of the run has nothing left to report to.
+                let _ = catch_unwind(AssertUnwindSafe(|| drop(body)));
+            }
+            let actors = &mut self.kernel.borrow_mut().actors;
+            if next == actors.count_actors() {
+                return;
+            }
+            body = actors[next].body.take();
+        }
     }
 
     /// Drops all futures while the kernel is still there for their destructors.
@@ -712,16 +720,7 @@ impl Simulation {
         if std::mem::replace(&mut self.dismissed, true) {
             return;
         }
-        self.kernel.borrow_mut().actors.current = NONE;
-        // A panic after the end of the run has nothing left to report to. Each is caught alone: two
-        // at a time would end the process.
-        let running = self.running.take();
-        let _ = catch_unwind(AssertUnwindSafe(|| drop(running)));
-        let mut next = 0;
-        while let Some(body) = self.take_body(next) {
-            let _ = catch_unwind(AssertUnwindSafe(|| drop(body)));
-            next += 1;
-        }
+        self.drop_bodies();
         let hooks = self.kernel.borrow_mut().actors.take_hooks();
         for hook in hooks {
             let _ = catch_unwind(AssertUnwindSafe(|| hook(true)));

@@ -307,6 +307,12 @@ impl Stepper {
             .enabled_steps(actor, into);
     }
 
+    fn list_steps(&self, actor: u32) -> Vec<EnabledStep> {
+        let mut steps = Vec::new();
+        self.enabled_steps(actor, &mut steps);
+        steps
+    }
+
     /// Returns the first step that an actor can take, if there is any.
     #[must_use]
     pub fn first_choice(&self, actor: u32) -> Option<u32> {
@@ -318,11 +324,7 @@ impl Stepper {
         if self.head(actor).is_some() {
             return Some(0);
         }
-        let mut enabled_steps = Vec::new();
-        self.enabled_steps(actor, &mut enabled_steps);
-        enabled_steps
-            .first()
-            .map(|enabled_step| enabled_step.choice)
+        Some(self.list_steps(actor).first()?.choice)
     }
 
     /// Returns the footprint of the next step of an actor, enabled or not; `None` if the actor has
@@ -620,21 +622,14 @@ impl Stepper {
     /// steps that the actor can take.
     #[must_use]
     pub fn choice_of(&self, actor: u32, branch: u32) -> Option<u32> {
-        let mut enabled_steps = Vec::new();
-        self.enabled_steps(actor, &mut enabled_steps);
-        enabled_steps
-            .get(branch as usize)
-            .map(|enabled_step| enabled_step.choice)
+        Some(self.list_steps(actor).get(branch as usize)?.choice)
     }
 
     /// The branch of a schedule that means a choice: the inverse of [`Stepper::choice_of`].
     #[must_use]
     pub fn branch_of(&self, actor: u32, choice: u32) -> Option<u32> {
-        let mut enabled_steps = Vec::new();
-        self.enabled_steps(actor, &mut enabled_steps);
-        let position = enabled_steps
-            .iter()
-            .position(|enabled_step| enabled_step.choice == choice)?;
+        let mut steps = self.list_steps(actor).into_iter();
+        let position = steps.position(|step| step.choice == choice)?;
         u32::try_from(position).ok()
     }
 
@@ -697,17 +692,8 @@ impl fmt::Debug for Stepper {
 impl Simulation {
     /// Forgets all actors and objects and keeps the memory.
     fn recycle(&mut self) {
-        self.kernel.borrow_mut().actors.current = NONE;
-        drop(self.running.take());
+        self.drop_bodies();
         self.result = Ok(None);
-        let mut next = 0;
-        while let Some(body) = self.take_body(next) {
-            if body.is_some() {
-                // A panic at the end has nobody left to report to.
-                drop(catch_unwind(AssertUnwindSafe(|| drop(body))));
-            }
-            next += 1;
-        }
         let messages = self.kernel.borrow_mut().objects.activities.take_messages();
         if !messages.is_empty() {
             drop(catch_unwind(AssertUnwindSafe(|| drop(messages))));

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use crate::actor::{is_yes, nothing};
 use crate::kernel::{Shared, Status};
 use crate::operation::{Operation, Step};
-use crate::{Change, End, Message, OperationResult, Span, Transition};
+use crate::{Change, End, Executed, Message, OperationResult, Span, Transition};
 
 /// A computation, a disk operation, a parallel task or one side of a communication in progress.
 pub struct Activity {
@@ -131,7 +131,7 @@ impl Activity {
     #[must_use]
     pub fn status(&self) -> ActivityState {
         let kernel = self.kernel.borrow();
-        kernel.actors.note_look();
+        kernel.actors.note_effect(Executed::HIDDEN);
         match kernel.objects.activities.get(self.slot).status {
             Status::Send => ActivityState::Send,
             Status::Receive => ActivityState::Receive,
@@ -145,7 +145,7 @@ impl Activity {
     #[must_use]
     pub fn remaining(&self) -> f64 {
         let kernel = &mut *self.kernel.borrow_mut();
-        kernel.actors.note_look();
+        kernel.actors.note_effect(Executed::HIDDEN);
         (kernel.objects.activities).remaining_work(self.slot, &mut kernel.calendar)
     }
 

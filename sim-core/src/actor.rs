@@ -15,7 +15,7 @@ use crate::kernel::Shared;
 use crate::operation::{Operation, Step};
 use crate::simulation::{ActorResult, into_body};
 use crate::yielding::Yield;
-use crate::{ActorId, HostId, Kernel, OperationResult, Span, Stream, Time, Transition};
+use crate::{ActorId, Executed, HostId, Kernel, OperationResult, Span, Stream, Time, Transition};
 
 /// An actor, as its own program and other programs name the actor.
 #[derive(Clone)]
@@ -239,7 +239,7 @@ impl Actor {
     #[must_use]
     pub fn host_is_on(&self, host: HostId) -> bool {
         let kernel = self.kernel.borrow();
-        kernel.actors.note_look();
+        kernel.actors.note_effect(Executed::HIDDEN);
         kernel.host_states.host_is_on(host)
     }
 
@@ -265,7 +265,7 @@ impl Actor {
     #[must_use]
     pub fn has_ended(&self) -> bool {
         let kernel = self.kernel.borrow();
-        kernel.actors.note_look();
+        kernel.actors.note_effect(Executed::HIDDEN);
         kernel.actors[self.id.0].dead
     }
 

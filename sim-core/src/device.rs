@@ -69,7 +69,10 @@ impl Kernel {
     pub fn wake_actor(&mut self, actor: ActorId) {
         self.actors.progress += 1;
         if self.actors[actor.0].fire_slots(|slot| slot.code == Code::DEVICE) {
-            self.actors.wake_parked(actor.0);
+            self.actors.schedule_actor(actor.0);
+            if self.actors.mode.is_stepped() {
+                self.actors.woken.push(actor.0);
+            }
         }
     }
 

@@ -43,8 +43,8 @@ mod store;
 mod transfers;
 
 pub(crate) use activities::{Activities, Kind, Status};
-pub(crate) use actors::{ActorRecord, Actors, PendingState, Slot, TurnMode};
-pub(crate) use choices::Choices;
+pub(crate) use actors::{ActorRecord, Actors, PendingState, Slot};
+pub(crate) use choices::{Choices, TurnMode};
 pub(crate) use events::{Calendar, DEVICE_TARGET, DEVICE_WORK};
 pub(crate) use hosts::{Again, HostTable};
 pub(crate) use mailboxes::Mailboxes;
@@ -422,8 +422,8 @@ impl Kernel {
         !self.actors.pauses_after(actor, code)
     }
 
-    /// [`Kernel::resume_actor`] for an actor with several pending operations: the first that is enabled
-    /// happens.
+    /// [`Kernel::resume_actor`] for an actor with several pending operations: the first that is
+    /// enabled happens.
     #[cold]
     fn resume_any(&mut self, actor: u32) -> bool {
         let slots = self.actors[actor].slots();

@@ -142,7 +142,7 @@ impl Request {
             }
             Transition::Create { child } => kernel.actors.kill_actor(child.0),
             Transition::WaitAny { list } | Transition::TestAny { list } => {
-                activities.free_list(list)
+                activities.free_list(list);
             }
             Transition::Wait {
                 activity,

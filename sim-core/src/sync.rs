@@ -195,7 +195,7 @@ impl Semaphore {
     #[must_use]
     pub fn value(&self) -> u32 {
         let kernel = self.kernel.borrow();
-        kernel.actors.note_look();
+        kernel.actors.note_effect(Executed::HIDDEN);
         kernel.objects.semaphores[self.number as usize].value
     }
 }

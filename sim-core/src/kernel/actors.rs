@@ -11,8 +11,8 @@ use std::ops::{Index, IndexMut};
 use std::rc::Rc;
 use std::task::Waker;
 
-use super::{Activities, Calendar, Counters, Hosts, Kernel, NONE, Objects};
-use crate::code::{Code, TransitionKindSet};
+use super::{Activities, Calendar, Counters, Hosts, Kernel, NONE, Objects, TurnMode};
+use crate::code::Code;
 use crate::simulation::{Body, ExitHook};
 use crate::{ActorId, Executed, Failure, HostId, OperationResult};
 
@@ -346,34 +346,6 @@ impl ActorRecord {
     }
 }
 
-/// Order of the turns of actors.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum TurnMode {
-    /// Actors run in the order of the queue, and operations happen at once.
-    Direct,
-    /// Actors wait for their start: operations stop before their first transition.
-    Starting,
-    /// As [`Self::Starting`], and the polled actor is new.
-    Opening,
-    /// A chooser decides: operations stop before their first transition.
-    Chosen,
-    /// An explorer decides, as a chooser.
-    Stepped,
-}
-
-impl TurnMode {
-    /// Returns true if a chooser or an explorer decides.
-    #[inline]
-    pub(crate) const fn is_chosen(self) -> bool {
-        matches!(self, Self::Chosen | Self::Stepped)
-    }
-
-    #[inline]
-    pub(crate) const fn is_stepped(self) -> bool {
-        matches!(self, Self::Stepped)
-    }
-}
-
 /// All actors, and the order of their turns.
 pub(crate) struct Actors {
     pub(super) records: Vec<ActorRecord>,
@@ -386,11 +358,11 @@ pub(crate) struct Actors {
     pub(crate) ready: VecDeque<u32>,
     /// Actors that have been created, or resumed after they suspended themselves: they go first, up
     /// to their next operation.
-    starting: VecDeque<u32>,
+    pub(super) starting: VecDeque<u32>,
     /// Actors with a failed test or probe that wait for any change.
     pub(super) pollers: Vec<u32>,
     /// Under an explorer: actors that the device has woken, and that may not have gone on.
-    pub(super) woken: Vec<u32>,
+    pub(crate) woken: Vec<u32>,
     /// Actors with futures that the loop must drop.
     to_drop: Vec<u32>,
     /// Actors that are neither daemons nor dead.
@@ -489,15 +461,6 @@ impl Actors {
         (!self.to_drop.is_empty()).then(|| self.to_drop.remove(0))
     }
 
-    /// Lets an actor continue that was parked for the device.
-    #[inline]
-    pub(crate) fn wake_parked(&mut self, actor: u32) {
-        self.schedule_actor(actor);
-        if self.mode.is_stepped() {
-            self.woken.push(actor);
-        }
-    }
-
     /// Takes the exit hooks of all actors, for each actor the latest first.
     pub(crate) fn take_hooks(&mut self) -> Vec<ExitHook> {
         let mut hooks: Vec<ExitHook> = Vec::new();
@@ -507,21 +470,6 @@ impl Actors {
             }
         }
         hooks
-    }
-
-    /// Lets an actor go first, up to its next operation.
-    fn start_turn(&mut self, actor: u32) {
-        self.starting.push_back(actor);
-        if self.mode == TurnMode::Direct {
-            self.mode = TurnMode::Starting;
-        }
-    }
-
-    /// Changes the order of turns, unless a chooser or an explorer decides.
-    fn set_plain_mode(&mut self, mode: TurnMode) {
-        if !self.mode.is_chosen() {
-            self.mode = mode;
-        }
     }
 
     /// Gives the answer of a parked operation, once there is one.
@@ -551,7 +499,8 @@ impl Actors {
         Some(answer)
     }
 
-    /// Puts an answer, as [`OperationResult::code`], into a slot, so that the next poll of the operation finds it.
+    /// Puts an answer into a slot, so that the next poll of the operation finds it; the answer is
+    /// a number of [`OperationResult::code`].
     pub(crate) fn give_answer(
         &mut self,
         actor: u32,
@@ -591,87 +540,6 @@ impl Actors {
             }
         }
         self.ready.push_front(actor);
-    }
-
-    /// Takes the next new actor and makes it the current actor. After the last new actor the other
-    /// actors take their turns.
-    pub(crate) fn next_new_actor(&mut self) -> Option<u32> {
-        while let Some(actor) = self.starting.pop_front() {
-            let record = &mut self.records[actor as usize];
-            if !record.takes_turn() {
-                continue;
-            }
-            record.started = true;
-            self.current = actor;
-            self.set_plain_mode(TurnMode::Opening);
-            return Some(actor);
-        }
-        self.set_plain_mode(TurnMode::Direct);
-        None
-    }
-
-    /// Begins the yields of a new actor: the actor is queued behind all runnable actors.
-    #[cold]
-    pub(super) fn give_turn_away(&mut self, actor: u32) {
-        for slot in self.records[actor as usize].slots() {
-            if slot.code == Code::YIELD && slot.state == PendingState::Waiting {
-                let record = &mut self.records[actor as usize];
-                let pending = record.slot_mut(slot.operation_id).expect("just listed");
-                pending.state = PendingState::Fired;
-                self.schedule_actor(actor);
-            }
-        }
-    }
-
-    /// True if another actor, or this actor, must end or stop before this actor continues; this
-    /// actor is then the next.
-    #[inline]
-    pub(crate) fn pauses_after(&mut self, actor: u32, code: Code) -> bool {
-        let pauses = code.is_among(TransitionKindSet::PAUSED);
-        if pauses {
-            self.schedule_first(actor);
-        }
-        pauses
-    }
-
-    /// Returns true if no actor has a step at this date: only the rates in the resource have
-    /// changed.
-    #[inline]
-    pub(crate) fn is_idle(&self) -> bool {
-        self.ready.is_empty()
-            && self.to_drop.is_empty()
-            && self.starting.is_empty()
-            && !self.mode.is_chosen()
-    }
-
-    /// Notes an effect of the present step besides its transition.
-    #[inline]
-    pub(crate) fn note_effect(&self, effect: u8) {
-        self.effects.set(self.effects.get() | effect);
-    }
-
-    /// Notes a change of shared state, unless the present transition makes the change.
-    #[inline]
-    pub(crate) fn record_hidden_effect(&self) {
-        if self.acting == NONE {
-            self.note_effect(Executed::HIDDEN);
-        }
-    }
-
-    /// Notes that a program reads the state of a shared object.
-    #[inline]
-    pub(crate) fn note_look(&self) {
-        self.note_effect(Executed::HIDDEN);
-    }
-
-    /// Forgets the failed tests of an actor after any other visible action of the actor.
-    #[inline]
-    pub(crate) fn forget_failures(&mut self, actor: u32, code: Code) {
-        if !code.is_among(TransitionKindSet::SILENT)
-            && let Some(extra) = &mut self.records[actor as usize].extra
-        {
-            extra.asked.clear();
-        }
     }
 
     pub(crate) fn count_actors(&self) -> u32 {

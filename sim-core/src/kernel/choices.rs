@@ -3,7 +3,36 @@
 //! A plain run does not use this module; it executes the same transitions by the same functions.
 
 use super::{Actors, Kernel, Objects, PendingState, Slot};
+use crate::code::{Code, TransitionKindSet};
 use crate::{ActorId, Choice, EnabledTransition, Stream};
+
+/// Order of the turns of actors.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum TurnMode {
+    /// Actors run in the order of the queue, and operations happen at once.
+    Direct,
+    /// Actors wait for their start: operations stop before their first transition.
+    Starting,
+    /// As [`Self::Starting`], and the polled actor is new.
+    Opening,
+    /// A chooser decides: operations stop before their first transition.
+    Chosen,
+    /// An explorer decides, as a chooser.
+    Stepped,
+}
+
+impl TurnMode {
+    /// Returns true if a chooser or an explorer decides.
+    #[inline]
+    pub(crate) const fn is_chosen(self) -> bool {
+        matches!(self, Self::Chosen | Self::Stepped)
+    }
+
+    #[inline]
+    pub(crate) const fn is_stepped(self) -> bool {
+        matches!(self, Self::Stepped)
+    }
+}
 
 /// The choices of a run: the present branch, the draws without a chooser, and the record.
 #[derive(Default)]
@@ -33,6 +62,72 @@ impl Choices {
 }
 
 impl Actors {
+    /// Takes the next new actor and makes it the current actor. After the last new actor the other
+    /// actors take their turns.
+    pub(crate) fn next_new_actor(&mut self) -> Option<u32> {
+        while let Some(actor) = self.starting.pop_front() {
+            let record = &mut self.records[actor as usize];
+            if !record.takes_turn() {
+                continue;
+            }
+            record.started = true;
+            self.current = actor;
+            self.set_plain_mode(TurnMode::Opening);
+            return Some(actor);
+        }
+        self.set_plain_mode(TurnMode::Direct);
+        None
+    }
+
+    /// Lets an actor go first, up to its next operation.
+    pub(super) fn start_turn(&mut self, actor: u32) {
+        self.starting.push_back(actor);
+        if self.mode == TurnMode::Direct {
+            self.mode = TurnMode::Starting;
+        }
+    }
+
+    /// Changes the order of turns, unless a chooser or an explorer decides.
+    fn set_plain_mode(&mut self, mode: TurnMode) {
+        if !self.mode.is_chosen() {
+            self.mode = mode;
+        }
+    }
+
+    /// Returns true if no actor has a step at this date: only the rates in the resource have
+    /// changed.
+    #[inline]
+    pub(crate) fn is_idle(&self) -> bool {
+        self.ready.is_empty()
+            && !self.must_drop()
+            && self.starting.is_empty()
+            && !self.mode.is_chosen()
+    }
+
+    /// Begins the yields of a new actor: the actor is queued behind all runnable actors.
+    #[cold]
+    pub(super) fn give_turn_away(&mut self, actor: u32) {
+        for slot in self.records[actor as usize].slots() {
+            if slot.code == Code::YIELD && slot.state == PendingState::Waiting {
+                let record = &mut self.records[actor as usize];
+                let pending = record.slot_mut(slot.operation_id).expect("just listed");
+                pending.state = PendingState::Fired;
+                self.schedule_actor(actor);
+            }
+        }
+    }
+
+    /// True if another actor, or this actor, must end or stop before this actor continues; this
+    /// actor is then the next.
+    #[inline]
+    pub(crate) fn pauses_after(&mut self, actor: u32, code: Code) -> bool {
+        let pauses = code.is_among(TransitionKindSet::PAUSED);
+        if pauses {
+            self.schedule_first(actor);
+        }
+        pauses
+    }
+
     /// Takes an actor that is new or has an answer out of the queue.
     pub(crate) fn take_answered(&mut self) -> Option<u32> {
         if let Some(actor) = self.next_new_actor() {

@@ -225,7 +225,7 @@ impl Kernel {
     pub(crate) fn abandon_wait(&mut self, actor: u32, transition: Transition) {
         match transition {
             Transition::MutexWait { mutex, owned: true } => {
-                (self.objects).leave_mutex_if_asked(mutex, actor, &mut self.actors)
+                (self.objects).leave_mutex_if_asked(mutex, actor, &mut self.actors);
             }
             Transition::SemaphoreWait {
                 semaphore,

@@ -601,6 +601,30 @@ impl Activities {
 }
 
 impl Actors {
+    /// Notes an effect of the present step besides its transition.
+    #[inline]
+    pub(crate) fn note_effect(&self, effect: u8) {
+        self.effects.set(self.effects.get() | effect);
+    }
+
+    /// Notes a change of shared state, unless the present transition makes the change.
+    #[inline]
+    pub(crate) fn record_hidden_effect(&self) {
+        if self.acting == NONE {
+            self.note_effect(Executed::HIDDEN);
+        }
+    }
+
+    /// Forgets the failed tests of an actor after any other visible action of the actor.
+    #[inline]
+    pub(crate) fn forget_failures(&mut self, actor: u32, code: Code) {
+        if !code.is_among(TransitionKindSet::SILENT)
+            && let Some(extra) = &mut self.records[actor as usize].extra
+        {
+            extra.asked.clear();
+        }
+    }
+
     /// Returns an actor that the device woke and that does not stop before a choice; the actor then
     /// has its answer.
     pub(crate) fn take_woken(

@@ -307,12 +307,6 @@ impl Stepper {
             .enabled_steps(actor, into);
     }
 
-    fn list_steps(&self, actor: u32) -> Vec<EnabledStep> {
-        let mut steps = Vec::new();
-        self.enabled_steps(actor, &mut steps);
-        steps
-    }
-
     /// Returns the first step that an actor can take, if there is any.
     #[must_use]
     pub fn first_choice(&self, actor: u32) -> Option<u32> {
@@ -324,7 +318,7 @@ impl Stepper {
         if self.head(actor).is_some() {
             return Some(0);
         }
-        Some(self.list_steps(actor).first()?.choice)
+        Some(list_steps(self, actor).first()?.choice)
     }
 
     /// Returns the footprint of the next step of an actor, enabled or not; `None` if the actor has
@@ -622,13 +616,13 @@ impl Stepper {
     /// steps that the actor can take.
     #[must_use]
     pub fn choice_of(&self, actor: u32, branch: u32) -> Option<u32> {
-        Some(self.list_steps(actor).get(branch as usize)?.choice)
+        Some(list_steps(self, actor).get(branch as usize)?.choice)
     }
 
     /// The branch of a schedule that means a choice: the inverse of [`Stepper::choice_of`].
     #[must_use]
     pub fn branch_of(&self, actor: u32, choice: u32) -> Option<u32> {
-        let mut steps = self.list_steps(actor).into_iter();
+        let mut steps = list_steps(self, actor).into_iter();
         let position = steps.position(|step| step.choice == choice)?;
         u32::try_from(position).ok()
     }
@@ -671,6 +665,12 @@ impl Stepper {
         let kernel = self.simulation.kernel.borrow();
         kernel.objects.object_digest(&kernel.actors)
     }
+}
+
+fn list_steps(stepper: &Stepper, actor: u32) -> Vec<EnabledStep> {
+    let mut steps = Vec::new();
+    stepper.enabled_steps(actor, &mut steps);
+    steps
 }
 
 impl Drop for Stepper {

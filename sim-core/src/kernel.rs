@@ -3,11 +3,12 @@
 //! An operation of an actor is *issued*. In a plain run an enabled transition is executed at once.
 //! Otherwise the operation is *parked* in a slot of the actor. The actor's future is not polled
 //! again until the loop of [`Simulation`](crate::Simulation) has *resumed* the actor, which
-//! executes the transition. Waking (`schedule`) is only a hint: `is_enabled` decides whether a
-//! transition can happen when the actor's turn comes.
+//! executes the transition. Waking (`schedule_actor`) is only a hint: `is_enabled` decides whether
+//! a transition can happen when the actor's turn comes.
 //!
-//! Each kind of object has a file of its own below `kernel/`. All methods here are called with the
-//! kernel borrowed and never call into user code.
+//! The state stands in parts with methods of their own: `Actors`, `Objects`, `Calendar`, `Choices`,
+//! `Exploration`, `Counters`. Each kind of object has a file of its own below `kernel/`. All
+//! methods here are called with the kernel borrowed and never call into user code.
 
 use source_location::SourceLocation;
 use std::cell::RefCell;

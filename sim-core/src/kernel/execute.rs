@@ -1,7 +1,8 @@
 //! The transition table: when each transition is enabled, its effect, and the withdrawal of its
 //! effect.
 //!
-//! One flat match per question, because each match must consider a new transition.
+//! One flat match per question. The classes of the table answer for transitions that are always
+//! enabled, and for silent transitions.
 
 use super::{Activities, Actors, Kernel, NONE, Objects, PendingState, Slot};
 use crate::code::{Code, TransitionKindSet};

@@ -23,6 +23,19 @@ pub struct Envelope {
 pub const PARTITION_TAG: u32 = 3 << 30;
 
 impl Envelope {
+    /// Returns the label of a message that is not a ready send, without a signature.
+    #[must_use]
+    #[inline]
+    pub const fn new(context: u32, source: u32, tag: u32) -> Self {
+        Self {
+            context,
+            source,
+            tag,
+            ready: false,
+            signature: TypeSignature::NONE,
+        }
+    }
+
     /// Returns true if the message is one partition, which no receive gets.
     #[must_use]
     #[inline]

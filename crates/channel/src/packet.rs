@@ -310,3 +310,16 @@ pub struct Packet {
     /// Returned credits, where [limits](crate::Limits) are set.
     pub returned: Option<Box<CreditReturn>>,
 }
+
+impl Packet {
+    /// Returns a packet without a notification and returned credits.
+    #[must_use]
+    pub const fn new(header: PacketHeader, payload: Buffer) -> Self {
+        Self {
+            header,
+            payload,
+            notify: None,
+            returned: None,
+        }
+    }
+}

@@ -21,11 +21,9 @@ use ::collectives::{
 
 use areas::Areas;
 
-use crate::channel::{Channel, CollectiveWaits, Token};
+use crate::channel::{CollectiveWaits, Token};
 use crate::protocol::defect::{ProtocolDefect, ProtocolDefects};
-use crate::protocol::engine::{
-    CallNumber, PersistentNumber, PreparedCall, ProtocolEngine, ScheduleExecutor,
-};
+use crate::protocol::engine::{CallNumber, PersistentNumber, PreparedCall, ScheduleExecutor};
 use crate::{Buffer, Comm, Datatype, Error, Op, Result, Settings};
 
 mod areas;
@@ -275,10 +273,8 @@ pub(crate) fn compare_call(
 
 /// Starts a collective call. The result is in the operation of the returned token.
 fn start_prepared(comm: &Comm, call: PreparedCall) -> Token {
-    let start = |engine: &mut ProtocolEngine, channel: &dyn Channel| {
-        ScheduleExecutor::new(engine, channel).start_call(call)
-    };
-    comm.process().with_engine(start)
+    comm.process()
+        .with_engine(|engine, channel| ScheduleExecutor::new(engine, channel).start_call(call))
 }
 
 /// Returns the algorithm of a call, and true if the ranks exchange their nodes before the call.

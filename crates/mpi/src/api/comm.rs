@@ -221,13 +221,11 @@ impl Comm {
         if tag > TAG_UB && !is_own {
             return Err(Error::Tag(tag));
         }
-        Ok(Envelope {
-            context: self.context,
-            source: self.process.channel().rank(),
+        Ok(Envelope::new(
+            self.context,
+            self.process.channel().rank(),
             tag,
-            ready: false,
-            signature: TypeSignature::NONE,
-        })
+        ))
     }
 
     fn pattern(&self, source: Source, tag: Tag) -> Result<Pattern> {
@@ -272,10 +270,9 @@ impl Comm {
             return false;
         };
         envelope.signature = self.signature(buffer, location);
-        let send = |engine: &mut ProtocolEngine, channel: &dyn Channel| {
+        self.process.with_engine(|engine, channel| {
             engine.send_at_once(channel, peer, envelope, (buffer, location))
-        };
-        self.process.with_engine(send)
+        })
     }
 
     /// Returns the signature of a message.
@@ -310,10 +307,9 @@ impl Comm {
         envelope.ready = mode == SendMode::Ready;
         envelope.signature = self.signature(&buffer, location);
         if destination == PROC_NULL {
-            let nothing = |engine: &mut ProtocolEngine, _: &dyn Channel| {
-                engine.finished(Status::PROC_NULL, buffer, location)
-            };
-            return Ok(self.process.with_engine(nothing));
+            return Ok(self
+                .process
+                .with_engine(|engine, _| engine.requests.insert_null(buffer, location)));
         }
         let peer = self.peer(destination)?;
         let call = SendCall {
@@ -325,10 +321,9 @@ impl Comm {
         if mode == SendMode::Buffered {
             return start_buffered(self, buffer, peer, envelope, call);
         }
-        let start = |engine: &mut ProtocolEngine, channel: &dyn Channel| {
-            engine.send(channel, peer, envelope, buffer, call)
-        };
-        Ok(self.process.with_engine(start))
+        Ok(self
+            .process
+            .with_engine(|engine, channel| engine.send(channel, peer, envelope, buffer, call)))
     }
 
     pub(crate) fn isend_at(
@@ -389,16 +384,14 @@ impl Comm {
         location: SourceLocation,
     ) -> Result<Request> {
         let Some(pattern) = self.pattern_or_null(source, tag)? else {
-            let nothing = |engine: &mut ProtocolEngine, _: &dyn Channel| {
-                engine.finished(Status::PROC_NULL, buffer, location)
-            };
-            let token = self.process.with_engine(nothing);
+            let token = self
+                .process
+                .with_engine(|engine, _| engine.requests.insert_null(buffer, location));
             return Ok(Request::new(self, token));
         };
-        let start = |engine: &mut ProtocolEngine, channel: &dyn Channel| {
-            engine.receive_and(channel, pattern, (buffer, unpacks), location)
-        };
-        let token = self.process.with_engine(start);
+        let token = self.process.with_engine(|engine, channel| {
+            engine.receive(channel, pattern, (buffer, unpacks), location)
+        });
         Ok(Request::new(self, token))
     }
 
@@ -578,7 +571,10 @@ impl Comm {
                     Some(Some(status))
                 }
                 None => process
-                    .may_answer_false(engine.changes(), (location, Question::Probe(pattern)))
+                    .may_answer_false(
+                        engine.requests.count_changes(),
+                        (location, Question::Probe(pattern)),
+                    )
                     .then_some(None),
             };
             let found = Call::new(&self.process, location, Waits::Iprobe(pattern), attempt).await;
@@ -667,9 +663,8 @@ impl Future for Send<'_> {
         };
         let waits = Waits::Operation(token);
         let over = |engine: &mut ProtocolEngine, _: &dyn Channel| {
-            engine
-                .is_done(token)
-                .then(|| engine.take(token).0.map(drop))
+            let requests = &mut engine.requests;
+            (requests.is_done(token)).then(|| requests.take_result(token).0.map(drop))
         };
         let result = if has_begun {
             process.poll_until(context, waits, this.location, over)
@@ -716,8 +711,8 @@ impl Future for Recv<'_> {
         let this = self.get_mut();
         let (process, location) = (&this.comm.process, this.location);
         let over = |engine: &mut ProtocolEngine, channel: &dyn Channel, token: Token| {
-            let is_over = engine.is_done(token) && !engine.pay(channel, token);
-            is_over.then(|| engine.take(token))
+            let is_over = engine.requests.is_done(token) && !engine.pay_charge(channel, token);
+            is_over.then(|| engine.requests.take_result(token))
         };
         let done = match this.token {
             Some(token) => {
@@ -734,7 +729,7 @@ impl Future for Recv<'_> {
                 };
                 let buffer = this.buffer.take();
                 let begin = |engine: &mut ProtocolEngine, channel: &dyn Channel| {
-                    engine.receive(channel, pattern, buffer, location)
+                    engine.receive(channel, pattern, (buffer, false), location)
                 };
                 let (token, done) = process.begin_and_poll(context, location, begin, over);
                 this.token = Some(token);

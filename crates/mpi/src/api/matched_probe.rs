@@ -6,7 +6,6 @@ use std::fmt;
 use std::future::Future;
 
 use crate::api::probe::{look_for, picked_sight};
-use crate::channel::Channel;
 use crate::matching::UnexpectedMessage;
 use crate::protocol::engine::ProtocolEngine;
 use crate::protocol::engine::seen::ProbeScope;
@@ -45,11 +44,11 @@ impl Message {
 
     fn start(mut self, buffer: Buffer, location: SourceLocation) -> Request {
         let content = self.content.take();
-        let start = |engine: &mut ProtocolEngine, channel: &dyn Channel| match content {
+        let process = self.comm.process();
+        let token = process.with_engine(|engine, channel| match content {
             Some(content) => engine.receive_extracted(channel, content, buffer, location),
-            None => engine.finished(Status::PROC_NULL, buffer, location),
-        };
-        let token = self.comm.process().with_engine(start);
+            None => engine.requests.insert_null(buffer, location),
+        });
         Request::new(&self.comm, token)
     }
 
@@ -178,6 +177,9 @@ fn try_extract(
         return Some(Some(content));
     }
     process
-        .may_answer_false(engine.changes(), (location, Question::Probe(pattern)))
+        .may_answer_false(
+            engine.requests.count_changes(),
+            (location, Question::Probe(pattern)),
+        )
         .then_some(None)
 }

@@ -63,9 +63,9 @@ impl AttachedBuffer {
     pub(crate) fn free_completed(&mut self, engine: &mut ProtocolEngine) {
         let free = &mut self.free;
         self.messages.retain(|&(token, length)| {
-            let done = engine.is_done(token);
+            let done = engine.requests.is_done(token);
             if done {
-                let (result, _) = engine.take(token);
+                let (result, _) = engine.requests.take_result(token);
                 debug_assert!(result.is_ok(), "sends do not fail");
                 *free += length;
             }
@@ -249,10 +249,12 @@ pub(crate) fn start_buffered(
                 attached: Some(attached.buffer.len()),
             });
         }
-        engine.copy(channel, length);
+        engine.processor.charge_copy(channel, length);
         let send = engine.send(channel, peer, envelope, buffer.clone(), call);
-        if engine.is_done(send) {
-            engine.note_causality(|record| record.note_buffered(channel, send));
+        if engine.requests.is_done(send) {
+            engine
+                .requests
+                .note_cause(|record| record.note_buffered(channel, send));
             return Ok(send);
         }
         // Whether there is room for the next one depends on what has arrived.
@@ -265,7 +267,7 @@ pub(crate) fn start_buffered(
             length,
             cancelled: false,
         };
-        Ok(engine.finished(status, buffer, call.location))
+        Ok(engine.requests.insert_ended(status, buffer, call.location))
     })
 }
 

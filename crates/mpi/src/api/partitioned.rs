@@ -17,7 +17,7 @@ use std::rc::Rc;
 use observe::SourceLocation;
 
 use crate::api::request::small;
-use crate::channel::{Channel, PARTITION_TAG};
+use crate::channel::PARTITION_TAG;
 use crate::exploration::is_explored;
 use crate::protocol::engine::ProtocolEngine;
 use crate::protocol::engine::partitions::{self, PartitionPlace};
@@ -194,10 +194,9 @@ impl Request {
     fn pready_at(&mut self, partition: usize, location: SourceLocation) -> Result<()> {
         let (token, persistent) = self.active_parts().ok_or(Error::Request)?;
         let all_are = persistent.ready(partition)?;
-        let note = |engine: &mut ProtocolEngine, _: &dyn Channel| {
-            engine.operations_mut().note_partition(token);
-        };
-        self.process().with_engine(note);
+        self.process().with_engine(|engine, _| {
+            engine.requests.operations.note_partition(token);
+        });
         if is_explored(self.process().channel())
             && let Some((_, persistent)) = self.active_parts()
         {
@@ -229,7 +228,7 @@ impl Request {
             let awaited = self.awaited_partition(partition);
             let answers = move |engine: &ProtocolEngine| Answers {
                 yes: 1,
-                only_yes: is_known || engine.is_told(token),
+                only_yes: is_known || engine.requests.rare.is_told(token),
                 is_ready: awaited.is_some_and(|(pattern, place)| {
                     partitions::has_partition(engine, &pattern, place)
                 }),
@@ -242,7 +241,7 @@ impl Request {
                 PickedAnswer::No => Ok(false),
                 PickedAnswer::Yes(_, _yes) => {
                     let has_arrived = move |_: &Process, engine: &mut ProtocolEngine| {
-                        let is_seen = engine.is_told(token)
+                        let is_seen = engine.requests.rare.is_told(token)
                             || awaited.is_none_or(|(pattern, place)| {
                                 partitions::see_partition(engine, &pattern, place)
                             });
@@ -254,7 +253,7 @@ impl Request {
                         && persistent.note_arrived(partition)
                     {
                         process.with_engine(|engine, _| {
-                            engine.note_causality(|record| record.note_told(token));
+                            engine.requests.note_cause(|record| record.note_told(token));
                         });
                     }
                     Ok(true)

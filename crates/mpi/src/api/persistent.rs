@@ -10,10 +10,9 @@ use ::collectives::Collective;
 use observe::SourceLocation;
 
 use crate::api::partitioned::Partitions;
-use crate::channel::Channel;
 use crate::collectives::Invocation;
 use crate::exploration::{self, is_explored};
-use crate::protocol::engine::ProtocolEngine;
+use crate::protocol::engine::State;
 use crate::protocol::engine::partitions::{self, PartitionPlace};
 use crate::{
     Buffer, Comm, Error, PROC_NULL, Pattern, Request, Result, SendMode, Source, Status, Tag,
@@ -176,10 +175,9 @@ impl Persistent {
             inner.envelope(partitions.partition_tag())?,
         );
         let data = (partitions.place_of(partition), &self.buffer);
-        let post = |engine: &mut ProtocolEngine, channel: &dyn Channel| {
+        self.comm.process().with_engine(|engine, channel| {
             partitions::post_partition(engine, channel, to, data, location);
-        };
-        self.comm.process().with_engine(post);
+        });
         Ok(())
     }
 
@@ -199,10 +197,11 @@ impl Persistent {
                 if count == 0 {
                     return self.send_partitions(location);
                 }
-                let begin = |engine: &mut ProtocolEngine, _: &dyn Channel| {
-                    engine.await_partitions(count, location)
-                };
-                let token = self.comm.process().with_engine(begin);
+                let token = self.comm.process().with_engine(|engine, _| {
+                    // The operation ends when all are ready, and a send follows.
+                    let state = State::Partitions { left: count };
+                    engine.requests.insert(state, location)
+                });
                 Ok(Request::new(&self.comm, token))
             }
             What::PartitionedReceive { source, partitions } => {

@@ -96,7 +96,7 @@ impl Request {
         engine: &mut ProtocolEngine,
         channel: &dyn Channel,
     ) -> Option<Result<Completion>> {
-        let (result, mut buffer) = engine.take(self.token.take()?);
+        let (result, mut buffer) = engine.requests.take_result(self.token.take()?);
         if let (Some(unpack), &Ok(status)) = (self.unpack.take(), &result) {
             match unpack.finish(&buffer, status, engine, channel) {
                 Ok(target) => buffer = target,
@@ -195,7 +195,7 @@ impl Request {
         let (waiting, persistent) = self.active_parts().ok_or(Error::Request)?;
         let mut started = persistent.send_partitions(location)?;
         self.token = started.token.take();
-        (self.process).with_engine(|engine, _| engine.end_partitions(waiting));
+        (self.process).with_engine(|engine, _| engine.requests.operations.remove(waiting));
         Ok(())
     }
 
@@ -217,8 +217,8 @@ impl Request {
         let (question, waits) = (Question::Cancel(token), Waits::Call("cancel"));
         let (is_picked, is_posted) = (self.process).with_engine(|engine, _| {
             (
-                engine.may_lose_cancel(token),
-                engine.operations().is_posted(token),
+                engine.requests.may_lose_cancel(token),
+                engine.requests.operations.is_posted(token),
             )
         });
         let picked = if is_picked {
@@ -237,7 +237,7 @@ impl Request {
             PickedAnswer::Unpicked
         };
         self.process.with_engine(|engine, channel| match picked {
-            PickedAnswer::Yes(..) => engine.let_complete(token),
+            PickedAnswer::Yes(..) => engine.requests.await_message(token),
             PickedAnswer::No | PickedAnswer::Unpicked => engine.cancel(channel, token),
         });
     }
@@ -350,8 +350,8 @@ impl Request {
         let token = self.token.ok_or(Error::Request)?;
         let answers = move |engine: &ProtocolEngine| Answers {
             yes: 1,
-            only_yes: engine.is_told(token),
-            is_ready: engine.is_done(token),
+            only_yes: engine.requests.rare.is_told(token),
+            is_ready: engine.requests.is_done(token),
             ..Answers::default()
         };
         let look =
@@ -375,7 +375,7 @@ impl Request {
         let Some(token) = self.token else {
             return Some(Err(Error::Request));
         };
-        let (result, buffer) = engine.operations().result(token)?;
+        let (result, buffer) = engine.requests.operations.result(token)?;
         let status = self.members.translate_result(result);
         let buffer = buffer.clone();
         Some(status.map(|status| Completion { status, buffer }))
@@ -389,7 +389,7 @@ impl Request {
         let Some(token) = self.token else {
             return Some(Err(Error::Request));
         };
-        if !engine.is_done(token) || engine.pay(channel, token) {
+        if !engine.requests.is_done(token) || engine.pay_charge(channel, token) {
             return None;
         }
         self.complete(engine, channel)
@@ -403,7 +403,7 @@ fn note_cancelled(
     token: Token,
     location: SourceLocation,
 ) {
-    let record = engine.causality();
+    let record = engine.requests.rare.causality();
     if record.is_none_or(|record| record.number_of_receive(token) == 0) {
         let bound = "a send is cancelled only if its message waits at the sender";
         exploration::note_bound(channel, &format!("{bound} ({location})"));
@@ -510,8 +510,8 @@ impl Future for Test<'_> {
         let process = Rc::clone(&this.request.process);
         let is_test = matches!(this.waits, Waits::Test(_));
         process.poll_until(context, this.waits, this.location, |engine, channel| {
-            if this.is_kept && engine.is_done(token) {
-                engine.note_causality(|record| record.note_told(token));
+            if this.is_kept && engine.requests.is_done(token) {
+                engine.requests.note_cause(|record| record.note_told(token));
             }
             let at = (this.location, Question::Test(token));
             match this.look(engine, channel) {
@@ -520,9 +520,9 @@ impl Future for Test<'_> {
                     Some(result.map(Some))
                 }
                 // It is done, and taking it costs something first.
-                None if !is_test || (!this.is_kept && engine.is_done(token)) => None,
+                None if !is_test || (!this.is_kept && engine.requests.is_done(token)) => None,
                 None => process
-                    .may_answer_false(engine.changes(), at)
+                    .may_answer_false(engine.requests.count_changes(), at)
                     .then_some(Ok(None)),
             }
         })
@@ -572,18 +572,18 @@ impl Future for WaitAll<'_> {
         process.poll_until(context, Waits::All, this.location, |engine, channel| {
             // Paid one by one, as they come.
             let rest = this.requests[this.over..].iter();
-            if engine.operations().has_charges() {
+            if engine.requests.operations.has_charges() {
                 let mut done = rest
                     .clone()
                     .filter_map(|request| request.token)
-                    .filter(|token| engine.is_done(*token));
-                let owing = done.find(|token| engine.operations().has_charge(*token));
-                if owing.is_some_and(|token| engine.pay(channel, token)) {
+                    .filter(|token| engine.requests.is_done(*token));
+                let owing = done.find(|token| engine.requests.operations.has_charge(*token));
+                if owing.is_some_and(|token| engine.pay_charge(channel, token)) {
                     return None;
                 }
             }
             let is_over = |request: &&Request| match request.token {
-                Some(token) => engine.is_done(token),
+                Some(token) => engine.requests.is_done(token),
                 None => true,
             };
             this.over += rest.take_while(is_over).count();
@@ -654,8 +654,11 @@ pub(crate) fn answer_several(
 ) -> impl Fn(&ProtocolEngine) -> Answers + Unpin {
     move |engine| Answers {
         yes,
-        only_yes: waits_for_one || tokens.iter().any(|token| engine.is_told(*token)),
-        is_ready: tokens.iter().any(|token| engine.is_done(*token)),
+        only_yes: waits_for_one
+            || tokens
+                .iter()
+                .any(|token| engine.requests.rare.is_told(*token)),
+        is_ready: tokens.iter().any(|token| engine.requests.is_done(*token)),
         one_of: tokens.iter().copied().filter(|_| waits_for_one).collect(),
         sees_arrivals: false,
     }
@@ -712,18 +715,22 @@ impl Future for WaitAny<'_> {
         };
         let process = Rc::clone(&first.process);
         process.poll_until(context, Waits::Any, this.location, |engine, channel| {
-            if this.looked == Some(engine.ended()) {
+            if this.looked == Some(engine.requests.count_ended()) {
                 return None;
             }
-            this.looked = Some(engine.ended());
-            let done = |request: &Request| request.token.is_some_and(|token| engine.is_done(token));
+            this.looked = Some(engine.requests.count_ended());
+            let done = |request: &Request| {
+                request
+                    .token
+                    .is_some_and(|token| engine.requests.is_done(token))
+            };
             let position = match this.chosen {
                 Some(position) => position,
                 None => this.requests.iter().position(done)?,
             };
             this.chosen = Some(position);
             if let Some(token) = this.requests[position].token
-                && engine.pay(channel, token)
+                && engine.pay_charge(channel, token)
             {
                 this.looked = None;
                 return None;

@@ -73,19 +73,20 @@ impl<F> Drop for Several<'_, F> {
 }
 
 fn is_over(request: &Request, engine: &ProtocolEngine) -> bool {
-    request.token().is_some_and(|token| engine.is_done(token))
+    let token = request.token();
+    token.is_some_and(|token| engine.requests.is_done(token))
 }
 
 /// Pays for one of the requests that are over; false if all are paid.
 fn pays(requests: &[Request], engine: &mut ProtocolEngine, channel: &dyn Channel) -> bool {
-    if !engine.operations().has_charges() {
+    let table = &engine.requests;
+    if !table.operations.has_charges() {
         return false;
     }
     let tokens = requests.iter().filter_map(Request::token);
-    let mut over =
-        tokens.filter(|token| engine.is_done(*token) && engine.operations().has_charge(*token));
-    let owing = over.next();
-    owing.is_some_and(|token| engine.pay(channel, token))
+    let mut over = tokens.filter(|token| table.is_done(*token));
+    let owing = over.find(|token| table.operations.has_charge(*token));
+    owing.is_some_and(|token| engine.pay_charge(channel, token))
 }
 
 /// Completes all that are over.
@@ -118,7 +119,7 @@ fn may_answer_false(
         return true;
     }
     process.may_answer_false(
-        engine.changes(),
+        engine.requests.count_changes(),
         (location, Question::about(name, requests)),
     )
 }
@@ -161,7 +162,7 @@ async fn pick_some(
             // The program knows that these are complete.
             process.with_engine(|engine, _| {
                 let told = positions.iter().zip(&all);
-                let told = told.filter(|(_, token)| engine.is_told(**token));
+                let told = told.filter(|(_, token)| engine.requests.rare.is_told(**token));
                 picked.extend(told.map(|(position, _)| *position));
             });
             picked.sort_unstable();
@@ -193,7 +194,9 @@ fn note_some(
     engine: &ProtocolEngine,
 ) {
     let active = active(requests);
-    let over = active.iter().map(|(_, token)| engine.is_done(*token));
+    let over = active
+        .iter()
+        .map(|(_, token)| engine.requests.is_done(*token));
     if let Some(number) = number_of_subset(&over.collect::<Vec<bool>>()) {
         process.note_answer((location, Question::about(name, requests)), number + 1);
     }
@@ -218,13 +221,13 @@ pub fn waitsome(requests: &mut [Request]) -> impl Future<Output = Option<Complet
                             engine: &mut ProtocolEngine,
                             channel: &dyn Channel| {
             // Nothing to look for before another operation has ended.
-            if looked == Some(engine.ended()) {
+            if looked == Some(engine.requests.count_ended()) {
                 return None;
             }
             if pays(requests, engine, channel) {
                 return None;
             }
-            looked = Some(engine.ended());
+            looked = Some(engine.requests.count_ended());
             note_some(("waitsome", location), requests, process, engine);
             let done = complete_some(requests, engine, channel);
             (!done.is_empty()).then_some(done)
@@ -337,8 +340,10 @@ pub fn testall(
         let process = Rc::clone(requests[*first].process());
         let answers = move |engine: &ProtocolEngine| Answers {
             yes: 1,
-            only_yes: tokens.iter().all(|token| engine.is_told(*token)),
-            is_ready: tokens.iter().all(|token| engine.is_done(*token)),
+            only_yes: tokens
+                .iter()
+                .all(|token| engine.requests.rare.is_told(*token)),
+            is_ready: tokens.iter().all(|token| engine.requests.is_done(*token)),
             ..Answers::default()
         };
         match process

@@ -9,6 +9,7 @@ use std::rc::Rc;
 use rdma::Verbs;
 
 use crate::channel::{Channel, Token};
+use crate::protocol::engine::State;
 use crate::protocol::waiting::Waits;
 use crate::{Comm, Request};
 
@@ -98,9 +99,10 @@ async fn elapse(
     let begun = comm.process().begun();
     comm.process().wait_until_idle(name, location).await;
     let token = comm.process().with_engine(|engine, _| {
-        let token = engine.elapse(location);
+        let requests = &mut engine.requests;
+        let token = requests.insert(State::Elapsing, location);
         // Now, since a device may let the time pass before it returns.
-        engine.observe_wait(Waits::Named(name, token), false, location);
+        requests.observe_wait(Waits::Named(name, token), false, location);
         token
     });
     start(comm.process().channel(), token);

@@ -47,7 +47,7 @@ impl Unpack {
             let (count, length) = (self.count, status.length);
             self.datatype
                 .unpack_some(count, packed, length, &mut self.target)?;
-            engine.copy(channel, length);
+            engine.processor.charge_copy(channel, length);
         }
         Ok(self.target)
     }
@@ -104,9 +104,8 @@ pub trait DatatypeMessages: AsRef<Comm> {
             let done = request.wait_in("recv", location).await?;
             let length = done.status.length;
             datatype.unpack_some(count, &done.buffer, length, buffer)?;
-            let copy =
-                |engine: &mut ProtocolEngine, channel: &dyn Channel| engine.copy(channel, length);
-            comm.process().with_engine(copy);
+            comm.process()
+                .with_engine(|engine, channel| engine.processor.charge_copy(channel, length));
             comm.process().wait_until_idle("recv", location).await;
             Ok(done.status)
         }
@@ -166,8 +165,7 @@ pub(crate) fn room_for(datatype: &Datatype, count: u64, target: &Buffer) -> Resu
 /// Packs items, which takes time at the rank.
 pub(crate) fn pack_at(comm: &Comm, data: &Buffer, item: &Datatype, count: u64) -> Result<Buffer> {
     let packed = item.pack(count, data)?;
-    let copy =
-        |engine: &mut ProtocolEngine, channel: &dyn Channel| engine.copy(channel, packed.len());
-    comm.process().with_engine(copy);
+    comm.process()
+        .with_engine(|engine, channel| engine.processor.charge_copy(channel, packed.len()));
     Ok(packed.with_element(item.element()))
 }

@@ -24,8 +24,7 @@ use ::collectives::Collective;
 use super::{Invocation, start_prepared};
 use crate::api::persistent::Persistent;
 use crate::api::view::{Unpack, pack_at, room_for};
-use crate::channel::Channel;
-use crate::protocol::engine::{PreparedCall, ProtocolEngine};
+use crate::protocol::engine::PreparedCall;
 use crate::{Buffer, Comm, Datatype, Error, Request, Result};
 
 /// The datatypes of a call.
@@ -362,8 +361,8 @@ async fn perform_view(
     let room = datatype.packed_length(count, &views.target)?;
     fits(room, result.len())?;
     datatype.unpack(count, &result, &mut views.target)?;
-    let copy = |engine: &mut ProtocolEngine, channel: &dyn Channel| engine.copy(channel, room);
-    comm.process().with_engine(copy);
+    comm.process()
+        .with_engine(|engine, channel| engine.processor.charge_copy(channel, room));
     comm.process().wait_until_idle(name, location).await;
     Ok((views.target, true))
 }

@@ -25,7 +25,9 @@ mod observation;
 mod operations;
 pub(crate) mod partitions;
 mod questions;
+mod rare;
 mod receiving;
+mod requests;
 mod rma;
 pub(crate) mod seen;
 mod sending;
@@ -51,9 +53,10 @@ use library::Library;
 use observation::Observation;
 use observe::SourceLocation;
 use operations::{Operation, Operations, Role};
-use rma::Windows;
-pub(crate) use rma::{AccessCall, RemoteCall, WindowCalls, waits_least};
-use turns::Processor;
+pub(crate) use rare::RareState;
+pub(crate) use requests::RequestTable;
+pub(crate) use rma::{AccessCall, RemoteCall, WindowCalls, Windows, waits_least};
+pub(crate) use turns::Processor;
 
 /// Status of a completed operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -173,52 +176,16 @@ pub(crate) enum State {
 /// The protocol state of one rank.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ProtocolEngine {
+    pub(crate) requests: RequestTable,
     matching: Matching,
-    operations: Operations,
-    /// Events handled so far.
-    events: u64,
-    /// Number of actions of the program: operations started, and results taken.
-    actions: u64,
-    processor: Processor,
-    /// Operations that have ended.
-    ended: u64,
-    /// Sends that are not over.
-    sends: u32,
+    pub(crate) processor: Processor,
     /// Where limits are set.
     flow: Option<Box<FlowControl>>,
     lost: LostRanks,
-    collectives: Option<Box<Collectives>>,
-    windows: Option<Box<Windows>>,
+    pub(crate) windows: Windows,
     pub(in crate::protocol) defects: ProtocolDefects,
-    cold: Option<Box<ColdState>>,
     /// Where all ranks run in this process.
     call_log: Option<Rc<CallLog>>,
-}
-
-/// The requests that the program has dropped, under a model checker.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct DroppedRequests {
-    /// Receives that were given up and have got their messages: the first message, where the
-    /// receive was posted, and their number.
-    pub(crate) lost: Option<Box<(Envelope, SourceLocation, u64)>>,
-    /// Requests that were dropped and never waited for: where the first one was started, and their
-    /// number.
-    pub(crate) forgotten: Option<(SourceLocation, u64)>,
-}
-
-/// State that few ranks have.
-#[derive(Clone, Debug, Default)]
-struct ColdState {
-    /// The operation that ends when the rank is not busy any more, if a future waits for it, and
-    /// its date.
-    catching_up: Option<(f64, Token)>,
-    dropped: DroppedRequests,
-    /// Messages that a matched probe had taken and that no receive got.
-    returned: Vec<UnexpectedMessage>,
-    /// For a model checker only: the arrivals that ended operations.
-    causality: Option<Box<CausalityRecord>>,
-    observation: Option<Observation>,
-    library: Option<Box<Library>>,
 }
 
 fn status(envelope: Envelope, length: u64) -> Status {
@@ -244,139 +211,29 @@ impl ProtocolEngine {
         if let CallComparison::Here(log) = calls {
             engine.call_log = Some(Rc::clone(log));
         }
+        let rare = &mut engine.requests.rare;
         if is_explored(channel) {
             // Engines of explored programs live shortly: no table of theirs grows step by step.
-            engine.operations.reserve_places(causality::OPERATIONS);
+            let operations = &mut engine.requests.operations;
+            operations.reserve_places(causality::OPERATIONS);
             let record = CausalityRecord::new();
-            engine.cold.get_or_insert_default().causality = Some(Box::new(record));
+            rare.insert_parts().causality = Some(Box::new(record));
         }
         if let Some(library) = &channel.settings().library {
             let library = Library::new(library);
-            engine.cold.get_or_insert_default().library = Some(Box::new(library));
+            rare.insert_parts().library = Some(Box::new(library));
         }
         if let Some(observer) = channel.observer() {
             let observation = Observation::new(observer, channel.rank());
-            engine.cold.get_or_insert_default().observation = Some(observation);
+            rare.insert_parts().observation = Some(observation);
         }
         engine
-    }
-
-    /// The number of events handled so far.
-    pub(crate) const fn events(&self) -> u64 {
-        self.events
-    }
-
-    /// The number of ended operations: while it is unchanged, no caller has to look for one.
-    pub(crate) const fn ended(&self) -> u64 {
-        self.ended
-    }
-
-    /// The number of events and of the program's own actions: the state is unchanged while this
-    /// number is unchanged.
-    pub(crate) const fn changes(&self) -> u64 {
-        self.events + self.actions
-    }
-
-    /// Returns true if the engine has only events to handle, and no rare state.
-    #[inline]
-    pub(crate) const fn is_plain(&self) -> bool {
-        self.cold.is_none()
-    }
-
-    /// Returns true if messages wait that were given back.
-    #[inline]
-    pub(crate) fn has_returned(&self) -> bool {
-        let cold = self.cold.as_ref();
-        cold.is_some_and(|cold| !cold.returned.is_empty())
-    }
-
-    /// Returns the operations.
-    #[inline]
-    pub(crate) const fn operations(&self) -> &Operations {
-        &self.operations
-    }
-
-    /// Returns the operations, to change them.
-    pub(crate) const fn operations_mut(&mut self) -> &mut Operations {
-        &mut self.operations
-    }
-
-    fn insert(&mut self, state: State, location: SourceLocation) -> Token {
-        self.actions += 1;
-        let token = self.operations.insert(state, location);
-        self.note_causality(|record| record.note_begun(token));
-        token
-    }
-
-    /// Returns true if an operation is over.
-    #[inline]
-    pub(crate) fn is_done(&self, token: Token) -> bool {
-        matches!(self.operations.state(token), State::Done { .. })
-    }
-
-    /// Takes the result of an operation that is done.
-    #[inline(always)]
-    pub(crate) fn take(&mut self, token: Token) -> (Result<Status, Error>, Buffer) {
-        self.actions += 1;
-        debug_assert!(!self.operations.has_charge(token), "what is taken is paid");
-        self.note_causality(|record| record.note_taken(token));
-        match self.operations.remove(token) {
-            State::Done { result, buffer } => (result, buffer),
-            other => unreachable!("only what is done is taken, not {other:?}"),
-        }
-    }
-
-    /// Gives up the result of an operation, which continues to the end: a posted receive
-    /// stays in place and takes a message.
-    pub(crate) fn release(&mut self, token: Token) {
-        self.operations.take_charge(token);
-        self.note_lost(token);
-        if self.is_done(token) {
-            self.operations.remove(token);
-        } else {
-            self.operations[token].released = true;
-        }
-    }
-
-    /// Notes a receive that is given up, if the receive has a message and was not to be cancelled.
-    fn note_lost(&mut self, token: Token) {
-        let record = self.causality();
-        let Some(envelope) = record.and_then(|record| record.lost_message(token)) else {
-            return;
-        };
-        let operation = &self.operations[token];
-        if operation.cancelled {
-            return;
-        }
-        let place = operation.location;
-        let lost = &mut self.cold.get_or_insert_default().dropped.lost;
-        lost.get_or_insert_with(|| Box::new((envelope, place, 0))).2 += 1;
-    }
-
-    /// Notes a request that is dropped and was never waited for, if that is not told anyway.
-    pub(crate) fn note_forgotten(&mut self, token: Token) {
-        let operation = &self.operations[token];
-        let met = self.causality().and_then(|record| record.met(token));
-        if met.is_none() && !matches!(operation.state, State::Posted { .. }) {
-            let place = operation.location;
-            let dropped = &mut self.cold.get_or_insert_default().dropped;
-            dropped.forgotten.get_or_insert((place, 0)).1 += 1;
-        }
-    }
-
-    fn withdraw(&mut self, token: Token) {
-        let State::Posted { pattern, .. } = *self.operations.state(token) else {
-            unreachable!("only posted receives are withdrawn")
-        };
-        let found = self.matching.withdraw(&pattern, token);
-        debug_assert!(found, "a posted receive is in the queue");
-        self.operations.remove(token);
     }
 
     /// Returns the buffer of a receive after the program has stopped waiting. A message under way
     /// is received and dropped.
     pub(crate) fn cancel_receive(&mut self, token: Token) -> Buffer {
-        let place = &mut self.operations[token].state;
+        let place = &mut self.requests[token].state;
         let (State::Posted { buffer, .. }
         | State::AwaitPost { buffer, .. }
         | State::AwaitData { buffer, .. }
@@ -386,39 +243,21 @@ impl ProtocolEngine {
         };
         let length = buffer.len();
         let buffer = std::mem::replace(buffer, Buffer::phantom(length));
-        if matches!(self.operations.state(token), State::Posted { .. }) {
-            self.withdraw(token);
+        if let State::Posted { pattern, .. } = self.requests[token].state {
+            let found = self.matching.withdraw(&pattern, token);
+            debug_assert!(found, "a posted receive is in the queue");
+            self.requests.operations.remove(token);
         } else {
-            let is_unposted = matches!(self.operations.state(token), State::AwaitPost { .. });
-            self.operations[token].cancelled |= is_unposted;
-            self.release(token);
+            let is_unposted = matches!(self.requests[token].state, State::AwaitPost { .. });
+            self.requests[token].cancelled |= is_unposted;
+            self.requests.release_operation(token);
         }
         buffer
     }
 
-    #[inline]
-    fn finish(&mut self, token: Token, result: Result<Status, Error>, buffer: Buffer) {
-        match self.operations[token].role {
-            Role::None | Role::Put => {}
-            Role::Step => return self.finish_step(token, result, buffer),
-        }
-        self.ended += 1;
-        self.note_causality(|record| record.note_end(token));
-        if self.operations[token].released {
-            self.operations.remove(token);
-        } else {
-            self.operations[token].state = State::Done { result, buffer };
-        }
-    }
-
-    /// A place for a timer or a computation.
-    pub(crate) fn elapse(&mut self, location: SourceLocation) -> Token {
-        self.insert(State::Elapsing, location)
-    }
-
     /// Moves on by one event.
     pub(crate) fn handle(&mut self, channel: &dyn Channel, event: Event) {
-        self.events += 1;
+        self.requests.events += 1;
         match event {
             Event::Packet { source, packet } => self.handle_packet(channel, source, packet),
             Event::Fetched {
@@ -433,14 +272,14 @@ impl ProtocolEngine {
                 ..
             } => FlowLayer::new(self, channel).handle_taken((peer, send), returned.as_deref()),
             Event::Sent(token) => {
-                self.observe(|| {
-                    let operation = match self.operations.state(token) {
+                self.requests.observe(|| {
+                    let operation = match self.requests.operations.state(token) {
                         State::Packet(slot) => slot.operation.unwrap_or(token),
                         _ => token,
                     };
                     observe::Event::Sent { operation }
                 });
-                if matches!(self.operations.state(token), State::Packet(_)) {
+                if matches!(self.requests[token].state, State::Packet(_)) {
                     FlowLayer::new(self, channel).handle_left(token);
                 } else {
                     self.handle_sent(token);
@@ -449,7 +288,7 @@ impl ProtocolEngine {
             Event::Elapsed(token) => self.handle_elapsed(channel, token),
             other => self.handle_connection(channel, other),
         }
-        if self.has_ready() && !self.is_explored() {
+        if self.requests.has_ready() && !self.requests.rare.is_explored() {
             ScheduleExecutor::new(self, channel).advance_ready();
         }
     }
@@ -457,8 +296,8 @@ impl ProtocolEngine {
     /// A timer or a computation is over.
     #[inline]
     fn handle_elapsed(&mut self, channel: &dyn Channel, token: Token) {
-        self.observe(|| observe::Event::Elapsed);
-        match self.operations.state(token) {
+        self.requests.observe(|| observe::Event::Elapsed);
+        match self.requests.operations.state(token) {
             State::AwaitTurn { .. } | State::AwaitPost { .. } => {
                 self.processor.end_wait();
                 self.begin(channel, token);
@@ -466,17 +305,18 @@ impl ProtocolEngine {
             State::Packing { .. } => FlowLayer::new(self, channel).handle_packed(token),
             State::Matching { .. } => library::answer_matched(self, channel, token),
             _ => {
-                if let Some(cold) = &mut self.cold {
-                    cold.catching_up.take_if(|(_, other)| *other == token);
+                if let Some(parts) = &mut self.requests.rare.0 {
+                    parts.catching_up.take_if(|(_, other)| *other == token);
                 }
-                self.finish(token, Ok(NOTHING), Buffer::phantom(0));
+                self.requests
+                    .end_operation(token, Ok(NOTHING), Buffer::phantom(0));
             }
         }
     }
 
     #[inline(always)]
     fn handle_packet(&mut self, channel: &dyn Channel, source: u32, packet: Packet) {
-        if !self.is_plain() {
+        if !self.requests.rare.is_empty() {
             self.note_arrival(channel, source, &packet);
         }
         let is_limited = channel.settings().limits.is_some();
@@ -499,30 +339,34 @@ impl ProtocolEngine {
                     UnexpectedContent::Synchronous { send, message },
                 );
             }
-            PacketHeader::Eager { envelope } => {
-                let length = (payload.len(), None);
-                FlowLayer::new(self, channel).handle_first(envelope, length, payload);
-            }
-            PacketHeader::Synchronous { envelope, send } => {
-                let length = (payload.len(), Some(send));
-                FlowLayer::new(self, channel).handle_first(envelope, length, payload);
-            }
-            PacketHeader::EagerFirst { envelope, length } => {
-                FlowLayer::new(self, channel).handle_first(envelope, (length, None), payload);
-            }
-            PacketHeader::EagerNext { offset } => {
-                FlowLayer::new(self, channel).handle_next(source, offset, &payload);
+            PacketHeader::Eager { .. }
+            | PacketHeader::Synchronous { .. }
+            | PacketHeader::EagerFirst { .. }
+            | PacketHeader::EagerNext { .. } => {
+                FlowLayer::new(self, channel).handle_eager(source, &header, payload);
             }
             PacketHeader::Detached { envelope } => {
                 self.match_arrival(channel, envelope, UnexpectedContent::Detached(payload));
             }
-            PacketHeader::Rts { .. } => self.handle_rts(channel, source, &header),
+            PacketHeader::Rts {
+                envelope,
+                length,
+                send,
+                detached,
+            } => {
+                let content = UnexpectedContent::Rts {
+                    length,
+                    send,
+                    detached,
+                };
+                self.handle_rts(channel, source, (envelope, content));
+            }
             PacketHeader::Cts { send, receive } => self.handle_cts(channel, source, send, receive),
             PacketHeader::Data { receive } => self.handle_data(channel, receive, &payload),
             PacketHeader::DataPart {
                 receive, offset, ..
             } => self.handle_part(channel, receive, offset, &payload),
-            PacketHeader::Ack { send } => self.handle_ack(send),
+            PacketHeader::Ack { send } => self.requests.handle_ack(send),
             PacketHeader::CancelRequest { envelope, send } => {
                 let is_found = self.handle_cancel_request(channel, envelope, send);
                 if is_limited {
@@ -530,7 +374,7 @@ impl ProtocolEngine {
                         .note_found(source, is_found, channel.now());
                 }
             }
-            PacketHeader::CancelResponse { send } => self.handle_cancel_response(send),
+            PacketHeader::CancelResponse { send } => self.requests.handle_cancel_response(send),
             PacketHeader::Redelivery { envelope } => self.handle_seen(channel, &envelope),
             PacketHeader::Credits => {}
             PacketHeader::Rma { window, .. } => {
@@ -545,10 +389,10 @@ impl ProtocolEngine {
 
     /// Notes a packet that is about to be handled, for a model checker and an observer.
     fn note_arrival(&mut self, channel: &dyn Channel, source: u32, packet: &Packet) {
-        if let Some((record, causes)) = find_causes(self, channel) {
+        if let Some((record, causes)) = find_causes(&mut self.requests.rare, channel) {
             self.matching.arrival = record.note_arrival(causes);
         }
-        self.observe(|| {
+        self.requests.observe(|| {
             let (kind, key) = packet.header.identity();
             observe::Event::Arrive {
                 peer: source,
@@ -562,13 +406,14 @@ impl ProtocolEngine {
     /// Handles a message that has arrived whole: a receive gets the message, or it is kept.
     #[inline(always)]
     fn match_eager(&mut self, channel: &dyn Channel, envelope: Envelope, payload: Buffer) {
-        if envelope.ready || !self.is_plain() {
+        if envelope.ready || !self.requests.rare.is_empty() {
             return self.match_arrival(channel, envelope, UnexpectedContent::Eager(payload));
         }
         match self.matching.take_posted(&envelope) {
             Some(receive) => self.receive_eager(channel, receive, envelope, &payload),
             None => {
-                self.observe(|| observation::unexpected_event(&envelope, payload.len()));
+                self.requests
+                    .observe(|| observation::unexpected_event(&envelope, payload.len()));
                 self.matching
                     .keep(envelope, UnexpectedContent::Eager(payload));
             }
@@ -589,21 +434,12 @@ impl ProtocolEngine {
     }
 
     /// A message has been announced.
-    fn handle_rts(&mut self, channel: &dyn Channel, source: u32, header: &PacketHeader) {
-        let &PacketHeader::Rts {
-            envelope,
-            length,
-            send,
-            detached,
-        } = header
-        else {
-            unreachable!("only announcements come here");
-        };
-        let content = UnexpectedContent::Rts {
-            length,
-            send,
-            detached,
-        };
+    fn handle_rts(
+        &mut self,
+        channel: &dyn Channel,
+        source: u32,
+        (envelope, content): (Envelope, UnexpectedContent),
+    ) {
         let found = self.arrive(channel, envelope, content);
         if channel.settings().limits.is_some() {
             self.flow(channel)
@@ -624,7 +460,7 @@ impl ProtocolEngine {
         let content = self.keep_behind_returned(envelope, content)?;
         if envelope.ready && channel.settings().strict_ready_send {
             let (receive, content) = self.matching.arrive_ready(envelope, content)?;
-            let record = self.causality();
+            let record = self.requests.rare.causality();
             if record.is_none_or(|record| record.may_meet_ready(channel, receive)) {
                 return Some((receive, content));
             }
@@ -633,7 +469,8 @@ impl ProtocolEngine {
         let length = content.length();
         let met = self.matching.arrive(envelope, content);
         if met.is_none() {
-            self.observe(|| observation::unexpected_event(&envelope, length));
+            self.requests
+                .observe(|| observation::unexpected_event(&envelope, length));
         }
         met
     }

@@ -11,8 +11,8 @@ use crate::protocol::engine::ProtocolEngine;
 
 /// The lines about one rank; `undelivered` are messages that had not even arrived.
 pub(crate) fn of(engine: &ProtocolEngine, undelivered: &[(Envelope, u64)]) -> Vec<String> {
-    let mut texts: Vec<String> = engine
-        .operations()
+    let operations = &engine.requests.operations;
+    let mut texts: Vec<String> = operations
         .list_posted(false)
         .map(|(pattern, at)| format!("unmatched receive ({pattern}) posted at {at}"))
         .collect();
@@ -20,8 +20,7 @@ pub(crate) fn of(engine: &ProtocolEngine, undelivered: &[(Envelope, u64)]) -> Ve
     let mut unreceived: Vec<(Envelope, u64)> = unreceived
         .filter(|(envelope, _)| !envelope.is_partition())
         .collect();
-    let (some, any): (Vec<_>, Vec<_>) = engine
-        .operations()
+    let (some, any): (Vec<_>, Vec<_>) = operations
         .list_posted(true)
         .partition(|(pattern, _)| pattern.source.is_some());
     let mut given_up = some.into_iter().chain(any).filter(|(pattern, _)| {
@@ -41,7 +40,7 @@ pub(crate) fn of(engine: &ProtocolEngine, undelivered: &[(Envelope, u64)]) -> Ve
             ),
         });
     }
-    let dropped = engine.dropped_requests();
+    let dropped = engine.requests.rare.dropped_requests();
     if let Some((envelope, at, count)) = dropped.and_then(|all| all.lost.as_deref()) {
         let (source, tag) = (envelope.source, TagInWords(envelope.tag));
         texts.push(format!(

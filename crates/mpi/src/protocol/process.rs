@@ -183,33 +183,34 @@ impl Process {
     /// Counts a call that all ranks of a communicator make.
     pub(crate) fn count_call(&self, context: u32, has_tag: bool) -> CallNumber {
         let mut engine = self.engine.borrow_mut();
-        engine.collectives_mut().count_call(context, has_tag)
+        let collectives = engine.requests.collectives_mut();
+        collectives.count_call(context, has_tag)
     }
 
     /// Counts a persistent collective request of a communicator.
     pub(crate) fn count_persistent(&self, context: u32) -> PersistentNumber {
         let mut engine = self.engine.borrow_mut();
-        engine.collectives_mut().count_persistent(context)
+        engine.requests.collectives_mut().count_persistent(context)
     }
 
     /// Notes that the ranks of a communicator exchange their nodes. Returns true if they have not
     /// done so before.
     pub(crate) fn note_node_setup(&self, context: u32) -> bool {
         let mut engine = self.engine.borrow_mut();
-        engine.collectives_mut().note_node_setup(context)
+        engine.requests.collectives_mut().note_node_setup(context)
     }
 
     /// Gives back a matched message that no receive got.
     pub(crate) fn give_back(&self, message: UnexpectedMessage) {
         choose(&*self.channel);
-        self.engine.borrow_mut().give_back(message);
+        self.engine.borrow_mut().requests.rare.give_back(message);
     }
 
     /// Tells an event of the program, if the rank is observed.
     pub(crate) fn observe(&self, event: impl FnOnce() -> observe::ProgramEvent) {
         // A guard may be dropped by a panic in the engine.
         if let Ok(engine) = self.engine.try_borrow() {
-            engine.observe(event);
+            engine.requests.observe(event);
         }
     }
 
@@ -245,7 +246,7 @@ impl Process {
     /// Calls `f` with the memory of a window in its present state.
     pub(crate) fn with_memory<T>(&self, context: u32, f: impl FnOnce(&mut WindowMemory) -> T) -> T {
         let engine = &mut *self.engine.borrow_mut();
-        match engine.window(context) {
+        match engine.windows.find_window(context) {
             Some(window) => f(window.memory_mut()),
             None => f(&mut WindowMemory::Own(Buffer::unbounded())),
         }
@@ -254,7 +255,7 @@ impl Process {
     /// Handles all events so far; whether a timer or a computation was over.
     #[inline]
     fn handle_events(&self, engine: &mut ProtocolEngine) -> bool {
-        if !engine.has_returned() && self.channel.is_quiet() {
+        if !engine.requests.rare.has_returned() && self.channel.is_quiet() {
             return false;
         }
         self.handle_some_events(engine)
@@ -270,9 +271,9 @@ impl Process {
                 break;
             }
         }
-        if !engine.is_plain() {
+        if !engine.requests.rare.is_empty() {
             engine.take_back(&*self.channel);
-            engine.note_handled(&*self.channel);
+            engine.requests.rare.note_handled(&*self.channel);
         }
         elapsed
     }
@@ -280,12 +281,12 @@ impl Process {
     /// Gives up the result of an operation. Events are left alone: destructors run also when the
     /// run is over.
     pub(crate) fn release(&self, token: Token) {
-        self.engine.borrow_mut().release(token);
+        self.engine.borrow_mut().requests.release_operation(token);
     }
 
     /// The data of a receive are of use, although the request is freed.
     pub(crate) fn keep_data(&self, token: Token) {
-        if let Some(record) = self.engine.borrow_mut().causality_mut() {
+        if let Some(record) = self.engine.borrow_mut().requests.rare.causality_mut() {
             record.keep_data(token);
         }
     }
@@ -298,10 +299,10 @@ impl Process {
         complete: impl FnOnce(&mut ProtocolEngine, &dyn Channel) -> Option<T>,
     ) -> Option<T> {
         let engine = &mut *self.engine.borrow_mut();
-        if !engine.is_done(token) {
+        if !engine.requests.is_done(token) {
             return None;
         }
-        engine.disclaim(token);
+        engine.requests.disclaim_end(token);
         complete(engine, &*self.channel)
     }
 
@@ -309,7 +310,7 @@ impl Process {
     /// model checker tells.
     pub(crate) fn forget_request(&self, token: Token) {
         if exploration::is_explored(&*self.channel) {
-            self.engine.borrow_mut().note_forgotten(token);
+            self.engine.borrow_mut().requests.note_forgotten(token);
         }
         self.release(token);
     }
@@ -355,7 +356,10 @@ impl Process {
         let channel = &*self.channel;
         let token = begin(engine, channel);
         let waits = Waits::Operation(token);
-        if engine.is_plain() && !engine.is_done(token) && !engine.is_busy(channel, location) {
+        if engine.requests.rare.is_empty()
+            && !engine.requests.is_done(token)
+            && !engine.is_busy(channel, location)
+        {
             // An attempt would find the same.
             self.wait_in(engine, waits, location);
             channel.park(Some(context.waker()), waits.interest(engine));
@@ -388,7 +392,7 @@ impl Process {
     ) -> Poll<T> {
         let channel = &*self.channel;
         // A plain engine is not explored.
-        let explored = !engine.is_plain();
+        let explored = !engine.requests.rare.is_empty();
         let causes = explored.then(|| exploration::causality(channel)).flatten();
         if let Some(causes) = causes
             && self.comes_too_soon(causes, engine, waits, location)
@@ -403,16 +407,16 @@ impl Process {
             channel.park(Some(context.waker()), Interest::All);
             return Poll::Pending;
         }
-        if explored && engine.has_ready() {
+        if explored && engine.requests.has_ready() {
             ScheduleExecutor::new(engine, channel).advance_ready();
         }
         if !engine.is_busy(channel, location) {
             if let Some(result) = attempt(engine, channel) {
-                if explored && let Some(observation) = engine.observation_mut() {
+                if explored && let Some(observation) = engine.requests.rare.observation_mut() {
                     observation.end_wait();
                 }
                 if causes.is_some() {
-                    engine.report_observed(channel);
+                    engine.requests.rare.report_observed(channel);
                     self.blocked.borrow_mut().remove(waits, location);
                     if self.awaited.borrow().is_empty() {
                         self.note_begun();
@@ -423,8 +427,8 @@ impl Process {
             // The attempt may cost something, and is made once more when that is paid.
             engine.is_busy(channel, location);
         }
-        if !engine.is_plain() {
-            engine.observe_wait(waits, begins, location);
+        if !engine.requests.rare.is_empty() {
+            engine.requests.observe_wait(waits, begins, location);
         }
         self.wait_in(engine, waits, location);
         channel.park(Some(context.waker()), waits.interest(engine));
@@ -434,7 +438,7 @@ impl Process {
     /// Notes the wait of the rank.
     fn wait_in(&self, engine: &ProtocolEngine, waits: Waits, location: SourceLocation) {
         let mut blocked = self.blocked.borrow_mut();
-        blocked.add(engine.events(), waits, location);
+        blocked.add(engine.requests.count_events(), waits, location);
         if blocked.only().is_none() {
             // Which of them is over first depends on what arrives first.
             choose(&*self.channel);
@@ -466,7 +470,7 @@ impl Process {
     #[must_use]
     pub fn progress(&self, first: Option<Event>) -> bool {
         let engine = &mut *self.engine.borrow_mut();
-        let ended = engine.ended();
+        let ended = engine.requests.count_ended();
         let mut elapsed = false;
         if let Some(event) = first {
             elapsed = matches!(event, Event::Elapsed(_));
@@ -476,16 +480,18 @@ impl Process {
         let mut blocked = self.blocked.borrow_mut();
         if self.asking.get() > 0 {
             // It continues when an answer is picked.
-            blocked.go_on(engine.events());
-            engine.note_handled(&*self.channel);
+            blocked.go_on(engine.requests.count_events());
+            engine.requests.rare.note_handled(&*self.channel);
             return false;
         }
         // Under a model checker a collective continues when the rank looks.
-        let waits = blocked.only().filter(|_| !elapsed && !engine.has_ready());
+        let waits = blocked
+            .only()
+            .filter(|_| !elapsed && !engine.requests.has_ready());
         let Some(waits) = waits.filter(|waits| !waits.may_end(engine, ended)) else {
             return true;
         };
-        blocked.go_on(engine.events());
+        blocked.go_on(engine.requests.count_events());
         self.channel.park(None, waits.interest(engine));
         false
     }
@@ -501,7 +507,7 @@ impl Process {
     /// The date at which the rank is, in seconds.
     pub(crate) fn now(&self) -> f64 {
         // An event that has not been handled cannot make the rank busy.
-        self.engine.borrow().now(&*self.channel)
+        self.engine.borrow().processor.now(&*self.channel)
     }
 
     /// Reads the clock for the program.
@@ -581,7 +587,7 @@ impl Process {
                     return None;
                 }
                 (engine.sends_complete() && channel.close()).then(|| {
-                    if let Some(observation) = engine.observation_mut() {
+                    if let Some(observation) = engine.requests.rare.observation_mut() {
                         observation.end_rank();
                     }
                     let mut cold = process.cold.borrow_mut();
@@ -649,10 +655,10 @@ impl Process {
             Some(Waits::Named(name, token)) => {
                 let cold = self.cold.borrow();
                 let made = || cold.as_ref()?.contexts.latest(name);
-                engine
-                    .collectives()
-                    .and_then(|all| all.place_of(engine.operations().state(token)))
-                    .or_else(made)
+                let state = engine.requests.operations.state(token);
+                let collectives = engine.requests.collectives.as_ref();
+                let place = collectives.and_then(|all| all.place_of(state));
+                place.or_else(made)
             }
             _ => None,
         };
@@ -669,7 +675,9 @@ impl Process {
     /// Returns the ranks that hold the window lock for which an operation waits, in words; empty if
     /// the operation does not wait for a lock, or if the holders are not known.
     fn lock_holders(&self, engine: &ProtocolEngine, token: Token) -> String {
-        let awaited = self.call_log().zip(engine.operations().awaited_lock(token));
+        let awaited = self
+            .call_log()
+            .zip(engine.requests.operations.awaited_lock(token));
         let Some((log, (context, targets))) = awaited else {
             return String::new();
         };
@@ -715,7 +723,11 @@ impl std::fmt::Debug for Process {
         let (rank, size) = (self.channel.rank(), self.channel.size());
         write!(f, "Process(rank {rank} of {size}")?;
         if let Ok(engine) = self.engine.try_borrow() {
-            write!(f, ", {} operations", engine.operations().count_used())?;
+            write!(
+                f,
+                ", {} operations",
+                engine.requests.operations.count_used()
+            )?;
         }
         f.write_str(")")
     }

@@ -6,7 +6,7 @@
 
 use crate::channel::{Interest, Token, Waiting};
 use crate::matching::envelope::TagInWords;
-use crate::protocol::engine::{Collectives, OutboundSend, ProtocolEngine, State};
+use crate::protocol::engine::{OutboundSend, ProtocolEngine, State};
 use crate::{Error, Pattern};
 use observe::SourceLocation;
 
@@ -50,8 +50,8 @@ impl Waits {
         // With limits, a rank may have something to do besides what it waits for.
         engine.flow_control().is_some()
             || match self {
-                Self::Operation(token) | Self::Named(_, token) => engine.is_done(token),
-                Self::All | Self::Any | Self::Several(_) => engine.ended() != ended,
+                Self::Operation(token) | Self::Named(_, token) => engine.requests.is_done(token),
+                Self::All | Self::Any | Self::Several(_) => engine.requests.count_ended() != ended,
                 Self::Call(_)
                 | Self::Test(_)
                 | Self::Tests(_)
@@ -77,7 +77,9 @@ impl Waits {
     /// Returns true if arrivals so far may end the wait at once.
     pub(crate) fn may_be_complete(self, engine: &ProtocolEngine) -> bool {
         match self {
-            Self::Operation(token) | Self::Named(_, token) => engine.depends_on_arrival(token),
+            Self::Operation(token) | Self::Named(_, token) => {
+                engine.requests.depends_on_arrival(token)
+            }
             Self::All | Self::Probe(_) => true,
             _ => false,
         }
@@ -85,9 +87,10 @@ impl Waits {
 
     /// Returns the events that can end the wait.
     pub(crate) fn interest(self, engine: &ProtocolEngine) -> Interest {
+        let requests = &engine.requests;
         let is_receive = match self {
             Self::Operation(token) | Self::Named(_, token) => matches!(
-                engine.operations().state(token),
+                requests.operations.state(token),
                 State::AwaitPost { .. }
                     | State::Posted { .. }
                     | State::AwaitData { .. }
@@ -106,10 +109,7 @@ impl Waits {
         };
         // With limits, the end of a packet lets others leave; that of a send lets a collective
         // continue.
-        if is_receive
-            && engine.flow_control().is_none()
-            && !engine.collectives().is_some_and(Collectives::has_running)
-        {
+        if is_receive && engine.flow_control().is_none() && !requests.has_running() {
             Interest::Arrivals
         } else {
             Interest::All
@@ -193,7 +193,7 @@ impl Blocked {
     /// Returns the operations for which the rank waits; `None` if the rank does not wait.
     pub(crate) fn describe(&self, engine: &ProtocolEngine) -> Option<Waiting> {
         let &(first, location) = self.first.as_ref()?;
-        if self.turn != engine.events() {
+        if self.turn != engine.requests.count_events() {
             return None;
         }
         let mut all = describe(engine, first, location);
@@ -218,44 +218,34 @@ impl Blocked {
 }
 
 fn describe(engine: &ProtocolEngine, waits: Waits, location: SourceLocation) -> Waiting {
+    let operations = &engine.requests.operations;
+    let describe_one = |token: Token| {
+        let state = operations.state(token);
+        (in_words(engine, state), location, partners(engine, state))
+    };
+    let describe_any = |name: &str| {
+        let (text, any, ranks) = several(engine, is_pending);
+        let ranks = if any { Vec::new() } else { ranks };
+        (format!("{name} ({text})"), location, ranks)
+    };
     let (operation, location, ranks) = match waits {
-        Waits::Operation(token) => {
-            let state = engine.operations().state(token);
-            (in_words(engine, state), location, partners(engine, state))
-        }
-        Waits::Named(name, token) => {
-            let state = engine.operations().state(token);
-            let text = match state {
-                State::Collective { .. } => in_words(engine, state),
-                _ => name.to_owned(),
-            };
-            (text, location, partners(engine, state))
-        }
+        Waits::Operation(token) => describe_one(token),
+        Waits::Named(name, token) => match describe_one(token) {
+            one if matches!(operations.state(token), State::Collective { .. }) => one,
+            (_, location, ranks) => (name.to_owned(), location, ranks),
+        },
         Waits::Call(name) | Waits::Memory(name) => (name.to_owned(), location, Vec::new()),
         Waits::Test(token) => {
-            let state = engine.operations().state(token);
-            let text = format!("polling: test of {}", in_words(engine, state));
-            (text, location, partners(engine, state))
+            let (text, location, ranks) = describe_one(token);
+            (format!("polling: test of {text}"), location, ranks)
         }
         Waits::All => {
             let (text, _, ranks) = several(engine, is_pending);
             (format!("waitall ({text})"), location, ranks)
         }
-        Waits::Any => {
-            let (text, any, ranks) = several(engine, is_pending);
-            let ranks = if any { Vec::new() } else { ranks };
-            (format!("waitany ({text})"), location, ranks)
-        }
-        Waits::Several(name) => {
-            let (text, any, ranks) = several(engine, is_pending);
-            let ranks = if any { Vec::new() } else { ranks };
-            (format!("{name} ({text})"), location, ranks)
-        }
-        Waits::Tests(name) => {
-            let (text, any, ranks) = several(engine, is_pending);
-            let ranks = if any { Vec::new() } else { ranks };
-            (format!("polling: {name} ({text})"), location, ranks)
-        }
+        Waits::Any => describe_any("waitany"),
+        Waits::Several(name) => describe_any(name),
+        Waits::Tests(name) => describe_any(&format!("polling: {name}")),
         Waits::Probe(pattern) => (format!("probe ({pattern})"), location, source(&pattern)),
         Waits::Iprobe(pattern) => {
             let text = format!("polling: probe ({pattern})");
@@ -263,10 +253,7 @@ fn describe(engine: &ProtocolEngine, waits: Waits, location: SourceLocation) -> 
         }
         Waits::Finalize => {
             let (text, _, ranks) = several(engine, is_send);
-            let location = engine
-                .operations()
-                .find_location(is_send)
-                .unwrap_or(location);
+            let location = operations.find_location(is_send).unwrap_or(location);
             (format!("finalize, for {text}"), location, ranks)
         }
     };
@@ -282,7 +269,8 @@ fn describe(engine: &ProtocolEngine, waits: Waits, location: SourceLocation) -> 
 fn several(engine: &ProtocolEngine, wanted: fn(&State) -> bool) -> (String, bool, Vec<u32>) {
     let mut texts = Vec::new();
     let (mut any, mut ranks, mut rest) = (false, Vec::new(), 0);
-    for state in engine.operations().states().filter(|state| wanted(state)) {
+    let states = engine.requests.operations.states();
+    for state in states.filter(|state| wanted(state)) {
         let found = partners(engine, state);
         any |= found.is_empty();
         ranks.extend(found);
@@ -330,7 +318,7 @@ fn source(pattern: &Pattern) -> Vec<u32> {
 fn partners(engine: &ProtocolEngine, state: &State) -> Vec<u32> {
     match state {
         State::Collective { index } => {
-            let collectives = engine.collectives();
+            let collectives = engine.requests.collectives.as_ref();
             collectives.map_or_else(Vec::new, |all| all.list_partners(*index))
         }
         State::AwaitPost { pattern, .. } | State::Posted { pattern, .. } => source(pattern),
@@ -354,7 +342,8 @@ fn partners(engine: &ProtocolEngine, state: &State) -> Vec<u32> {
 /// Describes a state, and the resource for which the connection of a queued message waits.
 fn in_words(engine: &ProtocolEngine, state: &State) -> String {
     if let State::Collective { index } = state {
-        let described = engine.collectives().and_then(|all| all.in_words(*index));
+        let collectives = engine.requests.collectives.as_ref();
+        let described = collectives.and_then(|all| all.in_words(*index));
         return described.unwrap_or_else(|| "a collective operation".to_owned());
     }
     let text = words(state);

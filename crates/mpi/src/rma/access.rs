@@ -14,9 +14,8 @@ use std::future::Future;
 use super::accumulate::code_of;
 use super::error::WindowError;
 use super::{RemoteWindow, RmaCall, Segment, TargetPlace, Window, bounds};
-use crate::channel::Channel;
-use crate::protocol::engine::{AccessCall, ProtocolEngine, WindowCalls};
-use crate::{Buffer, Error, Op, PROC_NULL, Request, Result, Scalar, Status};
+use crate::protocol::engine::{AccessCall, WindowCalls};
+use crate::{Buffer, Error, Op, PROC_NULL, Request, Result, Scalar};
 
 /// Arguments of an access.
 struct Arguments {
@@ -132,10 +131,12 @@ impl Window {
         let arguments = arguments?;
         let (target, process) = (arguments.target, self.comm().process());
         if target == PROC_NULL {
-            let nothing = |engine: &mut ProtocolEngine, _: &dyn Channel| {
-                engine.finished(Status::PROC_NULL, arguments.result, location)
-            };
-            return Ok(Request::new(self.comm(), process.with_engine(nothing)));
+            return Ok(Request::new(
+                self.comm(),
+                process.with_engine(|engine, _| {
+                    engine.requests.insert_null(arguments.result, location)
+                }),
+            ));
         }
         let peer = self.comm().peer(target)?;
         let mode = self.epochs().borrow().mode(self.number(), target)?;
@@ -166,15 +167,17 @@ impl Window {
             fences,
             location,
         };
-        let start = |engine: &mut ProtocolEngine, channel: &dyn Channel| {
-            let mut calls = WindowCalls::new(engine, channel, access.context);
-            if access.call.is_answered() {
-                calls.read_remote(access)
-            } else {
-                calls.write_remote(access)
-            }
-        };
-        Ok(Request::new(self.comm(), process.with_engine(start)))
+        Ok(Request::new(
+            self.comm(),
+            process.with_engine(|engine, channel| {
+                let mut calls = WindowCalls::new(engine, channel, access.context);
+                if access.call.is_answered() {
+                    calls.read_remote(access)
+                } else {
+                    calls.write_remote(access)
+                }
+            }),
+        ))
     }
 
     async fn write_now(

@@ -17,7 +17,7 @@ use std::future::Future;
 use super::error::WindowError;
 use super::{RmaCall, Window};
 use crate::api::communicators::{Exchange, Step};
-use crate::channel::{Channel, Token};
+use crate::channel::Token;
 use crate::collectives::barrier_in;
 use crate::protocol::engine::{ProtocolEngine, WindowCalls, waits_least};
 use crate::protocol::process::{Call, Process};
@@ -37,10 +37,9 @@ impl Window {
         let peers: Result<Vec<u32>> = targets.iter().map(|&rank| self.comm().peer(rank)).collect();
         let (peers, context) = (peers?, self.comm().context());
         process.wait_until_idle(name, location).await;
-        let ask = |engine: &mut ProtocolEngine, channel: &dyn Channel| {
+        let token = process.with_engine(|engine, channel| {
             WindowCalls::new(engine, channel, context).ask_ranks(name, (peers, call), location)
-        };
-        let token = process.with_engine(ask);
+        });
         Request::new(self.comm(), token).wait_at(location).await?;
         self.check_conflict()?;
         Ok(token)
@@ -65,11 +64,10 @@ impl Window {
             return Ok(());
         }
         process.wait_until_idle(name, location).await;
-        let lock = |engine: &mut ProtocolEngine, channel: &dyn Channel| {
+        process.with_engine(|engine, channel| {
             let mut calls = WindowCalls::new(engine, channel, context);
             calls.lock_at_once((name, peer, exclusive), location);
-        };
-        process.with_engine(lock);
+        });
         Ok(())
     }
 
@@ -159,10 +157,9 @@ impl Window {
         let others = (0..comm.size()).filter(|&rank| rank != comm.rank());
         let peers: Result<Vec<u32>> = others.map(|rank| comm.peer(rank)).collect();
         let (peers, context) = (peers?, comm.context());
-        let open = |engine: &mut ProtocolEngine, channel: &dyn Channel| {
+        process.with_engine(|engine, channel| {
             WindowCalls::new(engine, channel, context).open_fence(&peers);
-        };
-        process.with_engine(open);
+        });
         Ok(())
     }
 
@@ -311,7 +308,7 @@ impl Window {
             self.check_passive("flush_local")?;
             let context = self.comm().context();
             let left = move |_: &Process, engine: &mut ProtocolEngine| {
-                let window = engine.window(context);
+                let window = engine.windows.find_window(context);
                 (window.is_none_or(|window| window.has_sent_puts())).then_some(())
             };
             let process = self.comm().process();
@@ -365,10 +362,12 @@ impl Window {
             }
             let (process, context) = (self.comm().process(), self.comm().context());
             process.wait_until_idle("post", location).await;
-            let expose = |engine: &mut ProtocolEngine, channel: &dyn Channel| {
-                WindowCalls::new(engine, channel, context).expose(peers, location)
-            };
-            let request = Request::new(self.comm(), process.with_engine(expose));
+            let request = Request::new(
+                self.comm(),
+                process.with_engine(|engine, channel| {
+                    WindowCalls::new(engine, channel, context).expose(peers, location)
+                }),
+            );
             self.epochs().borrow_mut().post = Some((request, location));
             Ok(())
         }
@@ -389,10 +388,9 @@ impl Window {
                 .borrow()
                 .check_no_access("start", self.number())?;
             let (process, context) = (self.comm().process(), self.comm().context());
-            let start = |engine: &mut ProtocolEngine, channel: &dyn Channel| {
+            let token = process.with_engine(|engine, channel| {
                 WindowCalls::new(engine, channel, context).start_epoch(peers, location)
-            };
-            let token = process.with_engine(start);
+            });
             Request::new(self.comm(), token).wait_at(location).await?;
             self.epochs().borrow_mut().start = Some((targets, location));
             Ok(())
@@ -421,10 +419,9 @@ impl Window {
                 targets.iter().map(|&rank| self.comm().peer(rank)).collect();
             let peers = peers?;
             process.wait_until_idle("complete", location).await;
-            let tell = |engine: &mut ProtocolEngine, channel: &dyn Channel| {
+            process.with_engine(|engine, channel| {
                 WindowCalls::new(engine, channel, context).complete_epoch(&peers, location);
-            };
-            process.with_engine(tell);
+            });
             self.check_conflict()
         }
     }

@@ -16,7 +16,7 @@ use super::epochs::Epochs;
 use super::error::WindowError;
 use super::{Access, AccessKind, ProgramMemory, RemoteWindow, SyncMode, WindowMemory};
 use crate::api::communicators::{dup_at, forget_communicator};
-use crate::channel::{Channel, Level};
+use crate::channel::Level;
 use crate::collectives::{allgather_real, barrier_in};
 use crate::exploration;
 use crate::protocol::engine::{ProtocolEngine, WindowCalls};
@@ -117,11 +117,10 @@ async fn window_at(
     let comm = dup_at(comm, location).await?;
     let mut own = [memory.len(), unit].map(u64::to_le_bytes).concat();
     let context = comm.context();
-    let open = |engine: &mut ProtocolEngine, channel: &dyn Channel| {
-        WindowCalls::new(engine, channel, context).open_window(memory)
-    };
     // Accesses come only after all ranks have told their lengths.
-    let (number, registered) = comm.process().with_engine(open);
+    let (number, registered) = comm.process().with_engine(|engine, channel| {
+        WindowCalls::new(engine, channel, context).open_window(memory)
+    });
     let registers = comm.process().channel().settings().registers_windows;
     if registers {
         own.extend(RemoteWindow::to_bytes(registered));
@@ -408,10 +407,9 @@ impl Window {
             if let Some(log) = process.call_log() {
                 log.accesses().forget(context, self.comm.world_rank());
             }
-            let close = |engine: &mut ProtocolEngine, channel: &dyn Channel| {
+            Ok(process.with_engine(|engine, channel| {
                 WindowCalls::new(engine, channel, context).close_window()
-            };
-            Ok(process.with_engine(close))
+            }))
         }
     }
 }

@@ -192,7 +192,7 @@ impl Sockets {
         let size = usize::try_from(size).unwrap_or(usize::MAX);
         bytes.resize(bytes.len().max(size), 0);
         let header = header(end.name, ConnectionControl::Messages { after });
-        channel.post(end.name.peer, packet(header, bytes.into()));
+        channel.post(end.name.peer, Packet::new(header, bytes.into()));
     }
 
     /// Counts a packet of data that is about to be posted. Returns the destination.
@@ -443,19 +443,13 @@ const fn header(name: SocketId, says: ConnectionControl) -> PacketHeader {
     }
 }
 
-const fn packet(header: PacketHeader, payload: Buffer) -> Packet {
-    Packet {
-        header,
-        payload,
-        notify: None,
-        returned: None,
-    }
-}
-
 /// Sends one of the packets below the handshake.
 fn say(channel: &dyn Channel, name: SocketId, says: ConnectionControl) {
     let size = connections(channel).socket_size;
-    channel.post(name.peer, packet(header(name, says), Buffer::phantom(size)));
+    channel.post(
+        name.peer,
+        Packet::new(header(name, says), Buffer::phantom(size)),
+    );
 }
 
 /// Returns the messages of a packet; bytes that only pad the packet are ignored.

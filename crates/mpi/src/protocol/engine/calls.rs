@@ -1,7 +1,7 @@
 //! Rarer calls: operations that are cancelled, messages that a matched
 //! probe has taken, and operations that are over before they begin.
 
-use super::{FlowLayer, NOTHING, ProtocolEngine, State, Status};
+use super::{FlowLayer, ProtocolEngine, State};
 use crate::channel::{Channel, PacketHeader, Token};
 use crate::exploration::choose;
 use crate::matching::{UnexpectedContent, UnexpectedMessage};
@@ -17,12 +17,12 @@ impl ProtocolEngine {
     /// only if it had not answered the announcement, and then forgets the announcement. So there is
     /// one winner (M-14).
     pub(crate) fn cancel(&mut self, channel: &dyn Channel, token: Token) {
-        self.actions += 1;
-        let record = self.causality();
+        self.requests.actions += 1;
+        let record = self.requests.rare.causality();
         if record.is_none_or(|record| record.number_of_receive(token) == 0) {
             choose(channel);
         }
-        let operation = &mut self.operations[token];
+        let operation = &mut self.requests[token];
         let place = &mut operation.state;
         match place {
             State::AwaitPost { message: None, .. } | State::AwaitTurn { .. } => {
@@ -33,7 +33,7 @@ impl ProtocolEngine {
                 let buffer = std::mem::replace(buffer, Buffer::phantom(0));
                 let found = self.matching.withdraw(&pattern, token);
                 debug_assert!(found, "a posted receive is in the queue");
-                self.finish_cancelled(token, buffer);
+                self.requests.end_cancelled(token, buffer);
             }
             State::Queued(message) | State::AwaitCts(message) | State::AwaitAck(message) => {
                 let (peer, envelope) = (message.peer, message.envelope);
@@ -43,30 +43,16 @@ impl ProtocolEngine {
         }
     }
 
-    /// Returns true if a model checker picks whether an operation is cancelled or ends as ever: a
-    /// receive that the program does not know to be over.
-    pub(crate) fn may_lose_cancel(&self, token: Token) -> bool {
-        let is_cancelled = self.operations[token].cancelled;
-        let record = self.causality().filter(|_| !is_cancelled);
-        record.is_some_and(|record| record.number_of_receive(token) > 0 && !record.is_told(token))
-    }
-
-    /// A message will meet a receive that is cancelled.
-    pub(crate) fn let_complete(&mut self, token: Token) {
-        self.actions += 1;
-        self.operations[token].cancelled = true;
-    }
-
     fn cancel_send(&mut self, channel: &dyn Channel, send: Token, peer: u32, envelope: Envelope) {
         if FlowLayer::new(self, channel).withdraw_queued(peer, send) {
-            return self.finish_cancelled_send(send);
+            return self.requests.end_cancelled_send(send);
         }
-        let may_come_back = !matches!(self.operations.state(send), State::Queued(_));
-        let operation = &mut self.operations[send];
+        let may_come_back = !matches!(self.requests[send].state, State::Queued(_));
+        let operation = &mut self.requests[send];
         if may_come_back && !operation.cancelled {
             operation.cancelled = true;
             if self.defects.has(ProtocolDefect::CancelWithoutAnswer) {
-                self.finish_cancelled_send(send);
+                self.requests.end_cancelled_send(send);
             }
             let header = PacketHeader::CancelRequest { envelope, send };
             self.post_control(channel, peer, header);
@@ -111,72 +97,6 @@ impl ProtocolEngine {
         }
     }
 
-    /// The receiver has given a message back.
-    pub(super) fn handle_cancel_response(&mut self, send: Token) {
-        debug_assert!(
-            matches!(
-                self.operations.state(send),
-                State::AwaitCts(_) | State::AwaitAck(_)
-            ) && self.operations[send].cancelled,
-            "what was given back was asked back, and not received"
-        );
-        self.finish_cancelled_send(send);
-    }
-
-    fn finish_cancelled_send(&mut self, send: Token) {
-        let operation = &mut self.operations[send];
-        let (State::Queued(message) | State::AwaitCts(message) | State::AwaitAck(message)) =
-            std::mem::replace(&mut operation.state, State::Elapsing)
-        else {
-            unreachable!("only a send that waits is cancelled");
-        };
-        self.sends -= 1;
-        self.finish_cancelled(send, message.buffer);
-    }
-
-    pub(super) fn finish_cancelled(&mut self, token: Token, buffer: Buffer) {
-        let cancelled = Status {
-            cancelled: true,
-            ..NOTHING
-        };
-        self.finish(token, Ok(cancelled), buffer);
-    }
-
-    /// Starts a partitioned send without ready partitions.
-    pub(crate) fn await_partitions(&mut self, left: u32, location: SourceLocation) -> Token {
-        self.insert(State::Partitions { left }, location)
-    }
-
-    /// Ends the wait for partitions: all are ready, and another operation follows.
-    pub(crate) fn end_partitions(&mut self, token: Token) {
-        self.operations.remove(token);
-    }
-
-    /// Returns an operation that is over before it begins.
-    pub(crate) fn finished(
-        &mut self,
-        status: Status,
-        buffer: Buffer,
-        location: SourceLocation,
-    ) -> Token {
-        let token = self.finished_early(status, buffer, location);
-        self.note_causality(|record| record.note_told(token));
-        token
-    }
-
-    /// Returns an operation that is over before it begins here, but later in other libraries: a
-    /// test may return *no*.
-    pub(crate) fn finished_early(
-        &mut self,
-        status: Status,
-        buffer: Buffer,
-        location: SourceLocation,
-    ) -> Token {
-        let token = self.insert(State::Elapsing, location);
-        self.finish(token, Ok(status), buffer);
-        token
-    }
-
     /// Receives a message that was extracted.
     pub(crate) fn receive_extracted(
         &mut self,
@@ -190,34 +110,27 @@ impl ProtocolEngine {
             buffer,
             message: Some(Box::new(message)),
         };
-        let receive = self.insert(waits, location);
+        let receive = self.requests.insert(waits, location);
         self.in_turn(channel, receive);
         receive
-    }
-
-    /// Gives back an extracted message that was not received: it waits again, behind the messages
-    /// that have arrived.
-    pub(crate) fn give_back(&mut self, message: UnexpectedMessage) {
-        self.cold.get_or_insert_default().returned.push(message);
     }
 
     /// Lets messages that were given back meet receives.
     #[inline]
     pub(crate) fn take_back(&mut self, channel: &dyn Channel) {
-        if self.has_returned() {
+        if self.requests.rare.has_returned() {
             self.take_all_back(channel);
         }
     }
 
     #[cold]
     fn take_all_back(&mut self, channel: &dyn Channel) {
-        let cold = self.cold.get_or_insert_default();
-        let returned = std::mem::take(&mut cold.returned);
+        let returned = std::mem::take(&mut self.requests.rare.insert_parts().returned);
         for UnexpectedMessage {
             envelope, content, ..
         } in returned
         {
-            self.events += 1;
+            self.requests.events += 1;
             if let Some((receive, content)) = self.matching.arrive(envelope, content) {
                 self.matched(channel, receive, envelope, content);
             }

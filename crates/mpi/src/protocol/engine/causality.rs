@@ -2,7 +2,7 @@
 
 use super::seen::ReturnedMessage;
 use super::tag_order::{MatchTable, note_match};
-use super::{Operation, PreparedCall, ProtocolEngine, State};
+use super::{Operation, PreparedCall, RareState, State};
 use crate::channel::{Channel, Token};
 use crate::exploration::{CausalityHooks, NotedOperation, SendCause, SendEnd, causality};
 use crate::matching::Arrival;
@@ -79,89 +79,10 @@ enum Waited {
 /// Returns the record of an engine under a model checker, and the hooks of the checker.
 #[inline]
 pub(super) fn find_causes<'a>(
-    engine: &'a mut ProtocolEngine,
+    rare: &'a mut RareState,
     channel: &'a dyn Channel,
 ) -> Option<(&'a mut CausalityRecord, &'a dyn CausalityHooks)> {
-    Some((engine.causality_mut()?, causality(channel)?))
-}
-
-impl ProtocolEngine {
-    /// Returns true under a model checker.
-    pub(crate) fn is_explored(&self) -> bool {
-        self.causality().is_some()
-    }
-
-    /// Returns the causality record under a model checker.
-    #[inline]
-    pub(crate) fn causality(&self) -> Option<&CausalityRecord> {
-        self.cold.as_ref()?.causality.as_deref()
-    }
-
-    /// Returns the causality record under a model checker, to change the record.
-    #[inline]
-    pub(crate) fn causality_mut(&mut self) -> Option<&mut CausalityRecord> {
-        self.cold.as_mut()?.causality.as_deref_mut()
-    }
-
-    /// Notes a cause or an effect, if there is a record.
-    #[inline]
-    pub(crate) fn note_causality(&mut self, note: impl FnOnce(&mut CausalityRecord)) {
-        if let Some(record) = self.causality_mut() {
-            note(record);
-        }
-    }
-
-    /// Notes that the packets that follow answer the message matched by a receive.
-    pub(super) fn note_answer(&mut self, channel: &dyn Channel, receive: Token, met: Envelope) {
-        let cold = self.cold.as_mut();
-        if let Some(record) = cold.and_then(|cold| cold.causality.as_deref_mut()) {
-            let operation = &self.operations[receive];
-            record.note_answer(channel, receive, (met, operation));
-            if operation.released {
-                self.note_lost(receive);
-            }
-        }
-    }
-
-    /// No arrival is being handled any more.
-    pub(crate) fn note_handled(&mut self, channel: &dyn Channel) {
-        if let Some((record, causes)) = find_causes(self, channel) {
-            record.arrival = Arrival::NONE;
-            causes.because(None);
-        }
-    }
-
-    /// The end of an operation costs the program no time and tells the program no arrival.
-    pub(crate) fn disclaim(&mut self, token: Token) {
-        self.operations.take_charge(token);
-        self.note_causality(|record| {
-            record.take_arrival(token);
-        });
-    }
-
-    /// Returns true if the program knows that an operation is over.
-    pub(crate) fn is_told(&self, token: Token) -> bool {
-        self.causality().is_some_and(|record| record.is_told(token))
-    }
-
-    /// Reports the arrivals that the program has learned.
-    pub(crate) fn report_observed(&mut self, channel: &dyn Channel) {
-        if let Some((record, causes)) = find_causes(self, channel) {
-            record.report_observed(causes);
-        }
-    }
-
-    /// Returns true if an operation is over because of an arrival.
-    pub(crate) fn depends_on_arrival(&self, token: Token) -> bool {
-        let record = self.causality();
-        if let State::Collective { .. } = self.operations.state(token) {
-            // Its steps may be over when the rank looks.
-            return record.is_some();
-        }
-        record.is_some_and(|record| {
-            self.is_done(token) && record.arrival_of(token) != SendCause::NONE
-        })
-    }
+    Some((rare.causality_mut()?, causality(channel)?))
 }
 
 impl CausalityRecord {
@@ -288,7 +209,7 @@ impl CausalityRecord {
     }
 
     /// Notes that the packets that follow answer the message matched by a receive.
-    fn note_answer(
+    pub(super) fn note_answer(
         &mut self,
         channel: &dyn Channel,
         receive: Token,
@@ -351,7 +272,7 @@ impl CausalityRecord {
     }
 
     /// Returns the arrival that has ended an operation, and forgets the arrival and the note.
-    fn take_arrival(&mut self, token: Token) -> Arrival {
+    pub(super) fn take_arrival(&mut self, token: Token) -> Arrival {
         let origin = &mut self.origins[token as usize];
         origin.note = None;
         std::mem::replace(&mut origin.arrival, Arrival::NONE)
@@ -386,7 +307,7 @@ impl CausalityRecord {
         self.origins[token as usize].is_told
     }
 
-    fn report_observed(&mut self, causes: &dyn CausalityHooks) {
+    pub(super) fn report_observed(&mut self, causes: &dyn CausalityHooks) {
         for step in self.learnt.drain(..) {
             causes.learn(step);
         }

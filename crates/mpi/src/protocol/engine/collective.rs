@@ -18,7 +18,7 @@ use std::ops::Range;
 
 use ::collectives::{Algorithm, Area, Call, Part, Slot};
 
-use super::{NOTHING, Operations, ProtocolEngine, Role, State};
+use super::{NOTHING, Operations, ProtocolEngine, RequestTable, Role, State};
 use crate::api::group::Members;
 use crate::api::op::Reduction;
 use crate::channel::{Channel, Token};
@@ -282,11 +282,6 @@ impl Collectives {
         is_first
     }
 
-    /// Returns true if collectives are in progress, so that the ends of sends matter.
-    pub(crate) const fn has_running(&self) -> bool {
-        self.running.len() > self.free.len()
-    }
-
     fn running(&self, index: u32) -> Option<&Running> {
         self.running.get(index as usize)?.as_deref()
     }
@@ -440,17 +435,7 @@ impl Running {
     }
 }
 
-impl ProtocolEngine {
-    /// Returns the collectives, if there have been any.
-    pub(crate) fn collectives(&self) -> Option<&Collectives> {
-        self.collectives.as_deref()
-    }
-
-    /// Returns the collectives, to count calls.
-    pub(crate) fn collectives_mut(&mut self) -> &mut Collectives {
-        self.collectives.get_or_insert_default()
-    }
-
+impl RequestTable {
     /// Returns true if schedules can continue.
     #[inline]
     pub(crate) fn has_ready(&self) -> bool {
@@ -458,22 +443,33 @@ impl ProtocolEngine {
         collectives.is_some_and(|all| !all.ready.is_empty())
     }
 
+    /// Returns true if collectives are in progress, so that the ends of sends matter.
+    pub(crate) fn has_running(&self) -> bool {
+        let collectives = self.collectives.as_ref();
+        collectives.is_some_and(|all| all.running.len() > all.free.len())
+    }
+
+    /// Returns the collectives, to count calls.
+    pub(crate) fn collectives_mut(&mut self) -> &mut Collectives {
+        self.collectives.get_or_insert_default()
+    }
+
     /// The request of a step is over.
-    pub(super) fn finish_step(
+    pub(super) fn end_step(
         &mut self,
         token: Token,
         result: Result<super::Status, Error>,
         buffer: Buffer,
     ) {
         self.ended += 1;
-        self.note_causality(|record| record.note_end(token));
+        self.note_cause(|record| record.note_end(token));
         let collectives = self.collectives_mut();
         let step = collectives.steps[token as usize].take();
         let step = step.expect("the operation of a step has its request");
         // What has ended the request is learnt by the schedule, or by the program when it waits for
         // the collective.
         let learner = collectives.requests[step.lane as usize].learner;
-        if let Some(record) = self.causality_mut() {
+        if let Some(record) = self.rare.causality_mut() {
             match learner {
                 Some(learner) => record.note_passed(token, learner),
                 None => record.note_taken(token),
@@ -520,7 +516,7 @@ impl<'a> ScheduleExecutor<'a> {
     /// Starts a collective. Its operation is over when the last step of this rank is over.
     pub(crate) fn start_call(&mut self, call: PreparedCall) -> Token {
         let location = call.location;
-        let token = self.engine.insert(State::Elapsing, location);
+        let token = self.engine.requests.insert(State::Elapsing, location);
         let temp = call.recv.of_kind((call.algorithm.temp)(&call.call));
         let memory = self.channel.settings().memory.as_ref();
         let fresh = FreshMemory::of_call(memory, call.algorithm, &call.call, temp.len());
@@ -529,13 +525,14 @@ impl<'a> ScheduleExecutor<'a> {
             .processor
             .charge_time(self.channel, copying.unwrap_or_default());
         if call.number.position != position::UNCOUNTED {
-            if let Some(observation) = self.engine.observation() {
+            if let Some(observation) = self.engine.requests.rare.observation() {
                 observation.begin_collective(&call, token);
             }
             self.engine
-                .note_causality(|record| record.note_collective(self.channel, token, &call));
+                .requests
+                .note_cause(|record| record.note_collective(self.channel, token, &call));
         }
-        let collectives = self.engine.collectives_mut();
+        let collectives = self.engine.requests.collectives_mut();
         let running = Box::new(Running {
             progress: Progress {
                 temp,
@@ -549,22 +546,17 @@ impl<'a> ScheduleExecutor<'a> {
             call,
         });
         let index = collectives.insert(running);
-        self.engine.operations[token].state = State::Collective { index };
+        self.engine.requests[token].state = State::Collective { index };
         self.advance(index);
         token
     }
 
     /// Continues the schedules after their requests are over.
     pub(crate) fn advance_ready(&mut self) {
-        self.engine.report_observed(self.channel);
-        let owed = std::mem::take(&mut self.engine.collectives_mut().owed);
+        self.engine.requests.rare.report_observed(self.channel);
+        let owed = std::mem::take(&mut self.engine.requests.collectives_mut().owed);
         self.engine.processor.charge_time(self.channel, owed);
-        while let Some(index) = self
-            .engine
-            .collectives
-            .as_mut()
-            .and_then(|all| all.ready.pop())
-        {
+        while let Some(index) = self.engine.requests.collectives_mut().ready.pop() {
             self.advance(index);
         }
     }
@@ -574,6 +566,7 @@ impl<'a> ScheduleExecutor<'a> {
         let (context, number) = (call.context, call.number.position);
         if number != position::UNCOUNTED {
             self.engine
+                .requests
                 .observe(|| observe::Event::CollectiveEnd { context, number });
         }
         let buffer = if call.has_result {
@@ -588,14 +581,16 @@ impl<'a> ScheduleExecutor<'a> {
             }),
             Some(error) => Err(error),
         };
-        let collectives = self.engine.collectives.get_or_insert_default();
+        let collectives = self.engine.requests.collectives.get_or_insert_default();
         if result.is_err() {
-            collectives.abandon(index, &mut self.engine.operations);
+            collectives.abandon(index, &mut self.engine.requests.operations);
         }
         let others = progress.others.iter().rev();
         collectives.free.extend(others.map(|(lane, _)| *lane));
         collectives.free.push(index);
-        self.engine.finish(progress.token, result, buffer);
+        self.engine
+            .requests
+            .end_operation(progress.token, result, buffer);
     }
 }
 

@@ -75,9 +75,8 @@ impl ProtocolEngine {
             State::Remote(call) => call.peers.contains(&peer),
             _ => false,
         };
-        let concerned: Vec<Token> = self
-            .operations
-            .iter_places()
+        let all = self.requests.operations.iter_places();
+        let concerned: Vec<Token> = all
             .filter(|(_, operation)| concerned(&operation.state))
             .map(|(token, _)| token)
             .collect();
@@ -93,7 +92,7 @@ impl ProtocolEngine {
             return;
         }
         self.flow(channel).lose(peer, operations, channel.now());
-        let all = self.operations.iter_places();
+        let all = self.requests.operations.iter_places();
         let packets = all.filter_map(|(token, operation)| {
             let State::Packet(slot) = operation.state else {
                 return None;
@@ -101,7 +100,7 @@ impl ProtocolEngine {
             (slot.peer == peer).then_some((token, slot))
         });
         for (token, slot) in packets.collect::<Vec<(Token, Slot)>>() {
-            self.operations.remove(token);
+            self.requests.operations.remove(token);
             let hold = match slot.hold {
                 // The connection that kept it is forgotten.
                 Hold::Reserved => Hold::Nothing,
@@ -119,17 +118,18 @@ impl ProtocolEngine {
 
     /// Ends an operation that is under way.
     fn fail(&mut self, token: Token, error: Error) {
-        if let State::Posted { pattern, .. } = *self.operations.state(token) {
+        if let State::Posted { pattern, .. } = self.requests[token].state {
             let found = self.matching.withdraw(&pattern, token);
             debug_assert!(found, "a posted receive is in the queue");
         }
-        if let State::Sending(OutboundSend { envelope, .. }) = *self.operations.state(token) {
-            self.note_put_left(token, envelope.context);
+        if let State::Sending(OutboundSend { envelope, .. }) = self.requests[token].state {
+            self.windows
+                .note_put_left(&self.requests[token], envelope.context);
         }
-        self.sends -= u32::from(crate::protocol::waiting::is_send(
-            self.operations.state(token),
+        self.requests.sends -= u32::from(crate::protocol::waiting::is_send(
+            self.requests.operations.state(token),
         ));
-        let operation = &mut self.operations[token];
+        let operation = &mut self.requests[token];
         let buffer = match &mut operation.state {
             State::AwaitCts(to) | State::AwaitAck(to) | State::Queued(to) | State::Sending(to) => {
                 &mut to.buffer
@@ -139,7 +139,7 @@ impl ProtocolEngine {
             _ => unreachable!("only what waits for a rank fails"),
         };
         let buffer = std::mem::replace(buffer, Buffer::phantom(0));
-        self.finish(token, Err(error), buffer);
+        self.requests.end_operation(token, Err(error), buffer);
     }
 
     /// A packet could not leave.
@@ -165,15 +165,15 @@ impl ProtocolEngine {
 
     /// A send to a lost rank.
     pub(super) fn fail_send(&mut self, send: Token, peer: u32, buffer: Buffer) {
-        self.sends -= 1;
+        self.requests.sends -= 1;
         let error = error(peer, self.lost.why_lost(peer).unwrap_or(Failure::PeerLost));
-        self.finish(send, Err(error), buffer);
+        self.requests.end_operation(send, Err(error), buffer);
     }
 
     /// Fails a receive that has just been posted, and may have matched, if its source is lost and
     /// the message has not come.
     pub(super) fn check_source(&mut self, receive: Token) {
-        let source = match self.operations.state(receive) {
+        let source = match self.requests.operations.state(receive) {
             State::Posted { pattern, .. } => pattern.source,
             State::AwaitData { envelope, .. } => Some(envelope.source),
             _ => None,

@@ -12,7 +12,6 @@ use crate::matching::UnexpectedContent;
 use crate::protocol::flow_control::{FlowAction, FlowControl, Kind, OutboundMessage};
 use crate::protocol::machine::receive::{Action, Event};
 use crate::{Buffer, Envelope};
-use observe::SourceLocation;
 
 /// An eager message that arrives, or has arrived before its receive.
 #[derive(Clone, Debug)]
@@ -74,7 +73,8 @@ impl ProtocolEngine {
                 notify: message.operation,
                 returned: None,
             };
-            self.observe(|| post_event(peer, &packet.header, packet.payload.len()));
+            self.requests
+                .observe(|| post_event(peer, &packet.header, packet.payload.len()));
             return channel.post(peer, packet);
         }
         self.dispatch_in_turn(channel, peer, message);
@@ -96,15 +96,6 @@ impl ProtocolEngine {
         self.dispatch(channel, peer, message);
     }
 
-    /// An operation of the message layer's own.
-    pub(super) fn insert_inner(&mut self, state: State) -> Token {
-        // No action of the program's: tests may continue to say no.
-        let actions = self.actions;
-        let token = self.insert(state, SourceLocation::caller());
-        self.actions = actions;
-        token
-    }
-
     /// A part of a message that was cleared.
     pub(super) fn handle_part(
         &mut self,
@@ -119,7 +110,7 @@ impl ProtocolEngine {
             buffer,
             detached,
             arrived,
-        } = &mut self.operations[token].state
+        } = &mut self.requests[token].state
         else {
             unreachable!("data come for a receive that sent a CTS");
         };
@@ -139,9 +130,9 @@ impl ProtocolEngine {
         let buffer = std::mem::replace(buffer, Buffer::phantom(rest));
         if detached {
             let cost = channel.settings().overheads.or.of(length);
-            self.operations.add_charge(token, cost);
+            self.requests.operations.add_charge(token, cost);
         }
-        if !self.is_plain() {
+        if !self.requests.rare.is_empty() {
             library::acknowledge_read(self, channel, token);
         }
         // The bytes are there already.
@@ -173,25 +164,29 @@ impl<'a> FlowLayer<'a> {
                     mut packet,
                     slot,
                 } => {
-                    packet.notify = slot.map(|slot| self.engine.insert_inner(State::Packet(slot)));
-                    self.engine
-                        .operations
-                        .offer_buffers(self.channel, peer, &packet.header);
-                    if let Some(observation) = self.engine.observation() {
+                    packet.notify =
+                        slot.map(|slot| self.engine.requests.insert_inner(State::Packet(slot)));
+                    self.engine.requests.operations.offer_buffers(
+                        self.channel,
+                        peer,
+                        &packet.header,
+                    );
+                    if let Some(observation) = self.engine.requests.rare.observation() {
                         observation.post_credits(peer, &packet);
                     }
                     self.engine
+                        .requests
                         .observe(|| post_event(peer, &packet.header, packet.payload.len()));
                     self.channel.post(peer, packet);
                 }
                 FlowAction::Finished(send) => self.engine.handle_sent(send),
-                FlowAction::Converted(send) => self.engine.operations.await_cts(send),
+                FlowAction::Converted(send) => self.engine.requests.operations.await_cts(send),
                 FlowAction::Pack { peer, seconds } => self.pack(peer, seconds),
                 FlowAction::Held {
                     peer,
                     resource,
                     seconds,
-                } => self.engine.observe(|| observe::Event::Incident {
+                } => self.engine.requests.observe(|| observe::Event::Incident {
                     name: resource.name(),
                     peer: Some(peer),
                     value: Some(seconds),
@@ -204,13 +199,13 @@ impl<'a> FlowLayer<'a> {
     /// processor for packing, in addition to the processor of its program.
     fn pack(&mut self, peer: u32, seconds: f64) {
         let left = self.engine.processor.pack_next(self.channel.now(), seconds);
-        let token = self.engine.insert_inner(State::Packing { peer });
+        let token = self.engine.requests.insert_inner(State::Packing { peer });
         self.channel.timer(left, token);
     }
 
     /// Handles the end of packing of the next packet to a peer.
     pub(super) fn handle_packed(&mut self, token: Token) {
-        let State::Packing { peer } = self.engine.operations.remove(token) else {
+        let State::Packing { peer } = self.engine.requests.operations.remove(token) else {
             unreachable!("only packing is over");
         };
         if self.engine.lost.contains_rank(peer) {
@@ -235,7 +230,7 @@ impl<'a> FlowLayer<'a> {
     /// Frees the resources of an eager message that has arrived and that no receive will get.
     pub(super) fn discard_held(&mut self, token: Token, source: u32, length: u64) {
         let now = self.channel.now();
-        let assembly = self.engine.operations.take_assembly(token);
+        let assembly = self.engine.requests.operations.take_assembly(token);
         debug_assert!(
             assembly.arrived == length,
             "a synchronous message is one packet"
@@ -246,7 +241,7 @@ impl<'a> FlowLayer<'a> {
 
     /// A packet has left.
     pub(super) fn handle_left(&mut self, token: Token) {
-        let State::Packet(slot) = self.engine.operations.remove(token) else {
+        let State::Packet(slot) = self.engine.requests.operations.remove(token) else {
             unreachable!("only packets are reported as sent");
         };
         let now = self.channel.now();
@@ -263,8 +258,11 @@ impl<'a> FlowLayer<'a> {
 
     /// Handles a message that the channel has fetched, or the fetched content of a window.
     pub(super) fn handle_fetched(&mut self, source: u32, receive: Token, message: &Buffer) {
-        if matches!(self.engine.operations.state(receive), State::Remote(_)) {
-            return self.engine.take_result(receive, source, (0, message));
+        if matches!(self.engine.requests[receive].state, State::Remote(_)) {
+            return self
+                .engine
+                .requests
+                .put_result(receive, source, (0, message));
         }
         let now = self.channel.now();
         self.flow().step(source, Event::Data, now);
@@ -286,17 +284,31 @@ impl<'a> FlowLayer<'a> {
         }
         flow.step(peer, Event::Cts, now);
         flow.consume_credits(peer, 1, false, now);
-        let place = &mut self.engine.operations[send].state;
+        let place = &mut self.engine.requests[send].state;
         let State::AwaitCts(message) = std::mem::replace(place, State::Elapsing) else {
             unreachable!("only what was announced is fetched");
         };
-        self.engine.finish_send(send, message);
+        self.engine.requests.end_send(send, message);
         self.flow().run_machines(peer, now);
         self.apply_effects();
     }
 
+    /// Handles a packet of an eager message.
+    pub(super) fn handle_eager(&mut self, source: u32, header: &PacketHeader, payload: Buffer) {
+        let (envelope, length) = match *header {
+            PacketHeader::Eager { envelope } => (envelope, (payload.len(), None)),
+            PacketHeader::Synchronous { envelope, send } => (envelope, (payload.len(), Some(send))),
+            PacketHeader::EagerFirst { envelope, length } => (envelope, (length, None)),
+            PacketHeader::EagerNext { offset } => {
+                return self.handle_next(source, offset, &payload);
+            }
+            _ => unreachable!("only eager messages come here"),
+        };
+        self.handle_first(envelope, length, payload);
+    }
+
     /// The first packet of an eager message.
-    pub(super) fn handle_first(
+    fn handle_first(
         &mut self,
         envelope: Envelope,
         (length, synchronous): (u64, Option<Token>),
@@ -319,7 +331,7 @@ impl<'a> FlowLayer<'a> {
             place: Place::Packets(1),
             receive: None,
         }));
-        let assembly = self.engine.insert_inner(state);
+        let assembly = self.engine.requests.insert_inner(state);
         *self.flow().incoming(source, now) = Some(assembly);
         let held = UnexpectedContent::Held { length, assembly };
         let content = match synchronous {
@@ -343,18 +355,18 @@ impl<'a> FlowLayer<'a> {
             };
             if flow.step(source, event, now) == Action::CopyOut {
                 flow.consume_credits(source, 1, true, now);
-                self.engine.operations.assembly(assembly).place = Place::Memory;
+                self.engine.requests.operations.assembly(assembly).place = Place::Memory;
             }
         }
         self.continue_eager(source, assembly);
     }
 
     /// A further packet of an eager message.
-    pub(super) fn handle_next(&mut self, source: u32, offset: u64, payload: &Buffer) {
+    fn handle_next(&mut self, source: u32, offset: u64, payload: &Buffer) {
         let now = self.channel.now();
         let incoming = *self.flow().incoming(source, now);
         let token = incoming.expect("a further packet comes after the first one");
-        let assembly = self.engine.operations.assembly(token);
+        let assembly = self.engine.requests.operations.assembly(token);
         assembly.buffer.place(offset, payload);
         assembly.arrived += payload.len();
         if let Place::Packets(count) = &mut assembly.place {
@@ -368,7 +380,7 @@ impl<'a> FlowLayer<'a> {
     /// After a packet of an eager message: there are more, or all has been received.
     fn continue_eager(&mut self, source: u32, token: Token) {
         let now = self.channel.now();
-        let assembly = self.engine.operations.assembly(token);
+        let assembly = self.engine.requests.operations.assembly(token);
         let complete = assembly.arrived == assembly.length;
         let flow = self.flow();
         let event = if complete {
@@ -388,7 +400,7 @@ impl<'a> FlowLayer<'a> {
     /// Matches a receive with an eager message, and frees the resources of the message.
     pub(super) fn meet(&mut self, token: Token, receive: Token) {
         let now = self.channel.now();
-        let assembly = self.engine.operations.assembly(token);
+        let assembly = self.engine.requests.operations.assembly(token);
         assembly.receive = Some(receive);
         let place = std::mem::replace(&mut assembly.place, Place::Receive);
         let (source, length) = (assembly.envelope.source, assembly.length);
@@ -411,7 +423,7 @@ impl<'a> FlowLayer<'a> {
 
     /// Completes the receive of a message that has come whole and has been matched.
     fn complete(&mut self, token: Token) {
-        let assembly = self.engine.operations.take_assembly(token);
+        let assembly = self.engine.requests.operations.take_assembly(token);
         let receive = assembly.receive.expect("it has met its receive");
         self.engine
             .handle_data(self.channel, receive, &assembly.buffer);

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use settings::{LibrarySettings, RendezvousMode};
 
-use super::{Departure, ProtocolEngine, SendCall, State};
+use super::{Departure, ProtocolEngine, RareState, SendCall, State};
 use crate::channel::{Channel, PacketHeader, Token};
 
 /// The state of a rank with such parts.
@@ -30,14 +30,6 @@ impl Library {
         }
     }
 
-    fn in_engine(engine: &ProtocolEngine) -> Option<&Self> {
-        engine.cold.as_ref()?.library.as_deref()
-    }
-
-    fn in_engine_mut(engine: &mut ProtocolEngine) -> Option<&mut Self> {
-        engine.cold.as_mut()?.library.as_deref_mut()
-    }
-
     /// Returns the departure of the message of a nonblocking standard send.
     fn nonblocking_departure(&self, length: u64) -> Departure {
         match self.settings.rendezvous.eager_threshold_nonblocking {
@@ -47,7 +39,7 @@ impl Library {
     }
 
     /// Returns true if receivers read the data of a rendezvous.
-    fn reads_data(&self) -> bool {
+    pub(super) fn reads_data(&self) -> bool {
         self.settings.rendezvous.mode == RendezvousMode::Get
     }
 }
@@ -55,23 +47,17 @@ impl Library {
 impl SendCall {
     /// Returns the departure of the message.
     #[inline]
-    pub(super) fn departure_of(self, engine: &ProtocolEngine, length: u64) -> Departure {
+    pub(super) fn departure_of(self, rare: &RareState, length: u64) -> Departure {
         if self.synchronous {
             return Departure::Synchronous;
         }
-        if engine.is_plain() || self.blocks || self.exchanges {
+        if rare.is_empty() || self.blocks || self.exchanges {
             return Departure::Standard;
         }
-        let library = Library::in_engine(engine);
-        library.map_or(Departure::Standard, |library| {
+        rare.library().map_or(Departure::Standard, |library| {
             library.nonblocking_departure(length)
         })
     }
-}
-
-/// Returns true if receivers read the data of a rendezvous.
-pub(super) fn reads_data(engine: &ProtocolEngine) -> bool {
-    Library::in_engine(engine).is_some_and(Library::reads_data)
 }
 
 /// Matches an announcement, and answers after the processor time of that, which the memory of a
@@ -85,9 +71,9 @@ pub(super) fn answer_later(
     let PacketHeader::Cts { send, receive } = header else {
         unreachable!("the answer to an announcement is a CTS");
     };
-    let collectives = engine.collectives.as_ref();
+    let collectives = engine.requests.collectives.as_ref();
     let mut cost = collectives.map_or(0.0, |all| all.matching_cost(receive));
-    if let Some(library) = Library::in_engine_mut(engine) {
+    if let Some(library) = engine.requests.rare.library_mut() {
         cost += library.settings.rendezvous.cost.unwrap_or(0.0);
         if library.reads_data() {
             library.reads.push((receive, peer, send));
@@ -97,14 +83,15 @@ pub(super) fn answer_later(
         return false;
     }
     engine.processor.keep_busy(channel, cost);
-    let token = engine.insert_inner(State::Matching { peer, header });
+    let state = State::Matching { peer, header };
+    let token = engine.requests.insert_inner(state);
     channel.timer(engine.processor.time_left(channel), token);
     true
 }
 
 /// Handles the end of matching.
 pub(super) fn answer_matched(engine: &mut ProtocolEngine, channel: &dyn Channel, token: Token) {
-    let State::Matching { peer, header } = engine.operations.remove(token) else {
+    let State::Matching { peer, header } = engine.requests.operations.remove(token) else {
         unreachable!("only matching is over");
     };
     engine.post_control(channel, peer, header);
@@ -112,7 +99,7 @@ pub(super) fn answer_matched(engine: &mut ProtocolEngine, channel: &dyn Channel,
 
 /// Tells the sender that the data have been read, if the receive has read them.
 pub(super) fn acknowledge_read(engine: &mut ProtocolEngine, channel: &dyn Channel, receive: Token) {
-    let Some(library) = Library::in_engine_mut(engine) else {
+    let Some(library) = engine.requests.rare.library_mut() else {
         return;
     };
     let place = library.reads.iter().position(|(read, ..)| *read == receive);

@@ -1,6 +1,6 @@
 //! Events that are reported to an observer of the rank.
 //!
-//! Without an observer, [`ProtocolEngine::observe`] ends at its first test, which a plain engine
+//! Without an observer, [`RareState::observe`] ends at its first test, which a plain engine
 //! makes anyway.
 
 use observe::SourceLocation;
@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use observe::{Event, Observer, ProgramEvent};
 
-use super::{Operations, PreparedCall, ProtocolEngine, State};
+use super::{Operations, PreparedCall, State};
 use crate::channel::{Packet, PacketHeader, Token};
 use crate::protocol::waiting::Waits;
 use crate::{Envelope, RmaCall};
@@ -34,12 +34,12 @@ impl Observation {
 
     /// Tells an event: apart, so that the path of a message that is not observed is short.
     #[cold]
-    fn tell(&self, event: impl FnOnce() -> ProgramEvent) {
+    pub(super) fn tell(&self, event: impl FnOnce() -> ProgramEvent) {
         self.observer.observe(self.rank, event());
     }
 
     /// Reports that the rank begins to wait. `begins`: the call has just begun its only operation.
-    fn begin_wait(
+    pub(super) fn begin_wait(
         &mut self,
         operations: &Operations,
         (waits, begins): (Waits, bool),
@@ -152,35 +152,5 @@ pub(super) fn post_event(peer: u32, header: &PacketHeader, payload: u64) -> Prog
         packet,
         key,
         bytes: length(header, payload),
-    }
-}
-
-impl ProtocolEngine {
-    /// Returns the observation of the rank, if there is an observer.
-    #[inline]
-    pub(super) fn observation(&self) -> Option<&Observation> {
-        self.cold.as_ref()?.observation.as_ref()
-    }
-
-    /// Returns the observation of the rank, if there is an observer, to change its state.
-    #[inline]
-    pub(crate) fn observation_mut(&mut self) -> Option<&mut Observation> {
-        self.cold.as_mut()?.observation.as_mut()
-    }
-
-    /// Tells an event, if the rank is observed.
-    #[inline]
-    pub(crate) fn observe(&self, event: impl FnOnce() -> ProgramEvent) {
-        if let Some(observation) = self.observation() {
-            observation.tell(event);
-        }
-    }
-
-    /// Reports that the rank begins to wait. `begins`: the call has just begun its only operation.
-    pub(crate) fn observe_wait(&mut self, waits: Waits, begins: bool, place: SourceLocation) {
-        let cold = self.cold.as_mut();
-        if let Some(observation) = cold.and_then(|cold| cold.observation.as_mut()) {
-            observation.begin_wait(&self.operations, (waits, begins), place);
-        }
     }
 }

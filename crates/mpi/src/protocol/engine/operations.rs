@@ -3,7 +3,7 @@
 use std::ops::{Index, IndexMut};
 
 use super::flow_controlled::Assembly;
-use super::{OutboundSend, RemoteCall, State, Status};
+use super::{OutboundSend, RemoteCall, RequestTable, State, Status};
 use crate::channel::{Channel, PacketHeader, Token};
 use crate::{Buffer, Error, Pattern};
 use observe::SourceLocation;
@@ -112,7 +112,7 @@ impl Operations {
 
     /// Frees the place of an operation. Returns the state of the operation.
     #[inline]
-    pub(super) fn remove(&mut self, token: Token) -> State {
+    pub(crate) fn remove(&mut self, token: Token) -> State {
         let free = State::Free { next: self.free };
         self.free = Some(token);
         std::mem::replace(&mut self.places[token as usize].state, free)
@@ -332,5 +332,21 @@ impl IndexMut<Token> for Operations {
     #[inline]
     fn index_mut(&mut self, token: Token) -> &mut Operation {
         &mut self.places[token as usize]
+    }
+}
+
+impl Index<Token> for RequestTable {
+    type Output = Operation;
+
+    #[inline]
+    fn index(&self, token: Token) -> &Operation {
+        &self.operations[token]
+    }
+}
+
+impl IndexMut<Token> for RequestTable {
+    #[inline]
+    fn index_mut(&mut self, token: Token) -> &mut Operation {
+        &mut self.operations[token]
     }
 }

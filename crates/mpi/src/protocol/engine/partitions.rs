@@ -90,19 +90,21 @@ pub(crate) fn post_partition(
     (place, message): (PartitionPlace, &Buffer),
     location: SourceLocation,
 ) {
-    let send = engine.insert(State::Elapsing, location);
+    let send = engine.requests.insert(State::Elapsing, location);
     let operation = NotedOperation::Send {
         destination: peer,
         envelope,
         end: SendEnd::Buffered,
     };
-    engine.note_causality(|record| record.note_operation(channel, send, (operation, location)));
+    engine
+        .requests
+        .note_cause(|record| record.note_operation(channel, send, (operation, location)));
     let data = place.part_of(message);
     let bytes = [&place.to_bytes()[..], data.bytes().unwrap_or_default()].concat();
     let header = PacketHeader::Eager { envelope };
     let message = OutboundMessage::new(Kind::Eager, header, Buffer::from(bytes));
     engine.dispatch(channel, peer, message);
-    engine.operations.remove(send);
+    engine.requests.operations.remove(send);
 }
 
 /// The arrivals of the partitions of the other end with a part of this one, with their data.
@@ -148,7 +150,7 @@ pub(crate) fn see_partition(
     if has_arrived {
         let pieces = list_pieces(engine, pattern, wanted);
         let arrivals: Vec<u32> = pieces.map(|(.., message)| message.arrival.step).collect();
-        if let Some(record) = engine.causality_mut() {
+        if let Some(record) = engine.requests.rare.causality_mut() {
             for arrival in arrivals {
                 record.note_seen(Arrival::in_step(arrival), false);
             }
@@ -164,7 +166,7 @@ pub(crate) fn partition_data(
     pattern: &Pattern,
     (wanted, length): (PartitionPlace, u64),
 ) -> Option<Buffer> {
-    if let Some((_, whole)) = engine.operations.result(token) {
+    if let Some((_, whole)) = engine.requests.operations.result(token) {
         return Some(wanted.part_of(whole));
     }
     let (begin, end) = wanted.find_bounds(length);

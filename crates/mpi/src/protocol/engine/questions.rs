@@ -1,6 +1,6 @@
 //! Queries: warnings about unfinished operations, reports of deadlocks.
 
-use super::{DroppedRequests, ProtocolEngine, State};
+use super::{ProtocolEngine, State};
 use crate::Envelope;
 
 impl ProtocolEngine {
@@ -11,14 +11,9 @@ impl ProtocolEngine {
             .map(|message| (message.envelope, message.content.length()))
     }
 
-    /// Returns the requests that the program has dropped, if they are known.
-    pub(crate) fn dropped_requests(&self) -> Option<&DroppedRequests> {
-        self.cold.as_ref().map(|cold| &cold.dropped)
-    }
-
     /// Returns true if no send is in progress.
     pub(crate) fn sends_complete(&self) -> bool {
-        self.sends == 0 && self.flow.as_ref().is_none_or(|flow| flow.is_idle())
+        self.requests.sends == 0 && self.flow.as_ref().is_none_or(|flow| flow.is_idle())
     }
 
     /// Returns true if the only operations in progress are given-up sends without a matching
@@ -27,11 +22,11 @@ impl ProtocolEngine {
     pub(crate) fn has_only_given_up(&self) -> bool {
         let idle = self.flow.as_ref().is_none_or(|flow| flow.is_idle());
         let (mut sends, mut receives) = (0, 0);
-        let all = self.operations.iter_places();
+        let all = self.requests.operations.iter_places();
         for (_, operation) in all.filter(|(_, operation)| operation.released) {
             match operation.state {
                 State::AwaitCts(_) | State::AwaitAck(_)
-                    if operation.detached || self.is_explored() =>
+                    if operation.detached || self.requests.rare.is_explored() =>
                 {
                     sends += 1;
                 }
@@ -39,6 +34,6 @@ impl ProtocolEngine {
                 _ => {}
             }
         }
-        idle && self.sends == sends && sends + receives > 0
+        idle && self.requests.sends == sends && sends + receives > 0
     }
 }

@@ -13,19 +13,8 @@ use crate::matching::{UnexpectedContent, UnexpectedMessage};
 use crate::{Buffer, ElementMismatch, Envelope, Error, Pattern};
 
 impl ProtocolEngine {
-    /// Posts a receive.
-    pub(crate) fn receive(
-        &mut self,
-        channel: &dyn Channel,
-        pattern: Pattern,
-        buffer: Buffer,
-        location: SourceLocation,
-    ) -> Token {
-        self.receive_and(channel, pattern, (buffer, false), location)
-    }
-
     /// Starts a receive; `unpacks` if its program unpacks the received data.
-    pub(crate) fn receive_and(
+    pub(crate) fn receive(
         &mut self,
         channel: &dyn Channel,
         pattern: Pattern,
@@ -35,17 +24,18 @@ impl ProtocolEngine {
         if pattern.source.is_none() {
             note_source_choice(channel);
         }
-        self.observe(|| Event::Receive {
+        self.requests.observe(|| Event::Receive {
             peer: pattern.source,
             bytes: buffer.len(),
             place: location,
             collective: pattern.context & COLLECTIVE != 0,
-            request: self.operations.next_token(),
+            request: self.requests.operations.next_token(),
         });
         if self.processor.may_begin(channel) {
-            let receive = self.insert(State::Posted { pattern, buffer }, location);
-            self.operations[receive].unpacks = unpacks;
-            self.note_causality(|record| {
+            let posted = State::Posted { pattern, buffer };
+            let receive = self.requests.insert(posted, location);
+            self.requests[receive].unpacks = unpacks;
+            self.requests.note_cause(|record| {
                 record.note_posted(channel, receive, (&pattern, location));
             });
             if let Some(message) = self.matching.post(pattern, receive) {
@@ -61,8 +51,8 @@ impl ProtocolEngine {
             buffer,
             message: None,
         };
-        let receive = self.insert(waits, location);
-        self.operations[receive].unpacks = unpacks;
+        let receive = self.requests.insert(waits, location);
+        self.requests[receive].unpacks = unpacks;
         self.in_turn(channel, receive);
         receive
     }
@@ -79,15 +69,15 @@ impl ProtocolEngine {
             content,
             arrival,
         } = message;
-        self.note_causality(|record| record.arrival = arrival);
+        self.requests.note_cause(|record| record.arrival = arrival);
         let (peer, tag, bytes) = (envelope.source, envelope.tag, content.length());
-        self.observe(|| Event::Taken { peer, tag, bytes });
-        if content.is_here() && !self.operations[receive].unpacks {
+        self.requests.observe(|| Event::Taken { peer, tag, bytes });
+        if content.is_here() && !self.requests[receive].unpacks {
             let cost = copy_time(channel, content.length());
-            self.operations.add_charge(receive, cost);
+            self.requests.operations.add_charge(receive, cost);
         }
         self.matched(channel, receive, envelope, content);
-        self.note_handled(channel);
+        self.requests.rare.note_handled(channel);
     }
 
     /// Returns the content itself, without the layers that mark it as ready or synchronous.
@@ -101,8 +91,9 @@ impl ProtocolEngine {
         loop {
             content = match content {
                 UnexpectedContent::Unready(message) => {
-                    self.operations[receive].unready = true;
-                    self.note_causality(|record| record.note_unready(channel, receive));
+                    self.requests[receive].unready = true;
+                    self.requests
+                        .note_cause(|record| record.note_unready(channel, receive));
                     *message
                 }
                 UnexpectedContent::Synchronous { send, message } => {
@@ -122,7 +113,7 @@ impl ProtocolEngine {
         envelope: Envelope,
         content: UnexpectedContent,
     ) {
-        self.note_answer(channel, receive, envelope);
+        self.requests.note_answer(channel, receive, envelope);
         if let Some(log) = &self.call_log {
             log.stored()
                 .note_matched(channel, envelope.source, &content);
@@ -134,15 +125,9 @@ impl ProtocolEngine {
                 self.deliver_whole(channel, receive, envelope, (buffer, &message));
             }
             UnexpectedContent::Detached(message) => {
-                self.operations[receive].state =
-                    awaited_data(envelope, message.len(), buffer, true);
-                let packet = Packet {
-                    header: PacketHeader::Data { receive },
-                    payload: message,
-                    notify: None,
-                    returned: None,
-                };
-                self.observe(|| Event::Post {
+                self.requests[receive].state = awaited_data(envelope, message.len(), buffer, true);
+                let packet = Packet::new(PacketHeader::Data { receive }, message);
+                self.requests.observe(|| Event::Post {
                     peer: envelope.source,
                     packet: PacketKind::Pull,
                     key: receive,
@@ -151,7 +136,7 @@ impl ProtocolEngine {
                 channel.pull(envelope.source, packet);
             }
             UnexpectedContent::Held { length, assembly } => {
-                self.operations[receive].state = awaited_data(envelope, length, buffer, true);
+                self.requests[receive].state = awaited_data(envelope, length, buffer, true);
                 FlowLayer::new(self, channel).meet(assembly, receive);
             }
             UnexpectedContent::Synchronous { .. } | UnexpectedContent::Unready(_) => {
@@ -162,9 +147,9 @@ impl ProtocolEngine {
                 send,
                 detached,
             } => {
-                self.operations[receive].state = awaited_data(envelope, length, buffer, detached);
+                self.requests[receive].state = awaited_data(envelope, length, buffer, detached);
                 let (peer, answer) = (envelope.source, PacketHeader::Cts { send, receive });
-                let is_free = self.is_plain() && self.collectives.is_none();
+                let is_free = self.requests.rare.is_empty() && self.requests.collectives.is_none();
                 if is_free || !library::answer_later(self, channel, peer, answer) {
                     self.post_control(channel, peer, answer);
                 }
@@ -182,7 +167,7 @@ impl ProtocolEngine {
         (buffer, message): (Buffer, &Buffer),
     ) {
         let cost = channel.settings().overheads.or.of(message.len());
-        self.operations.add_charge(receive, cost);
+        self.requests.operations.add_charge(receive, cost);
         self.deliver(channel, receive, envelope, (buffer, message));
     }
 
@@ -195,7 +180,7 @@ impl ProtocolEngine {
         envelope: Envelope,
         message: &Buffer,
     ) {
-        self.note_answer(channel, receive, envelope);
+        self.requests.note_answer(channel, receive, envelope);
         if let Some(log) = &self.call_log {
             log.stored().note_received(envelope.source, message);
         }
@@ -206,7 +191,7 @@ impl ProtocolEngine {
     /// Takes the buffer of a posted receive that has met a message of `source`.
     #[inline]
     fn take_buffer(&mut self, channel: &dyn Channel, receive: Token, source: u32) -> Buffer {
-        let operation = &mut self.operations[receive];
+        let operation = &mut self.requests[receive];
         let State::Posted { pattern, buffer } = &mut operation.state else {
             unreachable!("only posted receives are matched");
         };
@@ -228,14 +213,13 @@ impl ProtocolEngine {
     ) {
         let length = message.len();
         let source = envelope.source as usize;
-        let result = if self.operations[receive].unready {
-            let send = self
-                .causality()
-                .and_then(|record| record.unready_send(receive));
+        let result = if self.requests[receive].unready {
+            let record = self.requests.rare.causality();
+            let send = record.and_then(|record| record.unready_send(receive));
             Err(Error::NotReady {
                 source,
                 tag: envelope.tag,
-                calls: send.map(|send| [self.operations[receive].location, send]),
+                calls: send.map(|send| [self.requests[receive].location, send]),
             })
         } else if envelope.signature.differs(buffer.element()) {
             Err(self.elements_differ(channel, receive, envelope, &buffer))
@@ -252,7 +236,7 @@ impl ProtocolEngine {
             }
             Ok(status(envelope, length))
         };
-        self.finish(receive, result, buffer);
+        self.requests.end_operation(receive, result, buffer);
     }
 
     #[cold]
@@ -267,7 +251,7 @@ impl ProtocolEngine {
         Error::of_elements(ElementMismatch {
             receiver: channel.rank() as usize,
             received: buffer.element().name(),
-            receive: self.operations[receive].location,
+            receive: self.requests[receive].location,
             source: envelope.source as usize,
             sent: signature.element().name(),
             send: self.call_log.as_ref().and_then(|log| log.send(signature)),
@@ -275,7 +259,7 @@ impl ProtocolEngine {
     }
 
     pub(super) fn handle_data(&mut self, channel: &dyn Channel, receive: Token, message: &Buffer) {
-        let place = &mut self.operations[receive].state;
+        let place = &mut self.requests[receive].state;
         let State::AwaitData {
             envelope,
             length,
@@ -289,9 +273,9 @@ impl ProtocolEngine {
         debug_assert_eq!(length, message.len(), "the RTS announced the length");
         if detached {
             let cost = channel.settings().overheads.or.of(length);
-            self.operations.add_charge(receive, cost);
+            self.requests.operations.add_charge(receive, cost);
         }
-        if !self.is_plain() {
+        if !self.requests.rare.is_empty() {
             library::acknowledge_read(self, channel, receive);
         }
         self.deliver(channel, receive, envelope, (buffer, message));

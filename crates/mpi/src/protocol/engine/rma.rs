@@ -24,14 +24,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use super::observation::post_event;
-use super::{OutboundSend, ProtocolEngine, Role, State, Status};
+use super::{Operation, OutboundSend, ProtocolEngine, RequestTable, Role, State, Status};
 use crate::channel::{Channel, Packet, PacketHeader, Token};
 use crate::exploration::{note_accesses, note_bound};
 use crate::protocol::flow_control::{Kind, OutboundMessage};
 use crate::rma::{
     self, Access, AccessKind, RemoteWindow, RmaCall, Segment, SyncMode, WindowMemory,
 };
-use crate::{Buffer, Envelope, TypeSignature};
+use crate::{Buffer, Envelope};
 pub(crate) use gates::waits_least;
 use gates::{GRANTED, GateKey, Request, TargetGate};
 use target::{LockRequest, WindowLock};
@@ -192,9 +192,13 @@ pub(crate) struct WindowCalls<'a> {
     context: u32,
 }
 
-/// The windows of a rank, by context.
+/// The windows of a rank; most ranks never have any.
 #[derive(Clone, Default, Debug)]
-pub(super) struct Windows {
+pub(crate) struct Windows(Option<Box<OpenWindows>>);
+
+/// Windows by context.
+#[derive(Clone, Default, Debug)]
+struct OpenWindows {
     open: BTreeMap<u32, ExposedWindow>,
     /// Number of windows that the rank has made.
     made: u32,
@@ -217,28 +221,25 @@ fn status(rank: u32, length: u64) -> Status {
     }
 }
 
-impl ProtocolEngine {
+impl Windows {
     /// Returns a window.
-    pub(crate) fn window(&mut self, context: u32) -> Option<&mut ExposedWindow> {
-        self.windows.as_mut()?.open.get_mut(&context)
+    pub(crate) fn find_window(&mut self, context: u32) -> Option<&mut ExposedWindow> {
+        self.0.as_mut()?.open.get_mut(&context)
     }
 
     /// Notes that the data of a send have left, or will never leave. Counts puts at their window.
-    pub(super) fn note_put_left(&mut self, token: Token, context: u32) {
-        if self.operations[token].role == Role::Put
-            && let Some(window) = self.window(context)
+    pub(super) fn note_put_left(&mut self, send: &Operation, context: u32) {
+        if send.role == Role::Put
+            && let Some(window) = self.find_window(context)
         {
             window.leaving -= 1;
         }
     }
+}
 
+impl RequestTable {
     /// Puts a part of a result into the buffer of a call.
-    pub(super) fn take_result(
-        &mut self,
-        token: Token,
-        source: u32,
-        (offset, part): (u64, &Buffer),
-    ) {
+    pub(super) fn put_result(&mut self, token: Token, source: u32, (offset, part): (u64, &Buffer)) {
         let Some(call) = self.operations.remote_call(token) else {
             return;
         };
@@ -260,12 +261,12 @@ impl ProtocolEngine {
         };
         call.peers.retain(|&peer| peer != source);
         if !call.peers.is_empty() {
-            self.note_causality(|record| record.note_part(token));
+            self.note_cause(|record| record.note_part(token));
             return;
         }
         let buffer = call.buffer.take();
         let result = status(source, buffer.len());
-        self.finish(token, Ok(result), buffer);
+        self.end_operation(token, Ok(result), buffer);
     }
 }
 
@@ -283,7 +284,7 @@ impl<'a> WindowCalls<'a> {
     }
 
     fn find_window(&mut self) -> Option<&mut ExposedWindow> {
-        self.engine.window(self.context)
+        self.engine.windows.find_window(self.context)
     }
 
     /// Exposes memory in the window, which is new. Returns the number of the window at this rank,
@@ -299,7 +300,7 @@ impl<'a> WindowCalls<'a> {
             memory => memory,
         };
         let remote = memory.remote();
-        let windows = self.engine.windows.get_or_insert_default();
+        let windows = self.engine.windows.0.get_or_insert_default();
         let number = windows.made;
         windows.made += 1;
         let window = ExposedWindow {
@@ -323,7 +324,7 @@ impl<'a> WindowCalls<'a> {
 
     /// Closes the window. Returns the memory.
     pub(crate) fn close_window(&mut self) -> Buffer {
-        let windows = self.engine.windows.as_mut();
+        let windows = self.engine.windows.0.as_mut();
         let closed = windows.and_then(|windows| windows.open.remove(&self.context));
         closed.map_or_else(|| Buffer::phantom(0), |window| window.memory.into_buffer())
     }
@@ -371,18 +372,7 @@ impl<'a> WindowCalls<'a> {
         let (length, location) = (access.payload.len(), access.location);
         let (peer, context) = (access.peer, access.context);
         if self.engine.lost.contains_rank(peer) {
-            self.engine.sends += 1;
-            let token = self.engine.insert(State::Elapsing, location);
-            self.engine.fail_send(token, peer, access.payload);
-            return token;
-        }
-        if waits_least(self.channel) {
-            let buffer = access.payload.clone();
-            let (gate, request) = (access.gate_key(), Request::Access(Box::new(access), 0));
-            self.send_to(gate, request);
-            return self
-                .engine
-                .finished_early(status(peer, length), buffer, location);
+            return self.refuse_remote(peer, access.payload, location);
         }
         let settings = self.channel.settings();
         let is_told = access.remote.is_some()
@@ -390,27 +380,23 @@ impl<'a> WindowCalls<'a> {
             || settings.connections.is_some()
             || settings.tells_eager_sends
             || length >= settings.eager_threshold;
-        if !is_told || length == 0 {
+        let waits_least = waits_least(self.channel);
+        if waits_least || !is_told || length == 0 {
             let buffer = access.payload.clone();
-            self.send_parts(&access, None, 0);
-            return self
-                .engine
-                .finished_early(status(peer, length), buffer, location);
+            if waits_least {
+                let (gate, request) = (access.gate_key(), Request::Access(Box::new(access), 0));
+                self.send_to(gate, request);
+            } else {
+                self.send_parts(&access, None, 0);
+            }
+            let requests = &mut self.engine.requests;
+            return requests.insert_ended_early(status(peer, length), buffer, location);
         }
-        self.engine.sends += 1;
-        let state = State::Sending(OutboundSend {
-            peer,
-            envelope: Envelope {
-                context,
-                source: peer,
-                tag: 0,
-                ready: false,
-                signature: TypeSignature::NONE,
-            },
-            buffer: access.payload.clone(),
-        });
-        let token = self.engine.insert(state, location);
-        self.engine.operations[token].role = Role::Put;
+        self.engine.requests.sends += 1;
+        let (envelope, buffer) = (Envelope::new(context, peer, 0), access.payload.clone());
+        let state = State::Sending(OutboundSend::new(peer, envelope, buffer));
+        let token = self.engine.requests.insert(state, location);
+        self.engine.requests[token].role = Role::Put;
         if let Some(window) = self.find_window() {
             window.leaving += 1;
         }
@@ -444,6 +430,7 @@ impl<'a> WindowCalls<'a> {
             returned: None,
         };
         self.engine
+            .requests
             .observe(|| post_event(access.peer, &packet.header, packet.payload.len()));
         self.channel.post(access.peer, packet);
     }
@@ -512,13 +499,13 @@ impl<'a> WindowCalls<'a> {
             missing,
         };
         if missing == 0 {
-            return self
-                .engine
-                .finished(status(access.peer, 0), call.buffer, access.location);
+            let requests = &mut self.engine.requests;
+            return requests.insert_ended(status(access.peer, 0), call.buffer, access.location);
         }
-        let Some(token) = self.begin_remote(call, access.location) else {
-            return self.refuse_remote(access.peer, access.location);
-        };
+        if self.engine.lost.contains_rank(access.peer) {
+            return self.refuse_remote(access.peer, Buffer::phantom(0), access.location);
+        }
+        let token = self.begin_remote(call, access.location);
         if waits_least(self.channel) {
             let gate = access.gate_key();
             let request = Request::Access(Box::new(access), token);
@@ -546,23 +533,18 @@ impl<'a> WindowCalls<'a> {
         }
     }
 
-    /// Makes the operation of a call; `None` if a rank of the call is lost.
-    fn begin_remote(&mut self, mut call: RemoteCall, location: SourceLocation) -> Option<Token> {
-        if call
-            .peers
-            .iter()
-            .any(|&peer| self.engine.lost.contains_rank(peer))
-        {
-            return None;
-        }
+    /// Makes the operation of a call.
+    fn begin_remote(&mut self, mut call: RemoteCall, location: SourceLocation) -> Token {
         call.window = self.find_window().map_or(0, |window| window.number);
-        Some(self.engine.insert(State::Remote(Box::new(call)), location))
+        let state = State::Remote(Box::new(call));
+        self.engine.requests.insert(state, location)
     }
 
-    fn refuse_remote(&mut self, peer: u32, location: SourceLocation) -> Token {
-        self.engine.sends += 1;
-        let token = self.engine.insert(State::Elapsing, location);
-        self.engine.fail_send(token, peer, Buffer::phantom(0));
+    /// Makes an operation that fails, because a rank of its call is lost.
+    fn refuse_remote(&mut self, peer: u32, buffer: Buffer, location: SourceLocation) -> Token {
+        self.engine.requests.sends += 1;
+        let token = self.engine.requests.insert(State::Elapsing, location);
+        self.engine.fail_send(token, peer, buffer);
         token
     }
 
@@ -578,7 +560,7 @@ impl<'a> WindowCalls<'a> {
             .copied()
             .find(|&peer| self.engine.lost.contains_rank(peer));
         if let Some(peer) = lost {
-            return self.refuse_remote(peer, location);
+            return self.refuse_remote(peer, Buffer::phantom(0), location);
         }
         let asked = peers.clone();
         let token = self.await_ranks(name, peers, location);
@@ -600,19 +582,18 @@ impl<'a> WindowCalls<'a> {
         location: SourceLocation,
     ) -> Token {
         if peers.is_empty() {
-            return self
-                .engine
-                .finished(status(0, 0), Buffer::phantom(0), location);
+            let requests = &mut self.engine.requests;
+            return requests.insert_ended(status(0, 0), Buffer::phantom(0), location);
         }
         let call = RemoteCall {
             name,
             context: self.context,
-            window: self.find_window().map_or(0, |window| window.number),
+            window: 0,
             peers,
             buffer: Buffer::phantom(0),
             missing: 0,
         };
-        self.engine.insert(State::Remote(Box::new(call)), location)
+        self.begin_remote(call, location)
     }
 
     /// A packet of the window has arrived.
@@ -628,14 +609,11 @@ impl<'a> WindowCalls<'a> {
             unreachable!("only packets of one-sided communication come here");
         };
         let step = self.present_arrival();
+        let requests = &mut self.engine.requests;
         match call {
-            RmaCall::Result => self
-                .engine
-                .take_result(operation, source, (offset, &payload)),
-            RmaCall::Done if operation == GRANTED => {
-                self.take_grant(source);
-            }
-            RmaCall::Done => self.engine.note_answer_of(operation, source),
+            RmaCall::Result => requests.put_result(operation, source, (offset, &payload)),
+            RmaCall::Done if operation == GRANTED => self.take_grant(source),
+            RmaCall::Done => requests.note_answer_of(operation, source),
             RmaCall::Post => self.take_post(source),
             RmaCall::Complete => self.take_complete(source),
             RmaCall::Lock { exclusive } => {
@@ -688,13 +666,13 @@ impl<'a> WindowCalls<'a> {
     fn note_awaited(&mut self, token: Option<Token>, source: u32, name: &str) -> bool {
         let context = self.context;
         let waits = token.filter(|&token| {
-            let call = self.engine.operations.remote_call(token);
+            let call = self.engine.requests.operations.remote_call(token);
             call.is_some_and(|call| {
                 (call.context, call.name) == (context, name) && call.peers.contains(&source)
             })
         });
         if let Some(token) = waits {
-            self.engine.note_answer_of(token, source);
+            self.engine.requests.note_answer_of(token, source);
         }
         waits.is_some()
     }

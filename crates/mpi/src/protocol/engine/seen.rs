@@ -75,7 +75,7 @@ impl ProbeScope {
         channel: &dyn Channel,
         location: SourceLocation,
     ) -> Option<Status> {
-        if !engine.is_explored() {
+        if !engine.requests.rare.is_explored() {
             let message = engine.matching.find(&self.pattern)?;
             return Some(message.status());
         }
@@ -89,7 +89,7 @@ impl ProbeScope {
             let seen = (self.pattern, envelope, arrival);
             note_probe(engine, channel, MatchKind::Probe, seen, location);
         }
-        engine.report_observed(channel);
+        engine.requests.rare.report_observed(channel);
         let mut position = match returned {
             None if arrival.is_seen => return Some(found),
             None => return_lane(engine, &envelope, arrival.delivery),
@@ -118,7 +118,7 @@ impl ProbeScope {
         channel: &dyn Channel,
         location: SourceLocation,
     ) -> Option<UnexpectedMessage> {
-        let pattern = if engine.is_explored() {
+        let pattern = if engine.requests.rare.is_explored() {
             let first = find_candidate(engine, self)?;
             if first.returned.is_some() {
                 return None;
@@ -131,7 +131,7 @@ impl ProbeScope {
             self.pattern
         };
         let message = engine.matching.extract(&pattern)?;
-        engine.actions += 1;
+        engine.requests.actions += 1;
         let taken = (self.pattern, message.envelope, message.arrival);
         note_probe(engine, channel, MatchKind::MatchedProbe, taken, location);
         Some(message)
@@ -148,7 +148,8 @@ const fn is_same_lane(one: &Envelope, other: &Envelope) -> bool {
 }
 
 fn list_returned(engine: &ProtocolEngine) -> &[ReturnedMessage] {
-    engine.causality().map_or(&[], |record| &record.returned)
+    let record = engine.requests.rare.causality();
+    record.map_or(&[], |record| &record.returned)
 }
 
 /// Returns the first messages of each source that a probe with this scope may see.
@@ -190,12 +191,12 @@ fn find_candidate<'a>(engine: &'a ProtocolEngine, scope: &ProbeScope) -> Option<
 /// Returns the posted receive that gets a message if the message arrives now and these receives
 /// have got other ones.
 fn find_receive(engine: &ProtocolEngine, envelope: &Envelope, without: &[Token]) -> Option<Token> {
-    let record = engine.causality()?;
+    let record = engine.requests.rare.causality()?;
     let accepts = |state: &State| match state {
         State::Posted { pattern, .. } => pattern.accepts(envelope),
         _ => false,
     };
-    let receives = (0..).zip(engine.operations.states());
+    let receives = (0..).zip(engine.requests.operations.states());
     let accepting = receives.filter(|(token, state)| accepts(state) && !without.contains(token));
     let first = accepting.min_by_key(|(token, _)| record.number_of_receive(*token));
     first.map(|(token, _)| token)
@@ -251,7 +252,7 @@ pub(crate) fn find_claimed_seen(
 /// The program learns that posted receives which accept a message of the network have got other
 /// ones.
 fn learn_others(engine: &mut ProtocolEngine, position: usize) {
-    if let Some(record) = engine.causality_mut() {
+    if let Some(record) = engine.requests.rare.causality_mut() {
         for arrival in std::mem::take(&mut record.returned[position].others) {
             record.learn(arrival);
         }
@@ -272,7 +273,7 @@ pub(crate) fn learn_unclaimed(
             learn_others(engine, position);
         }
     }
-    engine.report_observed(channel);
+    engine.requests.rare.report_observed(channel);
 }
 
 /// A probe with this pattern was answered *no*: posted receives have got the seen messages.
@@ -288,13 +289,13 @@ pub(crate) fn receive_claimed_seen(
 
 /// Lets the first announced message of a lane arrive before the network delivers it.
 fn receive_early(engine: &mut ProtocolEngine, channel: &dyn Channel, of: &Envelope) {
-    if let Some((record, causes)) = find_causes(engine, channel) {
+    if let Some((record, causes)) = find_causes(&mut engine.requests.rare, channel) {
         record.arrived_early.push(*of);
         let step = causes.step();
         engine.matching.arrival.step = step;
     }
     receive_seen(engine, channel, of);
-    engine.note_handled(channel);
+    engine.requests.rare.note_handled(channel);
 }
 
 /// Gives the messages of one sender and context back to the network. Returns the position of
@@ -307,7 +308,7 @@ fn return_lane(engine: &mut ProtocolEngine, of: &Envelope, delivery: u32) -> usi
     };
     let mut position = list_returned(engine).len();
     while let Some(message) = engine.matching.extract(&lane) {
-        if let Some(record) = engine.causality_mut() {
+        if let Some(record) = engine.requests.rare.causality_mut() {
             if message.arrival.delivery == delivery {
                 position = record.returned.len();
             }
@@ -324,7 +325,7 @@ fn return_lane(engine: &mut ProtocolEngine, of: &Envelope, delivery: u32) -> usi
 /// A probe sees a message in the network for the first time: the message will be delivered, behind
 /// the earlier messages of the sender.
 fn announce_delivery(engine: &mut ProtocolEngine, channel: &dyn Channel, position: usize) {
-    let Some(record) = engine.causality_mut() else {
+    let Some(record) = engine.requests.rare.causality_mut() else {
         return;
     };
     let seen = &mut record.returned[position].message;
@@ -343,7 +344,7 @@ fn announce_delivery(engine: &mut ProtocolEngine, channel: &dyn Channel, positio
 /// Receives the first announced message of a sender and context that the network has, with the
 /// messages behind that are not announced.
 fn receive_seen(engine: &mut ProtocolEngine, channel: &dyn Channel, of: &Envelope) {
-    let Some(record) = engine.causality_mut() else {
+    let Some(record) = engine.requests.rare.causality_mut() else {
         return;
     };
     let mut announced = 0;
@@ -361,16 +362,18 @@ fn receive_seen(engine: &mut ProtocolEngine, channel: &dyn Channel, of: &Envelop
             ..message.arrival
         };
         engine.matching.arrival = arrival;
-        engine.note_causality(|record| record.arrival = arrival);
+        engine
+            .requests
+            .note_cause(|record| record.arrival = arrival);
         let receive = find_receive(engine, &message.envelope, &[]);
         if let Some(State::Posted { pattern, .. }) =
-            receive.map(|token| engine.operations.state(token))
+            receive.map(|token| engine.requests.operations.state(token))
         {
             end_claim(&mut left, pattern, &arrival.both_steps());
         }
         engine.match_arrival(channel, message.envelope, message.content);
     }
-    engine.note_causality(|record| record.returned = left);
+    engine.requests.note_cause(|record| record.returned = left);
 }
 
 /// A receive with this pattern gets a message of these arrivals, so that the receive claims none
@@ -397,7 +400,7 @@ pub(crate) fn has_message(engine: &ProtocolEngine, pattern: &Pattern) -> bool {
 
 /// Returns the sources of seen messages that a probe with this pattern may see again.
 pub(crate) fn list_seen_sources(engine: &ProtocolEngine, pattern: &Pattern) -> Vec<u32> {
-    if !engine.is_explored() {
+    if !engine.requests.rare.is_explored() {
         return Vec::new();
     }
     let candidates = list_candidates(engine, &ProbeScope::from_pattern(*pattern));
@@ -417,11 +420,11 @@ impl ProtocolEngine {
         content: UnexpectedContent,
     ) -> Option<UnexpectedContent> {
         let is_ahead = |one: &ReturnedMessage| is_same_lane(&one.message.envelope, &envelope);
-        if self.is_plain() || !list_returned(self).iter().any(is_ahead) {
+        if self.requests.rare.is_empty() || !list_returned(self).iter().any(is_ahead) {
             return Some(content);
         }
         let arrival = self.matching.arrival;
-        if let Some(record) = self.causality_mut() {
+        if let Some(record) = self.requests.rare.causality_mut() {
             record.returned.push(ReturnedMessage {
                 message: UnexpectedMessage {
                     envelope,
@@ -438,7 +441,7 @@ impl ProtocolEngine {
     /// A message that a probe has seen arrives, unless the message has arrived before.
     #[cold]
     pub(super) fn handle_seen(&mut self, channel: &dyn Channel, of: &Envelope) {
-        if let Some(record) = self.causality_mut() {
+        if let Some(record) = self.requests.rare.causality_mut() {
             let mut early = record.arrived_early.iter();
             if let Some(position) = early.position(|one| is_same_lane(one, of)) {
                 record.arrived_early.swap_remove(position);

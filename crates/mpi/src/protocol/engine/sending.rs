@@ -2,7 +2,7 @@
 //! the end.
 
 use super::{
-    Departure, OutboundSend, ProtocolEngine, SendCall, State, find_causes, library, status,
+    Departure, Library, OutboundSend, ProtocolEngine, SendCall, State, find_causes, status,
 };
 use crate::channel::{Channel, PacketHeader, Settings, Token};
 use crate::protocol::flow_control::{Kind, OutboundMessage};
@@ -42,7 +42,7 @@ impl ProtocolEngine {
             || settings.tells_eager_sends
             || !settings.is_pulled()
             || settings.overheads.os.of(length) > 0.0
-            || !self.is_plain()
+            || !self.requests.rare.is_empty()
             || !self.lost.is_empty()
             || !self.processor.may_begin(channel)
         {
@@ -57,8 +57,8 @@ impl ProtocolEngine {
             log.stored().note_sent(channel, buffer, location);
         }
         // As if an operation had been started, had ended and been taken.
-        self.actions += 2;
-        self.ended += 1;
+        self.requests.actions += 2;
+        self.requests.ended += 1;
         let message = OutboundMessage::new(Kind::Eager, header, buffer.clone());
         self.dispatch(channel, peer, message);
         true
@@ -73,34 +73,34 @@ impl ProtocolEngine {
         buffer: Buffer,
         call: SendCall,
     ) -> Token {
-        self.observe(|| observe::Event::Send {
+        self.requests.observe(|| observe::Event::Send {
             peer,
             tag: envelope.tag,
             bytes: buffer.len(),
             place: call.location,
             collective: envelope.is_collective(),
-            request: self.operations.next_token(),
+            request: self.requests.operations.next_token(),
         });
-        self.sends += 1;
+        self.requests.sends += 1;
         let cost = call.busy_time(channel.settings(), buffer.len());
         self.processor.charge_time(channel, cost);
-        let departure = call.departure_of(self, buffer.len());
+        let departure = call.departure_of(&self.requests.rare, buffer.len());
         if self.processor.may_begin(channel) {
-            let send = self.insert(State::Elapsing, call.location);
+            let send = self.requests.insert(State::Elapsing, call.location);
             let waits = call.synchronous || buffer.len() >= channel.settings().eager_threshold;
-            if let Some(record) = self.causality_mut() {
+            if let Some(record) = self.requests.rare.causality_mut() {
                 let end = (waits, call.location);
                 record.note_call(channel, send, (peer, envelope), end);
             }
             self.launch(channel, send, peer, envelope, (buffer, departure));
-            if let Some((_, causes)) = find_causes(self, channel) {
+            if let Some((_, causes)) = find_causes(&mut self.requests.rare, channel) {
                 causes.note_send(call.location);
             }
             return send;
         }
         let message = OutboundSend::new(peer, envelope, buffer);
         let waits = State::AwaitTurn { message, departure };
-        let send = self.insert(waits, call.location);
+        let send = self.requests.insert(waits, call.location);
         self.in_turn(channel, send);
         send
     }
@@ -130,30 +130,32 @@ impl ProtocolEngine {
         }
         let detached = length < settings.eager_threshold && is_standard;
         if detached {
-            let location = self.operations[send].location;
+            let location = self.requests[send].location;
             if let Some(log) = &self.call_log {
                 log.stored().note_sent(channel, &buffer, location);
             }
         }
         if detached && settings.is_pulled() {
-            self.sends -= 1;
+            self.requests.sends -= 1;
             let header = PacketHeader::Detached { envelope };
             let message = OutboundMessage::new(Kind::Eager, header, buffer.clone());
-            self.finish(send, Ok(status(envelope, length)), buffer);
+            self.requests
+                .end_operation(send, Ok(status(envelope, length)), buffer);
             return self.dispatch(channel, peer, message);
         }
         let waits = State::AwaitCts(OutboundSend::new(peer, envelope, buffer.clone()));
         let announced = if detached {
             // The program's operation is over; that of the message continues, and the rank stays
             // until it is over too.
-            let location = self.operations[send].location;
-            self.finish(send, Ok(status(envelope, length)), buffer);
-            let message = self.insert(waits, location);
-            let operation = &mut self.operations[message];
+            let location = self.requests[send].location;
+            self.requests
+                .end_operation(send, Ok(status(envelope, length)), buffer);
+            let message = self.requests.insert(waits, location);
+            let operation = &mut self.requests[message];
             (operation.released, operation.detached) = (true, true);
             message
         } else {
-            self.operations[send].state = waits;
+            self.requests[send].state = waits;
             send
         };
         let header = PacketHeader::Rts {
@@ -172,7 +174,7 @@ impl ProtocolEngine {
         send: Token,
         receive: Token,
     ) {
-        let place = &mut self.operations[send].state;
+        let place = &mut self.requests[send].state;
         let State::AwaitCts(sent) = std::mem::replace(place, State::Elapsing) else {
             unreachable!("a CTS answers an RTS");
         };
@@ -183,7 +185,8 @@ impl ProtocolEngine {
         );
         let header = PacketHeader::Data { receive };
         let mut message = OutboundMessage::new(Kind::Data, header, sent.buffer.clone());
-        self.operations[send].state = if !self.is_plain() && library::reads_data(self) {
+        let library = self.requests.rare.library();
+        self.requests[send].state = if library.is_some_and(Library::reads_data) {
             State::AwaitAck(sent)
         } else {
             message.operation = Some(send);
@@ -201,7 +204,7 @@ impl ProtocolEngine {
         envelope: Envelope,
         buffer: Buffer,
     ) {
-        self.operations[send].state =
+        self.requests[send].state =
             State::AwaitAck(OutboundSend::new(peer, envelope, buffer.clone()));
         let header = PacketHeader::Synchronous { envelope, send };
         let message = OutboundMessage::new(Kind::Eager, header, buffer);
@@ -220,12 +223,12 @@ impl ProtocolEngine {
         let settings = channel.settings();
         if let Some(log) = &self.call_log {
             log.stored()
-                .note_sent(channel, &buffer, self.operations[send].location);
+                .note_sent(channel, &buffer, self.requests[send].location);
         }
         let header = PacketHeader::Eager { envelope };
         let mut message = OutboundMessage::new(Kind::Eager, header, buffer.clone());
         message.told = settings.tells_eager_sends;
-        let state = &mut self.operations[send].state;
+        let state = &mut self.requests[send].state;
         if settings.limits.is_some() {
             message.operation = Some(send);
             *state = State::Queued(OutboundSend::new(peer, envelope, buffer));
@@ -233,37 +236,22 @@ impl ProtocolEngine {
             message.operation = Some(send);
             *state = State::Sending(OutboundSend::new(peer, envelope, buffer));
         } else {
-            self.sends -= 1;
-            self.finish(send, Ok(status(envelope, buffer.len())), buffer);
+            self.requests.sends -= 1;
+            self.requests
+                .end_operation(send, Ok(status(envelope, buffer.len())), buffer);
         }
         self.dispatch(channel, peer, message);
     }
 
-    /// A receive has met a synchronous message.
-    pub(super) fn handle_ack(&mut self, send: Token) {
-        let place = &mut self.operations[send].state;
-        let State::AwaitAck(message) = std::mem::replace(place, State::Elapsing) else {
-            unreachable!("an acknowledgement answers a synchronous message");
-        };
-        self.finish_send(send, message);
-    }
-
     pub(super) fn handle_sent(&mut self, send: Token) {
-        let place = &mut self.operations[send].state;
+        let place = &mut self.requests[send].state;
         let (State::Sending(message) | State::Queued(message)) =
             std::mem::replace(place, State::Elapsing)
         else {
             unreachable!("only data are reported as sent");
         };
-        self.note_put_left(send, message.envelope.context);
-        self.finish_send(send, message);
-    }
-
-    /// Ends a send after its message has left, or a receive has met the message.
-    #[inline]
-    pub(super) fn finish_send(&mut self, send: Token, message: OutboundSend) {
-        self.sends -= 1;
-        let status = status(message.envelope, message.buffer.len());
-        self.finish(send, Ok(status), message.buffer);
+        self.windows
+            .note_put_left(&self.requests[send], message.envelope.context);
+        self.requests.end_send(send, message);
     }
 }

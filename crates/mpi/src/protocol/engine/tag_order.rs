@@ -195,7 +195,7 @@ pub(super) fn note_probe(
     (pattern, envelope, arrival): (Pattern, Envelope, Arrival),
     location: SourceLocation,
 ) {
-    if let Some(record) = engine.causality_mut() {
+    if let Some(record) = engine.requests.rare.causality_mut() {
         record.note_seen(arrival, kind == MatchKind::MatchedProbe);
         let added = MatchRecord {
             kind,

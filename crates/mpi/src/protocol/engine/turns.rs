@@ -7,7 +7,7 @@ use observe::SourceLocation;
 
 /// The time of the processor that executes the calls of a rank.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Processor {
+pub(crate) struct Processor {
     /// The date until which the costs of its calls keep the rank busy.
     busy_until: f64,
     /// Operations that wait for their turn: the rank does no other work before they have begun.
@@ -18,7 +18,7 @@ pub(super) struct Processor {
 
 impl Processor {
     /// Returns the date of the rank in seconds: later than the channel's while the rank is busy.
-    fn now(&self, channel: &dyn Channel) -> f64 {
+    pub(crate) fn now(&self, channel: &dyn Channel) -> f64 {
         self.busy_until.max(channel.now())
     }
 
@@ -48,6 +48,11 @@ impl Processor {
         !is_busy && self.waiting == 0
     }
 
+    /// Makes the rank busy with copying this many bytes.
+    pub(crate) fn charge_copy(&mut self, channel: &dyn Channel, length: u64) {
+        self.charge_time(channel, copy_time(channel, length));
+    }
+
     /// Notes that an operation has waited for the processor.
     pub(super) const fn end_wait(&mut self) {
         self.waiting -= 1;
@@ -70,16 +75,6 @@ pub(super) fn copy_time(channel: &dyn Channel, length: u64) -> f64 {
 }
 
 impl ProtocolEngine {
-    /// Makes the rank busy with copying this many bytes.
-    pub(crate) fn copy(&mut self, channel: &dyn Channel, length: u64) {
-        self.processor
-            .charge_time(channel, copy_time(channel, length));
-    }
-
-    /// Returns the date of the rank in seconds: later than the channel's while the rank is busy.
-    pub(crate) fn now(&self, channel: &dyn Channel) -> f64 {
-        self.processor.now(channel)
-    }
     /// Returns true if the rank is busy; then an event will come at the end of the busy time.
     #[inline]
     pub(crate) fn is_busy(&mut self, channel: &dyn Channel, location: SourceLocation) -> bool {
@@ -91,23 +86,24 @@ impl ProtocolEngine {
 
     #[inline(never)]
     fn is_still_busy(&mut self, channel: &dyn Channel, location: SourceLocation) -> bool {
-        if self.processor.busy_until <= channel.now() {
+        let busy_until = self.processor.busy_until;
+        if busy_until <= channel.now() {
             return self.processor.waiting > 0;
         }
-        let catching_up = self.cold.as_ref().and_then(|cold| cold.catching_up);
-        if catching_up.is_none_or(|(date, _)| date != self.processor.busy_until) {
-            let token = self.insert(State::Elapsing, location);
-            self.operations[token].released = true;
-            self.cold.get_or_insert_default().catching_up =
-                Some((self.processor.busy_until, token));
+        let requests = &mut self.requests;
+        let catching_up = requests.rare.0.as_ref().and_then(|parts| parts.catching_up);
+        if catching_up.is_none_or(|(date, _)| date != busy_until) {
+            let token = requests.insert(State::Elapsing, location);
+            requests[token].released = true;
+            requests.rare.insert_parts().catching_up = Some((busy_until, token));
             channel.timer(self.processor.time_left(channel), token);
         }
         true
     }
 
     /// Pays for the completion of an operation that is done; true if that has made the rank busy.
-    pub(crate) fn pay(&mut self, channel: &dyn Channel, token: Token) -> bool {
-        let cost = self.operations.take_charge(token);
+    pub(crate) fn pay_charge(&mut self, channel: &dyn Channel, token: Token) -> bool {
+        let cost = self.requests.operations.take_charge(token);
         if cost == 0.0 {
             return false;
         }
@@ -129,19 +125,21 @@ impl ProtocolEngine {
 
     /// Begins an operation at its turn.
     pub(super) fn begin(&mut self, channel: &dyn Channel, token: Token) {
-        let operation = &mut self.operations[token];
+        let operation = &mut self.requests[token];
         let cancelled = operation.cancelled;
         let place = &mut operation.state;
         match std::mem::replace(place, State::Elapsing) {
             State::AwaitTurn { message, .. } if cancelled => {
-                self.sends -= 1;
-                self.finish_cancelled(token, message.buffer);
+                self.requests.sends -= 1;
+                self.requests.end_cancelled(token, message.buffer);
             }
             State::AwaitTurn { message, departure } => {
                 let (peer, envelope) = (message.peer, message.envelope);
                 self.launch(channel, token, peer, envelope, (message.buffer, departure));
             }
-            State::AwaitPost { buffer, .. } if cancelled => self.finish_cancelled(token, buffer),
+            State::AwaitPost { buffer, .. } if cancelled => {
+                self.requests.end_cancelled(token, buffer);
+            }
             State::AwaitPost {
                 pattern,
                 buffer,
@@ -149,7 +147,7 @@ impl ProtocolEngine {
             } => {
                 *place = State::Posted { pattern, buffer };
                 let location = operation.location;
-                self.note_causality(|record| {
+                self.requests.note_cause(|record| {
                     record.note_posted(channel, token, (&pattern, location));
                 });
                 let matched = match message {

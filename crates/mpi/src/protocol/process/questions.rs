@@ -145,7 +145,7 @@ impl Process {
         let engine = self.engine.borrow();
         let awaited = self.awaited.borrow();
         awaited.iter().any(|awaited| awaited.is_covered(&engine))
-            || engine.operations().awaits_cancelled()
+            || engine.requests.operations.awaits_cancelled()
             || (self.stays.get() && self.cold().looks.is_covered())
     }
 }
@@ -180,7 +180,9 @@ impl Awaited {
     }
 
     fn is_over(&self, engine: &ProtocolEngine) -> bool {
-        self.one_of.iter().any(|token| engine.is_done(*token))
+        self.one_of
+            .iter()
+            .any(|token| engine.requests.is_done(*token))
     }
 }
 
@@ -249,7 +251,7 @@ impl<F: Fn(&ProtocolEngine) -> Answers + Unpin> Future for LookCall<F> {
         let process = Rc::clone(&this.process);
         let engine = &mut *process.engine.borrow_mut();
         let channel = &*process.channel;
-        let causes = match engine.is_plain() {
+        let causes = match engine.requests.rare.is_empty() {
             true => None,
             false => exploration::causality(channel),
         };
@@ -257,15 +259,18 @@ impl<F: Fn(&ProtocolEngine) -> Answers + Unpin> Future for LookCall<F> {
             return Poll::Ready(PickedAnswer::Unpicked);
         };
         process.handle_events(engine);
-        if engine.has_ready() {
+        if engine.requests.has_ready() {
             ScheduleExecutor::new(engine, channel).advance_ready();
         }
-        process.cold().looks.note_events(engine.events());
+        process
+            .cold()
+            .looks
+            .note_events(engine.requests.count_events());
         let (at, answers) = ((this.location, this.question), (this.answers)(engine));
         let cold = process.cold();
         let answers = leave_answers(engine.defects, (this.question, &cold.looks), answers);
         drop(cold);
-        let events = engine.events();
+        let events = engine.requests.count_events();
         if answers.sees_arrivals {
             this.events_before.get_or_insert(events);
         }
@@ -288,7 +293,7 @@ impl<F: Fn(&ProtocolEngine) -> Answers + Unpin> Future for LookCall<F> {
             .remove(this.waits, this.location);
         if let Question::Test(token) = this.question
             && engine.defects.has(ProtocolDefect::TestedSendBuffered)
-            && let Some(record) = engine.causality()
+            && let Some(record) = engine.requests.rare.causality()
         {
             record.note_buffered(channel, token);
         }
@@ -298,7 +303,9 @@ impl<F: Fn(&ProtocolEngine) -> Answers + Unpin> Future for LookCall<F> {
             }
             return Poll::Ready(PickedAnswer::No);
         }
-        engine.note_causality(|record| record.note_look(channel, &answers.one_of));
+        engine
+            .requests
+            .note_cause(|record| record.note_look(channel, &answers.one_of));
         process.awaited.borrow_mut().push(Awaited {
             waits: this.waits,
             picked,

@@ -76,7 +76,7 @@ impl Collectives {
 impl ScheduleExecutor<'_> {
     /// Executes the schedule of a collective until all of its lanes wait.
     pub(super) fn advance(&mut self, index: u32) {
-        let collectives = self.engine.collectives_mut();
+        let collectives = self.engine.requests.collectives_mut();
         let Some(mut running) = collectives.running[index as usize].take() else {
             return;
         };
@@ -88,7 +88,7 @@ impl ScheduleExecutor<'_> {
         if is_over || running.progress.error.is_some() {
             return self.finish_call(index, *running);
         }
-        let collectives = self.engine.collectives_mut();
+        let collectives = self.engine.requests.collectives_mut();
         collectives.running[index as usize] = Some(running);
     }
 
@@ -107,7 +107,7 @@ impl ScheduleExecutor<'_> {
             }
             // A step of one lane can end a request of another one, or bring the lane to the round
             // in which another one joins.
-            let collectives = self.engine.collectives_mut();
+            let collectives = self.engine.requests.collectives_mut();
             let lanes = running.progress.others.iter().copied();
             let mut lanes = lanes.chain([(index, running.progress.first)]);
             let is_ready = lanes.any(|(number, position)| {
@@ -131,7 +131,7 @@ impl ScheduleExecutor<'_> {
         let (algorithm, rounds) = (running.call.algorithm, running.progress.rounds);
         let mut position = *running.progress.position(lane);
         if !running.progress.others.is_empty() {
-            let collectives = self.engine.collectives_mut();
+            let collectives = self.engine.requests.collectives_mut();
             if !collectives.is_ready(&running.progress, number, position) {
                 return false;
             }

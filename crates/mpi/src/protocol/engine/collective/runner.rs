@@ -12,7 +12,7 @@ use crate::channel::{Channel, Token};
 use crate::collectives::position;
 use crate::exploration::is_of_collectives;
 use crate::protocol::engine::{ProtocolEngine, Role, SendCall};
-use crate::{Buffer, Envelope, Error, Pattern, TypeSignature};
+use crate::{Buffer, Envelope, Error, Pattern};
 use channel::{COLLECTIVE, CollectiveWaits};
 
 /// The slot of steps that block: sends and exchanges.
@@ -96,13 +96,7 @@ impl Runner<'_> {
         }
         let call = &self.running.call;
         let (world, location) = (call.members.world(peer), call.location);
-        let envelope = Envelope {
-            context: call.context | COLLECTIVE,
-            source: self.channel.rank(),
-            tag: self.tag(),
-            ready: false,
-            signature: TypeSignature::NONE,
-        };
+        let envelope = Envelope::new(call.context | COLLECTIVE, self.channel.rank(), self.tag());
         let buffer = self.running.part(part);
         let cost = self.fresh_cost(part, false);
         self.engine.processor.charge_time(self.channel, cost);
@@ -127,7 +121,8 @@ impl Runner<'_> {
             .send(self.channel, world, envelope, buffer, call);
         // A schedule has no deadlock of its own, whichever sends are buffered.
         self.engine
-            .note_causality(|record| record.note_buffered(self.channel, token));
+            .requests
+            .note_cause(|record| record.note_buffered(self.channel, token));
         self.track(token, (slot, peer), None, 0.0);
     }
 
@@ -163,20 +158,21 @@ impl Runner<'_> {
             target,
             matching_cost,
         };
-        if self.engine.is_done(token) {
-            self.engine.pay(self.channel, token);
+        if self.engine.requests.is_done(token) {
+            let cost = self.engine.requests.operations.take_charge(token);
+            self.engine.processor.charge_time(self.channel, cost);
             if let Some(learner) = self.lane_requests().learner
-                && let Some(record) = self.engine.causality_mut()
+                && let Some(record) = self.engine.requests.rare.causality_mut()
             {
                 record.note_passed(token, learner);
             }
-            let (result, content) = self.engine.take(token);
+            let (result, content) = self.engine.requests.take_result(token);
             // What the schedule sends next is caused by it.
-            self.engine.report_observed(self.channel);
+            self.engine.requests.rare.report_observed(self.channel);
             self.take(step.land(result, content));
         } else {
-            self.engine.operations[token].role = Role::Step;
-            let collectives = self.engine.collectives_mut();
+            self.engine.requests[token].role = Role::Step;
+            let collectives = self.engine.requests.collectives_mut();
             let place = token as usize;
             if place >= collectives.steps.len() {
                 collectives.steps.resize(place + 1, None);
@@ -184,7 +180,7 @@ impl Runner<'_> {
             collectives.steps[place] = Some(step);
             self.lane_requests().pending[usize::from(slot)] += 1;
         }
-        let collectives = self.engine.collectives_mut();
+        let collectives = self.engine.requests.collectives_mut();
         for landed in std::mem::take(&mut collectives.landed) {
             self.take(landed);
         }
@@ -197,7 +193,7 @@ impl Runner<'_> {
 
     /// Returns the requests of the lane.
     fn lane_requests(&mut self) -> &mut Requests {
-        let collectives = self.engine.collectives_mut();
+        let collectives = self.engine.requests.collectives_mut();
         &mut collectives.requests[self.number as usize]
     }
 
@@ -240,15 +236,19 @@ impl Steps for Runner<'_> {
             tag: Some(self.tag()),
         };
         let matching_cost = self.fresh_cost(part, true);
-        self.engine.collectives_mut().matching_cost = matching_cost;
+        self.engine.requests.collectives_mut().matching_cost = matching_cost;
         // Takes a message of any length: the schedule knows which one it expects.
-        let token = self
-            .engine
-            .receive(self.channel, pattern, Buffer::unbounded(), location);
-        self.engine.collectives_mut().matching_cost = 0.0;
+        let token = self.engine.receive(
+            self.channel,
+            pattern,
+            (Buffer::unbounded(), false),
+            location,
+        );
+        self.engine.requests.collectives_mut().matching_cost = 0.0;
         let whole = self.running.progress.token;
         self.engine
-            .note_causality(|record| record.note_part_of(self.channel, token, whole));
+            .requests
+            .note_cause(|record| record.note_part_of(self.channel, token, whole));
         self.track(token, (slot, peer), Some(part), matching_cost);
     }
 
@@ -275,7 +275,7 @@ impl Steps for Runner<'_> {
         if !self.reaches() {
             return;
         }
-        let collectives = self.engine.collectives_mut();
+        let collectives = self.engine.requests.collectives_mut();
         let requests = &mut collectives.requests[self.number as usize];
         let number = requests.waited[usize::from(slot)];
         let is_it =

@@ -14,7 +14,7 @@ use observe::SourceLocation;
 use super::{AccessCall, WindowCalls};
 use crate::channel::{Channel, CollectiveWaits, RmaCall, Token};
 use crate::exploration::{NotedOperation, SendCause, SendEnd, causality};
-use crate::{Buffer, Envelope, TypeSignature, exploration};
+use crate::{Buffer, Envelope, exploration};
 
 /// Tags of the notes about posts, ends of epochs, and locks that are given back and asked for.
 const POST: u32 = 0;
@@ -74,7 +74,7 @@ pub(crate) fn waits_least(channel: &dyn Channel) -> bool {
 
 impl WindowCalls<'_> {
     pub(super) fn present_arrival(&mut self) -> u32 {
-        let record = self.engine.causality();
+        let record = self.engine.requests.rare.causality();
         record.map_or(SendCause::NONE, |record| record.arrival.step)
     }
 
@@ -95,7 +95,8 @@ impl WindowCalls<'_> {
         }
         let token = self.await_ranks("start", peers, location);
         self.engine
-            .note_causality(|record| record.add_parts(token, &arrivals));
+            .requests
+            .note_cause(|record| record.add_parts(token, &arrivals));
         if let Some(window) = self.find_window() {
             window.start = Some(token);
         }
@@ -142,7 +143,7 @@ impl WindowCalls<'_> {
             if let (Some(lock), Some(window)) = (lock, self.find_window()) {
                 window.locked.insert(peer, lock);
             }
-            if let Some(record) = self.engine.causality_mut() {
+            if let Some(record) = self.engine.requests.rare.causality_mut() {
                 let grant = record.arrival_of(asked);
                 self.note_permitted(notes.first().copied(), (peer, true), grant);
             }
@@ -190,9 +191,8 @@ impl WindowCalls<'_> {
             _ => None,
         };
         let key = (peer, is_lock);
-        let is_plain = self
-            .find_window()
-            .is_some_and(|window| window.plain.remove(&key));
+        let window = self.find_window();
+        let is_plain = window.is_some_and(|window| window.plain.remove(&key));
         self.send_to(key, Request::Control(call, token, note, is_plain));
     }
 
@@ -204,7 +204,7 @@ impl WindowCalls<'_> {
             true => self.note_epoch(("wait", None, false), (&told, COMPLETE), location),
             false => (None, Vec::new()),
         };
-        if let (Some(wait), Some(record)) = (wait, self.engine.causality_mut()) {
+        if let (Some(wait), Some(record)) = (wait, self.engine.requests.rare.causality_mut()) {
             record.set_note(token, wait);
         }
         if let Some(window) = self.find_window() {
@@ -328,7 +328,9 @@ impl WindowCalls<'_> {
                         causes.because(Some(SendCause { arrival, ..cause }));
                     }
                     self.send_request(key.0, request);
-                    if let Some((record, causes)) = self.engine.causality_mut().zip(causes) {
+                    if let Some((record, causes)) =
+                        self.engine.requests.rare.causality_mut().zip(causes)
+                    {
                         causes.because(record.handling_reason());
                     }
                 }
@@ -359,7 +361,7 @@ impl WindowCalls<'_> {
     }
 
     fn locked_at(&self, peer: u32) -> Option<&u32> {
-        let windows = self.engine.windows.as_ref()?;
+        let windows = self.engine.windows.0.as_ref()?;
         windows.open.get(&self.context)?.locked.get(&peer)
     }
 
@@ -391,13 +393,7 @@ impl WindowCalls<'_> {
     /// Notes a post or the end of an epoch as a send that is buffered.
     fn note_send(&self, (destination, tag): (u32, u32), location: SourceLocation) -> Option<u32> {
         let causes = causality(self.channel)?;
-        let envelope = Envelope {
-            context: self.context,
-            source: self.channel.rank(),
-            tag,
-            ready: false,
-            signature: TypeSignature::NONE,
-        };
+        let envelope = Envelope::new(self.context, self.channel.rank(), tag);
         let operation = NotedOperation::Send {
             destination,
             envelope,

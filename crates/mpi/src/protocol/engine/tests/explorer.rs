@@ -15,12 +15,12 @@ use std::rc::Rc;
 
 use explore::state_machines::ModelBranch;
 
-use super::super::{Operations, ProtocolEngine, SendCall, State};
+use super::super::{Operations, ProtocolEngine, RequestTable, SendCall, State};
 use crate::channel::{Channel, Event, Interest, Packet, Settings, Token};
 use crate::channel::{ConnectionLifecycle, RankHost, RemoteMemory};
 use crate::exploration::ExplorationHooks;
 use crate::protocol::defect::{ProtocolDefect, ProtocolDefects};
-use crate::{Buffer, Envelope, Level, Pattern, TypeSignature};
+use crate::{Buffer, Envelope, Level, Pattern};
 
 /// A call; messages are told apart by their lengths.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -166,7 +166,10 @@ impl World {
         let rank = |calls: &[Do]| Rank {
             engine: ProtocolEngine {
                 defects: ProtocolDefects { one: defect },
-                operations: Operations::with_places(calls.len()),
+                requests: RequestTable {
+                    operations: Operations::with_places(calls.len()),
+                    ..RequestTable::default()
+                },
                 ..ProtocolEngine::default()
             },
             calls: Rc::new(calls.to_vec()),
@@ -241,7 +244,7 @@ impl World {
         };
         let Rank { engine, calls, .. } = &mut self.ranks[at];
         let result = f(engine, &channel);
-        engine.operations.sort_free(calls.len());
+        engine.requests.operations.sort_free(calls.len());
         for packet in channel.packets.take() {
             let step = self.now;
             self.flying.push(Flying { from, packet, step });
@@ -255,7 +258,7 @@ impl World {
         let number = u32::try_from(rank.made).expect("few");
         rank.made += 1;
         if !matches!(what, Do::Cancel(_)) {
-            rank.engine.operations.set_next_token(number);
+            rank.engine.requests.operations.set_next_token(number);
         }
         let cancelled = match what {
             Do::Cancel(number) => rank.tokens[number],
@@ -265,13 +268,7 @@ impl World {
         let location: SourceLocation = SourceLocation::caller();
         let token = self.with(at, |engine, channel| match what {
             Do::Send { tag, length } | Do::Synchronous { tag, length } => {
-                let envelope = Envelope {
-                    context: 0,
-                    source: me,
-                    tag,
-                    ready: false,
-                    signature: TypeSignature::NONE,
-                };
+                let envelope = Envelope::new(0, me, tag);
                 let call = SendCall {
                     blocks: false,
                     exchanges: false,
@@ -287,7 +284,8 @@ impl World {
                     source: Some(1 - me),
                     tag,
                 };
-                Some(engine.receive(channel, pattern, Buffer::phantom(1000), location))
+                let buffer = (Buffer::phantom(1000), false);
+                Some(engine.receive(channel, pattern, buffer, location))
             }
             Do::Cancel(_) => {
                 engine.cancel(channel, cancelled.expect("a call with an operation"));
@@ -307,9 +305,8 @@ impl World {
         let (mut text, mut wires) = (String::new(), [const { String::new() }; 2]);
         for rank in &self.ranks {
             let engine = &rank.engine;
-            let operations: Vec<(&State, bool, bool)> = engine
-                .operations
-                .iter_places()
+            let all = engine.requests.operations.iter_places();
+            let operations: Vec<(&State, bool, bool)> = all
                 .map(|(_, one)| (&one.state, one.released, one.cancelled))
                 .collect();
             let flow = engine.flow_control().map(|flow| flow.key());
@@ -331,7 +328,8 @@ impl World {
     fn ends(&self, at: usize) -> Vec<Option<Ended>> {
         let rank = &self.ranks[at];
         let end = |token: &Option<Token>| {
-            let State::Done { result, .. } = rank.engine.operations.state((*token)?) else {
+            let State::Done { result, .. } = rank.engine.requests.operations.state((*token)?)
+            else {
                 return None;
             };
             let status = result.as_ref().expect("no call fails");

@@ -37,10 +37,12 @@ mod tests;
 pub mod virtual_connection;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::{Index, IndexMut};
 
 pub use accept::Verdict;
 pub use channel::{ConnectionCounts as Counts, Failure};
 pub use group::Group;
+use group::KnownGroups;
 pub use handshake::{MESSAGE_LENGTH, Message};
 use settings::AtLimit;
 
@@ -255,7 +257,7 @@ enum Written {
     Close,
 }
 
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 struct Connection {
     state: socket::State,
     /// The peer that the connection serves.
@@ -278,6 +280,58 @@ impl Connection {
     fn forget_handshake(&mut self) {
         (self.asking_rank, self.asking) = (0, None);
         (self.verdict, self.port) = (None, None);
+    }
+
+    /// Returns true if a message can be written at once.
+    fn is_free(&self) -> bool {
+        let is_idle = self.writing.is_none() && self.outbox.is_empty();
+        is_idle && self.state == socket::State::Connected
+    }
+}
+
+/// All connections of a process, whether they serve a virtual connection or not.
+#[derive(Clone, Hash, Debug, Default)]
+struct ConnectionTable {
+    all: BTreeMap<ConnectionId, Connection>,
+    /// Numbers of connections that are gone.
+    free: BTreeSet<ConnectionId>,
+    listener: Option<ConnectionId>,
+}
+
+impl ConnectionTable {
+    /// Adds a connection with the smallest number that is free.
+    fn add_connection(&mut self) -> ConnectionId {
+        let next = ConnectionId::try_from(self.all.len());
+        let next = next.expect("connections are counted in 32 bits");
+        let id = self.free.pop_first().unwrap_or(next);
+        self.all.insert(id, Connection::default());
+        id
+    }
+
+    fn remove_connection(&mut self, id: ConnectionId) {
+        self.all.remove(&id);
+        self.free.insert(id);
+        self.listener.take_if(|listener| *listener == id);
+    }
+
+    /// Returns the number of connections besides the listener.
+    fn count_sockets(&self) -> usize {
+        self.all.len() - usize::from(self.listener.is_some())
+    }
+}
+
+impl Index<ConnectionId> for ConnectionTable {
+    type Output = Connection;
+
+    fn index(&self, id: ConnectionId) -> &Connection {
+        &self.all[&id]
+    }
+}
+
+impl IndexMut<ConnectionId> for ConnectionTable {
+    fn index_mut(&mut self, id: ConnectionId) -> &mut Connection {
+        let connection = self.all.get_mut(&id);
+        connection.expect("a connection lives until it is destroyed")
     }
 }
 
@@ -318,18 +372,12 @@ enum Phase {
 /// The connections of one process.
 #[derive(Clone, Hash, Debug)]
 pub struct Connector {
-    rank: u32,
-    /// Group 0 is the own one.
-    groups: Vec<Group>,
+    groups: KnownGroups,
     settings: Settings,
     #[cfg(test)]
     defect: SeededDefect,
     vcs: BTreeMap<Peer, VirtualConnection>,
-    /// All sockets, whether they serve a virtual connection or not.
-    connections: BTreeMap<ConnectionId, Connection>,
-    /// Numbers of connections that are gone.
-    free: BTreeSet<ConnectionId>,
-    listener: Option<ConnectionId>,
+    connections: ConnectionTable,
     phase: Phase,
     /// Closes that are not over.
     outstanding: u32,
@@ -357,6 +405,24 @@ struct ActionQueue {
     steps: Option<Vec<Step>>,
 }
 
+impl ActionQueue {
+    fn add_output(&mut self, output: Output) {
+        self.queue.push_back(output);
+    }
+
+    fn add_step(&mut self, step: Step) {
+        if let Some(steps) = &mut self.steps {
+            steps.push(step);
+        }
+    }
+
+    /// Returns the rows that were taken since the last time, if they are recorded.
+    #[cfg(test)]
+    fn take_steps(&mut self) -> Vec<Step> {
+        self.steps.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+}
+
 impl std::hash::Hash for ActionQueue {
     fn hash<H: std::hash::Hasher>(&self, _: &mut H) {
         debug_assert!(
@@ -371,15 +437,12 @@ impl Connector {
     #[must_use]
     pub fn new(group: Group, rank: u32, settings: Settings) -> Self {
         Self {
-            rank,
-            groups: vec![group],
+            groups: KnownGroups::new(group, rank),
             settings,
             #[cfg(test)]
             defect: SeededDefect::None,
             vcs: BTreeMap::new(),
-            connections: BTreeMap::new(),
-            free: BTreeSet::new(),
-            listener: None,
+            connections: ConnectionTable::default(),
             phase: Phase::Running,
             outstanding: 0,
             failed: 0,
@@ -391,14 +454,6 @@ impl Connector {
             temporaries: 0,
             outputs: ActionQueue::default(),
         }
-    }
-
-    /// The same with a defect.
-    #[cfg(test)]
-    #[must_use]
-    pub(crate) const fn with_defect(mut self, defect: SeededDefect) -> Self {
-        self.defect = defect;
-        self
     }
 
     /// The defect of this connector.
@@ -413,13 +468,6 @@ impl Connector {
         }
     }
 
-    /// Returns the connector with [`Connector::take_transitions`] enabled.
-    #[must_use]
-    pub fn with_steps(mut self) -> Self {
-        self.outputs.steps = Some(Vec::new());
-        self
-    }
-
     /// The next thing to do or to know.
     pub fn poll(&mut self) -> Option<Output> {
         self.outputs.queue.pop_front()
@@ -429,23 +477,6 @@ impl Connector {
     #[must_use]
     pub const fn counts(&self) -> Counts {
         self.outputs.counts
-    }
-
-    /// The rows that were taken since the last time.
-    pub fn take_transitions(&mut self) -> Vec<Step> {
-        self.outputs
-            .steps
-            .as_mut()
-            .map(std::mem::take)
-            .unwrap_or_default()
-    }
-
-    /// Returns the name of this process in its own group.
-    const fn me(&self) -> Peer {
-        Peer::Member {
-            group: 0,
-            rank: self.rank,
-        }
     }
 
     /// Returns the state of a virtual connection; `Inactive` if the connection was never used.
@@ -461,33 +492,8 @@ impl Connector {
     pub fn channel(&self, peer: Peer) -> virtual_connection::Channel {
         let vc = self.vcs.get(&peer);
         let connection = vc.and_then(|vc| vc.connection);
-        let connection = connection.map(|id| self.connection(id).state);
+        let connection = connection.map(|id| self.connections[id].state);
         virtual_connection::channel(self.state(peer), connection)
-    }
-
-    /// The connections and their states, the listener too.
-    pub fn connections(&self) -> impl Iterator<Item = (ConnectionId, socket::State)> + '_ {
-        self.connections
-            .iter()
-            .map(|(&id, connection)| (id, connection.state))
-    }
-
-    /// The number of virtual connections that exist.
-    #[must_use]
-    pub fn virtual_connections(&self) -> usize {
-        self.vcs.len()
-    }
-
-    /// Closes that are not over.
-    #[must_use]
-    pub const fn outstanding(&self) -> u32 {
-        self.outstanding
-    }
-
-    /// Peers that were lost.
-    #[must_use]
-    pub const fn lost_peers(&self) -> u32 {
-        self.failed
     }
 
     /// Returns true if everything is closed.
@@ -496,47 +502,7 @@ impl Connector {
         self.phase == Phase::Finalized
     }
 
-    fn connection(&self, id: ConnectionId) -> &Connection {
-        &self.connections[&id]
-    }
-
-    fn connection_mut(&mut self, id: ConnectionId) -> &mut Connection {
-        self.connections
-            .get_mut(&id)
-            .expect("a connection lives until it is destroyed")
-    }
-
     fn vc(&mut self, peer: Peer) -> &mut VirtualConnection {
         self.vcs.entry(peer).or_default()
-    }
-
-    fn tell(&mut self, output: Output) {
-        self.outputs.queue.push_back(output);
-    }
-
-    fn note(&mut self, step: Step) {
-        if let Some(steps) = &mut self.outputs.steps {
-            steps.push(step);
-        }
-    }
-
-    /// A new connection with the smallest number that is free.
-    fn insert(&mut self) -> ConnectionId {
-        let next = ConnectionId::try_from(self.connections.len());
-        let next = next.expect("connections are counted in 32 bits");
-        let id = self.free.pop_first().unwrap_or(next);
-        let connection = Connection {
-            state: socket::State::Unconnected,
-            peer: None,
-            asking: None,
-            asking_rank: 0,
-            verdict: None,
-            port: None,
-            writing: None,
-            outbox: VecDeque::new(),
-            closes_when_written: false,
-        };
-        self.connections.insert(id, connection);
-        id
     }
 }

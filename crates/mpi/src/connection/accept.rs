@@ -7,7 +7,7 @@
 //! among each other: the loser's request may be read long after the winner is connected.
 
 use super::virtual_connection::State;
-use super::{ConnectionId, Connector, Peer, SeededDefect, socket};
+use super::{ConnectionId, Connector, KnownGroups, Peer, SeededDefect, socket};
 
 /// The answer to a request.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -43,19 +43,24 @@ impl Verdict {
     }
 }
 
-impl Connector {
-    /// Returns the peer that asks.
-    pub(super) fn asking_peer(&self, id: ConnectionId, group: &str) -> Option<Peer> {
-        let rank = self.connection(id).asking_rank;
-        let known = self.groups.iter().position(|known| known.name() == group);
-        let number = known.filter(|&number| rank < self.groups[number].size())?;
-        let peer = Peer::Member {
-            group: u32::try_from(number).expect("groups are counted in 32 bits"),
-            rank,
+impl KnownGroups {
+    /// Returns true if the peer's connection wins against ours.
+    fn yields_to(&self, peer: Peer, defect: SeededDefect) -> bool {
+        let smaller = match peer {
+            Peer::Member { group: 0, rank } => self.rank < rank,
+            Peer::Member { group, .. } => self.all[0].name() < self.all[group as usize].name(),
+            Peer::Temporary(_) => false,
         };
-        (peer != self.me()).then_some(peer)
+        let is_swapped = match defect {
+            SeededDefect::SwappedTie => true,
+            SeededDefect::SwappedTieWith(rank) => peer == Peer::Member { group: 0, rank },
+            _ => false,
+        };
+        smaller != is_swapped
     }
+}
 
+impl Connector {
     /// The answer to a request.
     pub(super) fn decide(&self, peer: Peer) -> Verdict {
         let Peer::Member { group, .. } = peer else {
@@ -63,7 +68,7 @@ impl Connector {
         };
         let number = group as usize;
         let finalizing =
-            self.groups[number].finalizing && self.defect() != SeededDefect::NoFinalizingFlag;
+            self.groups.all[number].finalizing && self.defect() != SeededDefect::NoFinalizingFlag;
         let Some(vc) = self.vcs.get(&peer) else {
             return if finalizing {
                 Verdict::Finalizing
@@ -82,7 +87,7 @@ impl Connector {
             State::Closed => Verdict::Reopen,
             State::CloseAcked => Verdict::Later,
             // The peer cannot have closed without our answer, so it is a loser that comes late.
-            State::LocalClose if !self.yields_to(peer) => Verdict::Tie,
+            State::LocalClose if !self.groups.yields_to(peer, self.defect()) => Verdict::Tie,
             // The peer has closed, but we have not; or it cannot lose.
             State::LocalClose | State::RemoteClose => Verdict::Unknown,
             State::Inactive | State::InactiveClosed => Verdict::Accept,
@@ -97,31 +102,14 @@ impl Connector {
             return Verdict::Accept;
         };
         let is_pending = matches!(
-            self.connection(own).state,
+            self.connections[own].state,
             C::Connecting | C::OpenCSend | C::OpenCRecv
         );
-        match (self.yields_to(peer), is_pending) {
+        match (self.groups.yields_to(peer, self.defect()), is_pending) {
             (true, true) => Verdict::Replace,
             (false, _) => Verdict::Tie,
             // It could only be a reopening, but we have not closed.
             (true, false) => Verdict::Unknown,
         }
-    }
-
-    /// Returns true if the peer's connection wins against ours.
-    fn yields_to(&self, peer: Peer) -> bool {
-        let smaller = match peer {
-            Peer::Member { group: 0, rank } => self.rank < rank,
-            Peer::Member { group, .. } => {
-                self.groups[0].name() < self.groups[group as usize].name()
-            }
-            Peer::Temporary(_) => false,
-        };
-        let is_swapped = match self.defect() {
-            SeededDefect::SwappedTie => true,
-            SeededDefect::SwappedTieWith(rank) => peer == Peer::Member { group: 0, rank },
-            _ => false,
-        };
-        smaller != is_swapped
     }
 }

@@ -10,8 +10,8 @@
 use super::perform::Detail;
 use super::virtual_connection::{Action, Event, State, TABLE};
 use super::{
-    CloseAckPolicy, Connector, Failure, Message, Output, Peer, Phase, SeededDefect, Step, Written,
-    socket,
+    CloseAckPolicy, Connector, Failure, LogicalTime, Message, Output, Peer, Phase, SeededDefect,
+    Step, Written, socket,
 };
 
 /// Returns true if a virtual connection in this state is over and done with.
@@ -35,10 +35,10 @@ impl Connector {
         let from = self.vc(peer).state;
         let Some(number) = TABLE.find(from, event, ()) else {
             let what = format!("virtual connection to {peer:?}: {event:?} in {from:?}");
-            return self.tell(Output::Illegal(what));
+            return self.outputs.add_output(Output::Illegal(what));
         };
         let row = &TABLE.rows[number];
-        self.note(Step::Virtual(number));
+        self.outputs.add_step(Step::Virtual(number));
         let sends =
             row.actions.contains(&Action::SendClose) || row.actions.contains(&Action::SendCloseAck);
         let returns = (from, event, self.defect())
@@ -71,7 +71,7 @@ impl Connector {
             }
             Action::DropOutstanding => match self.outstanding.checked_sub(1) {
                 Some(rest) => self.outstanding = rest,
-                None => self.tell(Output::Illegal(format!(
+                None => self.outputs.add_output(Output::Illegal(format!(
                     "{peer:?}: no close is outstanding"
                 ))),
             },
@@ -93,7 +93,8 @@ impl Connector {
     pub(super) fn fail_queue(&mut self, peer: Peer, why: Failure) {
         self.waiting.retain(|waiting| *waiting != peer);
         for packet in std::mem::take(&mut self.vc(peer).queue) {
-            self.tell(Output::Failed { peer, packet, why });
+            self.outputs
+                .add_output(Output::Failed { peer, packet, why });
         }
     }
 
@@ -112,11 +113,7 @@ impl Connector {
         if !wanted || !vc.queue.is_empty() || !is_alone || vc.late.is_some() {
             return;
         }
-        let connection = self.connection(id);
-        if connection.state != socket::State::Connected
-            || connection.writing.is_some()
-            || !connection.outbox.is_empty()
-        {
+        if !self.connections[id].is_free() {
             return;
         }
         self.vc(peer).close_wanted = false;
@@ -143,28 +140,23 @@ impl Connector {
         }
     }
 
-    /// The peer was not ready: another attempt, if anything waits.
-    pub(super) fn use_again(&mut self, peer: Peer) {
-        if self.state(peer) == State::Active {
-            self.vc_event(peer, Event::Use, Failure::PeerLost);
-        }
-    }
-
     /// Starts finalize: messages posted before are written first. A send after that fails.
     ///
     /// Closes all virtual connections, the connections to higher ranks first, so that not all
     /// processes close the same peer first. When no close is outstanding, all sockets are closed,
     /// and [`Output::Finalized`] comes.
     pub fn finalize(&mut self, now: f64) {
-        self.set_time(now);
+        self.now = LogicalTime::at(now);
         if self.phase != Phase::Running {
-            return self.tell(Output::Illegal("finalize is called once".to_owned()));
+            return self
+                .outputs
+                .add_output(Output::Illegal("finalize is called once".to_owned()));
         }
         self.phase = Phase::Finalizing;
-        for group in &mut self.groups {
+        for group in &mut self.groups.all {
             group.finalizing = true;
         }
-        let me = self.me();
+        let me = self.groups.own_name();
         let higher = self.vcs.range(me..).map(|(&peer, _)| peer);
         let peers: Vec<Peer> = higher
             .chain(self.vcs.range(..me).map(|(&peer, _)| peer))
@@ -192,21 +184,22 @@ impl Connector {
         if self.phase == Phase::Finalizing && self.busy == 0 {
             debug_assert_eq!(self.outstanding, 0, "what is outstanding is busy");
             self.phase = Phase::ShuttingDown;
-            let all = self.connections.keys().copied();
+            let all = self.connections.all.keys().copied();
             let all: Vec<_> = match self.defect() {
-                SeededDefect::NoRegistryClose => {
-                    all.filter(|id| self.listener == Some(*id)).collect()
-                }
+                SeededDefect::NoRegistryClose => all
+                    .filter(|id| self.connections.listener == Some(*id))
+                    .collect(),
                 _ => all.collect(),
             };
             for id in all {
                 self.connection_event(id, socket::Event::Terminate, &Detail::default());
             }
         }
-        let leaks = self.defect() == SeededDefect::NoRegistryClose && self.listener.is_none();
-        if self.phase == Phase::ShuttingDown && (self.connections.is_empty() || leaks) {
+        let leaks =
+            self.defect() == SeededDefect::NoRegistryClose && self.connections.listener.is_none();
+        if self.phase == Phase::ShuttingDown && (self.connections.all.is_empty() || leaks) {
             self.phase = Phase::Finalized;
-            self.tell(Output::Finalized);
+            self.outputs.add_output(Output::Finalized);
         }
     }
 }

@@ -13,12 +13,29 @@ use settings::AtLimit;
 
 use super::perform::Detail;
 use super::virtual_connection::{Event as VcEvent, State};
-use super::{ConnectionId, Connector, Failure, Peer, SeededDefect, socket};
+use super::{
+    ConnectionId, ConnectionTable, Connector, Failure, LogicalTime, Peer, SeededDefect,
+    VirtualConnection, socket,
+};
+
+impl VirtualConnection {
+    /// Returns true if a close of the connection disturbs no message; `is_hasty` by a defect.
+    fn is_idle(&self, connections: &ConnectionTable, is_hasty: bool) -> bool {
+        let is_free = |id: ConnectionId| connections[id].is_free();
+        self.state == State::Active
+            && self.queue.is_empty()
+            && (self.candidates == 1 || is_hasty)
+            && self.late.is_none()
+            && self.connection.is_some_and(is_free)
+    }
+}
 
 impl Connector {
-    /// Sockets besides the listener.
-    fn sockets(&self) -> usize {
-        self.connections.len() - usize::from(self.listener.is_some())
+    /// Returns the virtual connections that are idle.
+    fn list_idle(&self) -> impl Iterator<Item = (Peer, &VirtualConnection)> {
+        let is_hasty = self.defect() == SeededDefect::HastyDiscard;
+        let all = self.vcs.iter().map(|(&peer, vc)| (peer, vc));
+        all.filter(move |(_, vc)| vc.is_idle(&self.connections, is_hasty))
     }
 
     /// Opens a connection for waiting messages, unless a connection exists or is expected.
@@ -28,7 +45,7 @@ impl Connector {
             return;
         }
         let limit = self.settings.descriptors.unwrap_or(u32::MAX);
-        if self.sockets() >= limit as usize {
+        if self.connections.count_sockets() >= limit as usize {
             if !self.waiting.contains(&peer) {
                 self.waiting.push_back(peer);
             }
@@ -39,12 +56,12 @@ impl Connector {
             }
             return;
         }
-        let id = self.insert();
+        let id = self.connections.add_connection();
         self.open_for(id, peer, socket::Event::Open);
     }
 
     pub(super) fn open_for(&mut self, id: ConnectionId, peer: Peer, event: socket::Event) {
-        self.connection_mut(id).peer = Some(peer);
+        self.connections[id].peer = Some(peer);
         let vc = self.vc(peer);
         vc.connection = Some(id);
         vc.candidates += 1;
@@ -57,10 +74,11 @@ impl Connector {
         let Some(limit) = self.settings.descriptors else {
             return;
         };
-        let needed = (self.sockets() + self.waiting.len()).saturating_sub(limit as usize);
+        let needed =
+            (self.connections.count_sockets() + self.waiting.len()).saturating_sub(limit as usize);
         while (self.closing as usize) < needed {
-            let idle = self.vcs.iter().filter(|(_, vc)| self.is_idle(vc));
-            let Some((_, peer)) = idle.map(|(&peer, vc)| (vc.last_use, peer)).min() else {
+            let idle = self.list_idle().map(|(peer, vc)| (vc.last_use, peer));
+            let Some((_, peer)) = idle.min() else {
                 return;
             };
             self.outputs.counts.evicted += 1;
@@ -68,33 +86,12 @@ impl Connector {
         }
     }
 
-    fn is_idle(&self, vc: &super::VirtualConnection) -> bool {
-        let Some(id) = vc.connection else {
-            return false;
-        };
-        let connection = self.connection(id);
-        let is_alone = vc.candidates == 1 || self.defect() == SeededDefect::HastyDiscard;
-        vc.state == State::Active
-            && vc.queue.is_empty()
-            && is_alone
-            && vc.late.is_none()
-            && connection.state == socket::State::Connected
-            && connection.writing.is_none()
-            && connection.outbox.is_empty()
-    }
-
-    /// Closes all connections that have been idle for this many seconds.
-    pub fn close_idle(&mut self, now: f64, seconds: f64) {
-        self.close_unreferenced(now, now - seconds);
-    }
-
     /// Closes all idle connections that have not been used since a date, or only then.
     pub fn close_unreferenced(&mut self, now: f64, since: f64) {
-        self.set_time(now);
-        let before = super::LogicalTime::at(since);
-        let old = |vc: &super::VirtualConnection| vc.last_use <= before && self.is_idle(vc);
-        let idle = self.vcs.iter().filter(|(_, vc)| old(vc));
-        let idle: Vec<Peer> = idle.map(|(&peer, _)| peer).collect();
+        self.now = LogicalTime::at(now);
+        let before = LogicalTime::at(since);
+        let idle = self.list_idle().filter(|(_, vc)| vc.last_use <= before);
+        let idle: Vec<Peer> = idle.map(|(peer, _)| peer).collect();
         self.outputs.counts.idle += idle.len() as u64;
         for peer in idle {
             self.want_close(peer);
@@ -105,10 +102,8 @@ impl Connector {
     /// if none is idle.
     #[must_use]
     pub fn idle_since(&self) -> Option<f64> {
-        let idle = self.vcs.values().filter(|vc| self.is_idle(vc));
-        idle.map(|vc| vc.last_use)
-            .min()
-            .map(super::LogicalTime::seconds)
+        let idle = self.list_idle().map(|(_, vc)| vc.last_use);
+        idle.min().map(LogicalTime::seconds)
     }
 
     /// Gives free descriptors to the peers that waited longest.
@@ -116,10 +111,13 @@ impl Connector {
         let Some(limit) = self.settings.descriptors else {
             return;
         };
-        while self.sockets() < limit as usize
+        while self.connections.count_sockets() < limit as usize
             && let Some(peer) = self.waiting.pop_front()
         {
-            self.use_again(peer);
+            // The peer was not ready: another attempt, if anything waits.
+            if self.state(peer) == State::Active {
+                self.vc_event(peer, VcEvent::Use, Failure::PeerLost);
+            }
         }
     }
 }

@@ -12,6 +12,8 @@ use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 
+use super::Peer;
+
 /// A process group as one process sees it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Group {
@@ -93,5 +95,40 @@ impl Group {
     /// The last reference is gone: the book is not needed any more.
     pub(super) fn destroy(&mut self) {
         self.cards = AddressBook::Book(Rc::default());
+    }
+}
+
+/// The groups that a process knows; group 0 is the own one.
+#[derive(Clone, Hash, Debug)]
+pub(super) struct KnownGroups {
+    /// The rank in the own group.
+    pub(super) rank: u32,
+    pub(super) all: Vec<Group>,
+}
+
+impl KnownGroups {
+    /// Returns the groups of a process that knows only the own group.
+    pub(super) fn new(own: Group, rank: u32) -> Self {
+        let all = vec![own];
+        Self { rank, all }
+    }
+
+    /// Returns the name of this process in its own group.
+    pub(super) const fn own_name(&self) -> Peer {
+        Peer::Member {
+            group: 0,
+            rank: self.rank,
+        }
+    }
+
+    /// Returns another process, by the name of the group and the rank.
+    pub(super) fn find_member(&self, group: &str, rank: u32) -> Option<Peer> {
+        let known = self.all.iter().position(|known| known.name() == group);
+        let number = known.filter(|&number| rank < self.all[number].size())?;
+        let peer = Peer::Member {
+            group: u32::try_from(number).expect("groups are counted in 32 bits"),
+            rank,
+        };
+        (peer != self.own_name()).then_some(peer)
     }
 }

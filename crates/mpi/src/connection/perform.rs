@@ -5,8 +5,8 @@
 use super::socket::{Action, Event, Guard, State, TABLE};
 use super::virtual_connection::Event as VcEvent;
 use super::{
-    ConnectionId, Connector, Failure, Message, Output, Peer, Phase, SeededDefect, Step, Verdict,
-    Written,
+    Connection, ConnectionId, Connector, Failure, Message, Output, Peer, Phase, SeededDefect, Step,
+    Verdict, Written,
 };
 
 /// Data of an event.
@@ -18,18 +18,39 @@ pub(super) struct Detail {
     pub(super) written: Option<Written>,
 }
 
+impl Connection {
+    /// Returns the guard of an event in the phase of a process.
+    fn find_guard(&self, event: Event, phase: Phase) -> Guard {
+        match (self.state, event) {
+            (State::Unconnected, Event::Accept)
+                if matches!(phase, Phase::ShuttingDown | Phase::Finalized) =>
+            {
+                Guard::ShutDown
+            }
+            (State::OpenLRecvData, Event::Group) | (State::OpenCRecv, Event::OpenResp) => {
+                self.verdict.map_or(Guard::Always, Guard::Is)
+            }
+            (State::OpenLSend, Event::WriteDone) => match self.verdict {
+                Some(verdict) if verdict.accepts() => Guard::Accepted,
+                _ => Guard::Refused,
+            },
+            _ => Guard::Always,
+        }
+    }
+}
+
 impl Connector {
     /// Handles an event of a connection as the table says.
     pub(super) fn connection_event(&mut self, id: ConnectionId, event: Event, detail: &Detail) {
-        let guard = self.guard(id, event);
-        let from = self.connection(id).state;
+        let guard = self.connections[id].find_guard(event, self.phase);
+        let from = self.connections[id].state;
         let Some(number) = TABLE.find(from, event, guard) else {
             let what = format!("connection {id}: {event:?} [{guard:?}] in {from:?}");
-            return self.tell(Output::Illegal(what));
+            return self.outputs.add_output(Output::Illegal(what));
         };
         let row = &TABLE.rows[number];
-        self.connection_mut(id).state = row.to;
-        self.note(Step::Connection(number));
+        self.connections[id].state = row.to;
+        self.outputs.add_step(Step::Connection(number));
         let cause = match (event, guard) {
             (Event::ConnectError, _) => Failure::Unreachable,
             (Event::OpenResp, Guard::Is(Verdict::Finalizing)) => Failure::PeerFinalized,
@@ -50,50 +71,30 @@ impl Connector {
         }
     }
 
-    fn guard(&self, id: ConnectionId, event: Event) -> Guard {
-        let connection = self.connection(id);
-        match (connection.state, event) {
-            (State::Unconnected, Event::Accept)
-                if matches!(self.phase, Phase::ShuttingDown | Phase::Finalized) =>
-            {
-                Guard::ShutDown
-            }
-            (State::OpenLRecvData, Event::Group) | (State::OpenCRecv, Event::OpenResp) => {
-                connection.verdict.map_or(Guard::Always, Guard::Is)
-            }
-            (State::OpenLSend, Event::WriteDone) => match connection.verdict {
-                Some(verdict) if verdict.accepts() => Guard::Accepted,
-                _ => Guard::Refused,
-            },
-            _ => Guard::Always,
-        }
-    }
-
     fn perform(&mut self, id: ConnectionId, action: Action, detail: &Detail, cause: Failure) {
         match action {
             Action::StartConnect => self.start_connect(id),
             Action::SendOpenReq => {
-                let name = self.groups[0].name().to_owned();
+                let name = self.groups.all[0].name().to_owned();
                 let group_length = u32::try_from(name.len()).expect("a name below 4 GiB");
                 let request = Message::OpenReq {
                     group_length,
-                    rank: self.rank,
+                    rank: self.groups.rank,
                 };
                 self.write(id, Written::Handshake, vec![request, Message::Group(name)]);
             }
             Action::SendConnAccept => {
-                let port = self.connection(id).port.as_ref().map_or(0, |port| port.0);
+                let port = self.connections[id].port.as_ref().map_or(0, |port| port.0);
                 self.write(id, Written::Handshake, vec![Message::ConnAccept { port }]);
             }
             Action::SendOpenResp => {
-                let verdict = self
-                    .connection(id)
+                let verdict = self.connections[id]
                     .verdict
                     .unwrap_or(Verdict::Unknown)
                     .told();
                 self.write(id, Written::Handshake, vec![Message::OpenResp { verdict }]);
             }
-            Action::PostRead => self.tell(Output::Read { connection: id }),
+            Action::PostRead => self.outputs.add_output(Output::Read { connection: id }),
             Action::PostClose => self.post_close(id),
             Action::DropWrites => self.drop_writes(id),
             Action::NewTemporaryVc => self.new_temporary(id),
@@ -119,7 +120,7 @@ impl Connector {
     /// Answers the requests that were kept, if that is possible now.
     pub(super) fn answer_deferred(&mut self) {
         for id in std::mem::take(&mut self.held) {
-            if let Some(peer) = self.connection(id).asking {
+            if let Some(peer) = self.connections[id].asking {
                 self.answer(id, peer);
             }
         }
@@ -128,7 +129,7 @@ impl Connector {
     /// Decides about a request.
     pub(super) fn answer(&mut self, id: ConnectionId, asking: Peer) {
         let verdict = self.decide(asking);
-        let connection = self.connection_mut(id);
+        let connection = &mut self.connections[id];
         connection.asking = Some(asking);
         connection.verdict = Some(verdict);
         connection.peer = Some(asking).filter(|_| verdict.accepts());
@@ -136,18 +137,18 @@ impl Connector {
     }
 
     fn start_connect(&mut self, id: ConnectionId) {
-        let connection = self.connection(id);
+        let connection = &self.connections[id];
         let peer = connection.peer.expect("a connection is opened for a peer");
         let card = match (peer, &connection.port) {
             (_, Some((_, address))) => Some(address.clone()),
             (Peer::Member { group, rank }, None) => {
-                let card = self.groups[group as usize].card(rank);
+                let card = self.groups.all[group as usize].card(rank);
                 card.map(std::borrow::Cow::into_owned)
             }
             (Peer::Temporary(_), None) => None,
         };
         if let Some(card) = card {
-            return self.tell(Output::Connect {
+            return self.outputs.add_output(Output::Connect {
                 connection: id,
                 peer,
                 card,
@@ -160,19 +161,19 @@ impl Connector {
 
     /// Writes now, or after the write in progress.
     pub(super) fn write(&mut self, id: ConnectionId, what: Written, messages: Vec<Message>) {
-        let connection = self.connection_mut(id);
+        let connection = &mut self.connections[id];
         if connection.writing.is_some() {
             return connection.outbox.extend(messages);
         }
         connection.writing = Some(what);
-        self.tell(Output::Write {
+        self.outputs.add_output(Output::Write {
             connection: id,
             messages,
         });
     }
 
     fn post_close(&mut self, id: ConnectionId) {
-        let connection = self.connection_mut(id);
+        let connection = &mut self.connections[id];
         connection.closes_when_written = true;
         connection.forget_handshake();
         self.start_sends(id);
@@ -180,7 +181,7 @@ impl Connector {
 
     /// Drops writes in progress; their ends are not reported or have no effect any more.
     fn drop_writes(&mut self, id: ConnectionId) {
-        let connection = self.connection_mut(id);
+        let connection = &mut self.connections[id];
         connection.outbox.clear();
         let (writing, peer) = (connection.writing.take(), connection.peer);
         if let (Some(Written::Data(packet)), Some(peer)) = (writing, peer) {
@@ -191,7 +192,7 @@ impl Connector {
     /// Writes the next message on a connection, or closes the connection if no message is left.
     pub(super) fn start_sends(&mut self, id: ConnectionId) {
         use super::virtual_connection::State as V;
-        let connection = self.connection_mut(id);
+        let connection = &mut self.connections[id];
         if connection.writing.is_some() {
             return;
         }
@@ -200,7 +201,7 @@ impl Connector {
         }
         if connection.closes_when_written {
             connection.closes_when_written = false;
-            return self.tell(Output::Close { connection: id });
+            return self.outputs.add_output(Output::Close { connection: id });
         }
         let (State::Connected, Some(peer)) = (connection.state, connection.peer) else {
             return;
@@ -216,11 +217,13 @@ impl Connector {
     }
 
     fn complete_write(&mut self, id: ConnectionId, written: Option<Written>) {
-        let Some(peer) = self.connection(id).peer else {
+        let Some(peer) = self.connections[id].peer else {
             return;
         };
         match written {
-            Some(Written::Data(packet)) => self.tell(Output::Completed { peer, packet }),
+            Some(Written::Data(packet)) => {
+                self.outputs.add_output(Output::Completed { peer, packet });
+            }
             Some(Written::Close) => {
                 let vc = self.vc(peer);
                 if let Some(late) = vc.late.take() {
@@ -232,11 +235,11 @@ impl Connector {
     }
 
     fn deliver(&mut self, id: ConnectionId, message: Option<&Message>) {
-        let Some(peer) = self.connection(id).peer else {
+        let Some(peer) = self.connections[id].peer else {
             return;
         };
         match *message.expect("a packet was read") {
-            Message::Data(packet) => self.tell(Output::Deliver { peer, packet }),
+            Message::Data(packet) => self.outputs.add_output(Output::Deliver { peer, packet }),
             Message::Close {
                 acknowledges: false,
             } => {
@@ -246,18 +249,20 @@ impl Connector {
             Message::Close { acknowledges: true } => {
                 self.vc_event(peer, VcEvent::CloseAckReceived, Failure::PeerLost);
             }
-            ref other => self.tell(Output::Illegal(format!("connection {id}: read {other:?}"))),
+            ref other => self
+                .outputs
+                .add_output(Output::Illegal(format!("connection {id}: read {other:?}"))),
         }
     }
 
     fn new_temporary(&mut self, id: ConnectionId) {
         let peer = self.next_temporary();
-        let port = self.connection(id).port.as_ref().map_or(0, |port| port.0);
-        let connection = self.connection_mut(id);
+        let port = self.connections[id].port.as_ref().map_or(0, |port| port.0);
+        let connection = &mut self.connections[id];
         connection.peer = Some(peer);
         connection.verdict = Some(Verdict::Accept);
         self.bind(id);
-        self.tell(Output::PortAccepted { port, peer });
+        self.outputs.add_output(Output::PortAccepted { port, peer });
     }
 
     /// A name for a process behind a port.
@@ -267,8 +272,7 @@ impl Connector {
     }
 
     fn discard_own(&mut self, id: ConnectionId) {
-        let peer = self
-            .connection(id)
+        let peer = self.connections[id]
             .peer
             .expect("a request was accepted from a peer");
         let own = self.vc(peer).connection.take();
@@ -288,8 +292,7 @@ impl Connector {
 
     /// Makes the connection serve its virtual connection from now on.
     fn bind(&mut self, id: ConnectionId) {
-        let peer = self
-            .connection(id)
+        let peer = self.connections[id]
             .peer
             .expect("a request was accepted from a peer");
         if let Some(old) = self.vc(peer).connection {
@@ -308,7 +311,7 @@ impl Connector {
 
     fn connected(&mut self, id: ConnectionId) {
         // The handshake is over, and what it has left is not needed any more.
-        let connection = self.connection_mut(id);
+        let connection = &mut self.connections[id];
         connection.forget_handshake();
         if let Some(peer) = connection.peer {
             let now = self.now;
@@ -316,7 +319,7 @@ impl Connector {
             vc.last_use = now;
             vc.open_wanted = false;
             self.outputs.counts.opened += 1;
-            self.tell(Output::Opened {
+            self.outputs.add_output(Output::Opened {
                 connection: id,
                 peer,
             });
@@ -326,7 +329,7 @@ impl Connector {
     /// Takes a connection from its virtual connection. Returns the peer, and true if the
     /// connection was in use.
     fn leave(&mut self, id: ConnectionId) -> Option<(Peer, bool)> {
-        let peer = self.connection_mut(id).peer.take()?;
+        let peer = self.connections[id].peer.take()?;
         let vc = self.vc(peer);
         vc.candidates -= 1;
         let was_used = vc.connection == Some(id);
@@ -357,11 +360,7 @@ impl Connector {
     }
 
     fn destroy(&mut self, id: ConnectionId) {
-        self.connections.remove(&id);
-        self.free.insert(id);
-        if self.listener == Some(id) {
-            self.listener = None;
-        }
+        self.connections.remove_connection(id);
         self.grant_descriptors();
         // What was not idle because of this connection may be now.
         self.make_room();

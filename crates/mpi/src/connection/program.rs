@@ -9,15 +9,10 @@ use super::{
 };
 
 impl Connector {
-    pub(super) fn set_time(&mut self, now: f64) {
-        // Without a limit nobody asks which connection was used last.
-        self.now = LogicalTime::at(now);
-    }
-
     /// Begins to listen; the listener is a connection as well.
     pub fn listen(&mut self) -> ConnectionId {
-        let id = self.insert();
-        self.listener = Some(id);
+        let id = self.connections.add_connection();
+        self.connections.listener = Some(id);
         self.connection_event(id, Event::Listen, &Detail::default());
         id
     }
@@ -29,36 +24,36 @@ impl Connector {
     /// With more than 2^32 groups.
     pub fn introduce(&mut self, mut group: Group) -> u32 {
         group.finalizing = self.phase != Phase::Running;
-        self.groups.push(group);
-        u32::try_from(self.groups.len() - 1).expect("groups are counted in 32 bits")
-    }
-
-    /// A group that is known.
-    #[must_use]
-    pub fn group(&self, number: u32) -> Option<&Group> {
-        self.groups.get(number as usize)
+        self.groups.all.push(group);
+        u32::try_from(self.groups.all.len() - 1).expect("groups are counted in 32 bits")
     }
 
     /// Sends a packet: at once, or when there is a connection. [`Output::Completed`] or
     /// [`Output::Failed`] tells the end.
     pub fn send(&mut self, now: f64, peer: Peer, packet: u64) {
-        self.set_time(now);
+        self.now = LogicalTime::at(now);
         let why = if self.phase != Phase::Running {
             Some(Failure::Finalized)
-        } else if peer == self.me() {
+        } else if peer == self.groups.own_name() {
             Some(Failure::Oneself)
         } else {
             None
         };
         if let Some(why) = why {
-            return self.tell(Output::Failed { peer, packet, why });
+            return self
+                .outputs
+                .add_output(Output::Failed { peer, packet, why });
         }
         let now = self.now;
         let vc = self.vc(peer);
         vc.queue.push_back(packet);
         vc.last_use = now;
         self.vc_event(peer, VcEvent::Use, Failure::PeerLost);
-        self.resume_sends(peer);
+        if let Some(id) = self.vc(peer).connection
+            && self.connections[id].state == socket::State::Connected
+        {
+            self.start_sends(id);
+        }
     }
 
     /// Returns the connection on which [`Connector::send`] would write a packet to a peer at once,
@@ -67,13 +62,10 @@ impl Connector {
     pub fn immediate_connection(&mut self, now: f64, peer: Peer) -> Option<ConnectionId> {
         let vc = self.vcs.get_mut(&peer)?;
         let id = vc.connection?;
-        let connection = &self.connections[&id];
         let is_free = self.phase == Phase::Running
             && matches!(vc.state, State::Active | State::RemoteClose)
             && vc.queue.is_empty()
-            && connection.state == socket::State::Connected
-            && connection.writing.is_none()
-            && connection.outbox.is_empty();
+            && self.connections[id].is_free();
         if is_free {
             vc.last_use = LogicalTime::at(now);
         }
@@ -82,8 +74,8 @@ impl Connector {
 
     /// Opens a connection before the first send, unless a connection exists.
     pub fn open(&mut self, now: f64, peer: Peer) {
-        self.set_time(now);
-        if self.phase != Phase::Running || peer == self.me() {
+        self.now = LogicalTime::at(now);
+        if self.phase != Phase::Running || peer == self.groups.own_name() {
             return;
         }
         let vc = self.vc(peer);
@@ -91,21 +83,12 @@ impl Connector {
         self.vc_event(peer, VcEvent::Use, Failure::PeerLost);
     }
 
-    /// Writes the waiting messages if there is a connection.
-    fn resume_sends(&mut self, peer: Peer) {
-        if let Some(id) = self.vc(peer).connection
-            && self.connection(id).state == socket::State::Connected
-        {
-            self.start_sends(id);
-        }
-    }
-
     /// Connects to a port of another process. Returns the name of that process for sends.
     pub fn connect_port(&mut self, now: f64, address: &str, port: u32) -> Peer {
-        self.set_time(now);
+        self.now = LogicalTime::at(now);
         let peer = self.next_temporary();
-        let id = self.insert();
-        self.connection_mut(id).port = Some((port, address.to_owned()));
+        let id = self.connections.add_connection();
+        self.connections[id].port = Some((port, address.to_owned()));
         self.open_for(id, peer, Event::OpenPort);
         if self.state(peer) == State::Inactive {
             self.vc_event(peer, VcEvent::Use, Failure::Unreachable);
@@ -115,7 +98,7 @@ impl Connector {
 
     /// Closes: when everything is written, and the peer does as well. A later send opens again.
     pub fn close(&mut self, now: f64, peer: Peer) {
-        self.set_time(now);
+        self.now = LogicalTime::at(now);
         if self.vcs.contains_key(&peer) {
             self.want_close(peer);
         }
@@ -128,7 +111,7 @@ impl Connector {
         if !std::mem::replace(&mut vc.is_counted, true)
             && let Peer::Member { group, .. } = peer
         {
-            self.groups[group as usize].in_use += 1;
+            self.groups.all[group as usize].in_use += 1;
         }
     }
 
@@ -159,7 +142,7 @@ impl Connector {
         if vc.references > 0 || !std::mem::take(&mut vc.is_counted) {
             return;
         }
-        let members = &mut self.groups[group as usize];
+        let members = &mut self.groups.all[group as usize];
         members.in_use -= 1;
         if members.in_use == 0 && group != 0 {
             members.destroy();
@@ -168,17 +151,17 @@ impl Connector {
 
     /// The listener has a new socket.
     pub fn accept(&mut self, now: f64) -> ConnectionId {
-        self.set_time(now);
-        let id = self.insert();
+        self.now = LogicalTime::at(now);
+        let id = self.connections.add_connection();
         self.connection_event(id, Event::Accept, &Detail::default());
         id
     }
 
     /// Handles an input of a connection.
     pub fn handle(&mut self, now: f64, id: ConnectionId, input: Input) {
-        self.set_time(now);
-        let Some(connection) = self.connections.get_mut(&id) else {
-            return self.tell(Output::Illegal(format!(
+        self.now = LogicalTime::at(now);
+        let Some(connection) = self.connections.all.get_mut(&id) else {
+            return self.outputs.add_output(Output::Illegal(format!(
                 "connection {id}: {input:?}, but it is gone"
             )));
         };
@@ -194,8 +177,8 @@ impl Connector {
             }
             Input::Read(message) => self.read(id, message, &mut detail),
         };
-        let state = self.connection(id).state;
-        match (event, self.connection(id).asking) {
+        let state = self.connections[id].state;
+        match (event, self.connections[id].asking) {
             (Event::Group, Some(asking)) if state == socket::State::OpenLRecvData => {
                 self.answer(id, asking);
             }
@@ -208,22 +191,24 @@ impl Connector {
     /// Returns the event of a message; the content of the message is kept for the transition.
     fn read(&mut self, id: ConnectionId, message: Message, detail: &mut Detail) -> Event {
         let now = self.now;
-        let state = self.connection(id).state;
+        let state = self.connections[id].state;
         match message {
             Message::OpenReq { rank, .. } => {
                 if state == socket::State::OpenLRecvPkt {
-                    self.connection_mut(id).asking_rank = rank;
+                    self.connections[id].asking_rank = rank;
                 }
                 Event::OpenReq
             }
             Message::ConnAccept { port } => {
-                self.connection_mut(id).port = Some((port, String::new()));
+                self.connections[id].port = Some((port, String::new()));
                 Event::ConnAccept
             }
             Message::Group(name) => {
                 if state == socket::State::OpenLRecvData {
-                    let asking = self.asking_peer(id, &name);
-                    let connection = self.connection_mut(id);
+                    let asking = self
+                        .groups
+                        .find_member(&name, self.connections[id].asking_rank);
+                    let connection = &mut self.connections[id];
                     connection.asking = asking;
                     connection.verdict = Some(Verdict::Unknown);
                 }
@@ -231,12 +216,12 @@ impl Connector {
             }
             Message::OpenResp { verdict } => {
                 if state == socket::State::OpenCRecv {
-                    self.connection_mut(id).verdict = Some(verdict);
+                    self.connections[id].verdict = Some(verdict);
                 }
                 Event::OpenResp
             }
             Message::Close { .. } | Message::Data(_) => {
-                if let Some(peer) = self.connection(id).peer {
+                if let Some(peer) = self.connections[id].peer {
                     self.vc(peer).last_use = now;
                 }
                 detail.message = Some(message);
@@ -248,12 +233,12 @@ impl Connector {
     /// Marks a peer as lost by the process manager. Messages to this peer fail, now and later.
     pub fn peer_failed(&mut self, now: f64, peer: Peer) {
         use socket::State as C;
-        self.set_time(now);
+        self.now = LogicalTime::at(now);
         let vc = self.vc(peer);
         vc.is_lost = true;
         vc.expects_peer = false;
         let connection = vc.connection;
-        match connection.map(|id| (id, self.connection(id).state)) {
+        match connection.map(|id| (id, self.connections[id].state)) {
             // The rest follows when it is closed.
             Some((_, C::Closing)) => {}
             Some((id, _)) => self.connection_event(id, Event::Eof, &Detail::default()),

@@ -21,9 +21,10 @@ use super::accept::Verdict;
 use crate::protocol::table::{Impossible, Table, Transition, index, never, number_in_order, when};
 
 /// Where a connection is.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub enum State {
     /// There is no socket yet.
+    #[default]
     Unconnected,
     /// The socket is the listener.
     Listening,

@@ -144,8 +144,8 @@ fn f4_a_loss_during_the_close() {
         let (closes, failures): (Vec<_>, Vec<_>) =
             told.into_iter().partition(|output| *output == close);
         assert_eq!((failures, closes.len()), (lost.to_vec(), 1), "{at:?}");
-        assert_eq!((one.state(member(1)), one.lost_peers()), (V::Moribund, 1));
-        assert_eq!((one.outstanding(), one.connections().count()), (0, 0));
+        assert_eq!((one.state(member(1)), one.failed), (V::Moribund, 1));
+        assert_eq!((one.outstanding, one.connections.all.len()), (0, 0));
         one.finalize(0.0);
         assert_eq!(outputs(&mut one), [Output::Finalized]);
     }
@@ -166,7 +166,7 @@ fn f4_a_loss_after_the_close_of_the_peer() {
     let lost = [1, 2].map(|packet| failed(1, packet, Failure::PeerLost));
     let close = Output::Close { connection: 0 };
     assert_eq!(outputs(&mut one), [&lost[..], &[close]].concat());
-    assert_eq!((one.outstanding(), one.lost_peers()), (0, 1));
+    assert_eq!((one.outstanding, one.failed), (0, 1));
 }
 
 /// `at_limit = "fail"`: while a connection closes, a send waits for the freed descriptor.

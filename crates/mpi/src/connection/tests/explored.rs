@@ -89,7 +89,7 @@ impl state_machines::StateMachineModel for World {
         let choice = self.choices().into_iter().find(is_it);
         self.take(choice.expect("it was offered"));
         for process in &mut self.processes {
-            process.connector.take_transitions();
+            process.connector.outputs.take_steps();
         }
         self.invariant().map_or(Ok(()), Err)
     }

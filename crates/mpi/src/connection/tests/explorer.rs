@@ -107,7 +107,7 @@ pub(super) fn explore(world: World, states_max: usize) -> Report {
             let mut next = world.clone();
             next.take(choice);
             for process in &mut next.processes {
-                report.steps.extend(process.connector.take_transitions());
+                report.steps.extend(process.connector.outputs.take_steps());
             }
             let (reached, is_new) = search.number(&next, Some((number, choice)));
             search.before[reached].push(number);
@@ -146,7 +146,7 @@ pub(super) fn walk(mut world: World, mut seed: u64) -> Result<World, String> {
         let pick = (seed >> 33) as usize % choices.len();
         world.take(choices[pick]);
         for process in &mut world.processes {
-            process.connector.take_transitions();
+            process.connector.outputs.take_steps();
         }
     }
 }

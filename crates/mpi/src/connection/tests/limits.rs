@@ -118,9 +118,9 @@ fn n17_connections_idle_for_long_are_closed_on_request() {
     for input in CONNECTS {
         process.handle(1.0, 0, input);
     }
-    process.close_idle(1.5, 1.0);
+    process.close_unreferenced(1.5, 0.5);
     assert_eq!(process.state(member(1)), virtual_connection::State::Active);
-    process.close_idle(2.0, 1.0);
+    process.close_unreferenced(2.0, 1.0);
     assert_eq!(
         process.state(member(1)),
         virtual_connection::State::LocalClose

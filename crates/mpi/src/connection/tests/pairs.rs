@@ -60,7 +60,7 @@ fn after(world: &World, choices: &[Choice]) -> World {
     for &choice in choices {
         world.take(choice);
         for process in &mut world.processes {
-            process.connector.take_transitions();
+            process.connector.outputs.take_steps();
         }
     }
     world

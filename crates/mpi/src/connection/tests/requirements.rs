@@ -8,7 +8,7 @@ use virtual_connection::State as V;
 
 pub(super) fn process(name: &str, rank: u32) -> Connector {
     let cards = (0..4).map(|rank| (rank, format!("{name}:{rank}")));
-    Connector::new(Group::new(name, 4, cards), rank, Settings::default()).with_steps()
+    Connector::new(Group::new(name, 4, cards), rank, Settings::default())
 }
 
 pub(super) fn outputs(process: &mut Connector) -> Vec<Output> {
@@ -26,10 +26,8 @@ pub(super) fn feed(
 }
 
 pub(super) fn state(process: &Connector, id: ConnectionId) -> Option<C> {
-    process
-        .connections()
-        .find(|entry| entry.0 == id)
-        .map(|entry| entry.1)
+    let connection = process.connections.all.get(&id);
+    connection.map(|connection| connection.state)
 }
 
 pub(super) fn request(name: &str, rank: u32) -> [Input; 2] {
@@ -111,7 +109,7 @@ fn n5_addresses_come_from_the_book_of_the_group() {
     let mut one = process("a", 0);
     let other = Group::new("b", 3, [(0, "b:0".to_owned()), (1, "b:1".to_owned())]);
     let group = one.introduce(other.encode_group());
-    assert_eq!(one.group(group), Some(&other));
+    assert_eq!(one.groups.all[group as usize], other);
     let card = |output: &Output| match output {
         Output::Connect { card, .. } => card.clone(),
         other => panic!("{other:?}"),
@@ -288,11 +286,11 @@ fn n16_accepts_that_are_pending_are_closed_before_the_listener() {
 fn n18_sends_to_a_lost_peer_fail_at_once() {
     let mut one = process("world", 0);
     one.peer_failed(0.0, member(1));
-    assert_eq!((one.state(member(1)), one.lost_peers()), (V::Moribund, 1));
+    assert_eq!((one.state(member(1)), one.failed), (V::Moribund, 1));
     let (peer, packet, why) = (member(1), 7, Failure::PeerLost);
     one.send(0.0, peer, packet);
     assert_eq!(outputs(&mut one), [Output::Failed { peer, packet, why }]);
-    assert_eq!(one.connections().count(), 0);
+    assert_eq!(one.connections.all.len(), 0);
 }
 
 /// F4: started operations may still end after the connection was given up.
@@ -382,18 +380,18 @@ fn references_count_virtual_connections_and_groups() {
     one.release(0.0, peer);
     assert_eq!(one.state(peer), V::Active);
     one.release(0.0, peer);
-    assert_eq!((one.state(peer), one.outstanding()), (V::LocalClose, 1));
-    assert!(one.group(group).unwrap().card(0).is_some());
+    assert_eq!((one.state(peer), one.outstanding), (V::LocalClose, 1));
+    assert!(one.groups.all[group as usize].card(0).is_some());
     let close = Input::Read(Message::Close { acknowledges: true });
     feed(
         &mut one,
         0,
         [Input::WriteDone, close, Input::WriteDone, Input::Closed],
     );
-    assert_eq!((one.state(peer), one.outstanding()), (V::Inactive, 0));
-    assert_eq!(one.group(group).unwrap().card(0), None);
+    assert_eq!((one.state(peer), one.outstanding), (V::Inactive, 0));
+    assert_eq!(one.groups.all[group as usize].card(0), None);
     // Memory from first use only: nothing is left of it.
-    assert_eq!(one.virtual_connections(), 0);
+    assert_eq!(one.vcs.len(), 0);
 }
 
 /// F6: the graphs have exactly the edges of the tables, and contain the edges of the specification.

@@ -146,9 +146,9 @@ impl World {
         for (index, program) in programs.iter().enumerate() {
             let rank = u32::try_from(index).unwrap();
             let mutation = mutations.get(index).copied().unwrap_or_default();
-            let mut connector = Connector::new(group.clone(), rank, settings)
-                .with_defect(mutation)
-                .with_steps();
+            let mut connector = Connector::new(group.clone(), rank, settings);
+            connector.defect = mutation;
+            connector.outputs.steps = Some(Vec::new());
             let listener = connector.listen();
             world.processes.push(Process {
                 connector,
@@ -319,9 +319,8 @@ impl World {
         let connection = socket.sides[0].connection;
         let process = socket.sides[0].process;
         let connector = &self.processes[process].connector;
-        let lives = connector
-            .connections()
-            .any(|(id, _)| Some(id) == connection);
+        let mut all = connector.connections.all.keys();
+        let lives = all.any(|id| Some(*id) == connection);
         let now = self.now;
         let end = &mut self.socket(number).sides[0];
         (end.closed, end.closed_at) = (!lives, now);
@@ -410,12 +409,8 @@ impl World {
             }
             Output::Finalized => {
                 self.processes[index].finalized = true;
-                if self.processes[index]
-                    .connector
-                    .connections()
-                    .next()
-                    .is_some()
-                {
+                let connections = &self.processes[index].connector.connections;
+                if !connections.all.is_empty() {
                     self.wrong(format!("process {index}: finalized with sockets"));
                 }
             }
@@ -501,7 +496,7 @@ impl World {
         }
         let any_dead = self.processes.iter().any(|process| process.dead);
         for (index, process) in self.processes.iter().enumerate() {
-            if !any_dead && process.connector.lost_peers() > 0 && !self.anybody_finalizes() {
+            if !any_dead && process.connector.failed > 0 && !self.anybody_finalizes() {
                 return Some(format!("process {index} has lost a peer that lives"));
             }
         }
@@ -522,14 +517,14 @@ impl World {
                 return Some(format!("process {index}: its program has not ended"));
             }
             let connector = &process.connector;
-            if connector.outstanding() > 0 {
+            if connector.outstanding > 0 {
                 return Some(format!("process {index}: closes are outstanding"));
             }
             let ends = process.program.contains(&Do::Finalize);
             if ends && !process.finalized {
                 return Some(format!("process {index}: finalize has not ended"));
             }
-            if ends && connector.connections().next().is_some() {
+            if ends && !connector.connections.all.is_empty() {
                 return Some(format!("process {index}: sockets are left"));
             }
             for rank in ranks.clone().filter(|&rank| rank as usize != index) {
@@ -568,7 +563,7 @@ impl World {
                 .clone()
                 .filter(|&rank| connector.state(member(rank)) == State::Active);
             let expected = active.count() + usize::from(!ends);
-            let have = connector.connections().count();
+            let have = connector.connections.all.len();
             if have != expected {
                 return Some(format!(
                     "process {index}: {have} connections, not {expected}"
@@ -628,9 +623,10 @@ impl World {
         for (index, process) in world.processes.iter_mut().enumerate() {
             let renamed = |id: ConnectionId| names.get(&(index, id)).copied().unwrap_or(id);
             let connector = &mut process.connector;
-            let connections = std::mem::take(&mut connector.connections).into_iter();
-            connector.connections = connections.map(|(id, c)| (renamed(id), c)).collect();
-            connector.free.clear();
+            let table = &mut connector.connections;
+            let all = std::mem::take(&mut table.all).into_iter();
+            table.all = all.map(|(id, c)| (renamed(id), c)).collect();
+            table.free.clear();
             for vc in connector.vcs.values_mut() {
                 vc.connection = vc.connection.map(renamed);
             }

@@ -1,7 +1,7 @@
 //! Events that are reported to an observer of the rank.
 //!
-//! Without an observer, [`RareState::observe`] ends at its first test, which a plain engine
-//! makes anyway.
+//! Without an observer, [`observe`](super::RequestTable::observe) ends at the first test, which a
+//! plain engine makes anyway.
 
 use observe::SourceLocation;
 use std::rc::Rc;

@@ -44,8 +44,9 @@ struct CreditPacket {
 }
 
 /// State of all links with late credits.
-#[derive(Clone, Default, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct CreditUpdates {
+    data_vls: u8,
     /// By port, then lane.
     lanes: Vec<Vec<CreditLane>>,
     on_wire: Vec<CreditPacket>,
@@ -63,39 +64,6 @@ impl PacketNetwork {
             && self.topology.reverse(port.link).is_some()
     }
 
-    fn credit_lane(&mut self, port: u32, vl: u8) -> &mut CreditLane {
-        let (lanes, count) = (&mut self.credit_updates.lanes, self.ports.len());
-        if lanes.len() < count {
-            lanes.resize_with(count, Vec::new);
-        }
-        let lanes = &mut lanes[port as usize];
-        if lanes.is_empty() {
-            lanes.resize(usize::from(self.settings.data_vls), CreditLane::default());
-        }
-        &mut lanes[usize::from(vl)]
-    }
-
-    /// Returns the limit that the receiver of a link publishes.
-    fn limit_of(&mut self, port: u32, vl: u8) -> u32 {
-        let capacity = self.ports[port as usize].capacity;
-        let lane = self.credit_lane(port, vl);
-        credit_limit(lane.received, capacity.saturating_sub(lane.occupied))
-    }
-
-    /// Returns the time of the update that tells of space freed at `freed`: not earlier than an
-    /// interval after the one before.
-    pub(super) fn update_time(&mut self, packet: &Packet, freed: u64, interval: u64) -> u64 {
-        let lane = self.credit_lane(packet.stored_at, packet.vl);
-        let earliest = match lane.last_at {
-            // An update that is still to come tells of this space as well.
-            Some(last) if freed <= last => return last,
-            Some(last) => freed.max(last + interval),
-            None => freed,
-        };
-        lane.last_at = Some(earliest);
-        earliest
-    }
-
     /// Counts a packet that has started on a link, and plans the arrival unless the packet is lost.
     pub(super) fn note_started(&mut self, out: u32, at: u32, arrival: Option<u64>) {
         if !self.has_credit_packets(out) {
@@ -103,7 +71,7 @@ impl PacketNetwork {
         }
         let packet = self.packets[at];
         let (blocks, vl) = (u32::from(packet.blocks), packet.vl);
-        let lane = self.credit_lane(out, vl);
+        let lane = self.credit_updates.credit_lane(out, vl);
         lane.sent = (lane.sent + blocks) % COUNTER_MODULUS;
         let port = &self.ports[out as usize];
         let (link, now) = (port.link, port.last_start);
@@ -119,7 +87,7 @@ impl PacketNetwork {
     #[expect(clippy::cast_possible_truncation, reason = "packed by count_sent")]
     pub(super) fn count_received(&mut self, link: PacketLinkId, subject: u32) {
         let port = self.port(link);
-        let lane = self.credit_lane(port, subject as u8);
+        let lane = self.credit_updates.credit_lane(port, subject as u8);
         lane.received = (lane.received + (subject >> 8)) % COUNTER_MODULUS;
         lane.occupied += subject >> 8;
     }
@@ -131,7 +99,7 @@ impl PacketNetwork {
     )]
     pub(super) fn free_blocks(&mut self, link: PacketLinkId, subject: u32, now: u64) {
         let (port, vl) = (self.port(link), subject as u8);
-        let lane = self.credit_lane(port, vl);
+        let lane = self.credit_updates.credit_lane(port, vl);
         lane.occupied = lane.occupied.saturating_sub(subject >> 8);
         if let Some(reverse) = self.topology.reverse(link) {
             self.plan_credit_packet(reverse, vl, now);
@@ -152,7 +120,7 @@ impl PacketNetwork {
             return;
         };
         let port = self.port(link);
-        let lane = self.credit_lane(port, vl);
+        let lane = self.credit_updates.credit_lane(port, vl);
         if lane.is_planned {
             return;
         }
@@ -175,10 +143,13 @@ impl PacketNetwork {
             return;
         };
         let opposite = self.port(reverse);
-        let limit = self.limit_of(opposite, vl);
+        let capacity = self.ports[opposite as usize].capacity;
+        let limit = self
+            .credit_updates
+            .published_limit((opposite, vl), capacity);
         let state = &mut self.ports[port as usize];
         let busy_until = state.busy_until(now);
-        let lane = self.credit_lane(port, vl);
+        let lane = self.credit_updates.credit_lane(port, vl);
         lane.is_planned = false;
         if lane.last_at.is_some() && lane.last == (lane.sent, limit) {
             return;
@@ -207,7 +178,7 @@ impl PacketNetwork {
     pub(super) fn receive_credit_packet(&mut self, link: PacketLinkId, number: u32, now: u64) {
         let CreditPacket { vl, sent, limit } = self.credit_updates.remove(number);
         let port = self.port(link);
-        let lane = self.credit_lane(port, vl);
+        let lane = self.credit_updates.credit_lane(port, vl);
         let has_lost = lane.received != sent;
         // Lost packets count as received: their blocks are free again.
         lane.received = sent;
@@ -218,13 +189,54 @@ impl PacketNetwork {
             self.plan_credit_packet(reverse, vl, now);
         }
         let opposite = self.port(reverse);
-        let sent = self.credit_lane(opposite, vl).sent;
+        let sent = self.credit_updates.credit_lane(opposite, vl).sent;
         self.ports[opposite as usize].lanes[usize::from(vl)].credits = blocks_allowed(limit, sent);
         self.serve(opposite, now);
     }
 }
 
 impl CreditUpdates {
+    pub(super) const fn new(data_vls: u8) -> Self {
+        Self {
+            data_vls,
+            lanes: Vec::new(),
+            on_wire: Vec::new(),
+            free: Vec::new(),
+        }
+    }
+
+    fn credit_lane(&mut self, port: u32, vl: u8) -> &mut CreditLane {
+        let port = port as usize;
+        if self.lanes.len() <= port {
+            self.lanes.resize_with(port + 1, Vec::new);
+        }
+        let lanes = &mut self.lanes[port];
+        if lanes.is_empty() {
+            lanes.resize(usize::from(self.data_vls), CreditLane::default());
+        }
+        &mut lanes[usize::from(vl)]
+    }
+
+    /// Returns the limit that the receiver of a link publishes; `capacity` is in blocks.
+    fn published_limit(&mut self, (port, vl): (u32, u8), capacity: u32) -> u32 {
+        let lane = self.credit_lane(port, vl);
+        credit_limit(lane.received, capacity.saturating_sub(lane.occupied))
+    }
+
+    /// Returns the time of the update that tells of space freed at `freed`: not earlier than an
+    /// interval after the one before.
+    pub(super) fn update_time(&mut self, packet: &Packet, freed: u64, interval: u64) -> u64 {
+        let lane = self.credit_lane(packet.stored_at, packet.vl);
+        let earliest = match lane.last_at {
+            // An update that is still to come tells of this space as well.
+            Some(last) if freed <= last => return last,
+            Some(last) => freed.max(last + interval),
+            None => freed,
+        };
+        lane.last_at = Some(earliest);
+        earliest
+    }
+
     fn insert(&mut self, packet: CreditPacket) -> u32 {
         if let Some(number) = self.free.pop() {
             self.on_wire[number as usize] = packet;

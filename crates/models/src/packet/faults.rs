@@ -161,7 +161,7 @@ impl PacketNetwork {
             }
             self.packets.remove(at);
             self.statistics.lost += 1;
-            self.note_loss(&packet);
+            self.reports.note_loss(&packet);
             return;
         }
         if fate.is_corrupted {
@@ -171,7 +171,7 @@ impl PacketNetwork {
             // The copy is an error of the wire: the sender has no credits for it.
             let mut copy = self.packets[at];
             copy.flags |= Packet::UNCREDITED;
-            self.note_copy(&copy);
+            self.reports.note_copy(&copy);
             let copy = self.packets.insert(copy);
             self.events
                 .push(Event::new(time + wire_time, link, kind, copy));

@@ -107,6 +107,39 @@ impl std::fmt::Display for PacketSendError {
 
 impl std::error::Error for PacketSendError {}
 
+/// Packets that hosts keep in their buffers, by host.
+pub(super) type HeldSinks = BTreeMap<HostId, Vec<u32>>;
+
+/// Output and packet of all that wait at an input, by port and lane, without virtual output queues.
+pub(super) type InputFifos = BTreeMap<(u32, u8), VecDeque<(u32, u32)>>;
+
+/// Reports about packets besides their deliveries; the settings ask for these reports.
+#[derive(Default, Debug)]
+pub(super) struct PacketReports {
+    is_wanted: bool,
+    departures: VecDeque<PacketDeparture>,
+    /// Tags of packets that will not arrive.
+    losses: VecDeque<u64>,
+    /// Tags of packets that a faulty link has doubled.
+    copies: VecDeque<u64>,
+}
+
+impl PacketReports {
+    /// Notes that a packet will not arrive.
+    pub(super) fn note_loss(&mut self, packet: &Packet) {
+        if self.is_wanted {
+            self.losses.push_back(packet.tag);
+        }
+    }
+
+    /// Notes that a faulty link has doubled a packet.
+    pub(super) fn note_copy(&mut self, packet: &Packet) {
+        if self.is_wanted {
+            self.copies.push_back(packet.tag);
+        }
+    }
+}
+
 /// A network of directed links, switches and hosts that carries packets.
 #[derive(Debug)]
 pub struct PacketNetwork {
@@ -124,22 +157,15 @@ pub struct PacketNetwork {
     pub(super) events: EventQueue,
     pub(super) stall: Option<PacketStall>,
     pub(super) is_check_planned: bool,
-    /// Packets that hosts keep in their buffers, by host.
-    pub(super) held_sinks: BTreeMap<HostId, Vec<u32>>,
+    pub(super) held_sinks: HeldSinks,
     pub(super) pfc: PfcState,
-    /// Output and packet of all that wait at an input, by port and lane, without virtual output
-    /// queues.
-    pub(super) input_fifos: BTreeMap<(u32, u8), VecDeque<(u32, u32)>>,
+    pub(super) input_fifos: InputFifos,
     pub(super) credit_updates: CreditUpdates,
     has_credit_packets: bool,
     /// Outputs among which adaptive routing chooses, by input and destination.
     pub(super) minimal_outputs: BTreeMap<(u32, u32), Box<[u32]>>,
     deliveries: VecDeque<PacketDelivery>,
-    departures: VecDeque<PacketDeparture>,
-    /// Tags of packets that will not arrive.
-    losses: VecDeque<u64>,
-    /// Tags of packets that a faulty link has doubled.
-    copies: VecDeque<u64>,
+    pub(super) reports: PacketReports,
     pub(super) statistics: PacketStatistics,
 }
 
@@ -171,6 +197,11 @@ impl PacketNetwork {
             "adaptive routing with one route for each pair of hosts: expected a graph"
         );
         let flow_control = settings.flow_control;
+        let credit_updates = CreditUpdates::new(settings.data_vls);
+        let reports = PacketReports {
+            is_wanted: settings.report_departures,
+            ..PacketReports::default()
+        };
         Self {
             has_credit_packets: matches!(flow_control, FlowControl::CreditPackets { .. }),
             is_multipath: topology.is_multipath(),
@@ -188,12 +219,10 @@ impl PacketNetwork {
             held_sinks: BTreeMap::new(),
             pfc: PfcState::default(),
             input_fifos: BTreeMap::new(),
-            credit_updates: CreditUpdates::default(),
+            credit_updates,
             minimal_outputs: BTreeMap::new(),
             deliveries: VecDeque::new(),
-            departures: VecDeque::new(),
-            copies: VecDeque::new(),
-            losses: VecDeque::new(),
+            reports,
             statistics: PacketStatistics::default(),
         }
     }
@@ -276,32 +305,19 @@ impl PacketNetwork {
     /// Returns the next departure of a packet from the queue of its source, if the settings request
     /// departures.
     pub fn poll_departure(&mut self) -> Option<PacketDeparture> {
-        self.departures.pop_front()
-    }
-
-    /// Notes that a packet will not arrive, if the settings ask for that.
-    pub(super) fn note_loss(&mut self, packet: &Packet) {
-        if self.settings.report_departures {
-            self.losses.push_back(packet.tag);
-        }
+        self.reports.departures.pop_front()
     }
 
     /// Returns the tag of the next packet that was lost or dropped, if the settings ask for
     /// departures.
     pub fn poll_loss(&mut self) -> Option<u64> {
-        self.losses.pop_front()
-    }
-
-    pub(super) fn note_copy(&mut self, packet: &Packet) {
-        if self.settings.report_departures {
-            self.copies.push_back(packet.tag);
-        }
+        self.reports.losses.pop_front()
     }
 
     /// Returns the tag of the next packet that was doubled, if the settings ask for departures:
     /// one more packet with this tag is delivered, lost or dropped.
     pub fn poll_copy(&mut self) -> Option<u64> {
-        self.copies.pop_front()
+        self.reports.copies.pop_front()
     }
 
     /// Returns the number of packets inside, including packets in the queues of hosts.
@@ -434,7 +450,7 @@ impl PacketNetwork {
         self.free_buffer(&packet, now);
         self.packets.remove(at);
         self.statistics.dropped += 1;
-        self.note_loss(&packet);
+        self.reports.note_loss(&packet);
     }
 
     /// Returns the virtual lane of a packet on a link; `NO_VL` means that the packet is dropped.
@@ -582,8 +598,8 @@ impl PacketNetwork {
             self.events
                 .push(Event::new(end, link, EventKind::HeadLeft, vl));
         }
-        if before.stored_at == NONE && self.settings.report_departures {
-            self.departures.push_back(PacketDeparture {
+        if before.stored_at == NONE && self.reports.is_wanted {
+            self.reports.departures.push_back(PacketDeparture {
                 tag: before.tag,
                 at: now,
                 ends_at: now + wire_time,
@@ -624,7 +640,8 @@ impl PacketNetwork {
         }
         let freed = match self.settings.flow_control {
             FlowControl::CreditsAtIntervals { min_interval_ps } => {
-                self.update_time(packet, freed, min_interval_ps)
+                self.credit_updates
+                    .update_time(packet, freed, min_interval_ps)
             }
             FlowControl::CreditPackets { .. } if self.has_credit_packets(of) => {
                 self.plan_free_blocks(packet, freed);

@@ -149,7 +149,7 @@ impl PacketNetwork {
             self.events.push(event);
         } else {
             self.packets.remove(at);
-            self.note_loss(&packet);
+            self.reports.note_loss(&packet);
             self.statistics.dropped += 1;
             self.statistics.headroom_drops += u64::from(settings.sends_pauses);
         }

@@ -9,12 +9,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sim_core::HostId;
 
-use super::arena::NONE;
+use super::arena::{NONE, PacketArena};
 use super::credit_loop::LaneOfLink;
 use super::event_queue::{Event, EventKind};
-use super::network::PacketNetwork;
+use super::network::{HeldSinks, InputFifos, PacketNetwork};
 use super::overhead::BLOCK_BYTES;
-use super::port::NEVER;
+use super::port::{NEVER, Port};
 use super::topology::{PACKET_LINKS_MAX, PacketTopology};
 
 /// A buffer of a deadlock, and the packet at its head that waits for the next buffer.
@@ -108,6 +108,14 @@ struct WaitGraph {
     live: BTreeSet<Buffer>,
 }
 
+/// The queues and buffers of a network in which a search looks for packets that never move.
+struct StallSearch<'a> {
+    ports: &'a [Port],
+    packets: &'a PacketArena,
+    input_fifos: &'a InputFifos,
+    held_sinks: &'a HeldSinks,
+}
+
 impl PacketNetwork {
     /// Returns the first deadlock found, if any.
     pub const fn stall(&self) -> Option<&PacketStall> {
@@ -121,8 +129,9 @@ impl PacketNetwork {
             return;
         }
         if self.ports.iter().any(|port| !port.waiting.is_empty()) {
-            self.verify_refusals();
-            self.stall = self.find_stall();
+            let search = self.stall_search();
+            search.verify_refusals();
+            self.stall = search.find_stall();
             assert!(
                 self.stall.is_some(),
                 "packets wait in an idle network for no reason: credits are lost"
@@ -153,15 +162,38 @@ impl PacketNetwork {
             return;
         }
         if blocked.any(|port| port.blocked_since + period <= now) {
-            self.stall = self.find_stall();
+            self.stall = self.stall_search().find_stall();
         }
         self.plan_check(now);
     }
 
+    const fn stall_search(&self) -> StallSearch<'_> {
+        StallSearch {
+            ports: self.ports.as_slice(),
+            packets: &self.packets,
+            input_fifos: &self.input_fifos,
+            held_sinks: &self.held_sinks,
+        }
+    }
+
+    /// Makes a host keep arriving packets in their buffers.
+    pub fn hold_sink(&mut self, host: HostId) {
+        self.held_sinks.entry(host).or_default();
+    }
+
+    /// Makes a host take packets again; the host first takes the packets that it kept.
+    pub fn release_sink(&mut self, now: u64, host: HostId) {
+        for packet in self.held_sinks.remove(&host).unwrap_or_default() {
+            self.deliver(packet, now);
+        }
+    }
+}
+
+impl StallSearch<'_> {
     /// Verifies that every waiting head is refused credits: an idle network in which a packet could
     /// move is a defect of the engine.
     fn verify_refusals(&self) {
-        for port in &self.ports {
+        for port in self.ports {
             for queue in &port.waiting {
                 let blocks = self.packets[queue.head].blocks;
                 assert!(
@@ -204,7 +236,7 @@ impl PacketNetwork {
     fn wait_graph(&self) -> WaitGraph {
         let mut graph = WaitGraph::default();
         let mut queued: BTreeMap<Buffer, u32> = BTreeMap::new();
-        for (out, port) in (0..).zip(&self.ports) {
+        for (out, port) in (0..).zip(self.ports) {
             for queue in &port.waiting {
                 let head = &self.packets[queue.head];
                 let is_refused = port.credits_in_sight(queue.vl()) < u32::from(head.blocks);
@@ -226,7 +258,7 @@ impl PacketNetwork {
             }
         }
         // Behind the head of an input without virtual output queues nothing moves either.
-        for (buffer, fifo) in &self.input_fifos {
+        for (buffer, fifo) in self.input_fifos {
             for (_, packet) in fifo.iter().skip(1) {
                 *queued.entry(*buffer).or_default() += u32::from(self.packets[*packet].blocks);
             }
@@ -261,7 +293,7 @@ impl PacketNetwork {
         };
         let members = &path[begin..];
         let port = |buffer: &Buffer| &self.ports[buffer.0 as usize];
-        let times = |time: fn(&super::port::Port) -> u64| {
+        let times = |time: fn(&Port) -> u64| {
             let times = members.iter().map(|(buffer, _)| time(port(buffer)));
             times.max().unwrap_or_default()
         };
@@ -281,7 +313,7 @@ impl PacketNetwork {
 
     /// Returns the reason for which packets stay inside, if the reason is not a cycle.
     fn other_stall(&self) -> Option<PacketStall> {
-        for port in &self.ports {
+        for port in self.ports {
             for queue in &port.waiting {
                 let packet_blocks = u32::from(self.packets[queue.head].blocks);
                 if port.has_credits && port.capacity < packet_blocks {
@@ -295,17 +327,5 @@ impl PacketNetwork {
         }
         let held = self.held_sinks.iter().find(|(_, held)| !held.is_empty());
         held.map(|(host, _)| PacketStall::StalledSink { host: *host })
-    }
-
-    /// Makes a host keep arriving packets in their buffers.
-    pub fn hold_sink(&mut self, host: HostId) {
-        self.held_sinks.entry(host).or_default();
-    }
-
-    /// Makes a host take packets again; the host first takes the packets that it kept.
-    pub fn release_sink(&mut self, now: u64, host: HostId) {
-        for packet in self.held_sinks.remove(&host).unwrap_or_default() {
-            self.deliver(packet, now);
-        }
     }
 }

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 use rdma::{RegionMemory, WcOpcode, WcStatus, WorkCompletion};
 
-use super::device::{Device, DeviceEvent, ReceiveRegion, Source, sent};
+use super::device::{Device, DeviceEvent, Source, sent};
 use super::link::{Stage, Then};
 use crate::wire::{self, Frame, HEAD_MAX, RdmaExtension};
 use channel::{Buffer, CreditReturn, Event, Failure, Packet, PacketHeader, Token};
@@ -129,7 +129,7 @@ impl Device {
                     self.run_all_that_wait(number);
                 }
                 Then::Written(origin, notify) => {
-                    self.give_back(origin);
+                    self.memory.give_back(origin);
                     self.events.extend(notify.map(sent));
                 }
                 Then::Read(receive) => self.fetched(number, peer, receive),
@@ -184,7 +184,8 @@ impl Device {
         let landing = self.receive_regions.remove(&(peer, receive));
         let landing = landing.ok_or_else(|| stray("RDMA data without a posted buffer"))?;
         if landing.is_copied {
-            return self.copy_out(&landing);
+            let message = self.memory.copy_message(&landing);
+            return message.map_err(|error| (Failure::Adapter, error.to_string()));
         }
         match self.verbs.dereg_mr(&landing.region) {
             _ if landing.is_phantom => Ok(Buffer::phantom(landing.length)),
@@ -192,19 +193,6 @@ impl Device {
             Ok(_) => Err(stray("other memory than was registered")),
             Err(error) => Err((Failure::Adapter, error.to_string())),
         }
-    }
-
-    /// A message is in memory that stays registered.
-    fn copy_out(&mut self, landing: &ReceiveRegion) -> Result<Buffer, Fault> {
-        let message = if landing.is_phantom {
-            Ok(Buffer::phantom(landing.length))
-        } else {
-            let mut bytes = vec![0; usize::try_from(landing.length).unwrap_or(0)];
-            let copied = self.verbs.read_mr(&landing.region, 0, &mut bytes);
-            copied.map(|()| Buffer::from(bytes))
-        };
-        self.copies.give_back(&*self.verbs, landing.region);
-        message.map_err(|error| (Failure::Adapter, error.to_string()))
     }
 
     /// Handles a message that has been written to its place.

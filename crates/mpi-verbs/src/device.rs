@@ -9,14 +9,14 @@ use std::fmt;
 use std::rc::Rc;
 
 use rdma::{
-    Access, AsyncEvent, CompletionQueue, Endpoint, MemoryRegion, ProtectionDomain, QpCapabilities,
-    QpInitAttributes, QueuePair, RecvRequest, RegionMemory, Verbs, VerbsError, WorkCompletion,
+    Access, AsyncEvent, CompletionQueue, Endpoint, MemoryRegion, QpCapabilities, QpInitAttributes,
+    QueuePair, RecvRequest, RegionMemory, Verbs, VerbsError, WorkCompletion,
 };
 
-use super::bounce_buffers::BounceBuffers;
 use super::link::{Job, Link, LinkId, Stage, Then, WriteSource};
-use super::options::{Options, Rendezvous};
-use super::registrations::{Origin, RegistrationCache};
+use super::memory::MessageMemory;
+use super::options::Options;
+use super::registrations::Origin;
 use crate::wire::Memory;
 use channel::{Event, Failure, Packet, Token};
 
@@ -110,7 +110,6 @@ pub(crate) type RendezvousKey = (u32, Token);
 pub struct Device {
     pub(crate) verbs: Rc<dyn Verbs>,
     pub(crate) options: Options,
-    pub(crate) pd: ProtectionDomain,
     pub(crate) max_message: u64,
     pub(crate) shared_cqs: Vec<SharedCq>,
     /// All connections, including those that are being closed, by the number of the queue pair.
@@ -118,8 +117,7 @@ pub struct Device {
     /// Connections that are not being closed.
     pub(crate) current: BTreeMap<LinkId, u32>,
     pub(crate) buffers: Option<SendBuffers>,
-    pub(crate) registrations: RegistrationCache,
-    pub(crate) copies: BounceBuffers,
+    pub(crate) memory: MessageMemory,
     /// Messages that we have announced, by peer and our operation.
     pub(crate) offers: BTreeMap<RendezvousKey, Offer>,
     /// Messages that peers have announced, by peer and operation of the peer.
@@ -131,8 +129,6 @@ pub struct Device {
     /// Memory for messages that peers have cleared, by peer and operation of the peer.
     pub(crate) cleared: BTreeMap<RendezvousKey, Memory>,
     pub(crate) events: VecDeque<DeviceEvent>,
-    /// Zeros: the bytes of phantom messages in transit.
-    pub(crate) zeros: Rc<Vec<u8>>,
     /// A connection waits for a packet buffer.
     pub(crate) starved: bool,
     /// Used again and again.
@@ -156,29 +152,12 @@ impl Device {
     /// A device without connections over an adapter.
     pub fn new(verbs: Rc<dyn Verbs>, options: Options) -> Result<Self, VerbsError> {
         let port = verbs.query_port(options.connection.port_num)?;
-        let pd = verbs.alloc_pd()?;
-        let access = match options.rendezvous {
-            Rendezvous::Write => Access::NONE,
-            Rendezvous::Read => Access::REMOTE_READ,
-        };
-        let kept = (options.reg_cache_entries, options.reg_cache_size);
-        let copied = if options.reg_cache_entries == 0 {
-            (0, 0)
-        } else {
-            (
-                options.bounce_max.min(options.reg_cache_size),
-                options.reg_cache_size,
-            )
-        };
-        let both_ways = access | Access::LOCAL_WRITE | Access::REMOTE_WRITE;
         Ok(Self {
-            registrations: RegistrationCache::new(pd, access, kept),
-            copies: BounceBuffers::new(pd, both_ways, copied),
+            memory: MessageMemory::new(Rc::clone(&verbs), &options)?,
             // 1 GiB: lengths in scatter/gather entries have 32 bits.
             max_message: u64::from(port.max_msg_sz).clamp(1, 1 << 30),
             verbs,
             options,
-            pd,
             shared_cqs: Vec::new(),
             links: BTreeMap::new(),
             current: BTreeMap::new(),
@@ -189,7 +168,6 @@ impl Device {
             receive_regions: BTreeMap::new(),
             cleared: BTreeMap::new(),
             events: VecDeque::new(),
-            zeros: Rc::default(),
             starved: false,
             completions: Vec::new(),
             frame: Vec::new(),
@@ -225,7 +203,11 @@ impl Device {
         let length = u64::from(receives) * self.options.buffer();
         let region = self
             .verbs
-            .reg_mr(self.pd, RegionMemory::Zeroed(length), Access::LOCAL_WRITE)
+            .reg_mr(
+                self.memory.pd,
+                RegionMemory::Zeroed(length),
+                Access::LOCAL_WRITE,
+            )
             .map_err(|refused| refused.error)?;
         let made = self.make_queue_pair(shared).and_then(|(qp, inline)| {
             let endpoint = self.prepare(qp, &region).inspect_err(|_| {
@@ -269,7 +251,7 @@ impl Device {
         let length = u64::from(count) * self.options.buffer();
         let region = self
             .verbs
-            .reg_mr(self.pd, RegionMemory::Zeroed(length), Access::NONE)
+            .reg_mr(self.memory.pd, RegionMemory::Zeroed(length), Access::NONE)
             .map_err(|refused| refused.error)?;
         self.buffers = Some(SendBuffers {
             region,
@@ -303,7 +285,7 @@ impl Device {
         let mut inline = self.options.max_inline;
         loop {
             let made = self.verbs.create_qp(&QpInitAttributes {
-                pd: self.pd,
+                pd: self.memory.pd,
                 send_cq: cq,
                 recv_cq: cq,
                 cap: QpCapabilities {
@@ -467,7 +449,7 @@ impl Device {
         for then in link.posted {
             match then {
                 Then::Buffer(buffer, _) => self.free_buffer(buffer),
-                Then::Written(origin, _) => self.give_back(origin),
+                Then::Written(origin, _) => self.memory.give_back(origin),
                 Then::Nothing | Then::Read(_) => {}
             }
         }
@@ -483,7 +465,7 @@ impl Device {
             ..
         } = job
         {
-            self.give_back(origin);
+            self.memory.give_back(origin);
         }
     }
 
@@ -596,7 +578,10 @@ impl Device {
     /// Returns the number of sends without a copy that found a registration, and the number of
     /// sends that made one.
     pub const fn registrations(&self) -> (u64, u64) {
-        (self.registrations.found, self.registrations.made)
+        (
+            self.memory.registrations.found,
+            self.memory.registrations.made,
+        )
     }
 }
 
@@ -610,14 +595,13 @@ impl Drop for Device {
         for (_, landing) in std::mem::take(&mut self.receive_regions) {
             let _ = self.verbs.dereg_mr(&landing.region);
         }
-        self.registrations.drop_all(&*self.verbs);
-        self.copies.clear_cache(&*self.verbs);
+        self.memory.release_all();
         if let Some(buffers) = self.buffers.take() {
             let _ = self.verbs.dereg_mr(&buffers.region);
         }
         for shared in std::mem::take(&mut self.shared_cqs) {
             let _ = self.verbs.destroy_cq(shared.cq);
         }
-        let _ = self.verbs.dealloc_pd(self.pd);
+        let _ = self.verbs.dealloc_pd(self.memory.pd);
     }
 }

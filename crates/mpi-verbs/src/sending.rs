@@ -38,11 +38,11 @@ impl Device {
         if self.options.rendezvous == Rendezvous::Read && is_long {
             let memory = match message.memory() {
                 Some(memory) => Rc::clone(memory),
-                None => self.zeros(message.len()),
+                None => self.memory.provide_zeros(message.len()),
             };
             // Without a registration the message goes the other way, which will say why if that
             // fails, too.
-            offer.memory = self.source_of(&memory, message.len()).ok();
+            offer.memory = self.memory.register_source(&memory, message.len()).ok();
         }
         if offer.is_phantom || offer.memory.is_some() {
             self.offers.insert((peer, send), offer);
@@ -52,7 +52,7 @@ impl Device {
     /// A message cannot be fetched any more.
     pub(crate) fn withdraw(&mut self, name: RendezvousKey) {
         if let Some((origin, _)) = self.offers.remove(&name).and_then(|offer| offer.memory) {
-            self.give_back(origin);
+            self.memory.give_back(origin);
         }
     }
 
@@ -183,7 +183,9 @@ impl Device {
             memory: None,
             is_phantom: false,
         });
-        let landing = self.landing(length, (source.is_phantom, source.memory.is_none()));
+        let landing = self
+            .memory
+            .provide_landing(length, (source.is_phantom, source.memory.is_none()));
         let Some(mut landing) = landing else {
             return self.fail_landing(number);
         };
@@ -216,7 +218,7 @@ impl Device {
 
     /// A get: the bytes at that place arrive in memory of their own.
     fn queue_get(&mut self, number: u32, place: Memory, name: RendezvousKey, length: u64) {
-        let Some(landing) = self.landing(length, (false, false)) else {
+        let Some(landing) = self.memory.provide_landing(length, (false, false)) else {
             return self.fail_landing(number);
         };
         let job = Job::Read {
@@ -235,13 +237,13 @@ impl Device {
         let length = packet.payload.len();
         let memory = match packet.payload.memory() {
             Some(memory) => Rc::clone(memory),
-            None => self.zeros(length),
+            None => self.memory.provide_zeros(length),
         };
         let max_inline = self.links.get(&number).map_or(0, |link| link.max_inline);
         let source = if receive.is_none() && length <= u64::from(max_inline) {
             WriteSource::Inline(packet.payload.clone())
         } else {
-            match self.source_of(&memory, length) {
+            match self.memory.register_source(&memory, length) {
                 Ok((origin, region)) => WriteSource::Region(origin, region),
                 Err(refused) => {
                     return self.fail(number, Failure::NoMemory, refused.error.to_string());

@@ -4,6 +4,7 @@
 //! or an atomic, the response was lost, and all requests from there on are sent again.
 
 use super::retry::next_response_length;
+use super::send_queue::SendQueue;
 use super::{Defect, RcQueuePair};
 use crate::adapter::AdapterParts;
 use crate::wire::{Aeth, CREDITS, Extension, Nak, Opcode, Packet, Syndrome};
@@ -20,11 +21,11 @@ impl RcQueuePair {
             }
             _ if !is_known => {}
             Extension::AtomicAck(aeth, original) => {
-                self.take_credits(aeth);
+                self.send.take_credits(aeth);
                 self.handle_data(parts, psn, &original.to_ne_bytes(), false);
             }
             Extension::Aeth(aeth) => {
-                self.take_credits(aeth);
+                self.send.take_credits(aeth);
                 self.handle_data(parts, psn, packet.payload(), true);
             }
             _ => self.handle_data(parts, psn, packet.payload(), true),
@@ -40,7 +41,7 @@ impl RcQueuePair {
     ) {
         // Credits may be updated by an acknowledgement of what was acknowledged before.
         if is_known || psn.plus(1) == self.send.unacked {
-            self.take_credits(aeth);
+            self.send.take_credits(aeth);
         }
         if !is_known {
             return;
@@ -69,23 +70,6 @@ impl RcQueuePair {
             Syndrome::Nak(Nak::RemoteOperational) => {
                 self.handle_fatal_nak(parts, psn, WcStatus::RemOpErr);
             }
-        }
-    }
-
-    /// Takes the credits of an acknowledgement: the newest message that may start is MSN plus the
-    /// number of receives. IBA 9.7.7.2.5.
-    fn take_credits(&mut self, aeth: Aeth) {
-        let Syndrome::Ack(code) = aeth.syndrome else {
-            return;
-        };
-        let Some(&credits) = CREDITS.get(usize::from(code)) else {
-            self.send.limit_message = None;
-            return;
-        };
-        let limit = Psn::new(aeth.msn).plus(u32::from(credits));
-        let is_newer = |old: u32| limit.ahead_of(Psn::new(old)) > 0;
-        if self.send.limit_message.is_none_or(is_newer) {
-            self.send.limit_message = Some(limit.get());
         }
     }
 
@@ -158,5 +142,24 @@ impl RcQueuePair {
             }
         }
         self.note_progress(parts);
+    }
+}
+
+impl SendQueue {
+    /// Takes the credits of an acknowledgement: the newest message that may start is MSN plus the
+    /// number of receives. IBA 9.7.7.2.5.
+    fn take_credits(&mut self, aeth: Aeth) {
+        let Syndrome::Ack(code) = aeth.syndrome else {
+            return;
+        };
+        let Some(&credits) = CREDITS.get(usize::from(code)) else {
+            self.limit_message = None;
+            return;
+        };
+        let limit = Psn::new(aeth.msn).plus(u32::from(credits));
+        let is_newer = |old: u32| limit.ahead_of(Psn::new(old)) > 0;
+        if self.limit_message.is_none_or(is_newer) {
+            self.limit_message = Some(limit.get());
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Requests that were executed before: no duplicate is executed again, and each one is answered
 //! again. IBA 9.7.5.1.2 to 9.7.5.1.4.
 
-use super::receive_queue::{Response, SavedRequest};
+use super::receive_queue::{Responder, Response, SavedRequest};
 use super::{Defect, RcQueuePair};
 use crate::Psn;
 use crate::adapter::AdapterParts;
@@ -20,11 +20,13 @@ impl RcQueuePair {
         match (kind, packet.extension()) {
             (RequestKind::Send | RequestKind::Write, _) if packet.bth().ack_request => {
                 let last = self.responder.expected.plus(Psn::MODULUS - 1);
-                let credits = self.credits(parts);
+                let credits = self.responder.credit_code(parts);
                 self.responder.acknowledge(last, Syndrome::Ack(credits));
             }
             (RequestKind::Read, Extension::Reth(reth)) => self.repeat_read(psn, *reth),
-            (RequestKind::CompareSwap | RequestKind::FetchAdd, _) => self.repeat_atomic(psn),
+            (RequestKind::CompareSwap | RequestKind::FetchAdd, _) => {
+                self.responder.repeat_atomic(psn);
+            }
             _ => {}
         }
     }
@@ -60,26 +62,6 @@ impl RcQueuePair {
         }
     }
 
-    /// Answers an atomic operation again with the saved original value.
-    fn repeat_atomic(&mut self, psn: Psn) {
-        let same = |saved: &SavedRequest| match *saved {
-            SavedRequest::Atomic {
-                psn: first,
-                original,
-                msn,
-            } if first == psn => Some(Response::Atomic {
-                psn,
-                original,
-                msn,
-                is_repeat: true,
-            }),
-            _ => None,
-        };
-        if let Some(response) = self.responder.saved.iter().find_map(same) {
-            self.responder.repeat(response);
-        }
-    }
-
     /// Handles a duplicate wrongly, if a seeded defect says so.
     fn duplicate_by_defect(
         &mut self,
@@ -109,7 +91,8 @@ impl RcQueuePair {
                     return false;
                 };
                 let (psn, msn) = (packet.bth().psn, self.responder.msn);
-                self.respond_with_data(psn, Reth { address, ..*reth }, msn);
+                self.responder
+                    .queue_data(psn, Reth { address, ..*reth }, msn);
                 true
             }
             (RequestKind::CompareSwap | RequestKind::FetchAdd, Extension::AtomicEth(atomic))
@@ -117,11 +100,33 @@ impl RcQueuePair {
             {
                 let (psn, msn) = (packet.bth().psn, self.responder.msn);
                 if let Ok(original) = self.execute_atomic_on_memory(parts, kind, *atomic) {
-                    self.respond_with_value(psn, original, msn);
+                    self.responder.queue_value(psn, original, msn);
                 }
                 true
             }
             _ => false,
+        }
+    }
+}
+
+impl Responder {
+    /// Answers an atomic operation again with the saved original value.
+    fn repeat_atomic(&mut self, psn: Psn) {
+        let same = |saved: &SavedRequest| match *saved {
+            SavedRequest::Atomic {
+                psn: first,
+                original,
+                msn,
+            } if first == psn => Some(Response::Atomic {
+                psn,
+                original,
+                msn,
+                is_repeat: true,
+            }),
+            _ => None,
+        };
+        if let Some(response) = self.saved.iter().find_map(same) {
+            self.repeat(response);
         }
     }
 }

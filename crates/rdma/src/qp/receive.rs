@@ -1,7 +1,7 @@
 //! Request packets in order: the checks in the sequence that the standard asks for, and their
 //! effects on memory and the receive queue. IBA 9.7.4.1 and 9.9.3.
 
-use super::receive_queue::{IncomingMessage, ReceiveEntry, Response, SavedRequest};
+use super::receive_queue::{IncomingMessage, ReceiveEntry, Responder, SavedRequest};
 use super::transmit;
 use super::{Defect, RcQueuePair};
 use crate::adapter::AdapterParts;
@@ -34,9 +34,9 @@ impl RcQueuePair {
     /// Takes a request packet.
     pub(super) fn handle_request(&mut self, parts: &mut AdapterParts<'_>, packet: &Packet<'_>) {
         let psn = packet.bth().psn;
-        let ahead = self.distance(psn, parts);
+        let ahead = self.responder.distance_of(psn, parts);
         if ahead > 0 {
-            self.handle_gap(parts);
+            self.responder.report_gap(parts);
             return;
         }
         if ahead < 0 {
@@ -53,7 +53,7 @@ impl RcQueuePair {
         self.responder.has_nacked = false;
         match self.execute(parts, &request) {
             Ok(()) if packet.bth().ack_request && !request.kind.returns_data() => {
-                let credits = self.credits(parts);
+                let credits = self.responder.credit_code(parts);
                 self.responder.acknowledge(psn, Syndrome::Ack(credits));
             }
             Ok(()) => {}
@@ -66,30 +66,6 @@ impl RcQueuePair {
                 }
             }
             Err(Refusal::Fatal(nak, receive)) => self.refuse(parts, psn, nak, receive),
-        }
-    }
-
-    fn distance(&self, psn: Psn, parts: &AdapterParts<'_>) -> i32 {
-        if parts.has(Defect::PsnWithoutWrap) {
-            return psn.get() as i32 - self.responder.expected.get() as i32;
-        }
-        if parts.has(Defect::GapAccepted) && psn.ahead_of(self.responder.expected) > 0 {
-            return 0;
-        }
-        psn.ahead_of(self.responder.expected)
-    }
-
-    /// Handles a packet behind a missing one: reports the gap once, until the missing packet comes.
-    fn handle_gap(&mut self, parts: &AdapterParts<'_>) {
-        let mut says_so = !self.responder.has_nacked;
-        if parts.has(Defect::NakRepeated) {
-            says_so = true;
-        }
-        if says_so {
-            self.responder.has_nacked = true;
-            let expected = self.responder.expected;
-            let syndrome = Syndrome::Nak(Nak::SequenceError);
-            self.responder.acknowledge(expected, syndrome);
         }
     }
 
@@ -124,20 +100,12 @@ impl RcQueuePair {
         self.responder.responses = responses;
     }
 
-    /// Returns the credit code of acknowledgements.
-    pub(super) fn credits(&self, parts: &AdapterParts<'_>) -> u8 {
-        if !parts.settings.credits {
-            return Syndrome::NO_CREDITS;
-        }
-        Syndrome::credit_code(self.responder.receives.len())
-    }
-
     fn execute(
         &mut self,
         parts: &mut AdapterParts<'_>,
         request: &RequestPacket<'_>,
     ) -> Result<(), Refusal> {
-        self.check_sequence(request)?;
+        self.responder.check_sequence(request)?;
         // No memory here can be invalidated by a sender.
         if matches!(request.extension, Extension::Ieth(_)) {
             return Err(INVALID);
@@ -158,18 +126,6 @@ impl RcQueuePair {
             RequestKind::Read => self.execute_read(parts, request),
             RequestKind::CompareSwap | RequestKind::FetchAdd => self.execute_atomic(parts, request),
         }
-    }
-
-    /// Checks that the packet continues the message in progress, or begins one.
-    fn check_sequence(&self, request: &RequestPacket<'_>) -> Result<(), Refusal> {
-        let continues = matches!(request.position, Position::Middle | Position::Last);
-        let fits = match (&self.responder.message, continues) {
-            (None, false) => true,
-            (Some(IncomingMessage::Send { .. }), true) => request.kind == RequestKind::Send,
-            (Some(IncomingMessage::Write { .. }), true) => request.kind == RequestKind::Write,
-            _ => false,
-        };
-        if fits { Ok(()) } else { Err(INVALID) }
     }
 
     fn check_resources(&self, request: &RequestPacket<'_>) -> Result<(), Refusal> {
@@ -310,29 +266,8 @@ impl RcQueuePair {
         };
         self.responder
             .save(saved, self.attributes.max_dest_rd_atomic);
-        self.respond_with_data(psn, reth, msn);
+        self.responder.queue_data(psn, reth, msn);
         Ok(())
-    }
-
-    /// Queues the response of a read.
-    pub(super) fn respond_with_data(&mut self, psn: Psn, rest: Reth, msn: u32) {
-        self.responder.responses.push_back(Response::Read {
-            psn,
-            rest,
-            is_first: true,
-            msn,
-            is_repeat: false,
-        });
-    }
-
-    /// Queues the response of an atomic operation.
-    pub(super) fn respond_with_value(&mut self, psn: Psn, original: u64, msn: u32) {
-        self.responder.responses.push_back(Response::Atomic {
-            psn,
-            original,
-            msn,
-            is_repeat: false,
-        });
     }
 
     fn execute_atomic(
@@ -349,7 +284,7 @@ impl RcQueuePair {
         let saved = SavedRequest::Atomic { psn, original, msn };
         self.responder
             .save(saved, self.attributes.max_dest_rd_atomic);
-        self.respond_with_value(psn, original, msn);
+        self.responder.queue_value(psn, original, msn);
         Ok(())
     }
 
@@ -412,6 +347,53 @@ impl RcQueuePair {
         };
         let solicited = solicited || end.is_err();
         parts.complete(self.init.recv_cq, completion, solicited, (0, 1));
+    }
+}
+
+impl Responder {
+    /// Returns the distance of a packet from the expected one, in packets.
+    fn distance_of(&self, psn: Psn, parts: &AdapterParts<'_>) -> i32 {
+        if parts.has(Defect::PsnWithoutWrap) {
+            return psn.get() as i32 - self.expected.get() as i32;
+        }
+        if parts.has(Defect::GapAccepted) && psn.ahead_of(self.expected) > 0 {
+            return 0;
+        }
+        psn.ahead_of(self.expected)
+    }
+
+    /// Handles a packet behind a missing one: reports the gap once, until the missing packet comes.
+    fn report_gap(&mut self, parts: &AdapterParts<'_>) {
+        let mut says_so = !self.has_nacked;
+        if parts.has(Defect::NakRepeated) {
+            says_so = true;
+        }
+        if says_so {
+            self.has_nacked = true;
+            let expected = self.expected;
+            let syndrome = Syndrome::Nak(Nak::SequenceError);
+            self.acknowledge(expected, syndrome);
+        }
+    }
+
+    /// Returns the credit code of acknowledgements.
+    pub(super) fn credit_code(&self, parts: &AdapterParts<'_>) -> u8 {
+        if !parts.settings.credits {
+            return Syndrome::NO_CREDITS;
+        }
+        Syndrome::credit_code(self.receives.len())
+    }
+
+    /// Checks that the packet continues the message in progress, or begins one.
+    fn check_sequence(&self, request: &RequestPacket<'_>) -> Result<(), Refusal> {
+        let continues = matches!(request.position, Position::Middle | Position::Last);
+        let fits = match (&self.message, continues) {
+            (None, false) => true,
+            (Some(IncomingMessage::Send { .. }), true) => request.kind == RequestKind::Send,
+            (Some(IncomingMessage::Write { .. }), true) => request.kind == RequestKind::Write,
+            _ => false,
+        };
+        if fits { Ok(()) } else { Err(INVALID) }
     }
 }
 

@@ -134,6 +134,27 @@ impl Responder {
             .push_back(Response::Ack { psn, syndrome, msn });
     }
 
+    /// Queues the response of a read.
+    pub(super) fn queue_data(&mut self, psn: Psn, rest: Reth, msn: u32) {
+        self.responses.push_back(Response::Read {
+            psn,
+            rest,
+            is_first: true,
+            msn,
+            is_repeat: false,
+        });
+    }
+
+    /// Queues the response of an atomic operation.
+    pub(super) fn queue_value(&mut self, psn: Psn, original: u64, msn: u32) {
+        self.responses.push_back(Response::Atomic {
+            psn,
+            original,
+            msn,
+            is_repeat: false,
+        });
+    }
+
     /// Keeps a read or an atomic for duplicates.
     pub(super) fn save(&mut self, request: SavedRequest, most: u8) {
         while self.saved.len() >= usize::from(most).max(1) {

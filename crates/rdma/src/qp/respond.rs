@@ -32,7 +32,7 @@ impl RcQueuePair {
             Response::Atomic {
                 psn, original, msn, ..
             } => {
-                let aeth = aeth(Syndrome::Ack(self.credits(parts)), msn, parts);
+                let aeth = aeth(Syndrome::Ack(self.responder.credit_code(parts)), msn, parts);
                 let extension = Extension::AtomicAck(aeth, original);
                 Some((self.response(Opcode::RcAtomicAcknowledge, psn), extension))
             }
@@ -86,7 +86,11 @@ impl RcQueuePair {
             }
         }
         let extension = if is_first || is_last {
-            Extension::Aeth(aeth(Syndrome::Ack(self.credits(parts)), msn, parts))
+            Extension::Aeth(aeth(
+                Syndrome::Ack(self.responder.credit_code(parts)),
+                msn,
+                parts,
+            ))
         } else {
             Extension::None
         };

@@ -185,6 +185,13 @@ impl SendQueue {
         self.resent_from = Some(unacked);
     }
 
+    /// Returns true if the packet `psn` must ask for an acknowledgement: enough packets have left
+    /// since the last packet that asked, or the window ends.
+    pub(super) fn must_request_ack(&self, psn: Psn, settings: &SoftAdapterSettings) -> bool {
+        self.since_ack_request + 1 >= settings.ack_every
+            || !is_in_window(self, psn.plus(1), settings)
+    }
+
     /// Returns true if the requests of a draining queue are finished.
     pub(super) const fn is_drained(&self) -> bool {
         self.draining == 0

@@ -51,7 +51,7 @@ impl RcQueuePair {
         let mut bth = Bth::new(Opcode::RcSendOnly, self.attributes.dest_qp_num, psn);
         let extension = request_headers(entry, packet, self.mtu(), &mut bth);
         let is_last = is_read || packet + 1 == entry.psn_count;
-        bth.ack_request = is_last || self.must_request_ack(psn, parts);
+        bth.ack_request = is_last || self.send.must_request_ack(psn, parts.settings);
         if parts.has(Defect::NoAckRequest) {
             bth.ack_request = false;
         }
@@ -63,11 +63,6 @@ impl RcQueuePair {
         };
         self.note_sent(parts, (end, is_last), bth.ack_request);
         Some((bth, extension, is_inline))
-    }
-
-    fn must_request_ack(&self, psn: Psn, parts: &AdapterParts<'_>) -> bool {
-        self.send.since_ack_request + 1 >= parts.settings.ack_every
-            || !is_in_window(&self.send, psn.plus(1), parts.settings)
     }
 
     fn note_sent(&mut self, parts: &AdapterParts<'_>, (end, is_last): (Psn, bool), asks: bool) {

@@ -136,15 +136,42 @@ pub struct ReferenceBlock {
     pub kept: bool,
 }
 
+/// The origin of measurements: a file of samples or a table.
+#[derive(Clone, PartialEq, Default, Debug)]
+pub struct MeasurementOrigin {
+    /// Sentences for a reader.
+    pub sources: Vec<String>,
+    /// The digest of the text.
+    pub digest: String,
+    /// Facts that the file states about the measurements.
+    pub metadata: SampleMetadata,
+}
+
+/// The speed of the machine during the measurements.
+#[derive(Clone, PartialEq, Default, Debug)]
+pub struct MachineSpeed {
+    /// Changes of speed, by session.
+    pub states: Vec<States>,
+    /// Sessions, and by which factor each was divided.
+    pub sessions: Vec<(u32, f64)>,
+    /// The reference blocks, in the order of time.
+    pub references: Vec<ReferenceBlock>,
+}
+
+/// Measured speeds of the memory, in bytes/s.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct MemoryBandwidth {
+    /// Of a copy.
+    pub copy: Option<f64>,
+    /// Of a sum of doubles.
+    pub reduce: Option<f64>,
+}
+
 /// A calibration with all results.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Calibration {
-    /// Where the measurements come from.
-    pub sources: Vec<String>,
-    /// The digest of the measurements' text.
-    pub digest: String,
-    /// Facts of the file about itself.
-    pub metadata: SampleMetadata,
+    /// The origin of the measurements.
+    pub origin: MeasurementOrigin,
     /// Fitted times, by size.
     pub points: Vec<Point>,
     /// The empty message, if measured. The fit leaves the empty message out, because a simulation
@@ -170,10 +197,8 @@ pub struct Calibration {
     pub loggp: Option<LogGp>,
     /// Size in bytes from which messages use rendezvous, if known.
     pub eager_threshold: Option<u64>,
-    /// Bytes/s of a copy in memory, if measured.
-    pub copy_bandwidth: Option<f64>,
-    /// Bytes/s of a sum of doubles in memory, if measured.
-    pub reduce_bandwidth: Option<f64>,
+    /// The speed of the memory.
+    pub memory: MemoryBandwidth,
     /// Sharing of the network by messages.
     pub sharing: Vec<Sharing>,
     /// Confidence intervals of the parameters; `None` for tables.
@@ -186,12 +211,8 @@ pub struct Calibration {
     pub validation: Vec<Prediction>,
     /// Programs that were measured between the ping-pongs.
     pub programs: Vec<Program>,
-    /// Changes of speed, by session.
-    pub states: Vec<States>,
-    /// Sessions, and by which factor each was divided.
-    pub sessions: Vec<(u32, f64)>,
-    /// The reference blocks, in the order of time.
-    pub references: Vec<ReferenceBlock>,
+    /// The speed of the machine during the measurements.
+    pub speed: MachineSpeed,
     /// The largest difference between simulated kernels and the fit.
     pub self_check: f64,
     /// Form of the rendezvous in the file: in the tables where a simulation of the rendezvous is
@@ -262,11 +283,11 @@ impl Calibration {
                 )
             },
         );
-        let processes = self.metadata.whole("ranks").map_or_else(
+        let processes = self.origin.metadata.whole("ranks").map_or_else(
             || "as many processes".to_owned(),
             |ranks| format!("{ranks} processes"),
         );
-        let sessions = match self.sessions.len() {
+        let sessions = match self.speed.sessions.len() {
             0 | 1 => "this session".to_owned(),
             sessions => format!("these {sessions} sessions"),
         };

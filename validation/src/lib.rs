@@ -46,7 +46,10 @@ mod warning;
 mod warnings;
 
 pub use bands::ErrorBands;
-pub use calibrate::{CalibrateError, CalibrateOptions, Calibration, ReferenceBlock, calibrate};
+pub use calibrate::{
+    CalibrateError, CalibrateOptions, Calibration, MachineSpeed, MeasurementOrigin,
+    MemoryBandwidth, ReferenceBlock, calibrate,
+};
 pub use compare::{
     Comparison, Figure, RoundTimes, add_run, common_factor, read_rounds, reference_times,
     rounds_as_csv,

@@ -260,7 +260,7 @@ pub(crate) fn of_calibration(
     warnings.extend(of_calls(calibration));
     warnings.extend(of_sharing(calibration));
     warnings.extend(of_machine(calibration));
-    warnings.extend(of_congestion_control(&calibration.metadata));
+    warnings.extend(of_congestion_control(&calibration.origin.metadata));
     let farthest = |one: &&SizeSummary| !calibration.bands.reaches(one.point.size);
     let refused: Vec<String> = calibration
         .hidden
@@ -289,7 +289,7 @@ fn of_threshold(
         let ratio = bytes(one.max(1)) / bytes(other.max(1));
         ratio.max(1.0 / ratio) > 1.05
     };
-    let measured = calibration.metadata.whole("eager_threshold");
+    let measured = calibration.origin.metadata.whole("eager_threshold");
     if let (Some(asked), Some(measured)) = (options.eager_threshold, measured)
         && differ(asked, measured)
     {
@@ -387,7 +387,7 @@ fn of_sharing(calibration: &Calibration) -> Vec<Warning> {
 /// The clock, and more processes than processors.
 fn of_machine(calibration: &Calibration) -> Vec<Warning> {
     let mut warnings = Vec::new();
-    let metadata = &calibration.metadata;
+    let metadata = &calibration.origin.metadata;
     let smallest = calibration.points.iter().map(|point| point.time_s);
     let smallest = smallest.fold(f64::INFINITY, f64::min);
     if let Some(cost) = metadata.number("clock_cost_us").map(|cost| cost / 1e6)

@@ -186,7 +186,7 @@ fn sums_in_memory_become_a_bandwidth() {
         }
     }
     let calibration = calibrated(&text, &CalibrateOptions::default());
-    let found = calibration.reduce_bandwidth.expect("a bandwidth");
+    let found = calibration.memory.reduce.expect("a bandwidth");
     assert!((found / (1e6 * BYTES_PER_US) - 1.0).abs() < 0.01, "{found}");
     let line = format!("\n[collectives]\nreduce_bandwidth = \"{found}Bps\"\n");
     assert!(calibration.platform.contains(&line));

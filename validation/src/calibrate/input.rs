@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use sim_core::Digest;
 
-use super::{CalibrateError, CalibrateOptions, ReferenceBlock};
+use super::{CalibrateError, CalibrateOptions, MachineSpeed, MeasurementOrigin, ReferenceBlock};
 use crate::compare::reference_times;
 use crate::fit::FitOptions;
 use crate::metadata::SampleMetadata;
@@ -32,15 +32,11 @@ pub(super) struct Input {
     pub(super) kernels: BTreeMap<Kernel, Vec<SizeSummary>>,
     pub(super) programs: Measured,
     pub(super) samples: Vec<(u64, f64)>,
-    pub(super) states: Vec<States>,
-    pub(super) sessions: Vec<(u32, f64)>,
-    pub(super) references: Vec<ReferenceBlock>,
+    pub(super) speed: MachineSpeed,
     /// Bytes and seconds.
     pub(super) reference_times: Vec<(u64, f64)>,
     pub(super) rules: FitOptions,
-    pub(super) metadata: SampleMetadata,
-    pub(super) digest: String,
-    pub(super) sources: Vec<String>,
+    pub(super) origin: MeasurementOrigin,
     pub(super) warnings: Vec<Warning>,
 }
 
@@ -57,12 +53,12 @@ impl Input {
         };
         let mut digest = Digest::default();
         digest.mix_str(text);
-        input.digest = format!("{:016x}", digest.value());
+        input.origin.digest = format!("{:016x}", digest.value());
         input.set_empty_apart();
-        let source = format!("Measurements: {file}, digest {}.", input.digest);
-        input.sources.insert(0, source);
+        let source = format!("Measurements: {file}, digest {}.", input.origin.digest);
+        input.origin.sources.insert(0, source);
         if matches!(measurements, Measurements::Samples(_)) {
-            input.metadata = SampleMetadata::read(text);
+            input.origin.metadata = SampleMetadata::read(text);
         }
         for key in [
             "backend",
@@ -73,8 +69,8 @@ impl Input {
             "wait",
             "plan",
         ] {
-            if let Some(value) = input.metadata.text(key) {
-                input.sources.push(format!("{key}: {value}"));
+            if let Some(value) = input.origin.metadata.text(key) {
+                input.origin.sources.push(format!("{key}: {value}"));
             }
         }
         Ok(input)
@@ -114,17 +110,16 @@ fn of_table(benchmark: &str, rows: &[(u64, f64)]) -> Input {
         kernels: BTreeMap::new(),
         programs: Vec::new(),
         samples: Vec::new(),
-        states: Vec::new(),
-        sessions: Vec::new(),
-        references: Vec::new(),
+        speed: MachineSpeed::default(),
         reference_times: Vec::new(),
         rules: FitOptions::table(),
-        metadata: SampleMetadata::default(),
-        digest: String::new(),
-        sources: vec![format!(
-            "{benchmark}: {} sizes, one value each.",
-            rows.len()
-        )],
+        origin: MeasurementOrigin {
+            sources: vec![format!(
+                "{benchmark}: {} sizes, one value each.",
+                rows.len()
+            )],
+            ..MeasurementOrigin::default()
+        },
         warnings,
     }
 }
@@ -175,26 +170,29 @@ fn of_samples(all: &[Block], options: &CalibrateOptions) -> Result<Input, Calibr
         empty: None,
         hidden_points: hidden.iter().map(|summary| summary.point).collect(),
         samples: shown(&training),
-        sources: vec![format!(
-            "Kernel {kernel}: {samples} samples in {} blocks at {} sizes, {} session(s); statistic {:?}, seed {}.",
-            training.len(),
-            summaries.len(),
-            speed.factors.len(),
-            options.statistic,
-            options.seed
-        )],
+        origin: MeasurementOrigin {
+            sources: vec![format!(
+                "Kernel {kernel}: {samples} samples in {} blocks at {} sizes, {} session(s); statistic {:?}, seed {}.",
+                training.len(),
+                summaries.len(),
+                speed.factors.len(),
+                options.statistic,
+                options.seed
+            )],
+            ..MeasurementOrigin::default()
+        },
         kernels: kernels.collect(),
         programs: programs.collect(),
         blocks: training.into_iter().cloned().collect(),
         hidden,
         summaries,
-        states,
-        references,
+        speed: MachineSpeed {
+            states,
+            references,
+            sessions: speed.factors,
+        },
         reference_times: reference_times(&speed.blocks),
-        sessions: speed.factors,
         rules: FitOptions::samples(),
-        metadata: SampleMetadata::default(),
-        digest: String::new(),
         warnings,
     })
 }

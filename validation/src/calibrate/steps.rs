@@ -1,7 +1,7 @@
 //! From points to a checked platform file, step by step.
 
 use super::input::{Input, memory_bandwidth};
-use super::{CalibrateError, CalibrateOptions, Calibration};
+use super::{CalibrateError, CalibrateOptions, Calibration, MemoryBandwidth};
 use crate::bands::ErrorBands;
 use crate::confidence::BootstrapIntervals;
 use crate::cross_check::{CrossCheck, predictions};
@@ -62,9 +62,7 @@ pub(super) fn finish(
     all.append(&mut written.warnings);
     let rules = input.rules;
     let mut calibration = Calibration {
-        sources: input.sources,
-        digest: input.digest,
-        metadata: input.metadata,
+        origin: input.origin,
         points: input.points,
         empty: input.empty,
         summaries: input.summaries,
@@ -76,17 +74,17 @@ pub(super) fn finish(
         split,
         loggp: written.loggp,
         eager_threshold: threshold,
-        copy_bandwidth: copy,
-        reduce_bandwidth: written.metadata.reduce_bandwidth,
+        memory: MemoryBandwidth {
+            copy,
+            reduce: written.metadata.reduce_bandwidth,
+        },
         sharing,
         confidence,
         cross_check,
         bands,
         validation,
         programs,
-        states: input.states,
-        sessions: input.sessions,
-        references: input.references,
+        speed: input.speed,
         self_check,
         handshake: written.metadata.handshake,
         platform: written.text,
@@ -119,7 +117,7 @@ impl PlatformMetadata {
 /// Returns the facts of the file about the measurements, and the values that a comparison needs:
 /// the band, and the reference blocks, in microseconds.
 fn said(input: &Input, bands: &ErrorBands, fitted: &Fit) -> Vec<String> {
-    let mut said = input.sources.clone();
+    let mut said = input.origin.sources.clone();
     said.push(format!("band_90: {:.4}", bands.at(fitted.range().1, 0.9)));
     if !input.reference_times.is_empty() {
         let each = input.reference_times.iter();
@@ -176,11 +174,11 @@ fn programs(
 
 /// Returns the size from which messages use rendezvous, from the options or the measurements.
 fn threshold(input: &Input, options: &CalibrateOptions) -> Option<u64> {
-    let was_looked_for = input.metadata.number("late_delay_us").is_some();
+    let was_looked_for = input.origin.metadata.number("late_delay_us").is_some();
     let largest = input.points.iter().map(|point| point.size).max();
     options
         .eager_threshold
-        .or_else(|| input.metadata.whole("eager_threshold"))
+        .or_else(|| input.origin.metadata.whole("eager_threshold"))
         // All that was measured is eager.
         .or_else(|| largest.filter(|_| was_looked_for).map(|size| size + 1))
 }

@@ -159,6 +159,7 @@ pub(super) fn as_value(calibration: &Calibration) -> Value {
         .iter()
         .map(|one| json!({ "code": one.code.name(), "text": one.text }));
     let states = calibration
+        .speed
         .states
         .iter()
         .map(|one| json!({ "session": one.session, "states": one.count, "kept": one.kept, "scatter": one.scatter }));
@@ -166,6 +167,7 @@ pub(super) fn as_value(calibration: &Calibration) -> Value {
         |one| json!({ "kernel": one.kernel.to_string(), "size": one.size, "factor": one.factor }),
     );
     let metadata: serde_json::Map<String, Value> = calibration
+        .origin
         .metadata
         .iter()
         .map(|(key, value)| (key.to_owned(), Value::from(value)))
@@ -180,21 +182,21 @@ pub(super) fn as_value(calibration: &Calibration) -> Value {
         "band_90": calibration.bands.at(calibration.fit.range().1, 0.9),
         "range": [calibration.fit.range().0, calibration.fit.range().1],
         "eager_threshold": calibration.eager_threshold,
-        "copy_bandwidth": calibration.copy_bandwidth,
-        "reduce_bandwidth": calibration.reduce_bandwidth,
+        "copy_bandwidth": calibration.memory.copy,
+        "reduce_bandwidth": calibration.memory.reduce,
         "rendezvous_cost": calibration.handshake.name(),
         "segments": segments(calibration),
         "cost_segments": pieces(calibration),
         "loggp": loggp(calibration),
         "contention": sharing.collect::<Vec<_>>(),
-        "sessions": calibration.sessions.iter().map(|one| json!({ "session": one.0, "factor": one.1 })).collect::<Vec<_>>(),
+        "sessions": calibration.speed.sessions.iter().map(|one| json!({ "session": one.0, "factor": one.1 })).collect::<Vec<_>>(),
         "speed_states": states.collect::<Vec<_>>(),
         "self_check": calibration.self_check,
         "validation": validation(calibration),
         "programs": programs(calibration),
         "metadata": metadata,
         "digests": {
-            "measurements": calibration.digest,
+            "measurements": calibration.origin.digest,
             "predictions": text_digest(&predictions_as_csv(calibration)),
             "platform": text_digest(&calibration.platform),
         },

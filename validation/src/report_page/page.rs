@@ -34,8 +34,9 @@ pub(super) fn page(
     values["errors_held_back"] = errors(&calibration.validation);
     values["held_back_rows"] = held_back_rows.into();
     values["program_rows"] = programs.collect();
-    values["sources"] = calibration.sources.clone().into();
+    values["sources"] = calibration.origin.sources.clone().into();
     values["metadata_lines"] = calibration
+        .origin
         .metadata
         .iter()
         .map(|pair| json!(pair))

@@ -2,7 +2,7 @@
 
 use report::{Marker, Scatter, Series};
 
-use crate::calibrate::Calibration;
+use crate::calibrate::{Calibration, ReferenceBlock};
 use crate::error_summary::Prediction;
 use crate::point::{bytes, count};
 
@@ -16,8 +16,9 @@ pub fn pictures(calibration: &Calibration) -> Vec<(&'static str, Scatter)> {
         ("residuals", residuals(calibration)),
         ("predicted", predicted(calibration)),
     ];
-    if !calibration.references.is_empty() {
-        all.push(("references", references(calibration)));
+    let blocks = &calibration.speed.references;
+    if !blocks.is_empty() {
+        all.push(("references", references(blocks)));
     }
     if !calibration.cross_check.piecewise.is_empty() {
         all.push(("errors", errors_by_rank(calibration)));
@@ -210,17 +211,12 @@ fn predicted(calibration: &Calibration) -> Scatter {
     }
 }
 
-fn references(calibration: &Calibration) -> Scatter {
+fn references(blocks: &[ReferenceBlock]) -> Scatter {
     // Sessions one after the other.
-    let last = calibration
-        .references
-        .iter()
-        .map(|one| one.number)
-        .max()
-        .unwrap_or(0);
-    let first = calibration.references.first().map_or(0, |one| one.session);
+    let last = blocks.iter().map(|one| one.number).max().unwrap_or(0);
+    let first = blocks.first().map_or(0, |one| one.session);
     let of = |kept: bool| -> Vec<(f64, f64)> {
-        let ours = calibration.references.iter().filter(|one| one.kept == kept);
+        let ours = blocks.iter().filter(|one| one.kept == kept);
         ours.map(|one| {
             let before = one.session.saturating_sub(first) * (last + 1);
             (f64::from(before + one.number), one.relative)

@@ -31,7 +31,7 @@ use mpi::exploration::is_rank_explored;
 use mpi::{NativeLocation, prelude::*, set_native_caller};
 
 use crate::datatypes::MadeDatatype;
-use crate::elf::{PAGE, Refusal, Template};
+use elf::{PAGE, Refusal, Template};
 use crate::errors::CallError;
 use crate::exports::descriptors::Descriptors;
 use crate::exports::shared::SharedMemories;
@@ -100,7 +100,7 @@ impl CompiledProgram {
     /// binds the symbols.
     pub fn load(path: &Path, file: &[u8]) -> Result<Self, Refusal> {
         interposed::keep();
-        let files = Files::collect(path, Template::read(file)?)?;
+        let files = Files::collect(path, Template::read_program(file)?)?;
         let linked = Arc::new(Linked::new(&files)?);
         let modules = files.modules.iter().enumerate().zip(linked.starts());
         let lines = Lines::new(modules.clone().map(|((number, module), start)| {

@@ -52,7 +52,7 @@ pub struct Template;
 
 impl Template {
     /// Refuses a program.
-    pub fn read(_file: &[u8]) -> Result<Self, Refusal> {
+    pub fn read_program(_file: &[u8]) -> Result<Self, Refusal> {
         Err(Refusal)
     }
 

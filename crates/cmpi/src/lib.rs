@@ -19,8 +19,6 @@ mod bridge;
 pub mod command;
 #[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 mod datatypes;
-#[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
-mod elf;
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu")))]
 mod elsewhere;
 #[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]

@@ -22,7 +22,7 @@ use std::ptr;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::elf::{Functions, PAGE, Refusal};
+use elf::{Functions, PAGE, Refusal};
 use crate::exports::shared::SharedMemories;
 
 pub(crate) mod exceptions;

@@ -5,6 +5,6 @@
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let _ = cmpi::kind(std::path::Path::new("program"), bytes);
-    let _ = cmpi::Template::read(bytes);
+    let _ = cmpi::Template::read_program(bytes);
     let _ = cmpi::Template::read_library(bytes);
 });

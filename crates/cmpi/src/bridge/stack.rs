@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use corosensei::stack::{Stack, StackPointer};
 
-use crate::elf::Refusal;
+use elf::Refusal;
 use crate::loader::Memory;
 use crate::loader::memory::{Pool, Slot};
 

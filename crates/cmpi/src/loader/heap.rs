@@ -15,7 +15,7 @@ use std::rc::Rc;
 
 use super::memory::{HEAP, HEAPS, Slot};
 use super::{Memory, clear};
-use crate::elf::Refusal;
+use elf::Refusal;
 
 /// Length of a header, and alignment of blocks, in bytes.
 const HEADER: usize = 16;

@@ -4,7 +4,7 @@
 use std::ffi::{CStr, CString};
 use std::path::{Path, PathBuf};
 
-use crate::elf::{Kind, Links, Refusal, Template};
+use elf::{Kind, Links, Refusal, Template};
 
 /// Beginnings of the names of libraries that ranks share.
 const SYSTEM_LIBRARIES: &[&str] = &[
@@ -133,10 +133,10 @@ impl Files {
 /// Returns the kind of an executable file, from the bytes of the file: a program may reach MPI only
 /// through libraries, or through libraries of these libraries.
 pub fn kind(path: &Path, file: &[u8]) -> Kind {
-    let Ok(links) = Links::read(file) else {
+    let Ok(links) = Links::from_file(file) else {
         return Kind::Other;
     };
-    let mut kind = links.kind();
+    let mut kind = links.find_kind();
     let mut calls_mpi = links.calls_mpi;
     let mut known: Vec<String> = Vec::new();
     let mut files = vec![(path.to_owned(), links)];
@@ -152,7 +152,7 @@ pub fn kind(path: &Path, file: &[u8]) -> Kind {
             let found = find(name, (by, &links.folders), (path, &files[0].1.folders));
             let bytes = found.and_then(|found| Some((std::fs::read(&found).ok()?, found)));
             if let Some((bytes, found)) = bytes
-                && let Ok(links) = Links::read(&bytes)
+                && let Ok(links) = Links::from_file(&bytes)
             {
                 added.push((found, links));
             }
@@ -160,7 +160,7 @@ pub fn kind(path: &Path, file: &[u8]) -> Kind {
         for (_, links) in &added {
             calls_mpi |= links.calls_mpi;
             if kind == Kind::Other {
-                kind = links.kind();
+                kind = links.find_kind();
             }
         }
         files.extend(added);

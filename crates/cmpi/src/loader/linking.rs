@@ -11,7 +11,7 @@ use super::exceptions::Exceptions;
 use super::libraries::{Files, Module};
 use super::memory::Text;
 use super::{index, libraries};
-use crate::elf::{
+use elf::{
     Export, Functions, IMAGE_MAX, INITIAL_EXEC, Import, PAGE, Refusal, TOO_LONG, Template, Value,
 };
 use crate::exports;

@@ -23,7 +23,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::index;
-use crate::elf::{PAGE, Refusal};
+use elf::{PAGE, Refusal};
 
 /// Number of stacks with a guard that cannot be accessed: each needs two of 65,530 mappings. A
 /// multiple of [`CHUNK_MAX`], like the next number.

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 use super::libraries::Files;
 use super::*;
-use crate::elf::Template;
+use elf::Template;
 use crate::toolchain;
 
 const SOURCE: &str = "
@@ -60,7 +60,7 @@ fn library(name: &str, soname: &str) {
 
 /// Links a program, of which these are the bytes, as a file of the folder.
 fn loaded(file: &[u8]) -> Result<Linked, Refusal> {
-    let template = Template::read(file)?;
+    let template = Template::read_program(file)?;
     Linked::new(&Files::collect(&folder().join("program"), template)?)
 }
 

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::ptr;
 
 use super::{ALIGNMENT, Linked, Scope, Source, index, length_of_variable, resolve};
-use crate::elf::Refusal;
+use elf::Refusal;
 use crate::exports::streams;
 use crate::loader::{INPUT_BUFFERS, INPUT_FILE};
 

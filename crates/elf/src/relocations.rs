@@ -1,13 +1,14 @@
 //! Relocations of a program: places in the image that get an address when the program is loaded.
 //!
 //! *Refused*: relocations for thread-local variables of the program at a fixed distance from the
-//! thread pointer, and relocations that call functions of the program before its start.
+//! thread pointer, and relocations that call functions of a program that has not started.
 
 use object::LittleEndian as LE;
 use object::elf;
 
 use super::{
-    CopiedVariable, Dynamic, Export, INITIAL_EXEC, Image, Import, Refusal, Value, damaged, refuse,
+    CopiedVariable, Dynamic, Export, INITIAL_EXEC, Image, Import, Refusal, Value, refuse_damaged,
+    refuse_file,
 };
 
 /// Length and address of compact relative relocations, in the dynamic section (generic ABI).
@@ -30,8 +31,8 @@ impl<'a> Relocations<'a> {
     pub(super) fn new(image: &'a Image, dynamic: &Dynamic<'_>) -> Self {
         Self {
             image,
-            symbols: dynamic.value(elf::DT_SYMTAB).unwrap_or_default(),
-            strings: dynamic.value(elf::DT_STRTAB).unwrap_or_default(),
+            symbols: dynamic.value_of(elf::DT_SYMTAB).unwrap_or_default(),
+            strings: dynamic.value_of(elf::DT_STRTAB).unwrap_or_default(),
             relative: Vec::new(),
             imports: Vec::new(),
             copied: Vec::new(),
@@ -41,32 +42,32 @@ impl<'a> Relocations<'a> {
     }
 
     pub(super) fn read_all(&mut self, dynamic: &Dynamic<'_>) -> Result<(), Refusal> {
-        if dynamic.value(elf::DT_REL).is_some() {
-            return damaged("it has relocations without addends");
+        if dynamic.value_of(elf::DT_REL).is_some() {
+            return refuse_damaged("it has relocations without addends");
         }
         for (table, length) in [
             (elf::DT_RELA, elf::DT_RELASZ),
             (elf::DT_JMPREL, elf::DT_PLTRELSZ),
         ] {
-            let Some(address) = dynamic.value(table) else {
+            let Some(address) = dynamic.value_of(table) else {
                 continue;
             };
-            let length = dynamic.value(length).unwrap_or_default();
-            let Some(entries) = self.image.table::<elf::Rela64<LE>>(address, length) else {
-                return damaged("its relocations are outside of its segments");
+            let length = dynamic.value_of(length).unwrap_or_default();
+            let Some(entries) = self.image.table_at::<elf::Rela64<LE>>(address, length) else {
+                return refuse_damaged("its relocations are outside of its segments");
             };
             for entry in entries {
-                self.read(entry)?;
+                self.read_entry(entry)?;
             }
         }
-        if let Some(address) = dynamic.value(DT_RELR) {
-            let length = dynamic.value(DT_RELRSZ).unwrap_or_default();
+        if let Some(address) = dynamic.value_of(DT_RELR) {
+            let length = dynamic.value_of(DT_RELRSZ).unwrap_or_default();
             self.read_packed(address, length)?;
         }
         Ok(())
     }
 
-    fn read(&mut self, entry: &elf::Rela64<LE>) -> Result<(), Refusal> {
+    fn read_entry(&mut self, entry: &elf::Rela64<LE>) -> Result<(), Refusal> {
         let kind = entry.r_type(LE, false);
         let (offset, addend) = (entry.r_offset.get(LE), entry.r_addend.get(LE));
         let value = match kind {
@@ -84,19 +85,19 @@ impl<'a> Relocations<'a> {
             elf::R_X86_64_DTPOFF64 => Value::ThreadOffset,
             elf::R_X86_64_TPOFF64 => Value::ThreadDistance,
             elf::R_X86_64_TLSDESC => {
-                return refuse(
+                return refuse_file(
                     "the program has descriptors of thread-local variables: compile it without \
                      -mtls-dialect=gnu2",
                 );
             }
             elf::R_X86_64_IRELATIVE => {
-                return refuse(
+                return refuse_file(
                     "the program has indirect functions (attribute ifunc): not supported",
                 );
             }
-            other => return refuse(format!("relocations of type {other}: not supported")),
+            other => return refuse_file(format!("relocations of type {other}: not supported")),
         };
-        let (name, symbol) = self.symbol(entry.r_sym(LE, false))?;
+        let (name, symbol) = self.symbol_at(entry.r_sym(LE, false))?;
         if kind == elf::R_X86_64_COPY {
             let length = symbol.st_size.get(LE);
             self.check_place(offset, length)?;
@@ -124,7 +125,7 @@ impl<'a> Relocations<'a> {
             value,
             name,
             addend,
-            own: is_there.then(|| Export::of(symbol)),
+            own: is_there.then(|| Export::from_symbol(symbol)),
             is_weak: symbol.st_info >> 4 == elf::STB_WEAK,
         });
         Ok(())
@@ -138,17 +139,19 @@ impl<'a> Relocations<'a> {
         addend: i64,
     ) -> Result<(), Refusal> {
         if symbol.st_info & 0xf == elf::STT_GNU_IFUNC {
-            return refuse("the program has indirect functions (attribute ifunc): not supported");
+            return refuse_file(
+                "the program has indirect functions (attribute ifunc): not supported",
+            );
         }
         let sum = i64::try_from(symbol.st_value.get(LE)).ok();
         let Some(sum) = sum.and_then(|sum| sum.checked_add(addend)) else {
-            return damaged("the value of a symbol is too large");
+            return refuse_damaged("the value of a symbol is too large");
         };
         match value {
             Value::Address => self.relative.push((offset, sum)),
             Value::ThreadBlock => self.thread_blocks.push(offset),
             Value::ThreadOffset => self.thread_offsets.push((offset, sum.cast_unsigned())),
-            Value::ThreadDistance => return refuse(INITIAL_EXEC),
+            Value::ThreadDistance => return refuse_file(INITIAL_EXEC),
         }
         Ok(())
     }
@@ -156,8 +159,8 @@ impl<'a> Relocations<'a> {
     /// Reads the compact form of relative relocations: addresses, each followed by bit sets of the
     /// next 63 words.
     fn read_packed(&mut self, address: u64, length: u64) -> Result<(), Refusal> {
-        let Some(words) = self.image.table::<object::U64<LE>>(address, length) else {
-            return damaged("its relocations are outside of its segments");
+        let Some(words) = self.image.table_at::<object::U64<LE>>(address, length) else {
+            return refuse_damaged("its relocations are outside of its segments");
         };
         let mut next = 0_u64;
         for word in words.iter().map(|word| word.get(LE)) {
@@ -176,8 +179,8 @@ impl<'a> Relocations<'a> {
 
     fn add_in_place(&mut self, offset: u64) -> Result<(), Refusal> {
         self.check_place(offset, 8)?;
-        let Some(addend) = self.image.at::<object::I64<LE>>(offset) else {
-            return damaged("a relocation is outside of its segments");
+        let Some(addend) = self.image.value_at::<object::I64<LE>>(offset) else {
+            return refuse_damaged("a relocation is outside of its segments");
         };
         self.relative.push((offset, addend.get(LE)));
         Ok(())
@@ -187,20 +190,20 @@ impl<'a> Relocations<'a> {
         if self.image.is_writable(offset, length) {
             return Ok(());
         }
-        damaged("a relocation is outside of its writable segments")
+        refuse_damaged("a relocation is outside of its writable segments")
     }
 
-    fn symbol(&self, number: u32) -> Result<(String, &'a elf::Sym64<LE>), Refusal> {
+    fn symbol_at(&self, number: u32) -> Result<(String, &'a elf::Sym64<LE>), Refusal> {
         let offset = u64::from(number) * size_of::<elf::Sym64<LE>>() as u64;
         let address = self.symbols.checked_add(offset);
-        let symbol = address.and_then(|address| self.image.at::<elf::Sym64<LE>>(address));
+        let symbol = address.and_then(|address| self.image.value_at::<elf::Sym64<LE>>(address));
         let name = symbol.and_then(|symbol| {
             let offset = u64::from(symbol.st_name.get(LE));
-            self.image.string(self.strings.checked_add(offset)?)
+            self.image.string_at(self.strings.checked_add(offset)?)
         });
         match (name, symbol) {
             (Some(name), Some(symbol)) => Ok((name, symbol)),
-            _ => damaged("a symbol is outside of its segments"),
+            _ => refuse_damaged("a symbol is outside of its segments"),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use object::LittleEndian as LE;
 use object::elf;
 
-use super::{Dynamic, Image, Refusal, damaged};
+use super::{Dynamic, Image, Refusal, refuse_damaged};
 
 type Word = object::U32<LE>;
 
@@ -14,18 +14,19 @@ const HIDDEN: u16 = 0x8000;
 
 /// A symbol that a file has for others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Export {
-    /// Address of the symbol, or the offset of a thread-local variable in its block.
-    pub(crate) value: u64,
+pub struct Export {
+    /// Address of the symbol, or the offset of a thread-local variable in the block.
+    pub value: u64,
     /// Length in bytes.
-    pub(crate) length: u64,
-    pub(crate) is_thread_local: bool,
+    pub length: u64,
+    /// True for a thread-local variable.
+    pub is_thread_local: bool,
     /// True if a function of the file returns the address of the symbol.
-    pub(crate) is_indirect: bool,
+    pub is_indirect: bool,
 }
 
 impl Export {
-    pub(super) fn of(symbol: &elf::Sym64<LE>) -> Self {
+    pub(super) fn from_symbol(symbol: &elf::Sym64<LE>) -> Self {
         let kind = symbol.st_info & 0xf;
         Self {
             value: symbol.st_value.get(LE),
@@ -37,43 +38,43 @@ impl Export {
 }
 
 /// Returns the table of symbols of a file, and their number.
-fn table<'a>(
+fn symbol_table<'a>(
     image: &'a Image,
     dynamic: &Dynamic<'_>,
 ) -> Result<(&'a [elf::Sym64<LE>], u64), Refusal> {
-    let place = dynamic.value(elf::DT_SYMTAB).unwrap_or_default();
-    let found = count(image, dynamic).and_then(|count| {
+    let place = dynamic.value_of(elf::DT_SYMTAB).unwrap_or_default();
+    let found = count_symbols(image, dynamic).and_then(|count| {
         let bytes = count.saturating_mul(size_of::<elf::Sym64<LE>>() as u64);
-        Some((image.table::<elf::Sym64<LE>>(place, bytes)?, count))
+        Some((image.table_at::<elf::Sym64<LE>>(place, bytes)?, count))
     });
     found.map_or_else(
-        || damaged("its table of symbols is outside of its segments"),
+        || refuse_damaged("its table of symbols is outside of its segments"),
         Ok,
     )
 }
 
 /// Returns true if a file needs a function of MPI.
 pub(super) fn calls_mpi(image: &Image, dynamic: &Dynamic<'_>) -> Result<bool, Refusal> {
-    let strings = dynamic.value(elf::DT_STRTAB).unwrap_or_default();
+    let strings = dynamic.value_of(elf::DT_STRTAB).unwrap_or_default();
     let is_of_mpi = |symbol: &elf::Sym64<LE>| {
         let place = strings.checked_add(symbol.st_name.get(LE).into());
-        let name = place.and_then(|place| image.string(place));
+        let name = place.and_then(|place| image.string_at(place));
         let is_undefined = symbol.st_shndx.get(LE) == elf::SHN_UNDEF;
         is_undefined && name.is_some_and(|it| it.starts_with("MPI_") || it.starts_with("PMPI_"))
     };
-    Ok(table(image, dynamic)?.0.iter().any(is_of_mpi))
+    Ok(symbol_table(image, dynamic)?.0.iter().any(is_of_mpi))
 }
 
 /// Returns the symbols of a file by their names.
-pub(super) fn exports(
+pub(super) fn read_exports(
     image: &Image,
     dynamic: &Dynamic<'_>,
 ) -> Result<BTreeMap<String, Export>, Refusal> {
-    let address = |tag: u32| dynamic.value(tag).unwrap_or_default();
-    let (symbols, count) = table(image, dynamic)?;
-    let versions = dynamic.value(elf::DT_VERSYM);
-    let versions =
-        versions.and_then(|address| image.table::<object::U16<LE>>(address, count.checked_mul(2)?));
+    let address = |tag: u32| dynamic.value_of(tag).unwrap_or_default();
+    let (symbols, count) = symbol_table(image, dynamic)?;
+    let versions = dynamic.value_of(elf::DT_VERSYM);
+    let versions = versions
+        .and_then(|address| image.table_at::<object::U16<LE>>(address, count.checked_mul(2)?));
     let is_hidden = |number: usize| {
         let version = versions.and_then(|versions| versions.get(number));
         version.is_some_and(|version| version.get(LE) & HIDDEN != 0)
@@ -86,27 +87,27 @@ pub(super) fn exports(
             continue;
         }
         let name = address(elf::DT_STRTAB).checked_add(symbol.st_name.get(LE).into());
-        let Some(name) = name.and_then(|name| image.string(name)) else {
-            return damaged("the name of a symbol is outside of its segments");
+        let Some(name) = name.and_then(|name| image.string_at(name)) else {
+            return refuse_damaged("the name of a symbol is outside of its segments");
         };
-        exports.insert(name, Export::of(symbol));
+        exports.insert(name, Export::from_symbol(symbol));
     }
     Ok(exports)
 }
 
 /// Returns the number of symbols, which only the tables for lookup by name contain.
-fn count(image: &Image, dynamic: &Dynamic<'_>) -> Option<u64> {
-    let word = |address: u64| Some(u64::from(image.at::<Word>(address)?.get(LE)));
-    if let Some(address) = dynamic.value(elf::DT_HASH) {
+fn count_symbols(image: &Image, dynamic: &Dynamic<'_>) -> Option<u64> {
+    let word = |address: u64| Some(u64::from(image.value_at::<Word>(address)?.get(LE)));
+    if let Some(address) = dynamic.value_of(elf::DT_HASH) {
         return word(address.checked_add(4)?);
     }
-    let Some(address) = dynamic.value(elf::DT_GNU_HASH) else {
+    let Some(address) = dynamic.value_of(elf::DT_GNU_HASH) else {
         return Some(0);
     };
     let [buckets, first, filters] = [0, 4, 8].map(|at| word(address.checked_add(at)?));
     let (buckets, first) = (buckets?, first?);
     let start = address.checked_add(16 + filters? * 8)?;
-    let heads = image.table::<Word>(start, buckets * 4)?;
+    let heads = image.table_at::<Word>(start, buckets * 4)?;
     let last = heads.iter().map(|head| u64::from(head.get(LE))).max();
     let Some(mut last) = last.filter(|last| *last >= first) else {
         return Some(first);

@@ -18,32 +18,28 @@ use std::ffi::{CString, c_char, c_int};
 use std::fmt;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::path::{Path, PathBuf};
 use std::pin::{Pin, pin};
 use std::ptr::{self, NonNull};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use corosensei::trap::CoroutineTrapHandler;
 use corosensei::{Coroutine, Yielder};
 use mpi::exploration::is_rank_explored;
 use mpi::{NativeLocation, prelude::*, set_native_caller};
 
 use crate::datatypes::MadeDatatype;
-use elf::{PAGE, Refusal, Template};
 use crate::errors::CallError;
-use crate::exports::descriptors::Descriptors;
-use crate::exports::shared::SharedMemories;
-use crate::exports::{ErrorHandler, State, call_due, fill_freed, process, streams};
-use crate::handles::{ObjectKind, Table};
-use crate::interposed;
+use crate::handles::{Table, kinds};
+use crate::host;
 use crate::lines::Lines;
 use crate::loader::exceptions::ExceptionState;
 use crate::loader::heap::{Heap, HeapSlot};
-use crate::loader::libraries::Files;
-use crate::loader::linking::Linked;
+use crate::loader::shared::SharedMemories;
 use crate::loader::{Image, Memory};
+use crate::state::MpiState;
+use crate::state::properties::ErrorHandler;
+use elf::Refusal;
 
 mod callback;
 mod compute;
@@ -59,8 +55,10 @@ pub use compute::{Bursts, Compute, Measured, Timing};
 use callback::Owner;
 use compute::Computing;
 use faults::Fault;
-use stack::{FULL, StackEnd, StackSlot};
-use watchdog::Watch;
+pub(crate) use faults::install as install_fault_handlers;
+use output::RankFiles;
+use stack::{FULL, Pending, RankStack, StackSlot};
+pub(crate) use watchdog::Watch;
 
 /// Length of the stack of a rank in bytes, equal to the stack of a process on most systems. A rank
 /// occupies only the pages that the program uses.
@@ -87,81 +85,15 @@ thread_local! {
     static CURRENT: Cell<*const Inner> = const { Cell::new(ptr::null()) };
 }
 
-/// A compiled MPI program whose libraries are loaded.
-#[derive(Clone, Debug)]
-pub struct CompiledProgram {
-    linked: Arc<Linked>,
-    lines: Arc<Lines>,
-    files: Arc<[(PathBuf, u64)]>,
-}
-
-impl CompiledProgram {
-    /// Reads a program from the bytes of a file, finds and loads the libraries of the program and
-    /// binds the symbols.
-    pub fn load(path: &Path, file: &[u8]) -> Result<Self, Refusal> {
-        interposed::keep();
-        let files = Files::collect(path, Template::read_program(file)?)?;
-        let linked = Arc::new(Linked::new(&files)?);
-        let modules = files.modules.iter().enumerate().zip(linked.starts());
-        let lines = Lines::new(modules.clone().map(|((number, module), start)| {
-            let bytes = if number == 0 { file } else { &module.file };
-            (start, &*module.path, bytes)
-        }));
-        let files = modules.map(|((_, module), start)| (module.path.clone(), start));
-        let files = files.collect();
-        faults::install();
-        Ok(Self {
-            linked,
-            lines: Arc::new(lines),
-            files,
-        })
-    }
-
-    /// Returns the files of the program and of its own libraries, each with its offset in an image.
-    pub fn files(&self) -> &[(PathBuf, u64)] {
-        &self.files
-    }
-
-    /// Returns true if the program counts basic blocks.
-    pub fn counts_blocks(&self) -> bool {
-        self.linked.counts_blocks()
-    }
-
-    /// Returns the ranks that run on this thread, each with a stack of this length in bytes.
-    /// `arguments`: the arguments of `main`, beginning with the name of the program. `has_heaps`:
-    /// memory that a rank has not freed is freed when the rank ends; a model checker needs this,
-    /// because it runs the program again and again.
-    pub fn ranks(
-        &self,
-        stack: usize,
-        arguments: Vec<CString>,
-        has_heaps: bool,
-        timing: Timing,
-    ) -> Ranks {
-        if let Some(name) = arguments.first() {
-            process::set_name(name);
-        }
-        let stack = stack.next_multiple_of(PAGE as usize);
-        Ranks {
-            memory: Rc::new(Memory::new(Arc::clone(&self.linked), stack)),
-            arguments: arguments.into(),
-            lines: Arc::clone(&self.lines),
-            has_heaps,
-            watch: timing.longest.map(|longest| Rc::new(Watch::new(longest))),
-            timing: Rc::new(timing),
-        }
-    }
-}
-
 /// Ranks of a compiled program that run on one thread.
 #[derive(Clone, Debug)]
 pub struct Ranks {
-    memory: Rc<Memory>,
-    arguments: Rc<[CString]>,
-    lines: Arc<Lines>,
-    has_heaps: bool,
-    timing: Rc<Timing>,
-    watch: Option<Rc<Watch>>,
+    pub(crate) memory: Rc<Memory>,
+    pub(crate) arguments: Rc<[CString]>,
+    pub(crate) lines: Arc<Lines>,
+    pub(crate) has_heaps: bool,
+    pub(crate) timing: Rc<Timing>,
+    pub(crate) watch: Option<Rc<Watch>>,
 }
 
 impl Ranks {
@@ -173,7 +105,7 @@ impl Ranks {
     /// Returns the future of a rank.
     pub fn rank(&self, world: Comm) -> Rank {
         let inner = Box::new(Inner {
-            state: UnsafeCell::new(State::new(world.clone())),
+            state: UnsafeCell::new(MpiState::new(world.clone())),
             world,
             image: Cell::new(ptr::null()),
             owned: UnsafeCell::new(Owned {
@@ -187,25 +119,17 @@ impl Ranks {
             watch: self.watch.clone(),
             computing: Computing::default(),
             heap: Cell::new(None),
-            yielder: Cell::new(ptr::null()),
-            stack: Cell::new(StackEnd::NONE),
-            context: Cell::new(ptr::null_mut()),
-            pending: Cell::new(None),
+            stack: RankStack::new(),
             end: Cell::new(None),
             errno: Cell::new(0),
             exceptions: Cell::new(ExceptionState::NONE),
-            trap: Cell::new(None),
             fault: Cell::new(None),
             is_in_call: Cell::new(false),
             is_called_back: Cell::new(false),
-            deferred: RefCell::default(),
             myself: Owner(Rc::new(Cell::new(ptr::null()))),
-            descriptors: RefCell::default(),
-            input: Cell::new(ptr::null_mut()),
-            unfinished: RefCell::default(),
-            clock_reads: Cell::new(0),
-            answers: Cell::new(0),
-            datatypes: RefCell::new(Table::new(ObjectKind::Datatype)),
+            files: RankFiles::default(),
+            polling: Polling::default(),
+            datatypes: RefCell::default(),
             location: Cell::new(None),
             lines: Arc::clone(&self.lines),
             memory: Rc::clone(&self.memory),
@@ -245,13 +169,6 @@ pub(crate) enum End {
     Panicked(Box<dyn Any + Send>),
 }
 
-/// A future on the stack of a waiting rank, and the function that drops the future.
-#[derive(Clone, Copy)]
-struct Pending {
-    future: *mut (),
-    drop: unsafe fn(*mut ()),
-}
-
 /// The parts of a rank that are not used by calls of the program.
 struct Owned {
     arguments: Arguments,
@@ -260,9 +177,39 @@ struct Owned {
     coroutine: Option<Coroutine<(), (), (), StackSlot>>,
 }
 
+/// Questions of a program that repeats them.
+#[derive(Default)]
+struct Polling {
+    /// Readings of the clock since the latest call of MPI.
+    clock_reads: Cell<u32>,
+    /// Answers of tests and probes in succession that only time has given.
+    answers: Cell<u32>,
+}
+
+impl Polling {
+    /// Notes a reading of the clock; returns true if time must pass.
+    fn count_reading(&self) -> bool {
+        let reads = self.clock_reads.get().saturating_add(1);
+        self.clock_reads.set(reads);
+        reads > CLOCK_READS
+    }
+}
+
+/// Datatypes that a program has made.
+type MadeDatatypes = Table<MadeDatatype, { kinds::DATATYPE }>;
+
+/// Functions at the end of a call of MPI.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CallEnd {
+    /// Fills memory of receives with freed requests.
+    pub(crate) fill_memory: fn() -> Result<(), CallError>,
+    /// Calls the functions of the program that are due; returns an error code.
+    pub(crate) call_program: fn() -> c_int,
+}
+
 /// A rank, at one address from start to end.
 pub(crate) struct Inner {
-    state: UnsafeCell<State>,
+    state: UnsafeCell<MpiState>,
     world: Comm,
     image: Cell<*const Image>,
     owned: UnsafeCell<Owned>,
@@ -272,36 +219,21 @@ pub(crate) struct Inner {
     computing: Computing,
     /// Where the program allocates memory; `None` for the heap of the process.
     heap: Cell<Option<Heap>>,
-    yielder: Cell<*const Yielder<(), ()>>,
-    /// The end of the stack on which the program of the rank runs.
-    stack: Cell<StackEnd>,
-    context: Cell<*mut Context<'static>>,
-    pending: Cell<Option<Pending>>,
+    stack: RankStack,
     /// In a box, because each call reads this field.
     end: Cell<Option<Box<End>>>,
     errno: Cell<c_int>,
     exceptions: Cell<ExceptionState>,
-    /// Continues at the end of the rank after a fault of the program.
-    trap: Cell<Option<CoroutineTrapHandler<()>>>,
     fault: Cell<Option<Fault>>,
     /// True while a call of MPI uses the state.
     is_in_call: Cell<bool>,
     /// True while a function of the program runs that the message layer has called.
     is_called_back: Cell<bool>,
-    /// Output of such functions.
-    deferred: RefCell<Vec<(usize, Vec<u8>)>>,
     myself: Owner,
-    descriptors: RefCell<Descriptors>,
-    /// The stream of standard input.
-    input: Cell<*mut libc::FILE>,
-    /// Unfinished lines of standard output and standard error.
-    unfinished: RefCell<[Vec<u8>; 2]>,
-    /// Readings of the clock since the latest call of MPI.
-    clock_reads: Cell<u32>,
-    /// Answers of tests and probes in succession that only time has given.
-    answers: Cell<u32>,
+    files: RankFiles,
+    polling: Polling,
     /// Apart from the state, which a call that looks a datatype up may be using.
-    datatypes: RefCell<Table<MadeDatatype>>,
+    datatypes: RefCell<MadeDatatypes>,
     /// Line of the call of MPI that is running.
     location: Cell<Option<&'static NativeLocation>>,
     lines: Arc<Lines>,
@@ -338,12 +270,12 @@ impl Future for Rank {
         let Some(coroutine) = owned.coroutine.as_mut().filter(|_| !inner.has_ended()) else {
             return inner.conclude(owned);
         };
-        inner.context.set(ptr::from_mut(context).cast());
+        inner.stack.context.set(ptr::from_mut(context).cast());
         let before = CURRENT.replace(inner);
         let exceptions = inner.memory.linked.exceptions.as_ref();
         let of_thread = exceptions.map(|it| it.exchange(inner.exceptions.get()));
         set_errno(inner.errno.get());
-        streams::set_input(inner.input.get());
+        host::set_input(inner.files.input.get());
         let caller = set_native_caller(inner.location.get());
         inner.note(Watch::switch);
         coroutine.resume(());
@@ -354,7 +286,7 @@ impl Future for Rank {
             inner.exceptions.set(exceptions.exchange(of_thread));
         }
         CURRENT.set(before);
-        inner.context.set(ptr::null_mut());
+        inner.stack.context.set(ptr::null_mut());
         if let Some(fault) = inner.fault.take() {
             inner.flush();
             inner.end(End::Failed(inner.described(fault)));
@@ -387,19 +319,19 @@ impl Inner {
             self.heap.set(Some(heap.heap()));
             owned.heap = Some(heap);
         }
-        self.stack.set(stack.end());
+        self.stack.end.set(stack.end());
         self.image.set(&raw const *image);
         owned.image = Some(image);
-        self.set_input(streams::input(self.has_input()));
+        self.set_input(host::input(self.has_input()));
         let rank = ptr::from_ref(self) as usize;
         let run = move |yielder: &Yielder<(), ()>, ()| {
             // SAFETY: the rank is at this address as long as it has a stack.
             let rank = unsafe { &*(rank as *const Self) };
-            rank.yielder.set(yielder);
+            rank.stack.yielder.set(yielder);
             rank.image().enter()
         };
         let coroutine = Coroutine::with_stack(stack, run);
-        self.trap.set(Some(coroutine.trap_handler()));
+        self.stack.trap.set(Some(coroutine.trap_handler()));
         owned.coroutine = Some(coroutine);
         Ok(())
     }
@@ -421,11 +353,7 @@ impl Inner {
     /// Drops the future that the rank waits for, and gives up the stack and the image.
     fn give_up_stack(&self, owned: &mut Owned) {
         self.myself.0.set(ptr::null());
-        if let Some(pending) = self.pending.take() {
-            // SAFETY: the future is on the suspended stack of this rank, which has registered it
-            // and will not run again, so it is dropped once.
-            unsafe { (pending.drop)(pending.future) };
-        }
+        self.stack.drop_pending();
         if let Some(mut coroutine) = owned.coroutine.take() {
             // SAFETY: what is on the stack is the program's own, which needs no drop, and frames
             // of functions of this crate, whose only value with a drop was dropped above.
@@ -490,11 +418,7 @@ impl Inner {
 
     /// Returns true if an address is one of variables: in the image or on the stack.
     pub(crate) fn has_memory(&self, address: usize) -> bool {
-        let is_on_stack = self
-            .trap
-            .get()
-            .is_some_and(|it| it.stack_ptr_in_bounds(address));
-        is_on_stack || self.image().offset_of(address).is_some()
+        self.stack.has_address(address) || self.image().offset_of(address).is_some()
     }
 
     /// Returns memory that ranks share.
@@ -511,12 +435,10 @@ impl Inner {
     ///
     /// Ends the rank if the stack is full.
     fn suspend(&self) {
-        if self.stack.get().is_overwritten() && !self.has_ended() {
+        if self.stack.end.get().is_overwritten() && !self.has_ended() {
             self.end(End::Failed(FULL.to_owned()));
         }
-        // SAFETY: the yielder is on the stack of the coroutine, which is running, since this is
-        // called by its program.
-        unsafe { (*self.yielder.get()).suspend(()) };
+        self.stack.leave_stack();
     }
 
     /// Ends the rank. The stack is given up, so no value on the stack is dropped any more.
@@ -549,7 +471,11 @@ pub(crate) fn caller() -> &'static Inner {
 }
 
 /// Performs a call of MPI: returns the error code of the call, or ends the rank.
-pub(crate) fn call(name: &'static str, body: impl FnOnce() -> Result<(), CallError>) -> c_int {
+pub(crate) fn call(
+    name: &'static str,
+    end: CallEnd,
+    body: impl FnOnce() -> Result<(), CallError>,
+) -> c_int {
     let rank = caller();
     if rank.is_called_back.get() && INSIDE.contains(&name) {
         return body().map_or_else(|error| error.code(), |()| 0);
@@ -559,10 +485,10 @@ pub(crate) fn call(name: &'static str, body: impl FnOnce() -> Result<(), CallErr
             "{name} was called by a function that MPI had called"
         )));
     }
-    if rank.stack.get().is_near() {
+    if rank.stack.end.get().is_near() {
         rank.finish(End::Failed(format!("{name}{}: {FULL}", rank.call_line())));
     }
-    rank.clock_reads.set(0);
+    rank.polling.clock_reads.set(0);
     with(|state| state.begin_call());
     rank.note(Watch::note_call);
     rank.locate();
@@ -570,7 +496,7 @@ pub(crate) fn call(name: &'static str, body: impl FnOnce() -> Result<(), CallErr
         with(|state| state.check_stage(name))?;
         rank.enter_call();
         body()?;
-        fill_freed()
+        (end.fill_memory)()
     }));
     rank.is_in_call.set(false);
     if rank.has_ended() {
@@ -581,13 +507,13 @@ pub(crate) fn call(name: &'static str, body: impl FnOnce() -> Result<(), CallErr
     rank.write_deferred();
     rank.leave_call();
     match result {
-        Ok(Ok(())) => call_due(),
+        Ok(Ok(())) => (end.call_program)(),
         Ok(Err(error)) => {
             let code = error.code();
             let handler = match with(|state| state.check_stage(name)) {
                 // Errors of calls at other times are fatal.
                 Err(_) => ErrorHandler::Fatal,
-                Ok(()) => with(|state| state.error_handler()),
+                Ok(()) => with(|state| state.errors.find_handler(state.concerned.get())),
             };
             match handler {
                 ErrorHandler::Returns => return code,
@@ -628,7 +554,7 @@ pub(crate) fn call_program<T>(function: impl FnOnce() -> T) -> T {
 }
 
 /// Calls `f` with the state of the rank that has called; `f` must not wait.
-pub(crate) fn with<T>(f: impl FnOnce(&mut State) -> T) -> T {
+pub(crate) fn with<T>(f: impl FnOnce(&mut MpiState) -> T) -> T {
     let rank = caller();
     // SAFETY: one call of a rank runs at a time, `f` does not call the program, and futures that
     // borrow the state are over or dropped when another call begins.
@@ -647,9 +573,7 @@ pub(crate) fn read_clock() -> f64 {
     rank.note(Watch::note_call);
     rank.locate();
     rank.enter_call();
-    let reads = rank.clock_reads.get().saturating_add(1);
-    rank.clock_reads.set(reads);
-    if reads > CLOCK_READS {
+    if rank.polling.count_reading() {
         rank.spin(CLOCK_STEP);
     }
     rank.leave_call();
@@ -664,7 +588,7 @@ pub(crate) fn read_clock() -> f64 {
 /// finds the schedule of a run, because no time passes there.
 pub(crate) async fn ask<T>(question: impl Future<Output = Result<Option<T>>>) -> Result<Option<T>> {
     let rank = caller();
-    if rank.answers.get() >= ANSWERS || is_rank_explored(&rank.world) {
+    if rank.polling.answers.get() >= ANSWERS || is_rank_explored(&rank.world) {
         return question.await;
     }
     let mut question = pin!(question);
@@ -676,20 +600,20 @@ pub(crate) async fn ask<T>(question: impl Future<Output = Result<Option<T>>>) ->
     });
     let answer = answer.await;
     if matches!(answer, Ok(Some(_))) {
-        rank.answers.set(0);
+        rank.polling.answers.set(0);
     } else if rank.world.wtime() >= begin + ANSWER {
-        rank.answers.set(rank.answers.get() + 1);
+        rank.polling.answers.set(rank.polling.answers.get() + 1);
     }
     answer
 }
 
 /// Calls `f` with the datatypes that the program of the rank that has called has made.
-pub(crate) fn with_datatypes<T>(f: impl FnOnce(&mut Table<MadeDatatype>) -> T) -> T {
+pub(crate) fn with_datatypes<T>(f: impl FnOnce(&mut MadeDatatypes) -> T) -> T {
     f(&mut caller().datatypes.borrow_mut())
 }
 
 /// Waits for a future that borrows the state of the rank that has called.
-pub(crate) fn block<T>(f: impl AsyncFnOnce(&mut State) -> T) -> T {
+pub(crate) fn block<T>(f: impl AsyncFnOnce(&mut MpiState) -> T) -> T {
     let rank = caller();
     // SAFETY: as in `with`. While the future waits, the rank is suspended in this call, so that no
     // other call of it begins.
@@ -701,7 +625,7 @@ fn drive<F: Future>(rank: &Inner, future: F) -> F::Output {
     loop {
         // SAFETY: the context is that of the poll of the rank that is running, which does not end
         // before its program suspends or ends.
-        let context = unsafe { &mut *rank.context.get() };
+        let context = unsafe { &mut *rank.stack.context.get() };
         if let Poll::Ready(value) = future.as_mut().poll(context) {
             if !rank.has_ended() {
                 return value;
@@ -712,22 +636,10 @@ fn drive<F: Future>(rank: &Inner, future: F) -> F::Output {
         }
         // SAFETY: the future is not moved: the pointer only serves to drop it where it is.
         let pointer: *mut F = unsafe { future.as_mut().get_unchecked_mut() };
-        rank.pending.set(Some(Pending {
-            future: pointer.cast(),
-            drop: drop_future::<F>,
-        }));
+        rank.stack.pending.set(Some(Pending::new(pointer)));
         rank.suspend();
-        rank.pending.set(None);
+        rank.stack.pending.set(None);
     }
-}
-
-/// Drops a future in place.
-///
-/// # Safety
-/// The pointer refers to a future of this type that is not used any more.
-unsafe fn drop_future<F>(future: *mut ()) {
-    // SAFETY: the caller's contract.
-    unsafe { ptr::drop_in_place(future.cast::<F>()) }
 }
 
 fn errno() -> c_int {

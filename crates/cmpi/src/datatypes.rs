@@ -11,6 +11,9 @@ use crate::errors::CallError;
 use crate::handles::Element;
 use crate::layouts::{Datatype, Segment};
 
+/// `MPI_DATATYPE_NULL`.
+pub(crate) const DATATYPE_NULL: usize = 0x200;
+
 /// Returns the size of a datatype in bytes.
 fn size_of(datatype: usize) -> Result<usize, CallError> {
     Ok(match datatype {

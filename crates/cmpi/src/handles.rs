@@ -7,8 +7,8 @@ use std::rc::Rc;
 
 use mpi::{Comm, InterComm, Request};
 
-use crate::exports::Generalized;
 use crate::layouts::Segment;
+use crate::state::requests::Generalized;
 
 /// The smallest handle that is not predefined.
 const FIRST: usize = 0x1000;
@@ -135,39 +135,38 @@ struct Slot<T> {
     object: Option<T>,
 }
 
-/// Kind of an object, stored in the highest byte of the handle.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum ObjectKind {
-    Request = 1,
-    Op,
-    Comm,
-    Message,
-    Datatype,
-    Group,
-    Info,
-    Window,
-    ErrorHandler,
-    Session,
-    ToolSession,
+/// Kinds of objects, stored in the highest byte of the handle.
+pub(crate) mod kinds {
+    pub(crate) const REQUEST: u8 = 1;
+    pub(crate) const OP: u8 = 2;
+    pub(crate) const COMM: u8 = 3;
+    pub(crate) const MESSAGE: u8 = 4;
+    pub(crate) const DATATYPE: u8 = 5;
+    pub(crate) const GROUP: u8 = 6;
+    pub(crate) const INFO: u8 = 7;
+    pub(crate) const WINDOW: u8 = 8;
+    pub(crate) const ERROR_HANDLER: u8 = 9;
+    pub(crate) const SESSION: u8 = 10;
+    pub(crate) const TOOL_SESSION: u8 = 11;
 }
 
 /// The objects of one kind of a rank.
 #[derive(Debug)]
-pub(crate) struct Table<T> {
-    kind: ObjectKind,
+pub(crate) struct Table<T, const KIND: u8> {
     slots: Vec<Slot<T>>,
     free: Vec<u32>,
 }
 
-impl<T> Table<T> {
-    pub(crate) const fn new(kind: ObjectKind) -> Self {
+impl<T, const KIND: u8> Default for Table<T, KIND> {
+    fn default() -> Self {
         Self {
-            kind,
             slots: Vec::new(),
             free: Vec::new(),
         }
     }
+}
 
+impl<T, const KIND: u8> Table<T, KIND> {
     /// Stores an object and returns the handle.
     pub(crate) fn insert(&mut self, object: T) -> usize {
         self.place(Some(object))
@@ -196,7 +195,7 @@ impl<T> Table<T> {
     fn index(&self, handle: usize) -> Option<usize> {
         let index = (handle & 0xffff_ffff).checked_sub(FIRST)?;
         let generation = self.slots.get(index)?.generation as usize & 0xff_ffff;
-        let is_it = handle >> 56 == self.kind as usize && handle >> 32 & 0xff_ffff == generation;
+        let is_it = handle >> 56 == usize::from(KIND) && handle >> 32 & 0xff_ffff == generation;
         is_it.then_some(index)
     }
 
@@ -223,7 +222,7 @@ impl<T> Table<T> {
     }
 
     fn handle_at(&self, index: usize, generation: u32) -> usize {
-        (self.kind as usize) << 56 | (generation as usize & 0xff_ffff) << 32 | (FIRST + index)
+        (usize::from(KIND)) << 56 | (generation as usize & 0xff_ffff) << 32 | (FIRST + index)
     }
 
     /// Returns an object.
@@ -279,14 +278,14 @@ mod tests {
 
     #[test]
     fn a_handle_names_one_object_once() {
-        let mut table = Table::new(ObjectKind::Op);
+        let mut table: Table<i32, { kinds::OP }> = Table::default();
         let first = table.insert(7);
         assert_eq!(table.get(first), Some(&7));
         assert_eq!(table.remove(first), Some(7));
         let second = table.insert(8);
         assert_ne!(first, second);
         assert_eq!((table.get(first), table.get(second)), (None, Some(&8)));
-        let other: Table<i32> = Table::new(ObjectKind::Comm);
+        let other: Table<i32, { kinds::COMM }> = Table::default();
         assert_eq!(other.get(second), None);
         // Predefined handles name none.
         assert!((0..FIRST).all(|handle| table.get(handle).is_none()));

@@ -12,48 +12,19 @@
 
 use std::ffi::{CStr, c_char, c_int, c_long, c_uint, c_void};
 use std::mem::MaybeUninit;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use libc::{clockid_t, nfds_t, pollfd, rusage, timespec, timeval, tms};
 
 use crate::bridge::current;
 use crate::exports::{system, time, waits};
+use crate::host::{self, Next};
 
-/// A function of the C library that has the same name as a function of this executable.
-struct Next {
-    name: &'static CStr,
-    /// 0 until the first use.
-    address: AtomicUsize,
-}
-
-impl Next {
-    const fn new(name: &'static CStr) -> Self {
-        Self {
-            name,
-            address: AtomicUsize::new(0),
-        }
-    }
-
-    fn address(&self) -> usize {
-        match self.address.load(Ordering::Relaxed) {
-            0 => {
-                // SAFETY: the name ends with 0; the call only looks it up.
-                let found = unsafe { libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()) } as usize;
-                assert!(found != 0, "the C library has all functions of this file");
-                self.address.store(found, Ordering::Relaxed);
-                found
-            }
-            found => found,
-        }
-    }
-}
-
-/// Makes exported functions, each named like its symbol. The module `host` has the functions of the
-/// C library under the same names. The function behind `=` is used on the stack of a rank.
+/// Makes exported functions, each named like its symbol. The module `originals` has the functions
+/// of the C library under the same names. The function behind `=` is used on the stack of a rank.
 macro_rules! exported {
     ($($name:ident($($argument:ident: $kind:ty),*) -> $result:ty = $of_rank:expr;)*) => {
         /// Functions of the C library.
-        mod host {
+        mod originals {
             use super::*;
 
             $(
@@ -85,7 +56,7 @@ macro_rules! exported {
                     return $of_rank($($argument),*);
                 }
                 // SAFETY: the caller's contract, which is that of the C library.
-                unsafe { host::$name($($argument),*) }
+                unsafe { originals::$name($($argument),*) }
             }
         )*
 
@@ -164,70 +135,7 @@ unsafe extern "C" fn syscall(
         }
     }
     // SAFETY: the caller's contract.
-    unsafe { host_syscall(number, [a, b, c, d, e, f]) }
-}
-
-/// Performs a system call.
-///
-/// # Safety
-/// The caller keeps the contract of the system call.
-pub(crate) unsafe fn host_syscall(number: c_long, arguments: [c_long; 6]) -> c_long {
-    static NEXT: Next = Next::new(c"syscall");
-    type Call =
-        unsafe extern "C" fn(c_long, c_long, c_long, c_long, c_long, c_long, c_long) -> c_long;
-    let [a, b, c, d, e, f] = arguments;
-    // SAFETY: the function of the C library, which takes as many arguments as the call has, from
-    // the places of these; the caller's contract.
-    unsafe {
-        let function: Call = std::mem::transmute(NEXT.address());
-        function(number, a, b, c, d, e, f)
-    }
-}
-
-/// `__cxa_thread_atexit_impl` of the C library.
-///
-/// # Safety
-/// The caller keeps the contract of the function of the C library.
-pub(crate) unsafe fn host_at_thread_exit(
-    function: unsafe extern "C" fn(*mut c_void),
-    object: *mut c_void,
-    library: *mut c_void,
-) -> c_int {
-    static NEXT: Next = Next::new(c"__cxa_thread_atexit_impl");
-    type Register =
-        unsafe extern "C" fn(unsafe extern "C" fn(*mut c_void), *mut c_void, *mut c_void) -> c_int;
-    // SAFETY: the function of the C library with these arguments; the caller's contract.
-    unsafe {
-        let register: Register = std::mem::transmute(NEXT.address());
-        register(function, object, library)
-    }
-}
-
-/// `abort` of the C library.
-pub(crate) fn host_abort() -> ! {
-    // SAFETY: the function of the C library takes no arguments and does not return.
-    unsafe {
-        let function: unsafe extern "C" fn() -> ! = std::mem::transmute(ABORT.address());
-        function()
-    }
-}
-
-/// Reads a clock of this machine.
-///
-/// # Safety
-/// `place` is one of a time.
-pub(crate) unsafe fn host_clock(clock: clockid_t, place: *mut timespec) -> c_int {
-    // SAFETY: the caller's contract.
-    unsafe { host::clock_gettime(clock, place) }
-}
-
-/// Asks the system about descriptors, waiting for some milliseconds.
-///
-/// # Safety
-/// `descriptors` is the place of the given number of descriptors.
-pub(crate) unsafe fn host_poll(descriptors: *mut pollfd, count: nfds_t, time: c_int) -> c_int {
-    // SAFETY: the caller's contract.
-    unsafe { host::poll(descriptors, count, time) }
+    unsafe { host::call_system(number, [a, b, c, d, e, f]) }
 }
 
 /// Returns true if a function is one of the library of C++.
@@ -248,12 +156,9 @@ fn is_of_cpp(function: *const c_void) -> bool {
     }
 }
 
-/// The address is resolved in advance: at the time of an abort, memory may be short.
-static ABORT: Next = Next::new(c"abort");
-
 /// Keeps the exported functions in this executable, of which no other code names them.
 pub(crate) fn keep() {
-    ABORT.address();
+    host::ABORT.address();
     std::hint::black_box(EXPORTED);
 }
 

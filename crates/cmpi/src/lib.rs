@@ -28,6 +28,8 @@ mod exports;
 #[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 mod handles;
 #[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
+mod host;
+#[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 mod interposed;
 #[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 mod layouts;
@@ -37,10 +39,14 @@ mod lines;
 mod loader;
 #[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 mod ops;
+#[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
+mod program;
+#[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
+mod state;
 pub mod toolchain;
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
-pub use bridge::{Bursts, CompiledProgram, Compute, Measured, Rank, Ranks, STACK, Timing};
+pub use bridge::{Bursts, Compute, Measured, Rank, Ranks, STACK, Timing};
 #[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 pub use elf::{Kind, Refusal, Template};
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu")))]
@@ -50,3 +56,5 @@ pub use elsewhere::{
 };
 #[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 pub use loader::libraries::kind;
+#[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
+pub use program::CompiledProgram;

@@ -23,16 +23,17 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use elf::{Functions, PAGE, Refusal};
-use crate::exports::shared::SharedMemories;
 
 pub(crate) mod exceptions;
 pub(crate) mod heap;
 pub(crate) mod libraries;
 pub(crate) mod linking;
 pub(crate) mod memory;
+pub(crate) mod shared;
 
 use linking::{Linked, Source};
 use memory::{HEAP, Pool, Purpose, Slot};
+use shared::SharedMemories;
 
 /// Pages that are zeroed by the system instead of by writing, from this number of bytes on.
 const DISCARDED_MIN: usize = 1 << 20;

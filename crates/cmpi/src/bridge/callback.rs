@@ -45,9 +45,9 @@ impl Inner {
         };
         let running = CURRENT.replace(self);
         let outer = (
-            self.yielder.get(),
-            self.stack.replace(slot.end()),
-            self.trap.get(),
+            self.stack.yielder.get(),
+            self.stack.end.replace(slot.end()),
+            self.stack.trap.get(),
             self.is_in_call.replace(true),
             self.is_called_back.replace(true),
         );
@@ -56,20 +56,20 @@ impl Inner {
             // SAFETY: the rank and the function outlive this call, which waits for the end of the
             // coroutine or gives it up.
             unsafe {
-                (*(rank as *const Self)).yielder.set(yielder);
+                (*(rank as *const Self)).stack.yielder.set(yielder);
                 (*(function as *mut &mut dyn FnMut()))();
             }
         });
-        self.trap.set(Some(coroutine.trap_handler()));
+        self.stack.trap.set(Some(coroutine.trap_handler()));
         coroutine.resume(());
         if !coroutine.done() {
             // SAFETY: what is on the stack is the program's own, and frames of this crate that have
             // ended the rank.
             unsafe { coroutine.force_reset() };
         }
-        self.yielder.set(outer.0);
-        self.stack.set(outer.1);
-        self.trap.set(outer.2);
+        self.stack.yielder.set(outer.0);
+        self.stack.end.set(outer.1);
+        self.stack.trap.set(outer.2);
         self.is_in_call.set(outer.3);
         self.is_called_back.set(outer.4);
         CURRENT.set(running);
@@ -100,10 +100,10 @@ impl Inner {
 
     /// Writes the output of callback functions.
     pub(super) fn write_deferred(&self) {
-        if self.is_called_back.get() || self.deferred.borrow().is_empty() {
+        if self.is_called_back.get() || self.files.deferred.borrow().is_empty() {
             return;
         }
-        let deferred = std::mem::take(&mut *self.deferred.borrow_mut());
+        let deferred = std::mem::take(&mut *self.files.deferred.borrow_mut());
         for (stream, bytes) in deferred {
             self.write(stream, &bytes);
         }

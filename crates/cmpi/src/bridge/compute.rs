@@ -17,7 +17,7 @@ use std::rc::Rc;
 use mpi::TimeControl;
 
 use super::{End, Inner, drive};
-use crate::interposed;
+use crate::host;
 
 /// Shortest measured time in seconds. SMPI's `smpi/cpu-threshold`.
 const SHORTEST: f64 = 1e-6;
@@ -102,7 +102,7 @@ fn processor_time() -> f64 {
     let mut time = MaybeUninit::<libc::timespec>::zeroed();
     // SAFETY: the function fills the place; all zero is a time, too.
     let time = unsafe {
-        interposed::host_clock(libc::CLOCK_THREAD_CPUTIME_ID, time.as_mut_ptr());
+        host::read_clock(libc::CLOCK_THREAD_CPUTIME_ID, time.as_mut_ptr());
         time.assume_init()
     };
     seconds(time)

@@ -15,7 +15,7 @@ use std::sync::Once;
 
 use super::{current, faults};
 use crate::exports::process;
-use crate::interposed::{host_abort, host_at_thread_exit};
+use crate::host;
 
 type Destructor = unsafe extern "C" fn(*mut c_void);
 
@@ -57,7 +57,7 @@ unsafe extern "C" fn __cxa_thread_atexit_impl(
         next: ptr::null_mut(),
     });
     // SAFETY: the caller's contract; the function gets what it expects, once.
-    unsafe { host_at_thread_exit(destroy, Box::into_raw(registered).cast(), library) }
+    unsafe { host::register_at_thread_exit(destroy, Box::into_raw(registered).cast(), library) }
 }
 
 /// Runs a destructor, unless a rank is running.
@@ -86,7 +86,7 @@ extern "C" fn at_exit(status: c_int, _: *mut c_void) {
         // any more.
         unsafe {
             let next = (*kept).next;
-            host_at_thread_exit(destroy, kept.cast(), (*kept).library);
+            host::register_at_thread_exit(destroy, kept.cast(), (*kept).library);
             kept = next;
         }
     }
@@ -108,7 +108,7 @@ extern "C" fn abort_from(caller: usize) -> ! {
         rank.note_library_call();
         process::abort();
     }
-    host_abort()
+    host::abort_process()
 }
 
 /// Registers the function for the end of the process; the C library removes the registration at the

@@ -53,7 +53,7 @@ struct Before {
 static BEFORE: OnceLock<Before> = OnceLock::new();
 
 /// Installs the handlers, once.
-pub(super) fn install() {
+pub(crate) fn install() {
     let is_first = BEFORE.get().is_none();
     BEFORE.get_or_init(|| Before {
         actions: SIGNALS.map(|(signal, _)| {
@@ -138,7 +138,7 @@ extern "C" fn on_fault(signal: c_int, info: *mut siginfo_t, context: *mut c_void
     let (instruction, stack) = (registers[rip] as usize, registers[rsp] as usize);
     // SAFETY: as for `current`; a fault of a program interrupts the poll of its rank.
     let rank = unsafe { CURRENT.get().as_ref() };
-    let handler = rank.and_then(|rank| Some((rank, rank.trap.get()?)));
+    let handler = rank.and_then(|rank| Some((rank, rank.stack.trap.get()?)));
     if signal == watchdog::SIGNAL {
         // In the middle of a function of a library its state may not be whole.
         let is_meant = rank.is_some_and(|rank| {
@@ -162,7 +162,7 @@ extern "C" fn on_fault(signal: c_int, info: *mut siginfo_t, context: *mut c_void
         let address = unsafe { (*info).si_addr() } as usize;
         let is_stack_full = signal == libc::SIGSEGV
             && handler.stack_ptr_in_bounds(address)
-            && rank.stack.get().is_beyond(address);
+            && rank.stack.end.get().is_beyond(address);
         rank.fault.set(Some(Fault {
             signal,
             instruction,

@@ -1,15 +1,19 @@
 //! Stacks of ranks: memory of a pool, with a guard below that cannot be accessed, or a number at
 //! the end.
 
+use std::cell::Cell;
 use std::num::NonZeroUsize;
 use std::ptr;
 use std::rc::Rc;
+use std::task::Context;
 
+use corosensei::Yielder;
 use corosensei::stack::{Stack, StackPointer};
+use corosensei::trap::CoroutineTrapHandler;
 
-use elf::Refusal;
 use crate::loader::Memory;
 use crate::loader::memory::{Pool, Slot};
+use elf::Refusal;
 
 /// Number at the end of a stack: another one there says that the stack was too short.
 const CANARY: u64 = 0x5349_4d52_554e_0001;
@@ -30,11 +34,6 @@ pub(super) struct StackEnd {
 }
 
 impl StackEnd {
-    pub(super) const NONE: Self = Self {
-        lowest: 0,
-        is_guarded: true,
-    };
-
     /// Returns true if the stack, on which this runs, has no room for a call of MPI.
     pub(super) fn is_near(self) -> bool {
         let place = 0_u8;
@@ -103,5 +102,77 @@ unsafe impl Stack for StackSlot {
     fn limit(&self) -> StackPointer {
         let (guard, _) = self.slot.guard;
         NonZeroUsize::new(self.slot.address - guard).expect("memory is not at address 0")
+    }
+}
+
+/// A future on the stack of a waiting rank, and the function that drops the future.
+#[derive(Clone, Copy)]
+pub(super) struct Pending {
+    future: *mut (),
+    drop: unsafe fn(*mut ()),
+}
+
+impl Pending {
+    pub(super) fn new<F>(future: *mut F) -> Self {
+        Self {
+            future: future.cast(),
+            drop: drop_future::<F>,
+        }
+    }
+}
+
+/// Drops a future in place.
+///
+/// # Safety
+/// The pointer refers to a future of this type that is not used any more.
+unsafe fn drop_future<F>(future: *mut ()) {
+    // SAFETY: the caller's contract.
+    unsafe { ptr::drop_in_place(future.cast::<F>()) }
+}
+
+/// The stack on which the program of a rank runs, and the state of leaving this stack.
+pub(super) struct RankStack {
+    pub(super) yielder: Cell<*const Yielder<(), ()>>,
+    pub(super) end: Cell<StackEnd>,
+    pub(super) context: Cell<*mut Context<'static>>,
+    pub(super) pending: Cell<Option<Pending>>,
+    /// Continues at the end of the rank after a fault of the program.
+    pub(super) trap: Cell<Option<CoroutineTrapHandler<()>>>,
+}
+
+impl RankStack {
+    pub(super) const fn new() -> Self {
+        Self {
+            yielder: Cell::new(ptr::null()),
+            end: Cell::new(StackEnd {
+                lowest: 0,
+                is_guarded: true,
+            }),
+            context: Cell::new(ptr::null_mut()),
+            pending: Cell::new(None),
+            trap: Cell::new(None),
+        }
+    }
+
+    /// Leaves the stack until the coroutine is resumed.
+    pub(super) fn leave_stack(&self) {
+        // SAFETY: the yielder is on the stack of the coroutine, which is running, since this is
+        // called by its program.
+        unsafe { (*self.yielder.get()).suspend(()) };
+    }
+
+    /// Drops the future for which the rank waits.
+    pub(super) fn drop_pending(&self) {
+        if let Some(pending) = self.pending.take() {
+            // SAFETY: the future is on the suspended stack of this rank, which has registered it
+            // and will not run again, so it is dropped once.
+            unsafe { (pending.drop)(pending.future) };
+        }
+    }
+
+    /// Returns true if an address is on the stack.
+    pub(super) fn has_address(&self, address: usize) -> bool {
+        let trap = self.trap.get();
+        trap.is_some_and(|it| it.stack_ptr_in_bounds(address))
     }
 }

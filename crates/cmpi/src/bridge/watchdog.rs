@@ -40,11 +40,11 @@ pub(super) struct Progress {
 
 /// The watch over the ranks of a thread, until this is dropped.
 #[derive(Debug)]
-pub(super) struct Watch(Arc<Progress>);
+pub(crate) struct Watch(Arc<Progress>);
 
 impl Watch {
     /// Begins to watch this thread.
-    pub(super) fn new(limit: f64) -> Self {
+    pub(crate) fn new(limit: f64) -> Self {
         let progress = Arc::new(Progress {
             count: AtomicU64::new(0),
             suspect: AtomicU64::new(0),

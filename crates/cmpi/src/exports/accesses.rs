@@ -13,15 +13,17 @@ use std::rc::Rc;
 
 use mpi::{Element, TargetPlace, prelude::*};
 
-use super::active::{self, Owner};
-use super::windows::PendingGet;
-use super::{Handle, State, exports, memory};
+use super::active;
+use super::memory;
 use crate::arguments::{Count, natural, rank};
-use crate::bridge::block;
+use crate::bridge::{block, caller};
 use crate::datatypes::{element, numbers};
 use crate::errors::CallError;
 use crate::handles::{Memory, Parts, Target};
 use crate::ops::predefined;
+use crate::state::requests::ActiveOwner;
+use crate::state::windows::PendingGet;
+use crate::state::{Handle, MpiState};
 
 /// `MPI_BYTE`.
 const BYTE: Handle = 0x247;
@@ -150,7 +152,7 @@ impl Access {
 
     /// Records the memory of the access until the access ends.
     fn note(&self, window: Handle, rank: usize, request: Option<Handle>) {
-        let owner = Owner {
+        let owner = ActiveOwner {
             request,
             access: Some((window, rank)),
         };
@@ -160,7 +162,7 @@ impl Access {
     /// Starts the access.
     async fn start(
         &self,
-        state: &mut State,
+        state: &mut MpiState,
         (window, remote): (Handle, Remote),
     ) -> Result<(usize, Request), CallError> {
         let world = state.world.clone();
@@ -193,7 +195,7 @@ impl Access {
             let access = self;
             let (rank, request) = access.start(state, (window, remote)).await?;
             let own = state.window(window)?;
-            own.epochs.access();
+            own.epochs.note_access(caller().location());
             let given = access.given().map(|place| (place, false));
             let result = access.result().map(|place| (place, true));
             for (place, is_filled) in given.into_iter().chain(result) {

@@ -12,49 +12,18 @@
 //! [`CONTENTS_MAX`] bytes of a buffer, partitioned messages, datatypes with more than
 //! [`PIECES_MAX`] pieces.
 
-use mpi::NativeLocation;
-
-use super::freed::FreedReceive;
-use super::{Handle, State, memory};
+use super::memory;
 use crate::bridge::{caller, with};
 use crate::errors::CallError;
 use crate::handles::Target;
+use crate::state::requests::{ActiveMemory, ActiveOwner};
+use crate::state::{Handle, MpiState};
 
 /// Maximum number of pieces in memory of a buffer that is compared.
 const PIECES_MAX: usize = 4096;
 
 /// Maximum number of bytes at the begin of a buffer whose contents are compared.
 const CONTENTS_MAX: usize = 4096;
-
-/// An operation, which ends with its request, or with the accesses of a rank to a window.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Owner {
-    pub(super) request: Option<Handle>,
-    /// Window and rank.
-    pub(super) access: Option<(Handle, usize)>,
-}
-
-/// Memory of an operation that is not complete.
-#[derive(Debug)]
-pub(super) struct ActiveMemory {
-    owner: Owner,
-    place: Target,
-    /// First byte of each piece, and the byte after the last byte of the piece.
-    pieces: Vec<(usize, usize)>,
-    /// True if the operation stores its result in this memory.
-    is_filled: bool,
-    /// The line that began the operation.
-    location: Option<&'static NativeLocation>,
-    contents: u64,
-}
-
-/// Operations of a rank that are not complete.
-#[derive(Debug, Default)]
-pub(super) struct Active {
-    memory: Vec<ActiveMemory>,
-    /// Receives that continue without requests.
-    pub(super) freed: Vec<FreedReceive>,
-}
 
 impl ActiveMemory {
     /// Describes the memory.
@@ -103,7 +72,7 @@ fn overlap(some: &[(usize, usize)], others: &[(usize, usize)]) -> bool {
 }
 
 /// Returns the memory of an operation that reads `given` and fills `result`.
-fn memory_of(owner: Owner, given: &[Target], result: &[Target]) -> Vec<ActiveMemory> {
+fn memory_of(owner: ActiveOwner, given: &[Target], result: &[Target]) -> Vec<ActiveMemory> {
     let location = caller().location();
     let parts = given.iter().map(|place| (place, false));
     let parts = parts.chain(result.iter().map(|place| (place, true)));
@@ -120,7 +89,7 @@ fn memory_of(owner: Owner, given: &[Target], result: &[Target]) -> Vec<ActiveMem
         .collect()
 }
 
-impl State {
+impl MpiState {
     /// Compares a new operation with the incomplete operations.
     fn compare_active(&mut self, new: &[ActiveMemory]) -> Result<(), CallError> {
         let (requests, freed) = (&self.requests, &self.active.freed);
@@ -155,7 +124,7 @@ pub(super) fn compare(given: &[Target], result: &[Target]) -> Result<(), CallErr
     if !caller().is_checked() || with(|state| state.active.memory.is_empty()) {
         return Ok(());
     }
-    let nobody = Owner {
+    let nobody = ActiveOwner {
         request: None,
         access: None,
     };
@@ -164,7 +133,7 @@ pub(super) fn compare(given: &[Target], result: &[Target]) -> Result<(), CallErr
 }
 
 /// Notes the memory of an operation that has begun.
-pub(super) fn note(owner: Owner, given: &[Target], result: &[Target]) {
+pub(super) fn note(owner: ActiveOwner, given: &[Target], result: &[Target]) {
     if !caller().is_checked() {
         return;
     }
@@ -177,7 +146,7 @@ pub(super) fn note(owner: Owner, given: &[Target], result: &[Target]) {
 
 /// Notes the memory of the operation of a request.
 pub(super) fn note_request(request: Handle, given: &[Target], result: &[Target]) {
-    let owner = Owner {
+    let owner = ActiveOwner {
         request: Some(request),
         access: None,
     };
@@ -186,7 +155,7 @@ pub(super) fn note_request(request: Handle, given: &[Target], result: &[Target])
 
 /// Ends operations with results that are not stored yet. Fails if the program has changed the
 /// memory of such an operation.
-pub(super) fn end(is_over: impl Fn(Owner) -> bool) -> Result<(), CallError> {
+pub(super) fn end(is_over: impl Fn(ActiveOwner) -> bool) -> Result<(), CallError> {
     with(|state| {
         if state.active.memory.is_empty() {
             return Ok(());

@@ -7,80 +7,16 @@
 
 use std::ffi::{c_int, c_void};
 
-use super::errors::LAST_CODE;
-use super::objects::Owner;
-use super::{Handle, State, exports, memory};
+use super::memory;
 use crate::bridge::{call_program, with};
 use crate::errors::CallError;
+use crate::state::Handle;
+use crate::state::properties::{Copy, CopyFunction, Delete, FIRST_KEYVAL, Keyval, Owner};
 
 /// `MPI_COMM_DUP_FN` and similar functions; 0 stands for functions without effect.
 const DUP_FUNCTION: usize = 1;
 /// `MPI_KEYVAL_INVALID`.
 const INVALID: c_int = 0;
-/// The first keyval of the program.
-const FIRST: c_int = 0x1000;
-
-/// `MPI_Comm_copy_attr_function` and similar types.
-type Copy = extern "C" fn(Handle, c_int, usize, usize, *mut usize, *mut c_int) -> c_int;
-/// `MPI_Comm_delete_attr_function` and similar types.
-type Delete = extern "C" fn(Handle, c_int, usize, usize) -> c_int;
-
-/// Attributes in the order in which they were set: keyval and value.
-pub(super) type Attributes = Vec<(c_int, usize)>;
-
-/// A keyval of the program.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Keyval {
-    owner: Owner,
-    copy: Option<CopyFunction>,
-    delete: Option<Delete>,
-    extra: usize,
-    /// True if the keyval is freed; existing attributes keep the functions of the keyval.
-    is_freed: bool,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum CopyFunction {
-    Value,
-    Program(Copy),
-}
-
-/// Values of predefined attributes; a program gets the addresses (MPI 5.0, section 9.1.2):
-/// `MPI_TAG_UB`, `MPI_IO`, `MPI_HOST`, `MPI_WTIME_IS_GLOBAL`, `MPI_APPNUM`, `MPI_LASTUSEDCODE` and
-/// `MPI_UNIVERSE_SIZE`.
-#[derive(Debug)]
-pub(super) struct Predefined([c_int; 7]);
-
-/// `MPI_TAG_UB`, the first one.
-const TAG_UB: c_int = 501;
-
-impl Predefined {
-    pub(super) fn new(ranks: usize) -> Self {
-        let ranks = c_int::try_from(ranks).unwrap_or(c_int::MAX);
-        let any_source = -1;
-        // Ranks have one simulated time.
-        let is_global = 1;
-        Self([
-            mpi::TAG_UB.cast_signed(),
-            any_source,
-            crate::arguments::PROC_NULL_IN_C,
-            is_global,
-            0,
-            LAST_CODE,
-            ranks,
-        ])
-    }
-
-    pub(super) fn set_last_code(&mut self, code: c_int) {
-        self.0[5] = code;
-    }
-
-    fn get(&self, keyval: c_int) -> Option<usize> {
-        let index = usize::try_from(keyval.checked_sub(TAG_UB)?).ok()?;
-        let value = self.0.get(index)?;
-        Some(std::ptr::from_ref(value) as usize)
-    }
-}
 
 impl Keyval {
     /// Returns the value for a copy of an attribute, or `None` if the attribute is not copied.
@@ -127,48 +63,19 @@ fn succeeded(code: c_int, what: &str) -> Result<(), CallError> {
     Err(CallError::of_program(code, text))
 }
 
-impl State {
-    fn keyval(&self, keyval: c_int) -> Option<Keyval> {
-        let index = keyval.checked_sub(FIRST)?;
-        self.keyvals.get(usize::try_from(index).ok()?).copied()
-    }
-
-    fn known_keyval(&self, owner: Owner, keyval: c_int) -> Result<Keyval, CallError> {
-        let found = self.keyval(keyval);
-        found
-            .filter(|found| found.owner == owner)
-            .ok_or_else(|| CallError::new("MPI_ERR_KEYVAL", format!("invalid keyval {keyval}")))
-    }
-
-    fn attribute(&self, object: Handle, keyval: c_int) -> Option<usize> {
-        let all = self.attributes.get(&object)?;
-        all.iter()
-            .find(|found| found.0 == keyval)
-            .map(|found| found.1)
-    }
-
-    /// Assigns the copied attributes to a new object.
-    pub(super) fn keep_copied(&mut self, object: Handle) {
-        let copied = std::mem::take(&mut self.copied);
-        if !copied.is_empty() {
-            self.attributes.insert(object, copied);
-        }
-    }
-}
-
 /// Copies the attributes of an object for one that is made next.
 pub(super) fn copy(object: Handle) -> Result<(), CallError> {
-    with(|state| state.copied.clear());
+    with(|state| state.attributes.copied.clear());
     for index in 0.. {
         let next = with(|state| {
-            let &(number, value) = state.attributes.get(&object)?.get(index)?;
-            Some((number, value, state.keyval(number)?))
+            let &(number, value) = state.attributes.of_objects.get(&object)?.get(index)?;
+            Some((number, value, state.attributes.keyval(number)?))
         });
         let Some((number, value, keyval)) = next else {
             break;
         };
         if let Some(value) = keyval.copied(object, number, value)? {
-            with(|state| state.copied.push((number, value)));
+            with(|state| state.attributes.copied.push((number, value)));
         }
     }
     Ok(())
@@ -178,8 +85,8 @@ pub(super) fn copy(object: Handle) -> Result<(), CallError> {
 pub(super) fn delete_all(object: Handle) -> Result<(), CallError> {
     loop {
         let last = with(|state| {
-            let &(number, value) = state.attributes.get(&object)?.last()?;
-            Some((number, value, state.keyval(number)?))
+            let &(number, value) = state.attributes.of_objects.get(&object)?.last()?;
+            Some((number, value, state.attributes.keyval(number)?))
         });
         let Some((number, value, keyval)) = last else {
             break;
@@ -187,13 +94,13 @@ pub(super) fn delete_all(object: Handle) -> Result<(), CallError> {
         keyval.deleted(object, number, value)?;
         remove(object, number);
     }
-    with(|state| state.attributes.remove(&object));
+    with(|state| state.attributes.of_objects.remove(&object));
     Ok(())
 }
 
 fn remove(object: Handle, keyval: c_int) {
     with(|state| {
-        if let Some(all) = state.attributes.get_mut(&object) {
+        if let Some(all) = state.attributes.of_objects.get_mut(&object) {
             all.retain(|found| found.0 != keyval);
         }
     });
@@ -215,24 +122,24 @@ fn create_keyval(
         })),
     };
     let number = with(|state| {
-        state.keyvals.push(Keyval {
+        state.attributes.keyvals.push(Keyval {
             owner,
             copy,
             delete,
             extra,
             is_freed: false,
         });
-        c_int::try_from(state.keyvals.len()).unwrap_or(c_int::MAX)
+        c_int::try_from(state.attributes.keyvals.len()).unwrap_or(c_int::MAX)
     });
-    memory::store(keyval, FIRST + number - 1);
+    memory::store(keyval, FIRST_KEYVAL + number - 1);
 }
 
 fn free_keyval(owner: Owner, keyval: *mut c_int) -> Result<(), CallError> {
     let number = memory::load(keyval, "keyval")?;
     with(|state| {
-        state.known_keyval(owner, number)?;
-        let index = usize::try_from(number - FIRST).unwrap_or(usize::MAX);
-        if let Some(found) = state.keyvals.get_mut(index) {
+        state.attributes.known_keyval(owner, number)?;
+        let index = usize::try_from(number - FIRST_KEYVAL).unwrap_or(usize::MAX);
+        if let Some(found) = state.attributes.keyvals.get_mut(index) {
             found.is_freed = true;
         }
         Ok::<_, CallError>(())
@@ -244,19 +151,19 @@ fn free_keyval(owner: Owner, keyval: *mut c_int) -> Result<(), CallError> {
 fn set(owner: Owner, object: Handle, keyval: c_int, value: usize) -> Result<(), CallError> {
     owner.check(object)?;
     let (known, before) = with(|state| {
-        let known = state.known_keyval(owner, keyval)?;
+        let known = state.attributes.known_keyval(owner, keyval)?;
         if known.is_freed {
             let text = format!("the keyval {keyval} has been freed");
             return Err(CallError::new("MPI_ERR_KEYVAL", text));
         }
-        Ok((known, state.attribute(object, keyval)))
+        Ok((known, state.attributes.attribute(object, keyval)))
     })?;
     if let Some(before) = before {
         known.deleted(object, keyval, before)?;
         remove(object, keyval);
     }
     with(|state| {
-        let all = state.attributes.entry(object).or_default();
+        let all = state.attributes.of_objects.entry(object).or_default();
         all.push((keyval, value));
     });
     Ok(())
@@ -271,15 +178,15 @@ fn get(
     owner.check(object)?;
     let found = with(|state| {
         let predefined = match owner {
-            Owner::Comm => state.predefined.get(keyval),
+            Owner::Comm => state.attributes.predefined.get(keyval),
             Owner::Window => state.window(object)?.predefined(keyval),
             Owner::Datatype | Owner::Session => None,
         };
         if predefined.is_some() {
             return Ok::<_, CallError>(predefined);
         }
-        state.known_keyval(owner, keyval)?;
-        Ok(state.attribute(object, keyval))
+        state.attributes.known_keyval(owner, keyval)?;
+        Ok(state.attributes.attribute(object, keyval))
     })?;
     memory::store(flag, c_int::from(found.is_some()));
     if let Some(found) = found {
@@ -291,8 +198,8 @@ fn get(
 fn delete(owner: Owner, object: Handle, keyval: c_int) -> Result<(), CallError> {
     owner.check(object)?;
     let (known, value) = with(|state| {
-        let known = state.known_keyval(owner, keyval)?;
-        Ok::<_, CallError>((known, state.attribute(object, keyval)))
+        let known = state.attributes.known_keyval(owner, keyval)?;
+        Ok::<_, CallError>((known, state.attributes.attribute(object, keyval)))
     })?;
     if let Some(value) = value {
         known.deleted(object, keyval, value)?;

@@ -9,10 +9,11 @@ use std::ffi::{c_int, c_void};
 use mpi::prelude::*;
 
 use super::communication::{isend, send};
-use super::{Handle, WORLD, exports, memory};
+use super::memory;
 use crate::arguments::{Count, in_c, natural};
 use crate::bridge::{block, with};
 use crate::errors::CallError;
+use crate::state::{Handle, WORLD};
 
 /// `MPI_BUFFER_AUTOMATIC`, a buffer that is always long enough.
 const AUTOMATIC: usize = 2;

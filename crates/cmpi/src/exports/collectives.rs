@@ -7,11 +7,12 @@ use std::ffi::{c_int, c_void};
 
 use mpi::{Blocks, Graph, InterRoot, prelude::*};
 
-use super::{Handle, exports, memory};
+use super::memory;
 use crate::arguments::{Count, PROC_NULL_IN_C, natural};
 use crate::bridge::with;
 use crate::errors::CallError;
 use crate::handles::Target;
+use crate::state::Handle;
 
 mod forms;
 
@@ -167,7 +168,7 @@ struct Role {
 fn role(root: c_int, comm: Handle) -> Result<Role, CallError> {
     let (rank, is_between) = with(|state| {
         let rank = state.comm(comm)?.rank();
-        Ok::<_, CallError>((rank, state.between.contains_key(&comm)))
+        Ok::<_, CallError>((rank, state.comms.between.contains_key(&comm)))
     })?;
     let outside = |root| Role {
         root,

@@ -8,11 +8,14 @@ use std::ffi::{c_int, c_void};
 
 use mpi::prelude::*;
 
-use super::{Handle, State, Status, about, active, exports, memory};
+use super::objects::about;
+use super::{active, memory};
 use crate::arguments::{Count, pattern, rank, source, tag};
 use crate::bridge::{ask, block, with};
 use crate::errors::CallError;
 use crate::handles::{ActiveRequest, Memory, Target};
+use crate::state::requests::Status;
+use crate::state::{Handle, MpiState};
 
 /// A message of a program: address, count and datatype, destination, tag and communicator.
 pub(super) type Message<N> = ((*const c_void, N, Handle), c_int, c_int, Handle);
@@ -87,7 +90,7 @@ fn exchange(
     Ok(())
 }
 
-impl State {
+impl MpiState {
     pub(super) fn insert(&mut self, request: Request, memory: Memory) -> Handle {
         let comm = self.concerned.get();
         self.requests.insert(ActiveRequest {

@@ -9,11 +9,13 @@ use mpi::{Attributes, CommunicatorManagement, Comparison};
 
 use super::groups::{compared, make};
 use super::info::INFO_NULL;
-use super::{Handle, State, about, attributes, exports, memory};
+use super::objects::about;
+use super::{attributes, memory};
 use crate::arguments::{UNDEFINED, natural, tag};
 use crate::bridge::{block, with};
 use crate::errors::CallError;
 use crate::handles::{Duplicated, Memory};
+use crate::state::{Handle, MpiState};
 
 /// `MPI_COMM_NULL`.
 pub(super) const COMM_NULL: Handle = 0x100;
@@ -30,39 +32,39 @@ fn dup(comm: Handle, info: Option<Handle>, new: *mut Handle) -> Result<(), CallE
     about(comm)?;
     attributes::copy(comm)?;
     let handle = block(async |state| {
-        if let Some(inter) = state.between.get(&comm) {
+        if let Some(inter) = state.comms.between.get(&comm) {
             let made = inter.dup().await?;
-            return Ok(state.insert_inter(made));
+            return Ok(state.comms.insert_inter(made));
         }
         let made = state.comm(comm)?.dup().await?;
-        Ok::<_, CallError>(state.comms.insert(made))
+        Ok::<_, CallError>(state.comms.made.insert(made))
     })?;
     with(|state| {
-        state.copy_topology(comm, handle);
+        state.comms.copy_topology(comm, handle);
         state.inherit(comm, handle);
-        state.keep_copied(handle);
+        state.attributes.keep_copied(handle);
         state.set_hints(handle, info.unwrap_or(comm))
     })?;
     memory::store(new, handle);
     Ok(())
 }
 
-impl State {
+impl MpiState {
     /// Gives a new communicator the error handler of the original communicator.
     pub(super) fn inherit(&mut self, from: Handle, to: Handle) {
-        if let Some(handler) = self.error_handlers.get(&from).copied() {
-            self.error_handlers.insert(to, handler);
+        if let Some(handler) = self.errors.of_objects.get(&from).copied() {
+            self.errors.of_objects.insert(to, handler);
         }
     }
 
     /// Adds the hints of an info object, or the hints of another communicator.
     pub(super) fn set_hints(&mut self, comm: Handle, of: Handle) -> Result<(), CallError> {
-        let given = match self.hints.get(&of) {
+        let given = match self.infos.hints.get(&of) {
             Some(hints) => hints.clone(),
             None if of == INFO_NULL || self.comm(of).is_ok() => return Ok(()),
             None => self.info(of)?.clone(),
         };
-        let hints = self.hints.entry(comm).or_default();
+        let hints = self.infos.hints.entry(comm).or_default();
         hints.retain(|hint| given.iter().all(|other| other.0 != hint.0));
         hints.extend(given);
         Ok(())
@@ -70,10 +72,10 @@ impl State {
 
     /// Forgets all about a communicator or a datatype that is freed.
     pub(super) fn forget(&mut self, object: Handle) {
-        self.topologies.remove(&object);
-        self.error_handlers.remove(&object);
-        self.hints.remove(&object);
-        self.attributes.remove(&object);
+        self.comms.topologies.remove(&object);
+        self.errors.of_objects.remove(&object);
+        self.infos.hints.remove(&object);
+        self.attributes.of_objects.remove(&object);
     }
 }
 
@@ -87,16 +89,16 @@ fn idup(
     about(comm)?;
     attributes::copy(comm)?;
     let (made, started) = with(|state| {
-        let (started, copied) = match state.between.get(&comm) {
+        let (started, copied) = match state.comms.between.get(&comm) {
             Some(inter) => (inter.idup()?, Duplicated::Inter(inter.clone())),
             None => {
                 let copied = state.comm(comm)?.clone();
                 (copied.idup()?, Duplicated::Comm(copied))
             }
         };
-        let made = state.comms.reserve();
+        let made = state.comms.made.reserve();
         state.inherit(comm, made);
-        state.keep_copied(made);
+        state.attributes.keep_copied(made);
         state.set_hints(made, info.unwrap_or(comm))?;
         let memory = Memory::Comm {
             handle: made,
@@ -134,12 +136,12 @@ exports! {
         };
         about(comm)?;
         let handle = block(async |state| {
-            if let Some(inter) = state.between.get(&comm) {
+            if let Some(inter) = state.comms.between.get(&comm) {
                 let made = inter.split(colour, key).await?;
-                return Ok(made.map_or(COMM_NULL, |made| state.insert_inter(made)));
+                return Ok(made.map_or(COMM_NULL, |made| state.comms.insert_inter(made)));
             }
             let made = state.comm(comm)?.split(colour, key).await?;
-            Ok::<_, CallError>(made.map_or(COMM_NULL, |made| state.comms.insert(made)))
+            Ok::<_, CallError>(made.map_or(COMM_NULL, |made| state.comms.made.insert(made)))
         })?;
         memory::store(new, handle);
         Ok(())
@@ -151,9 +153,9 @@ exports! {
         about(handle)?;
         attributes::delete_all(handle)?;
         with(|state| {
-            let inter = state.between.remove(&handle);
+            let inter = state.comms.between.remove(&handle);
             state.forget(handle);
-            let Some(freed) = state.comms.remove(handle) else {
+            let Some(freed) = state.comms.made.remove(handle) else {
                 return Err(CallError::new("MPI_ERR_COMM", "MPI_COMM_WORLD cannot be freed"));
             };
             if let Some(inter) = inter {
@@ -174,7 +176,7 @@ exports! {
     fn MPI_Comm_compare(one: Handle, other: Handle, result: *mut c_int) {
         let found = with(|state| {
             let groups = state.comm(one)?.compare(state.comm(other)?);
-            Ok::<_, CallError>(match (state.between.get(&one), state.between.get(&other)) {
+            Ok::<_, CallError>(match (state.comms.between.get(&one), state.comms.between.get(&other)) {
                 (None, None) => groups,
                 (Some(one), Some(other)) => groups.max(one.remote().compare(other.remote())),
                 _ => Comparison::Unequal,
@@ -188,16 +190,16 @@ exports! {
         about(comm)?;
         let group = with(|state| state.group(group))?;
         let handle = block(async |state| {
-            if let Some(inter) = state.between.get(&comm) {
+            if let Some(inter) = state.comms.between.get(&comm) {
                 let making = inter.create(&group);
                 drop(group);
                 let made = making.await?;
-                return Ok(made.map_or(COMM_NULL, |made| state.insert_inter(made)));
+                return Ok(made.map_or(COMM_NULL, |made| state.comms.insert_inter(made)));
             }
             let making = state.comm(comm)?.create(&group);
             drop(group);
             let made = making.await?;
-            Ok::<_, CallError>(made.map_or(COMM_NULL, |made| state.comms.insert(made)))
+            Ok::<_, CallError>(made.map_or(COMM_NULL, |made| state.comms.made.insert(made)))
         })?;
         memory::store(new, handle);
         Ok(())
@@ -209,7 +211,7 @@ exports! {
             let making = state.comm(comm)?.create_group(&group, number);
             drop(group);
             let made = making.await?;
-            Ok::<_, CallError>(made.map_or(COMM_NULL, |made| state.comms.insert(made)))
+            Ok::<_, CallError>(made.map_or(COMM_NULL, |made| state.comms.made.insert(made)))
         })?;
         memory::store(new, handle);
         Ok(())
@@ -229,7 +231,7 @@ exports! {
                 return Ok(COMM_NULL);
             }
             let made = comm.split_by_host(key).await?;
-            Ok::<_, CallError>(state.comms.insert(made))
+            Ok::<_, CallError>(state.comms.made.insert(made))
         })?;
         memory::store(new, handle);
         Ok(())
@@ -241,7 +243,7 @@ exports! {
 
     fn MPI_Comm_test_inter(comm: Handle, flag: *mut c_int) {
         about(comm)?;
-        let is_inter = with(|state| state.between.contains_key(&comm));
+        let is_inter = with(|state| state.comms.between.contains_key(&comm));
         memory::store(flag, c_int::from(is_inter));
         Ok(())
     }
@@ -269,7 +271,7 @@ exports! {
                 false => (own, 0),
             };
             let made = own.intercomm_create(leader, peer, remote, number).await?;
-            Ok::<_, CallError>(state.insert_inter(made))
+            Ok::<_, CallError>(state.comms.insert_inter(made))
         })?;
         with(|state| state.inherit(local, handle));
         memory::store(new, handle);
@@ -279,7 +281,7 @@ exports! {
     fn MPI_Intercomm_merge(inter: Handle, high: c_int, new: *mut Handle) {
         let handle = block(async |state| {
             let made = state.inter(inter)?.merge(high != 0).await?;
-            Ok::<_, CallError>(state.comms.insert(made))
+            Ok::<_, CallError>(state.comms.made.insert(made))
         })?;
         with(|state| state.inherit(inter, handle));
         memory::store(new, handle);

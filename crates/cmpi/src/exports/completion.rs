@@ -6,13 +6,55 @@
 
 use std::ffi::c_int;
 
-use mpi::{Completed, Completion};
+use mpi::{CommunicatorManagement, Completed, Completion};
 
-use super::{Handle, Listed, State, Status, active, deliver, exports, memory};
+use super::{active, memory};
 use crate::arguments::{UNDEFINED, natural};
 use crate::bridge::{ask, block, with};
 use crate::errors::CallError;
-use crate::handles::{ActiveRequest, Memory, REQUEST_NULL};
+use crate::handles::{ActiveRequest, Duplicated, Memory, REQUEST_NULL};
+use crate::state::requests::{Listed, Status};
+use crate::state::{Handle, MpiState};
+
+/// Copies the received data of an operation to the target memory, and sets the status.
+pub(super) fn deliver(completion: &Completion, memory: &Memory, status: *mut Status) {
+    let target = match memory {
+        Memory::Parts(parts) if parts.is_collective => {
+            memory::fill_parts(&parts.result, &completion.buffer);
+            memory::set_empty_status(status);
+            return;
+        }
+        Memory::Parts(parts) => parts.result.first().copied().unwrap_or_default(),
+        Memory::Message(target) => *target,
+        Memory::Generalized(generalized) => {
+            let due = generalized.due(status, false);
+            return with(|state| state.generalized.due.push_back(due));
+        }
+        Memory::Comm {
+            handle,
+            original,
+            of,
+        } => {
+            with(|state| {
+                let made = match &**of {
+                    Duplicated::Comm(of) => of.duplicated(completion),
+                    Duplicated::Inter(of) => {
+                        let inter = of.duplicated(completion);
+                        let local = inter.local().clone();
+                        state.comms.between.insert(*handle, inter);
+                        local
+                    }
+                };
+                state.comms.made.put_back(*handle, made);
+                state.comms.copy_topology(*original, *handle);
+            });
+            memory::set_empty_status(status);
+            return;
+        }
+    };
+    memory::fill(target, &completion.buffer, completion.status.length);
+    memory::set_status(status, completion.status);
+}
 
 pub(super) fn unknown(handle: Handle) -> CallError {
     CallError::new("MPI_ERR_REQUEST", format!("invalid request {handle:#x}"))
@@ -43,11 +85,11 @@ fn finish(
     ended
 }
 
-impl State {
+impl MpiState {
     /// Takes the requests of a list out of the table; null requests are skipped.
     fn take_listed(&mut self, count: c_int, list: *mut Handle) -> Result<(), CallError> {
-        self.several.clear();
-        self.listed.clear();
+        self.list.requests.clear();
+        self.list.listed.clear();
         let count = natural(count, "count", "MPI_ERR_COUNT")?;
         for index in 0..count {
             let handle = memory::load(memory::element(list, index), "array_of_requests")?;
@@ -64,8 +106,8 @@ impl State {
                 comm,
             } = active;
             self.concerned.set(comm);
-            self.several.push(request);
-            self.listed.push(Listed {
+            self.list.requests.push(request);
+            self.list.listed.push(Listed {
                 handle,
                 index,
                 memory,
@@ -78,7 +120,7 @@ impl State {
     /// Puts the requests that are not over back into the table, and frees the handles of the
     /// others.
     fn return_listed(&mut self) {
-        for (request, listed) in self.several.drain(..).zip(&self.listed) {
+        for (request, listed) in self.list.requests.drain(..).zip(&self.list.listed) {
             if request.is_null() {
                 self.requests.remove(listed.handle);
             } else {
@@ -101,13 +143,13 @@ type Done = Vec<(usize, Completion)>;
 fn several(
     (count, list): (c_int, *mut Handle),
     (statuses, is_dense): (*mut Status, bool),
-    ask: impl AsyncFnOnce(&mut State) -> mpi::Result<Option<Done>>,
+    ask: impl AsyncFnOnce(&mut MpiState) -> mpi::Result<Option<Done>>,
 ) -> Result<Option<Vec<usize>>, CallError> {
     with(|state| state.take_listed(count, list))?;
     let answer = block(ask);
     let listed = with(|state| {
         state.return_listed();
-        std::mem::take(&mut state.listed)
+        std::mem::take(&mut state.list.listed)
     });
     let finish = |done: Done| {
         let mut places = Vec::with_capacity(done.len());
@@ -121,7 +163,7 @@ fn several(
         Ok::<_, CallError>(places)
     };
     let places = answer.map(|done| done.map(finish).transpose());
-    with(|state| state.listed = listed);
+    with(|state| state.list.listed = listed);
     places?
 }
 
@@ -236,14 +278,14 @@ exports! {
     fn MPI_Waitall(count: c_int, list: *mut Handle, statuses: *mut Status) {
         set_empty_statuses((count, list), statuses)?;
         several((count, list), (statuses, false), async |state| {
-            mpi::waitall(&mut state.several).await.map(|done| Some(all(done)))
+            mpi::waitall(&mut state.list.requests).await.map(|done| Some(all(done)))
         })?;
         Ok(())
     }
 
     fn MPI_Testall(count: c_int, list: *mut Handle, flag: *mut c_int, statuses: *mut Status) {
         let done = several((count, list), (statuses, false), async |state| {
-            ask(mpi::testall(&mut state.several)).await.map(|done| done.map(all))
+            ask(mpi::testall(&mut state.list.requests)).await.map(|done| done.map(all))
         })?;
         if done.is_some() {
             set_empty_statuses((count, list), statuses)?;
@@ -254,7 +296,7 @@ exports! {
 
     fn MPI_Waitany(count: c_int, list: *mut Handle, index: *mut c_int, status: *mut Status) {
         let done = several((count, list), (status, true), async |state| {
-            mpi::waitany(&mut state.several).await.map(|done| Some(Vec::from_iter(done)))
+            mpi::waitany(&mut state.list.requests).await.map(|done| Some(Vec::from_iter(done)))
         })?;
         let places = done.unwrap_or_default();
         if places.is_empty() {
@@ -266,10 +308,10 @@ exports! {
 
     fn MPI_Testany(count: c_int, list: *mut Handle, index: *mut c_int, flag: *mut c_int, status: *mut Status) {
         let done = several((count, list), (status, true), async |state| {
-            if state.several.is_empty() {
+            if state.list.requests.is_empty() {
                 return Ok(Some(Vec::new()));
             }
-            ask(mpi::testany(&mut state.several)).await.map(|done| done.map(|done| vec![done]))
+            ask(mpi::testany(&mut state.list.requests)).await.map(|done| done.map(|done| vec![done]))
         })?;
         memory::store(flag, c_int::from(done.is_some()));
         let is_null = done.as_ref().is_some_and(Vec::is_empty);
@@ -282,7 +324,7 @@ exports! {
 
     fn MPI_Waitsome(count: c_int, list: *mut Handle, outcount: *mut c_int, indices: *mut c_int, statuses: *mut Status) {
         let done = several((count, list), (statuses, true), async |state| {
-            mpi::waitsome(&mut state.several).await.map(some).transpose()
+            mpi::waitsome(&mut state.list.requests).await.map(some).transpose()
         })?;
         store_positions(done.as_deref(), outcount, indices);
         Ok(())
@@ -290,10 +332,10 @@ exports! {
 
     fn MPI_Testsome(count: c_int, list: *mut Handle, outcount: *mut c_int, indices: *mut c_int, statuses: *mut Status) {
         let done = several((count, list), (statuses, true), async |state| {
-            if state.several.is_empty() {
+            if state.list.requests.is_empty() {
                 return Ok(None);
             }
-            let testing = mpi::testsome(&mut state.several);
+            let testing = mpi::testsome(&mut state.list.requests);
             let done = ask(async { testing.await.map(Some) }).await?;
             some(done.unwrap_or_default()).map(Some)
         })?;
@@ -306,7 +348,7 @@ exports! {
         with(|state| {
             if !state.free_generalized(handle) {
                 let freed = state.requests.remove(handle).ok_or_else(|| unknown(handle))?;
-                state.free_request(handle, freed);
+                state.active.free_request(handle, freed);
             }
             Ok::<_, CallError>(())
         })?;

@@ -10,14 +10,16 @@ use std::iter;
 use std::ops::Range;
 use std::rc::Rc;
 
-use super::{Handle, attributes, exports, memory};
+use super::{attributes, memory};
 use crate::arguments::{Count, in_c, natural};
 use crate::bridge::{with, with_datatypes};
 use crate::datatypes::{
-    Contents, MadeDatatype, Part, datatype as of, element, number_length, predefined_name,
+    Contents, DATATYPE_NULL, MadeDatatype, Part, datatype as of, element, number_length,
+    predefined_name,
 };
 use crate::errors::CallError;
 use crate::layouts::{Block, Datatype};
+use crate::state::Handle;
 
 /// `MPI_COMBINER_…`.
 const NAMED: c_int = 101;
@@ -63,8 +65,6 @@ const PAIRS: [(Handle, Handle, Handle); 9] = [
     (0x21c, 0x21c, 0x231),
     (0x219, 0x219, 0x232),
 ];
-/// `MPI_DATATYPE_NULL`.
-pub(super) const DATATYPE_NULL: Handle = 0x200;
 /// `MPI_ORDER_C`, `MPI_ORDER_FORTRAN`.
 const ORDERS: [c_int; 2] = [12, 15];
 
@@ -458,7 +458,7 @@ exports! {
             made.commit();
         }
         let handle = with_datatypes(|all| all.insert(made));
-        with(|state| state.keep_copied(handle));
+        with(|state| state.attributes.keep_copied(handle));
         memory::store(new, handle);
         Ok(())
     }

@@ -6,7 +6,6 @@
 //! streams of processes that a program starts (`system`, `popen`), and calls in system libraries.
 
 use std::arch::naked_asm;
-use std::collections::BTreeMap;
 use std::ffi::{c_char, c_int, c_long, c_void};
 use std::os::fd::{AsRawFd as _, FromRawFd as _, IntoRawFd, OwnedFd};
 use std::ptr;
@@ -15,15 +14,7 @@ use libc::{EBADF, EINVAL, ENOTTY, ESPIPE, FILE, iovec, ssize_t};
 
 use super::{memory, streams};
 use crate::bridge::{Inner, caller, set_errno};
-
-/// Where a descriptor of the table leads.
-#[derive(Debug)]
-enum Entry {
-    /// Lines of output (0) or of the log (1).
-    Lines(usize),
-    File(OwnedFd),
-    Closed,
-}
+use crate::state::library::{Descriptors, Entry};
 
 /// Where a descriptor leads.
 #[derive(Clone, Copy)]
@@ -32,35 +23,6 @@ enum Target {
     /// A descriptor of the process.
     Process(c_int),
     Closed,
-}
-
-/// Descriptors of a rank that differ from the descriptors of the process, with their streams.
-#[derive(Debug)]
-pub(crate) struct Descriptors {
-    entries: BTreeMap<c_int, Entry>,
-    /// Descriptors by the addresses of their streams.
-    streams: BTreeMap<usize, c_int>,
-    /// The stream in the place of standard input; null if that was not replaced.
-    input: *mut FILE,
-}
-
-impl Default for Descriptors {
-    fn default() -> Self {
-        Self {
-            entries: [(1, Entry::Lines(0)), (2, Entry::Lines(1))].into(),
-            streams: BTreeMap::new(),
-            input: ptr::null_mut(),
-        }
-    }
-}
-
-impl Drop for Descriptors {
-    fn drop(&mut self) {
-        if !self.input.is_null() {
-            // SAFETY: the stream was opened for this rank, whose program does not run any more.
-            unsafe { libc::fclose(self.input) };
-        }
-    }
 }
 
 impl Descriptors {

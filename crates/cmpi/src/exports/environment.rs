@@ -7,9 +7,11 @@
 
 use std::ffi::{c_char, c_double, c_int, c_void};
 
-use super::{Handle, SecondsFunction, Stage, about, attributes, exports, memory};
+use super::objects::about;
+use super::{attributes, memory};
 use crate::bridge::{block, read_clock, with, with_datatypes};
 use crate::errors::CallError;
+use crate::state::{Handle, SELF, Stage, WORLD};
 
 /// `MPI_THREAD_FUNNELED`.
 pub(super) const FUNNELED: c_int = 1024;
@@ -37,7 +39,7 @@ extern "C" fn MPI_Wtick() -> c_double {
 
 /// Returns the address of a function of time.
 pub(super) fn time_address(name: &str) -> Option<usize> {
-    let function: SecondsFunction = match name {
+    let function: extern "C" fn() -> c_double = match name {
         "MPI_Wtime" => MPI_Wtime,
         "MPI_Wtick" => MPI_Wtick,
         _ => return None,
@@ -77,9 +79,9 @@ exports! {
 
     fn MPI_Finalize() {
         // Refused before MPI_Init and after MPI_Finalize.
-        about(super::WORLD)?;
-        attributes::delete_all(super::SELF)?;
-        attributes::delete_all(super::WORLD)?;
+        about(WORLD)?;
+        attributes::delete_all(SELF)?;
+        attributes::delete_all(WORLD)?;
         with(|state| {
             state.stage = Stage::Finalized;
             // Those that are active are reported as never waited for.
@@ -142,7 +144,7 @@ exports! {
     fn MPI_Abi_get_info(info: *mut Handle) {
         let sizes = ["mpi_aint_size", "mpi_count_size", "mpi_offset_size"];
         let pairs = sizes.map(|key| (key.to_owned(), "8".to_owned()));
-        memory::store(info, with(|state| state.infos.insert(pairs.to_vec())));
+        memory::store(info, with(|state| state.infos.made.insert(pairs.to_vec())));
         Ok(())
     }
 
@@ -159,7 +161,7 @@ exports! {
 
     fn MPI_Get_hw_resource_info(info: *mut Handle) {
         // No part of a host is known.
-        memory::store(info, with(|state| state.infos.insert(Vec::new())));
+        memory::store(info, with(|state| state.infos.made.insert(Vec::new())));
         Ok(())
     }
 

@@ -6,54 +6,10 @@
 
 use std::ptr;
 
-use mpi::FreedRequest;
-
-use super::{Handle, State, active, deliver};
+use super::active;
+use super::completion::deliver;
 use crate::bridge::with;
 use crate::errors::CallError;
-use crate::handles::{ActiveRequest, Memory};
-
-/// A receive that continues without a request.
-#[derive(Debug)]
-pub(super) struct FreedReceive {
-    /// The handle that the request had.
-    handle: Handle,
-    request: FreedRequest,
-    memory: Memory,
-    comm: Handle,
-}
-
-impl FreedReceive {
-    /// Returns true if the receive belonged to this request.
-    pub(super) const fn had_handle(&self, handle: Handle) -> bool {
-        self.handle == handle
-    }
-}
-
-impl State {
-    /// Frees a request. A receive fills the memory later.
-    pub(super) fn free_request(&mut self, handle: Handle, freed: ActiveRequest) {
-        let ActiveRequest {
-            request,
-            memory,
-            comm,
-        } = freed;
-        let is_filled = match &memory {
-            Memory::Message(target) => target.length > 0,
-            Memory::Parts(parts) => !parts.result.is_empty(),
-            Memory::Generalized(_) | Memory::Comm { .. } => false,
-        };
-        let request = request.into_freed();
-        if is_filled && request.is_active() {
-            self.active.freed.push(FreedReceive {
-                handle,
-                request,
-                memory,
-                comm,
-            });
-        }
-    }
-}
 
 /// Fills the memory of receives with freed requests that have got their messages.
 pub(crate) fn fill_freed() -> Result<(), CallError> {

@@ -12,62 +12,18 @@ use std::ffi::c_int;
 use std::rc::Rc;
 
 use super::completion::unknown;
-use super::{Handle, State, Status, WORLD, alone, exports, memory};
+use super::memory;
 use crate::bridge::{call_program, with};
 use crate::errors::CallError;
 use crate::handles::Memory;
-
-/// `MPI_Grequest_query_function`.
-type Query = extern "C" fn(usize, *mut Status) -> c_int;
-/// `MPI_Grequest_free_function`.
-type Free = extern "C" fn(usize) -> c_int;
-/// `MPI_Grequest_cancel_function`.
-type Cancel = extern "C" fn(usize, c_int) -> c_int;
-
-/// A generalized request.
-#[derive(Debug)]
-pub(crate) struct Generalized {
-    query: Query,
-    free: Free,
-    cancel: Cancel,
-    extra: usize,
-    tag: u32,
-    is_complete: Cell<bool>,
-    /// True if the program has freed the request before the request was complete.
-    is_freed: Cell<bool>,
-}
-
-/// A call of functions of the program that is due: about this status, and a request that ends.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Due {
-    query: Option<(Query, *mut Status)>,
-    free: Option<Free>,
-    extra: usize,
-}
-
-impl Generalized {
-    /// Returns the functions for a request that is over, and stays if `is_kept`.
-    pub(super) fn due(&self, status: *mut Status, is_kept: bool) -> Due {
-        Due {
-            query: Some((self.query, status)),
-            free: (!is_kept).then_some(self.free),
-            extra: self.extra,
-        }
-    }
-
-    fn freed(&self) -> Due {
-        Due {
-            query: None,
-            free: Some(self.free),
-            extra: self.extra,
-        }
-    }
-}
+use crate::state::requests::Status;
+use crate::state::requests::{Cancel, Due, Free, Generalized, Query};
+use crate::state::{Handle, MpiState, WORLD, alone};
 
 /// Calls the functions that are due. Returns the code of the first that fails.
 pub(crate) fn call_due() -> c_int {
     let mut code = 0;
-    while let Some(due) = with(|state| state.due.pop_front()) {
+    while let Some(due) = with(|state| state.generalized.due.pop_front()) {
         let mut ignored = Status::empty();
         let Due { query, free, extra } = due;
         let queried = query.map_or(0, |(query, status)| {
@@ -82,7 +38,7 @@ pub(crate) fn call_due() -> c_int {
     code
 }
 
-impl State {
+impl MpiState {
     fn generalized(&self, request: Handle) -> Result<&Rc<Generalized>, CallError> {
         match self.requests.get(request).map(|active| &active.memory) {
             Some(Memory::Generalized(generalized)) => Ok(generalized),
@@ -103,7 +59,7 @@ impl State {
     }
 
     fn end_generalized(&mut self, request: Handle, generalized: &Generalized) {
-        self.due.push_back(generalized.freed());
+        self.generalized.due.push_back(generalized.freed());
         if let Some(active) = self.requests.remove(request) {
             active.request.free();
         }
@@ -137,9 +93,9 @@ exports! {
     fn MPI_Grequest_start(query: Query, free: Free, cancel: Cancel, extra: usize, request: *mut Handle) {
         let handle = with(|state| {
             state.comm(WORLD)?;
-            let comm = state.generalized.get_or_init(|| alone(&state.world));
-            state.generalized_tag = (state.generalized_tag + 1) & mpi::TAG_UB;
-            let tag = state.generalized_tag;
+            let comm = state.generalized.comm.get_or_init(|| alone(&state.world));
+            state.generalized.tag = (state.generalized.tag + 1) & mpi::TAG_UB;
+            let tag = state.generalized.tag;
             let waiting = comm.irecv(comm.buffer(0), 0, tag)?;
             let generalized = Generalized {
                 query,
@@ -159,7 +115,7 @@ exports! {
     fn MPI_Grequest_complete(request: Handle) {
         with(|state| {
             let generalized = Rc::clone(state.generalized(request)?);
-            let comm = state.generalized.get_or_init(|| alone(&state.world));
+            let comm = state.generalized.comm.get_or_init(|| alone(&state.world));
             comm.isend(comm.buffer(0), 0, generalized.tag)?.free();
             generalized.is_complete.set(true);
             if generalized.is_freed.get() {

@@ -9,6 +9,7 @@ use std::ffi::{CStr, c_char, c_int};
 use std::ptr;
 
 use crate::bridge::{Inner, caller, with};
+use crate::state::library::{OptionScan, Order};
 
 /// `struct option`.
 #[repr(C)]
@@ -20,34 +21,10 @@ struct LongOption {
     value: c_int,
 }
 
-/// Progress through the arguments.
-#[derive(Clone, Copy, Default, Debug)]
-pub(super) struct Scan {
-    is_begun: bool,
-    /// Address of the next letter in an argument with several options, or 0.
-    next: usize,
-    /// Arguments that are no options and were passed over.
-    first: usize,
-    last: usize,
-    order: Order,
-}
-
-/// Treatment of arguments that are no options.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-enum Order {
-    /// They are moved to the end.
-    #[default]
-    Permute,
-    /// The first one ends the options.
-    Require,
-    /// Each is returned as the argument of an option with the number 1.
-    Return,
-}
-
 /// A call.
 struct Call<'a> {
     rank: &'a Inner,
-    scan: Scan,
+    scan: OptionScan,
     arguments: &'a mut [*mut c_char],
     letters: &'a [u8],
     long: &'a [LongOption],
@@ -93,7 +70,7 @@ impl Call<'_> {
     fn begin(&mut self, order: Option<Order>) {
         if self.index == 0 || !self.scan.is_begun {
             self.index = self.index.max(1);
-            self.scan = Scan {
+            self.scan = OptionScan {
                 is_begun: true,
                 next: 0,
                 first: self.index,
@@ -351,7 +328,7 @@ fn parse(
     };
     let mut call = Call {
         rank,
-        scan: with(|state| state.options),
+        scan: with(|state| state.library.options),
         arguments,
         letters,
         long,
@@ -363,7 +340,7 @@ fn parse(
     let result = call.run(order);
     call.set("optind", c_int::try_from(call.index).unwrap_or(c_int::MAX));
     let scan = call.scan;
-    with(|state| state.options = scan);
+    with(|state| state.library.options = scan);
     result
 }
 

@@ -8,11 +8,14 @@ use std::rc::Rc;
 use mpi::{Graph, prelude::*};
 
 use super::communicators::COMM_NULL;
-use super::topologies::{Topology, count, place_among, rank_in_c, store_list, without};
-use super::{Handle, State, about, exports, memory};
+use super::memory;
+use super::objects::about;
+use super::topologies::{count, place_among, rank_in_c, store_list, without};
 use crate::arguments::{natural, rank};
 use crate::bridge::{block, with};
 use crate::errors::CallError;
+use crate::state::communicators::Topology;
+use crate::state::{Handle, MpiState};
 
 /// `MPI_UNWEIGHTED`.
 const UNWEIGHTED: usize = 10;
@@ -25,7 +28,7 @@ type Lists<'a> = (&'a [c_int], &'a [c_int]);
 /// A distributed graph with the weights of sources and destinations, if there are some.
 type Weighted<'a> = (&'a Graph, Option<&'a [Vec<c_int>; 2]>);
 
-impl State {
+impl MpiState {
     fn graph_lists(&self, comm: Handle) -> Result<Lists<'_>, CallError> {
         match self.topology(comm)? {
             Topology::Graph { ends, edges, .. } => Ok((ends, edges)),
@@ -108,7 +111,7 @@ fn distribute(
         let (sources, destinations) = (ranks(&sources)?, ranks(&destinations)?);
         let graph = state.comm(comm)?.graph(&sources, &destinations).await?;
         let topology = Topology::Distributed(graph, weights.map(Rc::new));
-        Ok::<_, CallError>(state.insert_topology(topology))
+        Ok::<_, CallError>(state.comms.insert_topology(topology))
     })?;
     with(|state| state.inherit(comm, handle));
     memory::store(new, handle);
@@ -132,7 +135,7 @@ exports! {
             let neighbors = ranks(neighbors_of((&ends, &edges), own)?)?;
             let graph = Graph::new(made, &neighbors, &neighbors)?;
             let (ends, edges) = (ends.into(), edges.into());
-            Ok::<_, CallError>(state.insert_topology(Topology::Graph { graph, ends, edges }))
+            Ok::<_, CallError>(state.comms.insert_topology(Topology::Graph { graph, ends, edges }))
         })?;
         memory::store(new, handle);
         Ok(())

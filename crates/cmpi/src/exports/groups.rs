@@ -6,17 +6,18 @@ use std::ffi::c_int;
 
 use mpi::{Comparison, prelude::*};
 
-use super::{Handle, State, exports, memory};
+use super::memory;
 use crate::arguments::{PROC_NULL_IN_C, UNDEFINED, natural};
 use crate::bridge::with;
 use crate::errors::CallError;
+use crate::state::{Handle, MpiState};
 
 /// `MPI_GROUP_NULL`.
 const GROUP_NULL: Handle = 0x108;
 /// `MPI_GROUP_EMPTY`.
 const GROUP_EMPTY: Handle = 0x109;
 
-impl State {
+impl MpiState {
     /// Returns a group.
     pub(super) fn group(&self, group: Handle) -> Result<Group, CallError> {
         if group == GROUP_EMPTY {
@@ -45,7 +46,7 @@ pub(super) const fn compared(found: Comparison) -> c_int {
 /// Makes a group of others.
 pub(super) fn make(
     new: *mut Handle,
-    made: impl FnOnce(&mut State) -> Result<Group, CallError>,
+    made: impl FnOnce(&mut MpiState) -> Result<Group, CallError>,
 ) -> Result<(), CallError> {
     let handle = with(|state| {
         let made = made(state)?;

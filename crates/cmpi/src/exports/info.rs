@@ -6,10 +6,11 @@
 
 use std::ffi::{c_char, c_int};
 
-use super::objects::Owner;
-use super::{Handle, State, exports, memory};
+use super::memory;
 use crate::bridge::with;
 use crate::errors::CallError;
+use crate::state::properties::{Info, Owner};
+use crate::state::{Handle, MpiState};
 
 /// `MPI_INFO_NULL`.
 pub(super) const INFO_NULL: Handle = 0x130;
@@ -17,10 +18,7 @@ pub(super) const INFO_NULL: Handle = 0x130;
 /// `MPI_INFO_ENV`.
 const INFO_ENV: Handle = 0x131;
 
-/// Keys and values.
-pub(super) type Info = Vec<(String, String)>;
-
-impl State {
+impl MpiState {
     pub(super) fn info(&mut self, info: Handle) -> Result<&mut Info, CallError> {
         if info == INFO_ENV {
             let (ranks, host) = (self.world.size().to_string(), self.world.host_name());
@@ -30,9 +28,10 @@ impl State {
                 ("thread_level", "MPI_THREAD_FUNNELED".to_owned()),
             ];
             let pairs = pairs.map(|(key, value)| (key.to_owned(), value));
-            return Ok(self.environment.insert(pairs.to_vec()));
+            return Ok(self.infos.environment.insert(pairs.to_vec()));
         }
         self.infos
+            .made
             .get_mut(info)
             .ok_or_else(|| CallError::new("MPI_ERR_INFO", format!("invalid info object {info:#x}")))
     }
@@ -57,8 +56,8 @@ fn set_hints(owner: Owner, object: Handle, info: Handle) -> Result<(), CallError
 fn hints(owner: Owner, object: Handle, info: *mut Handle) -> Result<(), CallError> {
     owner.check(object)?;
     let found = with(|state| {
-        let hints = state.hints.get(&object).cloned().unwrap_or_default();
-        state.infos.insert(hints)
+        let hints = state.infos.hints.get(&object).cloned().unwrap_or_default();
+        state.infos.made.insert(hints)
     });
     memory::store(info, found);
     Ok(())
@@ -86,7 +85,7 @@ exports! {
     }
 
     fn MPI_Info_create(info: *mut Handle) {
-        let handle = with(|state| state.infos.insert(Info::new()));
+        let handle = with(|state| state.infos.made.insert(Info::new()));
         memory::store(info, handle);
         Ok(())
     }
@@ -94,7 +93,7 @@ exports! {
     fn MPI_Info_create_env(_argc: c_int, _argv: usize, info: *mut Handle) {
         let handle = with(|state| {
             let environment = state.info(INFO_ENV)?.clone();
-            Ok::<_, CallError>(state.infos.insert(environment))
+            Ok::<_, CallError>(state.infos.made.insert(environment))
         })?;
         memory::store(info, handle);
         Ok(())
@@ -180,7 +179,7 @@ exports! {
     fn MPI_Info_dup(info: Handle, new: *mut Handle) {
         let handle = with(|state| {
             let copy = state.info(info)?.clone();
-            Ok::<_, CallError>(state.infos.insert(copy))
+            Ok::<_, CallError>(state.infos.made.insert(copy))
         })?;
         memory::store(new, handle);
         Ok(())
@@ -190,7 +189,7 @@ exports! {
         let handle = memory::load(info, "info")?;
         with(|state| {
             state.info(handle)?;
-            state.infos.remove(handle);
+            state.infos.made.remove(handle);
             Ok::<_, CallError>(())
         })?;
         memory::store(info, INFO_NULL);

@@ -6,11 +6,15 @@ use std::ffi::{c_int, c_void};
 
 use mpi::Message;
 
-use super::{Handle, Status, about, active, exports, memory};
+use super::completion::deliver;
+use super::objects::about;
+use super::{active, memory};
 use crate::arguments::{pattern, source};
 use crate::bridge::{ask, block, with};
 use crate::errors::CallError;
 use crate::handles::Memory;
+use crate::state::Handle;
+use crate::state::requests::Status;
 
 /// `MPI_MESSAGE_NULL`.
 const MESSAGE_NULL: Handle = 0x128;
@@ -63,7 +67,7 @@ exports! {
         let completion = block(async |_| {
             Ok::<_, CallError>(taken.recv(memory::received(target)).await?)
         })?;
-        super::deliver(&completion, &Memory::Message(target), status);
+        deliver(&completion, &Memory::Message(target), status);
         Ok(())
     }
 

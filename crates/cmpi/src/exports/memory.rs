@@ -9,12 +9,12 @@ use std::slice;
 
 use mpi::prelude::*;
 
-use super::derived::DATATYPE_NULL;
-use super::{Handle, Status};
 use crate::arguments::{Count, natural};
-use crate::datatypes::element as element_of;
+use crate::datatypes::{DATATYPE_NULL, element as element_of};
 use crate::errors::CallError;
 use crate::handles::{Element, Target};
+use crate::state::Handle;
+use crate::state::requests::Status;
 
 /// Returns a copy of elements of the program, as a message.
 pub(super) fn message(comm: &Comm, place: Target) -> Buffer {

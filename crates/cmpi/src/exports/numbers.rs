@@ -8,18 +8,18 @@
 
 use std::ffi::c_int;
 
-use super::Handle;
 use crate::bridge::{with, with_datatypes};
 use crate::handles::Table;
+use crate::state::Handle;
 
-fn number<T>(table: &Table<T>, handle: Handle) -> c_int {
+fn number<T, const KIND: u8>(table: &Table<T, KIND>, handle: Handle) -> c_int {
     let number = table
         .number(handle)
         .and_then(|number| c_int::try_from(number).ok());
     number.unwrap_or(-1)
 }
 
-fn handle<T>(table: &Table<T>, number: c_int) -> Handle {
+fn handle<T, const KIND: u8>(table: &Table<T, KIND>, number: c_int) -> Handle {
     let number = usize::try_from(number).ok();
     number
         .and_then(|number| table.handle(number))
@@ -57,10 +57,10 @@ macro_rules! numbers {
 }
 
 numbers! {
-    MPI_Comm_toint, MPI_Comm_fromint, with, |state| state.comms;
-    MPI_Errhandler_toint, MPI_Errhandler_fromint, with, |state| state.handlers;
+    MPI_Comm_toint, MPI_Comm_fromint, with, |state| state.comms.made;
+    MPI_Errhandler_toint, MPI_Errhandler_fromint, with, |state| state.errors.made;
     MPI_Group_toint, MPI_Group_fromint, with, |state| state.groups;
-    MPI_Info_toint, MPI_Info_fromint, with, |state| state.infos;
+    MPI_Info_toint, MPI_Info_fromint, with, |state| state.infos.made;
     MPI_Message_toint, MPI_Message_fromint, with, |state| state.messages;
     MPI_Op_toint, MPI_Op_fromint, with, |state| state.ops;
     MPI_Request_toint, MPI_Request_fromint, with, |state| state.requests;

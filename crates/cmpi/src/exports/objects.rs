@@ -1,18 +1,10 @@
 //! Kinds of objects that have properties: attributes, error handlers, hints.
 
-use super::{Handle, about};
 use crate::bridge::with;
 use crate::datatypes::datatype as datatype_of;
 use crate::errors::CallError;
-
-/// The kind of an object that has properties.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Owner {
-    Comm,
-    Datatype,
-    Window,
-    Session,
-}
+use crate::state::Handle;
+use crate::state::properties::Owner;
 
 impl Owner {
     /// Refuses a handle without an object of this kind, and records the object of the call.
@@ -24,4 +16,10 @@ impl Owner {
             Self::Session => with(|state| state.session(object)),
         }
     }
+}
+
+/// Records the communicator of a call before the other arguments are checked: errors in these
+/// arguments go to the error handler of the communicator.
+pub(super) fn about(comm: Handle) -> Result<(), CallError> {
+    with(|state| state.comm(comm).map(drop))
 }

@@ -7,46 +7,16 @@ use std::ffi::{c_int, c_void};
 use mpi::Op;
 
 use super::collectives::contribution;
-use super::{Handle, State, WORLD, exports, memory};
+use super::memory;
 use crate::bridge::{caller, with};
 use crate::datatypes::element;
 use crate::errors::CallError;
 use crate::ops;
+use crate::state::requests::{AnyFunction, UserFunction, UserOp};
+use crate::state::{Handle, MpiState, WORLD};
 
 /// `MPI_OP_NULL`.
 const OP_NULL: Handle = 0x20;
-
-/// Function of an operation of the program: `MPI_User_function`, or `MPI_User_function_c`.
-type UserFunction<N> = extern "C" fn(*const c_void, *mut c_void, *const N, *const Handle);
-
-/// An operation of the program.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct UserOp {
-    function: AnyFunction,
-    is_commutative: bool,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum AnyFunction {
-    Small(UserFunction<c_int>),
-    Large(UserFunction<i64>),
-}
-
-impl AnyFunction {
-    fn call(self, incoming: &[u8], inout: &mut [u8], count: usize, datatype: Handle) {
-        let (incoming, inout) = (incoming.as_ptr().cast(), inout.as_mut_ptr().cast());
-        match self {
-            Self::Small(function) => {
-                let count = c_int::try_from(count).unwrap_or(c_int::MAX);
-                function(incoming, inout, &raw const count, &raw const datatype);
-            }
-            Self::Large(function) => {
-                let count = i64::try_from(count).unwrap_or(i64::MAX);
-                function(incoming, inout, &raw const count, &raw const datatype);
-            }
-        }
-    }
-}
 
 fn create(function: AnyFunction, commute: c_int, op: *mut Handle) {
     let user = UserOp {
@@ -57,7 +27,7 @@ fn create(function: AnyFunction, commute: c_int, op: *mut Handle) {
     memory::store(op, handle);
 }
 
-impl State {
+impl MpiState {
     fn user_op(&self, op: Handle) -> Option<UserOp> {
         self.ops.get(op).copied()
     }

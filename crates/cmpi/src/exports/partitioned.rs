@@ -9,11 +9,13 @@ use std::rc::Rc;
 use mpi::prelude::*;
 
 use super::completion::unknown;
-use super::{Handle, WORLD, about, exports, memory};
+use super::memory;
+use super::objects::about;
 use crate::arguments::{natural, rank, tag};
 use crate::bridge::{ask, block, caller, with};
 use crate::errors::CallError;
 use crate::handles::{Memory, Parts, REQUEST_NULL, Target};
+use crate::state::{Handle, WORLD};
 
 /// The buffer of a message: address, number of partitions, elements of a partition, datatype.
 type Partitioned = (*const c_void, c_int, i64, Handle);

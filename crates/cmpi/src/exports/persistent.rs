@@ -9,11 +9,13 @@ use mpi::prelude::*;
 
 use super::communication::Message;
 use super::completion::unknown;
-use super::{Handle, WORLD, about, active, exports, memory};
+use super::objects::about;
+use super::{active, memory};
 use crate::arguments::{Count, pattern, rank, source, tag};
 use crate::bridge::with;
 use crate::errors::CallError;
 use crate::handles::{Memory, Parts};
+use crate::state::{Handle, WORLD};
 
 fn send_init(
     mode: SendMode,

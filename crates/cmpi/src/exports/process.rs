@@ -6,9 +6,10 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 
 use mpi::Level;
 
-use super::{Stage, State, memory};
+use super::memory;
 use crate::bridge::{End, caller, with};
 use crate::loader;
+use crate::state::{MpiState, Stage};
 
 type Main = extern "C-unwind" fn(c_int, *mut *mut c_char, *mut *mut c_char) -> c_int;
 type AtExit = extern "C" fn(*mut c_void);
@@ -53,7 +54,14 @@ extern "C-unwind" fn start_main(
 }
 
 pub(crate) extern "C" fn exit(status: c_int) -> c_int {
-    let registered = |state: &mut State| state.at_thread_exit.pop().or_else(|| state.at_exit.pop());
+    let registered = |state: &mut MpiState| {
+        state
+            .library
+            .exits
+            .at_thread_exit
+            .pop()
+            .or_else(|| state.library.exits.at_exit.pop())
+    };
     while let Some((function, argument)) = with(registered) {
         // SAFETY: the program or a library that it called has registered this function for its
         // end, with this argument.
@@ -103,7 +111,7 @@ pub(super) extern "C" fn end_at_once(status: c_int) -> c_int {
 
 /// `quick_exit`.
 extern "C" fn quick_exit(status: c_int) -> c_int {
-    while let Some((function, argument)) = with(|state| state.at_quick_exit.pop()) {
+    while let Some((function, argument)) = with(|state| state.library.exits.at_quick_exit.pop()) {
         // SAFETY: as in `exit`.
         let function: AtExit = unsafe { std::mem::transmute(function) };
         function(argument as *mut c_void);
@@ -113,7 +121,7 @@ extern "C" fn quick_exit(status: c_int) -> c_int {
 
 /// `__cxa_at_quick_exit`.
 extern "C" fn at_quick_exit(function: usize, _library: usize) -> c_int {
-    with(|state| state.at_quick_exit.push((function, 0)));
+    with(|state| state.library.exits.at_quick_exit.push((function, 0)));
     0
 }
 
@@ -143,15 +151,28 @@ extern "C" fn assert_fail(
     caller().finish(End::Failed(text))
 }
 
+/// `std::terminate`: an exception was not caught, or was thrown where none may be.
+pub(super) extern "C" fn terminate() {
+    caller().finish(End::Failed(
+        "the program was terminated by an exception that it does not catch".to_owned(),
+    ))
+}
+
 /// `__cxa_atexit`.
 extern "C" fn at_exit(function: usize, argument: usize, _library: usize) -> c_int {
-    with(|state| state.at_exit.push((function, argument)));
+    with(|state| state.library.exits.at_exit.push((function, argument)));
     0
 }
 
 /// `__cxa_thread_atexit`: a thread-local object, which is destroyed before other objects.
 extern "C" fn at_thread_exit(function: usize, argument: usize, _library: usize) -> c_int {
-    with(|state| state.at_thread_exit.push((function, argument)));
+    with(|state| {
+        state
+            .library
+            .exits
+            .at_thread_exit
+            .push((function, argument));
+    });
     0
 }
 

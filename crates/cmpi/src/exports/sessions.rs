@@ -8,10 +8,11 @@ use std::ffi::{c_char, c_int};
 
 use mpi::CommunicatorManagement;
 
-use super::{Handle, State, exports, groups, memory};
+use super::{groups, memory};
 use crate::arguments::natural;
 use crate::bridge::{block, with};
 use crate::errors::CallError;
+use crate::state::{Handle, MpiState};
 
 /// `MPI_SESSION_NULL`.
 const SESSION_NULL: Handle = 0x120;
@@ -19,7 +20,7 @@ const SESSION_NULL: Handle = 0x120;
 /// Names of the process sets.
 const SETS: [&str; 2] = ["mpi://WORLD", "mpi://SELF"];
 
-impl State {
+impl MpiState {
     /// Refuses handles that name no session.
     pub(super) fn session(&self, session: Handle) -> Result<(), CallError> {
         self.concerned.set(session);
@@ -51,7 +52,7 @@ exports! {
     fn MPI_Session_init(_info: Handle, handler: Handle, session: *mut Handle) {
         let made = with(|state| {
             let made = state.sessions.insert(());
-            state.error_handlers.insert(made, handler);
+            state.errors.of_objects.insert(made, handler);
             made
         });
         memory::store(session, made);
@@ -97,7 +98,7 @@ exports! {
             state.session(session)?;
             let size = if number == 0 { state.world.size() } else { 1 };
             let pair = ("mpi_size".to_owned(), size.to_string());
-            Ok::<_, CallError>(state.infos.insert(vec![pair]))
+            Ok::<_, CallError>(state.infos.made.insert(vec![pair]))
         })?;
         memory::store(info, found);
         Ok(())
@@ -135,8 +136,8 @@ exports! {
             };
             let inter = own.intercomm_create(leader, &state.world, peer, number).await?;
             own.free()?;
-            let handle = state.insert_inter(inter);
-            state.error_handlers.insert(handle, handler);
+            let handle = state.comms.insert_inter(inter);
+            state.errors.of_objects.insert(handle, handler);
             Ok::<_, CallError>(handle)
         })?;
         memory::store(new, handle);
@@ -151,8 +152,8 @@ exports! {
             let Some(made) = made else {
                 return Ok(super::communicators::COMM_NULL);
             };
-            let handle = state.comms.insert(made);
-            state.error_handlers.insert(handle, handler);
+            let handle = state.comms.made.insert(made);
+            state.errors.of_objects.insert(handle, handler);
             Ok::<_, CallError>(handle)
         })?;
         memory::store(new, handle);

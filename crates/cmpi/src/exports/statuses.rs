@@ -4,13 +4,15 @@
 
 use std::ffi::c_int;
 
-use super::completion::is_active;
-use super::{Handle, Status, exports, memory};
+use super::completion::{deliver, is_active};
+use super::memory;
 use crate::arguments::{Count, UNDEFINED, in_c, natural};
 use crate::bridge::{block, with};
 use crate::datatypes::{datatype as datatype_of, element, elements_in};
 use crate::errors::CallError;
 use crate::handles::{Memory, REQUEST_NULL};
+use crate::state::Handle;
+use crate::state::requests::Status;
 
 /// Returns the number of pieces of `size` bytes, or `MPI_UNDEFINED` if the number is not whole.
 fn number_of<N: Count>(length: u64, size: usize) -> N {
@@ -43,9 +45,9 @@ fn get_status(request: Handle, status: *mut Status) -> Result<bool, CallError> {
     match memory {
         Memory::Generalized(generalized) => {
             let due = generalized.due(status, true);
-            with(|state| state.due.push_back(due));
+            with(|state| state.generalized.due.push_back(due));
         }
-        memory => super::deliver(&found, &memory, status),
+        memory => deliver(&found, &memory, status),
     }
     Ok(true)
 }

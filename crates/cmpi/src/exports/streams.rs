@@ -9,12 +9,13 @@
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
 use std::sync::Once;
-use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 
 use libc::{FILE, size_t, ssize_t};
 
 use super::descriptors::write_bytes;
 use crate::bridge::current;
+use crate::host;
 
 type Write = extern "C" fn(*mut c_void, *const c_char, size_t) -> ssize_t;
 
@@ -40,24 +41,8 @@ unsafe extern "C" {
 
 static INSTALLED: Once = Once::new();
 
-/// Addresses of the two streams of standard input: the stream of the process, and an empty stream,
-/// which all ranks but the first use.
-static INPUTS: [AtomicUsize; 2] = [AtomicUsize::new(0), AtomicUsize::new(0)];
-
 extern "C" fn read_nothing(_: *mut c_void, _: *mut c_char, _: size_t) -> ssize_t {
     0
-}
-
-/// Returns the standard input of a rank: the stream of the process, or the empty stream.
-pub(crate) fn input(has_input: bool) -> *mut FILE {
-    INPUTS[usize::from(!has_input)].load(Ordering::Relaxed) as *mut FILE
-}
-
-/// Makes a stream the standard input of the C library while a rank runs.
-pub(crate) fn set_input(stream: *mut FILE) {
-    // SAFETY: the variable of the C library may be assigned to, and is aligned.
-    let variable = unsafe { AtomicPtr::from_ptr(&raw mut stdin) };
-    variable.store(stream, Ordering::Relaxed);
 }
 
 /// Opens a stream without a buffer that writes to a descriptor of the rank that is running.
@@ -92,8 +77,8 @@ pub(crate) fn install() {
         // SAFETY: as below.
         unsafe {
             let empty = fopencookie(ptr::null_mut(), c"r".as_ptr(), functions);
-            INPUTS[0].store(stdin as usize, Ordering::Relaxed);
-            INPUTS[1].store(empty as usize, Ordering::Relaxed);
+            host::INPUTS[0].store(stdin as usize, Ordering::Relaxed);
+            host::INPUTS[1].store(empty as usize, Ordering::Relaxed);
         }
         for descriptor in [1, 2] {
             let stream = open(descriptor);

@@ -4,7 +4,6 @@
 //!
 //! *Not modelled*: signals from outside; threads.
 
-use std::collections::BTreeMap;
 use std::ffi::{c_char, c_int, c_long, c_void};
 use std::ptr;
 
@@ -20,20 +19,12 @@ const FIRST_PROCESS: c_int = 1000;
 const DEFAULT: usize = 0;
 const IGNORED: usize = 1;
 
-/// Signal handlers, the calls with a warning so far, and the count of `getrandom` draws.
-#[derive(Default, Debug)]
-pub(super) struct System {
-    handlers: BTreeMap<c_int, usize>,
-    warned: Vec<&'static str>,
-    drawn: u64,
-}
-
 /// Warns of a call, once.
 fn warn(call: &'static str, what: &str) {
     let is_first = with(|state| {
-        let is_known = state.system.warned.contains(&call);
+        let is_known = state.library.system.warned.contains(&call);
         if !is_known {
-            state.system.warned.push(call);
+            state.library.system.warned.push(call);
         }
         !is_known
     });
@@ -163,7 +154,7 @@ extern "C" fn set_locale(category: c_int, locale: *const c_char) -> *mut c_char 
 
 /// `signal`: notes the handler, which only `raise` calls.
 extern "C" fn set_handler(signal: c_int, handler: usize) -> usize {
-    let before = with(|state| state.system.handlers.insert(signal, handler));
+    let before = with(|state| state.library.system.handlers.insert(signal, handler));
     before.unwrap_or(DEFAULT)
 }
 
@@ -172,7 +163,7 @@ extern "C" fn set_action(
     action: *const libc::sigaction,
     before: *mut libc::sigaction,
 ) -> c_int {
-    let known = with(|state| state.system.handlers.get(&signal).copied());
+    let known = with(|state| state.library.system.handlers.get(&signal).copied());
     if !before.is_null() {
         // SAFETY: the program gave this place; all zero is an action.
         unsafe {
@@ -189,7 +180,7 @@ extern "C" fn set_action(
 }
 
 extern "C" fn raise(signal: c_int) -> c_int {
-    let known = with(|state| state.system.handlers.get(&signal).copied());
+    let known = with(|state| state.library.system.handlers.get(&signal).copied());
     match known.unwrap_or(DEFAULT) {
         IGNORED => 0,
         DEFAULT if matches!(signal, libc::SIGCHLD | libc::SIGCONT | libc::SIGURG) => 0,
@@ -231,8 +222,8 @@ pub(super) extern "C" fn random(place: *mut c_void, length: usize, flags: u32) -
     let number = rank.world().rank() as u64;
     for index in 0..length {
         let drawn = with(|state| {
-            state.system.drawn += 1;
-            state.system.drawn
+            state.library.system.drawn += 1;
+            state.library.system.drawn
         });
         // SplitMix64.
         let mut mixed = (drawn | number << 40).wrapping_mul(0x9e37_79b9_7f4a_7c15);

@@ -2,46 +2,11 @@
 //! memory and state. The environment is the environment of the process until a rank changes it.
 
 use std::ffi::{CStr, CString, c_char, c_int};
-use std::mem::MaybeUninit;
 use std::ptr;
 
 use libc::tm;
 
 use crate::bridge::{caller, set_errno, with};
-
-/// State of these functions.
-pub(super) struct Texts {
-    /// Where `strtok` continues.
-    token: *mut c_char,
-    time: tm,
-    /// Results of `asctime` and `ctime`, and of `strerror`.
-    date: [c_char; 64],
-    error: [c_char; 256],
-    /// Entries of the environment that the program has set; none goes before the rank does.
-    entries: Vec<CString>,
-    /// The environment with them, once there is one.
-    environment: Vec<*mut c_char>,
-}
-
-impl std::fmt::Debug for Texts {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Texts")
-    }
-}
-
-impl Default for Texts {
-    fn default() -> Self {
-        Self {
-            token: ptr::null_mut(),
-            // SAFETY: all zero is a time: a structure of integers and a pointer.
-            time: unsafe { MaybeUninit::zeroed().assume_init() },
-            date: [0; 64],
-            error: [0; 256],
-            entries: Vec::new(),
-            environment: Vec::new(),
-        }
-    }
-}
 
 unsafe extern "C" {
     fn asctime_r(time: *const tm, text: *mut c_char) -> *mut c_char;
@@ -50,38 +15,38 @@ unsafe extern "C" {
 }
 
 extern "C" fn token(text: *mut c_char, ends: *const c_char) -> *mut c_char {
-    let place = with(|state| &raw mut state.texts.token);
+    let place = with(|state| &raw mut state.library.texts.token);
     // SAFETY: the program's own call, with the state of its rank.
     unsafe { libc::strtok_r(text, ends, place) }
 }
 
 extern "C" fn utc(time: *const i64) -> *mut tm {
-    let place = with(|state| &raw mut state.texts.time);
+    let place = with(|state| &raw mut state.library.texts.time);
     // SAFETY: as above; the place is in a box of the rank.
     unsafe { libc::gmtime_r(time, place) }
 }
 
 extern "C" fn local(time: *const i64) -> *mut tm {
-    let place = with(|state| &raw mut state.texts.time);
+    let place = with(|state| &raw mut state.library.texts.time);
     // SAFETY: as above.
     unsafe { libc::localtime_r(time, place) }
 }
 
 extern "C" fn date(time: *const tm) -> *mut c_char {
-    let place = with(|state| state.texts.date.as_mut_ptr());
+    let place = with(|state| state.library.texts.date.as_mut_ptr());
     // SAFETY: as above; the text has at most 26 bytes.
     unsafe { asctime_r(time, place) }
 }
 
 extern "C" fn date_of_seconds(time: *const i64) -> *mut c_char {
-    let place = with(|state| state.texts.date.as_mut_ptr());
+    let place = with(|state| state.library.texts.date.as_mut_ptr());
     // SAFETY: as above.
     unsafe { ctime_r(time, place) }
 }
 
 extern "C" fn error_text(error: c_int) -> *mut c_char {
     with(|state| {
-        let text = &mut state.texts.error;
+        let text = &mut state.library.texts.error;
         // SAFETY: the place has this length.
         unsafe { __xpg_strerror_r(error, text.as_mut_ptr(), text.len()) };
         text.as_mut_ptr()
@@ -137,8 +102,8 @@ fn replace(name: &[u8], entry: Option<*mut c_char>) {
     entries.extend(entry);
     entries.push(ptr::null_mut());
     let place = with(|state| {
-        state.texts.environment = entries;
-        state.texts.environment.as_mut_ptr()
+        state.library.texts.environment = entries;
+        state.library.texts.environment.as_mut_ptr()
     });
     caller().image().set_environment(place);
 }
@@ -155,7 +120,7 @@ extern "C" fn set(name: *const c_char, value: *const c_char, overwrite: c_int) -
     let value = unsafe { CStr::from_ptr(value) }.to_bytes();
     let text = CString::new([&known, &b"="[..], value].concat()).unwrap_or_default();
     let entry = text.as_ptr().cast_mut();
-    with(|state| state.texts.entries.push(text));
+    with(|state| state.library.texts.entries.push(text));
     replace(&known, Some(entry));
     0
 }

@@ -7,16 +7,17 @@
 
 use std::ffi::{c_char, c_int};
 
-use super::{Handle, exports, memory};
+use super::memory;
 use crate::bridge::with;
 use crate::errors::CallError;
+use crate::state::{Handle, TOOLS};
 
 /// `MPI_T_PVAR_SESSION_NULL`.
 const SESSION_NULL: Handle = 0;
 
 /// Returns the error of a call of the tool interface, which has no error handler.
 fn refused(class: &'static str, text: String) -> CallError {
-    with(|state| state.concerned.set(super::TOOLS));
+    with(|state| state.concerned.set(TOOLS));
     CallError::new(class, text)
 }
 

@@ -5,15 +5,16 @@
 #![expect(non_snake_case, reason = "the names of the standard")]
 
 use std::ffi::c_int;
-use std::rc::Rc;
 
-use mpi::{Cartesian, Graph, prelude::*};
+use mpi::{Cartesian, prelude::*};
 
 use super::communicators::COMM_NULL;
-use super::{Handle, State, exports, memory};
+use super::memory;
 use crate::arguments::{PROC_NULL_IN_C, UNDEFINED};
 use crate::bridge::{block, with};
 use crate::errors::CallError;
+use crate::state::communicators::Topology;
+use crate::state::{Handle, MpiState};
 
 /// `MPI_CART`.
 const CART: c_int = 211;
@@ -22,47 +23,11 @@ const GRAPH: c_int = 212;
 /// `MPI_DIST_GRAPH`.
 const DIST_GRAPH: c_int = 213;
 
-/// The topology of a communicator.
-#[derive(Clone, Debug)]
-pub(super) enum Topology {
-    Grid(Cartesian),
-    /// Of `MPI_Graph_create`: the ends of the lists of neighbours of all ranks, and the lists.
-    Graph {
-        graph: Graph,
-        ends: Rc<[c_int]>,
-        edges: Rc<[c_int]>,
-    },
-    /// Of `MPI_Dist_graph_create`, with the weights of sources and destinations if there are some.
-    Distributed(Graph, Option<Rc<[Vec<c_int>; 2]>>),
-}
-
-impl Topology {
-    /// Returns the neighbours.
-    pub(super) fn graph(&self) -> &Graph {
-        match self {
-            Self::Grid(grid) => grid,
-            Self::Graph { graph, .. } | Self::Distributed(graph, _) => graph,
-        }
-    }
-
-    /// Returns the same topology on a copy of the communicator.
-    fn on(&self, comm: Comm) -> Self {
-        match self {
-            Self::Grid(grid) => Self::Grid(grid.on(comm)),
-            Self::Graph { graph, ends, edges } => Self::Graph {
-                graph: graph.on(comm),
-                ends: Rc::clone(ends),
-                edges: Rc::clone(edges),
-            },
-            Self::Distributed(graph, weights) => Self::Distributed(graph.on(comm), weights.clone()),
-        }
-    }
-}
-
-impl State {
+impl MpiState {
     pub(super) fn topology(&self, comm: Handle) -> Result<&Topology, CallError> {
         self.comm(comm)?;
-        self.topologies
+        self.comms
+            .topologies
             .get(&comm)
             .ok_or_else(|| without("no topology"))
     }
@@ -71,22 +36,6 @@ impl State {
         match self.topology(comm)? {
             Topology::Grid(grid) => Ok(grid),
             _ => Err(without("no Cartesian topology")),
-        }
-    }
-
-    /// Stores a communicator with a topology and returns the handle.
-    pub(super) fn insert_topology(&mut self, topology: Topology) -> Handle {
-        let handle = self.comms.insert(Comm::clone(topology.graph()));
-        self.topologies.insert(handle, topology);
-        handle
-    }
-
-    /// Gives the copy of a communicator the topology of the original.
-    pub(super) fn copy_topology(&mut self, original: Handle, copy: Handle) {
-        if let (Some(topology), Some(comm)) = (self.topologies.get(&original), self.comms.get(copy))
-        {
-            let topology = topology.on(comm.clone());
-            self.topologies.insert(copy, topology);
         }
     }
 }
@@ -163,7 +112,7 @@ exports! {
             let grid = state.comm(comm)?.cartesian(&lengths, &periods);
             drop((lengths, periods));
             let made = grid.await?;
-            Ok::<_, CallError>(made.map_or(COMM_NULL, |grid| state.insert_topology(Topology::Grid(grid))))
+            Ok::<_, CallError>(made.map_or(COMM_NULL, |grid| state.comms.insert_topology(Topology::Grid(grid))))
         })?;
         memory::store(new, handle);
         Ok(())
@@ -183,7 +132,7 @@ exports! {
             let part = state.grid(comm)?.sub(&keep);
             drop(keep);
             let made = part.await?;
-            Ok::<_, CallError>(state.insert_topology(Topology::Grid(made)))
+            Ok::<_, CallError>(state.comms.insert_topology(Topology::Grid(made)))
         })?;
         memory::store(new, handle);
         Ok(())
@@ -239,7 +188,7 @@ exports! {
     fn MPI_Topo_test(comm: Handle, status: *mut c_int) {
         let found = with(|state| {
             state.comm(comm)?;
-            Ok::<_, CallError>(match state.topologies.get(&comm) {
+            Ok::<_, CallError>(match state.comms.topologies.get(&comm) {
                 Some(Topology::Grid(_)) => CART,
                 Some(Topology::Graph { .. }) => GRAPH,
                 Some(Topology::Distributed(..)) => DIST_GRAPH,

@@ -10,20 +10,25 @@
 
 #![expect(non_snake_case, reason = "the names of the standard")]
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
 use std::rc::Rc;
 
-use mpi::{NativeLocation, ProgramMemory, prelude::*};
+use mpi::prelude::*;
 
-use super::shared::SharedMemory;
-use super::{Handle, State, about, active, attributes, deliver, exports, heap, memory};
+use super::completion::deliver;
+use super::objects::about;
+use super::{active, attributes, heap, memory};
 use crate::arguments::{in_c, rank};
 use crate::bridge::{block, caller, with};
 use crate::errors::CallError;
 use crate::handles::{Memory, Target};
 use crate::loader::heap::Heap;
+use crate::state::windows::{
+    Exposed, Exposure, LockedEpochs, MODE_NOPRECEDE, Place, ProgramWindow, WindowAttributes,
+};
+use crate::state::{Handle, MpiState};
 
 /// `MPI_WIN_NULL`.
 const WIN_NULL: Handle = 0x110;
@@ -34,233 +39,13 @@ const DEFAULT_HINTS: [(&str, &str); 2] = [
     ("accumulate_ops", "same_op_no_op"),
 ];
 
-const MODE_NOPRECEDE: c_int = 2048;
-const MODE_NOSUCCEED: c_int = 16384;
-
 /// Calls of `MPI_Win_sync` without another call about the window, after which time passes.
 const SYNCS: u32 = 1000;
 
 /// Seconds that pass then.
 const SYNC_STEP: f64 = 1e-6;
 
-/// The place of the memory of a window.
-#[derive(Debug)]
-enum Place {
-    /// Memory of the program from this address on.
-    Fixed { address: usize, length: usize },
-    /// Memory made by `MPI_Win_allocate`, and the length of this memory in bytes.
-    Allocated { words: Box<[u64]>, length: usize },
-    /// Address and length of the memory that the program has attached; displacements are addresses.
-    Attached(RefCell<Vec<(usize, usize)>>),
-    /// The part of this rank in memory of all ranks.
-    Shared(Rc<SharedMemory>, usize),
-}
-
-/// Memory of a program that other ranks access.
-#[derive(Debug)]
-struct Exposed {
-    place: Place,
-    /// True after the end of the rank, because other ranks may use its memory later.
-    is_gone: Cell<bool>,
-    /// Address and length of an access to memory that was not attached.
-    stray: Cell<Option<(usize, usize)>>,
-}
-
-/// Ends the accesses to memory on drop; the objects of a rank are dropped when the rank ends.
-#[derive(Debug)]
-struct Exposure(Rc<Exposed>);
-
-impl Drop for Exposure {
-    fn drop(&mut self) {
-        self.0.is_gone.set(true);
-    }
-}
-
-impl Exposed {
-    const fn new(place: Place) -> Self {
-        Self {
-            place,
-            is_gone: Cell::new(false),
-            stray: Cell::new(None),
-        }
-    }
-
-    /// Returns the address of the first byte.
-    fn start(&self) -> usize {
-        match &self.place {
-            Place::Fixed { address, .. } => *address,
-            Place::Allocated { words, .. } => words.as_ptr() as usize,
-            Place::Attached(_) => 0,
-            Place::Shared(memory, rank) => memory.start(*rank),
-        }
-    }
-
-    /// Returns the address of an access; `None` if the memory is gone or not attached.
-    fn at(&self, offset: u64, length: usize) -> Option<usize> {
-        let offset = usize::try_from(offset).unwrap_or(usize::MAX);
-        let end = offset.checked_add(length)?;
-        assert!(
-            end as u64 <= self.length(),
-            "accesses lie within the window"
-        );
-        if self.is_gone.get() {
-            return None;
-        }
-        if let Place::Attached(regions) = &self.place {
-            let is_within =
-                |&(start, bytes): &(usize, usize)| start <= offset && end <= start + bytes;
-            if length > 0 && !regions.borrow().iter().any(is_within) {
-                self.stray.set(Some((offset, length)));
-                return None;
-            }
-        }
-        Some(self.start() + offset)
-    }
-}
-
-impl ProgramWindow {
-    /// Records the buffer of an access to a rank if other ranks access the memory of this buffer.
-    pub(super) async fn note_buffer(
-        &self,
-        rank: usize,
-        (start, end): (usize, usize),
-        is_filled: bool,
-    ) -> Result<(), CallError> {
-        let exposed = &self.exposure.0;
-        let first = exposed.start();
-        let length = usize::try_from(exposed.length()).unwrap_or(usize::MAX);
-        let last = first.saturating_add(length).min(end);
-        let start = start.max(first);
-        if rank != PROC_NULL && start < last {
-            let bytes = (start - first) as u64..(last - first) as u64;
-            self.window.note_buffer(rank, bytes, is_filled).await?;
-        }
-        Ok(())
-    }
-}
-
-impl ProgramMemory for Exposed {
-    fn length(&self) -> u64 {
-        let length = match &self.place {
-            Place::Fixed { length, .. } | Place::Allocated { length, .. } => *length,
-            Place::Attached(_) => isize::MAX.cast_unsigned(),
-            Place::Shared(memory, rank) => memory.length(*rank),
-        };
-        length as u64
-    }
-
-    fn read(&self, offset: u64, bytes: &mut [u8]) {
-        if let Some(from) = self.at(offset, bytes.len()) {
-            // SAFETY: the program said that this memory is its own until it frees the window, and
-            // no program runs while the message layer does. `bytes` is other memory.
-            unsafe { ptr::copy_nonoverlapping(from as *const u8, bytes.as_mut_ptr(), bytes.len()) };
-        }
-    }
-
-    fn write(&self, offset: u64, bytes: &[u8]) {
-        if let Some(to) = self.at(offset, bytes.len()) {
-            // SAFETY: as above.
-            unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), to as *mut u8, bytes.len()) };
-        }
-    }
-}
-
-/// Values of the predefined attributes, which a program gets by their addresses.
-#[derive(Debug)]
-struct Attributes {
-    size: isize,
-    unit: c_int,
-    flavor: c_int,
-    model: c_int,
-}
-
-impl ProgramWindow {
-    /// Returns the value of a predefined attribute: `MPI_WIN_BASE` to `MPI_WIN_MODEL`.
-    pub(super) fn predefined(&self, keyval: c_int) -> Option<usize> {
-        let Attributes {
-            size,
-            unit,
-            flavor,
-            model,
-        } = &*self.attributes;
-        Some(match keyval {
-            601 => self.exposure.0.start(),
-            602 => ptr::from_ref(unit) as usize,
-            603 => ptr::from_ref(size) as usize,
-            604 => ptr::from_ref(flavor) as usize,
-            605 => ptr::from_ref(model) as usize,
-            _ => return None,
-        })
-    }
-}
-
-/// A get in progress: the answer of the target, for the memory of the program.
-#[derive(Debug)]
-pub(super) struct PendingGet {
-    pub(super) rank: usize,
-    pub(super) request: Request,
-    pub(super) result: Target,
-}
-
-/// A window of a program.
-#[derive(Debug)]
-pub(super) struct ProgramWindow {
-    pub(super) window: Window,
-    exposure: Exposure,
-    attributes: Box<Attributes>,
-    name: String,
-    pub(super) gets: Vec<PendingGet>,
-    /// Gets with requests of the program, which the end of an epoch completes, too.
-    pub(super) requests: Vec<(usize, Handle)>,
-    syncs: u32,
-    pub(super) epochs: LockedEpochs,
-}
-
-/// Accesses under a lock in an epoch of fences, which are two epochs at a time.
-#[derive(Debug, Default)]
-pub(super) struct LockedEpochs {
-    /// True after a fence that may begin an epoch.
-    is_after_fence: bool,
-    /// Number of calls that lock minus the number of calls that unlock.
-    locks: u32,
-    /// The line of the first access under a lock since the fence.
-    accessed: Option<&'static NativeLocation>,
-}
-
-impl LockedEpochs {
-    /// Notes an access.
-    pub(super) fn access(&mut self) {
-        if self.is_after_fence && self.locks > 0 && self.accessed.is_none() {
-            self.accessed = caller().location();
-        }
-    }
-
-    fn lock(&mut self) {
-        self.locks += 1;
-    }
-
-    fn unlock(&mut self) {
-        self.locks = self.locks.saturating_sub(1);
-    }
-
-    /// Begins an epoch of fences, perhaps, and ends one.
-    fn fence(&mut self, assertion: c_int) -> Result<(), CallError> {
-        let accessed = self.accessed.take();
-        let was_after_fence = self.is_after_fence && assertion & MODE_NOPRECEDE == 0;
-        self.is_after_fence = assertion & MODE_NOSUCCEED == 0;
-        match accessed.filter(|_| was_after_fence && caller().is_checked()) {
-            None => Ok(()),
-            Some(at) => {
-                let text = format!(
-                    "the access under a lock at {at} is in the epoch between two fences, too: expected MPI_MODE_NOSUCCEED in the first one or MPI_MODE_NOPRECEDE in this one"
-                );
-                Err(CallError::new("MPI_ERR_RMA_SYNC", text))
-            }
-        }
-    }
-}
-
-impl State {
+impl MpiState {
     /// Returns a window.
     pub(super) fn window(&mut self, window: Handle) -> Result<&mut ProgramWindow, CallError> {
         self.concerned.set(window);
@@ -394,7 +179,7 @@ fn make(
                 (Place::Shared(memory, rank), 314)
             }
         };
-        let attributes = Attributes {
+        let attributes = WindowAttributes {
             size: length,
             unit: c_int::try_from(unit).unwrap_or(c_int::MAX),
             flavor,
@@ -417,7 +202,7 @@ fn make(
         };
         let handle = state.windows.insert(made);
         let hints = DEFAULT_HINTS.map(|(key, value)| (key.to_owned(), value.to_owned()));
-        state.hints.insert(handle, hints.to_vec());
+        state.infos.hints.insert(handle, hints.to_vec());
         state.set_hints(handle, info)?;
         Ok::<_, CallError>((handle, start))
     })?;
@@ -581,7 +366,8 @@ exports! {
     }
 
     fn MPI_Win_fence(assert: c_int, window: Handle) {
-        with(|state| state.window(window)?.epochs.fence(assert))?;
+        let is_checked = caller().is_checked();
+        with(|state| state.window(window)?.epochs.begin_fence(assert, is_checked))?;
         synchronise(window, None, async |window| match assert & MODE_NOPRECEDE {
             0 => window.fence().await,
             _ => window.first_fence().await,

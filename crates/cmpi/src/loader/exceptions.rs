@@ -5,8 +5,6 @@
 
 use std::ffi::{CStr, c_char, c_void};
 
-use crate::bridge::{End, caller};
-
 type OnFrames = unsafe extern "C" fn(*const c_void);
 
 /// Functions of the libraries of C++.
@@ -46,7 +44,7 @@ fn find(name: &CStr) -> Option<*mut c_void> {
 impl Exceptions {
     /// Prepares the loaded libraries of a program in C++. `frames`: offsets of descriptions of
     /// frames in the image of the program.
-    pub(super) fn new(frames: Vec<u64>) -> Self {
+    pub(super) fn new(frames: Vec<u64>, terminate: extern "C" fn()) -> Self {
         if let Some(init) = find(c"_ZNSt8ios_base4InitC1Ev") {
             let mut object = 0_u64;
             // SAFETY: the constructor of `std::ios_base::Init`, an object without members, which
@@ -111,11 +109,4 @@ impl Drop for Registered {
         // SAFETY: the frames were registered, and their image is still there.
         unsafe { (self.deregister)(self.frames as *const c_void) };
     }
-}
-
-/// `std::terminate`: an exception was not caught, or was thrown where none may be.
-extern "C" fn terminate() {
-    caller().finish(End::Failed(
-        "the program was terminated by an exception that it does not catch".to_owned(),
-    ))
 }

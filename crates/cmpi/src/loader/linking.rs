@@ -14,7 +14,6 @@ use super::{index, libraries};
 use elf::{
     Export, Functions, IMAGE_MAX, INITIAL_EXEC, Import, PAGE, Refusal, TOO_LONG, Template, Value,
 };
-use crate::exports;
 
 mod cpp_streams;
 
@@ -182,10 +181,26 @@ impl<'a> Scope<'a> {
     }
 }
 
+/// A function to which a symbol is bound through a thunk, which records the line of the call.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LocatedFunction {
+    pub(crate) address: usize,
+    /// Number in the list of functions, for one that is missing.
+    pub(crate) number: Option<u32>,
+}
+
+/// Functions of this crate to which programs are bound.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OwnFunctions {
+    /// Returns the function of a symbol.
+    pub(crate) find: fn(&str) -> Option<LocatedFunction>,
+    /// `std::terminate`.
+    pub(crate) terminate: extern "C" fn(),
+}
+
 impl Linked {
     /// Loads the system libraries and binds the symbols of a program and its own libraries.
-    pub(crate) fn new(files: &Files) -> Result<Self, Refusal> {
-        exports::streams::install();
+    pub(crate) fn new(files: &Files, own: &OwnFunctions) -> Result<Self, Refusal> {
         libraries::load_system(&files.system)?;
         let mut scope = Scope::new(&files.modules);
         let names = scope.imports().filter(|(_, import)| import.own.is_none());
@@ -195,7 +210,7 @@ impl Linked {
             .collect();
         let functions = outside.iter();
         let functions: Vec<_> = functions
-            .filter_map(|name| Some((*name, exports::located_function(name)?)))
+            .filter_map(|name| Some((*name, (own.find)(name)?)))
             .collect();
         // Behind the last segment, mostly in the same page.
         let last = scope.0.last();
@@ -204,7 +219,7 @@ impl Linked {
         let variables = data + 16;
         let streams = (variables + 8 * VARIABLES.len() as u64).next_multiple_of(ALIGNMENT);
         // This makes the streams of C++.
-        let exceptions = exceptions(files, &scope);
+        let exceptions = exceptions(files, &scope, own.terminate);
         let (streams, end) = streams_of_cpp(&scope, &outside, streams)?;
         let end = scope.place_blocks(end);
         let thunks = ((functions.len() as u64 + 2) * THUNK).next_multiple_of(PAGE);
@@ -256,7 +271,7 @@ impl Linked {
     /// Makes the thunks; returns the offsets of symbols that are added to the files.
     fn place_thunks<'a>(
         &mut self,
-        functions: Vec<(&'a str, exports::LocatedFunction)>,
+        functions: Vec<(&'a str, LocatedFunction)>,
         data: u64,
     ) -> BTreeMap<&'a str, i64> {
         let variables = self.variables.iter();
@@ -433,12 +448,12 @@ impl Linked {
 }
 
 /// Returns the functions of the libraries of C++, with the descriptions of frames of all files.
-fn exceptions(files: &Files, scope: &Scope<'_>) -> Option<Exceptions> {
+fn exceptions(files: &Files, scope: &Scope<'_>, terminate: extern "C" fn()) -> Option<Exceptions> {
     let is_cpp = |name: &String| name.starts_with("libstdc++.so.");
     files.system.iter().find(|name| is_cpp(name))?;
     let frames = scope.0.iter();
     let frames = frames.filter_map(|placed| Some(placed.start + placed.template.frames?));
-    Some(Exceptions::new(frames.collect()))
+    Some(Exceptions::new(frames.collect(), terminate))
 }
 
 fn signed(offset: u64) -> Result<i64, Refusal> {
@@ -464,7 +479,7 @@ fn counter(data: u64) -> Vec<u8> {
 
 /// Returns machine code that stores the return address `data` bytes after the start of the code,
 /// and continues in a function.
-fn thunk(function: exports::LocatedFunction, data: u64) -> Vec<u8> {
+fn thunk(function: LocatedFunction, data: u64) -> Vec<u8> {
     let mut code = Vec::new();
     if let Some(number) = function.number {
         // mov edi, number

@@ -9,8 +9,9 @@ use proptest::prelude::*;
 
 use super::libraries::Files;
 use super::*;
-use elf::Template;
+use crate::exports::{OWN_FUNCTIONS, streams};
 use crate::toolchain;
+use elf::Template;
 
 const SOURCE: &str = "
 #include <mpi.h>
@@ -61,7 +62,9 @@ fn library(name: &str, soname: &str) {
 /// Links a program, of which these are the bytes, as a file of the folder.
 fn loaded(file: &[u8]) -> Result<Linked, Refusal> {
     let template = Template::read_program(file)?;
-    Linked::new(&Files::collect(&folder().join("program"), template)?)
+    streams::install();
+    let files = Files::collect(&folder().join("program"), template)?;
+    Linked::new(&files, &OWN_FUNCTIONS)
 }
 
 /// Returns the message with which a file is refused; an empty text if the file is accepted.

@@ -7,10 +7,11 @@ use std::rc::Rc;
 
 use mpi::{Blocks, CollectiveCall, Graph, InterRoot, prelude::*};
 
-use super::super::{Handle, active, memory};
+use super::super::{active, memory};
 use crate::bridge::{block, with};
 use crate::errors::CallError;
 use crate::handles::{Memory, Parts, Target};
+use crate::state::Handle;
 
 /// The form of an operation, with the place of the request.
 #[derive(Clone, Copy)]
@@ -251,7 +252,7 @@ pub(super) fn perform(form: Form, comm: Handle, prepared: Prepared) -> Result<()
     };
     let parts = Rc::new(parts);
     let handle = with(|state| {
-        let inter = state.between.get(&comm);
+        let inter = state.comms.between.get(&comm);
         let comm = state.comm(comm)?;
         let (mut message, mut own) = (operation.message(comm, &given), operation.own(comm));
         let call = match inter {
@@ -283,7 +284,7 @@ fn wait(handle: Handle, prepared: Prepared) -> Result<(), CallError> {
         } = prepared;
         let comm = state.comm(handle)?;
         let (mut message, mut own) = (operation.message(comm, &given), operation.own(comm));
-        let call = match state.between.get(&handle) {
+        let call = match state.comms.between.get(&handle) {
             None => operation.within(comm, &mut message, &mut own),
             Some(inter) => operation.between(inter, message, room(&result))?.by_value(),
         };

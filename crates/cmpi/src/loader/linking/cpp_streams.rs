@@ -9,9 +9,9 @@ use std::collections::BTreeSet;
 use std::ptr;
 
 use super::{ALIGNMENT, Linked, Scope, Source, index, length_of_variable, resolve};
-use elf::Refusal;
-use crate::exports::streams;
+use crate::host;
 use crate::loader::{INPUT_BUFFERS, INPUT_FILE};
+use elf::Refusal;
 
 /// Streams of C++, with their state: each rank has them for itself.
 const STREAMS: &[&str] = &[
@@ -92,7 +92,7 @@ fn input_buffer(stream: usize, get: usize) -> Option<usize> {
         let get: extern "C" fn(usize) -> usize = std::mem::transmute(get);
         let buffer = get(base);
         let file = ptr::read((buffer + index(INPUT_FILE)) as *const usize);
-        (file == streams::input(true) as usize).then_some(buffer)
+        (file == host::input(true) as usize).then_some(buffer)
     }
 }
 

@@ -21,7 +21,7 @@ type Identity = (u32, u32);
 impl SharedMemories {
     /// Adds the part of a rank to the first memory of a communicator without a part of this rank.
     /// All ranks create their windows in the same order.
-    pub(super) fn join(
+    pub(crate) fn join(
         &self,
         identity: Identity,
         (rank, size): (usize, usize),
@@ -47,12 +47,12 @@ impl SharedMemories {
 
 impl SharedMemory {
     /// Returns the length in bytes of the part of a rank.
-    pub(super) fn length(&self, rank: usize) -> usize {
+    pub(crate) fn length(&self, rank: usize) -> usize {
         self.lengths.borrow()[rank].unwrap_or(0)
     }
 
     /// Returns the address of the part of a rank, when all ranks have called.
-    pub(super) fn start(&self, rank: usize) -> usize {
+    pub(crate) fn start(&self, rank: usize) -> usize {
         let lengths = self.lengths.borrow();
         let sum = |lengths: &[Option<usize>]| lengths.iter().flatten().sum::<usize>();
         let words = || vec![0; sum(&lengths).div_ceil(8)].into_boxed_slice();
@@ -60,7 +60,7 @@ impl SharedMemory {
     }
 
     /// Returns the first rank with a part that is not empty, or 0.
-    pub(super) fn first(&self) -> usize {
+    pub(crate) fn first(&self) -> usize {
         let lengths = self.lengths.borrow();
         lengths
             .iter()

@@ -27,4 +27,4 @@ pub use machine::Machine;
 pub use plan::{Effort, IdleMode, KernelSelection, MeasureOptions, Plan, Task};
 pub use session::{Session, samples_as_csv};
 pub use simulated::{measure_simulated, simulated_times};
-pub use timed_call::{ElementType, TimedCall};
+pub use timed_call::{ElementType, LoopTiming, TimedCall};

@@ -10,7 +10,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::job_hosts::JobHosts;
-use crate::row::MeasuredRow;
+use crate::row::{MeasuredRow, RowAlgorithm};
 
 /// The largest difference of equal times.
 const EQUAL: f64 = 0.02;
@@ -56,10 +56,10 @@ fn find_ignored_names(rows: &[MeasuredRow]) -> Vec<String> {
         let call = (&row.job, row.operation, row.rank_count(), row.bytes);
         let (choice, named) = calls.entry(call).or_default();
         match row.algorithm {
-            None => *choice = Some(row.median_s),
+            RowAlgorithm::Chosen => *choice = Some(row.median_s),
             // Code of the benchmark itself does what its name says.
-            Some(_) if row.label.ends_with("_over") => {}
-            Some(_) => named.push(row),
+            _ if row.label.ends_with("_over") => {}
+            _ => named.push(row),
         }
     }
     let mut ignored: BTreeMap<_, (usize, BTreeSet<&str>)> = BTreeMap::new();

@@ -132,10 +132,10 @@ impl NoiseFloor {
                 between.extend(others.map(|(_, other)| (one / other).max(other / one) - 1.0));
             }
         }
-        let within: Vec<f64> = rows.iter().map(|judged| judged.row.half_spread).collect();
+        let within = rows.iter().filter_map(|judged| judged.row.half_spread);
         let both = |values: &[f64]| Some((quantile(values, 0.5)?, quantile(values, 0.9)?));
         Self {
-            within_jobs: both(&within),
+            within_jobs: both(&within.collect::<Vec<f64>>()),
             pairs: between.len(),
             between_jobs: both(&between),
         }

@@ -12,7 +12,7 @@ use validation::{KeyFactor, KeyFitError, fit_factors};
 
 use crate::job_hosts::JobHosts;
 use crate::judge::{JudgedRow, judge_rows};
-use crate::row::{MeasuredRow, ReadRows};
+use crate::row::{MeasuredRow, ReadRows, RowAlgorithm};
 
 /// The rows that a fit sees.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -33,7 +33,7 @@ impl FitSample {
         let all: Vec<&MeasuredRow> = rows
             .rows
             .iter()
-            .filter(|row| row.algorithm.is_some())
+            .filter(|row| row.algorithm != RowAlgorithm::Chosen)
             .collect();
         let mut groups: BTreeMap<(String, &str), Vec<&MeasuredRow>> = BTreeMap::new();
         let allowed =

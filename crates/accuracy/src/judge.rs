@@ -14,7 +14,7 @@ use run::{Mapping, Options, RankMap};
 use validation::TimedCall;
 
 use crate::job_hosts::JobHosts;
-use crate::row::{MeasuredRow, ReadRows, RowError, divides_data};
+use crate::row::{MeasuredRow, ReadRows, RowAlgorithm, RowError, divides_data};
 use crate::torus;
 
 /// Calls of a simulated loop; the time settles in the second.
@@ -36,7 +36,7 @@ impl JudgedRow {
     }
 }
 
-/// Simulates each row with a known algorithm; the choices of libraries are left in `rows`.
+/// Simulates each row but the choices of libraries, which are left in `rows`.
 ///
 /// Ranks of a job without hosts in `hosts` take a box of a torus, or else the first hosts.
 /// `progress` is called with the number of rows that are done and of all.
@@ -51,7 +51,9 @@ pub fn judge_rows(
 ) -> Result<Vec<JudgedRow>, RowError> {
     leave_out_large(platform, rows);
     let all = std::mem::take(&mut rows.rows);
-    let (wanted, choices) = all.into_iter().partition(|row| row.algorithm.is_some());
+    let (wanted, choices) = all
+        .into_iter()
+        .partition(|row| row.algorithm != RowAlgorithm::Chosen);
     rows.rows = choices;
     let wanted: Vec<MeasuredRow> = wanted;
     let platforms = forced_platforms(platform, &wanted)?;
@@ -74,17 +76,16 @@ pub fn leave_out_large(platform: &Platform, rows: &mut ReadRows) {
 }
 
 /// The changes of a platform that force the algorithms of a row.
-type Forced = [String; 2];
+type Forced = Vec<String>;
 
 fn forced_by(row: &MeasuredRow) -> Forced {
-    [
-        format!(
-            "collectives.{}={}",
-            row.operation,
-            row.algorithm.unwrap_or_default()
-        ),
-        format!("collectives.barrier={}", row.barrier),
-    ]
+    match row.algorithm {
+        RowAlgorithm::Forced { name, barrier } => vec![
+            format!("collectives.{}={name}", row.operation),
+            format!("collectives.barrier={barrier}"),
+        ],
+        RowAlgorithm::Chosen | RowAlgorithm::Selected => Vec::new(),
+    }
 }
 
 fn forced_platforms(
@@ -153,6 +154,7 @@ fn simulate_row(
         bytes,
         element: row.element,
         iterations: ITERATIONS,
+        timing: row.timing,
     };
     let hosts = hosts.map(str::to_owned);
     let hosts = hosts.or_else(|| torus::name_hosts(platform, row));

@@ -35,4 +35,4 @@ pub use job_hosts::JobHosts;
 pub use judge::{JudgedRow, judge_rows, leave_out_large};
 pub use regret::{Regret, RegretSummary, find_regrets};
 pub use report::{AccuracyReport, write_json, write_text};
-pub use row::{MeasuredRow, ReadRows, RowError, read_rows};
+pub use row::{MeasuredRow, ReadRows, RowAlgorithm, RowError, read_rows};

@@ -12,9 +12,9 @@ use std::sync::LazyLock;
 use collectives::Collective;
 use csv::StringRecord;
 use serde::Deserialize;
-use validation::ElementType;
+use validation::{ElementType, LoopTiming};
 
-use crate::row::{MeasuredRow, ReadRows, RowError};
+use crate::row::{MeasuredRow, ReadRows, RowAlgorithm, RowError};
 
 /// The columns that are read.
 pub(crate) const COLUMNS: &str = "machine,timestamp,nodes,ppn,collective,library,gpu,algorithm,\
@@ -136,25 +136,20 @@ fn parse_row(line: u64, text: &RowText) -> Result<MeasuredRow, String> {
         operation,
         label: text.algorithm.clone(),
         algorithm: find_algorithm(&text.library, operation, &text.algorithm)?,
-        barrier: if text.library.contains("MPICH") {
-            "mpich:k_dissemination"
-        } else {
-            // PICO's rules file forces this algorithm of Open MPI.
-            "openmpi:recursive_doubling"
-        },
+        timing: LoopTiming::Slowest,
         element,
         bytes: text.bytes,
         median_s: text.median_us * 1e-6,
-        half_spread: (text.p75_us - text.p25_us) / 2.0 / text.median_us,
+        half_spread: Some((text.p75_us - text.p25_us) / 2.0 / text.median_us),
     })
 }
 
-/// Returns the algorithm of a row; `None` if the library has chosen.
+/// Returns the algorithm of a row.
 fn find_algorithm(
     library: &str,
     operation: Collective,
     label: &str,
-) -> Result<Option<&'static str>, String> {
+) -> Result<RowAlgorithm, String> {
     let unknown = || format!("unknown algorithm of {library}, {operation}");
     let of_fjmpi = label.strip_prefix("default-").map(|name| (name, "fjmpi"));
     let found = of_fjmpi.or_else(|| label.rsplit_once('_'));
@@ -164,13 +159,19 @@ fn find_algorithm(
         return Err(unknown());
     }
     if name == "default" {
-        return Ok(None);
+        return Ok(RowAlgorithm::Chosen);
     }
     let of_end = ALGORITHMS
         .get(end)
         .and_then(|all| all.get(operation.name()));
-    let algorithm = of_end.and_then(|all| all.get(name)).ok_or_else(unknown)?;
-    Ok(Some(algorithm))
+    let name = of_end.and_then(|all| all.get(name)).ok_or_else(unknown)?;
+    let barrier = if library.contains("MPICH") {
+        "mpich:k_dissemination"
+    } else {
+        // PICO's rules file forces this algorithm of Open MPI.
+        "openmpi:recursive_doubling"
+    };
+    Ok(RowAlgorithm::Forced { name, barrier })
 }
 
 #[cfg(test)]
@@ -206,12 +207,15 @@ mod tests {
             ranks_per_node: 3,
             operation: Collective::ReduceScatter,
             label: "ring_ompi".to_owned(),
-            algorithm: Some("openmpi:ring"),
-            barrier: "openmpi:recursive_doubling",
+            algorithm: RowAlgorithm::Forced {
+                name: "openmpi:ring",
+                barrier: "openmpi:recursive_doubling",
+            },
+            timing: LoopTiming::Slowest,
             element: ElementType::Int32,
             bytes: 256,
             median_s: 10.0 * 1e-6,
-            half_spread: 0.15,
+            half_spread: Some(0.15),
         };
         assert_eq!(found.rows, [expected]);
         assert!(found.skipped.is_empty());
@@ -226,7 +230,7 @@ mod tests {
              m,j,0,4,1,bcast,OMPI,4.1,,default_ompi,,int32,8,32,9,1,2,3,4,5\n";
         let found = read_table(&format!("{HEADER}{rows}"), None).unwrap();
         assert_eq!(found.rows.len(), 1);
-        assert_eq!(found.rows[0].algorithm, None);
+        assert_eq!(found.rows[0].algorithm, RowAlgorithm::Chosen);
         let reasons: Vec<&str> = found.skipped.keys().map(String::as_str).collect();
         assert_eq!(
             reasons,

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use collectives::Collective;
-use validation::ElementType;
+use validation::{ElementType, LoopTiming};
 
 use crate::pico;
 
@@ -30,19 +30,45 @@ pub struct MeasuredRow {
     pub operation: Collective,
     /// The name of the algorithm in the table.
     pub label: String,
-    /// The name of the algorithm in `collectives.OPERATION`; `None` if the library has chosen.
-    pub algorithm: Option<&'static str>,
-    /// The name, in `collectives.barrier`, of the barrier between two calls.
-    pub barrier: &'static str,
+    /// The algorithm.
+    pub algorithm: RowAlgorithm,
+    /// The barriers of the benchmark's loop, and the time of an iteration.
+    pub timing: LoopTiming,
     /// The type of the elements.
     pub element: ElementType,
     /// Size of the call in bytes: of a buffer with the data of all ranks, where ranks have
     /// different data, and else of a message.
     pub bytes: u64,
-    /// The median over all iterations of the time of the slowest rank, in seconds.
+    /// The median, or mean, of the times of all iterations, in seconds.
     pub median_s: f64,
     /// Half the distance of the quartiles of the iterations, divided by the median.
-    pub half_spread: f64,
+    pub half_spread: Option<f64>,
+}
+
+/// The algorithm of a measured call, as far as a table tells.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RowAlgorithm {
+    /// The algorithm that was forced.
+    Forced {
+        /// The name in `collectives.OPERATION`.
+        name: &'static str,
+        /// The name, in `collectives.barrier`, of the barrier between two calls.
+        barrier: &'static str,
+    },
+    /// The library has chosen, and the row is no more than a choice.
+    Chosen,
+    /// The library has chosen, and the selector of the platform chooses in the simulation.
+    Selected,
+}
+
+impl RowAlgorithm {
+    /// Returns the name in `collectives.OPERATION` of an algorithm that was forced.
+    pub const fn forced_name(self) -> Option<&'static str> {
+        match self {
+            Self::Forced { name, .. } => Some(name),
+            Self::Chosen | Self::Selected => None,
+        }
+    }
 }
 
 impl MeasuredRow {
@@ -52,7 +78,7 @@ impl MeasuredRow {
     }
 
     /// Returns the reason why the row cannot be judged.
-    pub(crate) fn find_fault(&self) -> Option<String> {
+    pub fn find_fault(&self) -> Option<String> {
         if self.median_s < SHORTEST_S {
             return Some("shorter than 0.5 us".to_owned());
         }
@@ -81,7 +107,8 @@ pub struct ReadRows {
 }
 
 impl ReadRows {
-    pub(crate) fn skip_row(&mut self, reason: String) {
+    /// Counts a row that cannot be judged, and the reason.
+    pub fn skip_row(&mut self, reason: String) {
         *self.skipped.entry(reason).or_default() += 1;
     }
 
@@ -120,7 +147,8 @@ impl fmt::Display for RowError {
         match self {
             Self::Header => write!(
                 f,
-                "line 1: unknown table: expected the columns {}",
+                "line 1: unknown table: expected the columns {}, or the output of osu_* \
+                 collectives, IMB-MPI1 or nccl-tests",
                 pico::COLUMNS
             ),
             Self::Line { line, problem } => write!(f, "line {line}: {problem}"),
@@ -133,7 +161,7 @@ impl fmt::Display for RowError {
 
 impl std::error::Error for RowError {}
 
-/// Reads a table: at present the flat table of PICO, which [`RowError::Header`] describes.
+/// Reads the flat table of PICO, which [`RowError::Header`] describes.
 ///
 /// # Errors
 /// [`RowError`] if the text is no such table, or `machine` names no machine of the table.

@@ -14,7 +14,7 @@ use accuracy::{
 use collectives::{Collective, TunedLibrary};
 use platform::{Override, Platform};
 use run::Options;
-use validation::{ElementType, TimedCall};
+use validation::{ElementType, LoopTiming, TimedCall};
 
 const PLATFORM: &str = r#"
 version = 1
@@ -78,6 +78,7 @@ fn table(of: impl Fn(usize) -> usize) -> String {
                 bytes,
                 element: ElementType::Int32,
                 iterations: 4,
+                timing: LoopTiming::Slowest,
             };
             let options = Options {
                 ranks: Some(16),

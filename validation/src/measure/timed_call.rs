@@ -1,6 +1,5 @@
 //! The loop of a benchmark of collective operations, simulated: a barrier, then in each iteration
-//! the call between two readings of the clock, and a barrier. The time of an iteration is the
-//! longest of all ranks.
+//! the call between two readings of the clock, and a barrier, as [`LoopTiming`] says.
 //!
 //! The ranks leave a barrier one after the other, so the first iteration differs from the others
 //! although no cost is random: a benchmark repeats a call, and the later half of the iterations
@@ -21,6 +20,8 @@ use sim_core::Outcome;
 /// A type of the elements of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ElementType {
+    /// Bytes.
+    Byte,
     /// Integers of 4 bytes.
     Int32,
     /// Floating-point numbers of 4 bytes.
@@ -33,6 +34,7 @@ impl ElementType {
     /// Returns the type that tables call by this name.
     pub fn from_name(name: &str) -> Option<Self> {
         match name {
+            "char" => Some(Self::Byte),
             "int32" => Some(Self::Int32),
             "float" => Some(Self::Float),
             "double" => Some(Self::Double),
@@ -43,6 +45,7 @@ impl ElementType {
     /// Returns the size of an element in bytes.
     pub const fn byte_count(self) -> u64 {
         match self {
+            Self::Byte => 1,
             Self::Int32 | Self::Float => 4,
             Self::Double => 8,
         }
@@ -50,11 +53,24 @@ impl ElementType {
 
     fn to_sum(self) -> Op {
         match self {
+            Self::Byte => Op::sum::<u8>(),
             Self::Int32 => Op::sum::<i32>(),
             Self::Float => Op::sum::<f32>(),
             Self::Double => Op::sum::<f64>(),
         }
     }
+}
+
+/// The barriers of a loop, and the time of an iteration.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum LoopTiming {
+    /// A barrier after each call; the time of the slowest rank.
+    #[default]
+    Slowest,
+    /// A barrier after each call; the mean of the times of all ranks.
+    Mean,
+    /// No barriers; the mean of the times of all ranks.
+    MeanWithoutBarriers,
 }
 
 /// A call of a collective operation that is repeated.
@@ -68,6 +84,8 @@ pub struct TimedCall {
     pub element: ElementType,
     /// Number of calls, at least 1.
     pub iterations: u32,
+    /// Barriers and time.
+    pub timing: LoopTiming,
 }
 
 impl TimedCall {
@@ -88,9 +106,13 @@ impl TimedCall {
                 for iteration in 0..iterations {
                     let start = world.wtime();
                     self.perform_call(&world).await?;
-                    let slowest = &found[iteration];
-                    slowest.set(slowest.get().max(world.wtime() - start));
-                    if iteration + 1 < iterations {
+                    let (time, found) = (world.wtime() - start, &found[iteration]);
+                    found.set(match self.timing {
+                        LoopTiming::Slowest => found.get().max(time),
+                        _ => found.get() + time / f64::from(world.size() as u32),
+                    });
+                    let is_last = iteration + 1 == iterations;
+                    if !is_last && self.timing != LoopTiming::MeanWithoutBarriers {
                         world.barrier().await?;
                     }
                 }

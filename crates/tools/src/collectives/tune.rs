@@ -23,7 +23,7 @@ use platform::{Override, suggest_word};
 use report::{Marker, Scatter, Series, plot_scatter};
 use simrun::args::SimulationArgs;
 use simrun::{ProgressLine, Size, status};
-use validation::{ElementType, TimedCall};
+use validation::{ElementType, LoopTiming, TimedCall};
 
 use super::kind;
 use crate::command_line;
@@ -247,6 +247,7 @@ fn times(
             bytes: size,
             element: ElementType::Double,
             iterations: 1,
+            timing: LoopTiming::Slowest,
         };
         let time = timed.simulate_loop(&platform, options.clone());
         seconds.push(Some(time.map_err(status::refuse)?));

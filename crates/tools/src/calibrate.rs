@@ -6,21 +6,21 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use files::Output;
+use measured_import::convert_samples;
 use platform::Override;
+use simrun::args::Format;
+use simrun::{Size, status};
 use validation::{
     CalibrateOptions, Calibration, ErrorLimit, Preset, RendezvousCost, Statistic, calibrate,
     calibration_as_json, missed_limits, read, write_report,
 };
-
-use simrun::args::Format;
-use simrun::{Size, status};
 
 use crate::{command_line, fit_keys};
 
 /// A calibration: its samples, and where the results go.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct CalibrateCommand {
-    /// The measurements: samples as CSV, or what an OSU benchmark or the PingPong of IMB printed
+    /// Samples as CSV, SimGrid's calibration, or the output of OSU or of IMB's PingPong
     pub(crate) measurements: PathBuf,
 
     /// Output platform file
@@ -202,7 +202,8 @@ fn results(command: &CalibrateCommand, output: &Output) -> Result<Calibration, S
     let text = files::read_text(input).map_err(|error| {
         format!("{file}: cannot read it: {error}: expected measurements as text")
     })?;
-    let measurements = read(&file, &text).map_err(|error| error.to_string())?;
+    let samples = convert_samples(&text).map_err(|error| format!("{file}: {error}"))?;
+    let measurements = read(&file, &samples).map_err(|error| error.to_string())?;
     let calibration = calibrate(&file, &text, &measurements, &command.options())
         .map_err(|error| format!("{file}: {error}"))?;
     if command.strict && !calibration.warnings.is_empty() {

@@ -9,10 +9,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use accuracy::{
     AccuracyReport, FitSample, JobHosts, JudgedRow, PlatformFit, find_doubts, judge_rows,
-    leave_out_large, read_rows, summarise_errors, write_json, write_text,
+    leave_out_large, summarise_errors, write_json, write_text,
 };
 use clap::Args;
 use files::Output;
+use measured_import::{JobSize, read_rows};
 use platform::{Override, Platform};
 use simrun::args::Format;
 use simrun::{ProgressLine, Size, load, status};
@@ -25,7 +26,7 @@ use crate::message_costs::warn_of_free_messages;
 /// A table of measurements and the platform to be judged.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ValidateCommand {
-    /// Table of measured times of collective operations: the flat table of PICO
+    /// Measured times of collective operations: output of OSU, IMB or nccl-tests; table of PICO
     #[arg(value_name = "DATA")]
     data: PathBuf,
     /// Platform file of the machine: TOML, or SimGrid XML
@@ -37,6 +38,12 @@ pub(crate) struct ValidateCommand {
     /// Machine of the table, if the table has several
     #[arg(long, value_name = "NAME")]
     machine: Option<String>,
+    /// Number of ranks, for the output of OSU; of IMB, judge only this number
+    #[arg(long, value_name = "N")]
+    ranks: Option<u32>,
+    /// Ranks on each node, for the output of OSU, IMB (default 1) and nccl-tests
+    #[arg(long, value_name = "N")]
+    ppn: Option<u32>,
     /// Table of the hosts of jobs (docs/validation.md); other jobs take the first hosts
     #[arg(long, value_name = "FILE")]
     hosts: Option<PathBuf>,
@@ -82,17 +89,6 @@ pub(crate) struct ValidateCommand {
     /// Output format
     #[arg(long, value_enum, value_name = "text|json", hide_possible_values = true, default_value_t = Format::Text, help_heading = "Output")]
     format: Format,
-}
-
-impl ValidateCommand {
-    fn fit_sample(&self) -> FitSample {
-        FitSample {
-            share: self.fit_share,
-            nodes_max: self.fit_nodes.unwrap_or(u32::MAX),
-            bytes_max: self.fit_size.map_or(u64::MAX, |size| size.0),
-            seed: self.seed,
-        }
-    }
 }
 
 /// Runs the command.
@@ -142,7 +138,8 @@ fn judge_table(command: &ValidateCommand) -> Result<(AccuracyReport, Platform), 
     let name = command.data.display();
     let refuse = |problem: String| status::refuse(format_args!("{name}: {problem}"));
     let text = files::read_text(&command.data).map_err(|error| refuse(error.to_string()))?;
-    let rows = read_rows(&text, command.machine.as_deref());
+    let size = JobSize::new(command.ranks, command.ppn);
+    let rows = read_rows(&text, command.machine.as_deref(), size);
     let mut rows = rows.map_err(|error| refuse(error.to_string()))?;
     let hosts = read_hosts(command.hosts.as_deref())?;
     status::warn_all(&find_doubts(&rows.rows, &hosts));
@@ -159,7 +156,13 @@ fn judge_table(command: &ValidateCommand) -> Result<(AccuracyReport, Platform), 
     };
     let (mut platform, mut lines, mut factors) = (platform, BTreeSet::new(), Vec::new());
     if !command.fit.is_empty() {
-        let sample = command.fit_sample().draw_rows(&rows);
+        let sample = FitSample {
+            share: command.fit_share,
+            nodes_max: command.fit_nodes.unwrap_or(u32::MAX),
+            bytes_max: command.fit_size.map_or(u64::MAX, |size| size.0),
+            seed: command.seed,
+        };
+        let sample = sample.draw_rows(&rows);
         let count = AtomicUsize::new(0);
         let progress = || {
             let runs = count.fetch_add(1, Ordering::Relaxed);

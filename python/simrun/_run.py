@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import tempfile
 from dataclasses import dataclass, field
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 from ._command import Ended, Error, PathLike, call
-from ._table import Table
+from ._table import Table, as_html
 
 Setting = Union[str, int, float, bool]
 
@@ -66,6 +67,16 @@ class Result:
         """Runs the program again, and writes its timeline for Perfetto."""
         self._again("--trace", str(Path(path).absolute()))
 
+    def _repr_html_(self) -> str:
+        """Returns the facts of the run for a notebook."""
+        facts = [
+            ("outcome", self.outcome),
+            ("simulated time", f"{self.time:.6g} s"),
+            ("ranks", self.record.get("ranks")),
+            ("digest", self.digest),
+        ]
+        return as_html(["simrun", ""], [fact for fact in facts if fact[1] is not None])
+
     def _again(self, *options: str) -> None:
         ended = call([*self.command[:1], *options, *self.command[1:]], cwd=self.cwd)
         digest = _record(ended).get("digest")
@@ -108,6 +119,13 @@ class Analysis:
     tables: Dict[str, Table]
     html: str = field(repr=False)
     """The report as one page."""
+
+    def _repr_html_(self) -> str:
+        """Returns the report as a frame of a notebook, in which its scripts and links work."""
+        return (
+            '<iframe sandbox="allow-scripts allow-downloads" style="width: 100%; height: 40rem; border: 0" '
+            f'srcdoc="{html.escape(self.html)}"></iframe>'
+        )
 
     def __getattr__(self, name: str) -> Table:
         tables: Dict[str, Table] = self.__dict__.get("tables", {})

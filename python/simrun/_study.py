@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import tempfile
 from pathlib import Path
@@ -10,6 +11,9 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 from ._command import Error, PathLike, call, show
 from ._run import Setting
 from ._table import Table
+
+# Ends of the names of columns of a summary that a notebook does not show.
+_SPREAD = ("_n", "_low", "_high", "_min", "_median", "_q90", "_max", "_note")
 
 Values = Union[str, Sequence[Setting]]
 
@@ -99,22 +103,15 @@ class Study:
     def run(self, *, jobs: Optional[int] = None, progress: bool = True) -> "Study":
         """Runs what has no result yet, and returns this study.
 
-        Ctrl-C keeps the results so far; a second call continues. Progress goes to standard error.
+        Ctrl-C keeps the results so far; a second call continues. Progress is a bar if ``tqdm`` is
+        installed, else lines on standard error.
         Raises ``Incomplete`` if runs failed.
         """
         command = ["study", "run", str(self.file), "--out", str(self.folder)]
         if jobs is not None:
             command += ["--jobs", str(jobs)]
-        shown = 0
-
-        def on_second() -> None:
-            nonlocal shown
-            done = sum(file.read_bytes().count(b"\n") for file in self.folder.glob("results/*.jsonl"))
-            if done != shown:
-                show(f"{done} runs done")
-            shown = done
-
-        ended = call(command, on_line=show if progress else None, on_second=on_second if progress else None)
+        with _Progress(self, visible=progress) as bar:
+            ended = call(command, on_line=bar.line, on_second=bar.count)
         if ended.status != 0:
             raise Incomplete(ended.stdout.strip() or ended.stderr.strip())
         return self
@@ -127,8 +124,57 @@ class Study:
         """Returns the results with a row per point: means, intervals, quantiles."""
         return self._table("points")
 
+    def _repr_html_(self) -> str:
+        """Returns the means of the points for a notebook, or the study file without results."""
+        if not self._runs_done():
+            return f"<pre>{html.escape(self.toml)}</pre>"
+        columns = self.summary().columns
+        shown = {name: values for name, values in columns.items() if not name.endswith(_SPREAD)}
+        return Table(shown)._repr_html_()
+
+    def _runs_done(self) -> int:
+        return sum(file.read_bytes().count(b"\n") for file in self.folder.glob("results/*.jsonl"))
+
     def _table(self, rows: str) -> Table:
         return Table.from_csv(call(["study", "table", str(self.folder), "--rows", rows, "--csv"]).stdout)
+
+
+class _Progress:
+    """Progress of a study: a bar of ``tqdm`` if that is installed, else lines."""
+
+    def __init__(self, study: Study, *, visible: bool) -> None:
+        self._study = study
+        self._visible = visible
+        self._done = study._runs_done()
+        self._bar: Any = None
+
+    def __enter__(self) -> "_Progress":
+        if self._visible:
+            try:
+                from tqdm.auto import tqdm
+            except ImportError:
+                return self
+            self._bar = tqdm(unit=" runs", initial=self._done)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self.count()
+            self._bar.close()
+
+    def line(self, text: str) -> None:
+        """Takes a line of standard error of the study."""
+        if self._visible:
+            show(text)
+
+    def count(self) -> None:
+        """Shows the number of runs that have a result."""
+        done = self._study._runs_done()
+        if done != self._done and self._bar is not None:
+            self._bar.update(done - self._done)
+        elif done != self._done and self._visible:
+            show(f"{done} runs done")
+        self._done = done
 
 
 def _toml(value: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import html
 import io
 from typing import TYPE_CHECKING, Dict, Iterator, List, Sequence, Union
 
@@ -11,6 +12,9 @@ if TYPE_CHECKING:
     import polars
 
 Value = Union[int, float, str, None]
+
+# Rows of a table in a notebook at most.
+ROWS_SHOWN = 20
 
 # Columns of hexadecimal digits, which are text also where they look like numbers.
 TEXT = frozenset({"digest", "key", "revision"})
@@ -50,6 +54,11 @@ class Table:
     def __repr__(self) -> str:
         return f"Table({len(self)} rows: {', '.join(self.columns)})"
 
+    def _repr_html_(self) -> str:
+        """Returns the first rows for a notebook, without columns that have no value."""
+        shown = {name: values for name, values in self.columns.items() if any(value is not None for value in values)}
+        return as_html(list(shown), list(zip(*(values[:ROWS_SHOWN] for values in shown.values()))), len(self))
+
     def to_pandas(self) -> "pandas.DataFrame":
         """Returns a data frame of pandas: int64 (Int64 with missing values), float64, string."""
         import pandas
@@ -70,6 +79,20 @@ class Table:
         types = {int: polars.Int64, float: polars.Float64, str: polars.String}
         schema = {name: types[_kind(values)] for name, values in self.columns.items()}
         return polars.DataFrame(self.columns, schema=schema)
+
+
+def as_html(names: Sequence[str], rows: Sequence[Sequence[Value]], count: int = 0) -> str:
+    """Returns a table of HTML, numbers with six digits. ``count``: number of rows, if there are more."""
+
+    def cell(value: Value) -> str:
+        style = "left" if isinstance(value, str) else "right"
+        text = f"{value:.6g}" if isinstance(value, float) else "" if value is None else str(value)
+        return f'<td style="text-align: {style}">{html.escape(text)}</td>'
+
+    head = "".join(f"<th>{html.escape(name)}</th>" for name in names)
+    body = "".join(f"<tr>{''.join(map(cell, row))}</tr>" for row in rows)
+    more = f"<p>{count - len(rows)} more rows</p>" if count > len(rows) else ""
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
 
 
 def _kind(values: Sequence[Value]) -> type:

@@ -104,3 +104,10 @@ def test_ready_studies_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     summary = simrun.Study.from_file(file).run(progress=False).summary()
     assert len(summary) == 24
     assert summary["half_round_trip_us_mean"][0] == pytest.approx(1.001, abs=1e-3)
+
+
+def test_a_study_shows_its_means_in_a_notebook(study: simrun.Study, program: Program) -> None:
+    shown = study._repr_html_()
+    assert "<th>time_s_mean</th>" in shown and "time_s_q90" not in shown
+    unfinished = simrun.Study(program("two-senders"), platform=CLUSTER, grid={"size": ["1KiB"]})
+    assert unfinished._repr_html_().startswith("<pre>program = ")

@@ -51,6 +51,17 @@ def test_a_deadlock_is_an_exception_with_its_table(program: Program) -> None:
     assert isinstance(caught.value, simrun.Failed)
 
 
+def test_results_show_themselves_in_a_notebook(program: Program) -> None:
+    result = simrun.run(program("late-sender"), platform=CLUSTER, ranks=4)
+    assert f"<td style=\"text-align: left\">{result.digest}</td>" in result._repr_html_()
+    analysis = result.analyse()
+    assert analysis._repr_html_().startswith("<iframe ") and "&lt;!DOCTYPE html&gt;" in analysis._repr_html_()
+    waits = analysis.waits._repr_html_()
+    assert waits.count("<tr>") == len(analysis.waits) + 1 and "late sender" in waits
+    many = Table({"<n>": list(range(30)), "none": [None] * 30})
+    assert "<th>&lt;n&gt;</th></tr>" in many._repr_html_() and "<p>10 more rows</p>" in many._repr_html_()
+
+
 def test_other_failures_are_exceptions(program: Program) -> None:
     with pytest.raises(simrun.LimitReached, match="--max-events 3"):
         simrun.run(program("ring"), platform=CLUSTER, options=["--max-events", "3"])

@@ -15,6 +15,7 @@ mod runner;
 mod share;
 mod signals;
 mod slurm;
+mod text_table;
 mod views;
 mod worker;
 

@@ -1,5 +1,6 @@
 //! Progress, results and problems of a study, as they are printed.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::process::ExitCode;
 
@@ -11,6 +12,7 @@ use simrun::status;
 use super::FolderArgs;
 use super::plan::Plan;
 use super::share::Share;
+use super::text_table::write_text;
 use crate::{
     PointResults, ResultError, ResultSet, StudyStatus, missing_measures, write_summary, write_table,
 };
@@ -38,6 +40,10 @@ pub struct TableCommand {
     /// Rows: one per run, or one per point with means and intervals
     #[arg(long, value_enum, default_value_t = Rows::Points)]
     rows: Rows,
+
+    /// Print all columns, also beyond 100 characters in a line
+    #[arg(long)]
+    columns: bool,
 
     /// Print comma-separated values
     #[arg(long, conflicts_with = "json")]
@@ -88,11 +94,13 @@ pub(super) fn table(command: &TableCommand) -> Result<ExitCode, ExitCode> {
     Ok(if command.csv {
         status::print(csv.trim_end())
     } else {
-        let rows = cells(&csv).map_err(status::refuse)?;
+        let mut rows = cells(&csv).map_err(status::refuse)?;
         if command.json {
             status::print(as_json(&rows))
         } else {
-            status::print(aligned(&short(&rows)).trim_end())
+            write_parameters(&mut rows, &points);
+            let parameters = plan.study.parameters.len();
+            status::print(write_text(&rows, parameters, command.columns).trim_end())
         }
     })
 }
@@ -196,6 +204,22 @@ fn cells(csv: &str) -> Result<Vec<Vec<String>>, csv::Error> {
     rows.collect()
 }
 
+/// Writes the values of parameters into their cells as the study has them, with their units.
+fn write_parameters(rows: &mut [Vec<String>], points: &[PointResults<'_>]) {
+    let values = points.iter().flat_map(|point| {
+        let values = point.point.parameters.iter().enumerate();
+        values.map(|(at, (_, value))| ((at, value.cell()), value.to_string()))
+    });
+    let texts: BTreeMap<(usize, String), String> = values.collect();
+    for row in rows.iter_mut().skip(1) {
+        for (at, cell) in row.iter_mut().enumerate() {
+            if let Some(text) = texts.get(&(at, cell.clone())) {
+                cell.clone_from(text);
+            }
+        }
+    }
+}
+
 /// Columns of hexadecimal digits, which are text also where they read as numbers.
 const TEXTS: [&str; 3] = ["digest", "key", "revision"];
 
@@ -215,56 +239,6 @@ fn as_json(rows: &[Vec<String>]) -> String {
         pairs.collect()
     };
     json!(rows.iter().map(object).collect::<Vec<_>>()).to_string()
-}
-
-/// Returns rows without columns that tell nothing: empty ones, and those of a distribution where
-/// each point has one value.
-fn short(rows: &[Vec<String>]) -> Vec<Vec<String>> {
-    let Some((header, rows)) = rows.split_first() else {
-        return Vec::new();
-    };
-    let single = |name: &str| {
-        let count = header
-            .iter()
-            .position(|other| other == &format!("{name}_n"));
-        count.is_some_and(|count| rows.iter().all(|row| row[count] == "1"))
-    };
-    let tells = |column: usize| {
-        let name = &header[column];
-        let of_one = name
-            .rsplit_once('_')
-            .is_some_and(|(measure, part)| single(measure) && !matches!(part, "mean" | "note"));
-        !of_one && rows.iter().any(|row| !row[column].is_empty())
-    };
-    let kept: Vec<usize> = (0..header.len()).filter(|column| tells(*column)).collect();
-    let all = std::iter::once(header).chain(rows);
-    let cells = |row: &Vec<String>| kept.iter().map(|column| row[*column].clone()).collect();
-    all.map(cells).collect()
-}
-
-/// Returns rows with columns that are aligned to the right.
-fn aligned(rows: &[Vec<String>]) -> String {
-    let columns = rows.first().map_or(0, Vec::len);
-    let shown = |cell: &String| match cell.parse::<f64>() {
-        Ok(number) if cell.len() > 12 => format!("{number:.6e}"),
-        _ => cell.clone(),
-    };
-    let rows: Vec<Vec<String>> = rows
-        .iter()
-        .map(|row| row.iter().map(shown).collect())
-        .collect();
-    let width = |column: usize| {
-        let cells = rows.iter().filter_map(|row| row.get(column));
-        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..columns).map(width).collect();
-    let mut text = String::new();
-    for row in &rows {
-        let cells = row.iter().zip(&widths);
-        let cells = cells.map(|(cell, width)| format!("{cell:>width$}"));
-        let _ = writeln!(text, "{}", cells.collect::<Vec<_>>().join("  ").trim_end());
-    }
-    text
 }
 
 #[cfg(test)]

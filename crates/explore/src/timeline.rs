@@ -49,6 +49,46 @@ pub struct TimelineEnd {
     pub waits_for: Vec<usize>,
 }
 
+impl Timeline {
+    /// Leaves out steps without a source line, which are inside the message layer, and the first
+    /// steps beyond a number of rows. Dependences through these steps stay. The critical step stays.
+    #[must_use]
+    pub fn shortened(mut self, rows: usize) -> Self {
+        let steps = std::mem::take(&mut self.steps);
+        let count = steps.len();
+        let has_places = steps.iter().any(|step| !step.place.is_empty());
+        let is_shown = |step: &TimelineStep| !(has_places && step.place.is_empty());
+        let shown = steps.iter().filter(|step| is_shown(step)).count();
+        let mut to_drop = (shown + self.ends.len()).saturating_sub(rows);
+        // The new positions of each step or of the causes of a step, and causes by lane.
+        let mut stand_ins: Vec<Vec<usize>> = Vec::new();
+        let mut causes = vec![Vec::new(); self.lanes.len()];
+        for mut step in steps {
+            let before = step.after.iter().flat_map(|&at| stand_ins[at].clone());
+            let mut after: Vec<usize> = before.collect();
+            after.append(&mut causes[step.lane]);
+            after.sort_unstable();
+            after.dedup();
+            let is_early = is_shown(&step) && to_drop > 0;
+            to_drop -= usize::from(is_early);
+            if step.is_critical || (is_shown(&step) && !is_early) {
+                stand_ins.push(vec![self.steps.len()]);
+                after.retain(|&at| self.steps[at].lane != step.lane);
+                step.after = after;
+                self.steps.push(step);
+            } else {
+                causes[step.lane].clone_from(&after);
+                stand_ins.push(after);
+            }
+        }
+        let kept = self.steps.len();
+        if kept < count {
+            let _ = write!(self.title, " ({kept} of {count} steps)");
+        }
+        self
+    }
+}
+
 /// Returns the diagram in the language of Graphviz.
 pub fn dot_of_timeline(timeline: &Timeline) -> String {
     let quoted = |text: &str| text.replace('\\', "\\\\").replace('"', "\\\"");
@@ -156,5 +196,34 @@ mod tests {
         );
         assert!(dot.contains("s0 -> s3 [style=bold];"), "{dot}");
         assert_eq!(dot.matches("label=").count(), 1 + 2 + 4 + 1, "{dot}");
+    }
+
+    #[test]
+    fn a_shortened_diagram_keeps_dependences_and_the_last_steps() {
+        let step = |lane: usize, place: &str, after: &[usize]| TimelineStep {
+            lane,
+            place: place.to_owned(),
+            after: after.to_vec(),
+            ..TimelineStep::default()
+        };
+        let long = Timeline {
+            lanes: vec!["a".to_owned(), "b".to_owned()],
+            steps: vec![
+                step(0, "a:1", &[]),
+                step(0, "a:2", &[]),
+                step(1, "", &[1]),
+                step(1, "b:1", &[]),
+            ],
+            title: "run".to_owned(),
+            ends: Vec::new(),
+        };
+        let all = long.clone().shortened(9);
+        assert_eq!((all.steps.len(), &all.steps[2].after[..]), (3, &[1][..]));
+        let short = long.shortened(2);
+        assert_eq!(short.title, "run (2 of 4 steps)");
+        assert_eq!(
+            (short.steps.len(), &short.steps[1].after[..]),
+            (2, &[0][..])
+        );
     }
 }

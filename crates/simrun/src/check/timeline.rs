@@ -9,12 +9,15 @@ use sim_core::{ActorId, WaitGraph};
 use super::words;
 use crate::{drawing, status};
 
+/// Rows of a picture at most; `.dot` and `.json` files have all steps.
+const ROWS_MAX: usize = 40;
+
 /// Writes the diagram into a file: `.svg`, `.png`, `.dot` or `.json`.
 pub(super) fn write(path: &Path, timeline: Timeline) -> Result<(), ExitCode> {
     let text = match path.extension().and_then(|ending| ending.to_str()) {
         Some("dot") => explore::dot_of_timeline(&timeline),
         Some("json") => format!("{}\n", figure(&timeline)),
-        _ => return drawing::draw(&figure(&timeline), path),
+        _ => return drawing::draw(&figure(&timeline.shortened(ROWS_MAX)), path),
     };
     files::write(path, text).map_err(status::refuse)
 }

@@ -26,6 +26,7 @@ pub(crate) fn render(template: &str, values: &Value) -> Result<String, PlotError
     environment.set_trim_blocks(true);
     environment.set_lstrip_blocks(true);
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
+    environment.add_global("style", report::STYLE);
     environment.add_filter("fixed", |value: f64, digits: usize| {
         format!("{value:.digits$}")
     });

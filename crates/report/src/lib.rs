@@ -48,6 +48,9 @@ pub use trace::{
     TraceUnit, TraceWriter, write_trace,
 };
 
+/// The style sheet of all pages of HTML.
+pub const STYLE: &str = include_str!("html/style.css");
+
 impl Figure {
     /// Checks that all positions refer to existing entries: a figure may come from any program.
     pub fn check(&self) -> Result<(), String> {

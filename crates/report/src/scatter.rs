@@ -119,7 +119,7 @@ impl Drawing for Scatter {
         };
         let logarithmic = |(low, high): (f64, f64)| (low / 1.5..high * 1.5).log_scale();
         let linear = |(low, high): (f64, f64), part: f64| {
-            let room = part * (high - low).max(1e-9);
+            let room = part * (high - low).max(1e-3 * high.abs()).max(1e-9);
             low - room..high + room
         };
         // The list of names stands there, and would hide points.
@@ -252,7 +252,9 @@ fn legend_sign(mark: Marker, (x, y): (i32, i32)) -> PathElement<(i32, i32)> {
 fn label(number: &f64) -> String {
     let size = number.abs();
     if size > 0.0 && !(0.01..1e5).contains(&size) {
-        format!("{number:e}")
+        // Three digits, without zeros at the end: 2e5, and not 1.9999999e5.
+        let digits = format!("{number:.2e}");
+        digits.replace("0e", "e").replace(".0e", "e")
     } else {
         format!("{}", (number * 1000.0).round() / 1000.0)
     }

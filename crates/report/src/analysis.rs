@@ -41,7 +41,7 @@ pub(crate) use class::CLASSES;
 pub use class::{Class, RankTimes, Split};
 pub use imbalance::RegionImbalance;
 #[cfg(feature = "html")]
-pub(crate) use page::seconds;
+pub(crate) use page::{seconds, unit_of};
 pub use result::{AnalysisReport, Efficiencies, PathShare, WaitState};
 pub(crate) use tables::rows;
 

@@ -5,6 +5,7 @@
 //! parts only; the CSV files of `simrun analyse` have all parts.
 
 mod chart;
+mod comparison;
 mod overview;
 mod picture;
 mod pictures;
@@ -14,13 +15,15 @@ mod tables;
 use std::io::{self, Write};
 use std::path::Path;
 
-use minijinja::Environment;
+use minijinja::{Environment, Value, context};
 use serde::Serialize;
 
+use crate::STYLE;
 use crate::analysis::AnalysisReport;
 use crate::network::NetworkReport;
 
 pub use chart::{Chart, ChartCurve, ChartPoint};
+pub use comparison::{ComparedRun, write_comparison};
 pub use overview::TimelineOverview;
 pub use study::StudyPage;
 pub use tables::{Cell, Table};
@@ -29,6 +32,9 @@ use picture::Picture;
 
 /// The template. Its name ends in `.html`, so that minijinja escapes the values.
 const TEMPLATE: (&str, &str) = ("page.html", include_str!("html/page.html"));
+
+/// The analyses of a run.
+type RunReports<'a> = (&'a AnalysisReport, &'a NetworkReport);
 
 /// Content of the report of a run.
 #[derive(Debug)]
@@ -61,20 +67,29 @@ pub struct PageContent<'a> {
     pictures: Vec<Picture>,
     /// Tables below the pictures.
     later_tables: Vec<Table<'a>>,
-    /// The table of links of a run.
-    links: Option<Table<'a>>,
+    /// The run, from which the template takes sums and further tables; written to `analysis.json`
+    /// and `network.json`.
+    #[serde(skip)]
+    run: Option<RunReports<'a>>,
+}
+
+/// Returns the text of a template with values. The name of the template ends in `.html`.
+fn render((name, text): (&str, &str), values: Value) -> io::Result<String> {
+    let mut environment = Environment::new();
+    environment.set_trim_blocks(true);
+    environment.set_lstrip_blocks(true);
+    (environment.add_template(name, text)).map_err(io::Error::other)?;
+    let template = environment.get_template(name).map_err(io::Error::other)?;
+    template.render(values).map_err(io::Error::other)
 }
 
 impl PageContent<'_> {
     /// Writes the page as HTML.
     pub fn write(&self, mut out: impl Write) -> io::Result<()> {
-        let mut environment = Environment::new();
-        environment.set_trim_blocks(true);
-        environment.set_lstrip_blocks(true);
-        let (name, text) = TEMPLATE;
-        (environment.add_template(name, text)).map_err(io::Error::other)?;
-        let template = environment.get_template(name).map_err(io::Error::other)?;
-        let page = template.render(self).map_err(io::Error::other)?;
+        let (analysis, network) = self.run.unzip();
+        let content = Value::from_serialize(self);
+        let values = context! { style => STYLE, analysis, network, ..content };
+        let page = render(TEMPLATE, values)?;
         out.write_all(page.as_bytes())
     }
 
@@ -102,21 +117,12 @@ impl<'a> ReportPage<'a> {
             pictures::matrix(network, analysis.ranks)?,
             pictures::sizes(network)?,
         ];
-        let backward = analysis.backward.as_ref();
         let mut tables = vec![
             tables::ranks(analysis),
             tables::waits(analysis),
-            tables::delays(backward, analysis),
-            tables::path(analysis),
-            tables::places(analysis),
-            tables::derivatives(backward, analysis.end_s),
-            tables::slack(backward),
             tables::regions(analysis),
-            tables::imbalance(analysis),
         ];
-        if let Some(checked) = self.checked {
-            tables.insert(6, checked);
-        }
+        tables.extend(self.checked);
         tables.retain(|table| !table.rows.is_empty());
         Ok(PageContent {
             title: self.title,
@@ -127,7 +133,7 @@ impl<'a> ReportPage<'a> {
             tables,
             pictures: pictures.into_iter().flatten().collect(),
             later_tables: Vec::new(),
-            links: Some(tables::links(network)),
+            run: Some((analysis, network)),
         })
     }
 }

@@ -144,19 +144,22 @@ async fn exchange(world: Comm) -> Result<()> {
 fn a_page_has_all_parts_in_order() {
     let page = page_of(&log_of(PLATFORM, 8, exchange), "exchange", Vec::new());
     let parts = [
-        "class=\"headline\"",
-        "How to run it again",
+        "class=\"headline\">The ranks compute for",
+        "class=\"stack\"",
+        "Timeline of the ranks",
+        "What would help",
+        "perfect balance of region solve",
+        "Utilisation of links",
         "id=\"ranks\"",
         "id=\"waits\"",
+        "id=\"regions\"",
         "id=\"path\"",
         "id=\"places\"",
-        "id=\"regions\"",
         "id=\"imbalance\"",
-        "Timeline of the ranks",
-        "Utilisation of links",
+        "id=\"hot-links\"",
         "Communication matrix",
         "Sizes of messages",
-        "id=\"hot-links\"",
+        "How to run it again",
     ];
     let mut at = 0;
     for part in parts {
@@ -169,6 +172,20 @@ fn a_page_has_all_parts_in_order() {
     for kind in ["<title id", "<desc id", "download="] {
         assert_eq!(page.matches(kind).count(), 4, "{kind}");
     }
+}
+
+#[test]
+fn tables_are_folded_and_have_one_unit_and_no_row_of_nothing() {
+    let page = page_of(&log_of(PLATFORM, 8, exchange), "units", Vec::new());
+    assert_eq!(
+        page.matches("<details>").count(),
+        page.matches("<summary>").count()
+    );
+    assert!(!page.contains("<details open>"));
+    let at = page.find("<h2 id=\"path\">").expect("a critical path");
+    let table = page[at..].split("</tbody>").next().unwrap_or_default();
+    assert!(table.contains(" ms</td>") && !table.contains(" us</td>"));
+    assert!(!table.contains(">0.0 %<"));
 }
 
 #[test]

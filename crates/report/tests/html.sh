@@ -31,7 +31,7 @@ fail() {
 for page in "${pages[@]}"; do
   # A copy that measures itself, and sorts a table; the page itself has no such script.
   probe=$work/probe.html
-  sed 's|</body>|<script>addEventListener("load", () => { const ranks = document.querySelector("#ranks, #results").closest("section"); const value = cell => "v" in cell.dataset ? Number(cell.dataset.v) : cell.textContent; const first = () => value(ranks.querySelector("tbody td")); const head = ranks.querySelector("th"); const column = [...ranks.querySelectorAll("tbody td:first-child")].map(value); column.sort((a, b) => a < b ? -1 : a > b ? 1 : 0); head.click(); const down = first() === column.at(-1); head.click(); document.body.dataset.measured = [document.documentElement.scrollWidth, innerWidth, column.length, down, first() === column[0]].join(" "); });</script></body>|' "$page" >"$probe"
+  sed 's|</body>|<script>addEventListener("load", () => { const ranks = document.querySelector("#ranks, #results").closest("details"); const value = cell => "v" in cell.dataset ? Number(cell.dataset.v) : cell.textContent; const first = () => value(ranks.querySelector("tbody td")); const head = ranks.querySelector("th"); const column = [...ranks.querySelectorAll("tbody td:first-child")].map(value); column.sort((a, b) => a < b ? -1 : a > b ? 1 : 0); head.click(); const down = first() === column.at(-1); head.click(); document.body.dataset.measured = [document.documentElement.scrollWidth, innerWidth, column.length, down, first() === column[0]].join(" "); });</script></body>|' "$page" >"$probe"
   browse --window-size=400,900 --dump-dom "file://$probe" >"$work/dom"
   if grep ':CONSOLE' "$work/log"; then
     fail "$page: lines on the console"

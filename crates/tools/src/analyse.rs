@@ -9,7 +9,7 @@ use clap::Args;
 use files::Output;
 use observe::{BackwardReader, LogEntry, LogReader};
 use report::analysis::{Analysis, AnalysisReport, BackwardReport, Class};
-use report::html::{ReportPage, Table, TimelineOverview};
+use report::html::{ReportPage, Table, TimelineOverview, write_comparison};
 use report::network::{NetworkAnalysis, NetworkReport};
 use report::{TraceError, TraceFormat, TraceOptions, TraceSummary, TraceWriter};
 use simrun::{TraceArgs, status};
@@ -31,6 +31,10 @@ pub(crate) struct AnalyseCommand {
     /// An event log, such as simrun --log-events FILE writes, or - for one on standard input
     #[arg(value_name = "LOG")]
     log: PathBuf,
+
+    /// The event log of a second run: comparison.html has the differences of both runs
+    #[arg(value_name = "LOG", conflicts_with_all = ["ideal", "trace"])]
+    second: Option<PathBuf>,
 
     /// The event log of the same run on an ideal network, for the efficiencies of serialisation
     /// and transfer
@@ -63,10 +67,7 @@ pub(crate) struct AnalyseCommand {
 
 /// Analyses.
 pub(crate) fn run(command: &AnalyseCommand) -> ExitCode {
-    match analysed(command) {
-        Ok(code) => code,
-        Err(problem) => status::refuse(problem),
-    }
+    analysed(command).unwrap_or_else(status::refuse)
 }
 
 /// The results of a log.
@@ -77,10 +78,14 @@ struct Results {
 }
 
 fn analysed(command: &AnalyseCommand) -> Result<ExitCode, String> {
-    files::add_input(&command.log);
-    if let Some(ideal) = &command.ideal {
-        files::add_input(ideal);
-    }
+    let logs = [
+        Some(&command.log),
+        command.ideal.as_ref(),
+        command.second.as_ref(),
+    ];
+    logs.into_iter()
+        .flatten()
+        .for_each(|log| files::add_input(log));
     let timeline = command.trace.as_deref();
     let timeline = timeline.map(|path| TimelineFile::of(command, path));
     let timeline = timeline.transpose()?;
@@ -96,6 +101,9 @@ fn analysed(command: &AnalyseCommand) -> Result<ExitCode, String> {
     }
     if command.check_for.is_some() {
         return Ok(ExitCode::SUCCESS);
+    }
+    if let Some(second) = &command.second {
+        return compared(command, second);
     }
     let mut results = match timeline {
         Some(timeline) => traced(command, timeline)?,
@@ -114,6 +122,18 @@ fn analysed(command: &AnalyseCommand) -> Result<ExitCode, String> {
     }
     let page = format!("{}\n{}", results.analysis, results.network);
     Ok(status::print(shortened(page.trim_end())))
+}
+
+/// Writes the page of two runs.
+fn compared(command: &AnalyseCommand, second: &Path) -> Result<ExitCode, String> {
+    let page = command.out.clone().unwrap_or_default();
+    let page = page.join("comparison.html");
+    let names = [&command.log, second].map(|log| log.display().to_string());
+    let (one, other) = (read(&command.log, None)?.0, read(second, None)?.0);
+    let runs = [(&names[0], &one), (&names[1], &other)];
+    let runs = runs.map(|(name, run)| (name.as_str(), &run.analysis, &run.network));
+    write_comparison(runs, &page)?;
+    Ok(status::print(format_args!("{} written", page.display())))
 }
 
 /// Returns the first [`LINES_MAX`] lines of a page, which has the most important things first.
@@ -153,11 +173,7 @@ impl TimelineFile {
 
 /// Analyses a log, and writes a timeline of it.
 fn traced(command: &AnalyseCommand, timeline: TimelineFile) -> Result<Results, String> {
-    let TimelineFile {
-        format,
-        options,
-        output,
-    } = timeline;
+    let (format, options, output) = (timeline.format, timeline.options, timeline.output);
     let (mut results, mut problem) = (None, None);
     let written = output.draw(|temporary| {
         let file = File::create(temporary).map_err(|error| error.to_string())?;
@@ -187,15 +203,15 @@ fn read(path: &Path, timeline: Option<Timeline<'_>>) -> Result<(Results, TraceSu
     } else {
         path.display().to_string()
     };
+    let pipe = |pipe: Box<dyn Read>| LogInput::Pipe(pipe, tempfile::tempfile());
     let input = if is_stdin {
-        LogInput::Pipe(Box::new(io::stdin()), tempfile::tempfile())
+        pipe(Box::new(io::stdin()))
     } else {
         let file = files::open(path);
         let file = file.map_err(|error| format!("{name}: cannot read it: {error}"))?;
-        if file.metadata().is_ok_and(|about| about.is_file()) {
-            LogInput::File(file)
-        } else {
-            LogInput::Pipe(Box::new(file), tempfile::tempfile())
+        match file.metadata().is_ok_and(|about| about.is_file()) {
+            true => LogInput::File(file),
+            false => pipe(Box::new(file)),
         }
     };
     let output = timeline.as_ref().map(|(_, output, ..)| *output);
@@ -322,17 +338,13 @@ fn write(
     folder: &Path,
     checked: Option<Table<'_>>,
 ) -> Result<(), String> {
-    let Results {
-        analysis,
-        network,
-        timeline,
-    } = results;
+    let (analysis, network) = (&results.analysis, &results.network);
     let page = ReportPage {
         title,
         command: title,
         analysis,
         network,
-        timeline: Some(timeline),
+        timeline: Some(&results.timeline),
         notes: analysis.notes.clone(),
         checked,
     };

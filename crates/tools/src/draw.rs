@@ -60,15 +60,10 @@ fn drawn(command: &DrawCommand) -> Result<ExitCode, ExitCode> {
 
 /// Reads a figure.
 fn figure(input: &Path) -> Result<Figure, ExitCode> {
-    let name = if input == Path::new("-") {
-        "standard input".to_owned()
+    let (name, text) = if input == Path::new("-") {
+        ("standard input".to_owned(), files::read_stdin())
     } else {
-        input.display().to_string()
-    };
-    let text = if input == Path::new("-") {
-        files::read_stdin()
-    } else {
-        files::read_text(input)
+        (input.display().to_string(), files::read_text(input))
     };
     let text =
         text.map_err(|error| status::refuse(format_args!("{name}: cannot read it: {error}")))?;

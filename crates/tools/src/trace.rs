@@ -131,12 +131,9 @@ pub(crate) fn options_of(args: &TraceArgs) -> Result<TraceOptions, String> {
     if let Some(text) = &args.trace_ranks {
         options.ranks = parsed("ranks", text)?;
     }
-    if let Some(text) = &args.trace_hosts {
-        options.hosts = Some(parsed("hosts", text)?);
-    }
-    if let Some(text) = &args.trace_links {
-        options.links = Some(parsed("links", text)?);
-    }
+    let (hosts, links) = (args.trace_hosts.as_deref(), args.trace_links.as_deref());
+    options.hosts = hosts.map(|text| parsed("hosts", text)).transpose()?;
+    options.links = links.map(|text| parsed("links", text)).transpose()?;
     if let Some(text) = &args.trace_from {
         options.from = seconds("from", text)?;
     }

@@ -296,13 +296,18 @@ impl AnalysisReport {
     }
 }
 
-/// Formats a time with a suitable unit.
-pub(crate) fn seconds(time: f64) -> String {
-    let (scale, unit) = match time.abs() {
+/// Returns a suitable unit for a time in seconds, and the number of these units in a second.
+pub(crate) fn unit_of(time: f64) -> (f64, &'static str) {
+    match time.abs() {
         time if time >= 1.0 || time == 0.0 => (1.0, "s"),
         time if time >= 1e-3 => (1e3, "ms"),
         time if time >= 1e-6 => (1e6, "us"),
         _ => (1e9, "ns"),
-    };
+    }
+}
+
+/// Formats a time with a suitable unit.
+pub(crate) fn seconds(time: f64) -> String {
+    let (scale, unit) = unit_of(time);
     format!("{:.3} {unit}", time * scale)
 }

@@ -1,13 +1,17 @@
 //! Curves with confidence intervals.
 //!
-//! An axis is logarithmic if its values are above 0 and the largest value is at least ten times the
-//! smallest. Curves have at most eight styles, which repeat. *Not drawn*: points that have no
-//! position on a logarithmic axis.
+//! An axis is logarithmic if all values are above 0, and the largest value is at least ten times the
+//! smallest or each value is the same multiple of the value before. The name of a curve, with the
+//! values of the other parameters, stands beside the end of the curve. Curves have at most eight
+//! styles, which repeat. *Not drawn*: points that have no position on a logarithmic axis.
 
 use std::fmt::Write as _;
 use std::io;
 
-use super::picture::{AREA, Entry, LEFT, Picture, Shape};
+use super::picture::{AREA, LEFT, Picture, Shape, round_ticks};
+
+/// Width of the area of data, beside which the names of the curves stand.
+const WIDTH: f64 = AREA - 190.0;
 
 /// Height of the area of data.
 const HEIGHT: f64 = 320.0;
@@ -75,25 +79,32 @@ impl Axis {
     /// Returns an axis for values; `None` without finite ones. `from_zero`: a linear axis begins
     /// at 0.
     fn new(values: impl Iterator<Item = f64>, from_zero: bool) -> Option<Self> {
-        let finite = values.filter(|value| value.is_finite());
-        let (low, high) = finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
-            (low.min(value), high.max(value))
-        });
-        if low > high {
-            return None;
-        }
-        let is_logarithmic = low > 0.0 && high >= LOGARITHMIC_FROM * low;
+        let mut finite: Vec<f64> = values.filter(|value| value.is_finite()).collect();
+        finite.sort_by(f64::total_cmp);
+        finite.dedup();
+        let (&low, &high) = (finite.first()?, finite.last()?);
+        let is_logarithmic = low > 0.0 && (high >= LOGARITHMIC_FROM * low || doubles(&finite));
         let low = if from_zero && !is_logarithmic && low > 0.0 {
             0.0
         } else {
             low
         };
         let high = if high > low { high } else { low + 1.0 };
-        Some(Self {
+        let mut axis = Self {
             low,
             high,
             is_logarithmic,
-        })
+        };
+        if from_zero {
+            // The axis ends at round numbers.
+            if is_logarithmic {
+                axis.low = *round_numbers(low).iter().rfind(|it| **it <= low)?;
+                axis.high = *round_numbers(high).iter().find(|it| **it >= high)?;
+            } else if let [first, second, ..] = axis.ticks()[..] {
+                axis.high = libm::ceil(high / (second - first)) * (second - first);
+            }
+        }
+        Some(axis)
     }
 
     /// Returns the share of the length at a value; `None` if the value has no position on the axis.
@@ -106,29 +117,48 @@ impl Axis {
         (value > 0.0).then(|| (logarithm(value) - logarithm(self.low)) / length)
     }
 
-    /// Returns the values that are written beside the axis.
+    /// Returns the values that are written beside the axis: round numbers.
     fn ticks(&self) -> Vec<f64> {
         if !self.is_logarithmic {
-            let step = (self.high - self.low) / 4.0;
-            return (0..=4)
-                .map(|tick| self.low + step * f64::from(tick))
-                .collect();
+            return round_ticks(self.low, self.high);
         }
         let (first, last) = (libm::log10(self.low), libm::log10(self.high));
-        let mut ticks = vec![self.low];
-        let mut exponent = libm::floor(first) + 1.0;
-        let step = libm::ceil((last - first) / 6.0).max(1.0);
-        // Texts beside the ends need space.
-        let apart = |exponent: f64| (exponent - first).min(last - exponent) > 0.06 * (last - first);
-        while exponent < last {
-            if apart(exponent) {
-                ticks.push(libm::exp10(exponent));
-            }
-            exponent += step;
+        let mut ticks = Vec::new();
+        let mut exponent = libm::floor(first);
+        while exponent <= last {
+            let [_, one, two, five, _] = round_numbers(libm::exp10(exponent));
+            ticks.extend(
+                [one]
+                    .into_iter()
+                    .chain([two, five].into_iter().filter(|_| last - first <= 3.0)),
+            );
+            exponent += libm::ceil((last - first) / 8.0).max(1.0);
         }
-        ticks.push(self.high);
+        let on_axis = |tick: &f64| *tick >= 0.999 * self.low && *tick <= 1.001 * self.high;
+        ticks.retain(on_axis);
         ticks
     }
+}
+
+/// Returns true if at least three values are each the same multiple of the value before.
+fn doubles(values: &[f64]) -> bool {
+    let same = |three: &[f64]| (three[1] / three[0] - three[2] / three[1]).abs() < 1e-6;
+    values.len() >= 3 && values.windows(3).all(same)
+}
+
+/// Returns the round numbers around a positive number: 5, 10, 20, 50, 100 around 37.
+fn round_numbers(number: f64) -> [f64; 5] {
+    let power = |exponent: f64| {
+        // A power below 1 as a quotient: 0.1, not 0.10000000000000001.
+        if exponent < 0.0 {
+            1.0 / libm::exp10(-exponent)
+        } else {
+            libm::exp10(exponent)
+        }
+    };
+    let exponent = libm::floor(libm::log10(number) + 1e-9);
+    let (own, next) = (power(exponent), power(exponent + 1.0));
+    [power(exponent - 1.0) * 5.0, own, 2.0 * own, 5.0 * own, next]
 }
 
 impl Chart {
@@ -156,22 +186,19 @@ impl Chart {
         for (number, curve) in self.curves.iter().enumerate() {
             let style = number % STYLES;
             picture.shapes.extend(curve.shapes(style, x_axis, y_axis));
-            picture.legend.push(Entry {
-                style: format!("m{style}"),
-                text: curve.name.clone(),
-            });
         }
+        self.name_curves(&mut picture, x_axis, y_axis);
         let mut marks = Shape::new("mark".to_owned());
         for (x, y) in &self.marks {
             if let (Some(x), Some(y)) = (x_axis.share(*x), y_axis.share(*y)) {
-                let (x, y) = (LEFT + AREA * x - 6.0, TOP + HEIGHT * (1.0 - y));
+                let (x, y) = (LEFT + WIDTH * x - 6.0, TOP + HEIGHT * (1.0 - y));
                 // Writing to a text does not fail.
                 let _ = write!(marks.path, "M{x:.1} {y:.1}a6 6 0 1 0 12 0a6 6 0 1 0 -12 0");
             }
         }
         picture.shapes.push(marks);
         picture.shapes.retain(|shape| !shape.path.is_empty());
-        picture.frame(TOP, (AREA, HEIGHT));
+        picture.frame(TOP, (WIDTH, HEIGHT));
         picture.set_data(self.data())?;
         Ok(Some(picture))
     }
@@ -185,11 +212,55 @@ impl Chart {
         )
     }
 
+    /// Writes the names of the curves beside their ends, with lines to the names.
+    fn name_curves(&self, picture: &mut Picture, x_axis: Axis, y_axis: Axis) {
+        let mut ends = Vec::new();
+        for (number, curve) in self.curves.iter().enumerate() {
+            let last = curve.points.last();
+            let end = last.and_then(|it| Some((x_axis.share(it.x)?, y_axis.share(it.y)?)));
+            if let Some((x, y)) = end {
+                ends.push((TOP + HEIGHT * (1.0 - y), LEFT + WIDTH * x, number));
+            }
+        }
+        // A lone curve needs no name.
+        ends.retain(|_| self.curves.len() > 1);
+        ends.sort_by(|one, other| one.0.total_cmp(&other.0));
+        // Names stand in different lines, and the last name above the axis.
+        let mut above = f64::NEG_INFINITY;
+        for (at, (y, x, number)) in ends.iter().enumerate() {
+            let lowest = TOP + HEIGHT - 15.0 * (ends.len() - 1 - at) as f64;
+            above = y.min(lowest).max(above + 15.0);
+            let right = LEFT + WIDTH + 26.0;
+            let mut line = Shape::new(format!("c{}", number % STYLES));
+            // Writing to a text does not fail.
+            let _ = write!(line.path, "M{x:.1} {y:.1}L{right:.1} {above:.1}");
+            picture.shapes.push(line);
+            let values = self.curves[*number].name.split(", ");
+            let values = values.map(|part| part.rsplit(" = ").next().unwrap_or(part));
+            let name = values.collect::<Vec<_>>().join(", ");
+            picture.text((right + 4.0, above + 4.0), "start", &name);
+        }
+        let names = self.curves.first().map(|curve| curve.name.split(", "));
+        let names = names
+            .into_iter()
+            .flatten()
+            .filter_map(|part| part.split_once(" = "));
+        let names: Vec<&str> = names.map(|(parameter, _)| parameter).collect();
+        picture.text(
+            (LEFT + WIDTH + 30.0, TOP - 10.0),
+            "start",
+            &names.join(", "),
+        );
+    }
+
     fn draw_axes(&self, picture: &mut Picture, x_axis: Axis, y_axis: Axis) {
         for tick in y_axis.ticks() {
             if let Some(share) = y_axis.share(tick) {
                 let y = TOP + HEIGHT * (1.0 - share);
                 picture.text((LEFT - 6.0, y + 4.0), "end", &shown(tick));
+                let mut grid = Shape::new("frame".to_owned());
+                grid.rectangle((LEFT, y), (WIDTH, 0.0));
+                picture.shapes.push(grid);
             }
         }
         picture.text((LEFT, TOP - 10.0), "start", &self.y);
@@ -205,10 +276,10 @@ impl Chart {
         for (value, text) in ticks.iter().step_by(step) {
             if let Some(share) = x_axis.share(*value) {
                 let anchor = if share > 0.95 { "end" } else { "middle" };
-                picture.text((LEFT + AREA * share, bottom + 16.0), anchor, text);
+                picture.text((LEFT + WIDTH * share, bottom + 16.0), anchor, text);
             }
         }
-        picture.text((LEFT + AREA / 2.0, bottom + 36.0), "middle", &self.x);
+        picture.text((LEFT + WIDTH / 2.0, bottom + 36.0), "middle", &self.x);
     }
 
     /// Returns the rows of the data of the chart.
@@ -240,7 +311,7 @@ impl ChartCurve {
     fn shapes(&self, style: usize, x_axis: Axis, y_axis: Axis) -> [Shape; 2] {
         let place = |x: f64, y: f64| {
             let (x, y) = (x_axis.share(x)?, y_axis.share(y)?);
-            Some((LEFT + AREA * x, TOP + HEIGHT * (1.0 - y)))
+            Some((LEFT + WIDTH * x, TOP + HEIGHT * (1.0 - y)))
         };
         let (mut line, mut marks) = (
             Shape::new(format!("c{style}")),
@@ -294,11 +365,18 @@ mod tests {
     fn axes_are_logarithmic_from_a_ratio_of_ten() {
         let axis = Axis::new([1.0, 1000.0].into_iter(), true).expect("an axis");
         assert!(axis.is_logarithmic);
+        assert_eq!(
+            axis.ticks(),
+            [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0]
+        );
         assert_eq!(axis.share(1.0), Some(0.0));
         assert!((axis.share(10.0).unwrap_or_default() - 1.0 / 3.0).abs() < 1e-12);
         assert_eq!(axis.share(0.0), None);
         let linear = Axis::new([4.0, 8.0].into_iter(), true).expect("an axis");
         assert_eq!(linear.share(4.0), Some(0.5));
+        assert_eq!(linear.ticks(), [0.0, 2.0, 4.0, 6.0, 8.0]);
+        let sizes = Axis::new([1.0, 2.0, 4.0].into_iter(), false).expect("an axis");
+        assert!(sizes.is_logarithmic);
         assert!(Axis::new([f64::NAN].into_iter(), true).is_none());
     }
 
@@ -318,11 +396,13 @@ mod tests {
             marks: Vec::new(),
         };
         let picture = chart.picture().expect("written").expect("points");
-        assert_eq!(picture.legend.len(), 1);
-        // The frame, the line, and the marks.
-        assert_eq!(picture.shapes.len(), 3);
-        assert_eq!(picture.shapes[1].path.matches('V').count(), 1);
-        assert_eq!(picture.shapes[2].path.matches('M').count(), 2);
+        assert!(picture.texts.iter().all(|text| text.text != "ring"));
+        let paths = |style: &str| -> String {
+            let shapes = picture.shapes.iter().filter(|shape| shape.style == style);
+            shapes.map(|shape| shape.path.as_str()).collect()
+        };
+        assert_eq!(paths("c0").matches('V').count(), 1);
+        assert_eq!(paths("m0").matches('M').count(), 2);
         let rows: Vec<Vec<String>> = chart.data().collect();
         assert_eq!(rows[2], ["ring", "2.0", "3.0", "2.5", "3.5"]);
     }

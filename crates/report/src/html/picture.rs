@@ -8,10 +8,10 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
 
-use crate::analysis::seconds;
+use crate::analysis::unit_of;
 
 /// Width of the area of data in a picture.
-pub(super) const AREA: f64 = 760.0;
+pub(super) const AREA: f64 = 926.0;
 
 /// Left margin: names of rows.
 pub(super) const LEFT: f64 = 170.0;
@@ -110,12 +110,14 @@ impl Picture {
 
     /// Adds the axis of time below the area of data, which ends at `y`.
     pub(super) fn time_axis(&mut self, y: f64, end_s: f64) {
-        for part in 0..=4 {
-            let share = f64::from(part) / 4.0;
-            let anchor = if part == 4 { "end" } else { "middle" };
-            let x = LEFT + AREA * share;
-            self.text((x, y + 14.0), anchor, &seconds(end_s * share));
+        let (scale, unit) = unit_of(end_s);
+        let mut marks = Shape::new("frame".to_owned());
+        for tick in round_ticks(0.0, end_s * scale) {
+            let x = LEFT + AREA * tick / (end_s * scale);
+            marks.rectangle((x, y), (0.0, 4.0));
+            self.text((x, y + 16.0), "middle", &format!("{tick} {unit}"));
         }
+        self.shapes.push(marks);
     }
 
     /// Adds a frame around the area of data.
@@ -174,6 +176,23 @@ impl Picture {
         self.data = format!("data:text/csv;base64,{}", STANDARD.encode(bytes));
         Ok(())
     }
+}
+
+/// Returns round numbers between two: at most eight multiples of 1, 2 or 5 times a power of ten.
+pub(super) fn round_ticks(low: f64, high: f64) -> Vec<f64> {
+    let least = (high - low) / 7.0;
+    let exponent = libm::floor(libm::log10(least));
+    let steps = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * libm::exp10(exponent));
+    let step = steps.into_iter().find(|step| *step >= least);
+    let (step, digits) = (step.unwrap_or(high - low), libm::exp10(3.0 - exponent));
+    let mut ticks = Vec::new();
+    // Plus 0: no tick is -0.
+    let mut number = libm::ceil(low / step - 1e-9) + 0.0;
+    while number * step <= high * (1.0 + 1e-9) && ticks.len() < 9 {
+        ticks.push(libm::round(number * step * digits) / digits);
+        number += 1.0;
+    }
+    ticks
 }
 
 /// Returns the number of rows from one name to the next, so that each has this space.

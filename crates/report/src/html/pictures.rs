@@ -10,6 +10,9 @@ use super::picture::{AREA, Entry, LEFT, LEVELS, Picture, Shape, level, scale, st
 use crate::analysis::seconds;
 use crate::network::{NetworkReport, PairMatrix, SizeHistogram, bytes};
 
+/// Links in the picture of the load at most: the busiest.
+const LINKS_MAX: usize = 24;
+
 /// Cells of a picture at most.
 const CELLS_MAX: usize = 8192;
 
@@ -169,17 +172,22 @@ fn rounded(share: f64) -> f64 {
 /// Draws the utilisation of the busiest links as a function of time; `None` without links.
 pub(super) fn load(network: &NetworkReport) -> io::Result<Option<Picture>> {
     let load = &network.over_time;
-    let bins = load.utilisation.iter().map(Vec::len).max().unwrap_or(0);
+    let mut busiest: Vec<(&String, &Vec<f64>)> = load.links.iter().zip(&load.utilisation).collect();
+    busiest.truncate(LINKS_MAX);
+    // Short names first, so that the link of node 2 stands before the link of node 10.
+    busiest.sort_by_key(|(name, _)| (name.len(), *name));
+    let names: Vec<String> = busiest.iter().map(|(name, _)| (*name).clone()).collect();
+    let bins = busiest.iter().map(|(_, row)| row.len()).max().unwrap_or(0);
     if bins == 0 {
         return Ok(None);
     }
-    let links = load.links.len();
+    let links = names.len();
     let merged = (links * bins).div_ceil(CELLS_MAX).next_power_of_two();
     let columns = bins.div_ceil(merged);
     let step_s = load.bin_s * merged as f64;
-    let means: Vec<Vec<f64>> = (load.utilisation.iter())
-        .map(|row| {
-            let mut row = row.clone();
+    let means: Vec<Vec<f64>> = (busiest.iter())
+        .map(|(_, row)| {
+            let mut row = (*row).clone();
             row.resize(columns * merged, 0.0);
             let parts = row.chunks(merged);
             parts
@@ -201,11 +209,11 @@ pub(super) fn load(network: &NetworkReport) -> io::Result<Option<Picture>> {
         .collect();
     picture.cells(TOP, (AREA * step_s / network.end_s, height), &cells);
     picture.frame(TOP, (AREA, whole));
-    picture.row_names(TOP, height, &load.links);
+    picture.row_names(TOP, height, &names);
     picture.time_axis(TOP + whole, network.end_s);
     picture.legend = scale(|share| format!("{:.1} %", 100.0 * share * most));
     let mut header = vec!["begin_s".to_owned()];
-    header.extend(load.links.iter().cloned());
+    header.extend(names);
     let rows = (0..columns).map(|column| {
         let begin = format!("{:e}", step_s * column as f64);
         let shares = means.iter().map(|row| format!("{:.4}", row[column]));

@@ -41,7 +41,7 @@ impl<'a> StudyPage<'a> {
             pictures: pictures.collect::<io::Result<_>>()?,
             tables: self.tables,
             later_tables: self.later_tables,
-            links: None,
+            run: None,
         })
     }
 }

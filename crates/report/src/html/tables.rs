@@ -2,14 +2,13 @@
 
 use serde::Serialize;
 
-use crate::analysis::{AnalysisReport, BackwardReport, Class, seconds};
-use crate::network::{LinkLoad, NetworkReport, bytes};
+use crate::analysis::{AnalysisReport, Class, WaitState, seconds};
 
 /// Ranks in the table at most.
 pub(super) const RANKS_MAX: usize = 64;
 
-/// Rows at most of the tables of causes, derivatives and slack.
-const CAUSES_MAX: usize = 100;
+/// Smallest share that is not shown as 0.0 %.
+const SHOWN: f64 = 0.0005;
 
 /// Regions in the table at most.
 const REGIONS_MAX: usize = 100;
@@ -48,10 +47,6 @@ impl Cell {
         }
     }
 
-    fn seconds(time: f64) -> Self {
-        Self::number(time, seconds(time))
-    }
-
     fn percent(share: f64) -> Self {
         Self::number(share, format!("{:.1} %", 100.0 * share))
     }
@@ -84,10 +79,12 @@ fn share(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }
 }
 
-/// Returns the classes that occur.
+/// Returns the classes that are shown: the classes with a share of some rank that is not 0.0 %.
 fn classes(analysis: &AnalysisReport) -> impl Iterator<Item = Class> {
-    let known = |class: &Class| analysis.mean_s.contains_key(class.name());
-    Class::ALL.into_iter().filter(known)
+    let counts = |time: f64| share(time, analysis.end_s) >= SHOWN;
+    Class::ALL
+        .into_iter()
+        .filter(move |class| analysis.times.class(*class).any(counts))
 }
 
 /// Returns the time classes of the ranks that differ most from the mean.
@@ -139,20 +136,11 @@ pub(super) fn ranks(analysis: &AnalysisReport) -> Table<'static> {
     }
 }
 
-/// Returns a sentence about another order of messages, if the program depends on theirs.
-fn choices(analysis: &AnalysisReport) -> String {
-    match analysis.choices {
-        0 => String::new(),
-        count => format!(
-            " With messages in another order it may be another one: the program received from any source or tested {count} times."
-        ),
-    }
-}
-
 /// Returns the wait states.
 pub(super) fn waits(analysis: &AnalysisReport) -> Table<'static> {
     let whole = analysis.end_s * f64::from(analysis.ranks);
-    let rows = analysis.waits.iter().map(|wait| {
+    let counts = |wait: &&WaitState| share(wait.seconds, whole) >= SHOWN;
+    let rows = analysis.waits.iter().filter(counts).map(|wait| {
         let longest = match wait.longest_causer {
             Some(causer) => format!(
                 "{}: rank {} for rank {causer}",
@@ -180,131 +168,6 @@ pub(super) fn waits(analysis: &AnalysisReport) -> Table<'static> {
     }
 }
 
-/// Returns the critical path by kind of time.
-pub(super) fn path(analysis: &AnalysisReport) -> Table<'static> {
-    let kinds = analysis.critical_path_s.iter();
-    let rows = kinds.filter(|(_, time)| **time > 0.0).map(|(kind, time)| {
-        vec![
-            Cell::from(*kind),
-            Cell::seconds(*time),
-            Cell::percent(share(*time, analysis.end_s)),
-        ]
-    });
-    Table {
-        id: "path",
-        title: "Critical path",
-        note: format!(
-            "It has {} packets.{}",
-            analysis.critical_packets,
-            choices(analysis)
-        ),
-        columns: vec!["kind", "time", "share"],
-        rows: rows.collect(),
-        footer: Vec::new(),
-    }
-}
-
-/// Returns the heaviest places of the critical path.
-pub(super) fn places(analysis: &AnalysisReport) -> Table<'static> {
-    let rows = analysis.critical_places.iter().map(|place| {
-        let rank = match place.rank {
-            Some(rank) => Cell::count(u64::from(rank)),
-            None => Cell::from("transfer"),
-        };
-        vec![
-            rank,
-            call(&place.call, &place.place),
-            Cell::seconds(place.seconds),
-            Cell::percent(share(place.seconds, analysis.end_s)),
-        ]
-    });
-    Table {
-        id: "places",
-        title: "Heaviest places of the critical path",
-        note: "Shorten these to shorten the run.".to_owned(),
-        columns: vec!["rank", "in", "time", "share"],
-        rows: rows.collect(),
-        footer: Vec::new(),
-    }
-}
-
-/// Returns the causes of the waits.
-pub(super) fn delays(
-    backward: Option<&BackwardReport>,
-    analysis: &AnalysisReport,
-) -> Table<'static> {
-    let whole = analysis.end_s * f64::from(analysis.ranks);
-    let costs = backward.map_or(&[][..], |backward| &backward.delay_costs);
-    let rows = costs.iter().take(CAUSES_MAX).map(|cost| {
-        vec![
-            Cell::percent(share(cost.seconds(), whole)),
-            Cell::count(u64::from(cost.rank)),
-            call(&cost.call, &cost.place),
-            Cell::from(cost.region.as_str()),
-            Cell::seconds(cost.direct_s),
-            Cell::seconds(cost.indirect_s),
-        ]
-    });
-    Table {
-        id: "delays",
-        title: "Causes of waits",
-        note: "Time of all ranks that wait for this rank (direct), and for ranks that wait for it (indirect)."
-            .to_owned(),
-        columns: vec!["share", "rank", "in", "region", "direct", "indirect"],
-        rows: rows.collect(),
-        footer: Vec::new(),
-    }
-}
-
-/// Returns the derivatives of the time of the run.
-pub(super) fn derivatives(backward: Option<&BackwardReport>, end_s: f64) -> Table<'static> {
-    let all = backward.map_or(&[][..], |backward| &backward.derivatives);
-    let rows = all.iter().take(CAUSES_MAX).map(|one| {
-        let part = share(one.seconds, end_s);
-        vec![
-            Cell::from(one.name()),
-            Cell::number(part, format!("{part:+.4} %")),
-        ]
-    });
-    Table {
-        id: "derivatives",
-        title: "Parameters that matter",
-        note: "Change of the time of the run if the parameter is 1 % greater, along the critical path."
-            .to_owned(),
-        columns: vec!["parameter", "change"],
-        rows: rows.collect(),
-        footer: Vec::new(),
-    }
-}
-
-/// Returns the slack of calls and messages.
-pub(super) fn slack(backward: Option<&BackwardReport>) -> Table<'static> {
-    let all = backward.map_or(&[][..], |backward| &backward.slack);
-    let rows = all.iter().take(CAUSES_MAX).map(|row| {
-        let name = if row.call.is_empty() {
-            row.of
-        } else {
-            &row.call
-        };
-        vec![
-            call(name, &row.place),
-            Cell::count(row.count),
-            Cell::seconds(row.least_s),
-            Cell::seconds(row.mean_s),
-            Cell::seconds(row.greatest_s),
-        ]
-    });
-    Table {
-        id: "slack",
-        title: "Slack",
-        note: "Time by which calls can end later, and messages be sent later, without a later end of the run."
-            .to_owned(),
-        columns: vec!["of", "number", "least", "mean", "greatest"],
-        rows: rows.collect(),
-        footer: Vec::new(),
-    }
-}
-
 /// Returns the regions of the program.
 pub(super) fn regions(analysis: &AnalysisReport) -> Table<'static> {
     let occurs = |class: &Class| {
@@ -318,9 +181,10 @@ pub(super) fn regions(analysis: &AnalysisReport) -> Table<'static> {
     let mut note = "Shares of the time of the run, mean over the ranks.".to_owned();
     if shown.len() > REGIONS_MAX {
         note = format!("{note} The longest {REGIONS_MAX} of {}.", shown.len());
-        shown.sort_by(|one, other| other.1.total_cmp(&one.1));
-        shown.truncate(REGIONS_MAX);
     }
+    shown.retain(|(_, sum)| share(*sum, analysis.end_s) >= SHOWN);
+    shown.sort_by(|one, other| other.1.total_cmp(&one.1));
+    shown.truncate(REGIONS_MAX);
     let rows = shown.into_iter().map(|(region, sum)| {
         let split = &analysis.regions_s[region];
         let mut row = vec![
@@ -340,80 +204,6 @@ pub(super) fn regions(analysis: &AnalysisReport) -> Table<'static> {
         title: "Regions of the program",
         note,
         columns,
-        rows: rows.collect(),
-        footer: Vec::new(),
-    }
-}
-
-/// Returns the imbalance of regions.
-pub(super) fn imbalance(analysis: &AnalysisReport) -> Table<'static> {
-    let rows = analysis.imbalance.iter().take(REGIONS_MAX).map(|row| {
-        vec![
-            Cell::from(row.name()),
-            Cell::seconds(row.path_s),
-            Cell::seconds(row.mean_s),
-            Cell::seconds(row.imbalance_s),
-            Cell::percent(row.part),
-        ]
-    });
-    Table {
-        id: "imbalance",
-        title: "Imbalance of regions",
-        note: "Computation on the critical path beyond the mean of the ranks: perfect balance saves this at most."
-            .to_owned(),
-        columns: vec!["region", "on the path", "mean", "imbalance", "of the run"],
-        rows: rows.collect(),
-        footer: Vec::new(),
-    }
-}
-
-/// Returns the links that delay most, then the links with most bytes, and the pairs behind them.
-pub(super) fn links(network: &NetworkReport) -> Table<'static> {
-    let hot = &network.hot;
-    let mut shown: Vec<&LinkLoad> = Vec::new();
-    for link in hot.by_delay.iter().chain(&hot.by_bytes) {
-        if shown.iter().all(|other| other.name != link.name) {
-            shown.push(link);
-        }
-    }
-    let rows = shown.iter().map(|link| {
-        let pairs: Vec<String> = (link.pairs.iter())
-            .map(|pair| {
-                let most = if pair.error_bytes > 0.0 {
-                    "at most "
-                } else {
-                    ""
-                };
-                let part = 100.0 * share(pair.bytes, link.bytes);
-                let (source, destination) = (pair.source, pair.destination);
-                format!("{source} to {destination}: {most}{part:.1} %")
-            })
-            .collect();
-        vec![
-            Cell::from(link.name.as_str()),
-            Cell::number(link.bytes, bytes(link.bytes)),
-            Cell::percent(link.utilisation),
-            Cell::seconds(link.congested_s),
-            Cell::seconds(link.delay_s),
-            Cell::count(u64::from(link.flows_max)),
-            Cell::from(pairs.join("; ")),
-        ]
-    });
-    let columns = [
-        "link",
-        "bytes",
-        "used",
-        "congested",
-        "delay",
-        "flows",
-        "ranks",
-    ];
-    Table {
-        id: "hot-links",
-        title: "Hot links",
-        note: "Links that delay messages, then links with most bytes, and the pairs of ranks that use them."
-            .to_owned(),
-        columns: columns.to_vec(),
         rows: rows.collect(),
         footer: Vec::new(),
     }

@@ -208,7 +208,7 @@ impl Report<'_> {
             id: format!("{column}-{number}"),
             title: format!("{column} over {x}"),
             x: x.to_owned(),
-            y: column.to_owned(),
+            y: column_with_unit(column),
             names: names.clone(),
             marks: crossings(curves),
             curves: curves.to_vec(),
@@ -378,6 +378,16 @@ impl Effect<'_> {
             "{} changes most with {}: × {:.3} to × {:.3}, all others equal",
             self.column, self.parameter, self.low, self.high
         )
+    }
+}
+
+/// Returns the name of a column with the unit in brackets: `time (us)` for `time_us`.
+fn column_with_unit(column: &str) -> String {
+    match column.rsplit_once('_') {
+        Some((name, unit)) if ["s", "ms", "us", "ns", "B", "Bps", "Hz"].contains(&unit) => {
+            format!("{name} ({unit})")
+        }
+        _ => column.to_owned(),
     }
 }
 

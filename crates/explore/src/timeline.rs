@@ -51,9 +51,9 @@ pub struct TimelineEnd {
 
 impl Timeline {
     /// Leaves out steps without a source line, which are inside the message layer, and the first
-    /// steps beyond a number of rows. Dependences through these steps stay. The critical step stays.
+    /// steps beyond a number of rows. Dependences through these steps, and the critical step, stay.
     #[must_use]
-    pub fn shortened(mut self, rows: usize) -> Self {
+    pub fn shorten_to_rows(mut self, rows: usize) -> Self {
         let steps = std::mem::take(&mut self.steps);
         let count = steps.len();
         let has_places = steps.iter().any(|step| !step.place.is_empty());
@@ -217,9 +217,9 @@ mod tests {
             title: "run".to_owned(),
             ends: Vec::new(),
         };
-        let all = long.clone().shortened(9);
+        let all = long.clone().shorten_to_rows(9);
         assert_eq!((all.steps.len(), &all.steps[2].after[..]), (3, &[1][..]));
-        let short = long.shortened(2);
+        let short = long.shorten_to_rows(2);
         assert_eq!(short.title, "run (2 of 4 steps)");
         assert_eq!(
             (short.steps.len(), &short.steps[1].after[..]),

@@ -103,7 +103,7 @@ fn analysed(command: &AnalyseCommand) -> Result<ExitCode, String> {
         return Ok(ExitCode::SUCCESS);
     }
     if let Some(second) = &command.second {
-        return compared(command, second);
+        return compare_runs(command, second);
     }
     let mut results = match timeline {
         Some(timeline) => traced(command, timeline)?,
@@ -125,7 +125,7 @@ fn analysed(command: &AnalyseCommand) -> Result<ExitCode, String> {
 }
 
 /// Writes the page of two runs.
-fn compared(command: &AnalyseCommand, second: &Path) -> Result<ExitCode, String> {
+fn compare_runs(command: &AnalyseCommand, second: &Path) -> Result<ExitCode, String> {
     let page = command.out.clone().unwrap_or_default();
     let page = page.join("comparison.html");
     let names = [&command.log, second].map(|log| log.display().to_string());

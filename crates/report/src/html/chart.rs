@@ -1,9 +1,9 @@
 //! Curves with confidence intervals.
 //!
-//! An axis is logarithmic if all values are above 0, and the largest value is at least ten times the
-//! smallest or each value is the same multiple of the value before. The name of a curve, with the
-//! values of the other parameters, stands beside the end of the curve. Curves have at most eight
-//! styles, which repeat. *Not drawn*: points that have no position on a logarithmic axis.
+//! An axis is logarithmic if all values are above 0, and the largest value is at least ten times
+//! the smallest or each value is the same multiple of the value before. The name of a curve, with
+//! the values of the other parameters, stands beside the end of the curve. Curves have at most
+//! eight styles, which repeat. *Not drawn*: points that have no position on a logarithmic axis.
 
 use std::fmt::Write as _;
 use std::io;

@@ -17,7 +17,7 @@ pub(super) fn write(path: &Path, timeline: Timeline) -> Result<(), ExitCode> {
     let text = match path.extension().and_then(|ending| ending.to_str()) {
         Some("dot") => explore::dot_of_timeline(&timeline),
         Some("json") => format!("{}\n", figure(&timeline)),
-        _ => return drawing::draw(&figure(&timeline.shortened(ROWS_MAX)), path),
+        _ => return drawing::draw(&figure(&timeline.shorten_to_rows(ROWS_MAX)), path),
     };
     files::write(path, text).map_err(status::refuse)
 }

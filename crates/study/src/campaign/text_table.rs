@@ -130,7 +130,7 @@ impl Column {
 fn three_digits(number: f64) -> String {
     match number.abs() {
         0.0 => "0".to_owned(),
-        size if size >= 1e6 || size < 1e-3 => format!("{number:.2e}"),
+        size if !(1e-3..1e6).contains(&size) => format!("{number:.2e}"),
         size if size >= 99.95 => format!("{number:.0}"),
         size if size >= 9.995 => format!("{number:.1}"),
         size if size >= 0.9995 => format!("{number:.2}"),

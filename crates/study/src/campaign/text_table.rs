@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn lines_are_short_unless_all_columns_are_wanted() {
         let names: Vec<String> = (0..12).map(|at| format!("long_name_{at}_us_q90")).collect();
-        let rows = table(&[&names.join(","), &vec!["1.5"; 12].join(",")]);
+        let rows = table(&[&names.join(","), &["1.5"; 12].join(",")]);
         let text = write_text(&rows, 0, false);
         assert!(text.lines().all(|line| line.len() <= WIDTH_MAX), "{text}");
         assert!(

@@ -34,11 +34,11 @@ fn pack(text: &[u8]) -> Vec<u8> {
     let mut packed = Vec::new();
     let (mut at, mut written) = (0, 0);
     while at < text.len() {
-        let (length, distance) = longest(text, at, &last, &before);
+        let (length, distance) = longest_match(text, at, &last, &before);
         let end = if length >= REPEATED_MIN {
             put_all(&mut packed, &text[written..at]);
-            put(&mut packed, length);
-            put(&mut packed, distance);
+            put_number(&mut packed, length);
+            put_number(&mut packed, distance);
             written = at + length;
             written
         } else {
@@ -56,7 +56,7 @@ fn pack(text: &[u8]) -> Vec<u8> {
 }
 
 /// Returns the length and the distance of the longest earlier string that is repeated at a place.
-fn longest(
+fn longest_match(
     text: &[u8],
     at: usize,
     last: &BTreeMap<&[u8], usize>,
@@ -82,12 +82,12 @@ fn longest(
 }
 
 fn put_all(packed: &mut Vec<u8>, bytes: &[u8]) {
-    put(packed, bytes.len());
+    put_number(packed, bytes.len());
     packed.extend_from_slice(bytes);
 }
 
 /// Appends a number in LEB128.
-fn put(packed: &mut Vec<u8>, mut number: usize) {
+fn put_number(packed: &mut Vec<u8>, mut number: usize) {
     loop {
         let low = (number & 0x7f) as u8;
         number >>= 7;

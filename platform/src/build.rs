@@ -14,7 +14,7 @@ mod wifi;
 use std::path::Path;
 
 use crate::diagnostic::{Diagnostics, Source};
-use crate::file::{Named, Read, ZoneEntry, read};
+use crate::file::{Named, Read, ZoneEntry, read_platform_file};
 use crate::platform::Platform;
 
 /// Reads a platform from text; files that the text names are searched for in `folder`.
@@ -27,8 +27,8 @@ pub(crate) fn build(
     folder: Option<&Path>,
 ) -> Result<Platform, Diagnostics> {
     let source = Source::new(file_name, text);
-    match read(text, folder) {
-        Ok(read) => finish(source, read),
+    match read_platform_file(text, folder) {
+        Ok(read) => finish_platform(source, read),
         Err(list) => Err(Diagnostics::new(source, list)),
     }
 }
@@ -37,16 +37,16 @@ pub(crate) fn build(
 ///
 /// # Errors
 /// All mistakes in the file.
-pub(crate) fn finish(source: Source, mut read: Read) -> Result<Platform, Diagnostics> {
-    names::check(&mut read);
-    wifi::check(&mut read);
+pub(crate) fn finish_platform(source: Source, mut read: Read) -> Result<Platform, Diagnostics> {
+    names::check_names(&mut read);
+    wifi::check_wifi_zones(&mut read);
     let resolved = resolve::resolve(&source, &mut read);
     if read.collector.mistakes.is_empty() {
         names::check_count_of_links(&mut read);
         names::check_count_of_disks(&mut read);
     }
     if read.collector.mistakes.is_empty() {
-        overrides::check(&mut read);
+        overrides::check_overrides(&mut read);
     }
     if !read.collector.mistakes.is_empty() {
         return Err(Diagnostics::new(source, read.collector.mistakes));
@@ -70,7 +70,7 @@ pub(crate) fn for_each_zone<'f>(
     root: &'f ZoneEntry,
     visit: &mut impl FnMut(u32, ZoneVisit<'_>, &'f ZoneEntry),
 ) {
-    fn go<'f>(
+    fn visit_zone_tree<'f>(
         here: ZoneVisit<'_>,
         entry: &'f ZoneEntry,
         next: &mut u32,
@@ -86,7 +86,7 @@ pub(crate) fn for_each_zone<'f>(
                 depth: here.depth + 1,
                 outer: number,
             };
-            go(inner, entry, next, visit);
+            visit_zone_tree(inner, entry, next, visit);
         }
     }
     let here = ZoneVisit {
@@ -95,5 +95,5 @@ pub(crate) fn for_each_zone<'f>(
         depth: 0,
         outer: 0,
     };
-    go(here, root, &mut 0, visit);
+    visit_zone_tree(here, root, &mut 0, visit);
 }

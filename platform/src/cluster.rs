@@ -10,7 +10,7 @@ use std::sync::Arc;
 use crate::pattern::HostPattern;
 use crate::platform::{Cores, HostPowerStates};
 use crate::route::{Route, Wire};
-use crate::topology::{NodeLabel, Step, Topology};
+use crate::topology::{NodeLabel, RouteStep, Topology};
 use crate::{LinkId, Sharing};
 
 /// In place of the number of a host: the switch of a cluster.
@@ -58,7 +58,7 @@ pub(crate) struct OwnLink {
 impl Cluster {
     /// The way from one host to another; one of them may be the [`SWITCH`].
     pub(crate) fn walk(&self, from: u32, to: u32, route: &mut Route) {
-        let mut push = |step: Step| self.push(step, route);
+        let mut push = |step: RouteStep| self.append_step(step, route);
         match self.topology.centre() {
             Some(switch) if to == SWITCH => switch.half(from, false, &mut push),
             Some(switch) if from == SWITCH => switch.half(to, true, &mut push),
@@ -66,19 +66,19 @@ impl Cluster {
         }
     }
 
-    fn push(&self, step: Step, route: &mut Route) {
+    fn append_step(&self, step: RouteStep, route: &mut Route) {
         match step {
-            Step::Cable(cable, down) => {
+            RouteStep::Cable(cable, down) => {
                 let mut wire = self.wire(self.cable, cable.index, down);
                 wire.bandwidth *= f64::from(cable.width);
                 route.push(wire, down);
             }
-            Step::Limiter(node) => {
+            RouteStep::Limiter(node) => {
                 if let Some(limiter) = self.limiter {
                     route.push(self.wire(limiter, node, false), false);
                 }
             }
-            Step::Backbone => {
+            RouteStep::Backbone => {
                 if let Some(backbone) = self.backbone {
                     route.push(backbone, false);
                 }
@@ -103,7 +103,7 @@ impl Cluster {
 
     /// Returns a link of this cluster by its physical number, with the name of the link; the
     /// direction is `up` or `down`.
-    pub(crate) fn link(&self, number: u32, direction: &str) -> Option<(Wire, String)> {
+    pub(crate) fn named_link(&self, number: u32, direction: &str) -> Option<(Wire, String)> {
         let place = |first: Wire, count: u32| {
             let offset = number.checked_sub(first.number)?;
             (offset < count).then_some(offset)
@@ -139,9 +139,9 @@ impl Cluster {
         Some((backbone, format!("{}:backbone", self.name)))
     }
 
-    /// Returns the identifiers of the link called `name`, as [`Cluster::link`] names it: one
+    /// Returns the identifiers of the link called `name`, as [`Cluster::named_link`] names it: one
     /// direction, or both directions if `name` is a cable without `:up` or `:down`.
-    pub(crate) fn find(&self, name: &str) -> Option<Range<u32>> {
+    pub(crate) fn find_link(&self, name: &str) -> Option<Range<u32>> {
         let ids = |first: Wire, offset: u32| {
             let id = 2 * (first.number + offset);
             id..id + 1

@@ -106,7 +106,7 @@ impl Unreadable {
     /// The file at `path` is not UTF-8: the first bad byte is at `valid_up_to` of `bytes`.
     pub(crate) fn not_utf8(path: &Path, bytes: &[u8], valid_up_to: usize) -> Self {
         let good = String::from_utf8_lossy(&bytes[..valid_up_to]);
-        let (line, column) = Source::new("", &good).position(good.len());
+        let (line, column) = Source::new("", &good).line_and_column(good.len());
         let byte = bytes.get(valid_up_to).copied().unwrap_or_default();
         Self {
             file: path.display().to_string(),
@@ -128,14 +128,14 @@ impl Diagnostics {
 
     /// The mistakes in the order of the file.
     #[must_use]
-    pub fn list(&self) -> &[Diagnostic] {
+    pub fn as_slice(&self) -> &[Diagnostic] {
         &self.list
     }
 
     /// The line and the column, both from 1, of a mistake of this list.
     #[must_use]
-    pub fn position(&self, diagnostic: &Diagnostic) -> (usize, usize) {
-        self.source.position(diagnostic.span.start)
+    pub fn line_and_column(&self, diagnostic: &Diagnostic) -> (usize, usize) {
+        self.source.line_and_column(diagnostic.span.start)
     }
 }
 
@@ -153,7 +153,7 @@ impl Diagnostic {
     }
 
     /// Returns the mistake with its line and the lines around it, without a newline at the end.
-    fn shown(&self, source: &Source, renderer: &Renderer) -> String {
+    fn render_snippet(&self, source: &Source, renderer: &Renderer) -> String {
         let span = source.on_first_line(&self.span);
         let (lines, first) = source.around(&span, 1);
         let label = Some(self.expected.as_str()).filter(|label| !label.is_empty());
@@ -193,11 +193,11 @@ impl LoadError {
         let source = &mistakes.source;
         let mut report = String::new();
         for diagnostic in mistakes.list.iter().take(SHOWN_MAX) {
-            if source.longest(diagnostic.span.start, 2) > LENGTH_MAX {
+            if source.longest_line(diagnostic.span.start, 2) > LENGTH_MAX {
                 report.push_str("error: ");
-                report.push_str(&mistakes.line(diagnostic));
+                report.push_str(&mistakes.summary_line(diagnostic));
             } else {
-                report.push_str(&diagnostic.shown(source, &renderer));
+                report.push_str(&diagnostic.render_snippet(source, &renderer));
             }
             report.push('\n');
         }
@@ -213,8 +213,8 @@ impl LoadError {
 }
 
 impl Diagnostics {
-    fn line(&self, diagnostic: &Diagnostic) -> String {
-        let (line, column) = self.position(diagnostic);
+    fn summary_line(&self, diagnostic: &Diagnostic) -> String {
+        let (line, column) = self.line_and_column(diagnostic);
         format!("{}:{line}:{column}: {diagnostic}", self.source.name())
     }
 }
@@ -254,7 +254,7 @@ impl fmt::Display for LoadError {
             Self::Diagnostics(mistakes) => {
                 for (at, diagnostic) in mistakes.list.iter().take(SHOWN_MAX).enumerate() {
                     let separator = if at == 0 { "" } else { "\n" };
-                    write!(f, "{separator}{}", mistakes.line(diagnostic))?;
+                    write!(f, "{separator}{}", mistakes.summary_line(diagnostic))?;
                 }
                 Ok(())
             }

@@ -49,19 +49,19 @@ pub(crate) struct Disks {
     count: u32,
 }
 
-fn length(disks: &[DiskLimits]) -> u32 {
+fn entry_count(disks: &[DiskLimits]) -> u32 {
     u32::try_from(disks.len()).expect("fewer disks than DISKS_MAX")
 }
 
 impl Disks {
     /// Gives the same disks to `hosts` hosts from `first_host` on, which come after all hosts so
     /// far.
-    pub(crate) fn add(&mut self, first_host: u32, hosts: u32, disks: Vec<DiskLimits>) {
+    pub(crate) fn add_disks(&mut self, first_host: u32, hosts: u32, disks: Vec<DiskLimits>) {
         if disks.is_empty() {
             return;
         }
         let first_disk = self.count;
-        self.count += hosts * length(&disks);
+        self.count += hosts * entry_count(&disks);
         self.owners.push(DiskOwners {
             first_disk,
             first_host,
@@ -70,12 +70,12 @@ impl Disks {
         });
     }
 
-    pub(crate) const fn count(&self) -> u32 {
+    pub(crate) const fn disk_count(&self) -> u32 {
         self.count
     }
 
     /// The disk of a host that is called so.
-    pub(crate) fn find(&self, host: HostId, name: &str) -> Option<DiskId> {
+    pub(crate) fn find_disk(&self, host: HostId, name: &str) -> Option<DiskId> {
         let before = self
             .owners
             .partition_point(|owners| owners.first_host <= host.0);
@@ -84,7 +84,7 @@ impl Disks {
         let at = owners.disks.iter().position(|disk| *disk.name == *name)?;
         let at = u32::try_from(at).ok()?;
         (offset < owners.hosts)
-            .then(|| DiskId(owners.first_disk + offset * length(&owners.disks) + at))
+            .then(|| DiskId(owners.first_disk + offset * entry_count(&owners.disks) + at))
     }
 
     /// Returns the disk with a number, and the host of the disk.
@@ -97,7 +97,7 @@ impl Disks {
             .partition_point(|owners| owners.first_disk <= disk.0);
         let owners = &self.owners[before.checked_sub(1)?];
         let offset = disk.0 - owners.first_disk;
-        let each = length(&owners.disks);
+        let each = entry_count(&owners.disks);
         let host = HostId(owners.first_host + offset / each);
         Some((host, &owners.disks[(offset % each) as usize]))
     }

@@ -46,7 +46,7 @@ pub use memory::Memory;
 pub(crate) use names::{MemberName, Names};
 pub(crate) use network::IN_PLACE_OF_LINKS;
 pub use profile::{ProfileEntry, ProfileKind, read_events};
-pub(crate) use read::{Read, read};
+pub(crate) use read::{Read, read_platform_file};
 pub(crate) use section::{Collector, Section};
 pub use single::{HostOverride, LinkOverride};
 pub use speeds::{PowerState, Speeds};
@@ -486,7 +486,7 @@ fn topology_keys<S: Serializer>(
 ) -> Result<S::Ok, S::Error> {
     let mut table = serializer.serialize_map(None)?;
     table.serialize_entry("topology", topology.name())?;
-    for (key, value) in topology.options() {
+    for (key, value) in topology.option_values() {
         table.serialize_entry(key, &value)?;
     }
     table.end()

@@ -37,7 +37,7 @@ pub(crate) struct Graph {
 
 impl Graph {
     /// Notes a member, once.
-    pub(crate) fn add(&mut self, end: u32) {
+    pub(crate) fn add_member(&mut self, end: u32) {
         let position = u32::try_from(self.members.len()).expect("fewer members than ends");
         self.positions.entry(end).or_insert_with(|| {
             self.members.push(end);
@@ -74,7 +74,7 @@ impl Graph {
         lengths[source] = 0;
         waiting.push(source, Reverse((0_u64, source)));
         while let Some((at, Reverse((length, _)))) = waiting.pop() {
-            let (first, row) = table.row(self.members[at]);
+            let (first, row) = table.routes_from(self.members[at]);
             for (entry, number) in row.iter().zip(first..) {
                 let Some(to) = self.position(entry.to) else {
                     continue;
@@ -95,7 +95,7 @@ impl Graph {
         let mut last: Vec<Box<[u32]>> = vec![vec![NONE; count].into(); count];
         let mut lengths = vec![vec![u64::MAX; count]; count];
         for (from, end) in self.members.iter().enumerate() {
-            let (first, row) = table.row(*end);
+            let (first, row) = table.routes_from(*end);
             for (entry, number) in row.iter().zip(first..) {
                 if let Some(to) = self.position(entry.to) {
                     lengths[from][to as usize] = u64::from(entry.count);

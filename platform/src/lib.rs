@@ -209,9 +209,11 @@
 //! |---|---|
 //! | `"crossbar"`, the default | none |
 //! | `"backbone"` | `backbone`, one more link that all traffic crosses |
-//! | `"fat-tree"` | per level, lowest first: `down` (children of a switch), `up` (parents of a node), `cables` (to each parent; default 1) |
+//! | `"fat-tree"` | per level, lowest first: `down` (children of a switch), `up` (parents of a
+//! node), `cables` (to each parent; default 1) |
 //! | `"torus"` | `dimensions` |
-//! | `"dragonfly"` | `groups`, `chassis` (per group), `routers` (per chassis), `nodes` (per router), `cables` (of blue, black and green links; default `[1, 1, 1]`) |
+//! | `"dragonfly"` | `groups`, `chassis` (per group), `routers` (per chassis), `nodes` (per
+//! router), `cables` (of blue, black and green links; default `[1, 1, 1]`) |
 //!
 //! The product of `down`, of `dimensions`, or of the four counts of a dragonfly is the number of
 //! hosts. `bandwidth`, `latency` and `sharing` apply to each cable. All topologies may have a
@@ -322,10 +324,14 @@
 //! | `routing` | |
 //! |---|---|
 //! | `"full"`, the default | over the route of each pair |
-//! | `"star"` | over a centre: routes are from or to `"*"`, and a link that would occur twice on a way occurs once |
-//! | `"dijkstra"`, `"floyd"` | over the routes with the fewest links, through other members; searched on first use |
-//! | `"vivaldi"` | a star with a latency that comes from `coordinates = [x, y, height]` (in ms) of hosts or zones: the distance of (x, y), and both heights |
-//! | `"wifi"` | over the air, which all stations share, and through the access point, the `gateway` of the zone |
+//! | `"star"` | over a centre: routes are from or to `"*"`, and a link that would occur twice on a
+//! way occurs once |
+//! | `"dijkstra"`, `"floyd"` | over the routes with the fewest links, through other members;
+//! searched on first use |
+//! | `"vivaldi"` | a star with a latency that comes from `coordinates = [x, y, height]` (in ms) of
+//! hosts or zones: the distance of (x, y), and both heights |
+//! | `"wifi"` | over the air, which all stations share, and through the access point, the `gateway`
+//! of the zone |
 //! | `"none"` | not at all |
 //!
 //! A route with `bypass = true` takes precedence over these rules, for any `routing`. Such a route
@@ -418,9 +424,10 @@
 //!
 //! # What if
 //!
-//! [`Platform::with`] changes any value of a platform before its use: `links.wan.bandwidth=10Gbps`
-//! sets a value, `links.*.latency*=2` multiplies all matching values, `hosts.node-3.speed=18Gf` and
-//! `links.node-3:up.bandwidth=50Gbps` change one host and one link of a cluster ([`Override`]).
+//! [`Platform::with_overrides`] changes any value of a platform before its use:
+//! `links.wan.bandwidth=10Gbps` sets a value, `links.*.latency*=2` multiplies all matching values,
+//! `hosts.node-3.speed=18Gf` and `links.node-3:up.bandwidth=50Gbps` change one host and one link of
+//! a cluster ([`Override`]).
 //!
 //! # Mistakes
 //!

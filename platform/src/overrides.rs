@@ -79,7 +79,7 @@ impl FromStr for Override {
             change: cut(text),
             problem: problem.to_owned(),
         };
-        let (path, at) = path(text).ok_or_else(|| {
+        let (path, at) = split_path(text).ok_or_else(|| {
             error("expected PATH=VALUE or PATH*=FACTOR, such as links.wan.bandwidth=10Gbps")
         })?;
         let value = text[at + 1..].trim();
@@ -106,7 +106,7 @@ impl FromStr for Override {
 }
 
 /// The parts of the path in front of the equals sign, and where that sign is.
-fn path(text: &str) -> Option<(Vec<String>, usize)> {
+fn split_path(text: &str) -> Option<(Vec<String>, usize)> {
     let mut parts = vec![String::new()];
     let mut quoted = false;
     for (at, letter) in text.char_indices() {
@@ -131,20 +131,20 @@ fn path(text: &str) -> Option<(Vec<String>, usize)> {
 ///
 /// # Errors
 /// [`OverrideError`] for the first change that has no match or cannot be made.
-pub(crate) fn apply(text: &str, overrides: &[Override]) -> Result<String, OverrideError> {
+pub(crate) fn apply_overrides(text: &str, overrides: &[Override]) -> Result<String, OverrideError> {
     let table: Table = toml::from_str(text).expect("a platform prints as TOML");
     let mut root = Value::Table(table);
     let (models, others): (Vec<&Override>, _) =
         overrides.iter().partition(|one| one.is_of_the_model());
     for one in models {
         let before = model(&root);
-        one.apply(&mut root)?;
+        one.apply_to_root(&mut root)?;
         if model(&root) != before {
             bring_parameters(&mut root);
         }
     }
     for one in others {
-        one.apply(&mut root)?;
+        one.apply_to_root(&mut root)?;
     }
     Ok(toml::to_string(&root).expect("a table of TOML prints as TOML"))
 }
@@ -185,7 +185,7 @@ impl Override {
         self.path == ["network", "model"]
     }
 
-    fn apply(&self, root: &mut Value) -> Result<(), OverrideError> {
+    fn apply_to_root(&self, root: &mut Value) -> Result<(), OverrideError> {
         self.make_room(root);
         let (last, parents) = self.path.split_last().expect("a path has a part");
         let mut here = vec![root];
@@ -210,7 +210,7 @@ impl Override {
         for value in &mut here {
             for (name, inner) in entries(value) {
                 if matches(last, &name) {
-                    self.change(inner)?;
+                    self.change_value(inner)?;
                     changed += 1;
                 }
                 known.push(name);
@@ -268,7 +268,7 @@ impl Override {
         ))
     }
 
-    fn change(&self, value: &mut Value) -> Result<(), OverrideError> {
+    fn change_value(&self, value: &mut Value) -> Result<(), OverrideError> {
         match &self.change {
             Change::Set(text) => {
                 *value = match value {

@@ -119,18 +119,18 @@ impl HostPattern {
         let lead = &prefix[stem.len()..];
         pattern.prefix = stem.into();
         for part in inside.split(',') {
-            pattern.add(part.trim(), lead)?;
+            pattern.add_range(part.trim(), lead)?;
         }
         pattern.refuse_twice()?;
         Ok(pattern)
     }
 
     /// Adds the range written as `part`, with the digits `lead` in front of every number.
-    fn add(&mut self, part: &str, lead: &str) -> Result<(), PatternError> {
+    fn add_range(&mut self, part: &str, lead: &str) -> Result<(), PatternError> {
         let not_a_range = || PatternError::NotARange(part.to_owned());
         let (first_text, last_text) = part.split_once('-').unwrap_or((part, part));
-        let first = number(first_text).ok_or_else(not_a_range)?;
-        let last = number(last_text).ok_or_else(not_a_range)?;
+        let first = parse_number(first_text).ok_or_else(not_a_range)?;
+        let last = parse_number(last_text).ok_or_else(not_a_range)?;
         if last < first {
             return Err(PatternError::Backwards {
                 range: part.to_owned(),
@@ -146,7 +146,7 @@ impl HostPattern {
             1
         };
         if lead.is_empty() {
-            return self.push(first, last, width);
+            return self.push_range(first, last, width);
         }
         // With digits in front, numbers of each length become a range of their own.
         let mut begin = first;
@@ -161,7 +161,7 @@ impl HostPattern {
                 let base = lead_number.checked_mul(power_of_ten(length)?)?;
                 base.checked_add(value)
             };
-            self.push(
+            self.push_range(
                 shifted(begin).ok_or_else(not_a_range)?,
                 shifted(longest).ok_or_else(not_a_range)?,
                 lead.len() + length,
@@ -171,7 +171,7 @@ impl HostPattern {
         Ok(())
     }
 
-    fn push(&mut self, first: u64, last: u64, width: usize) -> Result<(), PatternError> {
+    fn push_range(&mut self, first: u64, last: u64, width: usize) -> Result<(), PatternError> {
         let total = u64::from(self.count) + (last - first + 1);
         let index = self.count;
         self.count = u32::try_from(total)
@@ -241,7 +241,7 @@ impl HostPattern {
         let text = name
             .strip_prefix(&*self.prefix)?
             .strip_suffix(&*self.suffix)?;
-        let value = number(text)?;
+        let value = parse_number(text)?;
         let range = (1..=text.len()).find_map(|width| {
             let after = |range: &NumberRange| (range.width, range.first) <= (width, value);
             let at = self.sorted.partition_point(after).checked_sub(1)?;
@@ -320,7 +320,7 @@ fn brackets(text: &str) -> Result<(&str, Option<&str>, &str), PatternError> {
 /// The most digits of a number in a name: adding 1, or one more digit, never overflows.
 const DIGITS_MAX: usize = 18;
 
-fn number(text: &str) -> Option<u64> {
+fn parse_number(text: &str) -> Option<u64> {
     let all_digits = text.bytes().all(|byte| byte.is_ascii_digit());
     (all_digits && !text.is_empty() && text.len() <= DIGITS_MAX)
         .then(|| text.parse().ok())

@@ -21,15 +21,15 @@ use std::path::Path;
 use settings::{LibrarySettings, MemorySettings};
 use sim_core::{DiskId, HostId, Span};
 
-use crate::build::{build, finish};
+use crate::build::{build, finish_platform};
 use crate::diagnostic::{Diagnostics, LoadError, Source, Unreadable};
 use crate::disk::{DiskInfo, Disks};
 use crate::file::{PlatformFile, Read};
 use crate::nearest::nearest;
 use crate::note::ImportNote;
-use crate::overrides::{Override, apply, blame};
+use crate::overrides::{Override, apply_overrides, blame};
 use crate::profile::Profile;
-use crate::route::{LinkId, NoRoute, Place, Route, Wire};
+use crate::route::{LinkId, NoRoute, Route, RouteEnd, Wire};
 use crate::summary::{Outline, Summary};
 use crate::units::{Duration, Size};
 use crate::zone::{Gap, ZoneTree};
@@ -153,13 +153,17 @@ impl Platform {
     ///
     /// # Errors
     /// [`LoadError`] if a change has no match or makes the platform invalid.
-    pub fn with(self, file_name: &str, overrides: &[Override]) -> Result<Self, LoadError> {
+    pub fn with_overrides(
+        self,
+        file_name: &str,
+        overrides: &[Override],
+    ) -> Result<Self, LoadError> {
         if overrides.is_empty() {
             return Ok(self);
         }
         let overrides: Vec<Override> = overrides.iter().map(|one| one.in_cluster(&self)).collect();
         let before = self.to_toml();
-        let text = apply(&before, &overrides).map_err(LoadError::Override)?;
+        let text = apply_overrides(&before, &overrides).map_err(LoadError::Override)?;
         let mut platform = build(file_name, &text, None).map_err(|found| {
             LoadError::Diagnostics(blame(file_name, &before, &overrides, &found))
         })?;
@@ -177,7 +181,7 @@ impl Platform {
         file: PlatformFile,
         notes: Vec<ImportNote>,
     ) -> Result<Self, Diagnostics> {
-        let mut platform = finish(source, Read::of(file))?;
+        let mut platform = finish_platform(source, Read::from_file(file))?;
         platform.notes = notes;
         Ok(platform)
     }
@@ -309,7 +313,7 @@ impl Platform {
     /// If there is no such host.
     #[must_use]
     pub fn host_name(&self, host: HostId) -> Cow<'_, str> {
-        let place = self.place(host);
+        let place = self.host_route_end(host);
         match self.tree.cluster(place.end) {
             Some(cluster) => Cow::Owned(cluster.hosts.name(place.offset)),
             None => Cow::Borrowed(&self.singles[place.end as usize].name),
@@ -384,7 +388,7 @@ impl Platform {
     }
 
     fn power_of(&self, host: HostId) -> Option<&HostPowerStates> {
-        let place = self.place(host);
+        let place = self.host_route_end(host);
         let cluster = self.tree.cluster(place.end);
         match cluster.and_then(|cluster| cluster.own_hosts.get(&place.offset)) {
             Some(own) => own.power.as_ref(),
@@ -427,7 +431,7 @@ impl Platform {
             return Some(LinkId(2 * u32::try_from(at).ok()?));
         }
         let mut clusters = self.tree.clusters.iter();
-        if let Some(ids) = clusters.find_map(|cluster| cluster.find(name)) {
+        if let Some(ids) = clusters.find_map(|cluster| cluster.find_link(name)) {
             return Some(LinkId(ids.start));
         }
         let declared = (0..self.tree.wires.len()).filter_map(|at| u32::try_from(at).ok());
@@ -441,13 +445,13 @@ impl Platform {
     /// The number of disks; their identifiers are the numbers below.
     #[must_use]
     pub const fn disk_count(&self) -> u32 {
-        self.disks.count()
+        self.disks.disk_count()
     }
 
     /// The disk of a host that is called so.
     #[must_use]
     pub fn disk_by_name(&self, host: HostId, name: &str) -> Option<DiskId> {
-        self.disks.find(host, name)
+        self.disks.find_disk(host, name)
     }
 
     /// Name, host and limits of a disk.
@@ -495,13 +499,13 @@ impl Platform {
     /// If there is no such host.
     pub fn route_into(&self, from: HostId, to: HostId, route: &mut Route) -> Result<(), NoRoute> {
         route.clear();
-        let (source, target) = (self.place(from), self.place(to));
+        let (source, target) = (self.host_route_end(from), self.host_route_end(to));
         if from == to {
             self.to_itself(source, route);
             return Ok(());
         }
         self.tree
-            .way(source, target, route)
+            .append_route(source, target, route)
             .map_err(|gap| self.no_route(from, to, gap))
     }
 
@@ -537,7 +541,7 @@ impl Platform {
         let mut in_star = vec![0_u8; self.tree.zones.len()];
         let mut hosts: Vec<HostId> = Vec::new();
         for host in used {
-            let end = self.place(*host).end;
+            let end = self.host_route_end(*host).end;
             if std::mem::replace(&mut seen[end as usize], true) {
                 continue;
             }
@@ -560,7 +564,7 @@ impl Platform {
     }
 
     fn cores_of(&self, host: HostId) -> Cores {
-        let place = self.place(host);
+        let place = self.host_route_end(host);
         match self.tree.cluster(place.end) {
             Some(cluster) => {
                 let own = cluster.own_hosts.get(&place.offset);
@@ -570,7 +574,7 @@ impl Platform {
         }
     }
 
-    fn place(&self, host: HostId) -> Place {
+    fn host_route_end(&self, host: HostId) -> RouteEnd {
         assert!(
             host.0 < self.host_count,
             "host number {} of a platform with {} hosts",
@@ -578,7 +582,7 @@ impl Platform {
             self.host_count
         );
         if host.0 < self.tree.singles {
-            return Place {
+            return RouteEnd {
                 end: host.0,
                 offset: 0,
             };
@@ -589,13 +593,13 @@ impl Platform {
             _ => clusters.partition_point(|cluster| cluster.host_first <= host.0),
         };
         let before = u32::try_from(after - 1).expect("fewer clusters than hosts");
-        Place {
+        RouteEnd {
             end: self.tree.singles + before,
             offset: host.0 - clusters[after - 1].host_first,
         }
     }
 
-    fn to_itself(&self, place: Place, route: &mut Route) {
+    fn to_itself(&self, place: RouteEnd, route: &mut Route) {
         match self.tree.cluster(place.end) {
             Some(cluster) => {
                 if let Some(loopback) = cluster.loopback {
@@ -699,7 +703,7 @@ impl Platform {
         let clusters = &self.tree.clusters;
         let found = clusters
             .iter()
-            .find_map(|cluster| cluster.link(number, direction));
+            .find_map(|cluster| cluster.named_link(number, direction));
         match found {
             Some((wire, name)) => info(wire, name),
             None => panic!(

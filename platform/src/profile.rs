@@ -150,7 +150,7 @@ impl Events {
                 {
                     let repeats = words.len() > 1;
                     let lines = text.lines().zip(1..).skip(number);
-                    return Self::drawn(lines, repeats, wrong(ENDLESS));
+                    return Self::parse_drawn(lines, repeats, wrong(ENDLESS));
                 }
                 ["STOCHASTIC", ..] => {
                     return Err(wrong(
@@ -185,7 +185,7 @@ impl Events {
 
     /// Reads the lines of a drawn profile after its first line. `endless`: the error if the profile
     /// repeats without time in between.
-    fn drawn<'a>(
+    fn parse_drawn<'a>(
         lines: impl Iterator<Item = (&'a str, usize)>,
         repeats: bool,
         endless: ProfileError,
@@ -225,7 +225,7 @@ impl Events {
 
     /// The profile that changes `target`, one host or one direction of a link.
     #[must_use]
-    pub fn of(self, target: Target) -> Profile {
+    pub fn into_profile(self, target: Target) -> Profile {
         Profile {
             target,
             count: 1,

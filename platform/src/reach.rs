@@ -36,7 +36,7 @@ impl fmt::Display for Unreachable {
 
 impl ZoneTree {
     /// Members of a zone that contain hosts or lead out of the zone, by zone.
-    fn members(&self) -> Vec<Vec<u32>> {
+    fn zone_members(&self) -> Vec<Vec<u32>> {
         let mut wanted: BTreeSet<u32> = self.table.gateways().collect();
         wanted.extend(0..self.singles);
         let clusters = u32::try_from(self.clusters.len()).expect("fewer clusters than hosts");
@@ -62,7 +62,7 @@ impl ZoneTree {
 
     /// A pair of members of each zone of which the first does not reach the second.
     fn gaps(&self) -> Vec<(u32, u32, u32)> {
-        let all = self.members();
+        let all = self.zone_members();
         let gap = |(zone, members): (u32, &Vec<u32>)| {
             let (from, to) = self.gap(zone, members)?;
             Some((zone, from, to))
@@ -86,7 +86,7 @@ impl ZoneTree {
                 }
             }),
             Routing::Full => members.iter().find_map(|from| {
-                let (_, row) = self.table.row(*from);
+                let (_, row) = self.table.routes_from(*from);
                 let known: BTreeSet<u32> = row.iter().map(|entry| entry.to).collect();
                 let mut missing = members
                     .iter()
@@ -97,7 +97,7 @@ impl ZoneTree {
             Routing::Dijkstra | Routing::Floyd => others.iter().find_map(|other| {
                 let pairs = [(*first, *other), (*other, *first)];
                 let mut gaps = pairs.into_iter();
-                gaps.find(|(from, to)| self.path(zone, *from, *to).is_none())
+                gaps.find(|(from, to)| self.find_path(zone, *from, *to).is_none())
             }),
         }
     }

@@ -40,7 +40,7 @@ pub struct Route {
 
 /// Where a route begins or ends.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) struct Place {
+pub(crate) struct RouteEnd {
     /// The host, cluster or router.
     pub(crate) end: u32,
     /// The host or the switch within a cluster; 0 elsewhere.
@@ -161,18 +161,18 @@ pub(crate) struct Entry {
     pub(crate) count: u32,
     reversed: bool,
     /// The place within `from` where the route begins.
-    pub(crate) gateway_from: Place,
+    pub(crate) gateway_from: RouteEnd,
     /// The place within `to` where the route ends.
-    pub(crate) gateway_to: Place,
+    pub(crate) gateway_to: RouteEnd,
 }
 
 impl RouteTable {
     /// Adds a route, and the opposite route if the route is symmetric; `links` are physical numbers
     /// and directions. A route that bypasses the ways of a zone is stored separately.
-    pub(crate) fn add(
+    pub(crate) fn add_route(
         &mut self,
-        (from, gateway_from): (u32, Place),
-        (to, gateway_to): (u32, Place),
+        (from, gateway_from): (u32, RouteEnd),
+        (to, gateway_to): (u32, RouteEnd),
         links: &[(u32, bool)],
         symmetric: bool,
         bypassed: Option<u32>,
@@ -232,7 +232,7 @@ impl RouteTable {
     }
 
     /// Prepares the search among `ends` ends; no route is added afterwards.
-    pub(crate) fn finish(&mut self, ends: usize) {
+    pub(crate) fn prepare_search(&mut self, ends: usize) {
         self.entries.sort_by_key(|entry| (entry.from, entry.to));
         self.rows = vec![0; ends + 1];
         for entry in &self.entries {
@@ -244,13 +244,13 @@ impl RouteTable {
     }
 
     /// The routes that begin at an end, and the number of the first of them.
-    pub(crate) fn row(&self, from: u32) -> (u32, &[Entry]) {
+    pub(crate) fn routes_from(&self, from: u32) -> (u32, &[Entry]) {
         let (begin, end) = (self.rows[from as usize], self.rows[from as usize + 1]);
         (begin, &self.entries[begin as usize..end as usize])
     }
 
     pub(crate) fn find(&self, from: u32, to: u32) -> Option<&Entry> {
-        let (_, row) = self.row(from);
+        let (_, row) = self.routes_from(from);
         let at = row.binary_search_by_key(&to, |entry| entry.to).ok()?;
         Some(&row[at])
     }

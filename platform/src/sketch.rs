@@ -107,7 +107,7 @@ impl Platform {
         let members = ends.iter().map(|end| self.member_sketch(*end)).collect();
         let mut joins = Vec::new();
         for (at, end) in ends.iter().enumerate() {
-            let (_, row) = tree.table.row(*end);
+            let (_, row) = tree.table.routes_from(*end);
             for entry in row {
                 let to = ends.binary_search(&entry.to).ok();
                 let backwards =

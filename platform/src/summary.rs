@@ -84,7 +84,7 @@ impl fmt::Display for Summary<'_> {
         }
         costs(f, platform.protocol())?;
         limits(f, platform.protocol())?;
-        connection(f, platform.connection())?;
+        write_connection(f, platform.connection())?;
         memory_costs(f, platform.memory_costs())?;
         noise(f, platform.noise())
     }
@@ -129,7 +129,7 @@ fn noise(f: &mut fmt::Formatter<'_>, noise: &Noise) -> fmt::Result {
 }
 
 /// Prints the parameters of connections between ranks, if they cost time.
-fn connection(f: &mut fmt::Formatter<'_>, connection: &Connection) -> fmt::Result {
+fn write_connection(f: &mut fmt::Formatter<'_>, connection: &Connection) -> fmt::Result {
     if let Some(DcEndpoints { above, initiators }) = connection.endpoints {
         let text = "DC endpoints above";
         write!(
@@ -411,7 +411,7 @@ impl fmt::Display for Outline<'_> {
             for named in &zone.clusters {
                 lines.push(format!("cluster   {indent}  {}", cluster_line(named)));
             }
-            changes.extend(changes::lines(zone));
+            changes.extend(changes::zone_lines(zone));
         });
         let more = changes.len().saturating_sub(CHANGES_MAX);
         lines.extend(changes.into_iter().take(CHANGES_MAX));

@@ -2,7 +2,7 @@
 //! network.
 //!
 //! A topology stores counts only. Its cables and switches are numbered, and a route is a sequence
-//! of [`Step`]s found in O(length of the route), without a table: a million hosts need no more
+//! of [`RouteStep`]s found in O(length of the route), without a table: a million hosts need no more
 //! memory than two hosts. `cluster` turns the numbers into links with names and bandwidths.
 //!
 //! *Nodes* are the hosts, numbered from 0, followed by the switches: each may have a limiter.
@@ -35,7 +35,7 @@ pub use torus::Torus;
 
 /// All topologies, in the order of the documentation. A new topology is a file, a `mod` and a line
 /// here.
-pub(crate) const KINDS: &[Kind] = &[
+pub(crate) const KINDS: &[TopologyKind] = &[
     switch::CROSSBAR,
     switch::BACKBONE,
     fat_tree::KIND,
@@ -44,13 +44,13 @@ pub(crate) const KINDS: &[Kind] = &[
 ];
 
 /// A kind of topology, with its name in a platform file.
-pub(crate) struct Kind {
+pub(crate) struct TopologyKind {
     /// The value of the key `topology`.
     pub(crate) name: &'static str,
     /// Keys of a cluster that belong to some topologies only, this one among them.
     pub(crate) keys: &'static [&'static str],
     /// Reads them; `None` if a mistake in them is already recorded.
-    pub(crate) read: fn(&mut Collector, &Section<'_>, Frame) -> Option<Built>,
+    pub(crate) read: fn(&mut Collector, &Section<'_>, ClusterShape) -> Option<Built>,
 }
 
 /// A topology, or the reason why its counts make no network.
@@ -58,7 +58,7 @@ pub type Built = Result<Arc<dyn Topology>, Impossible>;
 
 /// The properties of a cluster on which its topology depends.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Frame {
+pub(crate) struct ClusterShape {
     /// Number of hosts.
     pub(crate) hosts: u32,
     /// The way in which transfers share a cable.
@@ -74,7 +74,7 @@ pub(crate) const LEVELS_MAX: usize = 16;
 
 /// A part of a route.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Step {
+pub enum RouteStep {
     /// A cable, upwards or downwards.
     Cable(Cable, bool),
     /// The limiter of the traffic through a node, by the number of the node.
@@ -98,7 +98,7 @@ pub trait Topology: fmt::Debug + Send + Sync {
     fn name(&self) -> &'static str;
 
     /// Returns the topology's own keys in a platform file with values, every default spelled out.
-    fn options(&self) -> Vec<(&'static str, Value)>;
+    fn option_values(&self) -> Vec<(&'static str, Value)>;
 
     /// Returns the counts of the topology in a few words, for the summary of a platform.
     fn summary(&self) -> String;
@@ -115,7 +115,7 @@ pub trait Topology: fmt::Debug + Send + Sync {
     fn cables(&self) -> u32;
 
     /// Passes each step of the route from one host to another, or to itself over the host's cable.
-    fn walk(&self, from: u32, to: u32, step: &mut dyn FnMut(Step));
+    fn walk(&self, from: u32, to: u32, step: &mut dyn FnMut(RouteStep));
 
     /// Returns the bandwidth of a cable as a multiple of the bandwidth of a single cable.
     fn width(&self, _cable: u32) -> u32 {
@@ -172,7 +172,7 @@ impl Impossible {
     }
 
     /// A network of `product` hosts (the product of the numbers in `shape`) for `hosts` hosts.
-    fn count(what: &str, shape: &str, product: u64, hosts: u32) -> Self {
+    fn count_mismatch(what: &str, shape: &str, product: u64, hosts: u32) -> Self {
         Self::new(
             format!("{what} of {shape} = {product} hosts, but \"hosts\" names {hosts}"),
             "expected as many hosts as the numbers make",
@@ -235,7 +235,7 @@ mod tests {
                 let (mut here, mut count) = (from, 0);
                 let mut limited = Vec::new();
                 topology.walk(from, to, &mut |step| match step {
-                    Step::Cable(cable, down) => {
+                    RouteStep::Cable(cable, down) => {
                         assert!(cable.index < topology.cables());
                         assert_eq!(cable.width, topology.width(cable.index));
                         let (low, high) = topology.ends(cable.index);
@@ -244,11 +244,11 @@ mod tests {
                         here = end;
                         count += 1;
                     }
-                    Step::Limiter(node) => {
+                    RouteStep::Limiter(node) => {
                         assert!(node < hosts + topology.switches());
                         limited.push(node);
                     }
-                    Step::Backbone => {}
+                    RouteStep::Backbone => {}
                 });
                 if from != to {
                     assert_eq!(here, to, "{from} to {to} in {topology:?}");
@@ -339,7 +339,7 @@ mod tests {
         let cables = |dragonfly: Dragonfly| {
             let mut count = 0;
             dragonfly.walk(2, 3, &mut |step| {
-                count += u32::from(matches!(step, Step::Cable(..)));
+                count += u32::from(matches!(step, RouteStep::Cable(..)));
             });
             count
         };

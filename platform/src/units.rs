@@ -116,7 +116,7 @@ pub struct Quantity<K> {
 
 impl<K> Quantity<K> {
     /// Makes a quantity from a text and the value of the text.
-    fn of(text: String, value: f64) -> Self {
+    fn from_text_value(text: String, value: f64) -> Self {
         Self {
             text: text.into(),
             value,

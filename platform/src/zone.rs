@@ -28,7 +28,7 @@ use std::sync::OnceLock;
 use crate::Routing;
 use crate::cluster::Cluster;
 use crate::graph::{Graph, NONE};
-use crate::route::{Entry, Place, Route, RouteTable, Wire};
+use crate::route::{Entry, Route, RouteEnd, RouteTable, Wire};
 
 /// The deepest nesting of zones below the platform; platforms in use nest two or three deep.
 pub const ZONE_DEPTH_MAX: usize = 16;
@@ -106,7 +106,7 @@ impl ZoneTree {
     }
 
     /// The end, one zone further up, that contains an end.
-    fn above(&self, end: u32) -> u32 {
+    fn parent_end(&self, end: u32) -> u32 {
         self.zone_end(self.zone_of[end as usize])
     }
 
@@ -117,19 +117,24 @@ impl ZoneTree {
     /// The two members of the smallest common zone that contain two different ends.
     fn siblings(&self, mut one: u32, mut two: u32) -> (u32, u32) {
         while self.depth(one) > self.depth(two) {
-            one = self.above(one);
+            one = self.parent_end(one);
         }
         while self.depth(two) > self.depth(one) {
-            two = self.above(two);
+            two = self.parent_end(two);
         }
         while self.zone_of[one as usize] != self.zone_of[two as usize] {
-            (one, two) = (self.above(one), self.above(two));
+            (one, two) = (self.parent_end(one), self.parent_end(two));
         }
         (one, two)
     }
 
     /// Appends the way between two places; appends no link if the places are the same.
-    pub(crate) fn way(&self, from: Place, to: Place, route: &mut Route) -> Result<(), Gap> {
+    pub(crate) fn append_route(
+        &self,
+        from: RouteEnd,
+        to: RouteEnd,
+        route: &mut Route,
+    ) -> Result<(), Gap> {
         if from.end == to.end {
             if let Some(cluster) = self.cluster(from.end).filter(|_| from != to) {
                 cluster.walk(from.offset, to.offset, route);
@@ -144,29 +149,29 @@ impl ZoneTree {
             zone,
         };
         if let Some(entry) = self.bypass(zone, from.end, to.end) {
-            self.way(from, entry.gateway_from, route)?;
+            self.append_route(from, entry.gateway_from, route)?;
             self.append(entry, route);
-            return self.way(entry.gateway_to, to, route);
+            return self.append_route(entry.gateway_to, to, route);
         }
         match self.zones[zone as usize].routing {
             Routing::None => Err(gap),
             Routing::Full => {
                 let entry = self.table.find(one, two).ok_or(gap)?;
-                self.way(from, entry.gateway_from, route)?;
+                self.append_route(from, entry.gateway_from, route)?;
                 self.append(entry, route);
-                self.way(entry.gateway_to, to, route)
+                self.append_route(entry.gateway_to, to, route)
             }
             Routing::Star | Routing::Vivaldi => self.star(from, to, gap, route),
             Routing::Wifi => self.over_the_air(gap, route).ok_or(gap),
             Routing::Dijkstra | Routing::Floyd => {
-                let path = self.path(zone, one, two).ok_or(gap)?;
+                let path = self.find_path(zone, one, two).ok_or(gap)?;
                 let mut here = from;
                 for entry in path {
-                    self.way(here, entry.gateway_from, route)?;
+                    self.append_route(here, entry.gateway_from, route)?;
                     self.append(entry, route);
                     here = entry.gateway_to;
                 }
-                self.way(here, to, route)
+                self.append_route(here, to, route)
             }
         }
     }
@@ -203,12 +208,12 @@ impl ZoneTree {
             if self.zone_of[here as usize] == zone {
                 return all;
             }
-            here = self.above(here);
+            here = self.parent_end(here);
         }
     }
 
     /// Appends the way over the centre of a star; zone and centre have the same number.
-    fn star(&self, from: Place, to: Place, gap: Gap, route: &mut Route) -> Result<(), Gap> {
+    fn star(&self, from: RouteEnd, to: RouteEnd, gap: Gap, route: &mut Route) -> Result<(), Gap> {
         let centre = self.zone_end(gap.zone);
         let (up, down) = (
             self.table.find(gap.from, centre),
@@ -219,7 +224,7 @@ impl ZoneTree {
             return Err(gap);
         }
         if let Some(up) = up {
-            self.way(from, up.gateway_from, route)?;
+            self.append_route(from, up.gateway_from, route)?;
         }
         let since = route.hops.len();
         for entry in [up, down].into_iter().flatten() {
@@ -231,7 +236,7 @@ impl ZoneTree {
             route.latency_s += self.distance_s(gap.from, gap.to);
         }
         match down {
-            Some(down) => self.way(down.gateway_to, to, route),
+            Some(down) => self.append_route(down.gateway_to, to, route),
             None => Ok(()),
         }
     }
@@ -293,7 +298,7 @@ impl ZoneTree {
     }
 
     /// The declared routes to take one after the other through a zone that searches.
-    pub(crate) fn path(&self, zone: u32, from: u32, to: u32) -> Option<Vec<&Entry>> {
+    pub(crate) fn find_path(&self, zone: u32, from: u32, to: u32) -> Option<Vec<&Entry>> {
         let zone = &self.zones[zone as usize];
         let graph = zone.graph.as_ref()?;
         let previous = graph.tree(from, zone.routing, &self.table)?;
@@ -314,7 +319,7 @@ impl ZoneTree {
 
     /// Appends the declared way of a single host to itself, or the way over its links if the zone
     /// says so; reports whether there is such a way.
-    pub(crate) fn itself(&self, host: Place, route: &mut Route) -> bool {
+    pub(crate) fn itself(&self, host: RouteEnd, route: &mut Route) -> bool {
         if let Some(entry) = self.table.find(host.end, host.end) {
             self.append(entry, route);
             return true;

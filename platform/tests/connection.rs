@@ -86,6 +86,8 @@ fn connections_can_be_changed_before_a_run() {
     let change: Override = "connection.mode=static".parse().expect("a change");
     let text = "version = 1\nhosts.a.speed = \"1Gf\"\n";
     let platform = Platform::parse("c.toml", text).expect("a platform");
-    let changed = platform.with("c.toml", &[change]).expect("a platform");
+    let changed = platform
+        .with_overrides("c.toml", &[change])
+        .expect("a platform");
     assert_eq!(changed.connection().mode, ConnectionMode::Static);
 }

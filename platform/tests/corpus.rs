@@ -61,23 +61,23 @@ const PIECES: [&str; 40] = [
 
 /// Changes a text in one way.
 fn mutate(text: &mut Vec<u8>, random: &mut Random) {
-    let at = random.below(text.len());
-    match random.below(9) {
-        0 if !text.is_empty() => text[at] ^= 1 << random.below(8),
+    let at = random.draw_below(text.len());
+    match random.draw_below(9) {
+        0 if !text.is_empty() => text[at] ^= 1 << random.draw_below(8),
         1 => text.truncate(at),
         2 => {
-            let cut = random.range(text.len());
+            let cut = random.draw_range(text.len());
             text.drain(cut.start..cut.end.min(cut.start + 40));
         }
         3 | 4 => {
-            let piece = PIECES[random.below(PIECES.len())].bytes();
-            let end = (at + random.below(4)).min(text.len());
+            let piece = PIECES[random.draw_below(PIECES.len())].bytes();
+            let end = (at + random.draw_below(4)).min(text.len());
             text.splice(at..end, piece);
         }
         5 => number(text, at, random),
         6 => {
             // A block again, somewhere else.
-            let block = random.range(text.len());
+            let block = random.draw_range(text.len());
             let block = text[block.start..block.end.min(block.start + 400)].to_vec();
             text.splice(at..at, block);
         }
@@ -87,11 +87,11 @@ fn mutate(text: &mut Vec<u8>, random: &mut Random) {
             let start = start.map_or(0, |newline| newline + 1);
             let length = text[start..].iter().position(|byte| *byte == b'\n');
             let line = text[start..start + length.map_or(0, |newline| newline + 1)].to_vec();
-            text.splice(start..start, line.repeat(random.below(50)));
+            text.splice(start..start, line.repeat(random.draw_below(50)));
         }
         _ => {
             // Two places of a text change their contents.
-            let (one, other) = (random.range(text.len()), random.below(text.len()));
+            let (one, other) = (random.draw_range(text.len()), random.draw_below(text.len()));
             let piece = text[one.start..one.end.min(one.start + 30)].to_vec();
             let end = (other + piece.len()).min(text.len());
             text.splice(other..end, piece);
@@ -118,7 +118,10 @@ fn number(text: &mut Vec<u8>, at: usize, random: &mut Random) {
         "99999999999999999999",
         "1e300",
     ];
-    text.splice(start..end, numbers[random.below(numbers.len())].bytes());
+    text.splice(
+        start..end,
+        numbers[random.draw_below(numbers.len())].bytes(),
+    );
 }
 
 fn files(folder: &str) -> Vec<PathBuf> {
@@ -147,7 +150,7 @@ fn replay(files: &[PathBuf], survive: fn(&str)) {
         let mut random = Random(index as u64);
         for _ in 0..MUTATIONS {
             let mut text = text.clone();
-            for _ in 0..=random.below(4) {
+            for _ in 0..=random.draw_below(4) {
                 mutate(&mut text, &mut random);
             }
             survive(&String::from_utf8_lossy(&text));

@@ -57,7 +57,10 @@ fn costs_of_memory() {
          registration = [{ above = \"0B\", time = \"16us\", per_byte = \"60ps\" }]",
     );
     let memory = fresh.memory_settings().expect("costs");
-    let costs = (memory.first_touch.of(1000), memory.registration.of(1000));
+    let costs = (
+        memory.first_touch.message_overhead(1000),
+        memory.registration.message_overhead(1000),
+    );
     assert_eq!(costs, (8e-8, 16e-6 + 6e-8));
     let again = Platform::parse("again.toml", &fresh.to_toml()).expect("the same");
     assert_eq!(again.memory_settings(), Some(memory));

@@ -184,7 +184,7 @@ proptest! {
     fn any_change(path in "[a-z*.\"]{0,12}(links|routes|clusters|0|\\.|\\*){0,5}", value in "[*=.0-9a-zGbps\\[\\]]{0,9}") {
         let platform = Platform::parse("file.toml", FILES[3]).expect("a platform");
         if let Ok(change) = format!("{path}={value}").parse() {
-            let _ = platform.with("file.toml", &[change]);
+            let _ = platform.with_overrides("file.toml", &[change]);
         }
     }
 }

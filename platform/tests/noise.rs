@@ -12,7 +12,7 @@ fn with(changes: &[&str]) -> Result<Platform, String> {
     let changes = changes.iter().map(|text| text.parse::<Override>());
     let changes: Vec<Override> = changes.map(|it| it.expect("an override")).collect();
     let platform = read("").expect("a platform");
-    let changed = platform.with("n.toml", &changes);
+    let changed = platform.with_overrides("n.toml", &changes);
     changed.map_err(|error| error.to_string())
 }
 

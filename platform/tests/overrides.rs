@@ -32,7 +32,7 @@ fn with(changes: &[&str]) -> Result<Platform, String> {
     let changes = changes.map_err(|error| error.to_string())?;
     let platform = Platform::parse("p.toml", FILE).expect("a platform");
     platform
-        .with("p.toml", &changes)
+        .with_overrides("p.toml", &changes)
         .map_err(|error| error.to_string())
 }
 
@@ -101,7 +101,9 @@ fn parameters_of_a_model() {
     let changes = ["network.latency=5us", "network.gap_per_byte*=0.5"];
     let changes: Vec<Override> = changes.iter().map(|text| text.parse().unwrap()).collect();
     let platform = Platform::parse("p.toml", file).expect("a platform");
-    let platform = platform.with("p.toml", &changes).expect("a platform");
+    let platform = platform
+        .with_overrides("p.toml", &changes)
+        .expect("a platform");
     assert!(
         platform
             .summary()
@@ -140,7 +142,9 @@ fn mistakes_are_shown_at_the_changes_that_make_them() {
             .map(|change| change.parse().expect("a change"))
             .collect();
         let platform = simgrid_import::parse("p.xml", xml).expect("a platform");
-        platform.with("p.xml", &changes).expect_err("a mistake")
+        platform
+            .with_overrides("p.xml", &changes)
+            .expect_err("a mistake")
     };
     // Both links are wrong by the same change: one mistake.
     let error = show(&["hosts.a.cores=2", "links.*.bandwidth=10Gbs"]);
@@ -175,7 +179,9 @@ fn another_model_comes_with_its_own_parameters() {
         let file = |model: &str| format!("{FILE}[network]\nmodel = \"{model}\"\n");
         let change = format!("network.model={to}").parse().expect("a change");
         let parsed = |model| Platform::parse("p.toml", &file(model)).expect("a platform");
-        let changed = parsed(from).with("p.toml", &[change]).expect("a platform");
+        let changed = parsed(from)
+            .with_overrides("p.toml", &[change])
+            .expect("a platform");
         assert_eq!(changed.network(), parsed(to).network(), "{from} to {to}");
     }
     // What is set beside it holds, in any order.
@@ -210,7 +216,7 @@ fn loggops_on_a_platform_with_links_needs_its_costs() {
     let platform = Platform::parse("p.toml", &file).expect("a platform");
     let again = platform
         .clone()
-        .with("p.toml", &[change])
+        .with_overrides("p.toml", &[change])
         .expect("a platform");
     assert_eq!(again.network(), platform.network());
     // Without links nothing is ignored.
@@ -322,7 +328,7 @@ fn clusters_with(changes: &[&str]) -> Result<Platform, String> {
     let changes = changes.iter().map(|text| text.parse().expect("a change"));
     let changes: Vec<Override> = changes.collect();
     let platform = Platform::parse("p.toml", CLUSTERS).expect("a platform");
-    let platform = platform.with("p.toml", &changes);
+    let platform = platform.with_overrides("p.toml", &changes);
     let platform = platform.map_err(|error| error.to_string())?;
     let again = Platform::parse("again.toml", &platform.to_toml()).expect("the same platform");
     assert_eq!(again.to_toml(), platform.to_toml());

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use crate::actor::{is_yes, nothing};
 use crate::kernel::{Shared, Status};
-use crate::operation::{Operation, Step};
+use crate::operation::{NextAction, Operation};
 use crate::{Change, End, Executed, Message, OperationResult, Span, Transition};
 
 /// A computation, a disk operation, a parallel task or one side of a communication in progress.
@@ -87,11 +87,11 @@ impl Activity {
         };
         if !self.gets {
             return Operation::new(&self.kernel, wait, |_, _, answer| {
-                Step::Return(end_result(answer).map(|()| Message::Empty))
+                NextAction::Return(end_result(answer).map(|()| Message::Empty))
             });
         }
         Operation::new(&self.kernel, wait, |kernel, code, answer| {
-            Step::Return(
+            NextAction::Return(
                 end_result(answer).map(|()| kernel.objects.activities.take_message(code.object())),
             )
         })

@@ -12,7 +12,7 @@ use std::rc::Rc;
 use crate::activity::{Activity, ActivityError};
 use crate::code::Code;
 use crate::kernel::Shared;
-use crate::operation::{Operation, Step};
+use crate::operation::{NextAction, Operation};
 use crate::simulation::{ActorResult, into_body};
 use crate::yielding::Yield;
 use crate::{ActorId, Executed, HostId, Kernel, OperationResult, Span, Stream, Time, Transition};
@@ -36,12 +36,12 @@ impl fmt::Display for TimedOut {
 
 impl std::error::Error for TimedOut {}
 
-pub(crate) const fn nothing(_: &mut Kernel, _: Code, _: OperationResult) -> Step<()> {
-    Step::Return(())
+pub(crate) const fn nothing(_: &mut Kernel, _: Code, _: OperationResult) -> NextAction<()> {
+    NextAction::Return(())
 }
 
-pub(crate) fn is_yes(_: &mut Kernel, _: Code, answer: OperationResult) -> Step<bool> {
-    Step::Return(answer == OperationResult::Bool(true))
+pub(crate) fn is_yes(_: &mut Kernel, _: Code, answer: OperationResult) -> NextAction<bool> {
+    NextAction::Return(answer == OperationResult::Bool(true))
 }
 
 /// Returns the result of a wait with a time limit.
@@ -139,7 +139,7 @@ impl Actor {
             &self.kernel,
             Transition::Random { limit },
             |_, _, answer| match answer {
-                OperationResult::Number(value) => Step::Return(value),
+                OperationResult::Number(value) => NextAction::Return(value),
                 other => unreachable!("a draw answers with a number, not {other:?}"),
             },
         )
@@ -189,7 +189,7 @@ impl Actor {
         self.kernel.borrow_mut().actors[id].body = Some(body);
         let create = Transition::Create { child: ActorId(id) };
         Operation::new(&self.kernel, create, |kernel, code, _| {
-            Step::Return(Self {
+            NextAction::Return(Self {
                 kernel: kernel.share_self(),
                 id: ActorId(code.object()),
             })
@@ -212,7 +212,7 @@ impl Actor {
     pub fn join_timeout(&self, timeout: Span) -> Operation<'_, Result<(), TimedOut>> {
         let transition = Transition::Join { target: self.id };
         Operation::new(&self.kernel, transition, |_, _, answer| {
-            Step::Return(within_limit(answer))
+            NextAction::Return(within_limit(answer))
         })
         .within(timeout)
     }
@@ -292,7 +292,7 @@ impl Actor {
         let transition = self.prepare_wait_any(activities);
         Operation::new(&self.kernel, transition, |kernel, code, answer| {
             let position = take_position(kernel, code, answer);
-            Step::Return(position.expect("a wait without a timeout ends with an activity"))
+            NextAction::Return(position.expect("a wait without a timeout ends with an activity"))
         })
     }
 
@@ -312,7 +312,7 @@ impl Actor {
     ) -> Operation<'a, Result<usize, TimedOut>> {
         let transition = self.prepare_wait_any(activities);
         Operation::new(&self.kernel, transition, |kernel, code, answer| {
-            Step::Return(take_position(kernel, code, answer).ok_or(TimedOut))
+            NextAction::Return(take_position(kernel, code, answer).ok_or(TimedOut))
         })
         .within(timeout)
     }
@@ -325,7 +325,7 @@ impl Actor {
         Operation::new(
             &self.kernel,
             Transition::TestAny { list },
-            |kernel, code, answer| Step::Return(take_position(kernel, code, answer)),
+            |kernel, code, answer| NextAction::Return(take_position(kernel, code, answer)),
         )
     }
 

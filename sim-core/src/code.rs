@@ -50,23 +50,23 @@ impl Class {
 pub(crate) struct TransitionKindSet(u64);
 
 impl TransitionKindSet {
-    pub(crate) const LATER: Self = Self::of(Class::LATER);
-    pub(crate) const QUEUED: Self = Self::of(Class::QUEUED);
-    pub(crate) const PAUSED: Self = Self::of(Class::PAUSED);
-    pub(crate) const TIMED: Self = Self::of(Class::TIMED);
-    pub(crate) const SUBSCRIBED: Self = Self::of(Class::SUBSCRIBED);
-    pub(crate) const POLLS: Self = Self::of(Class::POLLS);
-    pub(crate) const LIMITED: Self = Self::of(Class::LIMITED);
-    pub(crate) const TAKES_TIME: Self = Self::of(Class::TAKES_TIME);
-    pub(crate) const WAITS_FOR_ANY: Self = Self::of(Class::WAITS_FOR_ANY);
-    pub(crate) const MEETS_TRANSFERS: Self = Self::of(Class::MEETS_TRANSFERS);
-    pub(crate) const TELLS_END: Self = Self::of(Class::TELLS_END);
-    pub(crate) const SILENT: Self = Self::of(Class::SILENT);
-    pub(crate) const FREE: Self = Self::of(Class::FREE);
+    pub(crate) const LATER: Self = Self::from_class(Class::LATER);
+    pub(crate) const QUEUED: Self = Self::from_class(Class::QUEUED);
+    pub(crate) const PAUSED: Self = Self::from_class(Class::PAUSED);
+    pub(crate) const TIMED: Self = Self::from_class(Class::TIMED);
+    pub(crate) const SUBSCRIBED: Self = Self::from_class(Class::SUBSCRIBED);
+    pub(crate) const POLLS: Self = Self::from_class(Class::POLLS);
+    pub(crate) const LIMITED: Self = Self::from_class(Class::LIMITED);
+    pub(crate) const TAKES_TIME: Self = Self::from_class(Class::TAKES_TIME);
+    pub(crate) const WAITS_FOR_ANY: Self = Self::from_class(Class::WAITS_FOR_ANY);
+    pub(crate) const MEETS_TRANSFERS: Self = Self::from_class(Class::MEETS_TRANSFERS);
+    pub(crate) const TELLS_END: Self = Self::from_class(Class::TELLS_END);
+    pub(crate) const SILENT: Self = Self::from_class(Class::SILENT);
+    pub(crate) const FREE: Self = Self::from_class(Class::FREE);
     /// [`Class::LATER`] and [`Class::QUEUED`].
     pub(crate) const PARKED: Self = Self(Self::LATER.0 | Self::QUEUED.0);
 
-    const fn of(class: u16) -> Self {
+    const fn from_class(class: u16) -> Self {
         let (mut bits, mut next) = (0, 0);
         while next < TABLE.len() {
             let (kind, classes) = TABLE[next];
@@ -90,11 +90,11 @@ pub(crate) struct Code {
 }
 
 impl Code {
-    pub(crate) const YIELD: Self = Self::of(StepKind::Yield);
-    pub(crate) const SLEEP: Self = Self::of(StepKind::Sleep);
-    pub(crate) const DEVICE: Self = Self::of(StepKind::Device);
+    pub(crate) const YIELD: Self = Self::from_kind(StepKind::Yield);
+    pub(crate) const SLEEP: Self = Self::from_kind(StepKind::Sleep);
+    pub(crate) const DEVICE: Self = Self::from_kind(StepKind::Device);
 
-    const fn of(kind: StepKind) -> Self {
+    const fn from_kind(kind: StepKind) -> Self {
         Self {
             head: kind as u64,
             tail: 0,

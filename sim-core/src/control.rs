@@ -167,7 +167,7 @@ impl Actor {
     /// the speed of this state. An unknown state ends the run.
     #[track_caller]
     pub fn set_pstate(&self, host: HostId, state: u32) -> Operation<'_, ()> {
-        operation(&self.kernel, Control::PowerState { host, state })
+        control_operation(&self.kernel, Control::PowerState { host, state })
     }
 
     /// The number of the power state of a host; 0 in a model without power states.
@@ -211,7 +211,7 @@ impl Actor {
     /// Switches the link with the given number on or off.
     #[track_caller]
     pub(crate) fn switch_link(&self, link: u32, on: bool) -> Operation<'_, ()> {
-        operation(&self.kernel, Control::Link { link, on })
+        control_operation(&self.kernel, Control::Link { link, on })
     }
 
     fn power_states(&self, host: HostId) -> Option<PowerStates> {
@@ -260,7 +260,7 @@ impl Link {
     #[track_caller]
     fn switch(&self, on: bool) -> Operation<'_, ()> {
         let link = self.link;
-        operation(&self.kernel, Control::Link { link, on })
+        control_operation(&self.kernel, Control::Link { link, on })
     }
 
     /// Changes the bandwidth of the link, in bytes/s. The change applies at once to running
@@ -268,7 +268,7 @@ impl Link {
     #[track_caller]
     pub fn set_bandwidth(&self, bytes_per_s: f64) -> Operation<'_, ()> {
         let link = self.link;
-        operation(&self.kernel, Control::Bandwidth { link, bytes_per_s })
+        control_operation(&self.kernel, Control::Bandwidth { link, bytes_per_s })
     }
 
     /// Changes the latency of the link. A transfer in its latency phase continues with the old
@@ -276,12 +276,12 @@ impl Link {
     #[track_caller]
     pub fn set_latency(&self, latency: Span) -> Operation<'_, ()> {
         let link = self.link;
-        operation(&self.kernel, Control::Latency { link, latency })
+        control_operation(&self.kernel, Control::Latency { link, latency })
     }
 }
 
 #[track_caller]
-fn operation(kernel: &Shared, control: Control) -> Operation<'_, ()> {
+fn control_operation(kernel: &Shared, control: Control) -> Operation<'_, ()> {
     Operation::new(kernel, control.transition(), nothing)
 }
 

@@ -145,7 +145,7 @@ impl Kernel {
     }
 
     /// Ends the run: the input does not allow the requested action.
-    pub fn refuse(&mut self, message: String) {
+    pub fn refuse_run(&mut self, message: String) {
         self.stop.get_or_insert(Outcome::BadInput(message));
     }
 
@@ -205,7 +205,7 @@ impl KernelHandle {
     }
 
     /// Calls `f` with the kernel.
-    pub fn with<T>(&self, f: impl FnOnce(&mut Kernel) -> T) -> T {
+    pub fn with_kernel<T>(&self, f: impl FnOnce(&mut Kernel) -> T) -> T {
         f(&mut self.kernel.borrow_mut())
     }
 

@@ -9,8 +9,8 @@
 use std::rc::Rc;
 
 use crate::activity::{Activity, ActivityError, end_result};
-use crate::kernel::Kind;
-use crate::operation::{Operation, Step};
+use crate::kernel::ActivityKind;
+use crate::operation::{NextAction, Operation};
 use crate::{Actor, Transition};
 
 /// A computation to be started; made by [`Actor::execution`].
@@ -72,11 +72,11 @@ impl Execution<'_> {
     /// Starts the computation without waiting for its end.
     #[must_use]
     pub fn start(self) -> Activity {
-        self.actor.begin_prepared(self.prepare())
+        self.actor.begin_prepared(self.prepare_execution())
     }
 
-    fn prepare(self) -> u32 {
-        let kind = Kind::Exec {
+    fn prepare_execution(self) -> u32 {
+        let kind = ActivityKind::Exec {
             threads: self.threads,
             priority: self.priority,
         };
@@ -119,7 +119,7 @@ impl Actor {
     #[inline]
     #[track_caller]
     pub fn execute(&self, flops: f64) -> Operation<'_, Result<(), ActivityError>> {
-        let slot = self.execution(flops).prepare();
+        let slot = self.execution(flops).prepare_execution();
         self.run_prepared(slot)
     }
 
@@ -156,7 +156,7 @@ impl Actor {
         Operation::new(&self.kernel, wait, |kernel, code, answer| {
             let result = end_result(answer);
             kernel.objects.activities.release_activity(code.object());
-            Step::Return(result)
+            NextAction::Return(result)
         })
     }
 

@@ -37,7 +37,7 @@ pub trait ExplorableDevice: Device {
     }
 
     /// Lets the head of a queue arrive.
-    fn deliver(&self, kernel: &mut Kernel, queue: u32) {
+    fn deliver_head(&self, kernel: &mut Kernel, queue: u32) {
         let _ = (kernel, queue);
     }
 
@@ -71,7 +71,7 @@ pub trait ExplorableDevice: Device {
 
     /// Shows the arrivals that wildcard receives have taken in this run, in order. A device that
     /// does not record them shows no arrivals.
-    fn received(&self, show: &mut dyn FnMut(&WildcardReceive)) {
+    fn show_wildcard_receives(&self, show: &mut dyn FnMut(&WildcardReceive)) {
         let _ = show;
     }
 
@@ -117,7 +117,7 @@ pub trait ExplorableDevice: Device {
 
     /// Returns a fingerprint of all state that decides the further run; `None` if a part of this
     /// state is outside of the device, for example in the actors.
-    fn state(&self) -> Option<(u64, u64)> {
+    fn state_fingerprint(&self) -> Option<(u64, u64)> {
         None
     }
 

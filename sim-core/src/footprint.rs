@@ -74,10 +74,11 @@ impl Footprint {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EnabledStep {
     /// Number of the step among the steps of the actor, for
-    /// [`Stepper::execute`](crate::Stepper::execute). For a draw, the value; for a wait-any, the
-    /// position of the member; for an operation that meets work in progress, the number of the
-    /// activity that ends or fails (0: none); [`EnabledStep::TIME_UP`] if the time limit expires.
-    /// If the actor waits in several operations, the highest 8 bits are the operation's position.
+    /// [`Stepper::execute_step`](crate::Stepper::execute_step). For a draw, the value; for a
+    /// wait-any, the position of the member; for an operation that meets work in progress, the
+    /// number of the activity that ends or fails (0: none); [`EnabledStep::TIME_UP`] if the time
+    /// limit expires. If the actor waits in several operations, the highest 8 bits are the
+    /// operation's position.
     pub choice: u32,
     /// The object that the step accesses.
     pub footprint: Footprint,

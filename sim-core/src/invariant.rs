@@ -51,18 +51,18 @@ impl Actor {
     /// share. The model checker explores all orders of the steps of a program with an invariant:
     /// any two steps could matter to the condition, so all steps are dependent.
     pub fn invariant(&self, name: &str, holds: impl Fn() -> bool + 'static) {
-        state(&self.kernel, name, Box::new(holds));
+        add_invariant(&self.kernel, name, Box::new(holds));
     }
 }
 
 impl Simulation {
     /// States that a condition holds whenever an actor waits; see [`Actor::invariant`].
     pub fn invariant(&mut self, name: &str, holds: impl Fn() -> bool + 'static) {
-        state(self.shared(), name, Box::new(holds));
+        add_invariant(self.shared(), name, Box::new(holds));
     }
 }
 
-fn state(kernel: &Shared, name: &str, holds: Box<dyn Fn() -> bool>) {
+fn add_invariant(kernel: &Shared, name: &str, holds: Box<dyn Fn() -> bool>) {
     let mut kernel = kernel.borrow_mut();
     let watch = kernel.watch.get_or_insert_with(|| {
         Box::new(Watch {

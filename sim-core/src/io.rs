@@ -6,7 +6,7 @@
 //! *Not modelled*: files, sizes of disks, seeking, caches.
 
 use crate::activity::{Activity, ActivityError};
-use crate::kernel::Kind;
+use crate::kernel::ActivityKind;
 use crate::operation::Operation;
 use crate::{Actor, DiskId, HostId, Io};
 
@@ -78,7 +78,7 @@ impl Actor {
             bytes >= 0.0 && bytes.is_finite(),
             "an amount of bytes must be finite and at least 0, not {bytes}"
         );
-        let kind = Kind::Io {
+        let kind = ActivityKind::Io {
             disk,
             operation,
             priority: 1.0,

@@ -43,7 +43,7 @@ mod stepping;
 mod store;
 mod transfers;
 
-pub(crate) use activities::{Activities, Kind, Status};
+pub(crate) use activities::{Activities, ActivityKind, Status};
 pub(crate) use actors::{ActorRecord, Actors, PendingState, Slot};
 pub(crate) use choices::{Choices, TurnMode};
 pub(crate) use events::{Calendar, DEVICE_TARGET, DEVICE_WORK};

@@ -116,7 +116,7 @@ pub use operation::Operation;
 pub use operations::{StepKind, Transition};
 pub use outcome::{Blocked, Failure, Limit, Outcome, Report, WaitGraph};
 pub use parallel::ParallelWork;
-pub use progress::Progress;
+pub use progress::RunProgress;
 pub use random::{Stream, draws};
 pub use resource::{ActivityId, Change, DiskId, End, HostId, Io, Resource, StartError, Work};
 pub use simulation::{ActorResult, Simulation, Stepper};

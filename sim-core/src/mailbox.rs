@@ -7,7 +7,7 @@ use crate::activity::{Activity, ActivityError, end_result};
 use crate::actor::{is_yes, nothing};
 use crate::code::Code;
 use crate::kernel::Shared;
-use crate::operation::{Operation, Step};
+use crate::operation::{NextAction, Operation};
 use crate::sync::add_object;
 use crate::{Actor, Kernel, Message, OperationResult, Span, Transition};
 
@@ -41,7 +41,7 @@ impl Mailbox {
 
     /// Prepares a send; the operation issues it.
     #[inline]
-    fn send(&self, message: Message, bytes: f64, rate: f64, detached: bool) -> Transition {
+    fn prepare_send(&self, message: Message, bytes: f64, rate: f64, detached: bool) -> Transition {
         assert!(
             bytes >= 0.0 && bytes.is_finite(),
             "a number of bytes must be finite and at least 0, not {bytes}"
@@ -61,7 +61,7 @@ impl Mailbox {
     }
 
     #[inline]
-    fn receive(&self) -> Transition {
+    fn prepare_receive(&self) -> Transition {
         let mut kernel = self.kernel.borrow_mut();
         let comm = kernel.objects.activities.prepare_comm(
             self.number,
@@ -90,7 +90,7 @@ impl Mailbox {
         message: impl Into<Message>,
         bytes: f64,
     ) -> Operation<'_, Result<(), ActivityError>> {
-        let send = self.send(message.into(), bytes, f64::INFINITY, false);
+        let send = self.prepare_send(message.into(), bytes, f64::INFINITY, false);
         Operation::new(&self.kernel, send, follow_put)
     }
 
@@ -119,7 +119,7 @@ impl Mailbox {
     #[inline]
     #[track_caller]
     pub fn get(&self) -> Operation<'_, Result<Message, ActivityError>> {
-        Operation::new(&self.kernel, self.receive(), follow_get)
+        Operation::new(&self.kernel, self.prepare_receive(), follow_get)
     }
 
     /// [`Mailbox::get`], at most for `timeout`; after this time the get is withdrawn.
@@ -139,7 +139,7 @@ impl Mailbox {
     #[inline]
     #[track_caller]
     pub fn put_async(&self, message: impl Into<Message>, bytes: f64) -> Operation<'_, Activity> {
-        let send = self.send(message.into(), bytes, f64::INFINITY, false);
+        let send = self.prepare_send(message.into(), bytes, f64::INFINITY, false);
         Operation::new(&self.kernel, send, follow_async)
     }
 
@@ -155,7 +155,7 @@ impl Mailbox {
         bytes: f64,
         rate: f64,
     ) -> Operation<'_, Activity> {
-        let send = self.send(message.into(), bytes, rate, false);
+        let send = self.prepare_send(message.into(), bytes, rate, false);
         Operation::new(&self.kernel, send, follow_async)
     }
 
@@ -166,7 +166,7 @@ impl Mailbox {
     #[inline]
     #[track_caller]
     pub fn put_detached(&self, message: impl Into<Message>, bytes: f64) -> Operation<'_, ()> {
-        let send = self.send(message.into(), bytes, f64::INFINITY, true);
+        let send = self.prepare_send(message.into(), bytes, f64::INFINITY, true);
         Operation::new(&self.kernel, send, nothing)
     }
 
@@ -174,7 +174,7 @@ impl Mailbox {
     #[inline]
     #[track_caller]
     pub fn get_async(&self) -> Operation<'_, Activity> {
-        Operation::new(&self.kernel, self.receive(), follow_async)
+        Operation::new(&self.kernel, self.prepare_receive(), follow_async)
     }
 
     /// Returns true if a get would find a put.
@@ -211,37 +211,37 @@ fn follow_put(
     kernel: &mut Kernel,
     code: Code,
     answer: OperationResult,
-) -> Step<Result<(), ActivityError>> {
+) -> NextAction<Result<(), ActivityError>> {
     let Some(activity) = code.owned_activity() else {
-        return Step::Then(started(answer));
+        return NextAction::Then(started(answer));
     };
     if answer != OperationResult::Timeout {
         kernel.objects.activities.release_activity(activity);
     }
-    Step::Return(end_result(answer))
+    NextAction::Return(end_result(answer))
 }
 
 fn follow_get(
     kernel: &mut Kernel,
     code: Code,
     answer: OperationResult,
-) -> Step<Result<Message, ActivityError>> {
+) -> NextAction<Result<Message, ActivityError>> {
     let Some(activity) = code.owned_activity() else {
-        return Step::Then(started(answer));
+        return NextAction::Then(started(answer));
     };
     let result = end_result(answer).map(|()| kernel.objects.activities.take_message(activity));
     if answer != OperationResult::Timeout {
         kernel.objects.activities.release_activity(activity);
     }
-    Step::Return(result)
+    NextAction::Return(result)
 }
 
-fn follow_async(kernel: &mut Kernel, code: Code, answer: OperationResult) -> Step<Activity> {
+fn follow_async(kernel: &mut Kernel, code: Code, answer: OperationResult) -> NextAction<Activity> {
     let OperationResult::Number(activity) = answer else {
         unreachable!("posting answers with the communication")
     };
     let gets = matches!(code.transition(), Transition::AsyncReceive { .. });
-    Step::Return(Activity::new(kernel.share_self(), activity, gets))
+    NextAction::Return(Activity::new(kernel.share_self(), activity, gets))
 }
 
 impl fmt::Debug for Mailbox {

@@ -15,7 +15,7 @@ use crate::kernel::{IssueResult, Kernel, Shared};
 use crate::{OperationResult, Span, Transition};
 
 /// Continuation of an operation after one of its transitions.
-pub(crate) enum Step<T> {
+pub(crate) enum NextAction<T> {
     /// The operation is over.
     Return(T),
     /// The operation continues with another transition.
@@ -23,7 +23,7 @@ pub(crate) enum Step<T> {
 }
 
 /// Returns the next step, given the transition that was executed and its answer.
-pub(crate) type Continuation<T> = fn(&mut Kernel, Code, OperationResult) -> Step<T>;
+pub(crate) type Continuation<T> = fn(&mut Kernel, Code, OperationResult) -> NextAction<T>;
 
 /// The part of an operation that the kernel needs, independent of the type of its result.
 pub(crate) struct Request {
@@ -97,11 +97,11 @@ impl<T> Future for Operation<'_, T> {
         while let Some(answer) = next {
             request.operation_id = RUNNING;
             match (this.follow)(&mut kernel, request.code, answer) {
-                Step::Return(value) => {
+                NextAction::Return(value) => {
                     request.operation_id = OVER;
                     return Poll::Ready(value);
                 }
-                Step::Then(code) => request.code = code,
+                NextAction::Then(code) => request.code = code,
             }
             next = request.begin_transition(&mut kernel, context.waker());
         }

@@ -10,7 +10,7 @@ use crate::{ActorId, HostId, Kernel, Time};
 
 /// The date that a run has reached, the counters of the run, and the polled actor.
 #[derive(Debug)]
-pub struct Progress {
+pub struct RunProgress {
     date: AtomicU64,
     events: AtomicU64,
     messages: AtomicU64,
@@ -20,7 +20,7 @@ pub struct Progress {
     is_over: AtomicBool,
 }
 
-impl Default for Progress {
+impl Default for RunProgress {
     fn default() -> Self {
         Self {
             date: AtomicU64::default(),
@@ -33,10 +33,10 @@ impl Default for Progress {
     }
 }
 
-impl Progress {
+impl RunProgress {
     /// The date that the run has reached.
     #[must_use]
-    pub fn time(&self) -> Time {
+    pub fn reached_time(&self) -> Time {
         Time::from_bits(self.date.load(Ordering::Relaxed))
     }
 
@@ -54,7 +54,7 @@ impl Progress {
 
     /// The bytes of these messages.
     #[must_use]
-    pub fn bytes(&self) -> f64 {
+    pub fn message_bytes(&self) -> f64 {
         f64::from_bits(self.bytes.load(Ordering::Relaxed))
     }
 
@@ -74,7 +74,7 @@ impl Progress {
         self.is_over.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn note(&self, kernel: &Kernel) {
+    pub(crate) fn update_counts(&self, kernel: &Kernel) {
         self.date.store(kernel.now().to_bits(), Ordering::Relaxed);
         self.events.store(kernel.counters.events, Ordering::Relaxed);
         self.messages
@@ -84,17 +84,17 @@ impl Progress {
     }
 
     #[inline]
-    pub(crate) fn enter(&self, actor: u32, host: HostId) {
+    pub(crate) fn enter_poll(&self, actor: u32, host: HostId) {
         let word = u64::from(host.0) << 32 | u64::from(actor);
         self.polled.store(word, Ordering::Relaxed);
     }
 
     #[inline]
-    pub(crate) fn leave(&self) {
+    pub(crate) fn leave_poll(&self) {
         self.polled.store(u64::from(NONE), Ordering::Relaxed);
     }
 
-    pub(crate) fn end(&self) {
+    pub(crate) fn end_run(&self) {
         self.is_over.store(true, Ordering::Relaxed);
     }
 }

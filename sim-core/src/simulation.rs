@@ -143,7 +143,7 @@ pub struct Simulation {
     until: Time,
     events_max: u64,
     interrupt: Option<Arc<AtomicBool>>,
-    progress: Option<Arc<crate::Progress>>,
+    progress: Option<Arc<crate::RunProgress>>,
     polls: u32,
     /// The date of the latest look, and the number of polls since the first look at that date.
     standing: (Time, u64),
@@ -242,7 +242,7 @@ impl Simulation {
     }
 
     /// Tells `progress` how far the run is, and which actor is being polled.
-    pub fn set_progress(&mut self, progress: Arc<crate::Progress>) {
+    pub fn set_progress(&mut self, progress: Arc<crate::RunProgress>) {
         self.progress = Some(progress);
     }
 
@@ -347,8 +347,8 @@ impl Simulation {
     pub fn run(mut self) -> Report {
         let outcome = self.run_to_outcome();
         if let Some(progress) = &self.progress {
-            progress.note(&self.kernel.borrow());
-            progress.end();
+            progress.update_counts(&self.kernel.borrow());
+            progress.end_run();
         }
         self.dismiss();
         let mut kernel = self.kernel.borrow_mut();
@@ -395,7 +395,7 @@ impl Simulation {
     fn next_instant(&mut self) -> Option<Outcome> {
         let mut kernel = self.kernel.borrow_mut();
         loop {
-            if let Some(outcome) = self.step(&mut kernel) {
+            if let Some(outcome) = self.advance_clock(&mut kernel) {
                 return Some(outcome);
             }
             if kernel.device_waits || !kernel.actors.is_idle() {
@@ -407,7 +407,7 @@ impl Simulation {
 
     /// Moves the clock to the next date, unless there is an outcome.
     #[inline]
-    fn step(&self, kernel: &mut Kernel) -> Option<Outcome> {
+    fn advance_clock(&self, kernel: &mut Kernel) -> Option<Outcome> {
         if kernel.stop.is_some() {
             return kernel.stop.take();
         }
@@ -443,7 +443,7 @@ impl Simulation {
         }
         kernel.advance_clock(date);
         if let Some(progress) = &self.progress {
-            progress.note(kernel);
+            progress.update_counts(kernel);
         }
         None
     }
@@ -513,7 +513,7 @@ impl Simulation {
     }
 
     /// Polls the future of the current actor once.
-    fn poll(&mut self, actor: u32) -> Option<Outcome> {
+    fn poll_actor(&mut self, actor: u32) -> Option<Outcome> {
         let progress = self.progress.as_deref();
         let mut kernel = self.kernel.borrow_mut();
         kernel.actors.swap_body(actor, &mut self.running, progress);
@@ -530,7 +530,7 @@ impl Simulation {
             .as_mut()
             .poll_program(&mut Context::from_waker(self.waker), &mut self.result);
         if let Some(progress) = &self.progress {
-            progress.leave();
+            progress.leave_poll();
         }
         {
             let mut kernel = self.kernel.borrow_mut();
@@ -581,7 +581,7 @@ impl Simulation {
             let mut kernel = self.kernel.borrow_mut();
             let Some(actor) = kernel.actors.next_to_drop() else {
                 if let Some(progress) = &self.progress {
-                    progress.note(&kernel);
+                    progress.update_counts(&kernel);
                 }
                 let stop = kernel.stop.take();
                 let interrupted = self
@@ -666,7 +666,7 @@ impl Simulation {
             };
             let goes_on = self.kernel.borrow_mut().take_choice(choice);
             let outcome = if goes_on {
-                self.poll(choice.actor.0)
+                self.poll_actor(choice.actor.0)
             } else {
                 self.after_poll()
             };
@@ -691,7 +691,7 @@ impl Simulation {
                 kernel.actors.current = actor;
                 actor
             };
-            if let Some(outcome) = self.poll(actor) {
+            if let Some(outcome) = self.poll_actor(actor) {
                 return Some(Some(outcome));
             }
         }

@@ -11,7 +11,7 @@ use std::rc::Rc;
 use crate::actor::{TimedOut, is_yes, nothing, within_limit};
 use crate::code::Code;
 use crate::kernel::{Objects, Shared};
-use crate::operation::{Operation, Step};
+use crate::operation::{NextAction, Operation};
 use crate::{Executed, Kernel, OperationResult, Span, Transition};
 
 /// Adds an object to the kernel; returns the kernel and the number of the object.
@@ -68,9 +68,9 @@ impl Mutex {
             Transition::MutexAsyncLock { mutex: self.number },
             |_, code, _| match code.transition() {
                 Transition::MutexAsyncLock { mutex } => {
-                    Step::Then(Code::from(Transition::MutexWait { mutex, owned: true }))
+                    NextAction::Then(Code::from(Transition::MutexWait { mutex, owned: true }))
                 }
-                _ => Step::Return(()),
+                _ => NextAction::Return(()),
             },
         )
     }
@@ -133,16 +133,16 @@ fn follow_acquire<T>(
     code: Code,
     answer: OperationResult,
     result: fn(OperationResult) -> T,
-) -> Step<T> {
+) -> NextAction<T> {
     match (code.transition(), answer) {
         (Transition::SemaphoreAsyncLock { semaphore }, OperationResult::Number(request)) => {
-            Step::Then(Code::from(Transition::SemaphoreWait {
+            NextAction::Then(Code::from(Transition::SemaphoreWait {
                 semaphore,
                 request,
                 owned: true,
             }))
         }
-        (_, answer) => Step::Return(result(answer)),
+        (_, answer) => NextAction::Return(result(answer)),
     }
 }
 
@@ -153,7 +153,7 @@ impl Semaphore {
     }
 
     #[inline]
-    fn ask(&self) -> Transition {
+    fn prepare_acquire(&self) -> Transition {
         Transition::SemaphoreAsyncLock {
             semaphore: self.number,
         }
@@ -163,7 +163,7 @@ impl Semaphore {
     #[inline]
     #[track_caller]
     pub fn acquire(&self) -> Operation<'_, ()> {
-        Operation::new(&self.kernel, self.ask(), |_, code, answer| {
+        Operation::new(&self.kernel, self.prepare_acquire(), |_, code, answer| {
             follow_acquire(code, answer, |_| ())
         })
     }
@@ -175,7 +175,7 @@ impl Semaphore {
     #[inline]
     #[track_caller]
     pub fn acquire_timeout(&self, timeout: Span) -> Operation<'_, Result<(), TimedOut>> {
-        Operation::new(&self.kernel, self.ask(), |_, code, answer| {
+        Operation::new(&self.kernel, self.prepare_acquire(), |_, code, answer| {
             follow_acquire(code, answer, within_limit)
         })
         .within(timeout)
@@ -217,13 +217,13 @@ impl Barrier {
         Operation::new(&self.kernel, arrive, |_, code, answer| {
             match (code.transition(), answer) {
                 (Transition::BarrierAsyncLock { barrier, .. }, OperationResult::Number(round)) => {
-                    Step::Then(Code::from(Transition::BarrierWait {
+                    NextAction::Then(Code::from(Transition::BarrierWait {
                         barrier,
                         round,
                         owned: true,
                     }))
                 }
-                _ => Step::Return(()),
+                _ => NextAction::Return(()),
             }
         })
     }
@@ -246,9 +246,9 @@ impl Barrier {
                         round,
                         owned: true,
                     });
-                    Step::Then(wait.marked(last))
+                    NextAction::Then(wait.marked(last))
                 }
-                _ => Step::Return(code.is_marked()),
+                _ => NextAction::Return(code.is_marked()),
             }
         })
     }
@@ -256,10 +256,14 @@ impl Barrier {
 
 /// Release the mutex and queue; wait for the signal or the end of the time; wait for the mutex,
 /// with a mark if the time was up.
-fn follow_wait(_: &mut Kernel, code: Code, answer: OperationResult) -> Step<Result<(), TimedOut>> {
+fn follow_wait(
+    _: &mut Kernel,
+    code: Code,
+    answer: OperationResult,
+) -> NextAction<Result<(), TimedOut>> {
     match (code.transition(), answer) {
         (Transition::CondvarAsyncLock { condvar, mutex }, OperationResult::Number(request)) => {
-            Step::Then(Code::from(Transition::CondvarWait {
+            NextAction::Then(Code::from(Transition::CondvarWait {
                 condvar,
                 mutex,
                 request,
@@ -267,9 +271,9 @@ fn follow_wait(_: &mut Kernel, code: Code, answer: OperationResult) -> Step<Resu
         }
         (Transition::CondvarWait { mutex, .. }, answer) => {
             let wait = Code::from(Transition::MutexWait { mutex, owned: true });
-            Step::Then(wait.marked(answer == OperationResult::Timeout))
+            NextAction::Then(wait.marked(answer == OperationResult::Timeout))
         }
-        _ => Step::Return(if code.is_marked() {
+        _ => NextAction::Return(if code.is_marked() {
             Err(TimedOut)
         } else {
             Ok(())

@@ -92,7 +92,7 @@ pub(crate) enum Nearness {
 
 /// A part of the queue.
 #[derive(Clone, Copy, Debug)]
-enum Place {
+enum TimerList {
     Lane,
     Heap,
     Run,
@@ -104,7 +104,7 @@ pub(crate) struct TimerQueue {
     /// The date of the earliest entry in bits; [`NO_DATE`] if there is none.
     first_date: u64,
     /// The place of this entry.
-    first_place: Place,
+    first_place: TimerList,
     lane: VecDeque<Timer>,
     heap: BinaryHeap<Reverse<Timer>>,
     /// Sorted; the entries before `run_at` have been taken.
@@ -127,7 +127,7 @@ impl TimerQueue {
     pub(crate) fn new() -> Self {
         Self {
             first_date: NO_DATE,
-            first_place: Place::Lane,
+            first_place: TimerList::Lane,
             lane: VecDeque::new(),
             heap: BinaryHeap::new(),
             run: Vec::new(),
@@ -160,14 +160,14 @@ impl TimerQueue {
         let last = self.lane.back().map_or(0, |last| last.date);
         if last <= timer.date {
             self.lane.push_back(timer);
-            self.note_first(timer, Place::Lane);
+            self.note_first(timer, TimerList::Lane);
         } else {
             self.push_unordered(timer);
         }
     }
 
     #[inline]
-    fn note_first(&mut self, timer: Timer, place: Place) {
+    fn note_first(&mut self, timer: Timer, place: TimerList) {
         if timer.date < self.first_date {
             (self.first_date, self.first_place) = (timer.date, place);
         }
@@ -178,7 +178,7 @@ impl TimerQueue {
         if !self.buckets.is_empty() {
             let number = self.bucket_of(timer.date);
             if number >= self.taken {
-                return self.store(timer, number);
+                return self.store_timer(timer, number);
             }
         }
         if self.run.len() >= RUN_MAX {
@@ -191,10 +191,10 @@ impl TimerQueue {
             let earlier = rest.iter().rposition(|other| other.date <= timer.date);
             let before = earlier.map_or(0, |last| last + 1);
             self.run.insert(self.run_at + before, timer);
-            return self.note_first(timer, Place::Run);
+            return self.note_first(timer, TimerList::Run);
         }
         self.heap.push(Reverse(timer));
-        self.note_first(timer, Place::Heap);
+        self.note_first(timer, TimerList::Heap);
         if self.buckets.is_empty() {
             self.beyond.append(&mut self.run);
             let all = std::mem::take(&mut self.heap).into_iter();
@@ -215,7 +215,7 @@ impl TimerQueue {
     }
 
     #[inline]
-    fn store(&mut self, timer: Timer, number: usize) {
+    fn store_timer(&mut self, timer: Timer, number: usize) {
         if let Some(bucket) = self.buckets.get_mut(number) {
             bucket.push(timer);
             self.in_buckets += 1;
@@ -231,11 +231,11 @@ impl TimerQueue {
     }
 
     /// The earliest entry, left in the queue.
-    pub(crate) fn first(&self) -> Option<Timer> {
+    pub(crate) fn first_timer(&self) -> Option<Timer> {
         match self.first_place {
-            Place::Lane => self.lane.front().copied(),
-            Place::Heap => self.heap.peek().map(|Reverse(first)| *first),
-            Place::Run => self.run.get(self.run_at).copied(),
+            TimerList::Lane => self.lane.front().copied(),
+            TimerList::Heap => self.heap.peek().map(|Reverse(first)| *first),
+            TimerList::Run => self.run.get(self.run_at).copied(),
         }
     }
 
@@ -256,9 +256,9 @@ impl TimerQueue {
             return None;
         }
         let first = match self.first_place {
-            Place::Lane => self.lane.pop_front(),
-            Place::Heap => self.heap.pop().map(|Reverse(first)| first),
-            Place::Run => {
+            TimerList::Lane => self.lane.pop_front(),
+            TimerList::Heap => self.heap.pop().map(|Reverse(first)| first),
+            TimerList::Run => {
                 self.run_at += 1;
                 self.run.get(self.run_at - 1).copied()
             }
@@ -269,7 +269,7 @@ impl TimerQueue {
 
     #[inline]
     fn find_first(&mut self, near: impl FnMut(&[Timer], Nearness)) {
-        self.first_place = Place::Lane;
+        self.first_place = TimerList::Lane;
         let mut first = self.lane.front().map_or(u128::MAX, Timer::order);
         let is_calendar_open = !self.buckets.is_empty() || !self.beyond.is_empty();
         if is_calendar_open && self.run_at == self.run.len() && self.heap.is_empty() {
@@ -278,12 +278,12 @@ impl TimerQueue {
         if let Some(timer) = self.run.get(self.run_at)
             && timer.order() < first
         {
-            (first, self.first_place) = (timer.order(), Place::Run);
+            (first, self.first_place) = (timer.order(), TimerList::Run);
         }
         if let Some(Reverse(timer)) = self.heap.peek()
             && timer.order() < first
         {
-            (first, self.first_place) = (timer.order(), Place::Heap);
+            (first, self.first_place) = (timer.order(), TimerList::Heap);
         }
         self.first_date = (first >> 64) as u64;
     }
@@ -337,7 +337,7 @@ impl TimerQueue {
         self.buckets_per_s = if per_s < f64::INFINITY { per_s } else { 0.0 };
         for timer in entries {
             let number = self.bucket_of(timer.date);
-            self.store(timer, number);
+            self.store_timer(timer, number);
         }
         true
     }
@@ -367,19 +367,19 @@ mod tests {
     use crate::Time;
 
     #[derive(Clone, Debug)]
-    enum Step {
+    enum QueueStep {
         Push(u8),
         Peek,
         Pop,
         Retain,
     }
 
-    fn steps() -> impl Strategy<Value = Vec<Step>> {
+    fn steps() -> impl Strategy<Value = Vec<QueueStep>> {
         let step = prop_oneof![
-            5 => any::<u8>().prop_map(Step::Push),
-            2 => Just(Step::Peek),
-            3 => Just(Step::Pop),
-            1 => Just(Step::Retain),
+            5 => any::<u8>().prop_map(QueueStep::Push),
+            2 => Just(QueueStep::Peek),
+            3 => Just(QueueStep::Pop),
+            1 => Just(QueueStep::Retain),
         ];
         proptest::collection::vec(step, 0..400)
     }
@@ -394,7 +394,7 @@ mod tests {
             let mut now = 0.0;
             for (number, step) in (0..).zip(steps) {
                 match step {
-                    Step::Push(delay) => {
+                    QueueStep::Push(delay) => {
                         let unit = if delay % 16 == 5 { 1e9 } else { 0.1 };
                         let date = Time::from_secs(now + f64::from(delay / 8) * unit).to_bits();
                         let timer = Timer { date, number, target: u64::from(delay % 8) };
@@ -402,17 +402,17 @@ mod tests {
                         list.push(timer);
                         list.sort();
                     }
-                    Step::Peek => {
-                        prop_assert_eq!(timers.first(), list.first().copied());
+                    QueueStep::Peek => {
+                        prop_assert_eq!(timers.first_timer(), list.first().copied());
                         let date = list.first().map(|timer| timer.date);
                         prop_assert_eq!(timers.first_date(), date);
                     },
-                    Step::Pop => {
+                    QueueStep::Pop => {
                         let first = (!list.is_empty()).then(|| list.remove(0));
                         prop_assert_eq!(timers.pop(), first);
                         now = first.map_or(now, |timer| f64::from_bits(timer.date));
                     }
-                    Step::Retain => {
+                    QueueStep::Retain => {
                         timers.retain(|timer| timer.target != 3);
                         list.retain(|timer| timer.target != 3);
                     }

@@ -247,7 +247,7 @@ fn names_name_mailboxes() {
 
 /// One step of the only actor that works on a mailbox; another one gets killed.
 #[derive(Clone, Copy, Debug)]
-enum Step {
+enum MailboxStep {
     PutAsync,
     PutDetached,
     PutTimeout,
@@ -297,38 +297,38 @@ impl Model {
     reason = "one arm per step, and the checks after them"
 )]
 /// Performs the steps on a mailbox and on the model; the handles of gets are checked at the end.
-async fn perform(me: sim_core::Actor, mailbox: Mailbox, steps: Vec<Step>) {
+async fn perform(me: sim_core::Actor, mailbox: Mailbox, steps: Vec<MailboxStep>) {
     let mut model = Model::default();
     // The handle and the word or the number of the get.
     let mut puts: Vec<(Activity, u64)> = Vec::new();
     let mut gets: Vec<(Activity, usize)> = Vec::new();
     for (word, step) in (0..).zip(steps) {
         match step {
-            Step::PutAsync => {
+            MailboxStep::PutAsync => {
                 puts.push((mailbox.put_async(word, 1.0).await, word));
                 model.put(word);
             }
-            Step::PutDetached => {
+            MailboxStep::PutDetached => {
                 mailbox.put_detached(word, 1.0).await;
                 model.put(word);
             }
-            Step::PutTimeout => {
+            MailboxStep::PutTimeout => {
                 let met = mailbox.put_timeout(word, 1.0, secs(1.0)).await.is_ok();
                 assert_eq!(met, !model.gets.is_empty());
                 if met {
                     model.put(word);
                 }
             }
-            Step::GetAsync => {
+            MailboxStep::GetAsync => {
                 gets.push((mailbox.get_async().await, model.got.len()));
                 model.get();
             }
-            Step::GetTimeout => {
+            MailboxStep::GetTimeout => {
                 let got = mailbox.get_timeout(secs(1.0)).await.ok();
                 assert_eq!(got.and_then(|message| message.word()), model.get());
                 model.gets.retain(|&get| get + 1 != model.got.len());
             }
-            Step::CancelOldest => {
+            MailboxStep::CancelOldest => {
                 if let Some((put, word)) = puts.first() {
                     // Let what has met arrive, so that only what waits is cancelled.
                     me.sleep(secs(1.0)).await;
@@ -337,15 +337,15 @@ async fn perform(me: sim_core::Actor, mailbox: Mailbox, steps: Vec<Step>) {
                     puts.remove(0);
                 }
             }
-            Step::DropNewest => {
+            MailboxStep::DropNewest => {
                 me.sleep(secs(1.0)).await;
                 if let Some((_, number)) = gets.pop() {
                     model.gets.retain(|&other| other != number);
                 }
             }
-            Step::KilledPut | Step::KilledGet => {
+            MailboxStep::KilledPut | MailboxStep::KilledGet => {
                 let other = mailbox.clone();
-                let puts = matches!(step, Step::KilledPut);
+                let puts = matches!(step, MailboxStep::KilledPut);
                 let waits = if puts {
                     model.gets.is_empty()
                 } else {
@@ -410,15 +410,15 @@ proptest! {
 
     #[test]
     fn a_mailbox_is_a_list(steps in proptest::collection::vec(prop_oneof![
-        2 => Just(Step::PutAsync),
-        2 => Just(Step::PutDetached),
-        1 => Just(Step::PutTimeout),
-        3 => Just(Step::GetAsync),
-        1 => Just(Step::GetTimeout),
-        1 => Just(Step::CancelOldest),
-        1 => Just(Step::DropNewest),
-        1 => Just(Step::KilledPut),
-        1 => Just(Step::KilledGet),
+        2 => Just(MailboxStep::PutAsync),
+        2 => Just(MailboxStep::PutDetached),
+        1 => Just(MailboxStep::PutTimeout),
+        3 => Just(MailboxStep::GetAsync),
+        1 => Just(MailboxStep::GetTimeout),
+        1 => Just(MailboxStep::CancelOldest),
+        1 => Just(MailboxStep::DropNewest),
+        1 => Just(MailboxStep::KilledPut),
+        1 => Just(MailboxStep::KilledGet),
     ], 0..20)) {
         let mut simulation = Simulation::with_constant_model(1);
         let mailbox = simulation.new_mailbox();

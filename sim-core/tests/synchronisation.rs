@@ -229,7 +229,7 @@ fn misuse_fails_the_actor() {
 
 /// One step of one of three actors on a mutex.
 #[derive(Clone, Copy, Debug)]
-enum Step {
+enum MutexStep {
     Ask,
     TryLock,
     Leave,
@@ -248,10 +248,10 @@ proptest! {
     /// through a mailbox; after each step every actor compares its observation with the list.
     #[test]
     fn a_mutex_is_a_queue(steps in proptest::collection::vec((0..3_usize, prop_oneof![
-        4 => Just(Step::Ask),
-        2 => Just(Step::TryLock),
-        4 => Just(Step::Leave),
-        1 => Just(Step::Kill),
+        4 => Just(MutexStep::Ask),
+        2 => Just(MutexStep::TryLock),
+        4 => Just(MutexStep::Leave),
+        1 => Just(MutexStep::Kill),
     ]), 0..25)) {
         let mut simulation = Simulation::with_constant_model(1);
         let mutex = simulation.new_mutex();
@@ -264,9 +264,9 @@ proptest! {
                 loop {
                     let order = mailbox.get().await.unwrap().downcast().unwrap();
                     match order {
-                        Some(Step::Ask) => mutex.lock_async().await,
-                        Some(Step::TryLock) => answers.add(mutex.try_lock().await),
-                        Some(Step::Leave) => mutex.unlock().await,
+                        Some(MutexStep::Ask) => mutex.lock_async().await,
+                        Some(MutexStep::TryLock) => answers.add(mutex.try_lock().await),
+                        Some(MutexStep::Leave) => mutex.unlock().await,
                         // Asks who is the owner.
                         _ => answers.add(mutex.test().await),
                     }
@@ -280,15 +280,15 @@ proptest! {
                     continue;
                 }
                 let waits = queue.contains(&actor);
-                let tell = |to: usize, step: Option<Step>| {
+                let tell = |to: usize, step: Option<MutexStep>| {
                     orders[to].put(sim_core::Message::new(step), 1.0)
                 };
                 match step {
-                    Step::Ask if !waits => {
+                    MutexStep::Ask if !waits => {
                         tell(actor, Some(step)).await.unwrap();
                         queue.push(actor);
                     }
-                    Step::TryLock if !waits => {
+                    MutexStep::TryLock if !waits => {
                         tell(actor, Some(step)).await.unwrap();
                         // The second message is taken after the first has been obeyed.
                         tell(actor, None).await.unwrap();
@@ -297,11 +297,11 @@ proptest! {
                             queue.push(actor);
                         }
                     }
-                    Step::Leave if waits => {
+                    MutexStep::Leave if waits => {
                         tell(actor, Some(step)).await.unwrap();
                         queue.retain(|&other| other != actor);
                     }
-                    Step::Kill => {
+                    MutexStep::Kill => {
                         actors[actor].kill().await;
                         queue.retain(|&other| other != actor);
                     }

@@ -38,7 +38,7 @@ impl ErrorBands {
 
     /// Returns the error below which a part `q` of the predictions at this size stays: 0.05 is ± 5
     /// %. 0 if no error is known.
-    pub fn at(&self, size: u64, q: f64) -> f64 {
+    pub fn error_at(&self, size: u64, q: f64) -> f64 {
         let ours = |one: &&(u32, f64)| one.0 == decade(size);
         let near = self.errors.iter().filter(ours).count() >= DECADE_MIN;
         let chosen: Vec<f64> = self
@@ -63,7 +63,7 @@ impl ErrorBands {
     /// Returns the number of these predictions that stay in the band of `q`, and how many there
     /// are.
     pub fn coverage(&self, predictions: &[Prediction], q: f64) -> (usize, usize) {
-        let inside = |one: &&Prediction| one.error().abs() <= self.at(one.size, q);
+        let inside = |one: &&Prediction| one.error().abs() <= self.error_at(one.size, q);
         (predictions.iter().filter(inside).count(), predictions.len())
     }
 }
@@ -86,17 +86,17 @@ mod tests {
         let mut all = predictions(50, 20, 0.01);
         all.extend(predictions(5000, 5, 0.1));
         let bands = ErrorBands::new(&all, 10_000);
-        assert!((bands.at(99, 0.5) - 0.105).abs() < 0.01);
+        assert!((bands.error_at(99, 0.5) - 0.105).abs() < 0.01);
         // Of all 25: 13 are at most 0.13.
         assert!(
-            (bands.at(5000, 0.5) - 0.13).abs() < 0.011,
+            (bands.error_at(5000, 0.5) - 0.13).abs() < 0.011,
             "{}",
-            bands.at(5000, 0.5)
+            bands.error_at(5000, 0.5)
         );
-        assert!((bands.at(40_000, 0.5) / bands.at(5000, 0.5) - 2.0).abs() < 1e-9);
+        assert!((bands.error_at(40_000, 0.5) / bands.error_at(5000, 0.5) - 2.0).abs() < 1e-9);
         assert!(bands.reaches(40_000) && !bands.reaches(40_004));
         let (inside, of) = bands.coverage(&all, 0.9);
         assert!(of == 25 && (20..=24).contains(&inside), "{inside}");
-        assert_eq!(ErrorBands::default().at(8, 0.9), 0.0);
+        assert_eq!(ErrorBands::default().error_at(8, 0.9), 0.0);
     }
 }

@@ -233,7 +233,7 @@ pub fn calibrate(
     options: &CalibrateOptions,
 ) -> Result<Calibration, CalibrateError> {
     let input = input::Input::new(file, text, measurements, options)?;
-    steps::finish(input, options)
+    steps::finish_calibration(input, options)
 }
 
 impl Calibration {
@@ -279,11 +279,11 @@ impl Calibration {
                     100.0 * errors.p90,
                     100.0 * errors.worst,
                     errors.worst_at,
-                    self.place(errors.worst_at)
+                    self.describe_place(errors.worst_at)
                 )
             },
         );
-        let processes = self.origin.metadata.whole("ranks").map_or_else(
+        let processes = self.origin.metadata.whole_value("ranks").map_or_else(
             || "as many processes".to_owned(),
             |ranks| format!("{ranks} processes"),
         );
@@ -291,7 +291,7 @@ impl Calibration {
             0 | 1 => "this session".to_owned(),
             sessions => format!("these {sessions} sessions"),
         };
-        let ends = [smallest, largest].map(|size| 100.0 * self.bands.at(size, 0.9));
+        let ends = [smallest, largest].map(|size| 100.0 * self.bands.error_at(size, 0.9));
         let band = if (ends[0] - ends[1]).abs() < 0.05 {
             format!("± {:.1} %", ends[1])
         } else {
@@ -306,7 +306,7 @@ impl Calibration {
     }
 
     /// Describes where a size lies in the fit, which often explains a wrong prediction.
-    pub fn place(&self, size: u64) -> String {
+    pub fn describe_place(&self, size: u64) -> String {
         let (smallest, largest) = self.fit.range();
         if size < smallest || size > largest {
             return "beyond the sizes of the fit".to_owned();

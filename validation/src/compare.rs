@@ -146,7 +146,7 @@ pub struct Comparison {
 }
 
 /// Summarizes rounds: each run is a block, and the first two rounds of a run are its warm-up.
-fn summary(rounds: &RoundTimes) -> Option<SizeSummary> {
+fn summarise_rounds(rounds: &RoundTimes) -> Option<SizeSummary> {
     let blocks: Vec<Block> = (1..)
         .zip(&rounds.runs)
         .map(|(number, times)| Block {
@@ -178,8 +178,8 @@ impl Comparison {
             let pair = measured
                 .iter()
                 .find(same)
-                .and_then(summary)
-                .zip(summary(one));
+                .and_then(summarise_rounds)
+                .zip(summarise_rounds(one));
             let Some((measured, predicted)) = pair else {
                 notes.push(format!("{} {:?} was not measured", one.case, one.what));
                 unpaired += 1;
@@ -273,7 +273,7 @@ impl Comparison {
                     100.0 * errors.median,
                     100.0 * errors.p90,
                     100.0 * errors.worst,
-                    self.name(errors.worst_at),
+                    self.figure_name(errors.worst_at),
                     100.0 * errors.bias
                 );
             }
@@ -284,7 +284,7 @@ impl Comparison {
         text
     }
 
-    pub(crate) fn name(&self, number: u64) -> String {
+    pub(crate) fn figure_name(&self, number: u64) -> String {
         let figure = usize::try_from(number)
             .ok()
             .and_then(|at| self.figures.get(at));
@@ -313,7 +313,7 @@ impl Comparison {
     pub(crate) fn as_value(&self) -> Value {
         let errors = |factor: f64| {
             self.errors(factor).map_or(Value::Null, |one| {
-                json!({ "median": one.median, "p90": one.p90, "worst": one.worst, "worst_at": self.name(one.worst_at), "bias": one.bias })
+                json!({ "median": one.median, "p90": one.p90, "worst": one.worst, "worst_at": self.figure_name(one.worst_at), "bias": one.bias })
             })
         };
         let figures = self.figures.iter().map(|figure| {

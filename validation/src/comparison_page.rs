@@ -13,7 +13,7 @@ use serde_json::json;
 use crate::compare::{Comparison, Figure};
 use crate::metadata::SampleMetadata;
 use crate::page::{COMPARISON, render};
-use crate::report_page::{text_digest, whole};
+use crate::report_page::{text_digest, write_atomically};
 
 impl Comparison {
     /// Describes the predictions in a sentence made of the figures.
@@ -27,7 +27,7 @@ impl Comparison {
             100.0 * errors.median,
             100.0 * errors.p90,
             100.0 * errors.worst,
-            self.name(errors.worst_at),
+            self.figure_name(errors.worst_at),
             100.0 * errors.bias
         );
         if let Some((factor, errors)) = self.factor.and_then(|one| Some((one, self.errors(one)?))) {
@@ -108,7 +108,7 @@ pub fn write_comparison(
     command: &str,
     folder: &Path,
 ) -> Result<(), PlotError> {
-    whole(folder, "comparison.json", &(comparison.as_json() + "\n"))?;
+    write_atomically(folder, "comparison.json", &(comparison.as_json() + "\n"))?;
     let mut svgs = Vec::new();
     if !comparison.figures.is_empty() {
         for (name, picture) in [
@@ -125,12 +125,12 @@ pub fn write_comparison(
     values["title"] = "Comparison".into();
     values["verdict"] = comparison.verdict().into();
     values["svgs"] = svgs.into();
-    values["metadata"] = SampleMetadata::read(platform)
+    values["metadata"] = SampleMetadata::from_text(platform)
         .iter()
         .map(|pair| json!(pair))
         .collect();
     values["platform_digest"] = text_digest(platform).into();
     values["platform"] = platform.into();
     values["command"] = command.into();
-    whole(folder, "index.html", &render(COMPARISON, &values)?)
+    write_atomically(folder, "index.html", &render(COMPARISON, &values)?)
 }

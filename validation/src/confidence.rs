@@ -13,7 +13,7 @@ use crate::fit::{BreakKind, Fit, FitOptions, fit};
 use crate::point::{Point, bytes, count};
 use crate::quantile::quantile;
 use crate::sample::Block;
-use crate::sampling::{Statistic, draw};
+use crate::sampling::{Statistic, draw_samples};
 
 const RESAMPLES: usize = 200;
 
@@ -58,7 +58,7 @@ impl BootstrapIntervals {
                     time_s: by_size
                         .get(&point.size)
                         .and_then(|blocks| {
-                            quantile(&draw(blocks, &mut stream), statistic.quantile())
+                            quantile(&draw_samples(blocks, &mut stream), statistic.quantile())
                         })
                         .unwrap_or(point.time_s),
                     ..*point
@@ -72,7 +72,7 @@ impl BootstrapIntervals {
             let pairs = refitted.segments().windows(2).zip(fitted.breaks());
             for ((two, place), jumps) in pairs.zip(&mut jumps) {
                 let middle = (bytes(place.gap.0).max(1.0) * bytes(place.gap.1)).sqrt();
-                jumps.push(two[1].line.at(middle) - two[0].line.at(middle));
+                jumps.push(two[1].line.time_at(middle) - two[0].line.time_at(middle));
             }
             let Ok(again) = fit(&drawn, rules) else {
                 continue;

@@ -24,7 +24,7 @@ use std::fmt;
 use crate::point::{Point, bytes};
 
 pub use breaks::{Break, BreakKind};
-pub(crate) use hinge::solve;
+pub(crate) use hinge::solve_equations;
 pub use noise::rough_noise;
 pub use segment::Line;
 
@@ -65,7 +65,7 @@ impl FitOptions {
     }
 
     /// For published tables: powers of two, one value each, without samples.
-    pub fn table() -> Self {
+    pub fn for_tables() -> Self {
         Self {
             floor: 0.03,
             estimates_noise: false,
@@ -228,7 +228,7 @@ impl Fit {
                 .collect();
             if !inside.is_empty() {
                 let sigmas = sigmas(&inside, self.noise, rules);
-                segment.line = search::line(&inside, &sigmas, 0, inside.len());
+                segment.line = search::line_of_points(&inside, &sigmas, 0, inside.len());
             }
         }
         again
@@ -265,7 +265,9 @@ impl Fit {
 
     /// Seconds for a message of `size` bytes.
     pub fn predict(&self, size: u64) -> f64 {
-        self.segments[self.segment_of(size)].line.at(bytes(size))
+        self.segments[self.segment_of(size)]
+            .line
+            .time_at(bytes(size))
     }
 
     /// The smallest and the largest measured size, in bytes.
@@ -287,6 +289,6 @@ impl Fit {
     fn jump_in(&self, place: &Break) -> f64 {
         let middle = (bytes(place.gap.0).max(1.0) * bytes(place.gap.1)).sqrt();
         let at = self.segment_of(place.gap.1);
-        self.segments[at].line.at(middle) / self.segments[at - 1].line.at(middle)
+        self.segments[at].line.time_at(middle) / self.segments[at - 1].line.time_at(middle)
     }
 }

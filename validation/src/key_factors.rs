@@ -16,7 +16,7 @@ use std::fmt;
 
 use platform::{Override, Platform};
 
-use crate::fit::solve;
+use crate::fit::solve_equations;
 use crate::key_fit::KeyFitError;
 use crate::quantile::median;
 
@@ -70,7 +70,7 @@ fn scale_keys(platform: &Platform, keys: &[String], at: &[f64]) -> Result<Platfo
         .map(|(key, logarithm)| format!("{key}*={}", libm::exp(*logarithm)).parse())
         .collect();
     let changes = changes.map_err(|error| KeyFitError::Key(format!("{error}")))?;
-    let changed = platform.clone().with("the platform", &changes);
+    let changed = platform.clone().with_overrides("the platform", &changes);
     changed.map_err(|error| KeyFitError::Key(error.to_string()))
 }
 
@@ -135,7 +135,7 @@ pub fn fit_factors(
         let equations = loss.step_equations(&slopes, &found, &at);
         // More damping, a shorter step, until the sum decreases.
         let improved = loop {
-            let step = solve(add_damping(&equations, damping))
+            let step = solve_equations(add_damping(&equations, damping))
                 .ok_or_else(|| KeyFitError::Undetermined(keys.join(", ")))?;
             let next = at.iter().zip(&step);
             let next: Vec<f64> = next
@@ -205,5 +205,5 @@ fn factor_width(equations: &[Vec<f64>], key: usize) -> f64 {
         let last = row.len() - 1;
         row[last] = if number == key { 1.0 } else { 0.0 };
     }
-    solve(rows).map_or(PRIOR, |column| column[key].max(0.0).sqrt())
+    solve_equations(rows).map_or(PRIOR, |column| column[key].max(0.0).sqrt())
 }

@@ -91,7 +91,7 @@ pub fn fit_keys(
     keys: &[String],
     measurements: &Measurements,
 ) -> Result<KeyFit, KeyFitError> {
-    let rows = rows(measurements);
+    let rows = size_times(measurements);
     let every_second =
         |first: usize| -> Vec<(u64, f64)> { rows.iter().skip(first).step_by(2).copied().collect() };
     let (training, held_out) = (every_second(0), every_second(1));
@@ -115,7 +115,7 @@ pub fn fit_keys(
 }
 
 /// Returns sizes and seconds, sizes growing: of samples the medians of the ping-pongs.
-fn rows(measurements: &Measurements) -> Vec<(u64, f64)> {
+fn size_times(measurements: &Measurements) -> Vec<(u64, f64)> {
     let blocks = match measurements {
         Measurements::Table(table) => return table.rows.clone(),
         Measurements::Samples(blocks) => blocks,

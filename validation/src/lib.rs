@@ -80,7 +80,7 @@ pub use quantile::{median, quantile};
 pub use read::{LineError, ReadError, read, read_file};
 pub use refine::{AdaptiveSampling, RefinedFit, refine};
 pub use report_page::{calibration_as_json, pictures, text_digest, write_report};
-pub use sample::{Block, Kernel, Measurements, Set, Table};
+pub use sample::{BenchmarkTable, Block, Kernel, Measurements, Set};
 pub use sampling::{SizeSummary, Statistic, summarise};
 pub use self_check::{SimulationFailed, simulated_ping_pong};
 pub use sharing::Sharing;

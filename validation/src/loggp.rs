@@ -86,30 +86,32 @@ impl LogGp {
     /// control messages come first.
     pub fn predict(&self, size: u64) -> f64 {
         let small = 2.0 * self.overhead_s + self.latency_s;
-        let moving = self.rest(size) * self.gap_per_byte_s.max(self.overhead_per_byte_s);
+        let moving =
+            self.bytes_after_first(size) * self.gap_per_byte_s.max(self.overhead_per_byte_s);
         let messages = if size >= self.threshold { 3.0 } else { 1.0 };
         messages * small + moving
     }
 
     /// Seconds of a stream of eager messages and one empty answer.
     pub fn stream(&self, number: u32, size: u64) -> f64 {
-        let rest = self.rest(size);
+        let rest = self.bytes_after_first(size);
         let adapter = self.gap_s + rest * self.gap_per_byte_s;
-        let processor = self.receive(size);
+        let processor = self.receive_time(size);
         self.predict(size) + f64::from(number - 1) * adapter.max(processor) + self.predict(0)
     }
 
     /// Seconds inside a send.
-    pub fn send(&self, size: u64) -> f64 {
-        self.overhead_s + self.rest(size) * self.overhead_per_byte_s
+    pub fn send_time(&self, size: u64) -> f64 {
+        self.overhead_s + self.bytes_after_first(size) * self.overhead_per_byte_s
     }
 
     /// Seconds of the receiver's work.
-    pub fn receive(&self, size: u64) -> f64 {
-        self.overhead_s + self.rest(size) * self.gap_per_byte_s.max(self.overhead_per_byte_s)
+    pub fn receive_time(&self, size: u64) -> f64 {
+        self.overhead_s
+            + self.bytes_after_first(size) * self.gap_per_byte_s.max(self.overhead_per_byte_s)
     }
 
-    fn rest(&self, size: u64) -> f64 {
+    fn bytes_after_first(&self, size: u64) -> f64 {
         bytes(size.saturating_sub(1))
     }
 }

@@ -17,7 +17,7 @@ impl SampleMetadata {
     /// assert_eq!(metadata.number("cores"), Some(2.0));
     /// assert_eq!(metadata.text("made by hand"), None);
     /// ```
-    pub fn read(text: &str) -> Self {
+    pub fn from_text(text: &str) -> Self {
         let comments = text
             .lines()
             .take_while(|line| line.trim_start().starts_with('#'));
@@ -34,13 +34,13 @@ impl SampleMetadata {
     }
 
     /// Returns the value of a key, if the value is a number.
-    pub fn number(&self, key: &str) -> Option<f64> {
+    pub fn number_value(&self, key: &str) -> Option<f64> {
         let number: f64 = self.text(key)?.parse().ok()?;
         number.is_finite().then_some(number)
     }
 
     /// Returns the value of a key, if the value is a whole number from 0.
-    pub fn whole(&self, key: &str) -> Option<u64> {
+    pub fn whole_value(&self, key: &str) -> Option<u64> {
         self.text(key)?.parse().ok()
     }
 

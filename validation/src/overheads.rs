@@ -108,7 +108,7 @@ impl CostSplit {
     }
 
     /// The piece of a message of `size` bytes.
-    pub fn piece(&self, size: u64) -> &CostSegment {
+    pub fn segment_at(&self, size: u64) -> &CostSegment {
         let after = self.pieces.partition_point(|piece| piece.above < size);
         &self.pieces[after.saturating_sub(1)]
     }
@@ -152,7 +152,10 @@ fn eager(
     };
     for size in [size, piece.largest] {
         let at = bytes(size);
-        let (measured, used) = (os.at(at) + or.at(at), piece.os.at(at) + piece.or.at(at));
+        let (measured, used) = (
+            os.time_at(at) + or.time_at(at),
+            piece.os.time_at(at) + piece.or.time_at(at),
+        );
         let factor = measured / used.max(1e-3 * measured);
         if measured > 0.0 && scaled.is_none_or(|(_, most)| factor > most) {
             *scaled = Some((size, factor));
@@ -185,14 +188,14 @@ mod tests {
         };
         let split = CostSplit::new(&fitted(10e-6, 1e-9), &calls, 4096, 0);
         let near = |one: f64, other: f64| (one / other - 1.0).abs() < 1e-9;
-        let eager = split.piece(100).wire;
+        let eager = split.segment_at(100).wire;
         assert!(
             near(eager.intercept_s, 7e-6) && near(eager.slope_s, 7e-10),
             "{eager:?}"
         );
         assert!(near(split.scaled.unwrap().1, 1.0));
         // By rendezvous all of it is the way's.
-        let large = split.piece(4096);
+        let large = split.segment_at(4096);
         assert_eq!((large.above, large.os), (4095, Line::default()));
         assert!(near(large.wire.intercept_s, 10e-6));
     }
@@ -211,10 +214,10 @@ mod tests {
             or,
             wire,
             ..
-        } = *split.piece(100);
+        } = *split.segment_at(100);
         for size in [1.0, 100.0, 8000.0] {
-            let sum = os.at(size) + or.at(size) + wire.at(size);
-            assert!((sum / whole.at(size) - 1.0).abs() < 1e-9, "{size}");
+            let sum = os.time_at(size) + or.time_at(size) + wire.time_at(size);
+            assert!((sum / whole.time_at(size) - 1.0).abs() < 1e-9, "{size}");
         }
         assert!(wire.intercept_s >= 0.0 && wire.slope_s >= 0.0 && os.intercept_s > 0.0);
         assert!(split.scaled.unwrap().1 > 1.9, "{:?}", split.scaled);

@@ -160,13 +160,13 @@ impl Wire {
         if above + 1 >= threshold {
             return None;
         }
-        let both = 2.0 * line.at(bytes(control));
+        let both = 2.0 * line.time_at(bytes(control));
         for (above, line) in self.steps.iter_mut().filter(|step| step.0 + 1 >= threshold) {
             line.intercept_s -= both;
             if line.intercept_s <= 0.0 {
                 // The smallest message of the step may still be right, if its bytes take long
                 // enough.
-                let missing = -line.intercept_s / line.at(bytes(*above + 1)).abs().max(both);
+                let missing = -line.intercept_s / line.time_at(bytes(*above + 1)).abs().max(both);
                 if missing > 1e-3 {
                     return None;
                 }
@@ -180,9 +180,10 @@ impl Wire {
 /// Returns the network line of a piece, without the envelope; zero coefficients become positive.
 fn positive(piece: &CostSegment, envelope: f64) -> Line {
     let mut line = piece.wire;
-    let whole = piece.whole.at(bytes(piece.above + 1));
+    let whole = piece.whole.time_at(bytes(piece.above + 1));
     if line.slope_s <= 0.0 {
-        line.slope_s = 1e-3 * piece.whole.at(0.0).max(1e-3 * whole) / bytes(piece.largest.max(1));
+        line.slope_s =
+            1e-3 * piece.whole.time_at(0.0).max(1e-3 * whole) / bytes(piece.largest.max(1));
     }
     line.intercept_s -= envelope * line.slope_s;
     if line.intercept_s <= 0.0 {
@@ -235,10 +236,10 @@ pub fn platform_file(fit: &Fit, split: &CostSplit, metadata: &PlatformMetadata) 
         .iter()
         .any(|line| *line != Line::default())
     {
-        calls(&mut text, split);
+        write_calls(&mut text, split);
     }
-    protocol(&mut text, metadata);
-    hosts(&mut text, metadata, bandwidth, latency_s);
+    write_protocol(&mut text, metadata);
+    write_hosts(&mut text, metadata, bandwidth, latency_s);
     Some(text)
 }
 
@@ -292,7 +293,7 @@ fn head(fit: &Fit, metadata: &PlatformMetadata) -> String {
     text
 }
 
-fn protocol(text: &mut String, metadata: &PlatformMetadata) {
+fn write_protocol(text: &mut String, metadata: &PlatformMetadata) {
     text.push_str("\n[protocol]\n");
     match metadata.eager_threshold {
         Some(threshold) => {
@@ -314,7 +315,7 @@ fn protocol(text: &mut String, metadata: &PlatformMetadata) {
     }
 }
 
-fn hosts(text: &mut String, metadata: &PlatformMetadata, bandwidth: f64, latency_s: f64) {
+fn write_hosts(text: &mut String, metadata: &PlatformMetadata, bandwidth: f64, latency_s: f64) {
     let sharing = if metadata.shared {
         "sharing = \"shared\"    # both directions together have the bandwidth\n"
     } else {
@@ -353,7 +354,7 @@ fn factors(text: &mut String, name: &str, steps: &[(u64, Line)], factor: impl Fn
 }
 
 /// Writes the costs of the calls, by size of the message.
-fn calls(text: &mut String, split: &CostSplit) {
+fn write_calls(text: &mut String, split: &CostSplit) {
     for (at, name) in ["os", "ois", "or"].into_iter().enumerate() {
         let _ = writeln!(text, "{name} = [");
         for piece in &split.pieces {
@@ -391,9 +392,9 @@ pub fn loggops_file(fit: &Fit, model: &LogGp, metadata: &PlatformMetadata) -> St
         1e12 * model.gap_per_byte_s,
         1e12 * model.overhead_per_byte_s
     );
-    protocol(&mut text, &metadata);
+    write_protocol(&mut text, &metadata);
     // The model has no links; a platform has.
-    hosts(
+    write_hosts(
         &mut text,
         &metadata,
         1.0 / model.gap_per_byte_s.max(1e-15),

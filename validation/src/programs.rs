@@ -13,7 +13,7 @@ use crate::error_summary::{ErrorSummary, Prediction};
 use crate::measure::simulated_times;
 use crate::sample::Kernel;
 use crate::sampling::SizeSummary;
-use crate::self_check::{SimulationFailed, parse};
+use crate::self_check::{SimulationFailed, parse_platform};
 
 /// One program, measured and predicted.
 #[derive(Clone, PartialEq, Debug)]
@@ -32,7 +32,7 @@ pub(crate) type Measured = Vec<(Kernel, Vec<SizeSummary>)>;
 impl Program {
     /// Returns the number of ranks of a kernel that is a whole program; `None` for kernels between
     /// two ranks and for fitted kernels.
-    pub const fn ranks(kernel: Kernel) -> Option<u32> {
+    pub const fn rank_count(kernel: Kernel) -> Option<u32> {
         match kernel {
             Kernel::Ring(ranks) => Some(ranks),
             _ => None,
@@ -45,14 +45,14 @@ impl Program {
         bands: &ErrorBands,
         platform: impl Fn(u32) -> String,
     ) -> Result<Self, SimulationFailed> {
-        let ranks = Self::ranks(kernel).unwrap_or(2);
+        let ranks = Self::rank_count(kernel).unwrap_or(2);
         let mut summaries = summaries;
         summaries.retain(|one| bands.reaches(one.point.size));
         let wanted: Vec<(Kernel, u64)> = summaries
             .iter()
             .map(|one| (kernel, one.point.size))
             .collect();
-        let times = simulated_times(&parse(&platform(ranks))?, ranks, &wanted, None)?;
+        let times = simulated_times(&parse_platform(&platform(ranks))?, ranks, &wanted, None)?;
         let predictions = summaries
             .iter()
             .zip(times)
@@ -75,7 +75,7 @@ impl Program {
 
     /// Returns the name of the program for readers.
     pub fn name(&self) -> String {
-        Self::ranks(self.kernel).map_or_else(
+        Self::rank_count(self.kernel).map_or_else(
             || self.kernel.to_string(),
             |ranks| format!("Ring of {ranks}"),
         )

@@ -12,7 +12,7 @@ use crate::point::count;
 /// ```
 pub fn quantile(values: &[f64], q: f64) -> Option<f64> {
     let last = values.len().checked_sub(1)?;
-    let (below, part) = place(last, q);
+    let (below, part) = quantile_position(last, q);
     let mut values = values.to_vec();
     // Sorting all costs several times as much, and blocks are drawn again thousands of times.
     let (_, low, rest) = values.select_nth_unstable_by(below, f64::total_cmp);
@@ -24,13 +24,13 @@ pub fn quantile(values: &[f64], q: f64) -> Option<f64> {
 /// The q-quantile of sorted values; `None` if there are none.
 pub(crate) fn of_sorted(sorted: &[f64], q: f64) -> Option<f64> {
     let last = sorted.len().checked_sub(1)?;
-    let (below, part) = place(last, q);
+    let (below, part) = quantile_position(last, q);
     let above = sorted[(below + 1).min(last)];
     Some(sorted[below] + part * (above - sorted[below]))
 }
 
 /// The value below the q-quantile, and how far the quantile is on the way to the next.
-fn place(last: usize, q: f64) -> (usize, f64) {
+fn quantile_position(last: usize, q: f64) -> (usize, f64) {
     let place = q.clamp(0.0, 1.0) * count(last);
     #[expect(
         clippy::cast_possible_truncation,

@@ -7,10 +7,12 @@
 //! |---|---|---|
 //! | `size_bytes` | bytes of payload, a whole number | required |
 //! | `time_us` | microseconds, above 0; half a round trip for ping-pongs | required |
-//! | `kernel` | `pp`, `ppi`, `prttN`, `dprttN`, `os`, `ois`, `or`, `late`, `incastN`, `outcastN`, `bidir`, `copy`, `reduce`: see [`Kernel`] | `pp` |
+//! | `kernel` | `pp`, `ppi`, `prttN`, `dprttN`, `os`, `ois`, `or`, `late`, `incastN`, `outcastN`,
+//! `bidir`, `copy`, `reduce`: see [`Kernel`] | `pp` |
 //! | `session` | the start of the processes, counted from 0 | 1 |
 //! | `block` | the number of the block in the session, in the order of time | one block per size |
-//! | `sample` | the number of the sample in its block, in the order of time | the order of the lines |
+//! | `sample` | the number of the sample in its block, in the order of time | the order of the
+//! lines |
 //! | `set` | `train`, `validate` or `reference` | `train` |
 //!
 //! **OSU** (`osu_latency`, `osu_bw`, `osu_bibw`, `osu_mbw_mr`) and **IMB** (`PingPong`): one value
@@ -115,7 +117,7 @@ pub fn read(file: &str, text: &str) -> Result<Measurements, ReadError> {
     let read = if text.contains("# OSU ") {
         osu::read(text).map(Measurements::Table)
     } else if is_imb {
-        imb::read(text).map(Measurements::Table)
+        imb::read_table(text).map(Measurements::Table)
     } else {
         csv::read(text).map(Measurements::Samples)
     };
@@ -142,7 +144,7 @@ pub fn read_file(path: &Path) -> Result<Measurements, ReadError> {
 }
 
 /// Parses a whole number of bytes up to 2^53, which a floating-point number represents exactly.
-pub(crate) fn size(text: &str) -> Option<u64> {
+pub(crate) fn parse_size(text: &str) -> Option<u64> {
     text.parse().ok().filter(|size: &u64| *size <= 1 << 53)
 }
 
@@ -153,7 +155,7 @@ pub(crate) fn positive(text: &str) -> Option<f64> {
 }
 
 /// Finishes a table of either kind: returns the rows by size, or the mistakes.
-pub(crate) fn finish(
+pub(crate) fn finish_table(
     mut rows: Vec<(usize, u64, f64)>,
     mut mistakes: Vec<LineError>,
 ) -> Result<Vec<(u64, f64)>, Vec<LineError>> {

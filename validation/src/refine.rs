@@ -96,12 +96,12 @@ impl AdaptiveSampling {
 
     /// Takes a time that was measured in the gap: the size belongs to the nearer line, and the
     /// search continues in the half where the lines change.
-    pub fn tell(&mut self, point: Point) {
+    pub fn add_measurement(&mut self, point: Point) {
         let Some(gap) = self.gaps.last_mut() else {
             return;
         };
         gap.steps += 1;
-        let distance = |line: Line| (line.at(bytes(point.size)) - point.time_s).abs();
+        let distance = |line: Line| (line.time_at(bytes(point.size)) - point.time_s).abs();
         if distance(gap.old) <= distance(gap.new) {
             gap.low = point.size;
         } else {
@@ -122,7 +122,7 @@ pub fn refine(
     while let Some(size) = refinement.next_size() {
         let point = measure(size);
         points.push(point);
-        refinement.tell(point);
+        refinement.add_measurement(point);
     }
     points.sort_by_key(|point| point.size);
     Ok(RefinedFit {
@@ -142,7 +142,7 @@ mod tests {
         let points: Vec<Point> = (0..16)
             .map(|at| Point::of_table(1 << at, time(1 << at)))
             .collect();
-        let refined = refine(&points, &FitOptions::table(), |size| {
+        let refined = refine(&points, &FitOptions::for_tables(), |size| {
             Point::of_table(size, time(size))
         })
         .unwrap();

@@ -26,12 +26,12 @@ pub fn write_report(
     command: &str,
     folder: &Path,
 ) -> Result<(), PlotError> {
-    whole(
+    write_atomically(
         folder,
         "predictions.csv",
         &json::predictions_as_csv(calibration),
     )?;
-    whole(
+    write_atomically(
         folder,
         "calibration.json",
         &calibration_as_json(calibration),
@@ -44,10 +44,10 @@ pub fn write_report(
         svgs.push(svg_of_scatter(&picture)?);
     }
     let page = page::page(calibration, command, svgs)?;
-    whole(folder, "index.html", &page)
+    write_atomically(folder, "index.html", &page)
 }
 
 /// Writes a file as a whole or not at all.
-pub(crate) fn whole(folder: &Path, name: &str, text: &str) -> Result<(), PlotError> {
+pub(crate) fn write_atomically(folder: &Path, name: &str, text: &str) -> Result<(), PlotError> {
     files::write(&folder.join(name), text).map_err(PlotError::Output)
 }

@@ -77,7 +77,7 @@ impl Kernel {
     pub(crate) const PING_PONGS: [Self; 2] = [Self::PingPong, Self::PingPongOccupied];
 
     /// All names, for messages.
-    pub(crate) fn names() -> impl Iterator<Item = String> {
+    pub(crate) fn all_names() -> impl Iterator<Item = String> {
         let single = NAMES.iter().map(|(name, _)| (*name).to_owned());
         single.chain(COUNTED.iter().map(|(name, _)| format!("{name}N")))
     }
@@ -144,7 +144,7 @@ impl Set {
     }
 
     /// All names, for messages.
-    pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    pub(crate) fn all_names() -> impl Iterator<Item = &'static str> {
         Self::ALL.iter().map(|set| set.name())
     }
 }
@@ -178,7 +178,7 @@ pub struct Block {
 impl Block {
     /// Returns the key that orders blocks. No other property affects the order, so the order of the
     /// lines of a file has no effect.
-    pub fn key(&self) -> (u32, u32, Kernel, u64, Set) {
+    pub fn sort_key(&self) -> (u32, u32, Kernel, u64, Set) {
         (self.session, self.number, self.kernel, self.size, self.set)
     }
 }
@@ -186,15 +186,15 @@ impl Block {
 /// Contents of a file of measurements.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Measurements {
-    /// Samples in blocks, ordered by [`Block::key`].
+    /// Samples in blocks, ordered by [`Block::sort_key`].
     Samples(Vec<Block>),
     /// One value per size, as benchmarks print them: seconds per message, by size.
-    Table(Table),
+    Table(BenchmarkTable),
 }
 
 /// A table of one benchmark.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Table {
+pub struct BenchmarkTable {
     /// Benchmark that printed the table, such as `OSU MPI Latency Test`.
     pub benchmark: String,
     /// Sizes and seconds per message, sizes growing.

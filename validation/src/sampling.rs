@@ -87,7 +87,7 @@ pub fn summarise(blocks: &[&Block], statistic: Statistic, seed: u64) -> Vec<Size
         by_size.entry(block.size).or_default().push(block);
     }
     let summary = |(size, mut blocks): (u64, Vec<&Block>)| {
-        blocks.sort_by_key(|block| block.key());
+        blocks.sort_by_key(|block| block.sort_key());
         of_size(size, &blocks, statistic, seed)
     };
     by_size.into_iter().filter_map(summary).collect()
@@ -128,7 +128,7 @@ fn resampled(size: u64, blocks: &[&Block], q: f64, seed: u64) -> (f64, f64) {
     let mut stream = Stream::new(seed, &format!("validation/blocks of {size} B"));
     let values: Vec<f64> = (0..RESAMPLES)
         .filter_map(|_| {
-            let samples = draw(blocks, &mut stream);
+            let samples = draw_samples(blocks, &mut stream);
             quantile(&samples, q)
         })
         .collect();
@@ -143,7 +143,7 @@ fn resampled(size: u64, blocks: &[&Block], q: f64, seed: u64) -> (f64, f64) {
 }
 
 /// The samples of as many blocks as there are, drawn with repetition.
-pub(crate) fn draw(blocks: &[&Block], stream: &mut Stream) -> Vec<f64> {
+pub(crate) fn draw_samples(blocks: &[&Block], stream: &mut Stream) -> Vec<f64> {
     let mut samples = Vec::new();
     for _ in blocks {
         let at = usize::try_from(stream.below(blocks.len() as u64)).expect("as blocks");

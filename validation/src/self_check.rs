@@ -44,7 +44,7 @@ pub(crate) fn worst(
     platform: &str,
     expected: &[Expected],
 ) -> Result<Option<(f64, Expected)>, SimulationFailed> {
-    let platform = parse(platform)?;
+    let platform = parse_platform(platform)?;
     let wanted: Vec<(Kernel, u64)> = expected.iter().map(|one| (one.kernel, one.size)).collect();
     let times = simulated_times(&platform, 2, &wanted, None)?;
     let errors = expected.iter().zip(times).map(|(one, time)| {
@@ -55,12 +55,12 @@ pub(crate) fn worst(
 }
 
 /// The platform of a file that a calibration wrote.
-pub(crate) fn parse(text: &str) -> Result<Arc<Platform>, SimulationFailed> {
+pub(crate) fn parse_platform(text: &str) -> Result<Arc<Platform>, SimulationFailed> {
     let platform = Platform::parse("the fitted platform", text);
     // The text is written only if it is right: nobody has its lines.
     let platform = platform.map_err(|error| match error {
         LoadError::Diagnostics(mistakes) => {
-            let list = mistakes.list().iter();
+            let list = mistakes.as_slice().iter();
             let list = list.map(|one| format!("{}: {}", one.problem(), one.expected()));
             SimulationFailed(format!(
                 "what was fitted gives no platform: {}",
@@ -80,17 +80,17 @@ pub fn simulated_ping_pong(
     mode: Option<MessageProtocol>,
 ) -> Result<Vec<f64>, SimulationFailed> {
     let wanted: Vec<(Kernel, u64)> = sizes.iter().map(|size| (Kernel::PingPong, *size)).collect();
-    simulated_times(&parse(platform)?, 2, &wanted, mode)
+    simulated_times(&parse_platform(platform)?, 2, &wanted, mode)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::parse;
+    use super::parse_platform;
 
     #[test]
     fn no_line_is_named_of_a_file_that_the_user_does_not_have() {
         let text = "version = 1\n[hosts.a]\nspeed = \"-1Gf\"\n[hosts.b]\nspeed = \"0Gf\"\n";
-        let error = parse(text).expect_err("two mistakes").to_string();
+        let error = parse_platform(text).expect_err("two mistakes").to_string();
         assert_eq!(
             error,
             "the kernels cannot be simulated: what was fitted gives no platform: \

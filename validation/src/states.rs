@@ -85,7 +85,7 @@ impl States {
             return None;
         }
         let levels = smoothed(&series);
-        let mut pieces: Vec<SpeedInterval> = cut(&levels)
+        let mut pieces: Vec<SpeedInterval> = cut_pieces(&levels)
             .into_iter()
             .map(|(first, end)| SpeedInterval {
                 first: series[first].0,
@@ -95,7 +95,7 @@ impl States {
                 state: 0,
             })
             .collect();
-        let states = merge(&mut pieces);
+        let states = merge_states(&mut pieces);
         let of_state = |state: usize| -> usize {
             let ours = pieces.iter().filter(|piece| piece.state == state);
             ours.map(|piece| piece.blocks).sum()
@@ -123,7 +123,7 @@ impl States {
     }
 
     /// Returns true if a block of this number was measured in the state that is kept.
-    pub fn keeps(&self, number: u32) -> bool {
+    pub fn is_kept_block(&self, number: u32) -> bool {
         self.piece_of(number)
             .is_none_or(|piece| piece.state == self.main)
     }
@@ -191,7 +191,7 @@ fn smoothed(series: &[(u32, f64)]) -> Vec<f64> {
 }
 
 /// The best pieces of constant level: first and end of each.
-fn cut(levels: &[f64]) -> Vec<(usize, usize)> {
+fn cut_pieces(levels: &[f64]) -> Vec<(usize, usize)> {
     let n = levels.len();
     let differences: Vec<f64> = levels.windows(2).map(|two| two[1] - two[0]).collect();
     let middle = median(&differences).unwrap_or(0.0);
@@ -231,7 +231,7 @@ fn cut(levels: &[f64]) -> Vec<(usize, usize)> {
 }
 
 /// Numbers the states of the pieces, the fastest first; how many there are.
-fn merge(pieces: &mut [SpeedInterval]) -> usize {
+fn merge_states(pieces: &mut [SpeedInterval]) -> usize {
     let mut order: Vec<usize> = (0..pieces.len()).collect();
     order.sort_by(|one, other| pieces[*one].level.total_cmp(&pieces[*other].level));
     let mut state = 0;
@@ -297,7 +297,12 @@ mod tests {
         let found = states(&blocks(300, slow));
         assert_eq!(found.count, 2, "{found:?}");
         assert!((found.kept - 0.9).abs() < 0.01);
-        assert!(found.keeps(119) && !found.keeps(120) && !found.keeps(149) && found.keeps(150));
+        assert!(
+            found.is_kept_block(119)
+                && !found.is_kept_block(120)
+                && !found.is_kept_block(149)
+                && found.is_kept_block(150)
+        );
     }
 
     /// A machine that gets slower step by step has one state, because neighbouring levels are

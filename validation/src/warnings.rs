@@ -49,7 +49,7 @@ fn of_fit(fit: &Fit, points: &[Point]) -> Vec<Warning> {
         })
         .collect();
     if !falls.is_empty() {
-        let text = format!("time decreases within a segment: {}", cut(&falls));
+        let text = format!("time decreases within a segment: {}", shorten_list(&falls));
         warnings.push(Warning::new(Code::NonMonotone, text));
     }
     warnings
@@ -184,7 +184,7 @@ pub(crate) fn of_states(states: &[States]) -> Vec<Warning> {
             } else {
                 "not normalized"
             },
-            cut(&levels)
+            shorten_list(&levels)
         );
         Warning::new(Code::States, text)
     };
@@ -192,7 +192,7 @@ pub(crate) fn of_states(states: &[States]) -> Vec<Warning> {
 }
 
 /// A list that is not too long.
-fn cut(texts: &[String]) -> String {
+fn shorten_list(texts: &[String]) -> String {
     const SHOWN: usize = 6;
     let shown = texts.iter().take(SHOWN).map(String::as_str);
     let shown = shown.collect::<Vec<_>>().join(", ");
@@ -271,7 +271,7 @@ pub(crate) fn of_calibration(
     if !refused.is_empty() {
         let text = format!(
             "no prediction above 4 times the largest fitted size: {} B",
-            cut(&refused)
+            shorten_list(&refused)
         );
         warnings.push(Warning::new(Code::Extrapolated, text));
     }
@@ -289,7 +289,7 @@ fn of_threshold(
         let ratio = bytes(one.max(1)) / bytes(other.max(1));
         ratio.max(1.0 / ratio) > 1.05
     };
-    let measured = calibration.origin.metadata.whole("eager_threshold");
+    let measured = calibration.origin.metadata.whole_value("eager_threshold");
     if let (Some(asked), Some(measured)) = (options.eager_threshold, measured)
         && differ(asked, measured)
     {
@@ -379,7 +379,7 @@ fn of_sharing(calibration: &Calibration) -> Vec<Warning> {
     }
     let text = format!(
         "{}: neither shared nor dedicated links; simulated contention has this error",
-        cut(&texts)
+        shorten_list(&texts)
     );
     vec![Warning::new(Code::Sharing, text)]
 }
@@ -390,7 +390,9 @@ fn of_machine(calibration: &Calibration) -> Vec<Warning> {
     let metadata = &calibration.origin.metadata;
     let smallest = calibration.points.iter().map(|point| point.time_s);
     let smallest = smallest.fold(f64::INFINITY, f64::min);
-    if let Some(cost) = metadata.number("clock_cost_us").map(|cost| cost / 1e6)
+    if let Some(cost) = metadata
+        .number_value("clock_cost_us")
+        .map(|cost| cost / 1e6)
         && cost > 0.01 * smallest
     {
         let text = format!(
@@ -406,8 +408,10 @@ fn of_machine(calibration: &Calibration) -> Vec<Warning> {
         warnings.push(Warning::new(Code::Clock, "clock is not monotonic"));
     }
     // Of one host, where it is told.
-    let ranks = metadata.whole("ranks_per_host").or(metadata.whole("ranks"));
-    if let (Some(ranks), Some(cores)) = (ranks, metadata.whole("cores"))
+    let ranks = metadata
+        .whole_value("ranks_per_host")
+        .or(metadata.whole_value("ranks"));
+    if let (Some(ranks), Some(cores)) = (ranks, metadata.whole_value("cores"))
         && ranks > cores
         && metadata.text("wait") != Some("block")
     {

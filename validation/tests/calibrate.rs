@@ -214,7 +214,7 @@ fn few_noisy_and_changing_measurements_are_reported() {
         let outside = calibrated(&outside, &CalibrateOptions::default());
         assert_eq!(codes(&outside), [Code::Extrapolated]);
         assert_eq!(outside.validation.len(), predictions);
-        let wider = outside.bands.at(98_304, 0.9) / outside.bands.at(32_768, 0.9);
+        let wider = outside.bands.error_at(98_304, 0.9) / outside.bands.error_at(32_768, 0.9);
         assert!((wider - 3.0_f64.sqrt()).abs() < 1e-9);
         assert_eq!(outside.predict(1_000_000), None);
     }

@@ -60,7 +60,7 @@ fn measured(platform: &str, ranks: u32) -> String {
         size_max: 256 << 10,
         sizes: 60,
         held_out: 16,
-        ..MeasureOptions::of(Effort::Standard)
+        ..MeasureOptions::from_effort(Effort::Standard)
     };
     let session = measure_simulated(&parsed(platform), ranks, &options, Rc::new(|_, _, _| {}));
     samples_as_csv("# backend: simulated\n", &[session.expect("a session")])
@@ -109,10 +109,10 @@ fn overheads_breaks_and_threshold_come_back() {
         found.fit.breaks()
     );
     for size in [1.0, 400.0] {
-        let piece = found.split.piece(size as u64);
-        assert!((piece.os.at(size) / (3e-6 + 1e-10 * size) - 1.0).abs() < 0.01);
-        assert!((piece.or.at(size) / 2e-6 - 1.0).abs() < 0.01);
-        assert!((piece.ois.at(size) / (1e-6 + 5e-11 * size) - 1.0).abs() < 0.01);
+        let piece = found.split.segment_at(size as u64);
+        assert!((piece.os.time_at(size) / (3e-6 + 1e-10 * size) - 1.0).abs() < 0.01);
+        assert!((piece.or.time_at(size) / 2e-6 - 1.0).abs() < 0.01);
+        assert!((piece.ois.time_at(size) / (1e-6 + 5e-11 * size) - 1.0).abs() < 0.01);
     }
     for (kernel, limit) in [
         (Kernel::PingPong, 4000),

@@ -23,7 +23,7 @@ fn infiniband(changes: &[&str]) -> Platform {
         .map(|change| change.parse().expect("a change"))
         .collect();
     platform
-        .with("infiniband.toml", &changes)
+        .with_overrides("infiniband.toml", &changes)
         .expect("a platform")
 }
 

@@ -70,7 +70,7 @@ impl Predictions {
             let kept = at == 0 || at == last || at % 2 == half;
             if kept { &mut known } else { &mut hidden }.push(*point);
         }
-        let rules = FitOptions::table();
+        let rules = FitOptions::for_tables();
         let predict = |hidden: &[Point], model: &dyn Fn(u64) -> f64| -> Vec<Prediction> {
             let prediction = |point: &Point| Prediction {
                 size: point.size,
@@ -143,7 +143,7 @@ fn whole(name: &str) -> validation::Fit {
         .iter()
         .find(|(set, _)| set.starts_with(name))
         .expect("published tables are good");
-    fit(points, &FitOptions::table()).expect("published tables are good")
+    fit(points, &FitOptions::for_tables()).expect("published tables are good")
 }
 
 #[test]

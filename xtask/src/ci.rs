@@ -20,7 +20,7 @@ use std::time::Instant;
 
 use clap::ValueEnum;
 
-use self::needs::missing;
+use self::needs::missing_packages;
 use crate::{Verdict, print};
 
 mod needs;
@@ -38,7 +38,7 @@ const FAULTS: &str =
 
 /// A stage of continuous integration.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub(crate) enum Stage {
+pub(crate) enum CiStage {
     /// Licences, format, tidy, packages, clippy, documents
     Lint,
     /// The README's commands
@@ -52,14 +52,14 @@ pub(crate) enum Stage {
 }
 
 /// Prints the Debian packages that stages need and this machine lacks, on one line.
-pub(crate) fn print_missing(stages: &[Stage]) -> Verdict {
-    print(&missing(stages).join(" "));
+pub(crate) fn print_missing(stages: &[CiStage]) -> Verdict {
+    print(&missing_packages(stages).join(" "));
     Ok(true)
 }
 
 /// Runs stages one after the other.
-pub(crate) fn run(root: &Path, stages: &[Stage]) -> Verdict {
-    let missing = missing(stages);
+pub(crate) fn run_stages(root: &Path, stages: &[CiStage]) -> Verdict {
+    let missing = missing_packages(stages);
     if !missing.is_empty() {
         return Err(format!(
             "these Debian packages are missing: {}",
@@ -73,11 +73,11 @@ pub(crate) fn run(root: &Path, stages: &[Stage]) -> Verdict {
     };
     for stage in stages {
         let run = match stage {
-            Stage::Lint => steps.lint(),
-            Stage::Test => steps.test(),
-            Stage::Campaigns => steps.campaigns(),
-            Stage::Interop => steps.interop(),
-            Stage::Verbs => steps.verbs(),
+            CiStage::Lint => steps.lint(),
+            CiStage::Test => steps.test(),
+            CiStage::Campaigns => steps.campaigns(),
+            CiStage::Interop => steps.interop(),
+            CiStage::Verbs => steps.verbs(),
         };
         if let Err(failed) = run {
             print(&format!("FAILED: {failed}"));

@@ -14,14 +14,14 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::{Verdict, print};
-use page::{Page, Row};
+use page::{Page, PageRow};
 use workloads::{ALL, Per, Workload};
 
 /// Largest rise that is no finding, in percent.
 const RISE_MAX: u64 = 3;
 
 /// Counts the workloads with `only` in their name, and compares with the stored counts, or stores.
-pub(crate) fn run(root: &Path, only: &str, bless: bool) -> Verdict {
+pub(crate) fn count_workloads(root: &Path, only: &str, bless: bool) -> Verdict {
     let chosen: Vec<&Workload> = ALL.iter().filter(|one| one.name.contains(only)).collect();
     if chosen.is_empty() {
         let names: Vec<&str> = ALL.iter().map(|one| one.name).collect();
@@ -35,7 +35,7 @@ pub(crate) fn run(root: &Path, only: &str, bless: bool) -> Verdict {
     let mut is_good = true;
     for workload in chosen {
         let now = cost((root, &programs), workload)?;
-        let row = page.row(workload.name)?;
+        let row = page.workload_row(workload.name)?;
         let (text, is_within) = judge(row, now);
         print(&format!(
             "{}: {now} instructions per {}{text}",
@@ -43,17 +43,17 @@ pub(crate) fn run(root: &Path, only: &str, bless: bool) -> Verdict {
         ));
         is_good &= bless || is_within;
         if bless {
-            page.store(workload.name, now);
+            page.store_figure(workload.name, now);
         }
     }
     if bless {
-        crate::write(root, page::PATH, &page.text())?;
+        crate::write_file(root, page::PATH, &page.page_text())?;
     }
     Ok(is_good)
 }
 
 /// Compares a figure with the stored figure: returns a text, and true if the figure has not risen.
-fn judge(row: &Row, now: u64) -> (String, bool) {
+fn judge(row: &PageRow, now: u64) -> (String, bool) {
     let goal = format!("goal {}", row.goal);
     let Some(stored) = row.stored else {
         return (format!(", none stored, {goal}"), true);
@@ -108,8 +108,8 @@ fn programs(root: &Path) -> Result<PathBuf, String> {
 /// Returns the instructions per message, transition or yield, rounded; `places` are the repository
 /// and the folder of the release builds.
 fn cost(places: (&Path, &Path), workload: &Workload) -> Result<u64, String> {
-    let short = count(places, workload, workload.short)?;
-    let long = count(places, workload, workload.long)?;
+    let short = count_instructions(places, workload, workload.short)?;
+    let long = count_instructions(places, workload, workload.long)?;
     let units = match workload.per {
         Per::Known(units) => units,
         Per::Transition => long.transitions()? - short.transitions()?,
@@ -136,7 +136,7 @@ impl Counted {
     }
 }
 
-fn count(
+fn count_instructions(
     (root, programs): (&Path, &Path),
     workload: &Workload,
     length: &str,
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn a_rise_of_more_than_3_percent_is_found() {
-        let row = |stored: Option<u64>| Row {
+        let row = |stored: Option<u64>| PageRow {
             per: "message".to_owned(),
             goal: "10".to_owned(),
             stored,

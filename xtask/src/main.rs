@@ -53,7 +53,7 @@ enum Task {
     /// Run stages of continuous integration; .ci/run installs what they need before
     Ci {
         #[arg(required = true)]
-        stages: Vec<ci::Stage>,
+        stages: Vec<ci::CiStage>,
         /// Print the Debian packages that the stages need and this machine lacks, and run nothing
         #[arg(long)]
         missing: bool,
@@ -65,14 +65,16 @@ type Verdict = Result<bool, String>;
 
 fn main() -> ExitCode {
     let verdict = match Cli::parse().command {
-        Task::Tidy { bless } => tidy::run(&root(), bless),
-        Task::Instructions { bless, only } => instructions::run(&root(), &only, bless),
-        Task::SameRuns { old, new, programs } => same_runs::run(&root(), &old, &new, programs),
+        Task::Tidy { bless } => tidy::run_checks(&root(), bless),
+        Task::Instructions { bless, only } => instructions::count_workloads(&root(), &only, bless),
+        Task::SameRuns { old, new, programs } => {
+            same_runs::compare_runs(&root(), &old, &new, programs)
+        }
         Task::Ci {
             stages,
             missing: true,
         } => ci::print_missing(&stages),
-        Task::Ci { stages, .. } => ci::run(&root(), &stages),
+        Task::Ci { stages, .. } => ci::run_stages(&root(), &stages),
     };
     match verdict {
         Ok(true) => ExitCode::SUCCESS,
@@ -103,6 +105,6 @@ fn read(root: &Path, path: &str) -> Result<String, String> {
 }
 
 /// Writes a file of the repository.
-fn write(root: &Path, path: &str, text: &str) -> Result<(), String> {
+fn write_file(root: &Path, path: &str, text: &str) -> Result<(), String> {
     std::fs::write(root.join(path), text).map_err(|error| format!("{path}: {error}"))
 }

@@ -33,14 +33,14 @@ const IGNORED: [&str; 4] = ["wall_s", "revision", "arguments", "command"];
 const RATE: &str = "_per_s";
 
 /// Runs everything with both executables and prints each difference.
-pub(crate) fn run(root: &Path, old: &Path, new: &Path, programs: u32) -> Verdict {
+pub(crate) fn compare_runs(root: &Path, old: &Path, new: &Path, programs: u32) -> Verdict {
     let (old, new) = (checkout(old)?, checkout(new)?);
     let mut commands = app_commands(root)?;
     for seed in 0..programs.div_ceil(PROGRAMS_PER_SEED) {
         let tries = PROGRAMS_PER_SEED.min(programs - seed * PROGRAMS_PER_SEED);
         commands.extend(LAYERS.iter().map(|layer| {
             let line = format!("fuzz --layer {layer} --seed {seed} --tries {tries} --format json");
-            words(&line)
+            split_words(&line)
         }));
     }
     let mut differences = 0;
@@ -101,16 +101,16 @@ fn app_commands(root: &Path) -> Result<Vec<Vec<String>>, String> {
             for ranks in all_ranks {
                 let line =
                     format!("run --platform {platform} -n {ranks} --format json apps/{name}");
-                commands.push(words(&line));
+                commands.push(split_words(&line));
             }
         }
         let bounds = "--max-transitions 20000 --format json";
-        commands.push(words(&format!("check apps/{name} -n 3 {bounds}")));
+        commands.push(split_words(&format!("check apps/{name} -n 3 {bounds}")));
     }
     Ok(commands)
 }
 
-fn words(line: &str) -> Vec<String> {
+fn split_words(line: &str) -> Vec<String> {
     line.split(' ').map(str::to_owned).collect()
 }
 

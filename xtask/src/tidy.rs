@@ -66,34 +66,34 @@ const fn ratcheted(name: &'static str, find: fn(&Repository) -> Vec<Finding>) ->
 }
 
 const CHECKS: &[Check] = &[
-    strict("coverage", coverage::find),
-    strict("edges", edges::find),
-    strict("folders", folders::find),
-    strict("glossary", glossary::find),
-    strict("linked", linked::find),
-    strict("headers", headers::find),
-    strict("readers", readers::find),
-    strict("reused", reused::find),
-    strict("sizes", sizes::find),
-    strict("todos", todos::find),
+    strict("coverage", coverage::collect_findings),
+    strict("edges", edges::collect_findings),
+    strict("folders", folders::collect_findings),
+    strict("glossary", glossary::collect_findings),
+    strict("linked", linked::collect_findings),
+    strict("headers", headers::collect_findings),
+    strict("readers", readers::collect_findings),
+    strict("reused", reused::collect_findings),
+    strict("sizes", sizes::collect_findings),
+    strict("todos", todos::collect_findings),
     strict("unlisted", unlisted::find_unlisted),
-    ratcheted("columns", columns::find),
-    ratcheted("names", names::find),
-    ratcheted("openings", openings::find),
-    strict("phrases", phrases::find),
+    ratcheted("columns", columns::collect_findings),
+    ratcheted("names", names::collect_findings),
+    ratcheted("openings", openings::collect_findings),
+    strict("phrases", phrases::collect_findings),
     ratcheted("methods", shapes::methods),
     ratcheted("fields", shapes::fields),
     ratcheted("function-names", shapes::function_names),
-    ratcheted("lines", shapes::lines),
-    ratcheted("words", words::find),
+    ratcheted("lines", shapes::line_findings),
+    ratcheted("words", words::collect_findings),
 ];
 
 /// Findings of one check that are shown.
 const SHOWN_MAX: usize = 40;
 
 /// Runs all checks; with `bless`, stores the current counts of ratchets.
-pub(crate) fn run(root: &Path, bless: bool) -> Verdict {
-    let repository = Repository::read(root)?;
+pub(crate) fn run_checks(root: &Path, bless: bool) -> Verdict {
+    let repository = Repository::read_repository(root)?;
     let mut is_tidy = true;
     for check in CHECKS {
         let found = (check.find)(&repository);

@@ -16,14 +16,14 @@ fn compose(outer: Linear, inner: Linear) -> Linear {
 }
 
 /// Element `at` of the contribution of a rank.
-const fn number(rank: usize, at: u64) -> u64 {
+const fn element_at(rank: usize, at: u64) -> u64 {
     (rank as u64 + 1)
         .wrapping_mul(0x9e37_79b9_7f4a_7c15)
         .wrapping_add(at.wrapping_mul(0x94d0_49bb_1331_11eb))
 }
 
 const fn linear(rank: usize, at: u64) -> Linear {
-    let number = number(rank, at) >> 11;
+    let number = element_at(rank, at) >> 11;
     (number as u32 | 1, (number >> 32) as u32)
 }
 
@@ -44,7 +44,7 @@ pub(crate) async fn collectives(world: &Comm, threshold: u64) -> Result<()> {
         for count in [0, 1, 5, threshold / 8 + 3] {
             rooted(comm, count).await?;
             exchanges(comm, count).await?;
-            reductions(comm, count, &sum, number, u64::wrapping_add).await?;
+            reductions(comm, count, &sum, element_at, u64::wrapping_add).await?;
             reductions(comm, count, &composition, linear, compose).await?;
         }
         overlapping(comm).await?;
@@ -78,7 +78,7 @@ async fn restarted<O>(call: CollectiveCall<'_, O>) -> Result<Buffer> {
 
 /// Elements of a contribution.
 fn numbers(rank: usize, places: Range<u64>) -> Vec<u64> {
-    places.map(|at| number(rank, at)).collect()
+    places.map(|at| element_at(rank, at)).collect()
 }
 
 /// Number of elements of a rank's block of blocks of different lengths.
@@ -330,9 +330,14 @@ async fn overlapping(comm: &Comm) -> Result<()> {
         done.buffer
     });
     let results: Vec<Buffer> = results.collect();
-    let largest = |at| (0..size).map(|rank| number(rank, at)).max().unwrap_or(0);
+    let largest = |at| {
+        (0..size)
+            .map(|rank| element_at(rank, at))
+            .max()
+            .unwrap_or(0)
+    };
     expect(&results[0], &(0..100).map(largest).collect::<Vec<u64>>())?;
     expect(&results[1], &numbers(size - 1, 0..100))?;
-    let first: Vec<u64> = (0..size).map(|rank| number(rank, 0)).collect();
+    let first: Vec<u64> = (0..size).map(|rank| element_at(rank, 0)).collect();
     expect(&results[3], &first)
 }

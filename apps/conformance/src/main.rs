@@ -107,17 +107,17 @@ async fn conformance(world: Comm, args: Args) -> Result<()> {
             Case::Truncation => basics::truncation(&world, threshold).await?,
             Case::Probes => basics::probes(&world, threshold).await?,
             Case::Modes => modes::modes(&world, threshold).await?,
-            Case::Cancel => modes::cancel(&world, threshold).await?,
+            Case::Cancel => modes::test_cancel(&world, threshold).await?,
             Case::Requests => requests::requests(&world, threshold).await?,
             Case::Communicators => communicators::communicators(&world).await?,
-            Case::Barrier => communicators::barrier(&world).await?,
+            Case::Barrier => communicators::test_barrier(&world).await?,
             Case::Collectives => collectives::collectives(&world, threshold).await?,
             Case::Intercommunicators => between::intercommunicators(&world, threshold).await?,
             Case::Neighbors => between::neighbors(&world, threshold).await?,
             Case::Views => between::views(&world, threshold).await?,
             Case::OneSided => one_sided::one_sided(&world, threshold).await?,
             Case::Random => {
-                random::random(&world, threshold, args.seed, args.messages).await?;
+                random::test_random(&world, threshold, args.seed, args.messages).await?;
             }
         }
         world.barrier().await?;

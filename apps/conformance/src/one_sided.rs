@@ -6,7 +6,7 @@ use mpi::prelude::*;
 use crate::{check, message};
 
 /// The numbers in a real buffer.
-fn numbers(buffer: &Buffer) -> Option<Vec<u64>> {
+fn buffer_numbers(buffer: &Buffer) -> Option<Vec<u64>> {
     buffer.values::<u64>().expect("whole numbers")
 }
 
@@ -97,7 +97,7 @@ async fn counters(world: &Comm) -> Result<()> {
         let ticket = window
             .fetch_and_op(&world.buffer_of(&[1_u64]), 0, COUNT, &sum)
             .await?;
-        let ticket = numbers(&ticket).map(|ticket| ticket[0]);
+        let ticket = buffer_numbers(&ticket).map(|ticket| ticket[0]);
         assert!(ticket.is_none() || ticket > last, "tickets increase");
         last = ticket;
     }
@@ -107,13 +107,17 @@ async fn counters(world: &Comm) -> Result<()> {
         .await?;
     window.unlock_all().await?;
     world.barrier().await?;
-    if let Some(before) = numbers(&before) {
+    if let Some(before) = buffer_numbers(&before) {
         let winner = world.buffer_of(&[u64::from(before[0] == 0)]);
         let winners = world.allreduce(&winner, &sum).await?;
-        assert_eq!(numbers(&winners), Some(vec![1]), "one rank was the first");
+        assert_eq!(
+            buffer_numbers(&winners),
+            Some(vec![1]),
+            "one rank was the first"
+        );
     }
     if world.rank() == 0
-        && let Some(found) = numbers(&window.read(0, 8 * (COUNT + 1)).await?)
+        && let Some(found) = buffer_numbers(&window.read(0, 8 * (COUNT + 1)).await?)
     {
         let ranks = size * (size - 1) / 2;
         let expected = (0..COUNT).map(|place| size * place + ranks);

@@ -24,7 +24,7 @@ impl SplitMix {
         z ^ (z >> 31)
     }
 
-    fn below(&mut self, end: u64) -> u64 {
+    fn next_below(&mut self, end: u64) -> u64 {
         self.next() % end
     }
 }
@@ -41,28 +41,28 @@ struct Sent {
 }
 
 impl Sent {
-    fn draw(random: &mut SplitMix, size: usize, threshold: u64) -> Self {
-        let mut rank = || usize::try_from(random.below(size as u64)).expect("few ranks");
+    fn draw_message(random: &mut SplitMix, size: usize, threshold: u64) -> Self {
+        let mut rank = || usize::try_from(random.next_below(size as u64)).expect("few ranks");
         let (from, to) = (rank(), rank());
-        let length = match random.below(10) {
+        let length = match random.next_below(10) {
             0 => 0,
-            1..=5 => random.below(200),
-            6 | 7 => (threshold + random.below(5)).saturating_sub(2),
-            8 => threshold + random.below(50_000),
-            _ => random.below(threshold + 1),
+            1..=5 => random.next_below(200),
+            6 | 7 => (threshold + random.next_below(5)).saturating_sub(2),
+            8 => threshold + random.next_below(50_000),
+            _ => random.next_below(threshold + 1),
         };
         Self {
             from,
             to,
-            tag: u32::try_from(random.below(3)).expect("small"),
+            tag: u32::try_from(random.next_below(3)).expect("small"),
             length,
-            any_tag: random.below(3) == 0,
-            mode: random.below(4),
-            late: random.below(4) == 0,
+            any_tag: random.next_below(3) == 0,
+            mode: random.next_below(4),
+            late: random.next_below(4) == 0,
         }
     }
 
-    fn start(&self, world: &Comm, number: u64) -> Result<Request> {
+    fn start_send(&self, world: &Comm, number: u64) -> Result<Request> {
         let buffer = message(world, number, self.length);
         match self.mode {
             0 => world.issend(buffer, self.to, self.tag),
@@ -73,13 +73,13 @@ impl Sent {
 }
 
 /// FNV-1a, 64 bits (Fowler, Noll, Vo).
-fn note(transcript: &mut u64, bytes: &[u8]) {
+fn hash_bytes(transcript: &mut u64, bytes: &[u8]) {
     for &byte in bytes {
         *transcript = (*transcript ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     }
 }
 
-pub(crate) async fn random(world: &Comm, threshold: u64, seed: u64, count: u32) -> Result<()> {
+pub(crate) async fn test_random(world: &Comm, threshold: u64, seed: u64, count: u32) -> Result<()> {
     let mut random = SplitMix(seed);
     let (rank, size) = (world.rank(), world.size());
     let mut transcript = 0xcbf2_9ce4_8422_2325;
@@ -87,7 +87,7 @@ pub(crate) async fn random(world: &Comm, threshold: u64, seed: u64, count: u32) 
     while number < count {
         let batch = BATCH.min(count - number);
         let list: Vec<Sent> = (0..batch)
-            .map(|_| Sent::draw(&mut random, size, threshold))
+            .map(|_| Sent::draw_message(&mut random, size, threshold))
             .collect();
         let mut requests = Vec::new();
         let mut expected = Vec::new();
@@ -110,7 +110,7 @@ pub(crate) async fn random(world: &Comm, threshold: u64, seed: u64, count: u32) 
         let mut sends = Vec::new();
         for (place, sent) in (0_u64..).zip(&list) {
             if sent.from == rank {
-                sends.push(sent.start(world, u64::from(number) + place)?);
+                sends.push(sent.start_send(world, u64::from(number) + place)?);
             }
         }
         for sent in list[early..].iter().filter(mine) {
@@ -130,9 +130,9 @@ pub(crate) async fn random(world: &Comm, threshold: u64, seed: u64, count: u32) 
                 "message {number}"
             );
             check(&done.buffer, number, sent.length);
-            note(&mut transcript, &number.to_le_bytes());
-            note(&mut transcript, &status.length.to_le_bytes());
-            note(&mut transcript, &status.tag.to_le_bytes());
+            hash_bytes(&mut transcript, &number.to_le_bytes());
+            hash_bytes(&mut transcript, &status.length.to_le_bytes());
+            hash_bytes(&mut transcript, &status.tag.to_le_bytes());
             got += 1;
         }
         waitall(&mut sends).await?;

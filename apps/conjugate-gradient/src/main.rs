@@ -25,7 +25,7 @@ struct Args {
 const VERIFIED_MAX: usize = 256;
 
 /// Exchanges the halo rows of a vector; alone there is nothing to exchange.
-async fn exchange(comm: Option<&Comm>, vector: &mut [f64], side: usize) -> Result<()> {
+async fn exchange_halo(comm: Option<&Comm>, vector: &mut [f64], side: usize) -> Result<()> {
     let Some(comm) = comm else { return Ok(()) };
     let (rank, end) = (comm.rank(), vector.len() - side);
     let above = rank.checked_sub(1).unwrap_or(PROC_NULL);
@@ -70,7 +70,11 @@ fn laplacian(vector: &[f64], side: usize) -> Vec<f64> {
 }
 
 /// Solves for the given rows. Returns the solution there and the norm of the residual.
-async fn solve(comm: Option<&Comm>, rows: Range<usize>, args: &Args) -> Result<(Vec<f64>, f64)> {
+async fn solve_rows(
+    comm: Option<&Comm>,
+    rows: Range<usize>,
+    args: &Args,
+) -> Result<(Vec<f64>, f64)> {
     let side = args.size as usize;
     let places = rows.start * side..rows.end * side;
     let mut residual: Vec<f64> = places.map(|at| 1.0 + (at % 7) as f64).collect();
@@ -78,7 +82,7 @@ async fn solve(comm: Option<&Comm>, rows: Range<usize>, args: &Args) -> Result<(
     let mut direction = [&vec![0.0; side], &*residual, &vec![0.0; side]].concat();
     let mut square = sum(comm, dot(&residual, &residual)).await?;
     for _ in 0..args.iterations {
-        exchange(comm, &mut direction, side).await?;
+        exchange_halo(comm, &mut direction, side).await?;
         let product = laplacian(&direction, side);
         let curvature = sum(comm, dot(&direction[own.clone()], &product)).await?;
         let step = square / curvature.max(f64::MIN_POSITIVE);
@@ -103,10 +107,10 @@ async fn conjugate_gradient(world: Comm, args: Args) -> Result<(), Box<dyn Error
     let end = |rank: usize| if is_phantom { 0 } else { rank * side / size };
     let rows = end(rank)..end(rank + 1);
     let start = world.wtime();
-    let (solution, residual) = solve(Some(&world), rows.clone(), &args).await?;
+    let (solution, residual) = solve_rows(Some(&world), rows.clone(), &args).await?;
     let time = (world.wtime() - start) * 1e6;
     if side <= VERIFIED_MAX && !is_phantom {
-        let expected = solve(None, 0..side, &args).await?.0;
+        let expected = solve_rows(None, 0..side, &args).await?.0;
         let own = &expected[rows.start * side..rows.end * side];
         let is_close = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-6 * b.abs().max(1.0);
         assert!(solution.iter().zip(own).all(is_close), "a wrong solution");

@@ -51,7 +51,7 @@ fn neighbours(world: &Comm) -> [Option<usize>; 2] {
 }
 
 /// Puts the border cells into the windows of the neighbours, and returns theirs.
-async fn exchange(
+async fn exchange_halo(
     world: &Comm,
     window: &Window,
     (cells, step): (&[f64], u64),
@@ -99,7 +99,7 @@ async fn halo(world: Comm, args: Args) -> Result<()> {
     let around = (args.by == Synchronisation::Groups).then_some(around);
     window.fence().await?;
     for step in 0..args.steps {
-        let ends = exchange(&world, &window, (&cells, step), around.as_ref()).await?;
+        let ends = exchange_halo(&world, &window, (&cells, step), around.as_ref()).await?;
         relax(&mut cells, ends);
     }
     window.free().await?;

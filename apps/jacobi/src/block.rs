@@ -24,7 +24,7 @@ impl Block {
     }
 
     /// Returns the indices of rows and columns; the halo has numbers 0 and one more than the last.
-    pub(crate) fn places(
+    pub(crate) fn cell_indices(
         &self,
         rows: RangeInclusive<usize>,
         columns: RangeInclusive<usize>,
@@ -35,10 +35,10 @@ impl Block {
     }
 
     /// Fills the halo with values of the neighbours: above, below, left, right.
-    pub(crate) async fn exchange(&mut self, grid: &Cartesian) -> Result<()> {
+    pub(crate) async fn exchange_halo(&mut self, grid: &Cartesian) -> Result<()> {
         let [last, end] = self.sides;
-        let row = |row| self.places(row..=row, 1..=end);
-        let column = |column| self.places(1..=last, column..=column);
+        let row = |row| self.cell_indices(row..=row, 1..=end);
+        let column = |column| self.cell_indices(1..=last, column..=column);
         let own = [row(1), row(last), column(1), column(end)];
         let halo = [row(0), row(last + 1), column(0), column(end + 1)];
         let lengths = own.each_ref().map(|places| 8 * places.len() as u64);
@@ -61,7 +61,7 @@ impl Block {
     pub(crate) fn relax(&mut self) -> f64 {
         let (old, width) = (self.values.clone(), self.sides[1] + 2);
         let mut change = 0.0;
-        for at in self.places(1..=self.sides[0], 1..=self.sides[1]) {
+        for at in self.cell_indices(1..=self.sides[0], 1..=self.sides[1]) {
             self.values[at] = (old[at - width] + old[at + width] + old[at - 1] + old[at + 1]) / 4.0;
             change = f64::max(change, (self.values[at] - old[at]).abs());
         }

@@ -35,8 +35,8 @@ fn verify(block: &Block, [rows, columns]: [Range<usize>; 2], args: &Args) {
     for _ in 0..args.iterations {
         all.relax();
     }
-    let own = block.places(1..=rows.len(), 1..=columns.len());
-    let places = all.places(rows.start + 1..=rows.end, columns.start + 1..=columns.end);
+    let own = block.cell_indices(1..=rows.len(), 1..=columns.len());
+    let places = all.cell_indices(rows.start + 1..=rows.end, columns.start + 1..=columns.end);
     for (own, at) in own.into_iter().zip(places) {
         let (found, expected) = (block.values[own], all.values[at]);
         assert_eq!(
@@ -64,7 +64,7 @@ async fn jacobi(world: Comm, args: Args) -> Result<(), Box<dyn Error>> {
     grid.barrier().await?;
     let (begin, mut change) = (grid.wtime(), f64::NAN);
     for _ in 0..args.iterations {
-        block.exchange(&grid).await?;
+        block.exchange_halo(&grid).await?;
         let own = grid.buffer_of(&[if is_phantom { 0.0 } else { block.relax() }]);
         let largest = grid.allreduce(&own, &Op::max::<f64>()).await?;
         change = largest.values()?.map_or(f64::NAN, |values| values[0]);

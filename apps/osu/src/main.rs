@@ -64,7 +64,7 @@ async fn osu(world: Comm, args: Args) -> Result<(), Box<dyn Error>> {
     let element = if args.test == Test::Allreduce { 4 } else { 1 };
     let mut size = args.min.0.next_multiple_of(element).max(element);
     while size <= args.max.0 {
-        let seconds = measure::measure(&world, &args, size).await?;
+        let seconds = measure::mean_iteration_time(&world, &args, size).await?;
         // Times are real data in a phantom run, too.
         let (own, add) = (Buffer::of(&[seconds]), Op::sum::<f64>());
         if let Some(sum) = world.reduce(&own, &add, 0).await? {

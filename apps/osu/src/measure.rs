@@ -8,7 +8,12 @@ use crate::{Args, Test};
 pub(crate) const WINDOW: u32 = 64;
 
 /// Sends a window of messages one way, and an answer back.
-async fn exchange(world: &Comm, message: &mut Buffer, window: u32, answer: u64) -> Result<()> {
+async fn exchange_window(
+    world: &Comm,
+    message: &mut Buffer,
+    window: u32,
+    answer: u64,
+) -> Result<()> {
     let (mut requests, mut answer) = (Vec::new(), world.buffer(answer));
     let is_sender = world.rank() == 0;
     for tag in 0..window {
@@ -28,8 +33,8 @@ async fn exchange(world: &Comm, message: &mut Buffer, window: u32, answer: u64) 
 async fn iterate(world: &Comm, test: Test, buffer: &mut Buffer) -> Result<()> {
     let size = buffer.len();
     match test {
-        Test::Latency if world.rank() < 2 => exchange(world, buffer, 1, size).await,
-        Test::Bandwidth if world.rank() < 2 => exchange(world, buffer, WINDOW, 4).await,
+        Test::Latency if world.rank() < 2 => exchange_window(world, buffer, 1, size).await,
+        Test::Bandwidth if world.rank() < 2 => exchange_window(world, buffer, WINDOW, 4).await,
         Test::Latency | Test::Bandwidth => Ok(()),
         Test::Allreduce => world.allreduce(&*buffer, &Op::sum::<f32>()).await.map(drop),
         Test::Alltoall => world.alltoall(&*buffer).await.map(drop),
@@ -38,7 +43,7 @@ async fn iterate(world: &Comm, test: Test, buffer: &mut Buffer) -> Result<()> {
 }
 
 /// Returns the mean time of an iteration at this rank, in seconds.
-pub(crate) async fn measure(world: &Comm, args: &Args, size: u64) -> Result<f64> {
+pub(crate) async fn mean_iteration_time(world: &Comm, args: &Args, size: u64) -> Result<f64> {
     let is_collective = args.test > Test::Bandwidth;
     let blocks = if args.test == Test::Alltoall {
         world.size()

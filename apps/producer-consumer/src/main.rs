@@ -22,7 +22,7 @@ struct Args {
 }
 
 /// Takes a place of one kind, changes the buffer, and gives a place of the other kind.
-async fn work(items: u32, mutex: Mutex, takes: Semaphore, gives: Semaphore) {
+async fn transfer_items(items: u32, mutex: Mutex, takes: Semaphore, gives: Semaphore) {
     for _ in 0..items {
         takes.acquire().await;
         mutex.lock().await;
@@ -38,7 +38,7 @@ async fn producer_consumer(me: Actor, args: Args) {
         let (free, full, mutex) = (free.clone(), full.clone(), mutex.clone());
         let name = format!("producer-{number}");
         me.spawn(&name, me.host(), move |_| {
-            work(args.items, mutex, free, full)
+            transfer_items(args.items, mutex, free, full)
         })
         .await;
     }
@@ -46,7 +46,7 @@ async fn producer_consumer(me: Actor, args: Args) {
         let (free, full, mutex) = (free.clone(), full.clone(), mutex.clone());
         let name = format!("consumer-{number}");
         me.spawn(&name, me.host(), move |_| {
-            work(args.items, mutex, full, free)
+            transfer_items(args.items, mutex, full, free)
         })
         .await;
     }

@@ -26,7 +26,7 @@ struct Args {
 }
 
 /// Returns the n-th number of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
-const fn random(seed: u64, number: u64) -> u64 {
+const fn random_key(seed: u64, number: u64) -> u64 {
     let z = seed.wrapping_add((number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -82,8 +82,10 @@ async fn samplesort(world: Comm, args: Args) -> Result<(), Box<dyn Error>> {
         return Err("lengths of blocks depend on keys: sample sort needs --payload real".into());
     }
     let (rank, size) = (world.rank() as u64, world.size() as u64);
-    let seed = random(args.seed, rank);
-    let keys: Vec<u64> = (0..args.keys.into()).map(|at| random(seed, at)).collect();
+    let seed = random_key(args.seed, rank);
+    let keys: Vec<u64> = (0..args.keys.into())
+        .map(|at| random_key(seed, at))
+        .collect();
     let sum = |keys: &[u64]| keys.iter().fold(0_u64, |sum, key| sum.wrapping_add(*key));
     let before = sum(&keys);
     world.barrier().await?;

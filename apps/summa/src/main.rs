@@ -38,13 +38,13 @@ struct Grid {
 
 impl Grid {
     /// Returns the rows or columns of the blocks with this index.
-    const fn range(&self, index: usize) -> Range<usize> {
+    const fn block_range(&self, index: usize) -> Range<usize> {
         index * self.order / self.side..(index + 1) * self.order / self.side
     }
 
     /// Returns a block of a matrix, or a buffer of its length at a rank that does not own it.
-    fn block(&self, world: &Comm, matrix: Matrix, place: [usize; 2]) -> Buffer {
-        let [rows, columns] = place.map(|index| self.range(index));
+    fn matrix_block(&self, world: &Comm, matrix: Matrix, place: [usize; 2]) -> Buffer {
+        let [rows, columns] = place.map(|index| self.block_range(index));
         if place != self.place || self.is_phantom {
             return world.buffer(8 * (rows.len() * columns.len()) as u64);
         }
@@ -55,19 +55,19 @@ impl Grid {
     /// Returns this rank's block of the product, given the ranks of its row and of its column.
     async fn multiply(&self, world: &Comm, parts: &[Comm; 2]) -> Result<Vec<f64>> {
         let ([row, column], mut product) = (self.place, Vec::new());
-        let width = self.range(column).len();
+        let width = self.block_range(column).len();
         if !self.is_phantom {
-            product.resize(self.range(row).len() * width, 0.0);
+            product.resize(self.block_range(row).len() * width, 0.0);
         }
         for step in 0..self.side {
-            let mut a = self.block(world, A, [row, step]);
-            let mut b = self.block(world, B, [step, column]);
+            let mut a = self.matrix_block(world, A, [row, step]);
+            let mut b = self.matrix_block(world, B, [step, column]);
             parts[0].bcast(&mut a, step).await?;
             parts[1].bcast(&mut b, step).await?;
             let (Some(a), Some(b)) = (a.values::<f64>()?, b.values::<f64>()?) else {
                 continue;
             };
-            let inner = self.range(step).len();
+            let inner = self.block_range(step).len();
             for (at, place) in product.iter_mut().enumerate() {
                 let a = a.iter().skip(at / width * inner).take(inner);
                 let b = b.iter().skip(at % width).step_by(width);
@@ -103,9 +103,9 @@ async fn summa(world: Comm, args: Args) -> Result<(), Box<dyn Error>> {
     let time = (world.wtime() - start) * 1e6;
     if order <= VERIFIED_MAX && !is_phantom {
         let element = |row, column| (0..order).map(|at| A(row, at) * B(at, column)).sum::<f64>();
-        let columns = grid.range(place[1]);
+        let columns = grid.block_range(place[1]);
         let row = |row| columns.clone().map(move |column| element(row, column));
-        let expected = grid.range(place[0]).flat_map(row);
+        let expected = grid.block_range(place[0]).flat_map(row);
         assert!(product.into_iter().eq(expected), "a wrong product");
     }
     if rank == 0 {

@@ -31,18 +31,21 @@ const TASK: u32 = 1;
 const STOP: u32 = 2;
 const ANSWER: u32 = 3;
 
-fn text(error: Error) -> String {
+fn error_text(error: Error) -> String {
     error.to_string()
 }
 
 async fn worker(world: &Comm, size: u64) -> Result<(), String> {
     let mut task = world.buffer(size);
     loop {
-        let status = world.recv(&mut task, 0, ANY_TAG).await.map_err(text)?;
+        let status = world
+            .recv(&mut task, 0, ANY_TAG)
+            .await
+            .map_err(error_text)?;
         if status.tag == STOP {
             return Ok(());
         }
-        world.send(&task, 0, ANSWER).await.map_err(text)?;
+        world.send(&task, 0, ANSWER).await.map_err(error_text)?;
     }
 }
 
@@ -52,12 +55,15 @@ async fn master(world: &Comm, args: &Args) -> Result<(), String> {
     let mut message = world.buffer(args.size.0);
     for worker in 1..=workers {
         let tag = if worker <= tasks { TASK } else { STOP };
-        world.send(&message, worker, tag).await.map_err(text)?;
+        world
+            .send(&message, worker, tag)
+            .await
+            .map_err(error_text)?;
     }
     let mut given = tasks.min(workers);
     for answers in 0..tasks {
         let answer = world.recv(&mut message, ANY_SOURCE, ANSWER);
-        let worker = answer.await.map_err(text)?.source;
+        let worker = answer.await.map_err(error_text)?.source;
         let expected = answers % workers + 1;
         if args.in_order && worker != expected {
             return Err(format!(
@@ -65,7 +71,10 @@ async fn master(world: &Comm, args: &Args) -> Result<(), String> {
             ));
         }
         let tag = if given < tasks { TASK } else { STOP };
-        world.send(&message, worker, tag).await.map_err(text)?;
+        world
+            .send(&message, worker, tag)
+            .await
+            .map_err(error_text)?;
         given += usize::from(tag == TASK);
     }
     Ok(())

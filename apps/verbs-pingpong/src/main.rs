@@ -68,7 +68,7 @@ struct Side {
 }
 
 impl Side {
-    async fn connect(world: Comm, args: &Args, length: u64) -> Result<Self> {
+    async fn connect_side(world: Comm, args: &Args, length: u64) -> Result<Self> {
         let none = "ranks have no adapters here: expected [network] device = \"verbs\" in the platform file, or --backend verbs";
         let verbs = world.adapter().ok_or(none)?;
         let (pd, cq) = (verbs.alloc_pd()?, verbs.create_cq(64)?);
@@ -92,7 +92,7 @@ impl Side {
         let mut own = local.to_bytes().to_vec();
         own.extend(memory.addr.to_be_bytes());
         own.extend(memory.rkey.to_be_bytes());
-        let other = exchange(&world, &own).await?;
+        let other = exchange_bytes(&world, &own).await?;
         let (endpoint, region) = other.split_first_chunk().ok_or("too short")?;
         let mut endpoint = Endpoint::from_bytes(endpoint)?;
         endpoint.qp_num ^= if args.misconnect { 0x80_0000 } else { 0 };
@@ -115,7 +115,7 @@ impl Side {
     }
 
     /// Posts a request on `bytes` bytes, of which the last is `mark`.
-    fn post(&self, mode: Mode, bytes: u32, mark: u8) -> Result<()> {
+    fn post_request(&self, mode: Mode, bytes: u32, mark: u8) -> Result<()> {
         let half = self.memory.length / 2;
         let (remote_addr, rkey) = (self.remote.0 + half, self.remote.1);
         let operation = match mode {
@@ -157,7 +157,7 @@ impl Side {
     }
 
     /// Polls until what the mode waits for has happened.
-    async fn wait(&self, mode: Mode, bytes: u32, mark: u8) -> Result<()> {
+    async fn wait_for_completion(&self, mode: Mode, bytes: u32, mark: u8) -> Result<()> {
         let last = self.memory.length / 2 + u64::from(bytes) - 1;
         let mut completions = Vec::new();
         loop {
@@ -186,23 +186,23 @@ impl Side {
         let start = self.world.wtime();
         let is_answered = matches!(mode, Mode::Send | Mode::Write);
         if self.world.rank() == 0 {
-            self.post(mode, bytes, mark)?;
+            self.post_request(mode, bytes, mark)?;
         }
         if self.world.rank() == 0 || is_answered {
-            self.wait(mode, bytes, mark).await?;
+            self.wait_for_completion(mode, bytes, mark).await?;
         }
         if mode == Mode::Send {
             self.post_receive()?;
         }
         if self.world.rank() == 1 && is_answered {
-            self.post(mode, bytes, mark)?;
+            self.post_request(mode, bytes, mark)?;
         }
         let trips = if is_answered { 2.0 } else { 1.0 };
         Ok((self.world.wtime() - start) * 1e6 / trips)
     }
 }
 
-async fn exchange(world: &Comm, own: &[u8]) -> Result<Vec<u8>> {
+async fn exchange_bytes(world: &Comm, own: &[u8]) -> Result<Vec<u8>> {
     let (peer, mut other) = (1 - world.rank(), world.buffer(own.len() as u64));
     let own = Buffer::from(own.to_vec());
     world.sendrecv(&own, peer, 0, &mut other, peer, 0).await?;
@@ -225,7 +225,7 @@ async fn pingpong(world: Comm, args: Args) -> Result<()> {
         sizes.push(bytes.ok_or_else(|| format!("--sizes {size}: expected 1 B to 1 GiB"))?);
     }
     let longest = sizes.iter().max().copied().unwrap_or(1).max(8);
-    let side = Side::connect(world.clone(), &args, u64::from(longest)).await?;
+    let side = Side::connect_side(world.clone(), &args, u64::from(longest)).await?;
     side.post_receive()?;
     if world.rank() == 0 {
         let heading =
@@ -235,7 +235,7 @@ async fn pingpong(world: Comm, args: Args) -> Result<()> {
     for bytes in sizes {
         side.verbs
             .write_mr(&side.memory, 0, &vec![0; 2 * longest as usize])?;
-        exchange(&world, &[0]).await?;
+        exchange_bytes(&world, &[0]).await?;
         let mut times = Vec::new();
         for round in 0..args.iterations {
             let mark = u8::try_from(round % 255)? + 1;
@@ -250,7 +250,7 @@ async fn pingpong(world: Comm, args: Args) -> Result<()> {
                 " {bytes:<7} {iterations:<11} {least:>14.3} {most:>14.3} {typical:>16.3} {average:>14.3}"
             ));
         }
-        exchange(&world, &[0]).await?;
+        exchange_bytes(&world, &[0]).await?;
     }
     Ok(())
 }

@@ -23,14 +23,14 @@ struct Ends {
 }
 
 impl Ends {
-    fn of(scenario: &Scenario) -> Result<Self, String> {
+    fn from_scenario(scenario: &Scenario) -> Result<Self, String> {
         let text = &scenario.platform;
         let platform = Platform::parse("scenario.toml", text).map_err(|error| error.to_string())?;
         let platform = Arc::new(platform);
         let topology = Arc::new(PlatformTopology::new(Arc::clone(&platform)));
-        let mut network = run::network(topology, scenario.settings.clone());
-        let packet = run::ends(&mut network, &scenario.flows)?;
-        let fluid = fluid::ends(&platform, &scenario.flows)?;
+        let mut network = run::build_network(topology, scenario.settings.clone());
+        let packet = run::flow_ends(&mut network, &scenario.flows)?;
+        let fluid = fluid::flow_ends(&platform, &scenario.flows)?;
         Ok(Self {
             packet: packet.into_iter().map(|end| to_f64(end) / 1e6).collect(),
             fluid: fluid.into_iter().map(|end| end / 1e6).collect(),
@@ -67,16 +67,16 @@ fn sorted(ends: &[f64]) -> Vec<f64> {
 }
 
 /// Compares all scenarios and writes the page, the data and the pictures.
-pub(crate) fn write(folder: &Path) -> Result<(), String> {
+pub(crate) fn write_comparison(folder: &Path) -> Result<(), String> {
     let mut rows = String::from(HEADER);
-    for scenario in scenario::all() {
-        rows += &row(&scenario, &Ends::of(&scenario)?);
+    for scenario in scenario::all_scenarios() {
+        rows += &table_row(&scenario, &Ends::from_scenario(&scenario)?);
     }
     let page = folder.join("packet-versus-flow.md");
     let text = std::fs::read_to_string(&page).unwrap_or_default();
     save(&page, &with_table(&text, &rows))?;
     let mut csv = String::from("figure,series,x,y\n");
-    for (name, picture) in [("sizes", sizes()?), ("ends", ends()?)] {
+    for (name, picture) in [("sizes", sizes()?), ("ends", ends_scatter()?)] {
         let path = folder.join(format!("packet-versus-flow-{name}.svg"));
         plot_scatter(&picture, &path).map_err(|error| error.to_string())?;
         for series in &picture.series {
@@ -97,7 +97,7 @@ const HEADER: &str = "\
 |---|---|---|---|---|---|---|
 ";
 
-fn row(scenario: &Scenario, ends: &Ends) -> String {
+fn table_row(scenario: &Scenario, ends: &Ends) -> String {
     let (name, flows) = (&scenario.name, scenario.flows.len());
     if let Some(victim) = scenario.victim {
         let (packet, fluid) = (ends.packet[victim], ends.fluid[victim]);
@@ -146,7 +146,7 @@ fn sizes() -> Result<Scatter, String> {
     for (name, mark, make) in kinds {
         let mut points = Vec::new();
         for packets in (0..=10).map(|power| 1 << power) {
-            let [packet, fluid] = Ends::of(&make(packets))?.last();
+            let [packet, fluid] = Ends::from_scenario(&make(packets))?.last();
             points.push((f64::from(packets * WIRE_BYTES), packet / fluid));
         }
         series.push(Series {
@@ -170,13 +170,16 @@ fn sizes() -> Result<Scatter, String> {
 const POINTS_MAX: usize = 128;
 
 /// Returns the ends of flows, sorted, in both models.
-fn ends() -> Result<Scatter, String> {
+fn ends_scatter() -> Result<Scatter, String> {
     let mut series = Vec::new();
     for (scenario, marks) in [
         (scenario::uniform(1), [Marker::Line, Marker::Thin]),
-        (scenario::alltoall(), [Marker::Second, Marker::Third]),
+        (
+            scenario::alltoall_scenario(),
+            [Marker::Second, Marker::Third],
+        ),
     ] {
-        let ends = Ends::of(&scenario)?;
+        let ends = Ends::from_scenario(&scenario)?;
         let flows = to_f64(scenario.flows.len() as u64);
         let step = scenario.flows.len().div_ceil(POINTS_MAX);
         for (model, mark, ends) in [

@@ -11,7 +11,7 @@ use sim_core::{ActivityId, HostId, Resource, Time, Work};
 use crate::run::{Flow, WIRE_BYTES};
 
 /// Returns when each flow ends, in picoseconds.
-pub(crate) fn ends(platform: &Arc<Platform>, flows: &[Flow]) -> Result<Vec<f64>, String> {
+pub(crate) fn flow_ends(platform: &Arc<Platform>, flows: &[Flow]) -> Result<Vec<f64>, String> {
     let mut model = FlowModel::new(Arc::clone(platform));
     let mut now = Time::ZERO;
     for (slot, flow) in (0..).zip(flows) {

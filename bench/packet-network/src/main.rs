@@ -51,11 +51,11 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let result = match (&arguments.child, &arguments.versus_flow) {
         (Some(name), _) => child(name, arguments.packets),
-        (None, Some(folder)) => comparison::write(folder),
+        (None, Some(folder)) => comparison::write_comparison(folder),
         (None, None) if arguments.versus_ns3 => {
-            ns3::rows(arguments.runs).and_then(|rows| say(&rows))
+            ns3::table_rows(arguments.runs).and_then(|rows| say(&rows))
         }
-        (None, None) => table(&arguments),
+        (None, None) => print_table(&arguments),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -69,11 +69,11 @@ fn main() -> ExitCode {
 fn child(name: &str, packets: u32) -> Result<(), String> {
     let pattern = PATTERNS.iter().find(|pattern| pattern.name == name);
     let pattern = pattern.ok_or_else(|| format!("pattern {name:?}: expected one of the table"))?;
-    say(&run::measure(pattern, packets)?.to_line())
+    say(&run::measure_pattern(pattern, packets)?.to_line())
 }
 
 /// Runs all patterns alternately and prints the medians.
-fn table(arguments: &Arguments) -> Result<(), String> {
+fn print_table(arguments: &Arguments) -> Result<(), String> {
     let chosen: Vec<&Pattern> = PATTERNS
         .iter()
         .filter(|pattern| pattern.name.contains(&arguments.only))

@@ -33,7 +33,7 @@ pub(crate) const HEADER: &str = "\
 ";
 
 /// Returns the rows of the table.
-pub(crate) fn rows(runs: u32) -> Result<String, String> {
+pub(crate) fn table_rows(runs: u32) -> Result<String, String> {
     let program = compile()?;
     let mut scenarios = vec![scenario::incast(1, scenario::PACKETS)];
     scenarios.push(scenario::incast(8, scenario::PACKETS));
@@ -46,7 +46,7 @@ pub(crate) fn rows(runs: u32) -> Result<String, String> {
     scenarios.push(large);
     let mut text = String::from(HEADER);
     for scenario in &scenarios {
-        text += &row(scenario, &program, runs)?;
+        text += &table_row(scenario, &program, runs)?;
     }
     Ok(text)
 }
@@ -54,11 +54,11 @@ pub(crate) fn rows(runs: u32) -> Result<String, String> {
 /// One run: the last end in picoseconds, the hops, and user CPU seconds.
 type Measured = (u64, u64, f64);
 
-fn row(scenario: &Scenario, program: &Path, runs: u32) -> Result<String, String> {
+fn table_row(scenario: &Scenario, program: &Path, runs: u32) -> Result<String, String> {
     let text = &scenario.platform;
     let platform = Platform::parse("scenario.toml", text).map_err(|error| error.to_string())?;
     let topology = Arc::new(PlatformTopology::new(Arc::new(platform)));
-    let input = input(&topology, &scenario.flows)?;
+    let input = network_input(&topology, &scenario.flows)?;
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     for _ in 0..runs {
         ours.push(own_run(&topology, &scenario.flows)?);
@@ -97,9 +97,9 @@ fn own_run(topology: &Arc<PlatformTopology>, flows: &[Flow]) -> Result<Measured,
         delimiter_bytes: 0,
         ..PacketSettings::default()
     };
-    let mut network = run::network(Arc::clone(topology), settings);
+    let mut network = run::build_network(Arc::clone(topology), settings);
     let before = run::user_seconds()?;
-    let ends = run::ends(&mut network, flows)?;
+    let ends = run::flow_ends(&mut network, flows)?;
     let seconds = run::user_seconds()? - before;
     let last = ends.into_iter().max().unwrap_or(0);
     Ok((last, network.statistics().hops, seconds))
@@ -133,7 +133,7 @@ fn ns3_run(program: &Path, input: &str) -> Result<Measured, String> {
 
 /// Returns the links and flows as `cpp/network.cc` reads them; links that no flow uses are left
 /// out.
-fn input(topology: &PlatformTopology, flows: &[Flow]) -> Result<String, String> {
+fn network_input(topology: &PlatformTopology, flows: &[Flow]) -> Result<String, String> {
     let mut numbers = vec![None; topology.link_id_end() as usize];
     let (mut links, mut count, mut routes) = (String::new(), 0, String::new());
     for flow in flows {

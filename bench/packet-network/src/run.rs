@@ -58,8 +58,11 @@ pub(crate) fn flows(pairs: &[(u32, u32)], packets: u32, lanes: u32) -> Vec<Flow>
     (0..).zip(pairs).map(flow).collect()
 }
 
-/// Returns a network on which [`ends`] can run.
-pub(crate) fn network(topology: Arc<PlatformTopology>, settings: PacketSettings) -> PacketNetwork {
+/// Returns a network on which [`flow_ends`] can run.
+pub(crate) fn build_network(
+    topology: Arc<PlatformTopology>,
+    settings: PacketSettings,
+) -> PacketNetwork {
     let settings = PacketSettings {
         report_departures: true,
         ..settings
@@ -71,7 +74,7 @@ pub(crate) fn network(topology: Arc<PlatformTopology>, settings: PacketSettings)
 ///
 /// The flows of a host take turns: a packet is created when the previous one starts, because the
 /// port of the host is busy meanwhile.
-pub(crate) fn ends(network: &mut PacketNetwork, flows: &[Flow]) -> Result<Vec<u64>, String> {
+pub(crate) fn flow_ends(network: &mut PacketNetwork, flows: &[Flow]) -> Result<Vec<u64>, String> {
     let mut left: Vec<u32> = flows.iter().map(|flow| flow.packets).collect();
     let mut send = |network: &mut PacketNetwork, now, tag: u64| {
         let at = usize::try_from(tag).expect("a flow");
@@ -116,15 +119,15 @@ pub(crate) fn ends(network: &mut PacketNetwork, flows: &[Flow]) -> Result<Vec<u6
 }
 
 /// Runs a pattern with flows of `packets` packets.
-pub(crate) fn measure(pattern: &Pattern, packets: u32) -> Result<Figures, String> {
+pub(crate) fn measure_pattern(pattern: &Pattern, packets: u32) -> Result<Figures, String> {
     let platform = Platform::parse("fat-tree.toml", PLATFORM).map_err(|error| error.to_string())?;
     let topology = Arc::new(PlatformTopology::new(Arc::new(platform)));
     let settings = (pattern.settings)();
     let lanes = u32::from(settings.data_vls);
-    let mut network = network(topology, settings);
+    let mut network = build_network(topology, settings);
     let flows = flows(&(pattern.flows)(), packets, lanes);
     let before = user_seconds()?;
-    let ends = ends(&mut network, &flows)?;
+    let ends = flow_ends(&mut network, &flows)?;
     let end = ends.into_iter().max().unwrap_or(0);
     let statistics = network.statistics();
     Ok(Figures {

@@ -94,7 +94,7 @@ pub(crate) fn permutation(up: u32, seed: u64) -> Scenario {
 }
 
 /// Each of 64 hosts sends 32 KiB to each other one, all at once; a host takes turns among them.
-pub(crate) fn alltoall() -> Scenario {
+pub(crate) fn alltoall_scenario() -> Scenario {
     let pairs = (0..64).flat_map(|from| (1..64).map(move |step| (from, (from + step) % 64)));
     Scenario::new("alltoall of 64, 32 KiB each", tree(8), pairs).with_packets(8)
 }
@@ -127,13 +127,13 @@ fn victim() -> Scenario {
 }
 
 /// Returns all scenarios of the table, in the order of the table.
-pub(crate) fn all() -> Vec<Scenario> {
+pub(crate) fn all_scenarios() -> Vec<Scenario> {
     let mut all = vec![Scenario::new("one flow", star(2), [(0, 1)])];
     all.extend([2, 4, 8, 16, 32, 64].map(|senders| incast(senders, PACKETS)));
     all.push(shift());
     all.extend([8, 4].map(|up| permutation(up, 1)));
     all.extend((1..=3).map(uniform));
-    all.push(alltoall());
+    all.push(alltoall_scenario());
     all.push(victim());
     let mut lanes = victim();
     lanes.name += ", another lane";

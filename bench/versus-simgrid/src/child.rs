@@ -27,7 +27,7 @@ pub(crate) fn serve(name: &str, quick: bool) -> ExitCode {
         .map(|_| (workload.ours)(workload.size(quick)))
         .sum();
     let (user, memory) = used().unwrap_or((f64::NAN, 0));
-    crate::print(&format!(
+    crate::print_result(&format!(
         "operations={operations} user_s={:.6} memory_kib={}\n",
         user - user_before,
         memory - memory_before
@@ -61,11 +61,11 @@ pub(crate) fn run_ours(workload: &Workload, quick: bool) -> Result<Sample, Strin
     if quick {
         command.arg("--quick");
     }
-    run(&mut command)
+    run_child(&mut command)
 }
 
 /// Runs a child process to the end and reads the figures that it prints.
-pub(crate) fn run(command: &mut Command) -> Result<Sample, String> {
+pub(crate) fn run_child(command: &mut Command) -> Result<Sample, String> {
     let output = command
         .output()
         .map_err(|error| format!("it does not start: {error}"))?;

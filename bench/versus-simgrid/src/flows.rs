@@ -17,7 +17,7 @@ mod page;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::child::run;
+use crate::child::run_child;
 use crate::simgrid::SimGrid;
 use crate::workload::Sample;
 use cases::Case;
@@ -66,31 +66,31 @@ impl Comparison {
 }
 
 /// Returns the names of the workloads.
-pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+pub(crate) fn workload_names() -> impl Iterator<Item = &'static str> {
     cases::ALL.iter().map(|case| case.name)
 }
 
 /// Runs the workloads with `only` in their name. Writes the page and the picture into `out`, or
 /// prints the page.
-pub(crate) fn compare(
+pub(crate) fn compare_flows(
     simgrid: Option<&SimGrid>,
     only: &str,
     runs: u32,
     quick: bool,
     out: Option<&Path>,
 ) -> Result<(), String> {
-    let place = Place::new()?;
+    let place = TemporaryFolder::new()?;
     let mut results = Vec::new();
     for case in cases::ALL.iter().filter(|case| case.name.contains(only)) {
         let case = if quick { case.quick() } else { *case };
-        results.push(place.measure(case, simgrid, runs, quick)?);
+        results.push(place.measure_case(case, simgrid, runs, quick)?);
     }
     if results.is_empty() {
         return Ok(());
     }
     match out {
-        Some(folder) => page::write(&results, simgrid, runs, quick, folder)?,
-        None => crate::print(&page::markdown(&results, simgrid, runs, quick)),
+        Some(folder) => page::write_page(&results, simgrid, runs, quick, folder)?,
+        None => crate::print_result(&page::markdown(&results, simgrid, runs, quick)),
     }
     let apart = |measured: &&Measured| measured.dates.as_ref().is_some_and(|dates| !dates.holds());
     match results.iter().find(apart) {
@@ -100,9 +100,9 @@ pub(crate) fn compare(
 }
 
 /// A temporary folder for platforms and dates.
-struct Place(PathBuf);
+struct TemporaryFolder(PathBuf);
 
-impl Place {
+impl TemporaryFolder {
     fn new() -> Result<Self, String> {
         let folder = std::env::temp_dir().join(format!("versus-flows-{}", std::process::id()));
         std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
@@ -124,7 +124,7 @@ impl Place {
         })
     }
 
-    fn measure(
+    fn measure_case(
         &self,
         case: Case,
         simgrid: Option<&SimGrid>,
@@ -176,7 +176,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for TemporaryFolder {
     fn drop(&mut self) {
         // A folder that is left among the temporary ones does no harm.
         let _ = std::fs::remove_dir_all(&self.0);
@@ -186,11 +186,11 @@ impl Drop for Place {
 fn run_ours(task: &Task) -> Result<Sample, String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let mut command = Command::new(program);
-    run(command.arg("--flows-child").args(task.words()))
+    run_child(command.arg("--flows-child").args(task.to_arguments()))
 }
 
 fn comparison(mode: Mode, ours: &Task, default: &Task, full: &Task) -> Result<Comparison, String> {
-    let [ours, default, full] = [ours, default, full].map(|task| Dates::read(&task.dates));
+    let [ours, default, full] = [ours, default, full].map(|task| Dates::read_file(&task.dates));
     let (ours, default, full) = (ours?, default?, full?);
     if !ours.same_routes(&full) {
         return Err("the routes differ".to_owned());

@@ -28,7 +28,7 @@ use crate::workload::{Sample, Side, Workload};
 
 /// A page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Part {
+enum PageArg {
     /// Actors, synchronisation and messages: versus-simgrid.md
     Kernel,
     /// Random flows, their cost and dates: flows.md
@@ -42,7 +42,7 @@ enum Part {
 struct Arguments {
     /// Part to measure; everything if not given
     #[arg(value_enum)]
-    part: Option<Part>,
+    part: Option<PageArg>,
     /// Small sizes and one run each: checks that everything works, measures nothing
     #[arg(long)]
     quick: bool,
@@ -79,7 +79,7 @@ fn main() -> ExitCode {
         // Bad input, as of the command simrun.
         return ExitCode::from(2);
     }
-    match compare(&arguments) {
+    match compare_parts(&arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
             say(&format!("error: {message}"));
@@ -89,23 +89,23 @@ fn main() -> ExitCode {
 }
 
 impl Arguments {
-    fn wants(&self, part: Part) -> bool {
+    fn wants(&self, part: PageArg) -> bool {
         self.part.is_none_or(|one| one == part)
     }
 }
 
 /// The workloads of a page that is a table of them.
-const fn workloads_of(part: Part) -> &'static [Workload] {
+const fn workloads_of(part: PageArg) -> &'static [Workload] {
     match part {
-        Part::Kernel => workloads::ALL,
-        Part::Messages => workloads::RANKS,
-        Part::Flows => &[],
+        PageArg::Kernel => workloads::ALL,
+        PageArg::Messages => workloads::RANKS,
+        PageArg::Flows => &[],
     }
 }
 
-const TABLES: [(Part, &str); 2] = [
-    (Part::Kernel, "versus-simgrid.md"),
-    (Part::Messages, "messages.md"),
+const TABLES: [(PageArg, &str); 2] = [
+    (PageArg::Kernel, "versus-simgrid.md"),
+    (PageArg::Messages, "messages.md"),
 ];
 
 /// The programs of SimGrid's side that are needed.
@@ -117,7 +117,7 @@ fn programs(arguments: &Arguments) -> Vec<Side> {
         .map(|workload| workload.side)
         .collect();
     sides.dedup();
-    if arguments.wants(Part::Flows) {
+    if arguments.wants(PageArg::Flows) {
         sides.push(Side::Actors("flows"));
     }
     sides
@@ -128,8 +128,8 @@ fn check_names(arguments: &Arguments) -> Result<(), String> {
     let tables = TABLES.iter().filter(|(part, _)| arguments.wants(*part));
     let workloads = tables.flat_map(|(part, _)| workloads_of(*part));
     let mut names: Vec<&str> = workloads.map(|workload| workload.name).collect();
-    if arguments.wants(Part::Flows) {
-        names.extend(flows::names());
+    if arguments.wants(PageArg::Flows) {
+        names.extend(flows::workload_names());
     }
     let only = arguments.only.as_str();
     match names.iter().any(|name| name.contains(only)) {
@@ -141,11 +141,11 @@ fn check_names(arguments: &Arguments) -> Result<(), String> {
     }
 }
 
-fn compare(arguments: &Arguments) -> Result<(), String> {
+fn compare_parts(arguments: &Arguments) -> Result<(), String> {
     let simgrid = if arguments.ours_only {
         Err("it was not asked for".to_owned())
     } else {
-        simgrid::prepare(&programs(arguments))
+        simgrid::prepare_programs(&programs(arguments))
     };
     if let Err(reason) = &simgrid {
         say(&format!(
@@ -165,16 +165,16 @@ fn compare(arguments: &Arguments) -> Result<(), String> {
             compare_workloads(arguments, part, simgrid.as_ref(), runs, path.as_deref())?;
         }
     }
-    if arguments.wants(Part::Flows) {
+    if arguments.wants(PageArg::Flows) {
         let (only, quick) = (&arguments.only, arguments.quick);
-        flows::compare(simgrid.as_ref(), only, runs, quick, folder.as_deref())?;
+        flows::compare_flows(simgrid.as_ref(), only, runs, quick, folder.as_deref())?;
     }
     Ok(())
 }
 
 fn compare_workloads(
     arguments: &Arguments,
-    part: Part,
+    part: PageArg,
     simgrid: Option<&simgrid::SimGrid>,
     runs: u32,
     page: Option<&Path>,
@@ -184,22 +184,22 @@ fn compare_workloads(
         .iter()
         .filter(|workload| workload.name.contains(&arguments.only))
     {
-        results.push(measure(workload, simgrid, runs, arguments.quick)?);
+        results.push(measure_workload(workload, simgrid, runs, arguments.quick)?);
     }
     if results.is_empty() {
         return Ok(());
     }
     let text = table::markdown(part, &results, simgrid, runs, arguments.quick);
     match page {
-        Some(page) => write(page, &text),
+        Some(page) => write_file(page, &text),
         None => {
-            print(&text);
+            print_result(&text);
             Ok(())
         }
     }
 }
 
-pub(crate) fn write(path: &Path, text: &str) -> Result<(), String> {
+pub(crate) fn write_file(path: &Path, text: &str) -> Result<(), String> {
     let problem = |error: std::io::Error| format!("{} cannot be written: {error}", path.display());
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder).map_err(problem)?;
@@ -220,7 +220,7 @@ pub(crate) struct Measured {
 /// Time, in seconds, above which SimGrid runs a workload only once.
 const LONG_S: f64 = 30.0;
 
-fn measure(
+fn measure_workload(
     workload: &'static Workload,
     simgrid: Option<&simgrid::SimGrid>,
     runs: u32,
@@ -237,7 +237,7 @@ fn measure(
         ours.push(child::run_ours(workload, quick)?);
         let is_long = |sample: &Sample| sample.user_s > LONG_S;
         if let (Some(simgrid), None, false) = (simgrid, &missing, theirs.iter().any(is_long)) {
-            match simgrid.run(workload, quick) {
+            match simgrid.run_program(workload, quick) {
                 Ok(sample) => theirs.push(sample),
                 Err(reason) => missing = Some(reason),
             }
@@ -258,6 +258,6 @@ pub(crate) fn say(text: &str) {
 
 /// Prints a result.
 #[expect(clippy::print_stdout, reason = "results go to standard output")]
-pub(crate) fn print(text: &str) {
+pub(crate) fn print_result(text: &str) {
     print!("{text}");
 }

@@ -36,7 +36,7 @@ pub(crate) struct SimGrid {
 }
 
 /// Compiles the programs of these sides.
-pub(crate) fn prepare(sides: &[Side]) -> Result<SimGrid, String> {
+pub(crate) fn prepare_programs(sides: &[Side]) -> Result<SimGrid, String> {
     let folder = std::env::temp_dir().join(format!("versus-simgrid-{}", std::process::id()));
     std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
     let simgrid = SimGrid {
@@ -118,7 +118,7 @@ impl SimGrid {
     }
 
     /// Runs one program once.
-    pub(crate) fn run(&self, workload: &Workload, quick: bool) -> Result<Sample, String> {
+    pub(crate) fn run_program(&self, workload: &Workload, quick: bool) -> Result<Sample, String> {
         let size = workload.size(quick);
         match workload.side {
             Side::None => Err("not run".to_owned()),
@@ -128,7 +128,7 @@ impl SimGrid {
                     .arg(size.to_string())
                     .args(OPTIONS)
                     .arg(format!("--cfg=network/model:{}", workload.model));
-                child::run(&mut command)
+                child::run_child(&mut command)
             }
             Side::Smpi(program, rounds) => self.run_ranks(program, size, rounds),
         }
@@ -157,18 +157,18 @@ impl SimGrid {
             .args(RANK_OPTIONS)
             .arg(self.folder.join(program))
             .arg(rounds.to_string());
-        child::run(&mut command)
+        child::run_child(&mut command)
     }
 
     /// Runs random flows once; `optim` is `Lazy`, as by default, or `Full`.
     pub(crate) fn run_flows(&self, task: &Task, optim: &str) -> Result<Sample, String> {
         let mut command = Command::new(self.folder.join("flows"));
         command
-            .args(task.words())
+            .args(task.to_arguments())
             .args(OPTIONS)
             .arg("--cfg=network/model:LV08")
             .arg(format!("--cfg=network/optim:{optim}"));
-        child::run(&mut command)
+        child::run_child(&mut command)
     }
 }
 

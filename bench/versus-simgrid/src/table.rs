@@ -3,20 +3,20 @@
 use std::fmt::Write as _;
 
 use crate::simgrid::{PACKAGE, SimGrid};
-use crate::workload::{Goal, Metric, Row, Side};
-use crate::{Measured, Part};
+use crate::workload::{Goal, Metric, Side, WorkloadRow};
+use crate::{Measured, PageArg};
 
 /// The whole page of a part.
 pub(crate) fn markdown(
-    part: Part,
+    part: PageArg,
     results: &[Measured],
     simgrid: Option<&SimGrid>,
     runs: u32,
     quick: bool,
 ) -> String {
     let mut text = String::from(match part {
-        Part::Messages => "# Our message layer and SimGrid's SMPI\n\n",
-        Part::Kernel | Part::Flows => "# Our kernel and SimGrid\n\n",
+        PageArg::Messages => "# Our message layer and SimGrid's SMPI\n\n",
+        PageArg::Kernel | PageArg::Flows => "# Our kernel and SimGrid\n\n",
     });
     let name = simgrid.map_or_else(
         || "SimGrid (missing)".to_owned(),
@@ -39,7 +39,7 @@ pub(crate) fn markdown(
     let mut notes = String::new();
     for measured in results {
         for row in measured.workload.rows {
-            let (line, reached) = line(measured, row, quick);
+            let (line, reached) = table_line(measured, row, quick);
             text.push_str(&line);
             if let (Some(limit), Some(false), false) = (row.limit, reached, quick) {
                 let _ = writeln!(notes, "* What limits \"{}\": {limit}.", row.title);
@@ -80,7 +80,7 @@ pub(crate) fn wrap_lines(text: &str) -> String {
 }
 
 /// One line, and whether the goal is reached, if that can be told.
-fn line(measured: &Measured, row: &Row, quick: bool) -> (String, Option<bool>) {
+fn table_line(measured: &Measured, row: &WorkloadRow, quick: bool) -> (String, Option<bool>) {
     #[expect(clippy::cast_precision_loss, reason = "sizes are far below 2^53")]
     let size = measured.workload.size(quick) as f64;
     let ours = measured.ours.figure(row.metric, size);
@@ -106,7 +106,7 @@ fn line(measured: &Measured, row: &Row, quick: bool) -> (String, Option<bool>) {
     (text, reached)
 }
 
-fn goal(row: &Row) -> String {
+fn goal(row: &WorkloadRow) -> String {
     match row.goal {
         Goal::AtMost(limit) => format!("≤ {}", amount(row.metric, limit)),
         Goal::AtLeast(limit) if limit > 0.0 => format!("≥ {}", amount(row.metric, limit)),
@@ -128,11 +128,11 @@ fn amount(metric: Metric, figure: f64) -> String {
 }
 
 /// Returns the paragraph that says how the figures were obtained.
-fn obtained(part: Part, simgrid: Option<&SimGrid>, runs: u32) -> String {
+fn obtained(part: PageArg, simgrid: Option<&SimGrid>, runs: u32) -> String {
     let mut text = String::from("## How these figures were obtained\n\n");
     let name = match part {
-        Part::Messages => "messages",
-        Part::Kernel | Part::Flows => "kernel",
+        PageArg::Messages => "messages",
+        PageArg::Kernel | PageArg::Flows => "kernel",
     };
     let _ = writeln!(
         text,
@@ -145,15 +145,15 @@ fn obtained(part: Part, simgrid: Option<&SimGrid>, runs: u32) -> String {
          the table has medians. What takes SimGrid more than 30 s it does once."
     );
     text.push_str(match part {
-        Part::Messages => RANKS,
-        Part::Kernel | Part::Flows => ACTORS,
+        PageArg::Messages => RANKS,
+        PageArg::Kernel | PageArg::Flows => ACTORS,
     });
     if let Some(simgrid) = simgrid {
         let how = match part {
-            Part::Messages => {
+            PageArg::Messages => {
                 "compiled by smpicc -O2, ended after 120 s (status 124), run by smpirun without privatization of variables and without the time of computations"
             }
-            Part::Kernel | Part::Flows => {
+            PageArg::Kernel | PageArg::Flows => {
                 "g++ -O2, stacks of 8 KiB without guard pages, network model CM02 on two hosts and one link, LV08 on a crossbar where the row says so"
             }
         };

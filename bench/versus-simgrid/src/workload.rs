@@ -17,7 +17,7 @@ pub(crate) struct Workload {
     /// The name of the network model on SimGrid's side.
     pub(crate) model: &'static str,
     /// Rows of the table.
-    pub(crate) rows: &'static [Row],
+    pub(crate) rows: &'static [WorkloadRow],
 }
 
 impl Workload {
@@ -38,7 +38,7 @@ pub(crate) enum Side {
 }
 
 /// One line of the table.
-pub(crate) struct Row {
+pub(crate) struct WorkloadRow {
     pub(crate) title: &'static str,
     pub(crate) metric: Metric,
     pub(crate) goal: Goal,

@@ -9,7 +9,7 @@ mod ring;
 mod sleep;
 mod yielding;
 
-pub(crate) use crossbar::on as simulation;
+pub(crate) use crossbar::simulation_on as simulation;
 
 pub(crate) use ranks::ALL as RANKS;
 

@@ -104,7 +104,7 @@ fn forced_platforms(
         };
         let changes: Result<Vec<Override>, _> = forced.iter().map(|text| text.parse()).collect();
         let changes = changes.map_err(|error| mistake(error.to_string()))?;
-        let changed = platform.clone().with("the platform", &changes);
+        let changed = platform.clone().with_overrides("the platform", &changes);
         let changed = changed.map_err(|error| mistake(error.to_string()))?;
         platforms.insert(forced, Arc::new(changed));
     }

@@ -48,7 +48,7 @@ const ALGORITHMS: [(Collective, &str, &str); 6] = [
 fn platform(changes: &[&str]) -> Platform {
     let changes: Vec<Override> = changes.iter().map(|text| text.parse().unwrap()).collect();
     let platform = Platform::parse("platform", PLATFORM).unwrap();
-    platform.with("platform", &changes).unwrap()
+    platform.with_overrides("platform", &changes).unwrap()
 }
 
 fn judge(platform: &Platform, rows: &mut ReadRows) -> Vec<JudgedRow> {

@@ -40,12 +40,12 @@ impl Extent {
     }
 
     #[inline]
-    const fn length(self) -> u64 {
+    const fn byte_length(self) -> u64 {
         self.0 >> LENGTH_SHIFT
     }
 
     #[inline]
-    const fn element(self) -> Element {
+    const fn element_type(self) -> Element {
         Element::numbered((self.0 & ((1 << ELEMENT_BITS) - 1)) as u8)
     }
 }
@@ -101,7 +101,7 @@ impl Buffer {
     /// Returns the type of the elements.
     #[inline]
     pub const fn element(&self) -> Element {
-        self.extent.element()
+        self.extent.element_type()
     }
 
     /// Takes the buffer and leaves an empty buffer in its place.
@@ -155,7 +155,7 @@ impl Buffer {
     #[must_use]
     #[inline]
     pub const fn len(&self) -> u64 {
-        self.extent.length()
+        self.extent.byte_length()
     }
 
     /// Returns true if the length is 0.
@@ -183,7 +183,7 @@ impl Buffer {
     /// without a copy; `None` for a phantom.
     #[must_use]
     #[inline]
-    pub const fn memory(&self) -> Option<&Rc<Vec<u8>>> {
+    pub const fn shared_memory(&self) -> Option<&Rc<Vec<u8>>> {
         self.bytes.as_ref()
     }
 
@@ -241,7 +241,7 @@ impl Buffer {
             "a part of {length} bytes from byte {offset} on must lie within the {} bytes of the buffer",
             self.len()
         );
-        let part = self.part(offset, length);
+        let part = self.copy_range(offset, length);
         let element = self.element();
         if element.is_bytes()
             || !offset.is_multiple_of(element.size())
@@ -268,7 +268,7 @@ impl Buffer {
         if content.len() == self.len() && content.bytes.is_some() && self.bytes.is_some() {
             self.bytes.clone_from(&content.bytes);
         } else {
-            self.place(offset, content);
+            self.write_part(offset, content);
         }
     }
 
@@ -276,7 +276,7 @@ impl Buffer {
     ///
     /// # Panics
     /// If the buffer ends before `offset`.
-    pub fn part(&self, offset: u64, length: u64) -> Self {
+    pub fn copy_range(&self, offset: u64, length: u64) -> Self {
         let length = length.min(self.len() - offset);
         let Some(bytes) = self.bytes() else {
             return Self::phantom(length);
@@ -289,7 +289,7 @@ impl Buffer {
     ///
     /// # Panics
     /// If the buffer is shorter than the end of the part.
-    pub fn place(&mut self, offset: u64, part: &Self) {
+    pub fn write_part(&mut self, offset: u64, part: &Self) {
         debug_assert!(
             offset + part.len() <= self.len(),
             "truncation was excluded before"
@@ -321,12 +321,12 @@ impl Buffer {
                 size: T::SIZE,
             });
         }
-        let values = |bytes: &[u8]| bytes.chunks_exact(size(T::SIZE)).map(T::read).collect();
+        let values = |bytes: &[u8]| bytes.chunks_exact(to_usize(T::SIZE)).map(T::read).collect();
         Ok(self.bytes().map(values))
     }
 }
 
-fn size(bytes: u64) -> usize {
+fn to_usize(bytes: u64) -> usize {
     usize::try_from(bytes).expect("numbers are short")
 }
 

@@ -102,19 +102,19 @@ impl TypeSignature {
 
     /// Returns the type of the elements.
     #[inline]
-    pub const fn element(self) -> Element {
+    pub const fn element_type(self) -> Element {
         Element((self.0 & ELEMENT_MASK) as u8)
     }
 
     /// Returns the number of the call; 0 if the call is not known.
     #[inline]
-    pub const fn call(self) -> u16 {
+    pub const fn call_number(self) -> u16 {
         self.0 >> ELEMENT_BITS
     }
 
     /// Returns true if the message does not belong into a buffer of this type.
     #[inline]
     pub const fn differs(self, element: Element) -> bool {
-        self.0 != 0 && self.element().differs(element)
+        self.0 != 0 && self.element_type().differs(element)
     }
 }

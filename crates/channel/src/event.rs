@@ -6,7 +6,7 @@ use crate::{Buffer, CreditReturn, Failure, Packet, Token};
 
 /// Event at the channel of a rank.
 #[derive(Debug)]
-pub enum Event {
+pub enum ChannelEvent {
     /// A packet has arrived.
     Packet {
         /// The rank that sent the packet.
@@ -80,7 +80,7 @@ pub enum Event {
 pub enum Interest {
     /// Anything.
     All,
-    /// All events but the end of a send: a channel need not wake the rank for [`Event::Sent`]; the
-    /// rank finds this event at its next poll.
+    /// All events but the end of a send: a channel need not wake the rank for
+    /// [`ChannelEvent::Sent`]; the rank finds this event at its next poll.
     Arrivals,
 }

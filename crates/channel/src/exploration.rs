@@ -96,14 +96,14 @@ pub trait ExplorationHooks {
 /// Notes on why the packets of one rank leave, for a model checker.
 pub trait CausalityHooks {
     /// Returns the present step.
-    fn step(&self) -> u32;
+    fn current_step(&self) -> u32;
 
     /// Notes that the rank handles the next packet that has been delivered. Returns the step of
     /// the delivery.
     fn note_arrival(&self) -> u32;
 
     /// Notes that the program has waited for an arrival of this step.
-    fn learn(&self, step: u32);
+    fn record_arrival(&self, step: u32);
 
     /// Returns the number of arrivals that the program has waited for.
     fn known(&self) -> u32;
@@ -131,7 +131,7 @@ pub trait CausalityHooks {
     fn reason(&self) -> SendCause;
 
     /// Notes a question with an answer that may depend on the order of arrivals.
-    fn choose(&self);
+    fn note_choice(&self);
 
     /// Notes a probe from any source, or a receive if `is_receive`: only the order of messages and
     /// of announcements may matter.
@@ -160,7 +160,7 @@ pub trait CausalityHooks {
     }
 
     /// Notes a text for the user that is no error.
-    fn note(&self, text: &str) {
+    fn note_text(&self, text: &str) {
         let _ = text;
     }
 

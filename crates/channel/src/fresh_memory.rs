@@ -55,21 +55,21 @@ impl FreshMemory {
             .settings
             .copy
             .of_working_set(self.operand, call.working_set());
-        copying + self.settings.first_touch.of(self.operand)
+        copying + self.settings.first_touch.message_overhead(self.operand)
     }
 
     /// Returns the time to write a part for the first time, in seconds; 0 if that is not the first.
     pub fn write_time(&mut self, part: Part) -> f64 {
         let place = self.place_of(part);
         let new = place.map_or(0, |place| extend_range(&mut self.written[place], part));
-        self.settings.first_touch.of(new)
+        self.settings.first_touch.message_overhead(new)
     }
 
     /// Returns the time to register a part, in seconds; 0 if the part is registered.
     pub fn registration_time(&mut self, part: Part) -> f64 {
         let place = self.place_of(part);
         let new = place.map_or(0, |place| extend_range(&mut self.registered[place], part));
-        self.settings.registration.of(new)
+        self.settings.registration.message_overhead(new)
     }
 
     /// Returns the number of the range of a part; `None` if the part is memory of the program.

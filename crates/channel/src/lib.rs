@@ -2,8 +2,8 @@
 //! and its world.
 //!
 //! A channel takes packets and hands out events; a channel never blocks and never calls back. All
-//! work that takes time ends as an [`Event`] with the token of the start of the work. A channel
-//! decides no protocol and does not know tags.
+//! work that takes time ends as an [`ChannelEvent`] with the token of the start of the work. A
+//! channel decides no protocol and does not know tags.
 //!
 //! Ordering guarantee: packets with an envelope or of a socket ([`PacketHeader::is_ordered`]) from
 //! one rank to another are delivered in the order in which they were posted. Between different
@@ -41,7 +41,7 @@ mod statistics;
 pub use buffer::Buffer;
 pub use element::{Element, TypeSignature};
 pub use envelope::{Envelope, PARTITION_TAG};
-pub use event::{Event, Interest};
+pub use event::{ChannelEvent, Interest};
 pub use exploration::{COLLECTIVE, CausalityHooks, ExplorationHooks, SendCause, is_of_collectives};
 pub use failure::Failure;
 pub use fresh_memory::FreshMemory;
@@ -100,7 +100,7 @@ pub trait Channel: RankHost + RemoteMemory + ConnectionLifecycle + ExplorationHo
     fn pull(&self, source: u32, packet: Packet);
 
     /// Returns the next event, if there is one.
-    fn poll_event(&self) -> Option<Event>;
+    fn poll_event(&self) -> Option<ChannelEvent>;
 
     /// Returns true if [`poll_event`](Self::poll_event) certainly has no event.
     fn is_quiet(&self) -> bool {
@@ -126,10 +126,10 @@ pub trait RankHost {
     /// Returns the time in seconds since an arbitrary moment, the same for all ranks.
     fn now(&self) -> f64;
 
-    /// Tells [`Event::Elapsed`] after `seconds`.
+    /// Tells [`ChannelEvent::Elapsed`] after `seconds`.
     fn timer(&self, seconds: f64, token: Token);
 
-    /// Tells [`Event::Elapsed`] after `flops` flop on this host.
+    /// Tells [`ChannelEvent::Elapsed`] after `flops` flop on this host.
     fn compute(&self, flops: f64, token: Token);
 
     /// Returns the name of the host.
@@ -178,8 +178,8 @@ pub struct RegisteredMemory {
 pub trait RemoteMemory {
     /// Announces `message`, just before its [`PacketHeader::Rts`] is posted to `peer`.
     ///
-    /// The channel may let the peer fetch the message and report [`Event::Taken`] instead of the
-    /// CTS, until the data are posted, the message is given back, or the rank is lost.
+    /// The channel may let the peer fetch the message and report [`ChannelEvent::Taken`] instead of
+    /// the CTS, until the data are posted, the message is given back, or the rank is lost.
     fn offer(&self, peer: u32, send: Token, message: &Buffer) {
         let _ = (peer, send, message);
     }
@@ -188,14 +188,14 @@ pub trait RemoteMemory {
     /// `peer`.
     ///
     /// The channel may provide memory for the message; or fetch the message, report
-    /// [`Event::Fetched`], and let the channel of the sender report [`Event::Taken`].
-    fn expect(&self, peer: u32, send: Token, receive: Token, length: u64) {
+    /// [`ChannelEvent::Fetched`], and let the channel of the sender report [`ChannelEvent::Taken`].
+    fn expect_message(&self, peer: u32, send: Token, receive: Token, length: u64) {
         let _ = (peer, send, receive, length);
     }
 
     /// Takes the unneeded memory of a receive: the memory of the arrived message has replaced this
     /// memory. A channel that provides memory may use it again.
-    fn recycle(&self, memory: Vec<u8>) {
+    fn recycle_memory(&self, memory: Vec<u8>) {
         drop(memory);
     }
 
@@ -205,7 +205,7 @@ pub trait RemoteMemory {
     ///
     /// # Errors
     /// Returns the memory if the registration fails: then accesses to the memory are messages.
-    fn register(&self, memory: RegionMemory) -> Result<RegisteredMemory, RegionMemory> {
+    fn register_memory(&self, memory: RegionMemory) -> Result<RegisteredMemory, RegionMemory> {
         Err(memory)
     }
 
@@ -214,7 +214,8 @@ pub trait RemoteMemory {
         None
     }
 
-    /// Tells [`Event::Elapsed`] when a completion or a packet may have arrived at the adapter.
+    /// Tells [`ChannelEvent::Elapsed`] when a completion or a packet may have arrived at the
+    /// adapter.
     fn watch_adapter(&self, token: Token) {
         let _ = token;
     }
@@ -223,21 +224,21 @@ pub trait RemoteMemory {
 /// Connections between ranks, where they have to be made.
 pub trait ConnectionLifecycle {
     /// Connects the rank, if this must precede the program; true when done.
-    fn open(&self) -> bool {
+    fn open_connections(&self) -> bool {
         true
     }
 
     /// Ends all connections; true when done. Called at each event, when all sends are over.
-    fn close(&self) -> bool {
+    fn close_connections(&self) -> bool {
         true
     }
 
     /// Says that the rank takes no packets any more: the requests of others to connect are
-    /// [returned](Event::Undeliverable).
+    /// [returned](ChannelEvent::Undeliverable).
     fn shut(&self) {}
 
     /// Returns the statistics of the connections; `None` if there are none to be made.
-    fn connected(&self) -> Option<ConnectionStatistics> {
+    fn connection_statistics(&self) -> Option<ConnectionStatistics> {
         None
     }
 }
@@ -259,7 +260,7 @@ pub trait RankProtocols {
     /// if the rank can continue now.
     ///
     /// A device calls this method, or wakes the rank, which then does the same.
-    fn progress(&self, first: Option<Event>) -> bool;
+    fn handle_parked_events(&self, first: Option<ChannelEvent>) -> bool;
 
     /// Returns the operations that the rank waits for; `None` if the rank does not wait.
     fn waiting(&self) -> Option<Waiting>;

@@ -274,7 +274,7 @@ impl PacketHeader {
     /// Returns the kind and the key by which observers identify the packet.
     #[must_use]
     #[inline]
-    pub const fn identity(&self) -> (PacketKind, u32) {
+    pub const fn packet_identity(&self) -> (PacketKind, u32) {
         match *self {
             Self::Eager { .. } | Self::EagerFirst { .. } | Self::Synchronous { .. } => {
                 (PacketKind::Eager, 0)
@@ -304,8 +304,8 @@ pub struct Packet {
     pub header: PacketHeader,
     /// The content; empty for control packets, except for a detached message that has not left.
     pub payload: Buffer,
-    /// If set, an [`Event::Sent`](crate::Event::Sent) tells the sender when the packet has left the
-    /// sender for good.
+    /// If set, an [`ChannelEvent::Sent`](crate::ChannelEvent::Sent) tells the sender when the
+    /// packet has left the sender for good.
     pub notify: Option<Token>,
     /// Returned credits, where [limits](crate::Limits) are set.
     pub returned: Option<Box<CreditReturn>>,

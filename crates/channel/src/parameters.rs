@@ -31,8 +31,9 @@ pub struct Settings {
     pub eager_threshold: u64,
     /// True if buffers made by `Comm::buffer` have only a length.
     pub phantom: bool,
-    /// True if an eager send takes time and ends with the [`Event::Sent`](crate::Event::Sent) of
-    /// the channel; otherwise the send ends when it is posted.
+    /// True if an eager send takes time and ends with the
+    /// [`ChannelEvent::Sent`](crate::ChannelEvent::Sent) of the channel; otherwise the send ends
+    /// when it is posted.
     pub tells_eager_sends: bool,
     /// Eager messages shorter than this many bytes leave at once; longer ones leave when a receive
     /// has met them, although the sender does not wait for that.
@@ -70,8 +71,8 @@ pub struct Settings {
     /// True if a ready send without a posted receive is an error, which the receive gets; otherwise
     /// such a send is a standard send.
     pub strict_ready_send: bool,
-    /// True if the channels of all ranks [register](crate::RemoteMemory::register) the memory of
-    /// windows, so that puts and gets are RDMA.
+    /// True if the channels of all ranks [register](crate::RemoteMemory::register_memory) the
+    /// memory of windows, so that puts and gets are RDMA.
     pub registers_windows: bool,
     /// Costs of posting where [limits](Settings::limits) are set, besides copying.
     pub posting: PostingCost,

@@ -33,7 +33,7 @@ impl Placement {
     /// its own host.
     #[must_use]
     pub fn new(hosts: &[u32]) -> Option<Arc<Self>> {
-        let world = Nodes::of(hosts);
+        let world = Nodes::from_hosts(hosts);
         (world.ranks_per_node() > 1).then(|| {
             Arc::new(Self {
                 size: u32::try_from(hosts.len()).unwrap_or(u32::MAX),
@@ -69,7 +69,7 @@ impl Placement {
         let mut groups = self.groups.lock().unwrap_or_else(PoisonError::into_inner);
         let find = || {
             let hosts: Vec<u32> = ranks.map(|rank| self.world.node(rank)).collect();
-            let nodes = Nodes::of(&hosts);
+            let nodes = Nodes::from_hosts(&hosts);
             (nodes.ranks_per_node() > 1).then_some(nodes)
         };
         groups.entry(group).or_insert_with(find).clone()

@@ -160,7 +160,7 @@ impl RmaCall {
     /// Returns the number of the call in a frame: the kind, and the operation above bit 8. Calls by
     /// RDMA are in no frame.
     #[must_use]
-    pub const fn code(self) -> u32 {
+    pub const fn frame_code(self) -> u32 {
         match self {
             Self::Put => 0,
             Self::Accumulate(op) => 1 | (op.number() as u32) << 8,

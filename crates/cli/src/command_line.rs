@@ -277,7 +277,7 @@ fn act_on(mut arguments: Vec<OsString>) -> ExitCode {
         Err(error) => return answer_mistake(&error, &arguments),
     };
     match cli.command {
-        Some(Sub::Run(run)) => start(&run, &arguments[1..]),
+        Some(Sub::Run(run)) => start_run(&run, &arguments[1..]),
         Some(Sub::Check(check)) => {
             let quiet = check.options.output.quiet;
             start_app(check.app.as_deref(), Mode::Check, quiet, &arguments[1..])
@@ -287,9 +287,9 @@ fn act_on(mut arguments: Vec<OsString>) -> ExitCode {
             let mode = Mode::Real(real.options.backend == Network::Verbs);
             start_app(real.app.as_deref(), mode, quiet, &arguments[1..])
         }
-        Some(Sub::Platform(command)) => platform_command::run(&command),
-        Some(Sub::Conformance(command)) => conformance::run(&command),
-        Some(Sub::Graph(command)) => graph::run(&command),
+        Some(Sub::Platform(command)) => platform_command::run_platform(&command),
+        Some(Sub::Conformance(command)) => conformance::run_conformance(&command),
+        Some(Sub::Graph(command)) => graph::print_graph(&command),
         Some(
             Sub::Analyse
             | Sub::Whatif
@@ -304,11 +304,11 @@ fn act_on(mut arguments: Vec<OsString>) -> ExitCode {
             | Sub::Trace,
         ) => TOOLS.hand_over(&arguments),
         Some(Sub::Cc(_) | Sub::Cxx(_) | Sub::Wrappers) => act_on_compiled(&arguments),
-        Some(Sub::Rerun(command)) => rerun::run(&command),
+        Some(Sub::Rerun(command)) => rerun::rerun_record(&command),
         Some(Sub::New(command)) => new::new(&command),
         Some(Sub::Completions { shell }) => help_pages::completions(shell, Cli::command()),
         Some(Sub::Man { folder }) => help_pages::man(&folder, Cli::command()),
-        None => start(&cli.run, &arguments),
+        None => start_run(&cli.run, &arguments),
     }
 }
 
@@ -334,7 +334,7 @@ fn answer_mistake(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
             return hand_over(app, mode, false, &[]);
         }
     }
-    status::show(error)
+    status::show_usage_error(error)
 }
 
 /// Compiles MPI programs, or acts as a compiled one.
@@ -349,7 +349,7 @@ fn is_command(argument: &OsStr) -> bool {
     argument == "help" || Cli::command().find_subcommand(argument).is_some()
 }
 
-fn start(run: &RunCommand, arguments: &[OsString]) -> ExitCode {
+fn start_run(run: &RunCommand, arguments: &[OsString]) -> ExitCode {
     start_app(
         run.app.as_deref(),
         Mode::Run,
@@ -385,7 +385,7 @@ fn hand_over(app: &Path, mode: Mode, quiet: bool, arguments: &[OsString]) -> Exi
         own.splice(..0, [package::AS_PROGRAM.into(), app.into()]);
         return act_on_compiled(&own);
     }
-    let program = match package::program(app, quiet, features) {
+    let program = match package::find_program(app, quiet, features) {
         Ok(program) => program,
         Err(error) => return status::refuse(format_args!("{error}{}", suggest_command(app))),
     };

@@ -75,7 +75,7 @@ pub(crate) fn are_for_tools(arguments: &[OsString]) -> bool {
 impl Companion {
     /// Replaces this process by the executable.
     pub(crate) fn hand_over(self, arguments: &[OsString]) -> ExitCode {
-        let program = match self.program() {
+        let program = match self.program_path() {
             Ok(program) => program,
             Err(problem) => return status::refuse(problem),
         };
@@ -90,7 +90,7 @@ impl Companion {
     }
 
     /// Returns the path of the executable, which is built if need be.
-    pub(crate) fn program(self) -> Result<PathBuf, String> {
+    pub(crate) fn program_path(self) -> Result<PathBuf, String> {
         let simrun = std::env::current_exe();
         let simrun = simrun.map_err(|error| format!("cannot find simrun itself: {error}"))?;
         // Where cargo builds, and the sources are still there.

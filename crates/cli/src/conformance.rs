@@ -141,13 +141,13 @@ fn case_name(family: &CaseFamily, case: &DialogueCase) -> String {
 }
 
 /// Plays the cases and prints the report.
-pub(crate) fn run(command: &ConformanceCommand) -> ExitCode {
+pub(crate) fn run_conformance(command: &ConformanceCommand) -> ExitCode {
     let cases = match chosen(&command.case) {
         Ok(cases) => cases,
         Err(problem) => return status::refuse(problem),
     };
     if command.list {
-        return status::print(report::list(&cases).trim_end());
+        return status::print(report::list_cases(&cases).trim_end());
     }
     if command.adapter == Adapter::Kernel {
         return in_guest(command);
@@ -159,7 +159,7 @@ pub(crate) fn run(command: &ConformanceCommand) -> ExitCode {
         };
     let adapter = command.adapter.to_string();
     let text = match command.format {
-        ReportFormat::Text => report::text(&adapter, &played),
+        ReportFormat::Text => report::text_report(&adapter, &played),
         ReportFormat::Json => report::json(&adapter, &played),
         ReportFormat::Junit => report::junit(&adapter, &played),
     };
@@ -188,7 +188,7 @@ fn play_all(
 ) -> Result<Vec<PlayedCase>, String> {
     let file = command.pcap.as_deref().map(files::Output::new).transpose();
     let file = file.map_err(|error| error.to_string())?;
-    let (mut device, ends) = open(&command.adapter)?;
+    let (mut device, ends) = open_adapter(&command.adapter)?;
     let mut captured = CapturedDevice::new(&mut *device, ends);
     let played = if file.is_some() {
         play(command, cases, expected, &mut captured)
@@ -205,7 +205,7 @@ fn play_all(
 }
 
 /// Opens an adapter outside of guests.
-fn open(adapter: &Adapter) -> Result<(Box<dyn DeviceUnderTest>, CaptureEnds), String> {
+fn open_adapter(adapter: &Adapter) -> Result<(Box<dyn DeviceUnderTest>, CaptureEnds), String> {
     let Adapter::Udp(at) = adapter else {
         // RFC 5737: addresses for documentation.
         let ends = CaptureEnds {

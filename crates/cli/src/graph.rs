@@ -41,11 +41,11 @@ enum GraphFormat {
 }
 
 /// Prints the graph to standard output.
-pub(crate) fn run(command: &GraphCommand) -> ExitCode {
+pub(crate) fn print_graph(command: &GraphCommand) -> ExitCode {
     let [connection, close] = mpi::connection::machines();
     let machine = match command.machine {
-        Which::Send => machine::send(),
-        Which::Receive => machine::receive(),
+        Which::Send => machine::send_machine(),
+        Which::Receive => machine::receive_machine(),
         Which::Credits => machine::credits(),
         Which::Connection => connection,
         Which::Close => close,
@@ -53,7 +53,7 @@ pub(crate) fn run(command: &GraphCommand) -> ExitCode {
     };
     match command.format {
         GraphFormat::Dot => status::print(machine.to_dot().trim_end()),
-        GraphFormat::Svg => match companion::TOOLS.program() {
+        GraphFormat::Svg => match companion::TOOLS.program_path() {
             Ok(program) => {
                 let figure = Figure::States(states(&machine));
                 let drawn = drawing::draw_by(&program, &figure, Path::new("-"));
@@ -66,7 +66,7 @@ pub(crate) fn run(command: &GraphCommand) -> ExitCode {
 
 /// The stages of a connection of an endpoint.
 fn endpoint_machine() -> Machine {
-    let name = |stage: endpoint::Stage| format!("{stage:?}");
+    let name = |stage: endpoint::ConnectionStage| format!("{stage:?}");
     let transitions = endpoint::TRANSITIONS.iter().map(|row| Transition {
         from: name(row.from),
         event: format!("{:?}", row.event),
@@ -74,7 +74,11 @@ fn endpoint_machine() -> Machine {
         to: name(row.to),
         requirement: "",
     });
-    let states: Vec<String> = endpoint::Stage::ALL.iter().copied().map(name).collect();
+    let states: Vec<String> = endpoint::ConnectionStage::ALL
+        .iter()
+        .copied()
+        .map(name)
+        .collect();
     Machine {
         name: "endpoint",
         waits: states.clone(),

@@ -30,7 +30,7 @@ pub(crate) fn man(folder: &Path, command: clap::Command) -> ExitCode {
 }
 
 fn pages(folder: &Path, command: clap::Command) -> Result<(), String> {
-    let tools = companion::TOOLS.program()?;
+    let tools = companion::TOOLS.program_path()?;
     let unwritable =
         |error: std::io::Error| format!("{}: cannot write there: {error}", folder.display());
     std::fs::create_dir_all(folder).map_err(unwritable)?;

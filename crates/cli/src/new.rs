@@ -120,7 +120,7 @@ impl Origin {
 
 /// Makes the package and says how to run it.
 pub(crate) fn new(command: &NewCommand) -> ExitCode {
-    match make(&command.name, &command.origin) {
+    match make_package(&command.name, &command.origin) {
         Ok(()) => {
             let shown = command.name.display();
             status::print(format_args!(
@@ -131,7 +131,7 @@ pub(crate) fn new(command: &NewCommand) -> ExitCode {
     }
 }
 
-fn make(folder: &Path, origin: &Origin) -> Result<(), String> {
+fn make_package(folder: &Path, origin: &Origin) -> Result<(), String> {
     let shown = folder.display();
     let name = folder
         .file_name()

@@ -79,13 +79,13 @@ pub(crate) enum PlatformCommand {
 }
 
 /// Runs a subcommand.
-pub(crate) fn run(command: &PlatformCommand) -> ExitCode {
+pub(crate) fn run_platform(command: &PlatformCommand) -> ExitCode {
     let done = match command {
         PlatformCommand::Check { file } => load(file, &[]).map(|platform| {
             let platform = Arc::new(platform);
             status::warn_all(&platform.unreachable());
             status::warn_all(&run::credit_loop_warnings(&platform));
-            summary(&platform)
+            platform_summary(&platform)
         }),
         PlatformCommand::Show {
             file,
@@ -98,7 +98,9 @@ pub(crate) fn run(command: &PlatformCommand) -> ExitCode {
             (_, Some(path)) => {
                 output_beside(path, file).and_then(|_| Err(show_plot(file, changes, path)))
             }
-            _ if *format == Format::Json => Ok(platform_json::platform(&platform).to_string()),
+            _ if *format == Format::Json => {
+                Ok(platform_json::describe_platform(&platform).to_string())
+            }
             _ => Ok(format!("{}\n{}", platform.summary(), platform.outline())),
         }),
         PlatformCommand::List { folder } => Err(platform_list::list_platforms(folder)),
@@ -120,7 +122,7 @@ const fn schema_text(kind: FileKind) -> &'static str {
     }
 }
 
-fn summary(platform: &Platform) -> String {
+fn platform_summary(platform: &Platform) -> String {
     platform.summary().to_string()
 }
 
@@ -161,7 +163,7 @@ fn show_route(
         })
         .collect();
     if format == Format::Json {
-        return Ok(platform_json::route(&route, &links).to_string());
+        return Ok(platform_json::describe_route(&route, &links).to_string());
     }
     let width = links.iter().map(|link| link.name.chars().count()).max();
     let width = width.unwrap_or_default().max("total".len());

@@ -10,7 +10,7 @@ use platform::{LinkInfo, Platform, Route, Sharing};
 use serde_json::{Value as Json, json};
 
 /// Returns the hosts of a platform and the name of the network model.
-pub(crate) fn platform(platform: &Platform) -> Json {
+pub(crate) fn describe_platform(platform: &Platform) -> Json {
     let hosts = platform.hosts().map(|host| {
         json!({
             "name": platform.host_name(host),
@@ -27,7 +27,7 @@ pub(crate) fn platform(platform: &Platform) -> Json {
 
 /// Returns a route. `links`: the links of the route in order. The bandwidth is the least bandwidth
 /// of the links, `null` without links.
-pub(crate) fn route(route: &Route, links: &[LinkInfo]) -> Json {
+pub(crate) fn describe_route(route: &Route, links: &[LinkInfo]) -> Json {
     let least = links.iter().map(|link| link.bandwidth).reduce(f64::min);
     let links = links.iter().map(|link| {
         json!({

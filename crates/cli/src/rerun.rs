@@ -26,8 +26,8 @@ pub(crate) struct RerunCommand {
 }
 
 /// Makes the run again and says whether it is the same.
-pub(crate) fn run(command: &RerunCommand) -> ExitCode {
-    match again(&command.folder) {
+pub(crate) fn rerun_record(command: &RerunCommand) -> ExitCode {
+    match repeat_run(&command.folder) {
         Ok(Again {
             text,
             is_same: true,
@@ -43,7 +43,7 @@ struct Again {
     is_same: bool,
 }
 
-fn again(folder: &Path) -> Result<Again, String> {
+fn repeat_run(folder: &Path) -> Result<Again, String> {
     let at = |name: &str| folder.join(name).display().to_string();
     let file = at("record.json");
     let text = files::read_text(Path::new(&file)).map_err(|error| {
@@ -70,7 +70,7 @@ fn again(folder: &Path) -> Result<Again, String> {
             rerun.program
         );
     }
-    let found = made(folder, program.command(), &rerun)?;
+    let found = rerun_results(folder, program.start_command(), &rerun)?;
     let name = recorded["program"].as_str().unwrap_or_default();
     let (now, ended) = (found["digest"].as_str(), found["outcome"].as_str());
     if now == Some(digest) && ended == Some(outcome) {
@@ -95,7 +95,7 @@ fn again(folder: &Path) -> Result<Again, String> {
 }
 
 /// The results of the program, run as the record says.
-fn made(folder: &Path, mut command: Command, rerun: &Rerun) -> Result<Value, String> {
+fn rerun_results(folder: &Path, mut command: Command, rerun: &Rerun) -> Result<Value, String> {
     let absolute = folder.canonicalize();
     let absolute = absolute.map_err(|error| format!("{}: {error}", folder.display()))?;
     let hosts = absolute.join("hosts.txt");

@@ -30,7 +30,7 @@ use mpi::{NativeLocation, prelude::*, set_native_caller};
 
 use crate::datatypes::MadeDatatype;
 use crate::errors::CallError;
-use crate::handles::{Table, kinds};
+use crate::handles::{HandleTable, kinds};
 use crate::host;
 use crate::lines::Lines;
 use crate::loader::exceptions::ExceptionState;
@@ -103,7 +103,7 @@ impl Ranks {
     }
 
     /// Returns the future of a rank.
-    pub fn rank(&self, world: Comm) -> Rank {
+    pub fn rank(&self, world: Comm) -> RankFuture {
         let inner = Box::new(Inner {
             state: UnsafeCell::new(MpiState::new(world.clone())),
             world,
@@ -134,7 +134,7 @@ impl Ranks {
             lines: Arc::clone(&self.lines),
             memory: Rc::clone(&self.memory),
         });
-        Rank {
+        RankFuture {
             inner: NonNull::from(Box::leak(inner)),
         }
     }
@@ -196,7 +196,7 @@ impl Polling {
 }
 
 /// Datatypes that a program has made.
-type MadeDatatypes = Table<MadeDatatype, { kinds::DATATYPE }>;
+type MadeDatatypes = HandleTable<MadeDatatype, { kinds::DATATYPE }>;
 
 /// Functions at the end of a call of MPI.
 #[derive(Clone, Copy, Debug)]
@@ -242,17 +242,17 @@ pub(crate) struct Inner {
 
 /// The future of a rank. The result is the late failure of the rank, after which other ranks
 /// continue, or the text of the failure that ends the run.
-pub struct Rank {
+pub struct RankFuture {
     inner: NonNull<Inner>,
 }
 
-impl fmt::Debug for Rank {
+impl fmt::Debug for RankFuture {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Rank").finish_non_exhaustive()
     }
 }
 
-impl Future for Rank {
+impl Future for RankFuture {
     type Output = Result<Option<String>, String>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
@@ -263,7 +263,7 @@ impl Future for Rank {
         // have the rank for themselves. Calls of the program do not touch them.
         let owned = unsafe { &mut *inner.owned.get() };
         if owned.coroutine.is_none()
-            && let Err(refusal) = inner.start(owned)
+            && let Err(refusal) = inner.create_coroutine(owned)
         {
             return Poll::Ready(Err(refusal.to_string()));
         }
@@ -273,29 +273,29 @@ impl Future for Rank {
         inner.stack.context.set(ptr::from_mut(context).cast());
         let before = CURRENT.replace(inner);
         let exceptions = inner.memory.linked.exceptions.as_ref();
-        let of_thread = exceptions.map(|it| it.exchange(inner.exceptions.get()));
+        let of_thread = exceptions.map(|it| it.exchange_state(inner.exceptions.get()));
         set_errno(inner.errno.get());
         host::set_input(inner.files.input.get());
         let caller = set_native_caller(inner.location.get());
-        inner.note(Watch::switch);
+        inner.note_progress(Watch::switch);
         coroutine.resume(());
-        inner.note(Watch::switch);
+        inner.note_progress(Watch::switch);
         set_native_caller(caller);
         inner.errno.set(errno());
         if let Some((exceptions, of_thread)) = exceptions.zip(of_thread) {
-            inner.exceptions.set(exceptions.exchange(of_thread));
+            inner.exceptions.set(exceptions.exchange_state(of_thread));
         }
         CURRENT.set(before);
         inner.stack.context.set(ptr::null_mut());
         if let Some(fault) = inner.fault.take() {
             inner.flush();
-            inner.end(End::Failed(inner.described(fault)));
+            inner.note_end(End::Failed(inner.described(fault)));
         }
         inner.conclude(owned)
     }
 }
 
-impl Drop for Rank {
+impl Drop for RankFuture {
     fn drop(&mut self) {
         // SAFETY: the pointer is of a box that nobody else frees; the program of the rank is not
         // running, so no reference to its parts exists but on its stack, which is given up first.
@@ -309,7 +309,7 @@ impl Drop for Rank {
 
 impl Inner {
     /// Makes the image and the stack.
-    fn start(&self, owned: &mut Owned) -> Result<(), Refusal> {
+    fn create_coroutine(&self, owned: &mut Owned) -> Result<(), Refusal> {
         exits::install();
         let number = self.world.rank();
         let image = Box::new(Image::new(&self.memory, number)?);
@@ -319,7 +319,7 @@ impl Inner {
             self.heap.set(Some(heap.heap()));
             owned.heap = Some(heap);
         }
-        self.stack.end.set(stack.end());
+        self.stack.end.set(stack.stack_end());
         self.image.set(&raw const *image);
         owned.image = Some(image);
         self.set_input(host::input(self.has_input()));
@@ -328,7 +328,7 @@ impl Inner {
             // SAFETY: the rank is at this address as long as it has a stack.
             let rank = unsafe { &*(rank as *const Self) };
             rank.stack.yielder.set(yielder);
-            rank.image().enter()
+            rank.image().enter_program()
         };
         let coroutine = Coroutine::with_stack(stack, run);
         self.stack.trap.set(Some(coroutine.trap_handler()));
@@ -374,7 +374,7 @@ impl Inner {
     }
 
     /// Records the progress of the program, if a watchdog observes the program.
-    fn note(&self, what: fn(&Watch)) {
+    fn note_progress(&self, what: fn(&Watch)) {
         if let Some(watch) = &self.watch {
             what(watch);
         }
@@ -436,7 +436,7 @@ impl Inner {
     /// Ends the rank if the stack is full.
     fn suspend(&self) {
         if self.stack.end.get().is_overwritten() && !self.has_ended() {
-            self.end(End::Failed(FULL.to_owned()));
+            self.note_end(End::Failed(FULL.to_owned()));
         }
         self.stack.leave_stack();
     }
@@ -444,7 +444,7 @@ impl Inner {
     /// Ends the rank. The stack is given up, so no value on the stack is dropped any more.
     pub(crate) fn finish(&self, end: End) -> ! {
         self.flush();
-        self.end(end);
+        self.note_end(end);
         loop {
             self.suspend();
         }
@@ -489,11 +489,11 @@ pub(crate) fn call(
         rank.finish(End::Failed(format!("{name}{}: {FULL}", rank.call_line())));
     }
     rank.polling.clock_reads.set(0);
-    with(|state| state.begin_call());
-    rank.note(Watch::note_call);
+    with_state(|state| state.begin_call());
+    rank.note_progress(Watch::note_call);
     rank.locate();
     let result = catch_unwind(AssertUnwindSafe(|| {
-        with(|state| state.check_stage(name))?;
+        with_state(|state| state.check_stage(name))?;
         rank.enter_call();
         body()?;
         (end.fill_memory)()
@@ -510,10 +510,10 @@ pub(crate) fn call(
         Ok(Ok(())) => (end.call_program)(),
         Ok(Err(error)) => {
             let code = error.code();
-            let handler = match with(|state| state.check_stage(name)) {
+            let handler = match with_state(|state| state.check_stage(name)) {
                 // Errors of calls at other times are fatal.
                 Err(_) => ErrorHandler::Fatal,
-                Ok(()) => with(|state| state.errors.find_handler(state.concerned.get())),
+                Ok(()) => with_state(|state| state.errors.find_handler(state.concerned.get())),
             };
             match handler {
                 ErrorHandler::Returns => return code,
@@ -554,7 +554,7 @@ pub(crate) fn call_program<T>(function: impl FnOnce() -> T) -> T {
 }
 
 /// Calls `f` with the state of the rank that has called; `f` must not wait.
-pub(crate) fn with<T>(f: impl FnOnce(&mut MpiState) -> T) -> T {
+pub(crate) fn with_state<T>(f: impl FnOnce(&mut MpiState) -> T) -> T {
     let rank = caller();
     // SAFETY: one call of a rank runs at a time, `f` does not call the program, and futures that
     // borrow the state are over or dropped when another call begins.
@@ -570,7 +570,7 @@ pub(crate) fn read_clock() -> f64 {
     if rank.is_called_back.get() {
         return rank.world.wtime();
     }
-    rank.note(Watch::note_call);
+    rank.note_progress(Watch::note_call);
     rank.locate();
     rank.enter_call();
     if rank.polling.count_reading() {
@@ -586,7 +586,9 @@ pub(crate) fn read_clock() -> f64 {
 /// After [`ANSWERS`] such answers in succession the call waits without a limit, so that an endless
 /// polling loop becomes a deadlock. The same holds where a model checker explores the program or
 /// finds the schedule of a run, because no time passes there.
-pub(crate) async fn ask<T>(question: impl Future<Output = Result<Option<T>>>) -> Result<Option<T>> {
+pub(crate) async fn await_answer<T>(
+    question: impl Future<Output = Result<Option<T>>>,
+) -> Result<Option<T>> {
     let rank = caller();
     if rank.polling.answers.get() >= ANSWERS || is_rank_explored(&rank.world) {
         return question.await;

@@ -160,7 +160,7 @@ pub(crate) fn element(handle: usize) -> Result<Element, CallError> {
 }
 
 /// Returns the predefined datatype of which all parts of a datatype are.
-pub(crate) fn numbers(handle: usize) -> Result<usize, CallError> {
+pub(crate) fn common_number_type(handle: usize) -> Result<usize, CallError> {
     if handle < 0x1000 {
         return Ok(handle);
     }
@@ -199,12 +199,12 @@ pub(crate) struct Contents {
     pub(crate) addresses: Vec<isize>,
     /// Arguments of functions with large counts.
     pub(crate) counts: Vec<i64>,
-    pub(crate) datatypes: Vec<Part>,
+    pub(crate) datatypes: Vec<ComponentType>,
 }
 
 /// A datatype of which another one is made.
 #[derive(Clone, Debug)]
-pub(crate) enum Part {
+pub(crate) enum ComponentType {
     Predefined(usize),
     Made(Box<MadeDatatype>),
 }
@@ -238,7 +238,7 @@ impl Contents {
     }
 
     /// Adds displacements in bytes: addresses, or large counts of a function that has them.
-    pub(crate) fn bytes<N: Count>(mut self, values: &[isize]) -> Self {
+    pub(crate) fn with_displacements<N: Count>(mut self, values: &[isize]) -> Self {
         match N::IS_LARGE {
             true => self.counts.extend(values.iter().map(|value| *value as i64)),
             false => self.addresses.extend(values),
@@ -246,26 +246,28 @@ impl Contents {
         self
     }
 
-    pub(crate) fn of(mut self, datatypes: &[usize]) -> Self {
-        let parts = datatypes.iter().map(|handle| Part::of(*handle));
+    pub(crate) fn with_parts(mut self, datatypes: &[usize]) -> Self {
+        let parts = datatypes
+            .iter()
+            .map(|handle| ComponentType::from_handle(*handle));
         self.datatypes.extend(parts);
         self
     }
 
     /// Returns the length in bytes of the numbers of which a datatype consists, if they are all as
     /// long.
-    fn number(&self) -> Option<usize> {
+    fn common_length(&self) -> Option<usize> {
         let mut all = self.datatypes.iter().map(|part| match part {
-            Part::Predefined(handle) => predefined_number(*handle),
-            Part::Made(made) => made.contents.number(),
+            ComponentType::Predefined(handle) => predefined_number(*handle),
+            ComponentType::Made(made) => made.contents.common_length(),
         });
         let first = all.next()??;
         all.all(|other| other == Some(first)).then_some(first)
     }
 }
 
-impl Part {
-    fn of(handle: usize) -> Self {
+impl ComponentType {
+    fn from_handle(handle: usize) -> Self {
         let made = with_datatypes(|all| all.get(handle).cloned());
         made.map_or(Self::Predefined(handle), |made| Self::Made(Box::new(made)))
     }
@@ -279,7 +281,7 @@ impl Part {
 
     /// Returns the parts of an element in their order, and how often each is there. Of a
     /// predefined one there are none.
-    fn parts(&self) -> Vec<(u64, &Self)> {
+    fn repeated_parts(&self) -> Vec<(u64, &Self)> {
         let Self::Made(made) = self else {
             return Vec::new();
         };
@@ -308,14 +310,14 @@ impl Part {
     }
 
     /// Returns the number of basic elements of an element.
-    fn count(&self) -> u64 {
+    fn basic_count(&self) -> u64 {
         match self {
             Self::Predefined(_) => self.basics().len() as u64,
             Self::Made(_) => {
-                let parts = self.parts();
+                let parts = self.repeated_parts();
                 parts
                     .iter()
-                    .map(|(number, part)| number * part.count())
+                    .map(|(number, part)| number * part.basic_count())
                     .sum()
             }
         }
@@ -327,11 +329,11 @@ impl Part {
         let size = self.size();
         let whole = length.checked_div(size).unwrap_or(0).min(number);
         *length -= whole * size;
-        let mut count = whole * self.count();
+        let mut count = whole * self.basic_count();
         if whole == number || *length == 0 {
             return count;
         }
-        let parts = self.parts();
+        let parts = self.repeated_parts();
         for (number, part) in &parts {
             count += part.count_in(*number, length);
         }
@@ -350,7 +352,7 @@ impl Part {
 /// Returns the number of basic elements in `length` bytes of elements of a datatype; `None` if the
 /// last one is not whole.
 pub(crate) fn elements_in(datatype: usize, mut length: u64) -> Option<u64> {
-    let count = Part::of(datatype).count_in(u64::MAX, &mut length);
+    let count = ComponentType::from_handle(datatype).count_in(u64::MAX, &mut length);
     (length == 0).then_some(count)
 }
 
@@ -374,7 +376,7 @@ fn predefined_number(datatype: usize) -> Option<usize> {
 pub(crate) fn number_length(datatype: usize) -> Result<usize, CallError> {
     let contents = with_datatypes(|all| all.get(datatype).map(|made| Rc::clone(&made.contents)));
     let length = match contents {
-        Some(contents) => contents.number(),
+        Some(contents) => contents.common_length(),
         None => predefined_number(datatype),
     };
     length.ok_or_else(|| {

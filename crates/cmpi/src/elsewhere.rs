@@ -24,9 +24,9 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
-/// Kind of an executable file.
+/// ProgramKind of an executable file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum ProgramKind {
     /// An MPI program that is compiled against the standard ABI.
     StandardAbi,
     /// An MPI program that is compiled against the ABI of MPICH or Open MPI alone.
@@ -36,13 +36,13 @@ pub enum Kind {
 }
 
 /// Returns the kind of an executable file: whether the file names the library of the ABI.
-pub fn kind(_path: &Path, file: &[u8]) -> Kind {
+pub fn kind(_path: &Path, file: &[u8]) -> ProgramKind {
     let name = b"libmpi_abi.so.";
     let has_name = file.windows(name.len()).any(|part| part == name);
     if file.starts_with(b"\x7fELF") && has_name {
-        Kind::StandardAbi
+        ProgramKind::StandardAbi
     } else {
-        Kind::Other
+        ProgramKind::Other
     }
 }
 
@@ -99,16 +99,16 @@ impl Ranks {
     }
 
     /// Returns the future of a rank.
-    pub fn rank(&self, _world: Comm) -> Rank {
-        Rank
+    pub fn rank(&self, _world: Comm) -> RankFuture {
+        RankFuture
     }
 }
 
 /// The future of a rank.
 #[derive(Debug)]
-pub struct Rank;
+pub struct RankFuture;
 
-impl Future for Rank {
+impl Future for RankFuture {
     type Output = Result<Option<String>, String>;
 
     fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Self::Output> {

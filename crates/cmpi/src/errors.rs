@@ -19,7 +19,7 @@ impl CallError {
     /// An error of this class, such as `MPI_ERR_ARG`.
     pub(crate) fn new(class: &'static str, text: impl Into<String>) -> Self {
         Self {
-            code: code(class),
+            code: class_code(class),
             text: text.into(),
         }
     }
@@ -46,11 +46,11 @@ impl CallError {
 
 impl From<Error> for CallError {
     fn from(error: Error) -> Self {
-        Self::new(name(error.class()), error.to_string())
+        Self::new(class_name(error.class()), error.to_string())
     }
 }
 
-const fn name(class: ErrorClass) -> &'static str {
+const fn class_name(class: ErrorClass) -> &'static str {
     match class {
         ErrorClass::Arg => "MPI_ERR_ARG",
         ErrorClass::Buffer => "MPI_ERR_BUFFER",
@@ -74,7 +74,7 @@ const fn name(class: ErrorClass) -> &'static str {
     }
 }
 
-fn code(class: &str) -> c_int {
+fn class_code(class: &str) -> c_int {
     let code = abi::constant(class).and_then(|code| c_int::try_from(code).ok());
     code.expect("the table has each class")
 }

@@ -101,7 +101,7 @@ impl Element {
 
 impl Memory {
     /// Takes the memory, to be filled only once; the memory of a persistent request stays.
-    pub(crate) fn take(&mut self) -> Self {
+    pub(crate) fn take_memory(&mut self) -> Self {
         let rest = match self {
             Self::Message(_) => Self::Message(Target::default()),
             Self::Parts(parts) if parts.contribution.is_none() => Self::Parts(Rc::new(Parts {
@@ -152,12 +152,12 @@ pub(crate) mod kinds {
 
 /// The objects of one kind of a rank.
 #[derive(Debug)]
-pub(crate) struct Table<T, const KIND: u8> {
+pub(crate) struct HandleTable<T, const KIND: u8> {
     slots: Vec<Slot<T>>,
     free: Vec<u32>,
 }
 
-impl<T, const KIND: u8> Default for Table<T, KIND> {
+impl<T, const KIND: u8> Default for HandleTable<T, KIND> {
     fn default() -> Self {
         Self {
             slots: Vec::new(),
@@ -166,18 +166,18 @@ impl<T, const KIND: u8> Default for Table<T, KIND> {
     }
 }
 
-impl<T, const KIND: u8> Table<T, KIND> {
+impl<T, const KIND: u8> HandleTable<T, KIND> {
     /// Stores an object and returns the handle.
     pub(crate) fn insert(&mut self, object: T) -> usize {
-        self.place(Some(object))
+        self.fill_slot(Some(object))
     }
 
     /// Returns the handle of an object that is put into the table later.
     pub(crate) fn reserve(&mut self) -> usize {
-        self.place(None)
+        self.fill_slot(None)
     }
 
-    fn place(&mut self, object: Option<T>) -> usize {
+    fn fill_slot(&mut self, object: Option<T>) -> usize {
         let index = self.free.pop().unwrap_or_else(|| {
             self.slots.push(Slot {
                 generation: 0,
@@ -192,7 +192,7 @@ impl<T, const KIND: u8> Table<T, KIND> {
     }
 
     /// Returns the index that a handle of this table names.
-    fn index(&self, handle: usize) -> Option<usize> {
+    fn slot_index(&self, handle: usize) -> Option<usize> {
         let index = (handle & 0xffff_ffff).checked_sub(FIRST)?;
         let generation = self.slots.get(index)?.generation as usize & 0xff_ffff;
         let is_it = handle >> 56 == usize::from(KIND) && handle >> 32 & 0xff_ffff == generation;
@@ -205,15 +205,15 @@ impl<T, const KIND: u8> Table<T, KIND> {
     }
 
     /// Returns the number of an object in C; for a predefined object the number is the handle.
-    pub(crate) fn number(&self, handle: usize) -> Option<usize> {
+    pub(crate) fn handle_number(&self, handle: usize) -> Option<usize> {
         match handle {
             0..FIRST => Some(handle),
-            _ => self.index(handle).map(|index| FIRST + index),
+            _ => self.slot_index(handle).map(|index| FIRST + index),
         }
     }
 
     /// Returns the handle of the object with a number.
-    pub(crate) fn handle(&self, number: usize) -> Option<usize> {
+    pub(crate) fn find_handle(&self, number: usize) -> Option<usize> {
         let Some(index) = number.checked_sub(FIRST) else {
             return Some(number);
         };
@@ -227,24 +227,24 @@ impl<T, const KIND: u8> Table<T, KIND> {
 
     /// Returns an object.
     pub(crate) fn get(&self, handle: usize) -> Option<&T> {
-        self.slots[self.index(handle)?].object.as_ref()
+        self.slots[self.slot_index(handle)?].object.as_ref()
     }
 
     /// Returns an object with mutable access.
     pub(crate) fn get_mut(&mut self, handle: usize) -> Option<&mut T> {
-        let index = self.index(handle)?;
+        let index = self.slot_index(handle)?;
         self.slots[index].object.as_mut()
     }
 
     /// Takes an object out of the table for a while; the handle stays valid.
     pub(crate) fn borrow(&mut self, handle: usize) -> Option<T> {
-        let index = self.index(handle)?;
+        let index = self.slot_index(handle)?;
         self.slots[index].object.take()
     }
 
     /// Puts an object back that was taken out.
     pub(crate) fn put_back(&mut self, handle: usize, object: T) {
-        if let Some(index) = self.index(handle) {
+        if let Some(index) = self.slot_index(handle) {
             self.slots[index].object = Some(object);
         }
     }
@@ -263,7 +263,7 @@ impl<T, const KIND: u8> Table<T, KIND> {
 
     /// Ends a handle, and returns the object if the table contains it.
     pub(crate) fn remove(&mut self, handle: usize) -> Option<T> {
-        let index = self.index(handle)?;
+        let index = self.slot_index(handle)?;
         let slot = &mut self.slots[index];
         slot.generation = slot.generation.wrapping_add(1);
         let object = slot.object.take();
@@ -278,14 +278,14 @@ mod tests {
 
     #[test]
     fn a_handle_names_one_object_once() {
-        let mut table: Table<i32, { kinds::OP }> = Table::default();
+        let mut table: HandleTable<i32, { kinds::OP }> = HandleTable::default();
         let first = table.insert(7);
         assert_eq!(table.get(first), Some(&7));
         assert_eq!(table.remove(first), Some(7));
         let second = table.insert(8);
         assert_ne!(first, second);
         assert_eq!((table.get(first), table.get(second)), (None, Some(&8)));
-        let other: Table<i32, { kinds::COMM }> = Table::default();
+        let other: HandleTable<i32, { kinds::COMM }> = HandleTable::default();
         assert_eq!(other.get(second), None);
         // Predefined handles name none.
         assert!((0..FIRST).all(|handle| table.get(handle).is_none()));

@@ -157,7 +157,7 @@ fn is_of_cpp(function: *const c_void) -> bool {
 }
 
 /// Keeps the exported functions in this executable, of which no other code names them.
-pub(crate) fn keep() {
+pub(crate) fn keep_exports() {
     host::ABORT.address();
     std::hint::black_box(EXPORTED);
 }
@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn libraries_are_bound_to_the_functions_of_this_executable() {
-        keep();
+        keep_exports();
         for (name, function) in EXPORTED {
             let symbol = CString::new(*name).unwrap();
             // SAFETY: the name ends with 0; the call only looks it up.

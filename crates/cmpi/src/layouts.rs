@@ -109,13 +109,13 @@ impl Datatype {
                 && only.length.cast_signed() == datatype.extent()
             {
                 let length = only.length.checked_mul(count).ok_or_else(too_large)?;
-                all.add(displacement, Segment { length, ..only })?;
+                all.add_segment(displacement, Segment { length, ..only })?;
                 continue;
             }
             for number in 0..count {
                 let base = place(number).ok_or_else(too_large)?;
                 for segment in &datatype.segments {
-                    all.add(base, *segment)?;
+                    all.add_segment(base, *segment)?;
                 }
             }
         }
@@ -126,7 +126,7 @@ impl Datatype {
     }
 
     /// Adds a segment, or extends the last segment if the new one follows directly.
-    fn add(&mut self, base: isize, segment: Segment) -> Result<(), CallError> {
+    fn add_segment(&mut self, base: isize, segment: Segment) -> Result<(), CallError> {
         let offset = base.checked_add(segment.offset).ok_or_else(too_large)?;
         self.size += segment.length;
         if let Some(last) = self.segments.last_mut()

@@ -46,7 +46,7 @@ mod state;
 pub mod toolchain;
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
-pub use bridge::{Bursts, Compute, Measured, Rank, Ranks, STACK, Timing};
+pub use bridge::{Bursts, Compute, Measured, RankFuture, Ranks, STACK, Timing};
 #[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 pub use elf::{Kind, Refusal, Template};
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu")))]

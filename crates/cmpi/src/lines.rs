@@ -26,7 +26,7 @@ struct DebuggedFile {
 
 /// The files, and the lines that were asked for by the offset in the image to which their calls
 /// return.
-struct State {
+struct LineCache {
     files: Vec<DebuggedFile>,
     found: BTreeMap<u64, &'static NativeLocation>,
     /// Lines of the latest calls, each at an index derived from its offset: most lines are
@@ -38,7 +38,7 @@ struct State {
 const RECENT: usize = 64;
 
 /// The lines of a compiled program.
-pub(crate) struct Lines(Mutex<State>);
+pub(crate) struct Lines(Mutex<LineCache>);
 
 impl DebuggedFile {
     /// Reads the debugging information from the bytes of a file.
@@ -68,7 +68,7 @@ impl Lines {
     /// order, their paths and their bytes.
     pub(crate) fn new<'a>(files: impl Iterator<Item = (u64, &'a Path, &'a [u8])>) -> Self {
         let files = files.map(|(start, path, file)| DebuggedFile::new(start, path, file));
-        Self(Mutex::new(State {
+        Self(Mutex::new(LineCache {
             files: files.collect(),
             found: BTreeMap::new(),
             recent: [None; RECENT],
@@ -79,7 +79,7 @@ impl Lines {
     /// there.
     pub(crate) fn of_call(&self, returns_to: u64) -> &'static NativeLocation {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let State {
+        let LineCache {
             files,
             found,
             recent,
@@ -92,8 +92,8 @@ impl Lines {
         }
         let location = *found.entry(returns_to).or_insert_with(|| {
             let file = files.iter().rfind(|file| file.start < returns_to);
-            let known =
-                file.and_then(|file| line(file.context.as_ref()?, returns_to - 1 - file.start));
+            let known = file
+                .and_then(|file| find_line(file.context.as_ref()?, returns_to - 1 - file.start));
             let (file, line) = known.unwrap_or_else(|| {
                 let (start, name) = file.map_or((0, ""), |file| (file.start, &file.name));
                 (format!("{name}(+{:#x})", returns_to - start), 0)
@@ -111,7 +111,7 @@ pub(crate) const HEADERS: &str = "/include/c++/";
 
 /// Returns file and line of an address: the innermost one of the functions that are inlined there
 /// which is not in a header of C++. The path is that which the compiler was given.
-fn line(context: &Context<Reader>, address: u64) -> Option<(String, u32)> {
+fn find_line(context: &Context<Reader>, address: u64) -> Option<(String, u32)> {
     let innermost = context.find_location(address).ok()??;
     let mut frames = context.find_frames(address).skip_all_loads().ok()?;
     let frames = std::iter::from_fn(move || frames.next().ok()?);

@@ -83,7 +83,7 @@ impl Memory {
 impl Memory {
     /// Returns the address of the image of a rank.
     pub(crate) fn image_address(&self, rank: usize) -> Result<usize, Refusal> {
-        Ok(self.images.address(rank)? + self.linked.thunks.len())
+        Ok(self.images.slot_address(rank)? + self.linked.thunks.len())
     }
 }
 
@@ -100,7 +100,7 @@ type Initializer = extern "C" fn(c_int, *mut *mut c_char, *mut *mut c_char);
 impl Image {
     /// Makes the image of a rank with the initial content.
     pub(crate) fn new(memory: &Rc<Memory>, rank: usize) -> Result<Self, Refusal> {
-        let slot = memory.images.take(rank)?;
+        let slot = memory.images.take_slot(rank)?;
         let base = slot.address + memory.linked.thunks.len();
         let is_zero = slot.is_fresh;
         let image = Self {
@@ -108,19 +108,19 @@ impl Image {
             slot,
             memory: Rc::clone(memory),
         };
-        image.fill(is_zero);
+        image.fill_image(is_zero);
         if let Some(exceptions) = memory.linked.exceptions.as_ref().filter(|_| is_zero) {
-            let registered = exceptions.register(base);
+            let registered = exceptions.register_frames(base);
             memory.registered.borrow_mut().extend(registered);
         }
         Ok(image)
     }
 
-    fn at<T>(&self, offset: u64) -> *mut T {
+    fn pointer_at<T>(&self, offset: u64) -> *mut T {
         (self.base + index(offset)) as *mut T
     }
 
-    fn fill(&self, is_zero: bool) {
+    fn fill_image(&self, is_zero: bool) {
         let linked = &*self.memory.linked;
         // SAFETY: the slot has the thunks and then `linked.length` bytes, of which each range below
         // is a part: the reader of the file has checked segments and relocations against the
@@ -143,7 +143,7 @@ impl Image {
                     let rest = bytes.get(text..).unwrap_or_default();
                     ptr::copy_nonoverlapping(
                         rest.as_ptr(),
-                        self.at(text as u64 + start),
+                        self.pointer_at(text as u64 + start),
                         rest.len(),
                     );
                     continue;
@@ -152,33 +152,37 @@ impl Image {
                     let end = bytes.len().min(index(range.end - start));
                     let content = bytes.get(index(range.start - start)..end);
                     let content = content.unwrap_or_default();
-                    ptr::copy_nonoverlapping(content.as_ptr(), self.at(range.start), content.len());
+                    ptr::copy_nonoverlapping(
+                        content.as_ptr(),
+                        self.pointer_at(range.start),
+                        content.len(),
+                    );
                     let start = range.start + content.len() as u64;
-                    clear(self.at(start), index(range.end - start));
+                    zero_memory(self.pointer_at(start), index(range.end - start));
                 }
             }
             for &(offset, addend) in &linked.relative {
                 let value = (self.base as u64).wrapping_add_signed(addend);
-                ptr::write_unaligned(self.at(offset), value);
+                ptr::write_unaligned(self.pointer_at(offset), value);
             }
             for &(offset, source, length) in &linked.copied {
                 let source = match source {
                     Source::Shared(address) => address as *const u8,
-                    Source::Own(offset) => self.at(offset),
+                    Source::Own(offset) => self.pointer_at(offset),
                 };
-                ptr::copy_nonoverlapping(source, self.at(offset), index(length));
+                ptr::copy_nonoverlapping(source, self.pointer_at(offset), index(length));
             }
             for &(offset, addend) in &linked.moved {
                 let value = (self.base as u64).wrapping_add_signed(addend);
-                ptr::write_unaligned(self.at(offset), value);
+                ptr::write_unaligned(self.pointer_at(offset), value);
             }
             // After relocation; the rest of a block is zero.
             for &(start, (source, length)) in &linked.thread_locals {
-                let source: *const u8 = self.at(source);
-                ptr::copy_nonoverlapping(source, self.at(start), index(length));
+                let source: *const u8 = self.pointer_at(source);
+                ptr::copy_nonoverlapping(source, self.pointer_at(start), index(length));
             }
             for &(offset, value) in &self.memory.values {
-                ptr::write_unaligned(self.at(offset), value);
+                ptr::write_unaligned(self.pointer_at(offset), value);
             }
         }
         self.set_environment(environment());
@@ -201,13 +205,13 @@ impl Image {
         let variables = &self.memory.linked.variables;
         for place in INPUT_BUFFERS.iter().filter_map(|name| variables.get(name)) {
             // SAFETY: the copy of the buffer is in the image, and only this rank uses it.
-            unsafe { ptr::write_unaligned(self.at(place + INPUT_FILE), stream as u64) };
+            unsafe { ptr::write_unaligned(self.pointer_at(place + INPUT_FILE), stream as u64) };
         }
     }
 
     /// Returns the place of a variable that each rank has for itself.
     pub(crate) fn variable<T>(&self, name: &str) -> *mut T {
-        self.at(self.memory.linked.variables[name])
+        self.pointer_at(self.memory.linked.variables[name])
     }
 
     fn set_variable<T>(&self, name: &str, value: T) {
@@ -218,19 +222,19 @@ impl Image {
     /// Returns the offset in the image to which the latest call of MPI returns.
     pub(crate) fn caller(&self) -> Option<u64> {
         // SAFETY: the word is in the image, and thunks of this rank alone write it.
-        self.offset_of(unsafe { ptr::read(self.at(self.memory.linked.caller)) })
+        self.offset_of(unsafe { ptr::read(self.pointer_at(self.memory.linked.caller)) })
     }
 
     /// Sets the address to which the latest call of the program returns.
     pub(crate) fn set_caller(&self, address: usize) {
         // SAFETY: as above.
-        unsafe { ptr::write(self.at(self.memory.linked.caller), address) };
+        unsafe { ptr::write(self.pointer_at(self.memory.linked.caller), address) };
     }
 
     /// Returns the number of basic blocks since this was asked before.
     pub(crate) fn take_blocks(&self) -> u64 {
         // SAFETY: the word is in the image, and only code of this rank writes it.
-        let blocks = |offset| unsafe { ptr::replace(self.at(offset), 0) };
+        let blocks = |offset| unsafe { ptr::replace(self.pointer_at(offset), 0) };
         self.memory.linked.blocks.map_or(0, blocks)
     }
 
@@ -242,8 +246,8 @@ impl Image {
 
     /// Starts the program on this stack. The initial stack is as the system makes it, but without
     /// the arguments: the function that `_start` calls takes the arguments from the rank.
-    pub(crate) fn enter(&self) -> ! {
-        let entry: *mut c_void = self.at(self.memory.linked.entry);
+    pub(crate) fn enter_program(&self) -> ! {
+        let entry: *mut c_void = self.pointer_at(self.memory.linked.entry);
         // SAFETY: the address is in the text of the image of this rank, on whose stack this runs.
         // `_start` expects argc 0, two empty lists and a stack aligned to 16 bytes, and does not
         // return; nothing here waits to be dropped.
@@ -273,7 +277,11 @@ impl Image {
         let all = &self.memory.linked.functions;
         let count = all.len() - usize::from(of_libraries);
         for [before, _] in all.iter().take(count) {
-            for address in self.single(before).into_iter().chain(self.listed(before)) {
+            for address in self
+                .single(before)
+                .into_iter()
+                .chain(self.listed_functions(before))
+            {
                 // SAFETY: a function of a list of constructors, whose pointers are relocated,
                 // called as the C library calls it, on the stack of this rank.
                 let function: Initializer = unsafe { std::mem::transmute(address) };
@@ -285,7 +293,7 @@ impl Image {
     /// Runs the destructors of the program and of the libraries, in reverse order.
     pub(crate) fn run_destructors(&self) {
         for [_, after] in self.memory.linked.functions.iter().rev() {
-            for address in self.listed(after).rev().chain(self.single(after)) {
+            for address in self.listed_functions(after).rev().chain(self.single(after)) {
                 // SAFETY: as for constructors.
                 let function: extern "C" fn() = unsafe { std::mem::transmute(address) };
                 function();
@@ -294,15 +302,16 @@ impl Image {
     }
 
     fn single(&self, functions: &Functions) -> Option<usize> {
-        let address = self.at::<u8>(functions.single) as usize;
+        let address = self.pointer_at::<u8>(functions.single) as usize;
         (functions.single != 0).then_some(address)
     }
 
-    fn listed(&self, functions: &Functions) -> impl DoubleEndedIterator<Item = usize> {
+    fn listed_functions(&self, functions: &Functions) -> impl DoubleEndedIterator<Item = usize> {
         let (start, count) = functions.array;
         (0..count).filter_map(move |number| {
             // SAFETY: the reader of the file has checked that the list is in a segment.
-            let address: usize = unsafe { ptr::read_unaligned(self.at(start + number * 8)) };
+            let address: usize =
+                unsafe { ptr::read_unaligned(self.pointer_at(start + number * 8)) };
             // -1 and 0 are empty entries.
             (address != 0 && address != usize::MAX).then_some(address)
         })
@@ -319,7 +328,7 @@ impl Drop for Image {
 ///
 /// # Safety
 /// The range is writable memory of an anonymous mapping.
-unsafe fn clear(start: *mut u8, length: usize) {
+unsafe fn zero_memory(start: *mut u8, length: usize) {
     let page = index(PAGE);
     let first = (start as usize).next_multiple_of(page);
     let (head, end) = (first - start as usize, start as usize + length);

@@ -77,7 +77,7 @@ macro_rules! location {
 }
 
 /// Returns the first `N` bytes.
-fn first<const N: usize>(bytes: &[u8]) -> [u8; N] {
+fn first_bytes<const N: usize>(bytes: &[u8]) -> [u8; N] {
     *bytes.first_chunk().expect("an element has this length")
 }
 
@@ -95,9 +95,10 @@ fn location_of<V: PartialOrd + 'static, I: PartialOrd + 'static, const A: usize,
     let apply = move |incoming: &[u8], inout: &mut [u8]| {
         let places = inout.chunks_exact_mut(A + B);
         for (one, place) in incoming.chunks_exact(A + B).zip(places) {
-            let (new, old) = (value(first(one)), value(first(place)));
+            let (new, old) = (value(first_bytes(one)), value(first_bytes(place)));
             let is_better = if is_minimum { new < old } else { new > old };
-            let is_first = new == old && index(first(&one[A..])) < index(first(&place[A..]));
+            let is_first =
+                new == old && index(first_bytes(&one[A..])) < index(first_bytes(&place[A..]));
             if is_better || is_first {
                 place.copy_from_slice(one);
             }
@@ -137,7 +138,7 @@ pub(crate) fn predefined(op: usize, datatype: usize) -> Result<Op, CallError> {
         0x231 => location_of(op, &f64::from_le_bytes, &f64::from_le_bytes),
         0x22c => location_of(op, &i16::from_le_bytes, &i32::from_le_bytes),
         // MPI_LONG_DOUBLE, pairs and complex numbers of them.
-        0x220 => long_double::number(op),
+        0x220 => long_double::number_op(op),
         0x22d => location_of(op, &long_double::ordered, &i32::from_le_bytes),
         0x224 | 0x225 => long_double::complex(op),
         // MPI_LOGICAL1, MPI_LOGICAL2, MPI_LOGICAL4, MPI_LOGICAL8.

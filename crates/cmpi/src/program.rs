@@ -26,9 +26,9 @@ impl CompiledProgram {
     /// Reads a program from the bytes of a file, finds and loads the libraries of the program and
     /// binds the symbols.
     pub fn load(path: &Path, file: &[u8]) -> Result<Self, Refusal> {
-        interposed::keep();
+        interposed::keep_exports();
         streams::install();
-        let files = Files::collect(path, Template::read_program(file)?)?;
+        let files = Files::collect_files(path, Template::read_program(file)?)?;
         let linked = Arc::new(Linked::new(&files, &OWN_FUNCTIONS)?);
         let modules = files.modules.iter().enumerate().zip(linked.starts());
         let lines = Lines::new(modules.clone().map(|((number, module), start)| {

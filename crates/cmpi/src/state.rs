@@ -13,7 +13,7 @@ use std::task::{Context, Poll, Waker};
 use mpi::prelude::*;
 
 use crate::errors::CallError;
-use crate::handles::{ActiveRequest, Table, kinds};
+use crate::handles::{ActiveRequest, HandleTable, kinds};
 
 pub(crate) mod communicators;
 pub(crate) mod library;
@@ -37,23 +37,23 @@ pub(crate) struct MpiState {
     /// The object that the call is about.
     pub(crate) concerned: Cell<Handle>,
     pub(crate) comms: Communicators,
-    pub(crate) requests: Table<ActiveRequest, { kinds::REQUEST }>,
+    pub(crate) requests: HandleTable<ActiveRequest, { kinds::REQUEST }>,
     /// Memory of operations that are not complete, under a model checker.
     pub(crate) active: ActiveMemories,
     pub(crate) list: RequestList,
     pub(crate) generalized: GeneralizedRequests,
-    pub(crate) ops: Table<UserOp, { kinds::OP }>,
-    pub(crate) messages: Table<mpi::Message, { kinds::MESSAGE }>,
-    pub(crate) groups: Table<Group, { kinds::GROUP }>,
-    pub(crate) windows: Table<ProgramWindow, { kinds::WINDOW }>,
+    pub(crate) ops: HandleTable<UserOp, { kinds::OP }>,
+    pub(crate) messages: HandleTable<mpi::Message, { kinds::MESSAGE }>,
+    pub(crate) groups: HandleTable<Group, { kinds::GROUP }>,
+    pub(crate) windows: HandleTable<ProgramWindow, { kinds::WINDOW }>,
     pub(crate) infos: InfoObjects,
     /// Address and length in bytes of the buffers of buffered sends, by the handle of the
     /// communicator; handle 0 has the buffer of all other communicators.
     pub(crate) attached: BTreeMap<Handle, (usize, usize)>,
     pub(crate) errors: ErrorHandlers,
-    pub(crate) sessions: Table<(), { kinds::SESSION }>,
+    pub(crate) sessions: HandleTable<(), { kinds::SESSION }>,
     /// Sessions of variables of the tool interface, and how often that was initialised.
-    pub(crate) tool_sessions: Table<(), { kinds::TOOL_SESSION }>,
+    pub(crate) tool_sessions: HandleTable<(), { kinds::TOOL_SESSION }>,
     pub(crate) tool_inits: u32,
     pub(crate) attributes: AttributeTable,
     pub(crate) type_names: BTreeMap<Handle, String>,
@@ -114,19 +114,19 @@ impl MpiState {
         Self {
             concerned: Cell::new(SELF),
             comms: Communicators::default(),
-            requests: Table::default(),
+            requests: HandleTable::default(),
             active: ActiveMemories::default(),
             list: RequestList::default(),
             generalized: GeneralizedRequests::default(),
-            ops: Table::default(),
-            messages: Table::default(),
-            groups: Table::default(),
-            windows: Table::default(),
+            ops: HandleTable::default(),
+            messages: HandleTable::default(),
+            groups: HandleTable::default(),
+            windows: HandleTable::default(),
             infos: InfoObjects::default(),
             attached: BTreeMap::new(),
             errors: ErrorHandlers::default(),
-            sessions: Table::default(),
-            tool_sessions: Table::default(),
+            sessions: HandleTable::default(),
+            tool_sessions: HandleTable::default(),
             tool_inits: 0,
             attributes: AttributeTable::new(world.size()),
             type_names: BTreeMap::new(),
@@ -153,7 +153,7 @@ impl MpiState {
 
     /// Ends the accesses of other ranks to the memory of this one, which has ended.
     pub(crate) fn close_windows(&mut self) {
-        self.windows = Table::default();
+        self.windows = HandleTable::default();
     }
 
     /// Notes that a call begins.

@@ -33,7 +33,7 @@ const START: &str = include_str!("../abi/start.c");
 
 /// Writes the header and the stub library to a folder, unless they are there and current. `cc`: the
 /// C compiler.
-pub fn prepare(folder: &Path, cc: &OsStr) -> io::Result<()> {
+pub fn prepare_folder(folder: &Path, cc: &OsStr) -> io::Result<()> {
     let library = folder.join(SONAME);
     let is_current = |name: &str, text: &str| {
         std::fs::read_to_string(folder.join(name)).is_ok_and(|found| found == text)
@@ -116,19 +116,19 @@ pub fn command(compiler: &OsStr, folder: &Path, arguments: &[OsString]) -> Comma
     command.args(has(COUNTED.0).then_some(COUNTED.1));
     let is_own = |argument: &&OsString| *argument != COUNTED.0 && *argument != THREAD_LOCALS;
     let own = arguments.iter().filter(is_own);
-    command.arg(joined("-I", folder)).args(own);
+    command.arg(join_option("-I", folder)).args(own);
     if !links {
         return command;
     }
     command
-        .arg(joined("-L", folder))
+        .arg(join_option("-L", folder))
         .arg("-Wl,--enable-new-dtags")
-        .arg(joined("-Wl,-rpath,", folder))
+        .arg(join_option("-Wl,-rpath,", folder))
         .arg("-lmpi_abi");
     command
 }
 
-fn joined(option: &str, folder: &Path) -> OsString {
+fn join_option(option: &str, folder: &Path) -> OsString {
     let mut text = OsString::from(option);
     text.push(folder);
     text

@@ -59,7 +59,7 @@ impl Requirement {
             }
             Self::ElementPerRank => call.count() >= u64::from(size),
             Self::SegmentPerRank => {
-                let segment = Segments::of(call, 1 << 20).longest();
+                let segment = Segments::from_call(call, 1 << 20).longest();
                 call.bytes > 0 && call.bytes >= segment.saturating_mul(u64::from(size))
             }
             Self::BytePerRank => call.bytes >= u64::from(size),
@@ -76,7 +76,7 @@ impl Requirement {
 
     /// Returns the requirement in words, to follow "needs".
     #[must_use]
-    pub const fn words(self) -> &'static str {
+    pub const fn in_words(self) -> &'static str {
         match self {
             Self::None => "nothing",
             Self::PowerOfTwo => "a number of ranks that is a power of two",

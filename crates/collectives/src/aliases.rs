@@ -78,10 +78,9 @@ impl Alias {
             (_, Some(name)) => Some((Requirement::RegularNodes, named(name)?)),
             _ => None,
         };
-        let rule = text
-            .rule
-            .as_ref()
-            .map(|name| rules::find(name).ok_or_else(|| format!("{}: no rule {name}", text.name)));
+        let rule = text.rule.as_ref().map(|name| {
+            rules::find_rule(name).ok_or_else(|| format!("{}: no rule {name}", text.name))
+        });
         Ok(Self {
             collective,
             algorithm: named(&text.algorithm)?,
@@ -98,7 +97,7 @@ impl Alias {
 
     /// Sets the parameters that the library uses for a call, if the call has none. Returns the
     /// algorithm that the library chooses.
-    pub(crate) fn choose(&self, call: &mut Call) -> &'static Algorithm {
+    pub(crate) fn choose_algorithm(&self, call: &mut Call) -> &'static Algorithm {
         if call.segment == 0 {
             call.segment = self.segment.unwrap_or(0);
         }
@@ -112,7 +111,9 @@ impl Alias {
             }
         }
         let name = self.rule.and_then(|rule| rule(call));
-        name.map_or(self.algorithm, |name| named(self.collective, name))
+        name.map_or(self.algorithm, |name| {
+            require_algorithm(self.collective, name)
+        })
     }
 
     /// Sets parameters and parts of a call. Returns the algorithm that executes the call: the named
@@ -121,21 +122,21 @@ impl Alias {
     /// # Panics
     /// If the table names a part or a fallback that does not exist.
     #[must_use]
-    pub fn apply(&self, call: &mut Call) -> &'static Algorithm {
-        let mut algorithm = self.choose(call);
+    pub fn apply_parameters(&self, call: &mut Call) -> &'static Algorithm {
+        let mut algorithm = self.choose_algorithm(call);
         loop {
             for (number, (kind, name)) in algorithm.part_kinds().zip(&self.parts).enumerate() {
-                call.parts[number] = Some(named(kind, name));
+                call.parts[number] = Some(require_algorithm(kind, name));
             }
             if algorithm.suits(call) || algorithm.fallback.is_empty() {
                 return algorithm;
             }
-            algorithm = named(self.collective, algorithm.fallback);
+            algorithm = require_algorithm(self.collective, algorithm.fallback);
         }
     }
 }
 
-fn named(collective: Collective, name: &str) -> &'static Algorithm {
+fn require_algorithm(collective: Collective, name: &str) -> &'static Algorithm {
     find_algorithm(collective, name)
         .unwrap_or_else(|| panic!("{collective} by {name} is in the table of algorithms"))
 }
@@ -179,7 +180,7 @@ fn parse(text: &str) -> Result<Vec<Alias>, String> {
 }
 
 /// Returns all aliases of an operation, written `library:name`.
-pub fn names(collective: Collective) -> impl Iterator<Item = String> {
+pub fn alias_names(collective: Collective) -> impl Iterator<Item = String> {
     LIBRARIES.iter().flat_map(move |(library, aliases)| {
         let wanted = aliases
             .iter()
@@ -214,7 +215,7 @@ mod tests {
     #[test]
     fn all_names_have_an_algorithm_and_parts() {
         for kind in Collective::ALL {
-            for name in names(kind) {
+            for name in alias_names(kind) {
                 let forced = Selector::ours().clone().force(kind, &name, 0, 0);
                 assert_eq!(forced, Ok(()), "{kind} by {name}");
             }
@@ -249,7 +250,7 @@ mod tests {
             .into_iter()
             .filter(|kind| kind.name() != "barrier")
         {
-            for name in names(kind) {
+            for name in alias_names(kind) {
                 let mut selector = Selector::ours().clone();
                 let forced = selector.force(kind, &name, u64::MAX, 0);
                 assert_eq!(forced, Ok(()), "{kind} by {name}");

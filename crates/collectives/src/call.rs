@@ -314,13 +314,13 @@ impl Call {
 
     /// Returns the rank that is `distance` above this one, modulo the number of ranks.
     #[must_use]
-    pub const fn above(&self, distance: u32) -> u32 {
+    pub const fn rank_above(&self, distance: u32) -> u32 {
         ((self.rank as u64 + distance as u64) % self.size as u64) as u32
     }
 
     /// Returns the rank that is `distance` below this one, modulo the number of ranks.
     #[must_use]
-    pub const fn below(&self, distance: u32) -> u32 {
+    pub const fn rank_below(&self, distance: u32) -> u32 {
         let size = self.size as u64;
         ((self.rank as u64 + size - distance as u64 % size) % size) as u32
     }
@@ -335,17 +335,17 @@ impl Call {
     #[must_use]
     pub fn send_block(&self, peer: u32) -> Block {
         let listed = self.blocks.as_deref().map_or(&[][..], |all| &all.send);
-        self.block(listed, peer)
+        self.listed_block(listed, peer)
     }
 
     /// Returns the block of `peer` in the area `Recv`.
     #[must_use]
     pub fn recv_block(&self, peer: u32) -> Block {
         let listed = self.blocks.as_deref().map_or(&[][..], |all| &all.recv);
-        self.block(listed, peer)
+        self.listed_block(listed, peer)
     }
 
-    fn block(&self, listed: &[Block], peer: u32) -> Block {
+    fn listed_block(&self, listed: &[Block], peer: u32) -> Block {
         match listed.get(peer as usize) {
             Some(block) => *block,
             None => Block {
@@ -372,7 +372,7 @@ impl Call {
     #[must_use]
     pub fn send_range(&self, ranks: Range<u32>) -> Block {
         let listed = self.blocks.as_deref().map_or(&[][..], |all| &all.send);
-        self.range(listed, ranks)
+        self.listed_range(listed, ranks)
     }
 
     /// Returns the place of the blocks of consecutive ranks in the area `Recv`, if all blocks
@@ -380,10 +380,10 @@ impl Call {
     #[must_use]
     pub fn recv_range(&self, ranks: Range<u32>) -> Block {
         let listed = self.blocks.as_deref().map_or(&[][..], |all| &all.recv);
-        self.range(listed, ranks)
+        self.listed_range(listed, ranks)
     }
 
-    fn range(&self, listed: &[Block], ranks: Range<u32>) -> Block {
+    fn listed_range(&self, listed: &[Block], ranks: Range<u32>) -> Block {
         if listed.is_empty() {
             return Block {
                 offset: u64::from(ranks.start) * self.bytes,
@@ -401,13 +401,13 @@ impl Call {
     /// Returns the places of the blocks of all ranks in the area `Send`, if all blocks follow one
     /// another in the order of the ranks.
     pub(crate) fn send_packed(&self) -> impl Iterator<Item = Block> {
-        packed((0..self.size).map(|rank| self.send_block(rank).length))
+        consecutive_blocks((0..self.size).map(|rank| self.send_block(rank).length))
     }
 
     /// Returns the places of the blocks of all ranks in the area `Recv`, if all blocks followed one
     /// another in the order of the ranks.
     pub(crate) fn recv_packed(&self) -> impl Iterator<Item = Block> {
-        packed((0..self.size).map(|rank| self.recv_block(rank).length))
+        consecutive_blocks((0..self.size).map(|rank| self.recv_block(rank).length))
     }
 
     fn total(&self, listed: &[Block]) -> u64 {
@@ -433,7 +433,7 @@ impl Call {
     /// # Panics
     /// If there is none: the call was not made for an algorithm that consists of others.
     #[must_use]
-    pub fn part(&self, number: usize) -> &'static Algorithm {
+    pub fn part_algorithm(&self, number: usize) -> &'static Algorithm {
         self.parts[number].expect("an algorithm that consists of others has its parts")
     }
 }
@@ -445,7 +445,9 @@ const fn relative(rank: u32, root: u32, size: u32) -> u32 {
 }
 
 /// Returns the places of blocks of these lengths that follow one another.
-pub(crate) fn packed(lengths: impl Iterator<Item = u64>) -> impl Iterator<Item = Block> {
+pub(crate) fn consecutive_blocks(
+    lengths: impl Iterator<Item = u64>,
+) -> impl Iterator<Item = Block> {
     lengths.scan(0, |end, length| {
         let offset = *end;
         *end += length;

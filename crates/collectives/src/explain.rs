@@ -95,7 +95,7 @@ pub struct Explanation {
 
 /// Counts the messages of a call with complete parameters; `plan` sets the parameters of levels,
 /// which differ between ranks.
-fn count(algorithm: &Algorithm, call: &Call, plan: impl Fn(&mut Call)) -> MessageCounts {
+fn count_messages(algorithm: &Algorithm, call: &Call, plan: impl Fn(&mut Call)) -> MessageCounts {
     let mut counts = MessageCounts::default();
     let mut received = vec![0; call.size as usize];
     let mut call = call.clone();
@@ -128,7 +128,7 @@ fn count(algorithm: &Algorithm, call: &Call, plan: impl Fn(&mut Call)) -> Messag
 /// As for [`Selector::select`].
 pub fn explain(selector: &Selector, call: &Call, facts: Facts) -> Result<Explanation, Unsuited> {
     let mut call = call.clone();
-    let selection = selector.choose(&mut call, facts)?;
+    let selection = selector.choose_algorithm(&mut call, facts)?;
     let algorithm = selection.algorithm;
     let grounds = selection.grounds;
     let name = selection.choice.name().into_owned();
@@ -141,7 +141,7 @@ pub fn explain(selector: &Selector, call: &Call, facts: Facts) -> Result<Explana
         },
         Grounds::Estimate(found) => Reason::Estimate {
             selector: found.selector.to_owned(),
-            all: found.all(&call),
+            all: found.all_estimates(&call),
         },
     };
     let parts = algorithm.parts.iter().zip(call.parts);
@@ -162,7 +162,7 @@ pub fn explain(selector: &Selector, call: &Call, facts: Facts) -> Result<Explana
         parts: parts.collect(),
         levels: levels.collect(),
         counts: is_counted.then(|| {
-            count(algorithm, &call, |call| {
+            count_messages(algorithm, &call, |call| {
                 selector.select(call, facts).ok();
             })
         }),

@@ -40,7 +40,7 @@ impl Group {
     }
 
     /// Returns the rank of the communicator that has this rank in the group of the calling rank.
-    fn rank(self, call: &Call, rank: u32) -> u32 {
+    fn comm_rank(self, call: &Call, rank: u32) -> u32 {
         match self {
             Self::All => rank,
             Self::Node => call.nodes().rank(call.node(), rank),
@@ -94,13 +94,13 @@ impl Level {
     /// Returns the call of the group of the calling rank, without parameters; `None` if there is
     /// none at this rank, or the group has only this rank.
     #[must_use]
-    pub fn call(&self, call: &Call) -> Option<Call> {
+    pub fn group_call(&self, call: &Call) -> Option<Call> {
         if self.in_pieces {
             let whole = Self {
                 in_pieces: false,
                 ..*self
             };
-            return whole.call(&shortest(call));
+            return whole.group_call(&shortest(call));
         }
         let own = call.of_group(self.group, self.collective, (self.bytes)(call))?;
         (self.adapt)(call, own)
@@ -164,7 +164,7 @@ impl Call {
 
     /// Returns true at leaders.
     pub(crate) fn is_leader(&self) -> bool {
-        self.nodes().index(self.rank) == 0
+        self.nodes().rank_index(self.rank) == 0
     }
 
     /// Returns a call of the group of this rank; `None` if the rank is alone or in no group.
@@ -173,7 +173,7 @@ impl Call {
             Group::All => (self.rank, self.size),
             Group::Node => {
                 let nodes = self.nodes();
-                (nodes.index(self.rank), nodes.size(self.node()))
+                (nodes.rank_index(self.rank), nodes.size(self.node()))
             }
             Group::Leaders if !self.is_leader() => return None,
             Group::Leaders => (self.node(), self.nodes().count()),
@@ -193,7 +193,7 @@ impl Call {
 
 /// A stage of a hierarchical schedule; one is over at a rank before the next one begins there.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Stage {
+pub(crate) enum ScheduleStage {
     /// The part of this number, in these areas.
     Level(usize, Places),
     /// A message from one rank to another; if both are equal, no message is sent.
@@ -211,7 +211,7 @@ pub(crate) enum Stage {
 pub(crate) struct Stages<'a, const N: usize> {
     pub(crate) call: &'a Call,
     pub(crate) levels: &'static [Level],
-    pub(crate) stages: [Stage; N],
+    pub(crate) stages: [ScheduleStage; N],
 }
 
 impl<const N: usize> Stages<'_, N> {
@@ -222,9 +222,9 @@ impl<const N: usize> Stages<'_, N> {
 
     /// Returns the bytes of `Temp` that the parts need, including the offset of each part.
     pub(crate) fn temp(&self) -> u64 {
-        let temp = |stage: &Stage| match stage {
-            Stage::Level(number, places) => self
-                .part(*number)
+        let temp = |stage: &ScheduleStage| match stage {
+            ScheduleStage::Level(number, places) => self
+                .planned_part(*number)
                 .map_or(0, |(plan, call)| places.temp + (plan.algorithm.temp)(&call)),
             _ => 0,
         };
@@ -233,9 +233,9 @@ impl<const N: usize> Stages<'_, N> {
 
     /// Returns the number of lanes: the largest one of a part.
     pub(crate) fn lanes(&self) -> u32 {
-        let lanes = |stage: &Stage| match stage {
-            Stage::Level(number, _) => self
-                .part(*number)
+        let lanes = |stage: &ScheduleStage| match stage {
+            ScheduleStage::Level(number, _) => self
+                .planned_part(*number)
                 .map_or(1, |(plan, call)| (plan.algorithm.lanes)(&call)),
             _ => 1,
         };
@@ -251,18 +251,18 @@ impl<const N: usize> Stages<'_, N> {
                 if left == 0 {
                     steps.join();
                 }
-                return self.make(stage, left, steps);
+                return self.make_stage_round(stage, left, steps);
             }
             left -= rounds;
         }
     }
 
-    fn rounds_of(&self, stage: &Stage) -> u32 {
+    fn rounds_of(&self, stage: &ScheduleStage) -> u32 {
         match stage {
-            Stage::Level(number, _) => self
-                .part(*number)
+            ScheduleStage::Level(number, _) => self
+                .planned_part(*number)
                 .map_or(0, |(plan, call)| (plan.algorithm.rounds)(&call)),
-            Stage::Message {
+            ScheduleStage::Message {
                 source,
                 destination,
                 ..
@@ -270,12 +270,12 @@ impl<const N: usize> Stages<'_, N> {
                 let own = self.call.rank;
                 u32::from(source != destination && (own == *source || own == *destination))
             }
-            Stage::Steps(_) => 1,
+            ScheduleStage::Steps(_) => 1,
         }
     }
 
-    fn part(&self, number: usize) -> Option<(Plan, Call)> {
-        let call = self.levels[number].call(self.call)?;
+    fn planned_part(&self, number: usize) -> Option<(Plan, Call)> {
+        let call = self.levels[number].group_call(self.call)?;
         let plan = self.call.plan(number);
         let call = Call {
             segment: plan.segment,
@@ -287,22 +287,22 @@ impl<const N: usize> Stages<'_, N> {
         Some((plan, call))
     }
 
-    fn make(&self, stage: &Stage, round: u32, steps: &mut dyn Steps) {
+    fn make_stage_round(&self, stage: &ScheduleStage, round: u32, steps: &mut dyn Steps) {
         match stage {
-            Stage::Level(number, places) => {
-                let Some((plan, call)) = self.part(*number) else {
+            ScheduleStage::Level(number, places) => {
+                let Some((plan, call)) = self.planned_part(*number) else {
                     return;
                 };
                 if steps.lane() >= (plan.algorithm.lanes)(&call) {
                     return;
                 }
                 let group = self.levels[*number].group;
-                let rank = |rank| group.rank(self.call, rank);
+                let rank = |rank| group.comm_rank(self.call, rank);
                 let mut renumbered = Renumbered { steps, rank };
                 places.run(plan.algorithm, &call, round, &mut renumbered);
             }
             _ if steps.lane() > 0 => {}
-            Stage::Message {
+            ScheduleStage::Message {
                 source,
                 destination,
                 out,
@@ -314,7 +314,7 @@ impl<const N: usize> Stages<'_, N> {
                     steps.recv(*source, *into);
                 }
             }
-            Stage::Steps(make) => make(self.call, steps),
+            ScheduleStage::Steps(make) => make(self.call, steps),
         }
     }
 }

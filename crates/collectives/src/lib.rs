@@ -36,7 +36,7 @@ pub use algorithms::{
 pub use call::{Block, Blocks, Call, Collective, Neighbors};
 pub use explain::{Explanation, MessageCounts, Reason, explain};
 pub use levels::{Group, Level, Plan, Plans};
-pub use messages::{Message, messages};
+pub use messages::{ScheduleMessage, messages};
 pub use nodes::Nodes;
 pub use selector::{
     Choice, Estimate, Facts, Grounds, SelectedEstimate, SelectedRow, Selection, Selector, Unsuited,

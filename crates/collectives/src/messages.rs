@@ -4,7 +4,7 @@ use crate::{Algorithm, Call, Operand, Part, Slot, Steps};
 
 /// A message of a schedule.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Message {
+pub struct ScheduleMessage {
     /// The round of the sender.
     pub round: u32,
     /// The sender.
@@ -19,12 +19,12 @@ struct Recorder<'a> {
     source: u32,
     lane: u32,
     round: u32,
-    found: &'a mut Vec<Message>,
+    found: &'a mut Vec<ScheduleMessage>,
 }
 
 impl Recorder<'_> {
-    fn note(&mut self, destination: u32, part: Part) {
-        self.found.push(Message {
+    fn note_message(&mut self, destination: u32, part: Part) {
+        self.found.push(ScheduleMessage {
             round: self.round,
             source: self.source,
             destination,
@@ -39,13 +39,13 @@ impl Steps for Recorder<'_> {
     }
 
     fn isend_in(&mut self, _: Slot, peer: u32, part: Part) {
-        self.note(peer, part);
+        self.note_message(peer, part);
     }
 
     fn irecv_in(&mut self, _: Slot, _: u32, _: Part) {}
 
     fn send(&mut self, peer: u32, part: Part) {
-        self.note(peer, part);
+        self.note_message(peer, part);
     }
 
     fn wait(&mut self, _: Slot) {}
@@ -60,7 +60,7 @@ impl Steps for Recorder<'_> {
 /// Returns the messages that one rank sends, in the order of sending; the messages of several lanes
 /// in one round are in the order of the lanes.
 #[must_use]
-pub fn messages(algorithm: &Algorithm, call: &Call) -> Vec<Message> {
+pub fn messages(algorithm: &Algorithm, call: &Call) -> Vec<ScheduleMessage> {
     let mut found = Vec::new();
     let lanes = (algorithm.lanes)(call);
     for round in 0..(algorithm.rounds)(call) {

@@ -20,11 +20,11 @@ enum Placement {
         size: u32,
         each: u32,
     },
-    Listed(Arc<Table>),
+    Listed(Arc<NodeTable>),
 }
 
 #[derive(PartialEq, Eq, Debug)]
-struct Table {
+struct NodeTable {
     /// The node of each rank.
     node: Vec<u32>,
     /// The position of each rank among the ranks of its node.
@@ -51,7 +51,7 @@ impl Nodes {
     /// # Panics
     /// If there are 2^32 ranks or more.
     #[must_use]
-    pub fn of(hosts: &[u32]) -> Self {
+    pub fn from_hosts(hosts: &[u32]) -> Self {
         let size = u32::try_from(hosts.len()).expect("ranks are counted in 32 bits");
         let first = hosts.iter().take_while(|host| **host == hosts[0]).count();
         let each = u32::try_from(first).unwrap_or(size).max(1);
@@ -64,7 +64,7 @@ impl Nodes {
         if blocks.all(is_block) && firsts.len() == count {
             return Self::blocks(size, each);
         }
-        Self(Placement::Listed(Arc::new(Table::new(hosts))))
+        Self(Placement::Listed(Arc::new(NodeTable::new(hosts))))
     }
 
     /// Returns the number of nodes.
@@ -87,7 +87,7 @@ impl Nodes {
 
     /// Returns the position of a rank among the ranks of its node.
     #[must_use]
-    pub fn index(&self, rank: u32) -> u32 {
+    pub fn rank_index(&self, rank: u32) -> u32 {
         match &self.0 {
             Placement::Blocks { each, .. } => rank % each,
             Placement::Listed(table) => table.index[rank as usize],
@@ -151,7 +151,7 @@ impl Nodes {
     }
 }
 
-impl Table {
+impl NodeTable {
     fn new(hosts: &[u32]) -> Self {
         // Hosts with the ranks on them, in the order of the hosts, then in that of the leaders.
         let mut ranks: Vec<u32> = (0..).take(hosts.len()).collect();
@@ -189,7 +189,7 @@ mod tests {
 
     /// Asserts that the nodes computed from these hosts are correct.
     fn check(hosts: &[u32]) {
-        let nodes = Nodes::of(hosts);
+        let nodes = Nodes::from_hosts(hosts);
         let mut leaders: Vec<u32> = Vec::new();
         let mut before = 0;
         for node in 0..nodes.count() {
@@ -200,7 +200,7 @@ mod tests {
             let expected = (0..).zip(hosts).filter(|(_, other)| **other == host);
             assert_eq!(ranks, expected.map(|(rank, _)| rank).collect::<Vec<u32>>());
             for (index, rank) in (0..).zip(&ranks) {
-                assert_eq!((nodes.node(*rank), nodes.index(*rank)), (node, index));
+                assert_eq!((nodes.node(*rank), nodes.rank_index(*rank)), (node, index));
             }
             assert_eq!(nodes.before(node), before);
             before += nodes.size(node);
@@ -235,9 +235,9 @@ mod tests {
 
     #[test]
     fn blocks_need_no_table() {
-        let blocks = |hosts: &[u32]| matches!(Nodes::of(hosts).0, Placement::Blocks { .. });
+        let blocks = |hosts: &[u32]| matches!(Nodes::from_hosts(hosts).0, Placement::Blocks { .. });
         assert!(blocks(&[3, 3, 1, 1, 2, 2]) && blocks(&[3, 3, 1, 1, 2]));
         assert!(!blocks(&[0, 0, 1, 2, 2]) && !blocks(&[1, 1, 2, 2, 1, 1]));
-        assert_eq!(Nodes::of(&[4, 4, 7]), Nodes::blocks(3, 2));
+        assert_eq!(Nodes::from_hosts(&[4, 4, 7]), Nodes::blocks(3, 2));
     }
 }

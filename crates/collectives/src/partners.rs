@@ -69,7 +69,7 @@ pub enum Fill {
 /// descending distances.
 ///
 /// Source: MPICH, `MPIR_Allgather_intra_recursive_doubling`.
-pub fn fill(rank: u32, size: u32, mask: u32) -> impl Iterator<Item = Fill> {
+pub fn fill_steps(rank: u32, size: u32, mask: u32) -> impl Iterator<Item = Fill> {
     let root = rank & !(mask - 1);
     let other = root ^ mask;
     let complete = other + mask <= size;
@@ -247,7 +247,7 @@ mod tests {
                 let mut distance = mask / 2;
                 while distance > 0 {
                     for rank in 0..size {
-                        let steps = fill(rank, size, mask);
+                        let steps = fill_steps(rank, size, mask);
                         let mut sends = steps.filter_map(|step| match step {
                             Fill::Send(peer) if peer ^ rank == distance => Some(peer),
                             _ => None,
@@ -255,7 +255,10 @@ mod tests {
                         if let Some(peer) = sends.next() {
                             assert!(has[rank as usize] && !has[peer as usize]);
                             has[peer as usize] = true;
-                            assert!(fill(peer, size, mask).any(|step| step == Fill::Receive(rank)));
+                            assert!(
+                                fill_steps(peer, size, mask)
+                                    .any(|step| step == Fill::Receive(rank))
+                            );
                         }
                     }
                     distance /= 2;

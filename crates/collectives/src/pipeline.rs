@@ -27,8 +27,8 @@ struct Pieces {
 }
 
 impl Pieces {
-    fn of(call: &Call) -> Self {
-        let count = Segments::of(call, PIECE).count();
+    fn from_call(call: &Call) -> Self {
+        let count = Segments::from_call(call, PIECE).count();
         let (each, longer) = (
             call.count() / u64::from(count),
             call.count() % u64::from(count),
@@ -41,7 +41,7 @@ impl Pieces {
         }
     }
 
-    fn length(self, piece: u32) -> u64 {
+    fn piece_bytes(self, piece: u32) -> u64 {
         self.bytes + self.element * u64::from(piece < self.longer)
     }
 
@@ -49,19 +49,19 @@ impl Pieces {
         u64::from(piece) * self.bytes + u64::from(piece.min(self.longer)) * self.element
     }
 
-    fn call(self, call: &Call, piece: u32) -> Call {
+    fn piece_call(self, call: &Call, piece: u32) -> Call {
         Call {
-            bytes: self.length(piece),
+            bytes: self.piece_bytes(piece),
             ..call.clone()
         }
     }
 
     /// Returns the numbers of rounds of a longer and of another piece.
-    fn rounds(self, whole: &Algorithm, call: &Call) -> (u32, u32) {
-        let last = (whole.rounds)(&self.call(call, self.count - 1));
+    fn piece_rounds(self, whole: &Algorithm, call: &Call) -> (u32, u32) {
+        let last = (whole.rounds)(&self.piece_call(call, self.count - 1));
         let first = match self.longer {
             0 => last,
-            _ => (whole.rounds)(&self.call(call, 0)),
+            _ => (whole.rounds)(&self.piece_call(call, 0)),
         };
         (first, last)
     }
@@ -69,28 +69,28 @@ impl Pieces {
 
 /// Returns a call of the shortest piece, for which the algorithms of the levels are selected.
 pub(crate) fn shortest(call: &Call) -> Call {
-    let pieces = Pieces::of(call);
-    pieces.call(call, pieces.count - 1)
+    let pieces = Pieces::from_call(call);
+    pieces.piece_call(call, pieces.count - 1)
 }
 
 /// Returns the memory of a hierarchical algorithm that executes a call piece by piece.
-pub(crate) fn temp(whole: &Algorithm, call: &Call) -> u64 {
-    let pieces = Pieces::of(call);
-    let of = |piece| (whole.temp)(&pieces.call(call, piece));
+pub(crate) fn temp_bytes(whole: &Algorithm, call: &Call) -> u64 {
+    let pieces = Pieces::from_call(call);
+    let of = |piece| (whole.temp)(&pieces.piece_call(call, piece));
     of(0).max(of(pieces.count - 1))
 }
 
 /// Returns the number of rounds of a hierarchical algorithm that executes a call piece by piece.
-pub(crate) fn rounds(whole: &Algorithm, call: &Call) -> u32 {
-    let pieces = Pieces::of(call);
-    let (longer, other) = pieces.rounds(whole, call);
+pub(crate) fn round_count(whole: &Algorithm, call: &Call) -> u32 {
+    let pieces = Pieces::from_call(call);
+    let (longer, other) = pieces.piece_rounds(whole, call);
     pieces.longer * longer + (pieces.count - pieces.longer) * other
 }
 
 /// Makes the steps of a round of a hierarchical algorithm that executes a call piece by piece.
-pub(crate) fn round(whole: &Algorithm, call: &Call, round: u32, steps: &mut dyn Steps) {
-    let pieces = Pieces::of(call);
-    let (longer, other) = pieces.rounds(whole, call);
+pub(crate) fn make_round(whole: &Algorithm, call: &Call, round: u32, steps: &mut dyn Steps) {
+    let pieces = Pieces::from_call(call);
+    let (longer, other) = pieces.piece_rounds(whole, call);
     let behind = round.checked_sub(pieces.longer * longer);
     let (piece, round) = match behind {
         None => (round / longer, round % longer),
@@ -100,5 +100,5 @@ pub(crate) fn round(whole: &Algorithm, call: &Call, round: u32, steps: &mut dyn 
         recv: (Area::Recv, pieces.offset(piece)),
         ..Places::behind(0)
     };
-    places.run(whole, &pieces.call(call, piece), round, steps);
+    places.run(whole, &pieces.piece_call(call, piece), round, steps);
 }

@@ -16,7 +16,7 @@ pub(crate) struct Segments {
 impl Segments {
     /// Cuts the contribution of a call into segments of `default` bytes, unless the call sets a
     /// segment length.
-    pub(crate) fn of(call: &Call, default: u64) -> Self {
+    pub(crate) fn from_call(call: &Call, default: u64) -> Self {
         let segment = match call.segment {
             0 => default,
             segment => segment,

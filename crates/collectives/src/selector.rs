@@ -60,8 +60,8 @@ use built_in::BUILT_IN;
 pub use choice::Choice;
 use nccl::CostModel;
 pub use nccl::Estimate;
-use row::{Described, Row};
-use table::Table;
+use row::{Described, SelectorRow};
+use table::OperationTable;
 
 use crate::algorithms::between::between;
 use crate::levels::PARTS;
@@ -84,7 +84,7 @@ impl Facts {
     /// Returns the properties of a call of ranks on these nodes, or of one rank on each node, with
     /// an operation that is not one of the program.
     #[must_use]
-    pub fn of(nodes: Option<&Nodes>) -> Self {
+    pub fn from_nodes(nodes: Option<&Nodes>) -> Self {
         nodes.map_or_else(Self::default, |nodes| Self {
             ranks_per_node: nodes.ranks_per_node(),
             several_nodes: nodes.count() > 1,
@@ -121,7 +121,7 @@ pub struct Selector {
     /// Estimates that select before rows.
     model: Option<CostModel>,
     /// By kind of operation.
-    tables: [Table; Collective::ALL.len()],
+    tables: [OperationTable; Collective::ALL.len()],
 }
 
 /// An algorithm that was selected, and the reason.
@@ -159,7 +159,7 @@ pub struct SelectedEstimate<'a> {
 impl SelectedEstimate<'_> {
     /// Returns the estimates of all algorithms for the call, from the shortest to the longest.
     #[must_use]
-    pub fn all(&self, call: &Call) -> Vec<Estimate> {
+    pub fn all_estimates(&self, call: &Call) -> Vec<Estimate> {
         self.model.estimates(call)
     }
 }
@@ -171,7 +171,7 @@ pub struct SelectedRow<'a> {
     pub selector: &'a str,
     /// The number among the rows of the kind of operation, from 1 on.
     pub number: usize,
-    row: &'a Row,
+    row: &'a SelectorRow,
 }
 
 /// Writes the row as in a file.
@@ -258,7 +258,7 @@ impl Selector {
     /// algorithm, or calls that no row matches.
     pub fn parse(text: &str) -> Result<Self, String> {
         let selector = file::parse(text)?;
-        selector.check()?;
+        selector.check_coverage()?;
         Ok(selector)
     }
 
@@ -266,7 +266,7 @@ impl Selector {
     ///
     /// # Errors
     /// A text that names the operation, and a call that no row matches.
-    pub fn check(&self) -> Result<(), String> {
+    pub fn check_coverage(&self) -> Result<(), String> {
         if self.base.is_some() {
             return Ok(());
         }
@@ -291,7 +291,7 @@ impl Selector {
         segment: u64,
         radix: u32,
     ) -> Result<(), String> {
-        let mut choice = Choice::named(collective, algorithm, &[])?;
+        let mut choice = Choice::from_name(collective, algorithm, &[])?;
         (choice.segment, choice.radix) = (segment, radix);
         self.forced[collective as usize] = Some(choice);
         Ok(())
@@ -319,7 +319,7 @@ impl Selector {
 
     /// Returns the library of the tables with its version, or the measurement behind the tables.
     #[must_use]
-    pub fn source(&self) -> &str {
+    pub fn table_source(&self) -> &str {
         &self.source
     }
 
@@ -329,7 +329,7 @@ impl Selector {
     /// [`Unsuited`] if no row matches, a forced algorithm cannot execute the call, or an algorithm
     /// that is not forced has too many messages.
     pub fn select(&self, call: &mut Call, facts: Facts) -> Result<&'static Algorithm, Unsuited> {
-        self.choose(call, facts)
+        self.choose_algorithm(call, facts)
             .map(|selection| selection.algorithm)
     }
 
@@ -337,7 +337,11 @@ impl Selector {
     ///
     /// # Errors
     /// As for [`select`](Self::select).
-    pub fn choose(&self, call: &mut Call, facts: Facts) -> Result<Selection<'_>, Unsuited> {
+    pub fn choose_algorithm(
+        &self,
+        call: &mut Call,
+        facts: Facts,
+    ) -> Result<Selection<'_>, Unsuited> {
         let selection = self.choose_any(call, facts)?;
         let algorithm = selection.algorithm;
         let is_forced = matches!(selection.grounds, Grounds::Forced);
@@ -381,7 +385,7 @@ impl Selector {
 
     fn choose_by_estimates(&self, call: &mut Call, facts: Facts) -> Option<Selection<'_>> {
         let model = self.model.as_ref()?;
-        let (choice, segment, shortest) = model.choose(call)?;
+        let (choice, segment, shortest) = model.choose_fastest(call)?;
         let algorithm = self.try_choice(choice, call, facts)?;
         call.nodes = model.nodes(call);
         call.segment = segment;
@@ -412,7 +416,7 @@ impl Selector {
         let mut least = 0;
         loop {
             let described = Described { call, facts };
-            let (number, row) = table.find(&described, |number, row| {
+            let (number, row) = table.find_row(&described, |number, row| {
                 (number >= least).then_some((number, row))
             })?;
             if let Some(algorithm) = self.try_choice(&row.choice, call, facts) {
@@ -437,10 +441,10 @@ impl Selector {
         call: &mut Call,
         facts: Facts,
     ) -> Option<&'static Algorithm> {
-        let algorithm = choice.apply(call)?;
+        let algorithm = choice.apply_parameters(call)?;
         for (number, kind) in algorithm.parts.iter().enumerate() {
             if call.parts[number].is_none() {
-                let selection = self.choose_any(&mut part(call, *kind), facts).ok();
+                let selection = self.choose_any(&mut part_call(call, *kind), facts).ok();
                 call.parts[number] = selection.map(|selection| selection.algorithm);
             }
         }
@@ -457,7 +461,7 @@ impl Selector {
     fn plan_levels(&self, algorithm: &Algorithm, call: &mut Call, facts: Facts) {
         let mut plans = Plans::default();
         for (number, level) in algorithm.levels.iter().enumerate() {
-            let Some(mut part) = level.call(call) else {
+            let Some(mut part) = level.group_call(call) else {
                 continue;
             };
             if level.group == Group::All {
@@ -495,7 +499,7 @@ impl Selector {
 }
 
 /// Returns the call of a part of an algorithm, as selectors use it.
-fn part(call: &Call, kind: Collective) -> Call {
+fn part_call(call: &Call, kind: Collective) -> Call {
     // What is reduced, or broadcast, is all blocks.
     let all = match (call.collective, kind) {
         (Collective::ReduceScatter | Collective::ReduceScatterBlock, Collective::Reduce) => {
@@ -537,7 +541,7 @@ impl fmt::Display for Unsuited {
                 let needs = if *needs_commutative {
                     "an operation that is commutative"
                 } else {
-                    algorithm.needs.words()
+                    algorithm.needs.in_words()
                 };
                 write!(f, "{} needs {needs}", algorithm.name)?;
                 usable.map_or(Ok(()), |usable| {

@@ -7,7 +7,7 @@
 //!
 //! Source: SMPI, `Comm::init_smp` in `smpi_comm.cpp`.
 
-use crate::levels::{Group, Level, PARTS, Plan, Stage, Stages};
+use crate::levels::{Group, Level, PARTS, Plan, ScheduleStage, Stages};
 use crate::parts::Places;
 use crate::{Algorithm, Area, Call, Collective, Nodes, find};
 
@@ -20,9 +20,9 @@ static SETUP: Algorithm = Algorithm {
     about: "finds out the nodes of the ranks",
     time: "sum of the parts",
     levels: LEVELS,
-    temp: |call| words(call) + stages(call).temp(),
-    rounds: |call| stages(call).rounds(),
-    round: |call, round, steps| stages(call).round(round, steps),
+    temp: |call| number_bytes(call) + build_stages(call).temp(),
+    rounds: |call| build_stages(call).rounds(),
+    round: |call, round, steps| build_stages(call).round(round, steps),
     ..Algorithm::BASE
 };
 
@@ -44,20 +44,20 @@ const LEVELS: &[Level] = &[
 ];
 
 /// Returns the bytes of `Temp` with a number of each rank.
-fn words(call: &Call) -> u64 {
+fn number_bytes(call: &Call) -> u64 {
     u64::from(call.size) * WORD
 }
 
-fn stages(call: &Call) -> Stages<'_, 5> {
+fn build_stages(call: &Call) -> Stages<'_, 5> {
     let places = Places {
         send: (Area::Temp, 0),
         recv: (Area::Temp, 0),
-        temp: words(call),
+        temp: number_bytes(call),
     };
     Stages {
         call,
         levels: LEVELS,
-        stages: [0, 1, 2, 3, 4].map(|number| Stage::Level(number, places)),
+        stages: [0, 1, 2, 3, 4].map(|number| ScheduleStage::Level(number, places)),
     }
 }
 

@@ -223,7 +223,7 @@ pub(crate) struct Renamed<'a> {
 }
 
 impl Renamed<'_> {
-    fn of(&self, part: Part) -> Part {
+    fn rename_part(&self, part: Part) -> Part {
         if part.area == self.from {
             return Part {
                 area: self.to,
@@ -245,22 +245,22 @@ impl Steps for Renamed<'_> {
     }
 
     fn isend_in(&mut self, slot: Slot, peer: u32, part: Part) {
-        let part = self.of(part);
+        let part = self.rename_part(part);
         self.steps.isend_in(slot, peer, part);
     }
 
     fn issend_in(&mut self, slot: Slot, peer: u32, part: Part) {
-        let part = self.of(part);
+        let part = self.rename_part(part);
         self.steps.issend_in(slot, peer, part);
     }
 
     fn irecv_in(&mut self, slot: Slot, peer: u32, part: Part) {
-        let part = self.of(part);
+        let part = self.rename_part(part);
         self.steps.irecv_in(slot, peer, part);
     }
 
     fn send(&mut self, peer: u32, part: Part) {
-        let part = self.of(part);
+        let part = self.rename_part(part);
         self.steps.send(peer, part);
     }
 
@@ -281,12 +281,12 @@ impl Steps for Renamed<'_> {
     }
 
     fn copy(&mut self, from: Part, to: Part) {
-        let (from, to) = (self.of(from), self.of(to));
+        let (from, to) = (self.rename_part(from), self.rename_part(to));
         self.steps.copy(from, to);
     }
 
     fn reduce(&mut self, from: Part, into: Part, operand: Operand) {
-        let (from, into) = (self.of(from), self.of(into));
+        let (from, into) = (self.rename_part(from), self.rename_part(into));
         self.steps.reduce(from, into, operand);
     }
 }

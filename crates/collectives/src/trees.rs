@@ -209,7 +209,7 @@ fn chain(rank: u32, chains: u32, size: u32) -> (u32, u32) {
     }
 }
 
-struct Place {
+struct TreeNode {
     parent: Option<u32>,
     /// The child with the higher ranks, then that with the lower ones.
     children: [Option<u32>; 2],
@@ -217,7 +217,7 @@ struct Place {
 
 /// Descends from the root, which is the last rank: the lower half of the ranks is the right
 /// subtree, the others are the left one.
-fn in_order(rank: u32, size: u32) -> Place {
+fn in_order(rank: u32, size: u32) -> TreeNode {
     let (mut first, mut count, mut parent) = (0, size, None);
     loop {
         let root = first + count - 1;
@@ -225,7 +225,7 @@ fn in_order(rank: u32, size: u32) -> Place {
         let left = (count > 1).then(|| root - 1);
         let lower = (count > 2).then(|| first + right - 1);
         if rank == root {
-            return Place {
+            return TreeNode {
                 parent,
                 children: [left, lower],
             };

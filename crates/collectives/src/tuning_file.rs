@@ -64,7 +64,8 @@ impl TunedLibrary {
     pub fn file_algorithms(self, kind: Collective) -> Vec<(String, &'static Algorithm)> {
         let library = Self::ALL.iter().find(|(library, _)| *library == self);
         let prefix = library.map_or("", |(_, name)| *name);
-        let names = aliases::names(kind).filter(|name| name.split(':').next() == Some(prefix));
+        let names =
+            aliases::alias_names(kind).filter(|name| name.split(':').next() == Some(prefix));
         let found = names.filter_map(|name| {
             let alias = aliases::find(kind, &name).filter(|alias| self.can_name(alias))?;
             Some((name, alias.algorithm))

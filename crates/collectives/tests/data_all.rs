@@ -56,7 +56,7 @@ fn check(algorithm: &'static Algorithm, case: &[Call], reduce: Reduce) -> bool {
                 call.parts[number] = Some(all[(5 * choice + number) % all.len()]);
             }
             let plan = |level: &Level| {
-                let part = level.call(call)?;
+                let part = level.group_call(call)?;
                 let suiting = |one: &&Algorithm| {
                     one.parts.is_empty() && one.levels.is_empty() && one.suits(&part)
                 };
@@ -317,7 +317,7 @@ fn restricted_names_of_smpi_work_or_are_refused() {
             for bytes in [8, 1024] {
                 let mut call = calls(kind, size, bytes, OPERATIONS[1]).remove(0);
                 let alias = aliases::find(kind, &format!("smpi:{name}")).expect("a known name");
-                let algorithm = alias.apply(&mut call);
+                let algorithm = alias.apply_parameters(&mut call);
                 let works = algorithm.suits(&call);
                 let refused = name == "2dmesh" && size == 7;
                 assert_eq!(works, !refused, "{kind} {name} of {size} ranks");

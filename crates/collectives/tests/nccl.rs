@@ -19,7 +19,7 @@ fn explained(
 ) -> Explanation {
     let mut call = Call::new(kind, 0, ranks, bytes);
     call.nodes = (each > 1).then(|| Nodes::blocks(ranks, each));
-    let facts = Facts::of(call.nodes.as_ref());
+    let facts = Facts::from_nodes(call.nodes.as_ref());
     explain(selector, &call, facts).expect("an algorithm")
 }
 
@@ -219,7 +219,7 @@ fn the_double_tree_over_nodes_reduces_everything() {
         let size = u32::try_from(hosts.len()).expect("few ranks");
         for (bytes, segment) in [(0, 0), (1, 0), (7, 2), (1000, 33), (999, 0), (64, 1)] {
             let call = |rank| Call {
-                nodes: Some(Nodes::of(&hosts)),
+                nodes: Some(Nodes::from_hosts(&hosts)),
                 segment,
                 ..Call::new(Collective::Allreduce, rank, size, bytes)
             };
@@ -254,7 +254,7 @@ fn the_double_tree_reduces_everything_on_3_to_65_ranks() {
         for block in [1, 2, 4, 8] {
             let hosts: Vec<u32> = (0..size).map(|rank| rank / block).collect();
             let call = |rank| Call {
-                nodes: (block > 1).then(|| Nodes::of(&hosts)),
+                nodes: (block > 1).then(|| Nodes::from_hosts(&hosts)),
                 segment: 2,
                 ..Call::new(Collective::Allreduce, rank, size, BYTES)
             };

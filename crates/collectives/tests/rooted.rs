@@ -245,9 +245,11 @@ fn calls_that_smpi_aborts_work_or_are_refused() {
         check(algorithm, &calls, add);
         let alias = aliases::find(Collective::Barrier, "smpi:ompi_two_procs");
         let mut call = Call::new(Collective::Barrier, 0, size, 0);
-        let algorithm = alias.expect("the name is in the table").apply(&mut call);
+        let algorithm = alias
+            .expect("the name is in the table")
+            .apply_parameters(&mut call);
         assert_eq!(algorithm.suits(&call), size == 2);
-        assert_eq!(algorithm.needs.words(), "two ranks");
+        assert_eq!(algorithm.needs.in_words(), "two ranks");
     }
 }
 
@@ -255,7 +257,9 @@ fn calls_that_smpi_aborts_work_or_are_refused() {
 fn applied(name: &str, calls: &mut [Call]) -> &'static Algorithm {
     let alias = aliases::find(calls[0].collective, &format!("smpi:{name}"));
     let alias = alias.expect("the name is in the table");
-    let mut found = calls.iter_mut().map(|call| alias.apply(call).name);
+    let mut found = calls
+        .iter_mut()
+        .map(|call| alias.apply_parameters(call).name);
     let first = found.next().expect("there are ranks");
     assert!(found.all(|name| name == first), "all ranks choose alike");
     let mut all = named(calls[0].collective);

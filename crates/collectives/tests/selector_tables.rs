@@ -73,7 +73,7 @@ impl Point {
             ..Facts::default()
         };
         let found = Selector::built_in(selector).expect("a selector");
-        let selection = found.choose(&mut call, facts).expect("a row");
+        let selection = found.choose_algorithm(&mut call, facts).expect("a row");
         assert!(selection.algorithm.suits(&call), "{self:?}");
         (
             selection.choice.name().into_owned(),
@@ -529,7 +529,7 @@ fn tables_cover_all_calls() {
     for name in Selector::names() {
         let selector = Selector::built_in(name).expect("a selector");
         assert_eq!(selector.name(), name);
-        assert_eq!(selector.check(), Ok(()));
+        assert_eq!(selector.check_coverage(), Ok(()));
         for kind in Collective::ALL {
             for ranks in [1, 2, 3, 8, 61, 4097] {
                 for bytes in [0, 1, 4096, 1 << 20] {
@@ -573,7 +573,9 @@ fn gaps_are_errors() {
     );
     let mine = parse("base = \"mpich\"").expect("a selector");
     let mut call = Call::new(Collective::Gather, 0, 4, 8);
-    let selection = mine.choose(&mut call, Facts::default()).expect("a row");
+    let selection = mine
+        .choose_algorithm(&mut call, Facts::default())
+        .expect("a row");
     assert_eq!(selection.choice.name(), "mpich:binomial");
     assert!(matches!(selection.grounds, Grounds::Row(row) if row.selector == "mpich"));
 }

@@ -40,7 +40,7 @@ const SELECTORS: [&str; 5] = ["ours", "mpich", "openmpi-4.1", "smpi-default", "m
 /// Returns the calls of all ranks with the algorithm, and with the algorithms of a selector at the
 /// levels; `None` if the algorithm cannot execute the calls.
 fn calls(algorithm: &'static Algorithm, selector: &Selector, first: &Call) -> Option<Vec<Call>> {
-    let facts = Facts::of(first.nodes.as_ref());
+    let facts = Facts::from_nodes(first.nodes.as_ref());
     let call = |rank| {
         let mut call = Call {
             rank,
@@ -66,7 +66,7 @@ fn check(
     hosts: &[u32],
 ) -> u32 {
     let size = u32::try_from(hosts.len()).unwrap();
-    let nodes = Nodes::of(hosts);
+    let nodes = Nodes::from_hosts(hosts);
     let mut executed = 0;
     let roots = match kind.has_root() {
         true => vec![0, size / 2, size - 1],
@@ -118,7 +118,10 @@ fn a_level_has_lanes() {
     levels[1] = Some(plan(Collective::Allreduce, "double_tree"));
     levels[2] = Some(plan(Collective::Bcast, "pipeline"));
     for hosts in placements() {
-        let (size, nodes) = (u32::try_from(hosts.len()).unwrap(), Nodes::of(&hosts));
+        let (size, nodes) = (
+            u32::try_from(hosts.len()).unwrap(),
+            Nodes::from_hosts(&hosts),
+        );
         for name in ["two_level", "two_level_pipelined"] {
             let algorithm = find(Collective::Allreduce, name).unwrap();
             let call = |rank| Call {
@@ -146,7 +149,7 @@ fn count(kind: Collective, name: &str, root: u32) -> (usize, usize) {
     for rank in 0..32 {
         let mut call = Call::new(kind, rank, 32, bytes);
         (call.root, call.nodes) = (root, Some(nodes.clone()));
-        let facts = Facts::of(call.nodes.as_ref());
+        let facts = Facts::from_nodes(call.nodes.as_ref());
         let algorithm = selector.select(&mut call, facts).unwrap();
         assert_eq!(algorithm.name, name);
         for message in messages(algorithm, &call) {

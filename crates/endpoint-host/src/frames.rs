@@ -11,7 +11,7 @@ const LONGEST: usize = 1 << 16;
 
 /// Content of a frame.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Frame {
+pub(crate) enum HostFrame {
     /// Address of the endpoint that has opened the stream.
     Hello(String),
     /// A datagram of the endpoint.
@@ -42,11 +42,11 @@ impl FrameStream {
     }
 
     /// Appends a frame to the bytes to send.
-    pub(crate) fn send(&mut self, frame: &Frame) {
+    pub(crate) fn queue_frame(&mut self, frame: &HostFrame) {
         let (kind, content) = match frame {
-            Frame::Hello(uri) => (HELLO, uri.as_bytes()),
-            Frame::Datagram(bytes) => (DATAGRAM, &**bytes),
-            Frame::Packet(bytes) => (PACKET, &**bytes),
+            HostFrame::Hello(uri) => (HELLO, uri.as_bytes()),
+            HostFrame::Datagram(bytes) => (DATAGRAM, &**bytes),
+            HostFrame::Packet(bytes) => (PACKET, &**bytes),
         };
         let length = u32::try_from(content.len()).unwrap_or(u32::MAX);
         self.unsent.extend(length.to_be_bytes());
@@ -70,13 +70,13 @@ impl FrameStream {
 
     /// Reads the available bytes, and adds the complete frames to `frames`, also the frames before
     /// the end of the stream.
-    pub(crate) fn receive(&mut self, frames: &mut Vec<Frame>) -> io::Result<()> {
-        let read = self.read();
+    pub(crate) fn receive_frames(&mut self, frames: &mut Vec<HostFrame>) -> io::Result<()> {
+        let read = self.read_available();
         self.take_frames(frames)?;
         read
     }
 
-    fn read(&mut self) -> io::Result<()> {
+    fn read_available(&mut self) -> io::Result<()> {
         let mut chunk = [0; 1 << 14];
         loop {
             match self.stream.read(&mut chunk) {
@@ -88,7 +88,7 @@ impl FrameStream {
         }
     }
 
-    fn take_frames(&mut self, frames: &mut Vec<Frame>) -> io::Result<()> {
+    fn take_frames(&mut self, frames: &mut Vec<HostFrame>) -> io::Result<()> {
         let mut rest = &self.received[..];
         while let Some((length, behind)) = rest.split_first_chunk() {
             let length = u32::from_be_bytes(*length) as usize;
@@ -118,14 +118,14 @@ fn waits(error: &io::Error) -> bool {
     )
 }
 
-fn frame(kind: u8, content: Vec<u8>) -> io::Result<Frame> {
+fn frame(kind: u8, content: Vec<u8>) -> io::Result<HostFrame> {
     Ok(match kind {
         HELLO => {
             let uri = String::from_utf8(content);
-            Frame::Hello(uri.map_err(|_| ErrorKind::InvalidData)?)
+            HostFrame::Hello(uri.map_err(|_| ErrorKind::InvalidData)?)
         }
-        DATAGRAM => Frame::Datagram(content),
-        PACKET => Frame::Packet(content),
+        DATAGRAM => HostFrame::Datagram(content),
+        PACKET => HostFrame::Packet(content),
         _ => return Err(ErrorKind::InvalidData.into()),
     })
 }

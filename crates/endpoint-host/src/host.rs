@@ -15,7 +15,7 @@ use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Registry, Token, Waker};
 use rdma::Verbs;
 
-use crate::frames::{Frame, FrameStream};
+use crate::frames::{FrameStream, HostFrame};
 use crate::soft_adapter::SoftAdapter;
 
 #[expect(clippy::disallowed_types, reason = "the time of a real endpoint")]
@@ -74,7 +74,7 @@ impl EndpointHost {
         let poll = Poll::new()?;
         poll.registry()
             .register(&mut listener, LISTENER, Interest::READABLE)?;
-        let (verbs, soft) = open(adapter, at, poll.registry())?;
+        let (verbs, soft) = open_adapter(adapter, at, poll.registry())?;
         let endpoint = Endpoint::new(format!("{SCHEME}{at}").into(), Rc::clone(&verbs), settings);
         let endpoint = endpoint.map_err(io::Error::other)?;
         endpoint.request_notification().map_err(io::Error::other)?;
@@ -84,7 +84,7 @@ impl EndpointHost {
             soft,
             listener,
             poll,
-            begin: now(),
+            begin: clock_now(),
             inbound: BTreeMap::new(),
             outbound: BTreeMap::new(),
             next_token: FIRST,
@@ -176,14 +176,14 @@ impl EndpointHost {
     /// adapter does without its program.
     pub fn carry(&mut self) -> io::Result<()> {
         self.accept()?;
-        self.receive();
+        self.receive_frames();
         while let Some((to, datagram)) = self.endpoint.next_datagram() {
-            self.send(&to, &Frame::Datagram(datagram));
+            self.send_frame(&to, &HostFrame::Datagram(datagram));
         }
         let now = self.now();
-        let packets = self.soft.as_ref().map(|soft| soft.poll(now));
+        let packets = self.soft.as_ref().map(|soft| soft.poll_packets(now));
         for (to, packet) in packets.into_iter().flatten() {
-            self.send(&format!("{SCHEME}{to}"), &Frame::Packet(packet));
+            self.send_frame(&format!("{SCHEME}{to}"), &HostFrame::Packet(packet));
         }
         self.outbound.retain(|_, stream| stream.flush().is_ok());
         Ok(())
@@ -199,7 +199,7 @@ impl EndpointHost {
         loop {
             match self.listener.accept() {
                 Ok((mut stream, _)) => {
-                    self.register(&mut stream)?;
+                    self.register_stream(&mut stream)?;
                     let stream = FrameStream::new(stream);
                     self.inbound.insert(self.next_token, (stream, None));
                 }
@@ -211,7 +211,7 @@ impl EndpointHost {
     }
 
     /// Registers a stream under the next token.
-    fn register(&mut self, stream: &mut TcpStream) -> io::Result<()> {
+    fn register_stream(&mut self, stream: &mut TcpStream) -> io::Result<()> {
         self.next_token += 1;
         let interest = Interest::READABLE | Interest::WRITABLE;
         let token = Token(self.next_token);
@@ -219,23 +219,23 @@ impl EndpointHost {
         stream.set_nodelay(true)
     }
 
-    fn receive(&mut self) {
+    fn receive_frames(&mut self) {
         let mut closed = Vec::new();
         for (token, (stream, from)) in &mut self.inbound {
             let mut frames = Vec::new();
-            if stream.receive(&mut frames).is_err() {
+            if stream.receive_frames(&mut frames).is_err() {
                 closed.push(*token);
             }
             self.has_arrival |= !frames.is_empty();
             for frame in frames {
                 match (frame, from.as_ref()) {
-                    (Frame::Hello(uri), None) => *from = Some(uri.into()),
-                    (Frame::Datagram(bytes), Some(from)) => {
+                    (HostFrame::Hello(uri), None) => *from = Some(uri.into()),
+                    (HostFrame::Datagram(bytes), Some(from)) => {
                         self.waiting.push((Uri::clone(from), bytes));
                     }
-                    (Frame::Packet(bytes), Some(_)) => {
+                    (HostFrame::Packet(bytes), Some(_)) => {
                         if let Some(soft) = &self.soft {
-                            soft.receive(&bytes);
+                            soft.receive_packet(&bytes);
                         }
                     }
                     // A second name, or frames before the first one: ignored.
@@ -250,29 +250,29 @@ impl EndpointHost {
 
     /// Sends a frame, over a new stream if there is none. If the destination cannot be reached, the
     /// frame is lost.
-    fn send(&mut self, to: &str, frame: &Frame) {
+    fn send_frame(&mut self, to: &str, frame: &HostFrame) {
         if !self.outbound.contains_key(to) {
             let address = to.strip_prefix(SCHEME).and_then(|to| to.parse().ok());
             let stream = address.and_then(|address| TcpStream::connect(address).ok());
             let Some(mut stream) = stream else {
                 return;
             };
-            if self.register(&mut stream).is_err() {
+            if self.register_stream(&mut stream).is_err() {
                 return;
             }
             let mut stream = FrameStream::new(stream);
-            stream.send(&Frame::Hello(self.endpoint.uri().to_string()));
+            stream.queue_frame(&HostFrame::Hello(self.endpoint.uri().to_string()));
             self.outbound.insert(to.into(), stream);
         }
         if let Some(stream) = self.outbound.get_mut(to) {
-            stream.send(frame);
+            stream.queue_frame(frame);
         }
     }
 }
 
 /// Opens an adapter, and registers its channel of completions. Returns the verbs, and the adapter
 /// if it is in software.
-fn open(
+fn open_adapter(
     adapter: &Adapter,
     at: SocketAddrV4,
     registry: &Registry,
@@ -296,6 +296,6 @@ fn open(
 }
 
 #[expect(clippy::disallowed_types, reason = "the time of a real endpoint")]
-fn now() -> Instant {
+fn clock_now() -> Instant {
     std::time::Instant::now()
 }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use rdma::{Endpoint as QpEndpoint, MemoryRegion, QueuePair};
 
 use crate::event::Status;
-use crate::stage::{Stage, StageEvent};
+use crate::stage::{ConnectionStage, StageEvent};
 use crate::wire::{Attribute, Uri};
 
 /// Identifier of a connection at one endpoint; never used again.
@@ -25,7 +25,7 @@ pub(crate) struct Connection {
     pub(crate) context: u64,
     /// Number of the connection at the peer.
     pub(crate) remote: u32,
-    pub(crate) stage: Stage,
+    pub(crate) stage: ConnectionStage,
     /// The datagram that is repeated until an answer arrives.
     pub(crate) handshake: Option<Handshake>,
     pub(crate) keepalive: Option<Keepalive>,
@@ -105,11 +105,11 @@ pub(crate) enum Report {
 
 impl Connection {
     pub(crate) const fn is_open(&self) -> bool {
-        matches!(self.stage, Stage::Open)
+        matches!(self.stage, ConnectionStage::Open)
     }
 
     /// Changes the stage; returns false if the event is ignored in this one.
-    pub(crate) fn follow(&mut self, event: StageEvent) -> bool {
+    pub(crate) fn apply_event(&mut self, event: StageEvent) -> bool {
         let next = self.stage.after(event);
         self.stage = next.unwrap_or(self.stage);
         next.is_some()
@@ -135,7 +135,7 @@ impl Connection {
     }
 
     /// Records that the peer has sent a packet or a datagram.
-    pub(crate) fn heard(&mut self, now: u64) {
+    pub(crate) fn note_heard(&mut self, now: u64) {
         if let Some(keepalive) = &mut self.keepalive {
             keepalive.deadline = now + keepalive.timeout;
         }

@@ -11,9 +11,9 @@ use rdma::{
 
 use crate::connection::{Connection, ConnectionId, OperationId, Report};
 use crate::defect::Defect;
-use crate::event::{Event, EventId, EventKind, RequestId, Status};
+use crate::event::{EndpointEvent, EventId, EventKind, RequestId, Status};
 use crate::handshake::Requests;
-use crate::stage::{Stage, StageEvent};
+use crate::stage::{ConnectionStage, StageEvent};
 use crate::wire::{Datagram, Uri};
 use crate::{Attribute, Error, handshake, keepalive};
 
@@ -181,9 +181,9 @@ impl Endpoint {
     }
 
     /// Returns the stage of a connection.
-    pub fn stage(&self, connection: ConnectionId) -> Stage {
+    pub fn stage(&self, connection: ConnectionId) -> ConnectionStage {
         let found = self.connections.get(&connection);
-        found.map_or(Stage::Closed, |found| found.stage)
+        found.map_or(ConnectionStage::Closed, |found| found.stage)
     }
 
     /// Asks the endpoint at `uri` for a connection, with at most 1024 bytes of payload. The end is
@@ -195,7 +195,7 @@ impl Endpoint {
         context: u64,
         timeout: Option<u64>,
     ) -> Result<(), Error> {
-        handshake::connect(self, uri, (attribute, payload), context, timeout)
+        handshake::start_connect(self, uri, (attribute, payload), context, timeout)
     }
 
     /// Accepts a request; the end is an [`EventKind::Accept`].
@@ -213,10 +213,10 @@ impl Endpoint {
     pub fn disconnect(&mut self, connection: ConnectionId) -> Result<(), Error> {
         let found = self.connections.get_mut(&connection);
         let found = found.ok_or(Error::Disconnected)?;
-        if !found.follow(StageEvent::Disconnect) {
+        if !found.apply_event(StageEvent::Disconnect) {
             return Err(Error::Disconnected);
         }
-        self.remove(connection)?;
+        self.remove_connection(connection)?;
         let is_of_it = |event: &EventKind| match event {
             EventKind::Receive { connection: of, .. }
             | EventKind::Send { connection: of, .. }
@@ -237,10 +237,10 @@ impl Endpoint {
             let Some(connection) = self.connections.get_mut(&id) else {
                 continue;
             };
-            let is_half_open = connection.stage != Stage::Open;
-            connection.follow(StageEvent::Destroy);
+            let is_half_open = connection.stage != ConnectionStage::Open;
+            connection.apply_event(StageEvent::Destroy);
             if !(is_half_open && self.settings.has(Defect::HalfOpenNotReleased)) {
-                self.remove(id)?;
+                self.remove_connection(id)?;
             }
         }
         for region in std::mem::take(&mut self.registered).values() {
@@ -252,11 +252,11 @@ impl Endpoint {
     }
 
     /// Removes a connection and releases its queue pair and buffers. Blocking operations end.
-    pub(crate) fn remove(&mut self, id: ConnectionId) -> Result<(), Error> {
+    pub(crate) fn remove_connection(&mut self, id: ConnectionId) -> Result<(), Error> {
         let Some(connection) = self.connections.remove(&id) else {
             return Ok(());
         };
-        self.requests.end(id);
+        self.requests.end_request(id);
         let Some(pair) = connection.pair else {
             return Ok(());
         };
@@ -280,7 +280,7 @@ impl Endpoint {
 
     /// Returns the next event. The program borrows the event until it returns the event; `None` if
     /// there is no event (`CCI_EAGAIN`).
-    pub fn get_event(&mut self) -> Result<Option<Event>, Error> {
+    pub fn get_event(&mut self) -> Result<Option<EndpointEvent>, Error> {
         self.poll_completions();
         let Some((kind, duty)) = self.events.pop_front() else {
             return if self.exhausted > 0 {
@@ -295,7 +295,7 @@ impl Endpoint {
         if let Borrowed::Buffer(connection, _) = duty {
             self.count_borrowed(connection, true);
         }
-        Ok(Some(Event { id, kind }))
+        Ok(Some(EndpointEvent { id, kind }))
     }
 
     /// Returns an event; receive buffers are posted again. Events are returned in any order.
@@ -306,7 +306,7 @@ impl Endpoint {
             Borrowed::Nothing => {}
             Borrowed::Request(request) => {
                 let connection = self.connections.get(&ConnectionId(request.0));
-                if connection.is_some_and(|one| one.stage == Stage::Requested) {
+                if connection.is_some_and(|one| one.stage == ConnectionStage::Requested) {
                     return Err(Error::Invalid("the request is not decided"));
                 }
             }
@@ -391,7 +391,7 @@ impl Endpoint {
     pub fn handle_datagram(&mut self, now: u64, from: &Uri, bytes: &[u8]) {
         self.now = now;
         if let Some(datagram) = Datagram::from_bytes(bytes) {
-            handshake::handle(self, from, datagram);
+            handshake::handle_datagram(self, from, datagram);
         }
     }
 

@@ -35,7 +35,7 @@ pub enum Status {
 
 /// An event, borrowed until [`return_event`](crate::Endpoint::return_event).
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Event {
+pub struct EndpointEvent {
     /// Identifier of the event.
     pub id: EventId,
     /// Content of the event.

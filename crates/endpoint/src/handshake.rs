@@ -12,7 +12,7 @@ use crate::connection::{Connection, ConnectionId, Handshake, Pair};
 use crate::defect::Defect;
 use crate::endpoint::Endpoint;
 use crate::event::{EventKind, RequestId, Status};
-use crate::stage::{Stage, StageEvent};
+use crate::stage::{ConnectionStage, StageEvent};
 use crate::wire::{Attribute, Datagram, PAYLOAD_MAX, Uri};
 use crate::{Error, keepalive, messages};
 
@@ -40,17 +40,17 @@ enum Answer {
 }
 
 impl Requests {
-    fn insert(&mut self, key: (Uri, u32), id: ConnectionId) {
+    fn insert_request(&mut self, key: (Uri, u32), id: ConnectionId) {
         self.found.insert(key.clone(), Answer::Of(id));
         self.by_connection.insert(id, key);
     }
 
     /// Notes that the connection of a request has ended.
-    pub(crate) fn end(&mut self, id: ConnectionId) {
-        self.answer(id, Answer::Ended);
+    pub(crate) fn end_request(&mut self, id: ConnectionId) {
+        self.record_answer(id, Answer::Ended);
     }
 
-    fn answer(&mut self, id: ConnectionId, answer: Answer) {
+    fn record_answer(&mut self, id: ConnectionId, answer: Answer) {
         let Some(key) = self.by_connection.remove(&id) else {
             return;
         };
@@ -64,7 +64,7 @@ impl Requests {
     }
 }
 
-pub(crate) fn connect(
+pub(crate) fn start_connect(
     endpoint: &mut Endpoint,
     uri: &Uri,
     (attribute, payload): (Attribute, &[u8]),
@@ -94,7 +94,7 @@ pub(crate) fn connect(
     let mut connection = new_connection(endpoint, (attribute, Uri::clone(uri)), pair);
     connection.context = context;
     connection.handshake = Some(handshake);
-    connection.follow(StageEvent::Connect);
+    connection.apply_event(StageEvent::Connect);
     endpoint.connections.insert(id, connection);
     endpoint.timeouts_change();
     Ok(())
@@ -116,7 +116,7 @@ fn new_connection(
         peer,
         context: 0,
         remote: 0,
-        stage: Stage::Closed,
+        stage: ConnectionStage::Closed,
         handshake: None,
         keepalive: None,
         send_timeout: endpoint.settings.send_timeout,
@@ -160,7 +160,7 @@ pub(crate) fn accept(
     if !settings.has(Defect::AcceptContextLost) {
         connection.context = context;
     }
-    connection.follow(StageEvent::Accept);
+    connection.apply_event(StageEvent::Accept);
     connection.handshake = Some(Handshake {
         datagram: answer.to_bytes(),
         resend_at,
@@ -177,10 +177,10 @@ pub(crate) fn reject(endpoint: &mut Endpoint, request: RequestId) -> Result<(), 
     let Some(connection) = endpoint.connections.get_mut(&id) else {
         return Err(Error::Disconnected);
     };
-    connection.follow(StageEvent::Reject);
+    connection.apply_event(StageEvent::Reject);
     let (peer, initiator) = (connection.peer.clone(), connection.remote);
-    endpoint.requests.answer(id, Answer::Rejected);
-    endpoint.remove(id)?;
+    endpoint.requests.record_answer(id, Answer::Rejected);
+    endpoint.remove_connection(id)?;
     let answer = Datagram::Reject { initiator }.to_bytes();
     endpoint.send_datagram(peer, answer);
     Ok(())
@@ -189,8 +189,9 @@ pub(crate) fn reject(endpoint: &mut Endpoint, request: RequestId) -> Result<(), 
 fn undecided(endpoint: &Endpoint, request: RequestId) -> Result<ConnectionId, Error> {
     let id = ConnectionId(request.0);
     let stage = endpoint.stage(id);
-    let is_repeated = stage == Stage::Accepting && endpoint.settings.has(Defect::SecondDecision);
-    if stage != Stage::Requested && !is_repeated {
+    let is_repeated =
+        stage == ConnectionStage::Accepting && endpoint.settings.has(Defect::SecondDecision);
+    if stage != ConnectionStage::Requested && !is_repeated {
         return Err(Error::Invalid("the request was decided before"));
     }
     Ok(id)
@@ -231,24 +232,24 @@ fn give_up(endpoint: &mut Endpoint, id: ConnectionId, status: Status) {
     };
     let (context, result) = (connection.context, Err(status));
     let event = match connection.stage {
-        Stage::Connecting => EventKind::Connect { context, result },
+        ConnectionStage::Connecting => EventKind::Connect { context, result },
         _ => EventKind::Accept { context, result },
     };
     let cause = match status {
         Status::Refused => StageEvent::Rejected,
         _ => StageEvent::GivenUp,
     };
-    connection.follow(cause);
+    connection.apply_event(cause);
     endpoint.push_event(event);
     // The adapter cannot refuse: the objects exist and are used by nothing else.
-    let released = endpoint.remove(id);
+    let released = endpoint.remove_connection(id);
     debug_assert_eq!(released, Ok(()));
 }
 
 /// Handles a datagram. A datagram that names a connection counts only if the peer of the connection
 /// has sent the datagram.
-pub(crate) fn handle(endpoint: &mut Endpoint, from: &Uri, datagram: Datagram) {
-    let number = datagram.connection();
+pub(crate) fn handle_datagram(endpoint: &mut Endpoint, from: &Uri, datagram: Datagram) {
+    let number = datagram.receiver_number();
     if number.is_some_and(|number| !hear_peer(endpoint, from, ConnectionId(number))) {
         return;
     }
@@ -271,7 +272,7 @@ pub(crate) fn handle(endpoint: &mut Endpoint, from: &Uri, datagram: Datagram) {
         } => accepted(endpoint, ConnectionId(initiator), acceptor, qp),
         Datagram::Reject { initiator } => {
             let id = ConnectionId(initiator);
-            if endpoint.stage(id) == Stage::Connecting {
+            if endpoint.stage(id) == ConnectionStage::Connecting {
                 give_up(endpoint, id, Status::Refused);
             }
         }
@@ -292,7 +293,7 @@ fn hear_peer(endpoint: &mut Endpoint, from: &Uri, id: ConnectionId) -> bool {
     let Some(connection) = connection.filter(|one| one.peer == *from) else {
         return false;
     };
-    connection.heard(now);
+    connection.note_heard(now);
     true
 }
 
@@ -333,9 +334,9 @@ fn requested(
     }
     let mut connection = new_connection(endpoint, (attribute, key.0.clone()), pair);
     connection.remote = key.1;
-    connection.follow(StageEvent::Request);
+    connection.apply_event(StageEvent::Request);
     endpoint.connections.insert(id, connection);
-    endpoint.requests.insert(key, id);
+    endpoint.requests.insert_request(key, id);
     endpoint.push_event(EventKind::ConnectRequest {
         request: RequestId(id.0),
         attribute,
@@ -348,12 +349,15 @@ fn accepted(endpoint: &mut Endpoint, id: ConnectionId, acceptor: u32, qp: Option
         return;
     };
     let peer = connection.peer.clone();
-    let is_repeated = matches!(connection.stage, Stage::Open | Stage::Broken);
+    let is_repeated = matches!(
+        connection.stage,
+        ConnectionStage::Open | ConnectionStage::Broken
+    );
     if is_repeated && connection.remote == acceptor {
         let answer = Datagram::Established { acceptor }.to_bytes();
         return endpoint.send_datagram(peer, answer);
     }
-    if connection.stage != Stage::Connecting {
+    if connection.stage != ConnectionStage::Connecting {
         return;
     }
     connection.remote = acceptor;
@@ -368,16 +372,16 @@ fn accepted(endpoint: &mut Endpoint, id: ConnectionId, acceptor: u32, qp: Option
     }
     let answer = Datagram::Established { acceptor }.to_bytes();
     endpoint.send_datagram(peer, answer);
-    open(endpoint, id, StageEvent::Accepted);
+    open_connection(endpoint, id, StageEvent::Accepted);
 }
 
 /// Notes that the peer uses the connection.
 pub(crate) fn established(endpoint: &mut Endpoint, id: ConnectionId) {
     let stage = endpoint.stage(id);
-    if stage != Stage::Accepting {
+    if stage != ConnectionStage::Accepting {
         return;
     }
-    open(endpoint, id, StageEvent::Established);
+    open_connection(endpoint, id, StageEvent::Established);
     if endpoint.settings.has(Defect::HandshakeCompletionLeaked) {
         endpoint.push_event(EventKind::Send {
             connection: id,
@@ -388,11 +392,11 @@ pub(crate) fn established(endpoint: &mut Endpoint, id: ConnectionId) {
 }
 
 /// Opens a connection and reports the connection.
-fn open(endpoint: &mut Endpoint, id: ConnectionId, event: StageEvent) {
+fn open_connection(endpoint: &mut Endpoint, id: ConnectionId, event: StageEvent) {
     let Some(connection) = endpoint.connections.get_mut(&id) else {
         return;
     };
-    connection.follow(event);
+    connection.apply_event(event);
     let (mut context, result) = (connection.context, Ok(id));
     let is_initiator = event == StageEvent::Accepted;
     if is_initiator {

@@ -2,11 +2,11 @@
 //!
 //! The interface follows CCI (Atchley et al., *The Common Communication Interface*, Hot
 //! Interconnects 2011): an [`Endpoint`] has a [`Uri`]; connections have an [`Attribute`]; changes
-//! are reported by [`Event`]s that are returned. An endpoint has neither sockets nor a clock: its
-//! owner passes datagrams and the time in and takes datagrams out, as with `rdma::ChannelAdapter`.
-//! [`simulated`] is an owner in simulated time. Endpoints use only the random streams of
-//! `sim-core`: processes and hosts of the kernel or of `fabric` would cost more than an interaction
-//! of the fuzzer.
+//! are reported by [`EndpointEvent`]s that are returned. An endpoint has neither sockets nor a
+//! clock: its owner passes datagrams and the time in and takes datagrams out, as with
+//! `rdma::ChannelAdapter`. [`simulated`] is an owner in simulated time. Endpoints use only the
+//! random streams of `sim-core`: processes and hosts of the kernel or of `fabric` would cost more
+//! than an interaction of the fuzzer.
 //!
 //! * *Handshake*: datagrams, repeated until they are acknowledged; so connecting is reliable with
 //!   every attribute. Files `stage` (the table of stages) and `handshake`.
@@ -66,12 +66,12 @@ pub use connection::{ConnectionId, OperationId};
 #[cfg(feature = "seeded-defects")]
 pub use defect::Defect;
 pub use endpoint::{Endpoint, EndpointSettings};
-pub use event::{Event, EventId, EventKind, RequestId, Status};
-pub use messages::Message;
+pub use event::{EndpointEvent, EventId, EventKind, RequestId, Status};
+pub use messages::MessageBytes;
 pub use operations::Flags;
 pub use rdma::Access;
 pub use rma::{Direction, RmaHandle, Transfer};
-pub use stage::{Stage, StageEvent, StageTransition, TRANSITIONS};
+pub use stage::{ConnectionStage, StageEvent, StageTransition, TRANSITIONS};
 pub use wire::{Attribute, Uri};
 
 /// A call that an endpoint refuses.

@@ -12,20 +12,20 @@ use crate::defect::Defect;
 use crate::endpoint::Endpoint;
 use crate::event::{EventKind, Status};
 use crate::operations::{Flags, RECEIVE};
-use crate::stage::Stage;
+use crate::stage::ConnectionStage;
 use crate::wire::{Attribute, Datagram};
 use crate::{Error, handshake};
 
 /// The bytes of a message.
 #[derive(Clone, Debug)]
-pub enum Message<'a> {
+pub enum MessageBytes<'a> {
     /// They are copied at once.
     Copied(&'a [u8]),
     /// They are lent until the operation has ended (`CCI_FLAG_NO_COPY`).
     Lent(Rc<Vec<u8>>),
 }
 
-impl Message<'_> {
+impl MessageBytes<'_> {
     /// Returns the bytes.
     pub fn bytes(&self) -> &[u8] {
         match self {
@@ -128,17 +128,17 @@ impl Endpoint {
         &mut self,
         connection: ConnectionId,
         context: u64,
-        message: Message<'_>,
+        message: MessageBytes<'_>,
         flags: Flags,
     ) -> Result<OperationId, Error> {
         let found = self.connections.get(&connection);
         let found = found.filter(|one| one.is_open());
         let found = found.ok_or(Error::Disconnected)?;
-        let report = flags.report()?;
+        let report = flags.report_mode()?;
         if flags.fence {
             return Err(Error::Invalid("a message has no fence"));
         }
-        let is_lent = matches!(message, Message::Lent(_));
+        let is_lent = matches!(message, MessageBytes::Lent(_));
         if is_lent && flags.silent && found.attribute != Attribute::ReliableOrdered {
             return Err(Error::Invalid(
                 "a lent message is silent only on a reliable ordered connection",
@@ -170,7 +170,7 @@ impl Endpoint {
         &mut self,
         connection: ConnectionId,
         context: u64,
-        message: Message<'_>,
+        message: MessageBytes<'_>,
         flags: Flags,
     ) -> Result<OperationId, Error> {
         let id = self.new_operation();
@@ -180,7 +180,7 @@ impl Endpoint {
             return Err(Error::NoBuffers);
         }
         let (buffer, lent, sge) = match message {
-            Message::Lent(bytes) if !bytes.is_empty() => {
+            MessageBytes::Lent(bytes) if !bytes.is_empty() => {
                 let region = self.lend(bytes)?;
                 (None, Some(region), region.sge(0, short(region.length)))
             }
@@ -194,7 +194,7 @@ impl Endpoint {
         pair.operations.push_back(Operation {
             id,
             context,
-            report: flags.report()?,
+            report: flags.report_mode()?,
             buffer,
             lent,
             is_rma: false,
@@ -267,9 +267,9 @@ impl Endpoint {
     }
 
     /// Reports a message that has arrived in a receive buffer.
-    pub(crate) fn received(&mut self, id: ConnectionId, completion: &WorkCompletion) {
+    pub(crate) fn report_message(&mut self, id: ConnectionId, completion: &WorkCompletion) {
         let stage = self.stage(id);
-        if self.settings.has(Defect::FirstMessageLost) && stage == Stage::Accepting {
+        if self.settings.has(Defect::FirstMessageLost) && stage == ConnectionStage::Accepting {
             return;
         }
         handshake::established(self, id);
@@ -277,7 +277,7 @@ impl Endpoint {
         let Some(connection) = self.connections.get_mut(&id) else {
             return;
         };
-        connection.heard(now);
+        connection.note_heard(now);
         let Some(pair) = &connection.pair else {
             return;
         };

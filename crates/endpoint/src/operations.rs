@@ -34,7 +34,7 @@ pub struct Flags {
 }
 
 impl Flags {
-    pub(crate) fn report(self) -> Result<Report, Error> {
+    pub(crate) fn report_mode(self) -> Result<Report, Error> {
         match (self.silent, self.blocking) {
             (false, false) => Ok(Report::Event),
             (true, false) => Ok(Report::Silent),
@@ -130,7 +130,7 @@ impl Endpoint {
     fn complete_all(&mut self) {
         let mut completions = std::mem::take(&mut self.completions);
         for completion in completions.drain(..) {
-            self.complete(&completion);
+            self.handle_completion(&completion);
         }
         self.completions = completions;
     }
@@ -142,13 +142,13 @@ impl Endpoint {
         }
     }
 
-    fn complete(&mut self, completion: &WorkCompletion) {
+    fn handle_completion(&mut self, completion: &WorkCompletion) {
         let Some(&id) = self.by_qp.get(&completion.qp_num) else {
             return;
         };
         if completion.wr_id & RECEIVE != 0 {
             if completion.status.is_success() {
-                self.received(id, completion);
+                self.report_message(id, completion);
             }
             return;
         }
@@ -243,6 +243,6 @@ fn status_after(connection: &mut Connection, status: WcStatus) -> Status {
     if matches!(status, Status::TimedOut | Status::ReceiverNotReady) {
         pair.failure = status;
     }
-    connection.follow(StageEvent::OperationFailed);
+    connection.apply_event(StageEvent::OperationFailed);
     status
 }

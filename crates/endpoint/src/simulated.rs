@@ -76,7 +76,7 @@ impl Faults {
 
 /// Progress of endpoints: handshakes, repeated datagrams and pings.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Hash, Debug)]
-pub enum Progress {
+pub enum ProgressDriver {
     /// Always, as by a thread of the transport.
     #[default]
     Thread,
@@ -90,7 +90,7 @@ pub struct NetworkSettings {
     /// Faults of the network.
     pub faults: Faults,
     /// Progress of endpoints.
-    pub progress: Progress,
+    pub progress: ProgressDriver,
     /// Parameters of the endpoints.
     pub endpoints: EndpointSettings,
     /// Parameters of the adapters.
@@ -108,7 +108,7 @@ struct Flight {
 }
 
 /// An adapter and its endpoint.
-struct Node {
+struct SimulatedHost {
     adapter: Rc<RefCell<ChannelAdapter>>,
     endpoint: Option<Endpoint>,
     /// Datagrams that wait for the program to poll.
@@ -130,11 +130,11 @@ struct Wire {
 /// Endpoints with the addresses `sim://0`, `sim://1` and so on, and their network.
 pub struct Network {
     clock: PolledClock,
-    nodes: Vec<Node>,
+    nodes: Vec<SimulatedHost>,
     /// Addresses of the endpoints.
     uris: Rc<Vec<Uri>>,
     wire: Wire,
-    progress: Progress,
+    progress: ProgressDriver,
     /// Payload of the packet that leaves.
     payload: Vec<u8>,
 }
@@ -158,7 +158,7 @@ impl Network {
         let clock = PolledClock::default();
         let uris: Vec<Uri> = (0..count).map(uri).collect();
         let nodes = (0..count).zip(&uris);
-        let nodes: Result<Vec<Node>, Error> =
+        let nodes: Result<Vec<SimulatedHost>, Error> =
             nodes.map(|one| node(one, &clock, &settings)).collect();
         Ok(Self {
             clock,
@@ -193,23 +193,23 @@ impl Network {
     pub fn endpoint(&mut self, number: u32) -> &mut Endpoint {
         let now = self.now();
         let node = &mut self.nodes[number as usize];
-        if self.progress == Progress::Polling {
+        if self.progress == ProgressDriver::Polling {
             node.progress(now, &self.uris);
         }
         node.endpoint.as_mut().expect("the endpoint was destroyed")
     }
 
     /// Destroys an endpoint; packets to the endpoint are dropped from now on.
-    pub fn destroy(&mut self, number: u32) -> Result<(), Error> {
+    pub fn destroy_endpoint(&mut self, number: u32) -> Result<(), Error> {
         let endpoint = self.nodes[number as usize].endpoint.take();
         endpoint.map_or(Ok(()), Endpoint::destroy)
     }
 
     /// Sends the packets that leave now, advances to the next event, or to `alarm` if that is
     /// earlier, and handles the event. Returns false if there is no event.
-    pub fn advance(&mut self, alarm: Option<u64>) -> bool {
+    pub fn advance_time(&mut self, alarm: Option<u64>) -> bool {
         self.transmit();
-        let is_polling = self.progress == Progress::Polling;
+        let is_polling = self.progress == ProgressDriver::Polling;
         let arrival = self.wire.flights.front().map(|flight| flight.at);
         let mut next = u64::MAX;
         for node in &mut self.nodes {
@@ -233,7 +233,7 @@ impl Network {
             }
         }
         while let Some(flight) = self.wire.arrival(now) {
-            self.arrive(flight);
+            self.deliver_flight(flight);
         }
         true
     }
@@ -250,14 +250,14 @@ impl Network {
         next.is_some()
     }
 
-    fn arrive(&mut self, flight: Flight) {
+    fn deliver_flight(&mut self, flight: Flight) {
         let now = self.now();
         let Some(node) = self.nodes.get_mut(flight.to as usize) else {
             return;
         };
         if let Some(from) = flight.datagram_from {
             node.waiting.push_back((from, flight.bytes));
-            if self.progress == Progress::Thread {
+            if self.progress == ProgressDriver::Thread {
                 node.take_datagrams(now, &self.uris);
             }
             return;
@@ -265,7 +265,7 @@ impl Network {
         if let Ok(packet) = Packet::parse(&flight.bytes) {
             node.adapter.borrow_mut().handle_packet(now, &packet);
         }
-        self.wire.keep(flight.bytes);
+        self.wire.keep_buffer(flight.bytes);
     }
 
     /// Takes all packets and datagrams that leave now.
@@ -277,7 +277,7 @@ impl Network {
                 let mut bytes = self.wire.buffer();
                 Packet::new(sent.bth, sent.extension, &self.payload).emit(&mut bytes);
                 self.payload.clear();
-                self.wire.put(Flight {
+                self.wire.send_flight(Flight {
                     at: now + LATENCY,
                     to: u32::from(sent.address.dlid).wrapping_sub(1),
                     datagram_from: None,
@@ -289,7 +289,7 @@ impl Network {
             {
                 let number = to.strip_prefix("sim://").and_then(|to| to.parse().ok());
                 if let Some(to) = number {
-                    self.wire.put(Flight {
+                    self.wire.send_flight(Flight {
                         at: now + LATENCY,
                         to,
                         datagram_from: Some(from),
@@ -310,7 +310,7 @@ impl Wire {
     }
 
     /// Keeps a buffer for reuse.
-    fn keep(&mut self, buffer: Vec<u8>) {
+    fn keep_buffer(&mut self, buffer: Vec<u8>) {
         if self.spare.len() < SPARE {
             self.spare.push(buffer);
         }
@@ -323,7 +323,7 @@ impl Wire {
     }
 
     /// Takes a packet or a datagram that arrives one latency from now, unless there is a fault.
-    fn put(&mut self, mut flight: Flight) {
+    fn send_flight(&mut self, mut flight: Flight) {
         let faults = self.faults;
         if !faults.is_faulty() {
             return self.fly(flight);
@@ -334,7 +334,7 @@ impl Wire {
             self.down_until = now + OUTAGE;
         }
         if draws[0] < faults.loss || now < self.down_until {
-            return self.keep(flight.bytes);
+            return self.keep_buffer(flight.bytes);
         }
         if draws[1] < faults.reorder {
             flight.at += REORDERING_DELAY;
@@ -362,7 +362,7 @@ fn node(
     (number, uri): (u32, &Uri),
     clock: &PolledClock,
     settings: &NetworkSettings,
-) -> Result<Node, Error> {
+) -> Result<SimulatedHost, Error> {
     let attributes = DeviceAttributes::of_model(&format!("adapter{number}"), number.into());
     let lid = u16::try_from(number + 1).ok().filter(|lid| *lid < u16::MAX);
     let port = AdapterPort {
@@ -374,14 +374,14 @@ fn node(
     let adapter = ChannelAdapter::new(attributes, port, settings.adapters);
     let adapter = Rc::new(RefCell::new(adapter));
     let verbs: Rc<dyn Verbs> = Rc::new(LocalAdapter::new(Rc::clone(&adapter), clock.clone()));
-    Ok(Node {
+    Ok(SimulatedHost {
         adapter,
         endpoint: Some(Endpoint::new(Uri::clone(uri), verbs, settings.endpoints)?),
         waiting: VecDeque::new(),
     })
 }
 
-impl Node {
+impl SimulatedHost {
     /// Hands the endpoint the datagrams that wait.
     fn take_datagrams(&mut self, now: u64, uris: &[Uri]) {
         while let Some((from, bytes)) = self.waiting.pop_front() {

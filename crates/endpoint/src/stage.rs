@@ -3,7 +3,7 @@
 
 /// Stage of a connection at one endpoint.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, strum::VariantArray)]
-pub enum Stage {
+pub enum ConnectionStage {
     /// There is no connection, or no more.
     Closed,
     /// The request was sent; the answer is awaited.
@@ -49,16 +49,21 @@ pub enum StageEvent {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StageTransition {
     /// The stage before.
-    pub from: Stage,
+    pub from: ConnectionStage,
     /// The cause.
     pub event: StageEvent,
     /// The stage afterwards.
-    pub to: Stage,
+    pub to: ConnectionStage,
     /// Datagrams and events that the change produces.
     pub output: &'static str,
 }
 
-const fn row(from: Stage, event: StageEvent, to: Stage, output: &'static str) -> StageTransition {
+const fn row(
+    from: ConnectionStage,
+    event: StageEvent,
+    to: ConnectionStage,
+    output: &'static str,
+) -> StageTransition {
     StageTransition {
         from,
         event,
@@ -69,7 +74,7 @@ const fn row(from: Stage, event: StageEvent, to: Stage, output: &'static str) ->
 
 /// All changes. A pair of stage and event that is not in the table changes no stage.
 pub const TRANSITIONS: [StageTransition; 17] = {
-    use Stage::{Accepting, Broken, Closed, Connecting, Open, Requested};
+    use ConnectionStage::{Accepting, Broken, Closed, Connecting, Open, Requested};
     use StageEvent::{Accept, Accepted, Connect, Destroy, Disconnect, Established, GivenUp};
     use StageEvent::{OperationFailed, Reject, Rejected, Request};
     [
@@ -93,7 +98,7 @@ pub const TRANSITIONS: [StageTransition; 17] = {
     ]
 };
 
-impl Stage {
+impl ConnectionStage {
     /// All stages.
     pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
 
@@ -117,7 +122,7 @@ mod tests {
 
     #[test]
     fn every_stage_is_reached_and_left() {
-        for &stage in Stage::ALL {
+        for &stage in ConnectionStage::ALL {
             assert!(TRANSITIONS.iter().any(|one| one.to == stage), "{stage:?}");
             assert!(TRANSITIONS.iter().any(|one| one.from == stage), "{stage:?}");
         }

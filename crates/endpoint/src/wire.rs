@@ -33,12 +33,15 @@ impl Attribute {
         !matches!(self, Self::UnreliableUnordered)
     }
 
-    const fn code(self) -> u8 {
+    const fn wire_code(self) -> u8 {
         self as u8
     }
 
     fn from_code(code: u8) -> Option<Self> {
-        Self::ALL.iter().copied().find(|one| one.code() == code)
+        Self::ALL
+            .iter()
+            .copied()
+            .find(|one| one.wire_code() == code)
     }
 }
 
@@ -81,7 +84,7 @@ const PONG: u8 = 7;
 
 impl Datagram {
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(self.length());
+        let mut bytes = Vec::with_capacity(self.max_length());
         match self {
             Self::Request {
                 initiator,
@@ -91,7 +94,7 @@ impl Datagram {
             } => {
                 bytes.push(REQUEST);
                 bytes.extend(initiator.to_be_bytes());
-                bytes.push(attribute.code());
+                bytes.push(attribute.wire_code());
                 put_qp(&mut bytes, qp.as_ref());
                 bytes.extend(payload);
             }
@@ -134,7 +137,7 @@ impl Datagram {
     }
 
     /// Returns the number of the connection at the receiver; a request has none yet.
-    pub(crate) const fn connection(&self) -> Option<u32> {
+    pub(crate) const fn receiver_number(&self) -> Option<u32> {
         match *self {
             Self::Request { .. } => None,
             Self::Accept {
@@ -151,7 +154,7 @@ impl Datagram {
     }
 
     /// Returns the maximum length of the datagram, in bytes.
-    const fn length(&self) -> usize {
+    const fn max_length(&self) -> usize {
         // Kind and attribute, two numbers, a queue pair.
         let fixed = 2 + 2 * size_of::<u32>() + 1 + QpEndpoint::LENGTH;
         match self {
@@ -168,7 +171,7 @@ impl Datagram {
     /// Returns the datagram in these bytes; `None` if they are malformed.
     pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (&kind, rest) = bytes.split_first()?;
-        let (number, rest) = word(rest)?;
+        let (number, rest) = split_word(rest)?;
         match kind {
             REQUEST => {
                 let (&code, rest) = rest.split_first()?;
@@ -182,7 +185,7 @@ impl Datagram {
                 })
             }
             ACCEPT => {
-                let (acceptor, rest) = word(rest)?;
+                let (acceptor, rest) = split_word(rest)?;
                 let (qp, _) = take_qp(rest)?;
                 Some(Self::Accept {
                     initiator: number,
@@ -203,7 +206,7 @@ impl Datagram {
     }
 }
 
-fn word(bytes: &[u8]) -> Option<(u32, &[u8])> {
+fn split_word(bytes: &[u8]) -> Option<(u32, &[u8])> {
     let (word, rest) = bytes.split_first_chunk()?;
     Some((u32::from_be_bytes(*word), rest))
 }

@@ -15,7 +15,7 @@ use sim_core::Stepper;
 struct Nobody;
 
 impl explore::Observer for Nobody {
-    fn look(&mut self, _: &Run<'_>) -> ControlFlow<()> {
+    fn examine_run(&mut self, _: &Run<'_>) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
 }

@@ -83,7 +83,7 @@ impl Candidates {
         keys.clear();
         list_keys(event, &mut keys);
         for &key in &keys {
-            let list = self.number(key);
+            let list = self.list_number(key);
             let previous = self.heads[list as usize];
             let mut unordered = previous;
             while unordered != NONE && is_ordered(self.entries[unordered as usize].position) {
@@ -143,7 +143,7 @@ impl Candidates {
         }
     }
 
-    fn number(&mut self, key: Key) -> u32 {
+    fn list_number(&mut self, key: Key) -> u32 {
         let next = small(self.heads.len());
         let number = *self.numbers.entry(key).or_insert(next);
         if number == next {

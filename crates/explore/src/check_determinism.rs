@@ -46,7 +46,7 @@ pub fn check_determinism(
     deadline: &Deadline,
 ) -> Result<Option<String>, String> {
     stepper.compare_sends();
-    let first = compare(stepper, &mut |stepper, _| {
+    let first = compare_runs(stepper, &mut |stepper, _| {
         if deadline.is_over() {
             return None;
         }
@@ -54,7 +54,7 @@ pub fn check_determinism(
         Some((actor, stepper.first_choice(actor)?))
     })?;
     let mut stream = Stream::new(seed, "runs that are compared");
-    let drawn = compare(stepper, &mut |_, enabled_steps| {
+    let drawn = compare_runs(stepper, &mut |_, enabled_steps| {
         if deadline.is_over() {
             return None;
         }
@@ -91,7 +91,7 @@ pub fn repeats_schedule(stepper: &mut Stepper, schedule: &Schedule) -> bool {
 fn repeats_picks<T>(stepper: &mut Stepper, list: &[T], pick: &PickOf<T>) -> bool {
     (0..COMPARISONS).all(|_| {
         let mut left = list.iter();
-        compare(stepper, &mut |stepper, _| pick(stepper, left.next()?)).is_ok()
+        compare_runs(stepper, &mut |stepper, _| pick(stepper, left.next()?)).is_ok()
     })
 }
 
@@ -102,29 +102,29 @@ type PickOf<T> = dyn Fn(&Stepper, &T) -> Option<(u32, u32)>;
 type Pick<'a> = dyn FnMut(&Stepper, &[(u32, EnabledStep)]) -> Option<(u32, u32)> + 'a;
 
 /// Executes a run of selected steps, and then the same steps again.
-fn compare(stepper: &mut Stepper, pick: &mut Pick<'_>) -> Result<Option<String>, String> {
+fn compare_runs(stepper: &mut Stepper, pick: &mut Pick<'_>) -> Result<Option<String>, String> {
     stepper.restart();
     let mut steps: Vec<(u32, u32, ObservedStep)> = Vec::new();
     while steps.len() < STEPS_MAX {
         let Some((actor, choice)) = pick(stepper, &enabled_steps(stepper)) else {
             break;
         };
-        let Some(seen) = take(stepper, actor, choice) else {
+        let Some(seen) = take_step(stepper, actor, choice) else {
             break;
         };
         steps.push((actor, choice, seen));
     }
-    let (end, sends) = (ended(stepper), stepper.sends());
+    let (end, sends) = (run_end(stepper), stepper.sends());
     stepper.restart();
     for (position, (actor, choice, before)) in steps.iter().enumerate() {
-        let again = take(stepper, *actor, *choice);
+        let again = take_step(stepper, *actor, *choice);
         if again.as_ref() != Some(before) {
             compare_sends(stepper, &sends)?;
-            return Err(difference(position, before, again.as_ref()));
+            return Err(describe_difference(position, before, again.as_ref()));
         }
     }
     let note = compare_sends(stepper, &sends)?;
-    let again = ended(stepper);
+    let again = run_end(stepper);
     if again == end {
         return Ok(note);
     }
@@ -168,7 +168,7 @@ fn compare_sends(stepper: &Stepper, before: &[SendCall]) -> Result<Option<String
 }
 
 /// Executes a step and returns the compared properties. `None` if the step is not possible.
-fn take(stepper: &mut Stepper, actor: u32, choice: u32) -> Option<ObservedStep> {
+fn take_step(stepper: &mut Stepper, actor: u32, choice: u32) -> Option<ObservedStep> {
     if actor >= stepper.actors() {
         return None;
     }
@@ -177,7 +177,7 @@ fn take(stepper: &mut Stepper, actor: u32, choice: u32) -> Option<ObservedStep> 
     let line = stepper
         .line_of(actor)
         .map_or_else(String::new, |at| at.to_string());
-    let executed = stepper.execute(actor, choice)?;
+    let executed = stepper.execute_step(actor, choice)?;
     Some(ObservedStep {
         enabled_steps,
         name,
@@ -198,7 +198,7 @@ fn enabled_steps(stepper: &Stepper) -> Vec<(u32, EnabledStep)> {
     all
 }
 
-fn ended(stepper: &Stepper) -> Ended {
+fn run_end(stepper: &Stepper) -> Ended {
     let failures = stepper.failures().iter();
     Ended {
         failures: failures
@@ -210,7 +210,11 @@ fn ended(stepper: &Stepper) -> Ended {
 }
 
 /// Describes the difference between two executions of a step.
-fn difference(position: usize, before: &ObservedStep, again: Option<&ObservedStep>) -> String {
+fn describe_difference(
+    position: usize,
+    before: &ObservedStep,
+    again: Option<&ObservedStep>,
+) -> String {
     let ObservedStep { name, line, .. } = before;
     let at = if line.is_empty() {
         name.clone()

@@ -15,7 +15,7 @@ use sim_core::{Note, OrderSensitivity, StepKind};
 use crate::orders::{Known, Order};
 use crate::properties::{ProgramProperties, SharedLists};
 use crate::search::Kept;
-use crate::state::State;
+use crate::state::SearchState;
 use crate::wakeup::{Saved, Trees};
 use crate::{End, Event, Statistics};
 
@@ -35,16 +35,16 @@ impl Checkpoint {
     /// Returns the checkpoint with these numbers; `None` if they do not fit together.
     pub fn from_words(words: Vec<u64>) -> Option<Self> {
         let checkpoint = Self(words);
-        checkpoint.open().map(|_| checkpoint)
+        checkpoint.decode_state().map(|_| checkpoint)
     }
 
     /// The counts so far.
     pub fn statistics(&self) -> Statistics {
-        let opened = self.open().map(|(state, _)| state.statistics);
+        let opened = self.decode_state().map(|(state, _)| state.statistics);
         opened.unwrap_or_default()
     }
 
-    pub(crate) fn new(state: &State, kept: &Kept) -> Self {
+    pub(crate) fn new(state: &SearchState, kept: &Kept) -> Self {
         let mut words = vec![VERSION];
         let flags = u64::from(state.thorough) | u64::from(state.properties.has_invariants) << 1;
         words.extend([flags, state.done as u64]);
@@ -97,10 +97,10 @@ impl Checkpoint {
         words.push(kept.orders.0.len() as u64);
         for known in &kept.orders.0 {
             words.push(u64::from(known.actor));
-            order(&mut words, &known.first);
+            push_order(&mut words, &known.first);
             words.push(u64::from(known.other.is_some()));
             if let Some(other) = &known.other {
-                order(&mut words, other);
+                push_order(&mut words, other);
             }
         }
         words.push(kept.notes.len() as u64);
@@ -112,13 +112,13 @@ impl Checkpoint {
 
     /// Returns the state of the search and the findings; `None` if the numbers do not fit
     /// together.
-    pub(crate) fn open(&self) -> Option<(State, Kept)> {
+    pub(crate) fn decode_state(&self) -> Option<(SearchState, Kept)> {
         let mut reader = Reader(&self.0);
-        if reader.word()? != VERSION {
+        if reader.next_word()? != VERSION {
             return None;
         }
-        let mut state = State::new();
-        let flags = reader.word()?;
+        let mut state = SearchState::new();
+        let flags = reader.next_word()?;
         (state.thorough, state.properties.has_invariants) = (flags & 1 == 1, flags & 2 == 2);
         state.done = reader.small()?;
         state.path = reader.events()?;
@@ -146,20 +146,20 @@ impl Checkpoint {
             lists.push(pairs.map(|word| (high(word), low(word))).collect());
         }
         state.lists = SharedLists::from_vec(lists);
-        state.statistics = Statistics::from_words(reader.take(Statistics::WORDS)?)?;
+        state.statistics = Statistics::from_words(reader.take_words(Statistics::WORDS)?)?;
         let mut kept = Kept::default();
         for _ in 0..reader.count()? {
             let end = *End::ALL.get(reader.small()?)?;
             kept.found.push((reader.events()?, end));
         }
         for _ in 0..reader.count()? {
-            let actor = u32::try_from(reader.word()?)
+            let actor = u32::try_from(reader.next_word()?)
                 .ok()
                 .filter(|&actor| actor > 0)?;
-            let first = reader.order()?;
-            let other = match reader.word()? {
+            let first = reader.read_order()?;
+            let other = match reader.next_word()? {
                 0 => None,
-                _ => Some(reader.order()?),
+                _ => Some(reader.read_order()?),
             };
             kept.orders.0.push(Known {
                 actor,
@@ -179,7 +179,7 @@ fn numbers(words: &mut Vec<u64>, list: impl ExactSizeIterator<Item = u64>) {
 }
 
 /// Adds an order in which messages came.
-fn order(words: &mut Vec<u64>, order: &Order) {
+fn push_order(words: &mut Vec<u64>, order: &Order) {
     let sources = order.sources.iter();
     numbers(words, sources.map(|&source| u64::from(source)));
     events(words, &order.events);
@@ -221,18 +221,18 @@ const fn high(word: u64) -> u32 {
 struct Reader<'a>(&'a [u64]);
 
 impl<'a> Reader<'a> {
-    fn take(&mut self, count: usize) -> Option<&'a [u64]> {
+    fn take_words(&mut self, count: usize) -> Option<&'a [u64]> {
         let (taken, rest) = self.0.split_at_checked(count)?;
         self.0 = rest;
         Some(taken)
     }
 
-    fn word(&mut self) -> Option<u64> {
-        self.take(1).map(|words| words[0])
+    fn next_word(&mut self) -> Option<u64> {
+        self.take_words(1).map(|words| words[0])
     }
 
     fn small(&mut self) -> Option<usize> {
-        usize::try_from(self.word()?).ok()
+        usize::try_from(self.next_word()?).ok()
     }
 
     /// Reads the number of elements that follow, each of at least one number.
@@ -243,7 +243,7 @@ impl<'a> Reader<'a> {
 
     fn numbers(&mut self) -> Option<&'a [u64]> {
         let count = self.count()?;
-        self.take(count)
+        self.take_words(count)
     }
 
     /// Reads the facts of the program; `None` if they do not fit together.
@@ -265,7 +265,7 @@ impl<'a> Reader<'a> {
         (properties.users.len() == properties.oversubscribed.len()).then_some(())
     }
 
-    fn order(&mut self) -> Option<Order> {
+    fn read_order(&mut self) -> Option<Order> {
         let sources = self.numbers()?.iter().copied();
         let sources: Option<Vec<u32>> = sources.map(|word| u32::try_from(word).ok()).collect();
         Some(Order {
@@ -277,7 +277,7 @@ impl<'a> Reader<'a> {
     fn read_notes(&mut self) -> Option<BTreeSet<Note>> {
         let mut notes = BTreeSet::new();
         for _ in 0..self.count()? {
-            let is_bound = self.word()? == 1;
+            let is_bound = self.next_word()? == 1;
             let bytes = self.numbers()?.iter();
             let bytes: Option<Vec<u8>> = bytes.map(|&word| u8::try_from(word).ok()).collect();
             let text = String::from_utf8(bytes?).ok()?;
@@ -291,12 +291,12 @@ impl<'a> Reader<'a> {
 
     fn events(&mut self) -> Option<Vec<Event>> {
         let count = self.count()?.checked_mul(2)?;
-        let pairs = self.take(count)?.chunks_exact(2);
-        pairs.map(|pair| event(pair[0], pair[1])).collect()
+        let pairs = self.take_words(count)?.chunks_exact(2);
+        pairs.map(|pair| decode_event(pair[0], pair[1])).collect()
     }
 }
 
-fn event(first: u64, second: u64) -> Option<Event> {
+fn decode_event(first: u64, second: u64) -> Option<Event> {
     let [actor, kind, effects] = [first & 0xffff, first >> 24 & 0xff, first >> 16 & 0xff];
     let is_kind = |other: &&StepKind| u64::from(**other as u8) == kind;
     Some(Event {

@@ -17,7 +17,7 @@ impl Stopwatch {
     }
 
     /// Seconds since then.
-    pub(crate) fn seconds(self) -> f64 {
+    pub(crate) fn elapsed_seconds(self) -> f64 {
         self.0.elapsed().as_secs_f64()
     }
 }

@@ -54,7 +54,7 @@ pub fn critical(
 struct Correct(bool);
 
 impl Observer for Correct {
-    fn look(&mut self, run: &Run<'_>) -> ControlFlow<()> {
+    fn examine_run(&mut self, run: &Run<'_>) -> ControlFlow<()> {
         self.0 = !is_finding(run.end) && run.end != crate::End::TooDeep;
         if self.0 {
             ControlFlow::Break(())

@@ -38,7 +38,7 @@ impl Deadline {
     }
 
     fn seconds_left(&self) -> f64 {
-        self.seconds - self.watch.seconds()
+        self.seconds - self.watch.elapsed_seconds()
     }
 
     /// The options of a search that stops at the deadline, or after this many transitions.

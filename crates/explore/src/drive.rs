@@ -8,7 +8,7 @@ use sim_core::Stepper;
 use crate::clock::Stopwatch;
 use crate::odpor::Odpor;
 use crate::parallel;
-use crate::state::State;
+use crate::state::SearchState;
 use crate::walk::Walk;
 use crate::{
     Bound, Collector, Observer, Options, Reduction, Run, Statistics, Strategy, Threads, Verdict,
@@ -45,7 +45,7 @@ pub(crate) struct Ended {
     /// The violation of the contract by the program, if there is one.
     pub(crate) broken: Option<Verdict>,
     /// The state of the search, if the search can continue from this state or is over.
-    pub(crate) state: Option<State>,
+    pub(crate) state: Option<SearchState>,
     /// True if the search is complete.
     pub(crate) is_over: bool,
 }
@@ -55,16 +55,16 @@ pub(crate) struct Ended {
 pub(crate) struct ObserverAdapter<'a, C>(pub(crate) &'a mut C);
 
 impl<C: Collector> Observer for ObserverAdapter<'_, C> {
-    fn look(&mut self, run: &Run<'_>) -> ControlFlow<()> {
+    fn examine_run(&mut self, run: &Run<'_>) -> ControlFlow<()> {
         self.0.look_and_collect(run)
     }
 
     fn forget(&mut self) {
-        self.0.forget();
+        self.0.on_restart();
     }
 
-    fn keep(&mut self) {
-        self.0.keep();
+    fn on_checkpoint(&mut self) {
+        self.0.on_checkpoint();
     }
 }
 
@@ -73,15 +73,15 @@ pub(crate) fn alone(mut stepper: Stepper, options: &Options, observer: &mut dyn 
     stepper.restart();
     let watch = Stopwatch::start();
     let mut walk = Walk::new(stepper, options, observer, watch);
-    let (halt, state) = explore(&mut walk, State::new());
-    ended(walk, watch, 0.0, halt, state)
+    let (halt, state) = explore_from(&mut walk, SearchState::new());
+    finish_walk(walk, watch, 0.0, halt, state)
 }
 
 /// Explores on several threads, from a given state on.
 pub(crate) fn together<C: Collector>(
     threads: &Threads<'_>,
     options: &Options,
-    mut state: State,
+    mut state: SearchState,
     collector: &mut C,
 ) -> Ended {
     let watch = Stopwatch::start();
@@ -102,21 +102,27 @@ pub(crate) fn together<C: Collector>(
         loop {
             let halt;
             (stepper, state, halt) =
-                parallel::run(threads, stepper, state, options, collector, watch);
+                parallel::continue_search(threads, stepper, state, options, collector, watch);
             if !matches!(halt, Some(Halt::Again)) {
                 let statistics = state.statistics;
                 let state = can_go_on(halt.as_ref()).then_some(state);
-                return finish(stepper, statistics, watch.seconds() + before, halt, state);
+                return finish_search(
+                    stepper,
+                    statistics,
+                    watch.elapsed_seconds() + before,
+                    halt,
+                    state,
+                );
             }
             state.begin_again();
-            collector.forget();
+            collector.on_restart();
             stepper.restart();
         }
     }
     let mut adapter = ObserverAdapter(collector);
     let mut walk = Walk::new(stepper, options, &mut adapter, watch);
-    let (halt, state) = explore(&mut walk, state);
-    ended(walk, watch, before, halt, state)
+    let (halt, state) = explore_from(&mut walk, state);
+    finish_walk(walk, watch, before, halt, state)
 }
 
 /// Returns true if a search that stopped for this reason is over or can be continued later.
@@ -126,15 +132,17 @@ const fn can_go_on(halt: Option<&Halt>) -> bool {
 
 /// Explores from a given state and restarts whenever the dependency relation changes. Returns the
 /// reason for the stop and the state from which the search can continue.
-fn explore(walk: &mut Walk<'_>, state: State) -> (Option<Halt>, Option<State>) {
+fn explore_from(walk: &mut Walk<'_>, state: SearchState) -> (Option<Halt>, Option<SearchState>) {
     let mut state = Some(state);
     loop {
         let result = match (walk.options.strategy, walk.options.reduction) {
             (Strategy::DepthFirst, Reduction::Odpor) => {
-                let state = state.take().unwrap_or_else(|| State::again(walk));
+                let state = state
+                    .take()
+                    .unwrap_or_else(|| SearchState::for_restart(walk));
                 match Odpor::new(state, walk) {
                     Ok(mut search) => {
-                        let result = search.explore(walk);
+                        let result = search.explore_trees(walk);
                         if can_go_on(result.as_ref().err()) {
                             let state = search.into_state(walk);
                             return (result.err(), Some(state));
@@ -144,11 +152,11 @@ fn explore(walk: &mut Walk<'_>, state: State) -> (Option<Halt>, Option<State>) {
                     Err(halt) => Err(halt),
                 }
             }
-            (Strategy::DepthFirst, Reduction::Sdpor) => sdpor::run(walk),
-            (Strategy::DepthFirst, Reduction::Sleep) => none::run(walk, true),
-            (Strategy::DepthFirst, Reduction::None) => none::run(walk, false),
+            (Strategy::DepthFirst, Reduction::Sdpor) => sdpor::explore_source_sets(walk),
+            (Strategy::DepthFirst, Reduction::Sleep) => none::explore_all_runs(walk, true),
+            (Strategy::DepthFirst, Reduction::None) => none::explore_all_runs(walk, false),
             (Strategy::DepthFirst, Reduction::States) => none::run_states(walk),
-            (strategy, _) => sampling::run(walk, strategy),
+            (strategy, _) => sampling::sample_runs(walk, strategy),
         };
         match result {
             Err(Halt::Again) => walk.begin_again(),
@@ -157,25 +165,25 @@ fn explore(walk: &mut Walk<'_>, state: State) -> (Option<Halt>, Option<State>) {
     }
 }
 
-fn ended(
+fn finish_walk(
     walk: Walk<'_>,
     watch: Stopwatch,
     before: f64,
     halt: Option<Halt>,
-    state: Option<State>,
+    state: Option<SearchState>,
 ) -> Ended {
     let mut statistics = walk.statistics;
     statistics.transitions = walk.machine.transitions;
-    let seconds = watch.seconds() + before;
-    finish(walk.into_stepper(), statistics, seconds, halt, state)
+    let seconds = watch.elapsed_seconds() + before;
+    finish_search(walk.into_stepper(), statistics, seconds, halt, state)
 }
 
-fn finish(
+fn finish_search(
     stepper: Stepper,
     mut statistics: Statistics,
     seconds: f64,
     halt: Option<Halt>,
-    mut state: Option<State>,
+    mut state: Option<SearchState>,
 ) -> Ended {
     statistics.seconds = seconds;
     if let Some(state) = &mut state {

@@ -96,8 +96,8 @@ pub(crate) const fn is_finding(end: End) -> bool {
 impl Finding {
     /// The finding at the end of these events; `None` if the program does not take the same steps
     /// to the same end again.
-    pub(crate) fn again(stepper: &mut Stepper, events: &[Event], end: End) -> Option<Self> {
-        let finding = Self::of(stepper, events, end);
+    pub(crate) fn reproduce_end(stepper: &mut Stepper, events: &[Event], end: End) -> Option<Self> {
+        let finding = Self::from_events(stepper, events, end);
         let is_whole = finding.steps.len() == events.len();
         let is_stuck = stepper.next_able(0).is_none();
         let has_failed = !stepper.failures().is_empty();
@@ -117,7 +117,7 @@ impl Finding {
 
     /// Runs the program along the events and records the steps, up to the first failure if there is
     /// one.
-    pub(crate) fn of(stepper: &mut Stepper, events: &[Event], end: End) -> Self {
+    pub(crate) fn from_events(stepper: &mut Stepper, events: &[Event], end: End) -> Self {
         let own = std::mem::replace(stepper, Stepper::on_one_host(|_| {}));
         let mut machine = Machine::new(own);
         // What is learnt on the way changes what depends on what: then it is written down another
@@ -188,7 +188,7 @@ fn write_down(
             (line, call) = (described.location, described.waits_in);
         }
         let name = machine.stepper.name_of(actor);
-        let step = match machine.execute(event.actor, event.choice) {
+        let step = match machine.execute_step(event.actor, event.choice) {
             Ok(Some(step)) => step,
             Ok(None) => break,
             Err(_) => return None,

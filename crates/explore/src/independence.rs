@@ -304,7 +304,7 @@ pub struct Lists {
 
 impl Lists {
     /// The number of a list of communications, each given as mailbox and place.
-    pub fn number(&mut self, list: &[(u32, u32)]) -> u32 {
+    pub fn list_number(&mut self, list: &[(u32, u32)]) -> u32 {
         let mix = |hash: u32, word: u32| (hash ^ word).wrapping_mul(0x9e37_79b1).rotate_left(13);
         let hash = list
             .iter()
@@ -339,7 +339,7 @@ pub(crate) struct Suspects {
 
 impl Suspects {
     #[inline]
-    pub(crate) const fn of(event: &Event) -> Self {
+    pub(crate) const fn from_event(event: &Event) -> Self {
         let [any, same_object] = SUSPECTS[event.kind as usize];
         let is_special = event.effects & SPECIAL != 0;
         Self {
@@ -381,7 +381,7 @@ pub(crate) struct Touched {
 
 impl Touched {
     #[inline]
-    pub(crate) const fn add(&mut self, event: &Event) {
+    pub(crate) const fn add_event(&mut self, event: &Event) {
         self.kinds |= 1 << event.kind as u64;
         self.objects |= 1 << (event.object % u64::BITS);
         self.effects |= event.effects;

@@ -24,7 +24,7 @@ const STEPS_MAX: u64 = 4096;
 
 /// A leaf to explore from.
 #[derive(Clone, Debug)]
-pub(crate) struct Job {
+pub(crate) struct LeafJob {
     /// From 1.
     pub(crate) number: u32,
     /// The path of the leaf.
@@ -125,8 +125,10 @@ impl<T> Default for JobLog<T> {
 pub(crate) struct RecordingObserver<C: Collector>(pub(crate) Rc<RefCell<JobLog<C::Observation>>>);
 
 impl<C: Collector> Observer for RecordingObserver<C> {
-    fn look(&mut self, run: &Run<'_>) -> ControlFlow<()> {
-        self.0.borrow_mut().record_run(run, Some(C::look(run)));
+    fn examine_run(&mut self, run: &Run<'_>) -> ControlFlow<()> {
+        self.0
+            .borrow_mut()
+            .record_run(run, Some(C::examine_run(run)));
         ControlFlow::Continue(())
     }
 
@@ -161,11 +163,11 @@ impl<'a, C: Collector> Worker<'a, C> {
     /// Executes a job. If the first run discovers a fact, the facts of the walk's machine and
     /// [`Worker::take_users`] name the fact. If a later run discovers a fact, the job ends before
     /// that run: an earlier run may end the search.
-    pub(crate) fn run(&mut self, job: &Job) -> Result<JobResult<C::Observation>, Halt> {
+    pub(crate) fn run_job(&mut self, job: &LeafJob) -> Result<JobResult<C::Observation>, Halt> {
         let result = self.explore_or_clear(job);
         let runs_max = self.log.borrow().runs.len() as u64;
         if matches!(result, Err(Halt::Again)) && runs_max > 0 {
-            return self.explore_or_clear(&Job {
+            return self.explore_or_clear(&LeafJob {
                 runs_max,
                 ..job.clone()
             });
@@ -179,9 +181,9 @@ impl<'a, C: Collector> Worker<'a, C> {
         std::mem::take(&mut self.log.borrow_mut().users)
     }
 
-    fn explore_or_clear(&mut self, job: &Job) -> Result<JobResult<C::Observation>, Halt> {
+    fn explore_or_clear(&mut self, job: &LeafJob) -> Result<JobResult<C::Observation>, Halt> {
         self.log.take();
-        let result = self.explore(job);
+        let result = self.explore_job(job);
         if result.is_err() {
             let walk = &mut self.walk;
             let mut log = self.log.borrow_mut();
@@ -193,13 +195,13 @@ impl<'a, C: Collector> Worker<'a, C> {
         result
     }
 
-    fn explore(&mut self, job: &Job) -> Result<JobResult<C::Observation>, Halt> {
+    fn explore_job(&mut self, job: &LeafJob) -> Result<JobResult<C::Observation>, Halt> {
         let before = self.walk.machine.transitions;
         self.walk.statistics = Statistics::default();
         let known = self.go_to(job)?;
         let walk = &mut self.walk;
         let (mut runs, mut thorough_at_first) = (0, false);
-        let mut search = Odpor::below(walk, job.done);
+        let mut search = Odpor::from_leaf(walk, job.done);
         search.explore_while(walk, |walk| {
             if runs == 0 {
                 thorough_at_first = walk.thorough;
@@ -223,7 +225,7 @@ impl<'a, C: Collector> Worker<'a, C> {
     }
 
     /// Goes to the leaf. Returns the number of events that were already on the path.
-    fn go_to(&mut self, job: &Job) -> Result<usize, Halt> {
+    fn go_to(&mut self, job: &LeafJob) -> Result<usize, Halt> {
         let walk = &mut self.walk;
         if !Arc::ptr_eq(&self.properties, &job.properties) {
             walk.clear();

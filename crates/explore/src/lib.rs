@@ -109,7 +109,7 @@ pub use options::{Options, Reduction, Strategy};
 pub use orders::{ReceiveOrder, TakenOrder};
 pub use path::Path;
 pub use player::{Played, Player};
-pub use progress::Progress;
+pub use progress::SearchProgress;
 pub use replay_schedule::{ReplayResult, replay_schedule, schedule_alone};
 pub use schedule_of_run::{NotReplayable, schedule_of_run};
 pub use search::{

@@ -42,7 +42,7 @@ pub(crate) struct Machine {
 
 /// An executed step.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Step {
+pub(crate) struct ExecutedStep {
     pub(crate) event: Event,
     pub(crate) answer: u32,
     pub(crate) alternatives: u32,
@@ -76,7 +76,9 @@ impl Machine {
     #[inline]
     pub(crate) fn replay(&mut self, event: &Event) -> bool {
         self.transitions += 1;
-        let executed = self.stepper.execute(u32::from(event.actor), event.choice);
+        let executed = self
+            .stepper
+            .execute_step(u32::from(event.actor), event.choice);
         let Some(executed) = executed else {
             return false;
         };
@@ -88,9 +90,13 @@ impl Machine {
     }
 
     /// Takes a step. `None` if the step is not possible.
-    pub(crate) fn execute(&mut self, actor: u16, choice: u32) -> Result<Option<Step>, Halt> {
+    pub(crate) fn execute_step(
+        &mut self,
+        actor: u16,
+        choice: u32,
+    ) -> Result<Option<ExecutedStep>, Halt> {
         self.transitions += 1;
-        let Some(executed) = self.stepper.execute(u32::from(actor), choice) else {
+        let Some(executed) = self.stepper.execute_step(u32::from(actor), choice) else {
             return Ok(None);
         };
         if executed.footprint.kind == StepKind::TestAny {
@@ -103,7 +109,7 @@ impl Machine {
         }
         self.note_order_sensitive_actors(executed.footprint)?;
         self.note_causes(&executed);
-        let event = self.event(actor, choice, executed.footprint, executed.effects);
+        let event = self.make_event(actor, choice, executed.footprint, executed.effects);
         self.note_effects(&event)?;
         self.note_mutexes(actor, &executed);
         if event.kind == StepKind::BarrierAsyncLock && self.notes_users {
@@ -120,7 +126,7 @@ impl Machine {
             StepKind::AsyncSend | StepKind::AsyncReceive => 0,
             _ => executed.answer,
         };
-        Ok(Some(Step {
+        Ok(Some(ExecutedStep {
             event,
             answer,
             alternatives: executed.alternatives,
@@ -142,12 +148,12 @@ impl Machine {
                 .pending_places(u32::from(actor), &mut self.places);
         }
         for enabled_step in &enabled_steps {
-            into.push(self.event(actor, enabled_step.choice, enabled_step.footprint, 0));
+            into.push(self.make_event(actor, enabled_step.choice, enabled_step.footprint, 0));
         }
         self.enabled_steps = enabled_steps;
     }
 
-    fn event(&mut self, actor: u16, choice: u32, footprint: Footprint, effects: u8) -> Event {
+    fn make_event(&mut self, actor: u16, choice: u32, footprint: Footprint, effects: u8) -> Event {
         let Footprint {
             mut kind,
             mut object,
@@ -158,7 +164,7 @@ impl Machine {
                 kind = StepKind::MutexCancel;
             }
             StepKind::TestAny => {
-                object = self.shared_lists.number(&self.places, &mut self.lists);
+                object = self.shared_lists.list_number(&self.places, &mut self.lists);
             }
             StepKind::BarrierAsyncLock if self.properties.is_oversubscribed(object) => {
                 detail |= OVERSUBSCRIBED;
@@ -212,7 +218,7 @@ impl Machine {
     #[inline]
     fn note_order_sensitive_actors(&mut self, footprint: Footprint) -> Result<(), Halt> {
         let actors = match footprint.kind {
-            _ if self.seeded.is(SeededDefect::NobodyChooses) => return Ok(()),
+            _ if self.seeded.has_defect(SeededDefect::NobodyChooses) => return Ok(()),
             _ if std::mem::take(&mut self.is_new) => 0..self.stepper.actors(),
             StepKind::Deliver | StepKind::Device | StepKind::Choose => {
                 footprint.object..footprint.object + 1
@@ -242,7 +248,7 @@ impl Machine {
         self.causes.clear();
         let is_draw = executed.footprint.kind == StepKind::Choose;
         let is_delivery = executed.footprint.kind == StepKind::Deliver;
-        let is_mistaken = self.seeded.is(SeededDefect::LatestCause);
+        let is_mistaken = self.seeded.has_defect(SeededDefect::LatestCause);
         let is_look = executed.footprint.kind == StepKind::Device;
         let is_orderless = |actor: u32| {
             !is_mistaken && self.properties.order_sensitivity(actor) < OrderSensitivity::Always

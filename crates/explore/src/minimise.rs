@@ -40,13 +40,13 @@ pub fn minimise(stepper: &mut Stepper, finding: &Finding, deadline: &Deadline) -
         }
     }
     if !deadline.is_over() {
-        let again = follow(stepper, &best).unwrap_or(path);
+        let again = follow_events(stepper, &best).unwrap_or(path);
         let sorted = by_actor(&again);
         if leads_there(stepper, &sorted, finding) {
             best = sorted;
         }
     }
-    Finding::of(stepper, &best, end_of(finding))
+    Finding::from_events(stepper, &best, end_of(finding))
 }
 
 /// The end of a run that has such a finding.
@@ -69,7 +69,7 @@ pub(crate) fn play(stepper: &mut Stepper, schedule: &Schedule) -> Option<Path> {
             for choice in &schedule.0 {
                 let actor = choice.actor.number() - 1;
                 let step = player.stepper().choice_of(actor, choice.branch)?;
-                match player.step(u16::try_from(actor).ok()?, step) {
+                match player.take_step(u16::try_from(actor).ok()?, step) {
                     Played::Event(_) => {}
                     Played::Impossible => return None,
                     Played::Learnt => continue 'again,
@@ -81,12 +81,12 @@ pub(crate) fn play(stepper: &mut Stepper, schedule: &Schedule) -> Option<Path> {
 }
 
 /// The run of a list of events.
-fn follow(stepper: &mut Stepper, events: &[Event]) -> Option<Path> {
+fn follow_events(stepper: &mut Stepper, events: &[Event]) -> Option<Path> {
     with_player(stepper, |player| {
         'again: loop {
             player.restart();
             for event in events {
-                match player.step(event.actor, event.choice) {
+                match player.take_step(event.actor, event.choice) {
                     Played::Event(_) => {}
                     Played::Impossible => return None,
                     Played::Learnt => continue 'again,
@@ -107,7 +107,7 @@ fn with_player<T>(stepper: &mut Stepper, f: impl FnOnce(&mut Player) -> T) -> T 
 
 /// Returns true if the events lead to the same finding.
 fn leads_there(stepper: &mut Stepper, events: &[Event], finding: &Finding) -> bool {
-    if follow(stepper, events).is_none() {
+    if follow_events(stepper, events).is_none() {
         return false;
     }
     let stuck = stepper.next_able(0).is_none();

@@ -28,18 +28,18 @@ type Visited = BTreeSet<(u64, u64)>;
 /// Explores each state once, if the program reports states.
 pub(crate) fn run_states(walk: &mut Walk<'_>) -> Result<(), Halt> {
     let mut visited = Some(Visited::new());
-    let mut frames = vec![open(walk, Vec::new(), &mut visited)?];
-    explore(walk, &mut frames, false, 0, &mut visited)
+    let mut frames = vec![open_frame(walk, Vec::new(), &mut visited)?];
+    explore_frames(walk, &mut frames, false, 0, &mut visited)
 }
 
 /// Explores without reduction.
-pub(crate) fn run(walk: &mut Walk<'_>, with_sleep_sets: bool) -> Result<(), Halt> {
-    let mut frames = vec![open(walk, Vec::new(), &mut None)?];
-    explore(walk, &mut frames, with_sleep_sets, 0, &mut None)
+pub(crate) fn explore_all_runs(walk: &mut Walk<'_>, with_sleep_sets: bool) -> Result<(), Halt> {
+    let mut frames = vec![open_frame(walk, Vec::new(), &mut None)?];
+    explore_frames(walk, &mut frames, with_sleep_sets, 0, &mut None)
 }
 
 /// Explores the steps that the frames have left; the first frame is at the given depth.
-fn explore(
+fn explore_frames(
     walk: &mut Walk<'_>,
     frames: &mut Vec<Frame>,
     with_sleep_sets: bool,
@@ -63,11 +63,11 @@ fn explore(
             continue;
         }
         walk.reach()?;
-        let event = walk.advance(step.actor, step.choice)?;
+        let event = walk.take_step(step.actor, step.choice)?;
         let lists = &walk.machine.lists;
         let awake = |sleeper: &&Event| !dependent(sleeper, &event, lists);
         let sleep: Vec<Event> = frame.sleep.iter().filter(awake).copied().collect();
-        frames.push(open(walk, sleep, visited)?);
+        frames.push(open_frame(walk, sleep, visited)?);
     }
     Ok(())
 }
@@ -75,20 +75,20 @@ fn explore(
 /// Explores all continuations of a run that begins with these events, with sleep sets.
 pub(crate) fn run_from(walk: &mut Walk<'_>, prefix: &[Event]) -> Result<(), Halt> {
     for event in prefix {
-        walk.advance(event.actor, event.choice)?;
+        walk.take_step(event.actor, event.choice)?;
     }
     let length = prefix.len();
-    let mut frames = vec![open(walk, Vec::new(), &mut None)?];
-    explore(walk, &mut frames, true, length, &mut None)
+    let mut frames = vec![open_frame(walk, Vec::new(), &mut None)?];
+    explore_frames(walk, &mut frames, true, length, &mut None)
 }
 
 /// The place at the end of the path.
-fn open(
+fn open_frame(
     walk: &mut Walk<'_>,
     sleep: Vec<Event>,
     visited: &mut Option<Visited>,
 ) -> Result<Frame, Halt> {
-    if let (Some(visited), Some(state)) = (visited, walk.machine.stepper.state())
+    if let (Some(visited), Some(state)) = (visited, walk.machine.stepper.state_fingerprint())
         && !visited.insert(state)
     {
         return Ok(Frame::default());

@@ -10,7 +10,7 @@
 use crate::independence::Lists;
 use crate::races::{Races, Sink};
 use crate::seeded::Seeded;
-use crate::state::State;
+use crate::state::SearchState;
 use crate::wakeup::{Next, Trees};
 use crate::walk::Walk;
 use crate::{Event, Halt, Statistics};
@@ -35,7 +35,7 @@ impl Sink for Trees {
 
 impl Odpor {
     /// Returns a search that continues from the state of another one.
-    pub(crate) fn new(state: State, walk: &mut Walk<'_>) -> Result<Self, Halt> {
+    pub(crate) fn new(state: SearchState, walk: &mut Walk<'_>) -> Result<Self, Halt> {
         walk.statistics = state.statistics;
         walk.thorough = state.thorough;
         walk.machine.properties = state.properties;
@@ -56,7 +56,7 @@ impl Odpor {
     }
 
     /// Returns the state of the search. A run that is not complete will be run again.
-    pub(crate) fn into_state(mut self, walk: &mut Walk<'_>) -> State {
+    pub(crate) fn into_state(mut self, walk: &mut Walk<'_>) -> SearchState {
         walk.statistics.transitions = walk.machine.transitions;
         let mut statistics = walk.statistics;
         if let Some((length, before)) = self.leaf.take() {
@@ -68,7 +68,7 @@ impl Odpor {
             self.trees.unstart();
             self.done = self.done.min(length);
         }
-        State {
+        SearchState {
             trees: self.trees,
             path: walk.path.events().to_vec(),
             done: self.done,
@@ -80,9 +80,9 @@ impl Odpor {
     }
 
     /// Returns a search below the leaf at the end of the walk's path.
-    pub(crate) fn below(walk: &Walk<'_>, done: usize) -> Self {
+    pub(crate) fn from_leaf(walk: &Walk<'_>, done: usize) -> Self {
         Self {
-            trees: Trees::at(walk.path.len()),
+            trees: Trees::at_leaf(walk.path.len()),
             races: Races::default(),
             done,
             leaf: None,
@@ -94,7 +94,7 @@ impl Odpor {
         (self.trees, self.done)
     }
 
-    pub(crate) fn explore(&mut self, walk: &mut Walk<'_>) -> Result<(), Halt> {
+    pub(crate) fn explore_trees(&mut self, walk: &mut Walk<'_>) -> Result<(), Halt> {
         let result = self.explore_while(walk, |_| true);
         let pending = &mut walk.statistics.pending_max;
         *pending = (*pending).max(self.trees.pending_max());
@@ -107,7 +107,7 @@ impl Odpor {
         walk: &mut Walk<'_>,
         mut goes_on: impl FnMut(&Walk<'_>) -> bool,
     ) -> Result<(), Halt> {
-        while let Some(next) = self.trees.next() {
+        while let Some(next) = self.trees.next_action() {
             match next {
                 Next::Leaf => {
                     self.run_leaf(walk)?;
@@ -118,7 +118,7 @@ impl Odpor {
                 Next::Leave => {
                     let is_first = walk.path.len() == self.trees.base();
                     let event = if is_first { None } else { walk.retreat() };
-                    self.trees.leave(event);
+                    self.trees.leave_place(event);
                     self.done = self.done.min(walk.path.len());
                 }
                 Next::Step(planned) => {
@@ -134,12 +134,12 @@ impl Odpor {
     /// Continues from a leaf with any steps to the end of a run, and examines the races of the run.
     fn run_leaf(&mut self, walk: &mut Walk<'_>) -> Result<(), Halt> {
         self.leaf = Some((walk.path.len(), walk.statistics));
-        if !self.trees.start() && Seeded::of(walk.options).is_none() {
+        if !self.trees.start_run() && Seeded::from_options(walk.options).is_none() {
             return Err(walk.judge_second_visit());
         }
         walk.reach()?;
         while let Some((actor, choice)) = walk.first_step_within_bounds() {
-            walk.advance(actor, choice)?;
+            walk.take_step(actor, choice)?;
             self.trees.extend();
         }
         // If it ends here, what the run tells is still kept, so that it need not be run again.
@@ -147,10 +147,10 @@ impl Odpor {
         if walk.options.every_race || walk.thorough {
             self.done = 0;
         }
-        self.races.look(walk, self.done, &mut self.trees)?;
+        self.races.examine_races(walk, self.done, &mut self.trees)?;
         self.done = walk.path.len();
         self.leaf = None;
-        walk.keep();
+        walk.report_checkpoint();
         ended
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use crate::Progress;
+use crate::SearchProgress;
 
 /// Method of partial-order reduction, which leaves out orders equivalent to others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -66,7 +66,7 @@ pub struct Options {
     /// Stops the search soon after the flag has become true.
     pub interrupt: Option<Arc<AtomicBool>>,
     /// Is told now and then how far the search is.
-    pub progress: Option<Arc<Progress>>,
+    pub progress: Option<Arc<SearchProgress>>,
     /// Looks at all races of every run instead of the new ones only; slower, with the same result.
     pub every_race: bool,
     /// A mistake on purpose, for tests.

@@ -76,7 +76,7 @@ impl Orders {
     }
 
     /// Compares a run with earlier runs. A repeated run has no effect.
-    pub(crate) fn note(&mut self, taken: &Taken) {
+    pub(crate) fn compare_run(&mut self, taken: &Taken) {
         let mut actors: Vec<u32> = taken.list.iter().map(|&(by, _)| by).collect();
         actors.sort_unstable();
         actors.dedup();
@@ -102,7 +102,7 @@ impl Orders {
                 continue;
             };
             let known = &mut self.0[index];
-            if difference(&known.first.sources, &order.sources).is_some() {
+            if first_difference(&known.first.sources, &order.sources).is_some() {
                 known.other = Some(with_events(order));
             } else if order.sources.len() > known.first.sources.len() {
                 known.first = with_events(order);
@@ -112,7 +112,7 @@ impl Orders {
 }
 
 /// Where two orders differ first; nowhere if one is the beginning of the other.
-fn difference(one: &[u32], other: &[u32]) -> Option<usize> {
+fn first_difference(one: &[u32], other: &[u32]) -> Option<usize> {
     one.iter().zip(other).position(|(one, other)| one != other)
 }
 
@@ -147,14 +147,14 @@ pub struct TakenOrder {
 impl ReceiveOrder {
     /// Returns the two orders of an actor, if two are known; an error if a run does not reproduce
     /// the order.
-    pub(crate) fn of(stepper: &mut Stepper, known: &Known) -> Option<Result<Self, ()>> {
+    pub(crate) fn from_known(stepper: &mut Stepper, known: &Known) -> Option<Result<Self, ()>> {
         let other = known.other.as_ref()?;
-        let position = difference(&known.first.sources, &other.sources)?;
+        let position = first_difference(&known.first.sources, &other.sources)?;
         let actor = ActorId::from_number(known.actor);
         let mut line = String::new();
         let mut again = |order: &Order| {
-            let counterexample = Finding::of(stepper, &order.events, End::Finished);
-            let received = stepper.received().into_iter();
+            let counterexample = Finding::from_events(stepper, &order.events, End::Finished);
+            let received = stepper.wildcard_receives().into_iter();
             let own: Vec<_> = received.filter(|one| one.by == actor).collect();
             let at = own.get(position)?.location;
             line = at.to_string();
@@ -196,17 +196,17 @@ mod tests {
     #[test]
     fn an_order_is_another_only_if_it_differs_where_both_have_messages() {
         let mut orders = Orders::default();
-        orders.note(&taken(&[(1, 2), (4, 9)]));
-        orders.note(&taken(&[(1, 2), (1, 3)]));
-        orders.note(&taken(&[(4, 9), (1, 2)]));
+        orders.compare_run(&taken(&[(1, 2), (4, 9)]));
+        orders.compare_run(&taken(&[(1, 2), (1, 3)]));
+        orders.compare_run(&taken(&[(4, 9), (1, 2)]));
         assert!(orders.0.iter().all(|known| known.other.is_none()));
         assert_eq!(orders.0[0].first.sources, [2, 3], "the longest");
-        orders.note(&taken(&[(1, 2), (1, 4)]));
+        orders.compare_run(&taken(&[(1, 2), (1, 4)]));
         let other = orders.0[0].other.as_ref().map(|order| &order.sources[..]);
         assert_eq!(other, Some(&[2, 4][..]));
         assert_eq!(orders.0[1].other, None);
         let before = orders.clone();
-        orders.note(&taken(&[(1, 3)]));
+        orders.compare_run(&taken(&[(1, 3)]));
         assert_eq!(orders, before, "one warning is enough");
     }
 }

@@ -19,11 +19,11 @@ use sim_core::Stepper;
 use crate::clock::Stopwatch;
 use crate::drive::Halt;
 use crate::independence::Lists;
-use crate::jobs::{Job, JobLog, JobResult, RecordingObserver, User, Worker};
+use crate::jobs::{JobLog, JobResult, LeafJob, RecordingObserver, User, Worker};
 use crate::properties::ProgramProperties;
 use crate::seeded::Seeded;
-use crate::state::State;
-use crate::threads::{Done, Exchange, Threads, do_job, without_bounds, work};
+use crate::state::SearchState;
+use crate::threads::{Done, Exchange, Threads, do_job, without_bounds, work_on_jobs};
 use crate::wakeup::Next;
 use crate::walk::Walk;
 use crate::{Bound, Collector, Event, Options};
@@ -33,7 +33,7 @@ const LOOKED_AT: usize = 64;
 
 /// The search.
 struct Owner<'a, C: Collector> {
-    state: State,
+    state: SearchState,
     worker: Worker<'a, C>,
     exchange: &'a Exchange<C::Observation>,
     options: &'a Options,
@@ -44,18 +44,18 @@ struct Owner<'a, C: Collector> {
     jobs: u32,
     /// Number of leaves that are handed out ahead of their turn.
     ahead: usize,
-    fresh: Vec<Job>,
+    fresh: Vec<LeafJob>,
 }
 
 /// Continues a search. Returns the program, the state of the search and the reason for the stop.
-pub(crate) fn run<C: Collector>(
+pub(crate) fn continue_search<C: Collector>(
     threads: &Threads<'_>,
     stepper: Stepper,
-    state: State,
+    state: SearchState,
     options: &Options,
     collector: &mut C,
     watch: Stopwatch,
-) -> (Stepper, State, Option<Halt>) {
+) -> (Stepper, SearchState, Option<Halt>) {
     let exchange = Exchange::new(state.lists.clone());
     let own_options = without_bounds(options);
     let sight: Rc<RefCell<JobLog<C::Observation>>> = Rc::default();
@@ -76,11 +76,11 @@ pub(crate) fn run<C: Collector>(
     let exchange = &exchange;
     let result = std::thread::scope(|scope| {
         for _ in 1..threads.number {
-            scope.spawn(move || work::<C>(threads, options, exchange));
+            scope.spawn(move || work_on_jobs::<C>(threads, options, exchange));
         }
         let mut result = Ok(Ok(()));
-        (threads.around)(&mut || result = catch_unwind(AssertUnwindSafe(|| owner.explore())));
-        exchange.end();
+        (threads.around)(&mut || result = catch_unwind(AssertUnwindSafe(|| owner.explore_trees())));
+        exchange.end_threads();
         result
     });
     let halt = match result {
@@ -92,12 +92,12 @@ pub(crate) fn run<C: Collector>(
 }
 
 impl<C: Collector> Owner<'_, C> {
-    fn explore(&mut self) -> Result<(), Halt> {
-        while let Some(next) = self.state.trees.next() {
+    fn explore_trees(&mut self) -> Result<(), Halt> {
+        while let Some(next) = self.state.trees.next_action() {
             match next {
                 Next::Leave => {
                     let event = self.state.path.pop();
-                    self.state.trees.leave(event);
+                    self.state.trees.leave_place(event);
                     self.state.done = self.state.done.min(self.state.path.len());
                 }
                 Next::Leaf => {
@@ -116,9 +116,9 @@ impl<C: Collector> Owner<'_, C> {
         Ok(())
     }
 
-    fn job(&mut self, path: Vec<Event>, done: usize) -> Job {
+    fn job(&mut self, path: Vec<Event>, done: usize) -> LeafJob {
         self.jobs += 1;
-        Job {
+        LeafJob {
             number: self.jobs,
             path,
             done,
@@ -129,7 +129,7 @@ impl<C: Collector> Owner<'_, C> {
     }
 
     /// Hands out the next leaves that no thread has; returns the job of the first leaf.
-    fn hand_out(&mut self) -> Job {
+    fn hand_out(&mut self) -> LeafJob {
         let mut wanted = self.ahead.saturating_sub(self.exchange.waiting());
         let (mut first, mut number) = (None, self.jobs);
         let Self {
@@ -149,7 +149,7 @@ impl<C: Collector> Owner<'_, C> {
                 *leaf.job = number;
                 wanted = wanted.saturating_sub(1);
             }
-            let job = Job {
+            let job = LeafJob {
                 number: *leaf.job,
                 path: [&path[..leaf.place], leaf.steps].concat(),
                 done: leaf.shared,
@@ -172,36 +172,39 @@ impl<C: Collector> Owner<'_, C> {
     /// Waits for a job, doing others meanwhile.
     fn wait_for(&mut self, number: u32) -> Result<JobResult<C::Observation>, Halt> {
         loop {
-            match self.exchange.take(number) {
-                (Some(done), _) => return self.open(done),
+            match self.exchange.take_outcome(number) {
+                (Some(done), _) => return self.open_outcome(done),
                 (_, Some(job)) => {
                     let done = do_job(&mut self.worker, &job);
                     if let Done::Halted(Halt::Bound(bound), ..) = done {
                         return Err(Halt::Bound(bound));
                     }
                     if job.number == number {
-                        return self.open(done);
+                        return self.open_outcome(done);
                     }
-                    self.exchange.put(&job, done);
+                    self.exchange.put_outcome(&job, done);
                 }
                 (None, None) => self.worker.walk.look_at_clock()?,
             }
         }
     }
 
-    fn run_here(&mut self, job: &Job) -> Result<JobResult<C::Observation>, Halt> {
+    fn run_here(&mut self, job: &LeafJob) -> Result<JobResult<C::Observation>, Halt> {
         let done = do_job(&mut self.worker, job);
-        self.open(done)
+        self.open_outcome(done)
     }
 
     /// The run, or why there is none.
-    fn open(&mut self, done: Done<C::Observation>) -> Result<JobResult<C::Observation>, Halt> {
+    fn open_outcome(
+        &mut self,
+        done: Done<C::Observation>,
+    ) -> Result<JobResult<C::Observation>, Halt> {
         match done {
             Done::JobResult(ran) => Ok(ran),
             Done::Halted(halt, properties, users) => {
                 if matches!(halt, Halt::Again) {
                     // The users of barriers are noted here, and one actor too many came first.
-                    self.learn(&users)?;
+                    self.record_users(&users)?;
                     self.state.properties.merge_order_sensitive(&properties);
                     self.state.properties.may_have_effects = properties.may_have_effects;
                     self.state.properties.has_invariants |= properties.has_invariants;
@@ -213,7 +216,7 @@ impl<C: Collector> Owner<'_, C> {
     }
 
     /// Inserts the result of a job into the trees, as the sequential search does.
-    fn take_in(&mut self, job: &Job, mut ran: JobResult<C::Observation>) -> Result<(), Halt> {
+    fn take_in(&mut self, job: &LeafJob, mut ran: JobResult<C::Observation>) -> Result<(), Halt> {
         if self.state.thorough && !ran.thorough_at_first {
             // It was handed out before anybody knew that all races have to be looked at.
             ran = self.run_again(job, u64::MAX)?;
@@ -230,11 +233,11 @@ impl<C: Collector> Owner<'_, C> {
         let runs = std::mem::take(&mut ran.runs);
         let all = runs.len() as u64;
         for run in runs {
-            self.learn(&run.users)?;
+            self.record_users(&run.users)?;
             count += 1;
             self.state.statistics.count_run(run.end, run.length);
             if let Some(seen) = run.seen {
-                wish = self.collector.collect(seen);
+                wish = self.collector.collect_observation(seen);
             }
             if wish.is_break() {
                 break;
@@ -244,13 +247,17 @@ impl<C: Collector> Owner<'_, C> {
             ran = self.run_again(job, count)?;
         }
         self.take_over(job, &ran)?;
-        self.collector.keep();
+        self.collector.on_checkpoint();
         self.look_at_bounds(wish)
     }
 
     /// Does a job here, with all that is known by now, and with no more runs than these.
-    fn run_again(&mut self, job: &Job, runs_max: u64) -> Result<JobResult<C::Observation>, Halt> {
-        let job = Job {
+    fn run_again(
+        &mut self,
+        job: &LeafJob,
+        runs_max: u64,
+    ) -> Result<JobResult<C::Observation>, Halt> {
+        let job = LeafJob {
             thorough: self.state.thorough,
             runs_max,
             ..job.clone()
@@ -258,7 +265,7 @@ impl<C: Collector> Owner<'_, C> {
         self.run_here(&job)
     }
 
-    fn take_over(&mut self, job: &Job, ran: &JobResult<C::Observation>) -> Result<(), Halt> {
+    fn take_over(&mut self, job: &LeafJob, ran: &JobResult<C::Observation>) -> Result<(), Halt> {
         self.exchange.lists.bring_to(&mut self.lists);
         let state = &mut self.state;
         let (place, leaf) = (state.path.len(), job.path.len());
@@ -266,8 +273,8 @@ impl<C: Collector> Owner<'_, C> {
             state.trees.descend(event, &self.lists);
             state.path.push(*event);
         }
-        let is_new = state.trees.next() == Some(Next::Leaf)
-            && (state.trees.start() || !Seeded::of(self.options).is_none());
+        let is_new = state.trees.next_action() == Some(Next::Leaf)
+            && (state.trees.start_run() || !Seeded::from_options(self.options).is_none());
         if !is_new {
             let repeats = self.worker.walk.repeats_steps(&state.path);
             return Err(Halt::ExploredTwice { repeats });
@@ -284,7 +291,7 @@ impl<C: Collector> Owner<'_, C> {
     }
 
     /// Notes users of barriers.
-    fn learn(&mut self, users: &[User]) -> Result<(), Halt> {
+    fn record_users(&mut self, users: &[User]) -> Result<(), Halt> {
         for &(actor, barrier, size) in users {
             if self.state.properties.note_user(actor, barrier, size) {
                 return Err(Halt::Again);
@@ -296,7 +303,7 @@ impl<C: Collector> Owner<'_, C> {
     fn look_at_bounds(&mut self, wish: ControlFlow<()>) -> Result<(), Halt> {
         let statistics = &self.state.statistics;
         if let Some(progress) = &self.options.progress {
-            progress.note(statistics.executions, statistics.transitions);
+            progress.update_counts(statistics.executions, statistics.transitions);
         }
         if wish.is_break() {
             return Err(Halt::Stopped);

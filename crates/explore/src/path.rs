@@ -15,7 +15,7 @@ use std::cmp::Reverse;
 
 use crate::candidates::Candidates;
 use crate::independence::{Lists, Suspects, Touched, dependent};
-use crate::machine::Step;
+use crate::machine::ExecutedStep;
 use crate::releases::Releases;
 use crate::vector_clocks::{VectorClocks, join_rows};
 use crate::{Event, TraceId, small};
@@ -135,8 +135,8 @@ impl Path {
 
     /// Adds an event. `causes` are earlier events that made the event possible without any other
     /// dependency.
-    pub(crate) fn push(&mut self, step: &Step, causes: &[u32], lists: &Lists) {
-        let Step {
+    pub(crate) fn push(&mut self, step: &ExecutedStep, causes: &[u32], lists: &Lists) {
+        let ExecutedStep {
             event,
             answer,
             alternatives,
@@ -157,7 +157,7 @@ impl Path {
             let cause = cause as usize;
             let is_earlier = cause < position;
             if is_earlier && !self.happens_before(cause, position) {
-                self.clocks.join(cause);
+                self.clocks.join_clock(cause);
             }
         }
         self.races_from.push(small(self.races.len()));
@@ -166,13 +166,13 @@ impl Path {
         } else {
             self.compare_with_all(&event, lists);
         }
-        self.clocks.set(actor, rank);
+        self.clocks.set_count(actor, rank);
         self.ranks.push(rank);
         self.by_actor[actor].push(small(position));
         if rank == 1 {
             self.active.push(event.actor);
         }
-        self.touched[actor].add(&event);
+        self.touched[actor].add_event(&event);
         self.releases.push(position, &event);
         self.events.push(event);
         self.answers.push(answer);
@@ -196,7 +196,7 @@ impl Path {
         let Some((earlier, clock)) = self.clocks.rows() else {
             return;
         };
-        let suspects = Suspects::of(event);
+        let suspects = Suspects::from_event(event);
         self.found.clear();
         for &actor in &self.active {
             let actor = actor as usize;
@@ -243,7 +243,7 @@ impl Path {
             let depends = dependent(&self.events[index], event, lists);
             if depends {
                 self.races.push(other);
-                self.clocks.join(index);
+                self.clocks.join_clock(index);
             }
             depends
         });
@@ -274,7 +274,7 @@ impl Path {
     /// The class of the run: the same for all orders of the same partial order with the same
     /// answers, and for no others.
     pub fn trace_id(&self) -> TraceId {
-        TraceId::of(self)
+        TraceId::from_path(self)
     }
 
     /// Returns the class of the steps and answers of each actor, without the order between actors.

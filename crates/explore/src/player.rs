@@ -42,8 +42,8 @@ impl Player {
     }
 
     /// Takes the step `choice` of an actor.
-    pub fn step(&mut self, actor: u16, choice: u32) -> Played {
-        match self.machine.execute(actor, choice) {
+    pub fn take_step(&mut self, actor: u16, choice: u32) -> Played {
+        match self.machine.execute_step(actor, choice) {
             Ok(Some(step)) => {
                 self.path
                     .push(&step, &self.machine.causes, &self.machine.lists);
@@ -97,7 +97,7 @@ impl Player {
     }
 
     /// A fingerprint of the state: the steps and answers of each actor, and all objects.
-    pub fn state(&self) -> (TraceId, u64) {
+    pub fn state_fingerprint(&self) -> (TraceId, u64) {
         let objects = self.machine.stepper.object_digest().value();
         (self.path.histories(), objects)
     }

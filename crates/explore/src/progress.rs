@@ -10,13 +10,13 @@ use crate::search::Counterexample;
 
 /// Counts of a running search, updated with a short delay.
 #[derive(Debug, Default)]
-pub struct Progress {
+pub struct SearchProgress {
     executions: AtomicU64,
     transitions: AtomicU64,
     first_finding: OnceLock<Counterexample>,
 }
 
-impl Progress {
+impl SearchProgress {
     /// Runs so far.
     pub fn executions(&self) -> u64 {
         self.executions.load(Ordering::Relaxed)
@@ -31,7 +31,7 @@ impl Progress {
     /// search has no finding, or the program does not take the same steps again.
     pub fn follow_first_finding(&self, stepper: &mut Stepper) -> Option<Finding> {
         let (events, end) = self.first_finding.get()?;
-        Finding::again(stepper, events, *end)
+        Finding::reproduce_end(stepper, events, *end)
     }
 
     /// Returns true if the search has a finding.
@@ -43,7 +43,7 @@ impl Progress {
         self.first_finding.get_or_init(|| found.clone());
     }
 
-    pub(crate) fn note(&self, executions: u64, transitions: u64) {
+    pub(crate) fn update_counts(&self, executions: u64, transitions: u64) {
         self.executions.store(executions, Ordering::Relaxed);
         self.transitions.store(transitions, Ordering::Relaxed);
     }

@@ -98,20 +98,20 @@ pub(crate) struct SharedLists(Arc<Mutex<Vec<List>>>);
 
 impl SharedLists {
     /// The number of a list, which `own` knows afterwards, with all others that were known before.
-    pub(crate) fn number(&self, list: &[(u32, u32)], own: &mut Lists) -> u32 {
+    pub(crate) fn list_number(&self, list: &[(u32, u32)], own: &mut Lists) -> u32 {
         let mut all = self.lock();
         if !all.iter().any(|other| other == list) {
             all.push(list.to_vec());
         }
         drop(all);
         self.bring_to(own);
-        own.number(list)
+        own.list_number(list)
     }
 
     /// Brings `own` up to date.
     pub(crate) fn bring_to(&self, own: &mut Lists) {
         for list in &*self.lock() {
-            own.number(list);
+            own.list_number(list);
         }
     }
 
@@ -139,9 +139,9 @@ mod tests {
     fn lists_have_one_number_on_all_threads() {
         let shared = SharedLists::default();
         let (mut one, mut other) = (Lists::default(), Lists::default());
-        let first = shared.number(&[(0, 1)], &mut one);
-        let second = shared.number(&[(0, 2)], &mut other);
-        assert_eq!(shared.number(&[(0, 1)], &mut other), first);
+        let first = shared.list_number(&[(0, 1)], &mut one);
+        let second = shared.list_number(&[(0, 2)], &mut other);
+        assert_eq!(shared.list_number(&[(0, 1)], &mut other), first);
         assert_ne!(first, second);
         shared.bring_to(&mut one);
         assert_eq!(one.get(second), [(0, 2)]);

@@ -35,7 +35,7 @@ pub(crate) struct Races {
 impl Races {
     /// Examines the races between earlier events and the events from a position on. If a step had
     /// to be tried, the program is not at the end of the path any more.
-    pub(crate) fn look(
+    pub(crate) fn examine_races(
         &mut self,
         walk: &mut Walk<'_>,
         from: usize,
@@ -62,28 +62,29 @@ impl Races {
         sink: &mut impl Sink,
     ) -> Result<(), Halt> {
         let is_wait = walk.path.events()[second].kind == StepKind::SemaphoreWait;
-        let verdict =
-            if is_wait && Seeded::of(walk.options).is(SeededDefect::SemaphoresNeverReverse) {
-                Verdict::No
-            } else {
-                reversible(&walk.path, &walk.machine.units, first, second)
-            };
+        let verdict = if is_wait
+            && Seeded::from_options(walk.options).has_defect(SeededDefect::SemaphoresNeverReverse)
+        {
+            Verdict::No
+        } else {
+            reversible(&walk.path, &walk.machine.units, first, second)
+        };
         if verdict == Verdict::No {
             return Ok(());
         }
         let Some(last) = come_first(walk, verdict, first, second)? else {
             return Ok(());
         };
-        self.collect(walk, first, second);
+        self.collect_independent(walk, first, second);
         self.sequence.push(last);
         sink.insert(&walk.machine.lists, first, &self.sequence);
         Ok(())
     }
 
     /// Collects the events after `first` that do not happen after it, in order, without `second`.
-    fn collect(&mut self, walk: &Walk<'_>, first: usize, second: usize) {
+    fn collect_independent(&mut self, walk: &Walk<'_>, first: usize, second: usize) {
         self.sequence.clear();
-        let end = if Seeded::of(walk.options).is(SeededDefect::ShortSequences) {
+        let end = if Seeded::from_options(walk.options).has_defect(SeededDefect::ShortSequences) {
             second
         } else {
             walk.path.len()
@@ -92,7 +93,7 @@ impl Races {
         walk.path.add_not_after(first, end, &mut self.positions);
         for &position in &self.positions {
             let position = position as usize;
-            let past_only = Seeded::of(walk.options).is(SeededDefect::CausalPast)
+            let past_only = Seeded::from_options(walk.options).has_defect(SeededDefect::CausalPast)
                 && !walk.path.happens_before(position, second);
             if position != second && !past_only {
                 self.sequence.push(walk.path.events()[position]);
@@ -109,7 +110,7 @@ impl Races {
     ) -> Result<(), Halt> {
         let event = walk.path.events()[position];
         let alternatives = walk.path.alternatives(position);
-        let short = Seeded::of(walk.options).is(SeededDefect::ShortChoices);
+        let short = Seeded::from_options(walk.options).has_defect(SeededDefect::ShortChoices);
         if event.kind == StepKind::Random && event.effects & Executed::SEVERAL == 0 {
             for choice in (0..alternatives).filter(|&choice| choice != event.choice) {
                 self.collect_tail(walk, position, short);
@@ -118,7 +119,7 @@ impl Races {
             }
         } else if event.effects & Executed::SEVERAL != 0 {
             self.sequence.clear();
-            if !Seeded::of(walk.options).is(SeededDefect::NoWaitAnyRule) {
+            if !Seeded::from_options(walk.options).has_defect(SeededDefect::NoWaitAnyRule) {
                 self.collect_tail(walk, position, short);
             }
             self.tell_offers(walk, position, event.actor, Some(event.choice), sink)?;
@@ -133,7 +134,7 @@ impl Races {
         if short {
             self.sequence.clear();
         } else {
-            self.collect(walk, position, position);
+            self.collect_independent(walk, position, position);
         }
     }
 
@@ -178,7 +179,7 @@ impl Races {
             if actor == walk.path.events()[position].actor {
                 continue;
             }
-            self.collect(walk, position, position);
+            self.collect_independent(walk, position, position);
             self.tell_offers(walk, position, actor, None, sink)?;
         }
         Ok(())

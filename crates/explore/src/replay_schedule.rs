@@ -48,13 +48,13 @@ pub fn replay_schedule(stepper: &mut Stepper, schedule: &Schedule) -> ReplayResu
             break;
         };
         // What is learnt on the way changes no step.
-        let _ = machine.execute(short, step);
+        let _ = machine.execute_step(short, step);
         events.push(event);
     }
     *stepper = machine.stepper;
     let end = end_of(stepper, &events);
     let possible = possible(stepper);
-    let found = Finding::of(stepper, &events, end.unwrap_or(End::Finished));
+    let found = Finding::from_events(stepper, &events, end.unwrap_or(End::Finished));
     ReplayResult {
         steps: found.steps.clone(),
         finding: end.filter(|&end| finding::is_finding(end)).map(|_| found),
@@ -86,7 +86,7 @@ pub fn schedule_alone(
             actor = next?;
         }
         let position = stepper.choice_of(actor, choice.branch)?;
-        stepper.execute(actor, position)?;
+        stepper.execute_step(actor, position)?;
         schedule.0.push(Choice {
             actor: ActorId::from_number(actor + 1),
             branch: choice.branch,

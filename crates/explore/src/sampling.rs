@@ -14,7 +14,7 @@ use crate::walk::Walk;
 use crate::{Bound, Event, Halt, Strategy};
 
 /// Draws runs until a bound is hit.
-pub(crate) fn run(walk: &mut Walk<'_>, strategy: Strategy) -> Result<(), Halt> {
+pub(crate) fn sample_runs(walk: &mut Walk<'_>, strategy: Strategy) -> Result<(), Halt> {
     walk.statistics.bounds.insert(Bound::Sampling);
     let (seed, changes) = match strategy {
         Strategy::DepthFirst => return Ok(()),
@@ -45,7 +45,7 @@ pub(crate) fn run(walk: &mut Walk<'_>, strategy: Strategy) -> Result<(), Halt> {
                 .collect();
             let index = usize::try_from(stream.below(own.len() as u64));
             let step = *own[index.expect("steps are counted in memory")];
-            walk.advance(step.actor, step.choice)?;
+            walk.take_step(step.actor, step.choice)?;
         }
         longest = longest.max(walk.path.len() as u64);
         walk.end_run()?;

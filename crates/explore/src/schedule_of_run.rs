@@ -90,9 +90,9 @@ impl Told {
 }
 
 impl Retrace<'_> {
-    fn take(&mut self, actor: u32, choice: u32) -> Option<Executed> {
+    fn take_step(&mut self, actor: u32, choice: u32) -> Option<Executed> {
         let branch = self.stepper.branch_of(actor, choice)?;
-        let executed = self.stepper.execute(actor, choice)?;
+        let executed = self.stepper.execute_step(actor, choice)?;
         let actor = ActorId::from_number(actor + 1);
         self.schedule.0.push(Choice { actor, branch });
         self.take_only_answers();
@@ -105,7 +105,7 @@ impl Retrace<'_> {
         let mut next = self.stepper.next_able(self.stepper.actors());
         while let Some(queue) = next {
             if self.stepper.visible_from(queue) == OrderSensitivity::Receives {
-                self.take(queue, 0);
+                self.take_step(queue, 0);
             }
             next = self.stepper.next_able(queue + 1);
         }
@@ -116,17 +116,17 @@ impl Retrace<'_> {
     fn take_only_answers(&mut self) {
         for actor in 0..self.stepper.actors() {
             if let [only] = self.steps_of(actor, StepKind::Choose)[..] {
-                self.take(actor, only);
+                self.take_step(actor, only);
             }
         }
     }
 
     fn arrival(&mut self, queue: &str) -> Result<(), String> {
-        if self.deliver(queue)? {
+        if self.deliver_head(queue)? {
             return Ok(());
         }
         self.pick_all()?;
-        if self.deliver(queue)? {
+        if self.deliver_head(queue)? {
             return Ok(());
         }
         Err(format!(
@@ -135,7 +135,7 @@ impl Retrace<'_> {
     }
 
     /// Delivers the head of a queue. Returns false if the queue is empty.
-    fn deliver(&mut self, queue: &str) -> Result<bool, String> {
+    fn deliver_head(&mut self, queue: &str) -> Result<bool, String> {
         let mut next = self.stepper.next_able(self.stepper.actors());
         while let Some(able) = next {
             if self.stepper.name_of(able) == queue {
@@ -147,7 +147,7 @@ impl Retrace<'_> {
                 if self.told.get(&to).is_some_and(Told::is_straight) {
                     self.pick(to)?;
                 }
-                self.take(able, 0);
+                self.take_step(able, 0);
                 return Ok(true);
             }
             next = self.stepper.next_able(able + 1);
@@ -186,7 +186,7 @@ impl Retrace<'_> {
             let is_picked = |choice: &&u32| **choice & EnabledStep::TIME_UP == number;
             match answers.iter().find(is_picked) {
                 Some(&choice) => {
-                    self.take(actor, choice);
+                    self.take_step(actor, choice);
                 }
                 // The answer was the only one.
                 None if answers.is_empty() => {}
@@ -199,7 +199,7 @@ impl Retrace<'_> {
                 && self.answers_of(actor).is_empty()
             {
                 // It has seen a message, and looks at it.
-                self.take(actor, look);
+                self.take_step(actor, look);
             }
         }
         Ok(())
@@ -228,7 +228,7 @@ impl Retrace<'_> {
             let answers = self.answers_of(actor);
             let is_no = |choice: &u32| choice & EnabledStep::TIME_UP == Branch::ANSWERS;
             if let Some(&first) = answers.iter().min().filter(|_| !answers.iter().any(is_no)) {
-                self.take(actor, first);
+                self.take_step(actor, first);
             }
         }
     }
@@ -237,7 +237,7 @@ impl Retrace<'_> {
     fn look(&mut self, actor: u32) -> Result<(), String> {
         self.pick(actor)?;
         if let Some(choice) = self.stepper.first_choice(actor) {
-            self.take(actor, choice);
+            self.take_step(actor, choice);
         }
         Ok(())
     }
@@ -261,7 +261,7 @@ impl Retrace<'_> {
         };
         self.in_vain.remove(&actor);
         let before = self.stepper.failures().len();
-        let Some(executed) = self.take(actor, enabled_step.choice) else {
+        let Some(executed) = self.take_step(actor, enabled_step.choice) else {
             return Err(self.other_step(event));
         };
         let has_answer = !matches!(kind, StepKind::AsyncSend | StepKind::AsyncReceive);
@@ -300,7 +300,7 @@ impl Retrace<'_> {
             return;
         }
         while let Some(queue) = self.stepper.first_enabled() {
-            if self.take(queue, 0).is_none() {
+            if self.take_step(queue, 0).is_none() {
                 return;
             }
         }

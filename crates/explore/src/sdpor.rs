@@ -19,7 +19,7 @@ use crate::{Event, Halt};
 
 /// One place of the path.
 #[derive(Debug, Default)]
-struct Frame {
+struct PathEntry {
     /// The actors to be tried at this place, in order.
     wanted: Vec<u16>,
     /// The steps of the actor that is being tried that are left.
@@ -32,8 +32,8 @@ struct Frame {
 }
 
 /// Explores with source sets.
-pub(crate) fn run(walk: &mut Walk<'_>) -> Result<(), Halt> {
-    let mut frames = vec![open(walk, Vec::new())?];
+pub(crate) fn explore_source_sets(walk: &mut Walk<'_>) -> Result<(), Halt> {
+    let mut frames = vec![open_frame(walk, Vec::new())?];
     while let Some(frame) = frames.last_mut() {
         if frame.todo.is_empty() && frame.tried < frame.wanted.len() {
             let actor = frame.wanted[frame.tried];
@@ -58,16 +58,18 @@ pub(crate) fn run(walk: &mut Walk<'_>) -> Result<(), Halt> {
             continue;
         }
         walk.reach()?;
-        let event = walk.advance(step.actor, step.choice)?;
+        let event = walk.take_step(step.actor, step.choice)?;
         let lists = &walk.machine.lists;
         let awake = |sleeper: &&Event| !dependent(sleeper, &event, lists);
         let sleep: Vec<Event> = frame.sleep.iter().filter(awake).copied().collect();
-        if !Seeded::of(walk.options).is(SeededDefect::RacesOnlyAtTheEnd) {
+        if !Seeded::from_options(walk.options).has_defect(SeededDefect::RacesOnlyAtTheEnd) {
             look_at_races(walk, &mut frames, walk.path.len() - 1)?;
             walk.reach()?;
         }
-        let next = open(walk, sleep)?;
-        if next.able.is_empty() && Seeded::of(walk.options).is(SeededDefect::RacesOnlyAtTheEnd) {
+        let next = open_frame(walk, sleep)?;
+        if next.able.is_empty()
+            && Seeded::from_options(walk.options).has_defect(SeededDefect::RacesOnlyAtTheEnd)
+        {
             for second in 0..walk.path.len() {
                 look_at_races(walk, &mut frames, second)?;
             }
@@ -78,10 +80,10 @@ pub(crate) fn run(walk: &mut Walk<'_>) -> Result<(), Halt> {
 }
 
 /// The place at the end of the path: one actor that does not sleep is to be tried.
-fn open(walk: &mut Walk<'_>, sleep: Vec<Event>) -> Result<Frame, Halt> {
-    let mut frame = Frame {
+fn open_frame(walk: &mut Walk<'_>, sleep: Vec<Event>) -> Result<PathEntry, Halt> {
+    let mut frame = PathEntry {
         sleep,
-        ..Frame::default()
+        ..PathEntry::default()
     };
     if !walk.is_too_deep() {
         let mut actor = walk.next_able(0);
@@ -118,7 +120,7 @@ fn open(walk: &mut Walk<'_>, sleep: Vec<Event>) -> Result<Frame, Halt> {
 }
 
 /// Adds the actors that the races of an event require.
-fn look_at_races(walk: &mut Walk<'_>, frames: &mut [Frame], second: usize) -> Result<(), Halt> {
+fn look_at_races(walk: &mut Walk<'_>, frames: &mut [PathEntry], second: usize) -> Result<(), Halt> {
     for race in 0..walk.path.races(second).len() {
         let first = walk.path.races(second)[race] as usize;
         let events = walk.path.events();
@@ -149,9 +151,9 @@ fn before(walk: &Walk<'_>, first: usize, second: usize) -> Vec<Event> {
 }
 
 /// Ensures that an actor is tried that can take a first step of the sequence.
-fn want(walk: &Walk<'_>, frame: &mut Frame, sequence: &[Event], second: usize) {
+fn want(walk: &Walk<'_>, frame: &mut PathEntry, sequence: &[Event], second: usize) {
     let lists = &walk.machine.lists;
-    if Seeded::of(walk.options).is(SeededDefect::AncestorsWithSleepSets) {
+    if Seeded::from_options(walk.options).has_defect(SeededDefect::AncestorsWithSleepSets) {
         return want_an_ancestor(walk, frame, second);
     }
     let mut initials = Vec::new();
@@ -168,7 +170,7 @@ fn want(walk: &Walk<'_>, frame: &mut Frame, sequence: &[Event], second: usize) {
 
 /// The rule of persistent sets, which is wrong together with sleep sets: any actor that has to do
 /// with the race will do, and one that sleeps counts as tried.
-fn want_an_ancestor(walk: &Walk<'_>, frame: &mut Frame, second: usize) {
+fn want_an_ancestor(walk: &Walk<'_>, frame: &mut PathEntry, second: usize) {
     let racing = walk.path.events()[second].actor;
     let place = walk
         .path
@@ -203,7 +205,7 @@ fn want_an_ancestor(walk: &Walk<'_>, frame: &mut Frame, second: usize) {
 
 /// Adds the actors for choices that were made before other branches were possible, and the actors
 /// that were ended before their steps.
-fn look_at_choices(walk: &Walk<'_>, frames: &mut [Frame], second: usize) {
+fn look_at_choices(walk: &Walk<'_>, frames: &mut [PathEntry], second: usize) {
     // What completes a member of a wait-any that has already chosen should also come before it.
     for first in 0..second {
         let events = walk.path.events();
@@ -216,7 +218,7 @@ fn look_at_choices(walk: &Walk<'_>, frames: &mut [Frame], second: usize) {
         }
     }
     if stops_others(walk.path.events()[second].kind) {
-        let Frame { able, wanted, .. } = &mut frames[second];
+        let PathEntry { able, wanted, .. } = &mut frames[second];
         for actor in able
             .iter()
             .filter(|&actor| !wanted.contains(actor))

@@ -7,7 +7,7 @@ use sim_core::{Note, OptionalWaits, Schedule, Stepper};
 
 use crate::drive::{self, Ended, ObserverAdapter};
 use crate::orders::{Orders, ReceiveOrder, Taken};
-use crate::state::State;
+use crate::state::SearchState;
 use crate::{
     Checkpoint, Event, Finding, Options, Path, Statistics, Threads, check_determinism, finding,
     spinning,
@@ -83,7 +83,7 @@ pub struct Run<'a> {
 pub trait Observer {
     /// Examines a complete run, unless [other runs](End::Covered) cover the run. `Break` stops the
     /// search.
-    fn look(&mut self, run: &Run<'_>) -> ControlFlow<()>;
+    fn examine_run(&mut self, run: &Run<'_>) -> ControlFlow<()>;
 
     /// Notes a run that other runs [cover](End::Covered).
     fn note_covered(&mut self, run: &Run<'_>) {
@@ -95,7 +95,7 @@ pub trait Observer {
     fn forget(&mut self) {}
 
     /// The search can be continued from here later: the runs so far will not be repeated.
-    fn keep(&mut self) {}
+    fn on_checkpoint(&mut self) {}
 }
 
 /// Sees every run of a search that may have several threads: examines each run on its thread, and
@@ -105,22 +105,22 @@ pub trait Collector {
     type Observation: Send;
 
     /// Looks at a run that is over.
-    fn look(run: &Run<'_>) -> Self::Observation;
+    fn examine_run(run: &Run<'_>) -> Self::Observation;
 
     /// Takes the observation of a run. `Break` stops the search.
-    fn collect(&mut self, seen: Self::Observation) -> ControlFlow<()>;
+    fn collect_observation(&mut self, seen: Self::Observation) -> ControlFlow<()>;
 
     /// Looks at a run and takes the observation, where both are done in one place.
     fn look_and_collect(&mut self, run: &Run<'_>) -> ControlFlow<()> {
-        self.collect(Self::look(run))
+        self.collect_observation(Self::examine_run(run))
     }
 
     /// The search restarts because the dependency relation has changed: the runs so far will be
     /// repeated.
-    fn forget(&mut self) {}
+    fn on_restart(&mut self) {}
 
     /// The search can be continued from here later: the runs so far will not be repeated.
-    fn keep(&mut self) {}
+    fn on_checkpoint(&mut self) {}
 }
 
 /// The events of a run with a finding, and the end of the run.
@@ -177,7 +177,7 @@ impl<'a> Finder<'a> {
 impl Collector for Finder<'_> {
     type Observation = (Option<Counterexample>, Option<Box<Taken>>, Vec<Note>);
 
-    fn look(run: &Run<'_>) -> Self::Observation {
+    fn examine_run(run: &Run<'_>) -> Self::Observation {
         let found = finding::is_finding(run.end).then(|| counterexample(run));
         let mut notes = Vec::new();
         run.stepper
@@ -193,13 +193,13 @@ impl Collector for Finder<'_> {
         if is_known {
             return ControlFlow::Continue(());
         }
-        self.collect(Self::look(run))
+        self.collect_observation(Self::examine_run(run))
     }
 
-    fn collect(&mut self, (found, taken, notes): Self::Observation) -> ControlFlow<()> {
+    fn collect_observation(&mut self, (found, taken, notes): Self::Observation) -> ControlFlow<()> {
         self.notes.extend(notes);
         if let Some(taken) = taken {
-            self.orders.note(&taken);
+            self.orders.compare_run(&taken);
         }
         let Some(found) = found else {
             return ControlFlow::Continue(());
@@ -217,14 +217,14 @@ impl Collector for Finder<'_> {
         }
     }
 
-    fn forget(&mut self) {
+    fn on_restart(&mut self) {
         self.found.clear();
         self.orders = Orders::default();
         self.notes.clear();
         self.kept = 0;
     }
 
-    fn keep(&mut self) {
+    fn on_checkpoint(&mut self) {
         self.kept = self.found.len();
     }
 }
@@ -307,7 +307,7 @@ fn not_again(stepper: &mut Stepper, events: &[Event]) -> Verdict {
 pub fn check(stepper: Stepper, options: &Options) -> Report {
     let mut finder = Finder::new(options, Kept::default());
     let ended = drive::alone(stepper, options, &mut ObserverAdapter(&mut finder));
-    report(ended, finder)
+    make_report(ended, finder)
 }
 
 /// [`check`] on several threads, from the beginning or from the checkpoint of an interrupted search
@@ -321,14 +321,14 @@ pub fn check_on_threads(
     options: &Options,
     from: Option<&Checkpoint>,
 ) -> Report {
-    let opened = from.and_then(Checkpoint::open);
-    let (state, kept) = opened.unwrap_or_else(|| (State::new(), Kept::default()));
+    let opened = from.and_then(Checkpoint::decode_state);
+    let (state, kept) = opened.unwrap_or_else(|| (SearchState::new(), Kept::default()));
     let mut finder = Finder::new(options, kept);
     let ended = drive::together(threads, options, state, &mut finder);
-    report(ended, finder)
+    make_report(ended, finder)
 }
 
-fn report(ended: Ended, finder: Finder<'_>) -> Report {
+fn make_report(ended: Ended, finder: Finder<'_>) -> Report {
     let Ended {
         mut stepper,
         statistics,
@@ -353,14 +353,14 @@ fn report(ended: Ended, finder: Finder<'_>) -> Report {
     let (checkpoint, over) = if is_over { (None, kept) } else { (kept, None) };
     let mut findings: Vec<Finding> = Vec::new();
     for (events, end) in finder.found {
-        match Finding::again(&mut stepper, &events, end) {
+        match Finding::reproduce_end(&mut stepper, &events, end) {
             Some(finding) => findings.push(finding),
             None => broken = broken.or_else(|| Some(not_again(&mut stepper, &events))),
         }
     }
     let mut receive_orders = Vec::new();
     for known in &finder.orders.0 {
-        match ReceiveOrder::of(&mut stepper, known) {
+        match ReceiveOrder::from_known(&mut stepper, known) {
             Some(Ok(order)) => receive_orders.push(order),
             Some(Err(())) => {
                 let events = &known.first.events;
@@ -414,7 +414,7 @@ pub fn explore_on_threads<C: Collector>(
     options: &Options,
     collector: &mut C,
 ) -> (Statistics, Option<String>) {
-    let ended = drive::together(threads, options, State::new(), collector);
+    let ended = drive::together(threads, options, SearchState::new(), collector);
     (ended.statistics, ended.broken.map(Verdict::into_text))
 }
 
@@ -427,7 +427,7 @@ pub fn replay(stepper: &mut Stepper, schedule: &Schedule) -> usize {
         let Some(step) = stepper.choice_of(actor, choice.branch) else {
             break;
         };
-        if stepper.execute(actor, step).is_none() {
+        if stepper.execute_step(actor, step).is_none() {
             break;
         }
         steps += 1;

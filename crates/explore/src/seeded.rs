@@ -42,7 +42,7 @@ pub(crate) struct Seeded {
 }
 
 impl Seeded {
-    pub(crate) const fn of(options: &Options) -> Self {
+    pub(crate) const fn from_options(options: &Options) -> Self {
         #[cfg(not(feature = "seeded-defects"))]
         let _ = options;
         Self {
@@ -53,7 +53,7 @@ impl Seeded {
 
     /// Returns true if this is the defect of the search.
     #[inline]
-    pub(crate) fn is(self, defect: SeededDefect) -> bool {
+    pub(crate) fn has_defect(self, defect: SeededDefect) -> bool {
         #[cfg(feature = "seeded-defects")]
         return self.defect == Some(defect);
         #[cfg(not(feature = "seeded-defects"))]

@@ -28,7 +28,7 @@ struct Same<'a> {
 }
 
 impl Observer for Same<'_> {
-    fn look(&mut self, run: &Run<'_>) -> ControlFlow<()> {
+    fn examine_run(&mut self, run: &Run<'_>) -> ControlFlow<()> {
         let is_same = is_finding(run.end)
             && match &self.wanted.kind {
                 FindingKind::Failure(wanted) => run.stepper.failures().first().is_some_and(|one| {
@@ -112,7 +112,7 @@ fn shorter(
     let is_whole = !is_seen && broken.is_none() && bounds.all(|bound| bound == Bound::Depth);
     let again = same
         .counterexample
-        .and_then(|(events, end)| Finding::again(stepper, &events, end));
+        .and_then(|(events, end)| Finding::reproduce_end(stepper, &events, end));
     let found = again.map(|again| minimise(stepper, &again, deadline));
     let found = found.filter(|found| found.steps.len() < best.steps.len());
     (found, is_whole)

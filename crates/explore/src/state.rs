@@ -7,7 +7,7 @@ use crate::{Event, Statistics};
 
 /// State of a search between two steps, never within the races of a run.
 #[derive(Debug)]
-pub(crate) struct State {
+pub(crate) struct SearchState {
     pub(crate) trees: Trees,
     /// The present path.
     pub(crate) path: Vec<Event>,
@@ -21,11 +21,11 @@ pub(crate) struct State {
     pub(crate) statistics: Statistics,
 }
 
-impl State {
+impl SearchState {
     /// The beginning of a search.
     pub(crate) fn new() -> Self {
         Self {
-            trees: Trees::at(0),
+            trees: Trees::at_leaf(0),
             path: Vec::new(),
             done: 0,
             thorough: false,
@@ -36,7 +36,7 @@ impl State {
     }
 
     /// The beginning of another search of the same program, after the dependency relation changed.
-    pub(crate) fn again(walk: &Walk<'_>) -> Self {
+    pub(crate) fn for_restart(walk: &Walk<'_>) -> Self {
         Self {
             properties: walk.machine.properties.clone(),
             lists: walk.machine.shared_lists.clone(),
@@ -47,7 +47,7 @@ impl State {
 
     /// Restarts the search, because a fact was discovered.
     pub(crate) fn begin_again(&mut self) {
-        self.trees = Trees::at(0);
+        self.trees = Trees::at_leaf(0);
         self.path.clear();
         self.done = 0;
         self.thorough = false;

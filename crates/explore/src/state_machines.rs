@@ -34,7 +34,7 @@ pub trait StateMachineModel {
     fn branches(&self, process: u32, into: &mut Vec<ModelBranch>);
 
     /// Executes a branch of a process, in the step with this number.
-    fn take(&mut self, process: u32, branch: u32, step: u32) -> Result<(), String>;
+    fn execute_branch(&mut self, process: u32, branch: u32, step: u32) -> Result<(), String>;
 
     /// Returns a fingerprint of the state that determines all further steps, for
     /// [`Reduction::States`](crate::Reduction::States).
@@ -66,7 +66,7 @@ impl<W> Shared<W> {
 }
 
 /// Returns a stepper for the world that `make` creates anew for each run.
-pub fn stepper<W: StateMachineModel + 'static>(
+pub fn make_stepper<W: StateMachineModel + 'static>(
     make: impl Fn() -> W + 'static,
 ) -> (Stepper, Shared<W>) {
     let world = Rc::new(RefCell::new(make()));
@@ -127,13 +127,17 @@ impl<W: StateMachineModel> ExplorableDevice for Presented<W> {
         }));
     }
 
-    fn state(&self) -> Option<(u64, u64)> {
+    fn state_fingerprint(&self) -> Option<(u64, u64)> {
         self.0.borrow().fingerprint()
     }
 
     fn take_branch(&self, kernel: &mut Kernel, actor: ActorId, number: u32) -> Result<(), String> {
         let step = kernel.current_step();
-        let take = || self.0.borrow_mut().take(actor.number() - 1, number, step);
+        let take = || {
+            self.0
+                .borrow_mut()
+                .execute_branch(actor.number() - 1, number, step)
+        };
         // A mistake that an assertion of a machine finds is a mistake of the world.
         catch_unwind(AssertUnwindSafe(take)).unwrap_or_else(|panic| {
             let text = panic.downcast_ref::<&str>().map(|&text| text.to_owned());

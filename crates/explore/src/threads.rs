@@ -15,7 +15,7 @@ use std::time::Duration;
 use sim_core::Stepper;
 
 use crate::clock::Stopwatch;
-use crate::jobs::{Job, JobResult, RecordingObserver, User, Worker};
+use crate::jobs::{JobResult, LeafJob, RecordingObserver, User, Worker};
 use crate::properties::{ProgramProperties, SharedLists};
 use crate::walk::Walk;
 use crate::{Bound, Collector, Halt, Options};
@@ -58,7 +58,7 @@ pub(crate) enum Done<T> {
 
 #[derive(Debug)]
 struct Board<T> {
-    jobs: VecDeque<Job>,
+    jobs: VecDeque<LeafJob>,
     done: BTreeMap<u32, Done<T>>,
     is_over: bool,
 }
@@ -95,7 +95,7 @@ impl<T> Exchange<T> {
     }
 
     /// Adds jobs before the waiting jobs.
-    pub(crate) fn hand_out(&self, jobs: &mut Vec<Job>) {
+    pub(crate) fn hand_out(&self, jobs: &mut Vec<LeafJob>) {
         if jobs.is_empty() {
             return;
         }
@@ -114,7 +114,7 @@ impl<T> Exchange<T> {
 
     /// Returns the outcome of a job. If no thread has begun the job, returns the job; otherwise
     /// another waiting job, or `(None, None)` after `PATIENCE`.
-    pub(crate) fn take(&self, number: u32) -> (Option<Done<T>>, Option<Job>) {
+    pub(crate) fn take_outcome(&self, number: u32) -> (Option<Done<T>>, Option<LeafJob>) {
         let mut board = self.lock();
         loop {
             if let Some(done) = board.done.remove(&number) {
@@ -134,19 +134,19 @@ impl<T> Exchange<T> {
     }
 
     /// Stores the outcome of a job until it is taken.
-    pub(crate) fn put(&self, job: &Job, done: Done<T>) {
+    pub(crate) fn put_outcome(&self, job: &LeafJob, done: Done<T>) {
         self.lock().done.insert(job.number, done);
         self.done_came.notify_all();
     }
 
     /// Ends all threads.
-    pub(crate) fn end(&self) {
+    pub(crate) fn end_threads(&self) {
         self.stop.store(true, Ordering::Relaxed);
         self.lock().is_over = true;
         self.jobs_came.notify_all();
     }
 
-    fn next_job(&self) -> Option<Job> {
+    fn next_job(&self) -> Option<LeafJob> {
         let mut board = self.lock();
         loop {
             if board.is_over {
@@ -163,8 +163,11 @@ impl<T> Exchange<T> {
 
 /// Does a job, whatever happens. The result of an interrupted job is not used, so that a forked
 /// child of the program never waits for threads, which the child does not have.
-pub(crate) fn do_job<C: Collector>(worker: &mut Worker<'_, C>, job: &Job) -> Done<C::Observation> {
-    let mut result = catch_unwind(AssertUnwindSafe(|| worker.run(job)));
+pub(crate) fn do_job<C: Collector>(
+    worker: &mut Worker<'_, C>,
+    job: &LeafJob,
+) -> Done<C::Observation> {
+    let mut result = catch_unwind(AssertUnwindSafe(|| worker.run_job(job)));
     if worker.walk.is_interrupted() && result.is_ok() {
         result = Ok(Err(Halt::Bound(Bound::Interrupt)));
     }
@@ -179,7 +182,7 @@ pub(crate) fn do_job<C: Collector>(worker: &mut Worker<'_, C>, job: &Job) -> Don
 }
 
 /// Does jobs until everybody is sent home.
-pub(crate) fn work<C: Collector>(
+pub(crate) fn work_on_jobs<C: Collector>(
     threads: &Threads<'_>,
     options: &Options,
     exchange: &Exchange<C::Observation>,
@@ -208,7 +211,7 @@ pub(crate) fn work<C: Collector>(
                 return;
             }
             let is_broken = matches!(done, Done::Panicked(_));
-            exchange.put(&job, done);
+            exchange.put_outcome(&job, done);
             if is_broken {
                 return;
             }
@@ -219,7 +222,7 @@ pub(crate) fn work<C: Collector>(
 /// The program could not even be made here: the next job says so.
 fn refuse_all<T>(exchange: &Exchange<T>, panic: Box<dyn Any + Send>) {
     if let Some(job) = exchange.next_job() {
-        exchange.put(&job, Done::Panicked(panic));
+        exchange.put_outcome(&job, Done::Panicked(panic));
     }
 }
 

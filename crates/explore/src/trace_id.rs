@@ -14,7 +14,7 @@ use crate::Path;
 pub struct TraceId(u64, u64);
 
 impl TraceId {
-    pub(crate) fn of(path: &Path) -> Self {
+    pub(crate) fn from_path(path: &Path) -> Self {
         Self::digest(path, true)
     }
 

@@ -98,10 +98,10 @@ impl VectorClocks {
     }
 
     /// Adds all that an earlier event knows to the last clock.
-    pub(crate) fn join(&mut self, event: usize) {
+    pub(crate) fn join_clock(&mut self, event: usize) {
         let stride = self.stride;
         if let Some(shared) = &mut self.shared {
-            shared.join(event);
+            shared.join_clock(event);
         } else if let Some((earlier, last)) = self.rows() {
             join_rows(last, &earlier[event * stride..]);
         }
@@ -109,9 +109,9 @@ impl VectorClocks {
 
     /// Sets an actor's number of events in the last clock.
     #[inline]
-    pub(crate) fn set(&mut self, actor: usize, count: u32) {
+    pub(crate) fn set_count(&mut self, actor: usize, count: u32) {
         match &mut self.shared {
-            Some(shared) => shared.set(actor, count),
+            Some(shared) => shared.set_count(actor, count),
             None => {
                 let row = self.rows.len() - self.stride;
                 self.rows[row + actor] = count;
@@ -135,7 +135,7 @@ mod tests {
     impl VectorClocks {
         /// Bytes that the clocks take.
         fn bytes(&self) -> usize {
-            let shared = self.shared.as_ref().map_or(0, SharedClocks::bytes);
+            let shared = self.shared.as_ref().map_or(0, SharedClocks::memory_bytes);
             self.rows.len() * size_of::<u32>() + shared
         }
     }
@@ -151,10 +151,10 @@ mod tests {
         clocks.reserve(actor);
         clocks.push(latest[actor]);
         for &event in joins {
-            clocks.join(event);
+            clocks.join_clock(event);
         }
         let count = clocks.get(position, actor) + 1;
-        clocks.set(actor, count);
+        clocks.set_count(actor, count);
         latest[actor] = Some(position);
     }
 

@@ -21,7 +21,7 @@ const NONE: u32 = u32::MAX;
 
 /// A pending step and the pending steps behind it.
 #[derive(Clone, Copy, Debug)]
-struct Node {
+struct PendingStep {
     event: Event,
     child: u32,
     sibling: u32,
@@ -32,17 +32,17 @@ struct Node {
 /// The nodes of all trees, in one arena.
 #[derive(Debug, Default)]
 struct Nodes {
-    nodes: Vec<Node>,
+    nodes: Vec<PendingStep>,
     free: u32,
     used: u64,
     used_max: u64,
 }
 
 impl Nodes {
-    fn add(&mut self, event: Event) -> u32 {
+    fn add_node(&mut self, event: Event) -> u32 {
         self.used += 1;
         self.used_max = self.used_max.max(self.used);
-        let node = Node {
+        let node = PendingStep {
             event,
             child: NONE,
             sibling: NONE,
@@ -58,13 +58,13 @@ impl Nodes {
         u32::try_from(self.nodes.len() - 1).expect("pending steps are counted in 32 bits")
     }
 
-    fn remove(&mut self, index: u32) {
+    fn remove_node(&mut self, index: u32) {
         self.used -= 1;
         self.nodes[index as usize].sibling = self.free;
         self.free = index + 1;
     }
 
-    fn at(&self, index: u32) -> &Node {
+    fn node_at(&self, index: u32) -> &PendingStep {
         &self.nodes[index as usize]
     }
 }
@@ -130,7 +130,7 @@ pub(crate) struct Sequences {
 }
 
 impl Sequences {
-    fn push(&mut self, place: usize, sequence: &[Event]) {
+    fn push_sequence(&mut self, place: usize, sequence: &[Event]) {
         self.places.push((place, sequence.len()));
         self.events.extend_from_slice(sequence);
     }
@@ -138,7 +138,7 @@ impl Sequences {
 
 impl Trees {
     /// Returns the trees of a leaf with a path of `base` events.
-    pub(crate) fn at(base: usize) -> Self {
+    pub(crate) fn at_leaf(base: usize) -> Self {
         let first = Frame {
             sleep: 0,
             pending: NONE,
@@ -166,20 +166,20 @@ impl Trees {
 
     /// Returns the next action; `None` if no step is left at any place.
     #[inline]
-    pub(crate) fn next(&self) -> Option<Next> {
+    pub(crate) fn next_action(&self) -> Option<Next> {
         let frame = self.frames.last()?;
         Some(if !frame.started {
             Next::Leaf
         } else if frame.pending == NONE {
             Next::Leave
         } else {
-            Next::Step(self.nodes.at(frame.pending).event)
+            Next::Step(self.nodes.node_at(frame.pending).event)
         })
     }
 
     /// Begins the run of the leaf at the end of the path. Returns false if the sleep set of the
     /// leaf is not empty, which is impossible for a deterministic program.
-    pub(crate) fn start(&mut self) -> bool {
+    pub(crate) fn start_run(&mut self) -> bool {
         let count = self.sleep.len();
         let Some(frame) = self.frames.last_mut() else {
             return false;
@@ -214,9 +214,9 @@ impl Trees {
     pub(crate) fn descend(&mut self, executed: &Event, lists: &Lists) {
         let frame = self.frames.last_mut().expect("there is a place");
         let (sleep, next) = (frame.sleep as usize, frame.pending);
-        let Node { child, sibling, .. } = *self.nodes.at(next);
+        let PendingStep { child, sibling, .. } = *self.nodes.node_at(next);
         frame.pending = sibling;
-        self.nodes.remove(next);
+        self.nodes.remove_node(next);
         let start = self.sleep.len();
         for position in sleep..start {
             let sleeper = self.sleep[position];
@@ -243,8 +243,8 @@ impl Trees {
             let mut shared = place;
             while node != NONE && left > 0 {
                 above.push(node);
-                steps.push(self.nodes.at(node).event);
-                let child = self.nodes.at(node).child;
+                steps.push(self.nodes.node_at(node).event);
+                let child = self.nodes.node_at(node).child;
                 if child != NONE {
                     node = child;
                     continue;
@@ -258,7 +258,7 @@ impl Trees {
                 });
                 while let Some(done) = above.pop() {
                     steps.pop();
-                    node = self.nodes.at(done).sibling;
+                    node = self.nodes.node_at(done).sibling;
                     if node != NONE {
                         shared = place + above.len();
                         break;
@@ -275,7 +275,7 @@ impl Trees {
 
     /// Removes the last place. The step that leads to the place sleeps from now on; the first place
     /// has no such step.
-    pub(crate) fn leave(&mut self, event: Option<Event>) {
+    pub(crate) fn leave_place(&mut self, event: Option<Event>) {
         let frame = self.frames.pop().expect("there is a place");
         self.sleep.truncate(frame.sleep as usize);
         self.sleep.extend(event);
@@ -284,7 +284,7 @@ impl Trees {
     /// Inserts a sequence into the tree at a place of the path, unless the sequence is covered.
     pub(crate) fn insert(&mut self, lists: &Lists, place: usize, sequence: &[Event]) {
         let Some(place) = place.checked_sub(self.base) else {
-            self.outer.push(place, sequence);
+            self.outer.push_sequence(place, sequence);
             return;
         };
         let sleep = self.frames[place].sleep as usize;
@@ -304,11 +304,11 @@ impl Trees {
         loop {
             let (mut node, mut last) = (level, NONE);
             while node != NONE {
-                if is_weak_initial(&self.nodes.at(node).event, &self.rest, lists) {
+                if is_weak_initial(&self.nodes.node_at(node).event, &self.rest, lists) {
                     break;
                 }
                 last = node;
-                node = self.nodes.at(node).sibling;
+                node = self.nodes.node_at(node).sibling;
             }
             if node == NONE {
                 if !self.rest.is_empty() {
@@ -316,7 +316,7 @@ impl Trees {
                 }
                 return;
             }
-            let event = self.nodes.at(node).event;
+            let event = self.nodes.node_at(node).event;
             if let Some(position) = self
                 .rest
                 .iter()
@@ -325,7 +325,7 @@ impl Trees {
                 self.rest.remove(position);
             }
             parent = node;
-            level = self.nodes.at(node).child;
+            level = self.nodes.node_at(node).child;
             if level == NONE {
                 // A leaf: whatever runs from there covers the rest.
                 return;
@@ -343,13 +343,13 @@ impl Trees {
         }
         let offset = small(self.sleep.len());
         if other.frames.is_empty() {
-            self.start();
+            self.start_run();
             return;
         }
         self.frames.pop();
         self.sleep.extend_from_slice(&other.sleep);
         for frame in &other.frames {
-            let pending = self.copy(&other.nodes, frame.pending);
+            let pending = self.copy_level(&other.nodes, frame.pending);
             self.frames.push(Frame {
                 sleep: frame.sleep + offset,
                 pending,
@@ -359,7 +359,7 @@ impl Trees {
     }
 
     /// Copies a level of a tree and all nodes below the level.
-    fn copy(&mut self, from: &Nodes, level: u32) -> u32 {
+    fn copy_level(&mut self, from: &Nodes, level: u32) -> u32 {
         let mut first = NONE;
         // What is to be copied, and where it goes: the child or the sibling of a node.
         let mut todo = vec![(level, NONE, false)];
@@ -367,13 +367,13 @@ impl Trees {
             if original == NONE {
                 continue;
             }
-            let Node {
+            let PendingStep {
                 event,
                 child,
                 sibling,
                 ..
-            } = *from.at(original);
-            let node = self.nodes.add(event);
+            } = *from.node_at(original);
+            let node = self.nodes.add_node(event);
             match self.nodes.nodes.get_mut(above as usize) {
                 None => first = node,
                 Some(parent) if is_child => parent.child = node,
@@ -391,7 +391,7 @@ impl Trees {
         let rest = std::mem::take(&mut self.rest);
         let mut below = parent;
         for (depth, &event) in rest.iter().enumerate() {
-            let node = self.nodes.add(event);
+            let node = self.nodes.add_node(event);
             if depth > 0 {
                 self.nodes.nodes[below as usize].child = node;
             } else if sibling != NONE {
@@ -411,7 +411,7 @@ impl Trees {
 /// event is the first event of the actor in the sequence and depends on no event before, or the
 /// event is not in the sequence and depends on no event there.
 fn is_weak_initial(event: &Event, sequence: &[Event], lists: &Lists) -> bool {
-    let suspects = Suspects::of(event);
+    let suspects = Suspects::from_event(event);
     for other in sequence {
         if other.actor == event.actor {
             return other.choice == event.choice;

@@ -48,7 +48,7 @@ impl<'a> Walk<'a> {
         watch: Stopwatch,
     ) -> Self {
         let mut machine = Machine::new(stepper);
-        machine.seeded = Seeded::of(options);
+        machine.seeded = Seeded::from_options(options);
         Self {
             machine,
             path: Path::default(),
@@ -70,8 +70,8 @@ impl<'a> Walk<'a> {
     }
 
     /// Seconds since the beginning.
-    pub(crate) fn seconds(&self) -> f64 {
-        self.watch.seconds()
+    pub(crate) fn elapsed_seconds(&self) -> f64 {
+        self.watch.elapsed_seconds()
     }
 
     /// Begins the whole search anew.
@@ -84,8 +84,8 @@ impl<'a> Walk<'a> {
     }
 
     /// Tells the observer that the search could continue from here another time.
-    pub(crate) fn keep(&mut self) {
-        self.observer.keep();
+    pub(crate) fn report_checkpoint(&mut self) {
+        self.observer.on_checkpoint();
     }
 
     /// Clears the path. The program may be beyond it, after a step that discovered a fact.
@@ -122,18 +122,18 @@ impl<'a> Walk<'a> {
     /// The first actor from `from` on that can take a step.
     pub(crate) fn next_able(&self, from: u16) -> Option<u16> {
         let actor = self.machine.stepper.next_able(u32::from(from))?;
-        Some(short(actor))
+        Some(actor_index(actor))
     }
 
     /// Takes a step at the end of the path and adds the step to the path.
-    pub(crate) fn advance(&mut self, actor: u16, choice: u32) -> Result<Event, Halt> {
+    pub(crate) fn take_step(&mut self, actor: u16, choice: u32) -> Result<Event, Halt> {
         let length = self.path.len();
         debug_assert_eq!(
             self.at,
             Some(length),
             "the program is at the end of the path"
         );
-        let Some(step) = self.machine.execute(actor, choice)? else {
+        let Some(step) = self.machine.execute_step(actor, choice)? else {
             return Err(Halt::Different {
                 actor,
                 choice,
@@ -157,7 +157,8 @@ impl<'a> Walk<'a> {
             self.path.alternatives(position) > 1 || event.effects & Executed::SEVERAL != 0;
         event.effects & Executed::HIDDEN != 0
             || is_global(event.kind)
-            || (order_sensitivity && !Seeded::of(self.options).is(SeededDefect::ChoicesOnce))
+            || (order_sensitivity
+                && !Seeded::from_options(self.options).has_defect(SeededDefect::ChoicesOnce))
     }
 
     /// Takes the last event of the path away.
@@ -172,7 +173,7 @@ impl<'a> Walk<'a> {
     /// Takes a planned step at the end of the path and adds the step to the path.
     pub(crate) fn advance_as_planned(&mut self, planned: &Event) -> Result<Event, Halt> {
         let length = self.path.len();
-        match self.advance(planned.actor, planned.choice) {
+        match self.take_step(planned.actor, planned.choice) {
             Ok(executed) if Self::is_as_planned(planned, &executed) => Ok(executed),
             Ok(_) | Err(Halt::Different { .. }) => Err(self.judge_difference(length, planned)),
             other => other,
@@ -228,13 +229,13 @@ impl<'a> Walk<'a> {
             actor = other.unwrap_or(actor);
         }
         let choice = self.machine.stepper.first_choice(actor)?;
-        Some((short(actor), choice))
+        Some((actor_index(actor), choice))
     }
 
     /// Returns true if an actor only yields and sleeps, and another actor has the turn.
     #[inline]
     pub(crate) fn spins(&self, actor: u32) -> bool {
-        spinning::spins(&self.path, short(actor))
+        spinning::spins(&self.path, actor_index(actor))
     }
 
     /// Returns true if the path has as many events as a run may have.
@@ -244,7 +245,7 @@ impl<'a> Walk<'a> {
 
     /// Examines a run that is over: no actor can take a step, or the run is too deep.
     pub(crate) fn end_run(&mut self) -> Result<(), Halt> {
-        let end = self.end();
+        let end = self.run_end();
         if self.first_run.is_empty() {
             self.first_run = self.path.events().to_vec();
         }
@@ -256,7 +257,7 @@ impl<'a> Walk<'a> {
         };
         if end == End::Covered {
             self.observer.note_covered(&view);
-        } else if self.observer.look(&view).is_break() {
+        } else if self.observer.examine_run(&view).is_break() {
             return Err(Halt::Stopped);
         }
         if self.statistics.count_runs() >= self.options.executions_max {
@@ -266,7 +267,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Returns the end of the run, when no step is enabled or the run is cut.
-    pub(crate) fn end(&self) -> End {
+    pub(crate) fn run_end(&self) -> End {
         let stepper = &self.machine.stepper;
         if !stepper.failures().is_empty() {
             return End::Failed;
@@ -310,14 +311,14 @@ impl<'a> Walk<'a> {
         }
         self.next_look = self.machine.transitions + STEPS_BETWEEN_LOOKS;
         if let Some(progress) = &self.options.progress {
-            progress.note(self.statistics.executions, self.machine.transitions);
+            progress.update_counts(self.statistics.executions, self.machine.transitions);
         }
         self.look_at_clock()
     }
 
     /// Returns an error if the time limit is reached or the search is to stop.
     pub(crate) fn look_at_clock(&self) -> Result<(), Halt> {
-        if self.seconds() > self.options.seconds_max {
+        if self.elapsed_seconds() > self.options.seconds_max {
             return Err(Halt::Bound(Bound::Time));
         }
         match self.is_interrupted() {
@@ -367,6 +368,6 @@ impl<'a> Walk<'a> {
     }
 }
 
-fn short(actor: u32) -> u16 {
+fn actor_index(actor: u32) -> u16 {
     u16::try_from(actor).expect("an exploration has at most 2^16 actors")
 }

@@ -150,7 +150,7 @@ type Outcome = (Vec<Vec<usize>>, End);
 struct Observation(BTreeSet<TraceId>, BTreeSet<Outcome>);
 
 impl Observer for Observation {
-    fn look(&mut self, run: &Run<'_>) -> ControlFlow<()> {
+    fn examine_run(&mut self, run: &Run<'_>) -> ControlFlow<()> {
         self.0.insert(run.path.trace_id());
         self.1.insert((TOLD.with_borrow(Clone::clone), run.end));
         ControlFlow::Continue(())

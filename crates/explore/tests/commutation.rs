@@ -21,7 +21,7 @@ fn outcome(
     player.restart();
     let mut events = Vec::new();
     for step in prefix.iter().chain(pair) {
-        match player.step(step.actor, step.choice) {
+        match player.take_step(step.actor, step.choice) {
             Played::Event(event) => events.push(event),
             Played::Impossible | Played::Learnt => return None,
         }
@@ -36,7 +36,7 @@ fn outcome(
         .collect();
     Some((
         [first, second],
-        format!("{:?} {enabled_steps:?}", player.state()),
+        format!("{:?} {enabled_steps:?}", player.state_fingerprint()),
     ))
 }
 
@@ -44,7 +44,7 @@ fn outcome(
 fn follows(player: &mut Player, prefix: &[Event], first: &Event, second: &Event) -> Option<bool> {
     player.restart();
     for step in prefix.iter().chain([first]) {
-        if player.step(step.actor, step.choice) == Played::Learnt {
+        if player.take_step(step.actor, step.choice) == Played::Learnt {
             return None;
         }
     }
@@ -66,7 +66,7 @@ fn state(player: &mut Player, stream: &mut Stream) -> Option<Vec<Event>> {
             break;
         }
         let index = usize::try_from(stream.below(enabled_steps.len() as u64)).expect("few");
-        match player.step(enabled_steps[index].actor, enabled_steps[index].choice) {
+        match player.take_step(enabled_steps[index].actor, enabled_steps[index].choice) {
             Played::Event(event) => prefix.push(event),
             Played::Impossible | Played::Learnt => return None,
         }

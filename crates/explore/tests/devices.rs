@@ -31,7 +31,7 @@ struct Program {
 /// By actor, the events in order: steps of actors, and deliveries with their queues.
 type Lists = Vec<Vec<(&'static str, u32)>>;
 
-struct State {
+struct DeviceState {
     program: Program,
     /// By actor, the number of steps so far.
     taken: Vec<usize>,
@@ -40,7 +40,7 @@ struct State {
     lists: Lists,
 }
 
-impl State {
+impl DeviceState {
     fn new(program: &Program) -> Self {
         Self {
             taken: vec![0; program.steps.len()],
@@ -55,7 +55,7 @@ impl State {
     }
 }
 
-struct Noting(Rc<RefCell<State>>);
+struct Noting(Rc<RefCell<DeviceState>>);
 
 impl Device for Noting {
     fn on_end(&self, _: &mut Kernel, _: u64, _: End) {}
@@ -85,7 +85,7 @@ impl ExplorableDevice for Noting {
         })
     }
 
-    fn deliver(&self, _: &mut Kernel, queue: u32) {
+    fn deliver_head(&self, _: &mut Kernel, queue: u32) {
         let mut state = self.0.borrow_mut();
         let to = state.program.queues[queue as usize].0;
         state.delivered[queue as usize] += 1;
@@ -120,12 +120,12 @@ impl ExplorableDevice for Noting {
 
 /// Keeps the lists that the runs leave.
 struct Ends {
-    state: Rc<RefCell<State>>,
+    state: Rc<RefCell<DeviceState>>,
     lists: BTreeSet<Lists>,
 }
 
 impl Observer for Ends {
-    fn look(&mut self, _: &Run<'_>) -> ControlFlow<()> {
+    fn examine_run(&mut self, _: &Run<'_>) -> ControlFlow<()> {
         self.lists.insert(self.state.borrow().lists.clone());
         ControlFlow::Continue(())
     }
@@ -137,10 +137,10 @@ impl Observer for Ends {
 
 /// Returns the lists that runs can leave, and the number of runs.
 fn explored(program: &Program, reduction: Reduction) -> (BTreeSet<Lists>, u64) {
-    let state = Rc::new(RefCell::new(State::new(program)));
+    let state = Rc::new(RefCell::new(DeviceState::new(program)));
     let (shared, program) = (Rc::clone(&state), program.clone());
     let mut stepper = Stepper::on_one_host(move |simulation| {
-        *shared.borrow_mut() = State::new(&program);
+        *shared.borrow_mut() = DeviceState::new(&program);
         let port = simulation.port();
         port.attach_explorable(Rc::new(Noting(Rc::clone(&shared))));
         for _ in &program.steps {

@@ -39,7 +39,7 @@ fn random_run(player: &mut Player, stream: &mut Stream) {
         let drawn = stream.below(enabled_steps.len() as u64);
         let enabled_step = enabled_steps[usize::try_from(drawn).expect("few steps")];
         assert!(matches!(
-            player.step(enabled_step.actor, enabled_step.choice),
+            player.take_step(enabled_step.actor, enabled_step.choice),
             Played::Event(_)
         ));
     }

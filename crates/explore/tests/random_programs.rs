@@ -22,7 +22,7 @@ struct Observation {
 }
 
 impl Observer for Observation {
-    fn look(&mut self, run: &Run<'_>) -> ControlFlow<()> {
+    fn examine_run(&mut self, run: &Run<'_>) -> ControlFlow<()> {
         let text = || {
             let steps = run.path.events().iter();
             let steps = steps.map(|event| {

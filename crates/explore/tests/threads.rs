@@ -23,16 +23,16 @@ struct Runs(Vec<(TraceId, End)>);
 impl Collector for Runs {
     type Observation = (TraceId, End);
 
-    fn look(run: &Run<'_>) -> Self::Observation {
+    fn examine_run(run: &Run<'_>) -> Self::Observation {
         (run.path.trace_id(), run.end)
     }
 
-    fn collect(&mut self, seen: Self::Observation) -> ControlFlow<()> {
+    fn collect_observation(&mut self, seen: Self::Observation) -> ControlFlow<()> {
         self.0.push(seen);
         ControlFlow::Continue(())
     }
 
-    fn forget(&mut self) {
+    fn on_restart(&mut self) {
         self.0.clear();
     }
 }

@@ -53,19 +53,19 @@ impl Deliveries {
     /// Returns the delivery of a step.
     pub(crate) fn find_delivery(&self, step: u32) -> Option<Delivery> {
         let all = self.0.borrow();
-        Some(all[position(&all, step)?].clone())
+        Some(all[find_position(&all, step)?].clone())
     }
 
     /// Returns the call that sent the packet which arrived in a step.
     pub(crate) fn call_of(&self, step: u32) -> Option<SourceLocation> {
         let all = self.0.borrow();
-        all[position(&all, step)?].call
+        all[find_position(&all, step)?].call
     }
 
     /// The arrivals because of which the packet was sent that arrived in a step.
     pub(crate) fn arrivals_behind(&self, step: u32) -> Vec<u32> {
         let all = self.0.borrow();
-        let Some(position) = position(&all, step) else {
+        let Some(position) = find_position(&all, step) else {
             return Vec::new();
         };
         let Delivery { reason, also, .. } = &all[position];
@@ -93,7 +93,7 @@ impl Deliveries {
         let mut pending = vec![step];
         while let Some(step) = pending.pop() {
             // Choices of the explorer are learnt, too, and are no deliveries.
-            let Some(position) = position(&all, step) else {
+            let Some(position) = find_position(&all, step) else {
                 continue;
             };
             if std::mem::replace(&mut is_visited[position], true) {
@@ -115,7 +115,7 @@ impl Deliveries {
     }
 }
 
-fn position(all: &[Delivery], step: u32) -> Option<usize> {
+fn find_position(all: &[Delivery], step: u32) -> Option<usize> {
     all.binary_search_by_key(&step, |delivery| delivery.step)
         .ok()
 }

@@ -29,7 +29,7 @@ use std::cell::RefCell;
 use std::fmt;
 use std::rc::Rc;
 
-use channel::{Envelope, Event, Packet, PacketHeader, Settings, Token};
+use channel::{ChannelEvent, Envelope, Packet, PacketHeader, Settings, Token};
 use sim_core::{ActorId, Blocked, Device, End, Kernel, KernelHandle, Span, Time, Work};
 
 use crate::initiators::{Initiators, WaitingPacket};
@@ -56,7 +56,7 @@ struct InFlightPacket {
 
 /// Operation whose end the device reports.
 #[derive(Debug)]
-enum Job {
+enum FlowOperation {
     Packet(InFlightPacket),
     Elapse {
         rank: u32,
@@ -68,7 +68,7 @@ enum Job {
 
 #[derive(Debug, Default)]
 struct Tables {
-    jobs: Slab<Job>,
+    jobs: Slab<FlowOperation>,
     /// The last packet in flight of each pair, by destination and source, that keeps order.
     last: LastPackets,
 }
@@ -89,7 +89,7 @@ impl Flow {
     #[cold]
     fn observe_posted(&self, rank: u32, peer: u32, job: u32) {
         let tables = self.tables.borrow();
-        if let Job::Packet(InFlightPacket { packet, .. }) = tables.jobs.get(job) {
+        if let FlowOperation::Packet(InFlightPacket { packet, .. }) = tables.jobs.get(job) {
             let length = packet.payload.len();
             let header = &packet.header;
             self.ranks.observe_injection(rank, peer, header, length);
@@ -106,7 +106,7 @@ impl Flow {
     ) -> bool {
         let (from, to) = (actor(packet.pair.0), actor(packet.pair.1));
         let tables = &mut *self.tables.borrow_mut();
-        let sent = tables.packet(packet.job);
+        let sent = tables.packet_mut(packet.job);
         sent.has_initiator = kernel.host_of(from) != kernel.host_of(to)
             && initiators.are_needed(&sent.packet.header);
         sent.has_initiator && !initiators.admit_packet(packet)
@@ -123,19 +123,19 @@ impl Flow {
 
     /// A device for `ranks` ranks, attached to the kernel behind `port`.
     pub fn new(port: KernelHandle, ranks: u32, settings: Settings) -> Rc<Self> {
-        Self::make(port, ranks, settings, false)
+        Self::new_device(port, ranks, settings, false)
     }
 
     /// Returns a device like [`Flow::new`] whose packets arrive at the time of their post, in any
     /// network.
     pub fn ideal(port: KernelHandle, ranks: u32, settings: Settings) -> Rc<Self> {
-        Self::make(port, ranks, settings, true)
+        Self::new_device(port, ranks, settings, true)
     }
 
-    fn make(port: KernelHandle, ranks: u32, settings: Settings, is_ideal: bool) -> Rc<Self> {
+    fn new_device(port: KernelHandle, ranks: u32, settings: Settings, is_ideal: bool) -> Rc<Self> {
         let flow = Rc::new(Self {
             is_ideal,
-            is_timed: port.with(|kernel| kernel.is_timed()),
+            is_timed: port.with_kernel(|kernel| kernel.is_timed()),
             initiators: Initiators::of_settings(&settings).map(RefCell::new),
             ranks: Ranks::new(port.clone(), ranks, settings),
             tables: RefCell::default(),
@@ -162,7 +162,7 @@ pub(crate) fn label(packet: &Packet) -> u64 {
         PacketHeader::CancelRequest { envelope, .. } => (11, envelope.tag),
         PacketHeader::CancelResponse { .. } => (12, 0),
         PacketHeader::Socket { socket, .. } => (14, socket),
-        PacketHeader::Rma { call, .. } => (15, call.code()),
+        PacketHeader::Rma { call, .. } => (15, call.frame_code()),
         PacketHeader::Redelivery { envelope } => (16, envelope.tag),
     };
     packet.payload.len() << 8 | kind | u64::from(detail) << 40
@@ -219,21 +219,23 @@ fn start_transfer(kernel: &mut Kernel, (rank, peer): (u32, u32), bytes: f64, job
 #[inline]
 fn hand_over(kernel: &mut Kernel, ranks: &Ranks, source: u32, destination: u32, packet: Packet) {
     if let Some(token) = packet.notify {
-        ranks.notify(kernel, source, Event::Sent(token));
+        ranks.notify(kernel, source, ChannelEvent::Sent(token));
     }
-    ranks.deliver(kernel, source, destination, packet);
+    ranks.deliver_packet(kernel, source, destination, packet);
 }
 
 impl Tables {
-    fn packet(&mut self, index: u32) -> &mut InFlightPacket {
+    fn packet_mut(&mut self, index: u32) -> &mut InFlightPacket {
         match self.jobs.get_mut(index) {
-            Job::Packet(packet) => packet,
-            Job::Elapse { .. } | Job::Acknowledgement(..) => unreachable!("the job is a packet"),
+            FlowOperation::Packet(packet) => packet,
+            FlowOperation::Elapse { .. } | FlowOperation::Acknowledgement(..) => {
+                unreachable!("the job is a packet")
+            }
         }
     }
 
     /// Appends a packet to the packets of its pair that are in flight.
-    fn launch(&mut self, source: u32, destination: u32, packet: Packet) -> u32 {
+    fn launch_packet(&mut self, source: u32, destination: u32, packet: Packet) -> u32 {
         let ordered = packet.header.is_ordered();
         let before = if ordered {
             self.last.get(destination, source)
@@ -250,12 +252,12 @@ impl Tables {
             before,
             after: None,
         };
-        let index = self.jobs.insert(Job::Packet(in_flight));
+        let index = self.jobs.insert(FlowOperation::Packet(in_flight));
         if ordered {
             self.last.set(destination, source, index);
         }
         if let Some(before) = before {
-            self.packet(before).after = Some(index);
+            self.packet_mut(before).after = Some(index);
         }
         index
     }
@@ -263,15 +265,15 @@ impl Tables {
     /// Handles the arrival of a packet. A packet without a predecessor in flight is delivered, and
     /// then the packets that waited for this packet.
     #[inline(always)]
-    fn arrive(&mut self, kernel: &mut Kernel, ranks: &Ranks, index: u32) {
-        let packet = self.packet(index);
+    fn handle_arrival(&mut self, kernel: &mut Kernel, ranks: &Ranks, index: u32) {
+        let packet = self.packet_mut(index);
         packet.arrived = true;
         if packet.before.is_some() {
             return;
         }
         let mut next = Some(index);
         while let Some(index) = next {
-            let packet = self.packet(index);
+            let packet = self.packet_mut(index);
             packet.before = None;
             if !packet.arrived {
                 return;
@@ -284,13 +286,13 @@ impl Tables {
             if ordered && next.is_none() {
                 self.last.remove(pair.0, pair.1);
             }
-            self.deliver(kernel, ranks, index);
+            self.deliver_packet(kernel, ranks, index);
         }
     }
 
     #[inline]
-    fn deliver(&mut self, kernel: &mut Kernel, ranks: &Ranks, index: u32) {
-        let Job::Packet(InFlightPacket {
+    fn deliver_packet(&mut self, kernel: &mut Kernel, ranks: &Ranks, index: u32) {
+        let FlowOperation::Packet(InFlightPacket {
             source,
             destination,
             packet,
@@ -301,7 +303,7 @@ impl Tables {
             unreachable!("a packet is delivered once");
         };
         if lost {
-            return ranks.part(kernel, source, destination);
+            return ranks.report_broken(kernel, source, destination);
         }
         hand_over(kernel, ranks, source, destination, packet);
     }
@@ -315,17 +317,17 @@ impl Tables {
         kernel: &mut Kernel,
         index: u32,
     ) -> bool {
-        if let &Job::Acknowledgement(rank, peer) = self.jobs.get(index) {
+        if let &FlowOperation::Acknowledgement(rank, peer) = self.jobs.get(index) {
             self.jobs.remove(index);
             if initiators.take_acknowledgement(rank, peer) {
                 kernel.request_progress();
             }
             return true;
         }
-        let packet = self.packet(index);
+        let packet = self.packet_mut(index);
         if packet.has_initiator {
             let (rank, peer) = (packet.source, packet.destination);
-            let job = self.jobs.insert(Job::Acknowledgement(rank, peer));
+            let job = self.jobs.insert(FlowOperation::Acknowledgement(rank, peer));
             start_transfer(kernel, (peer, rank), 0.0, job);
         }
         false
@@ -334,26 +336,28 @@ impl Tables {
     /// Handles the failure of a host or a link under a packet or a computation. Without connections
     /// the failure ends the run. With connections, the connection of the two ranks breaks at the
     /// turn of the packet; other calls tell the device of a lost host.
-    fn fail(&mut self, kernel: &mut Kernel, ranks: &Ranks, index: u32) {
+    fn handle_failure(&mut self, kernel: &mut Kernel, ranks: &Ranks, index: u32) {
         if ranks.connects() {
-            if let Job::Packet(packet) = self.jobs.get_mut(index) {
+            if let FlowOperation::Packet(packet) = self.jobs.get_mut(index) {
                 packet.lost = true;
-                return self.arrive(kernel, ranks, index);
+                return self.handle_arrival(kernel, ranks, index);
             }
             self.jobs.remove(index);
             return;
         }
         let (rank, what) = match self.jobs.remove(index) {
-            Job::Packet(InFlightPacket {
+            FlowOperation::Packet(InFlightPacket {
                 source,
                 destination,
                 ..
             })
-            | Job::Acknowledgement(source, destination) => (
+            | FlowOperation::Acknowledgement(source, destination) => (
                 source,
                 format!("message to rank {destination} failed: host or link failure on the route"),
             ),
-            Job::Elapse { rank, .. } => (rank, "computation failed: host failure".to_owned()),
+            FlowOperation::Elapse { rank, .. } => {
+                (rank, "computation failed: host failure".to_owned())
+            }
         };
         kernel.fail_actor(actor(rank), what);
     }
@@ -365,7 +369,7 @@ impl Tables {
         for last in self.last.to(destination) {
             let start = all.len();
             let mut next = Some(last);
-            while let Some(Job::Packet(InFlightPacket { packet, before, .. })) =
+            while let Some(FlowOperation::Packet(InFlightPacket { packet, before, .. })) =
                 next.map(|index| self.jobs.get(index))
             {
                 all.extend(message(packet));
@@ -382,18 +386,20 @@ impl Device for Flow {
         let index = u32::try_from(token).expect("tokens of this device have 32 bits");
         let mut tables = self.tables.borrow_mut();
         if end != End::Done {
-            return tables.fail(kernel, &self.ranks, index);
+            return tables.handle_failure(kernel, &self.ranks, index);
         }
-        if let Job::Elapse { rank, token } = *tables.jobs.get(index) {
+        if let FlowOperation::Elapse { rank, token } = *tables.jobs.get(index) {
             tables.jobs.remove(index);
-            return self.ranks.notify(kernel, rank, Event::Elapsed(token));
+            return self
+                .ranks
+                .notify(kernel, rank, ChannelEvent::Elapsed(token));
         }
         if let Some(all) = &self.initiators
             && tables.end_acknowledgement(&mut all.borrow_mut(), kernel, index)
         {
             return;
         }
-        tables.arrive(kernel, &self.ranks, index);
+        tables.handle_arrival(kernel, &self.ranks, index);
     }
 
     fn on_timer(&self, kernel: &mut Kernel, token: u64) {
@@ -404,13 +410,13 @@ impl Device for Flow {
         if let Some(initiators) = &self.initiators {
             let leaving = initiators.borrow_mut().take_leaving();
             for WaitingPacket { pair, job, bytes } in leaving {
-                (self.ranks.port).with(|kernel| start_transfer(kernel, pair, bytes, job));
+                (self.ranks.port).with_kernel(|kernel| start_transfer(kernel, pair, bytes, job));
                 if self.ranks.is_observed() {
                     self.observe_posted(pair.0, pair.1, job);
                 }
             }
         }
-        self.ranks.progress(|_| ());
+        self.ranks.handle_parked_events(|_| ());
     }
 
     fn on_host_off(&self, kernel: &mut Kernel, lost: ActorId) {
@@ -418,7 +424,7 @@ impl Device for Flow {
     }
 
     fn describe(&self, blocked: ActorId) -> Option<Blocked> {
-        self.ranks.describe(blocked)
+        self.ranks.describe_wait(blocked)
     }
 }
 
@@ -435,7 +441,7 @@ impl PacketTransport for Flow {
         &self.ranks
     }
 
-    fn post(&self, rank: u32, peer: u32, packet: Packet) {
+    fn post_packet(&self, rank: u32, peer: u32, packet: Packet) {
         let control = packet.header.is_control();
         let length = packet.header.charged_length(packet.payload.len());
         let settings = &self.ranks.settings;
@@ -446,10 +452,10 @@ impl PacketTransport for Flow {
             && self.is_next(rank, peer, &packet)
         {
             let notify = |kernel: &mut Kernel| hand_over(kernel, &self.ranks, rank, peer, packet);
-            return self.ranks.port.with(notify);
+            return self.ranks.port.with_kernel(notify);
         }
-        let job = self.tables.borrow_mut().launch(rank, peer, packet);
-        let leaves = self.ranks.port.with(|kernel| {
+        let job = self.tables.borrow_mut().launch_packet(rank, peer, packet);
+        let leaves = self.ranks.port.with_kernel(|kernel| {
             if let Some(message) = begins {
                 kernel.count_message(message);
             }
@@ -479,18 +485,18 @@ impl PacketTransport for Flow {
     }
 
     fn timer(&self, rank: u32, seconds: f64, token: Token) {
-        let job = Job::Elapse { rank, token };
+        let job = FlowOperation::Elapse { rank, token };
         let index = self.tables.borrow_mut().jobs.insert(job);
         let date = |now: Time| now + Span::from_secs(seconds);
         self.ranks
             .port
-            .with(|kernel| kernel.set_device_timer(date(kernel.now()), u64::from(index)));
+            .with_kernel(|kernel| kernel.set_device_timer(date(kernel.now()), u64::from(index)));
     }
 
-    fn compute(&self, rank: u32, flops: f64, token: Token) {
-        let job = Job::Elapse { rank, token };
+    fn start_computation(&self, rank: u32, flops: f64, token: Token) {
+        let job = FlowOperation::Elapse { rank, token };
         let index = self.tables.borrow_mut().jobs.insert(job);
-        self.ranks.port.with(|kernel| {
+        self.ranks.port.with_kernel(|kernel| {
             let host = kernel.host_of(actor(rank));
             let work = Work::Exec {
                 host,

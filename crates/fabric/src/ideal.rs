@@ -25,8 +25,8 @@ use std::rc::{Rc, Weak};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use channel::{
-    Buffer, Envelope, Event, Interest, Packet, PacketHeader, RankProtocols, RmaCall, SendCause,
-    Settings, Token, is_of_collectives,
+    Buffer, ChannelEvent, Envelope, Interest, Packet, PacketHeader, RankProtocols, RmaCall,
+    SendCause, Settings, Token, is_of_collectives,
 };
 use sim_core::{
     AccessClass, AccessEffect, ActorId, Blocked, Branch, Device, End, ExplorableDevice, Kernel,
@@ -63,7 +63,7 @@ impl QueueNumbers {
             let [kind, context, tag] = key.lane.to_words();
             [key.source, key.destination, kind, context, tag]
         };
-        self.lock().iter().map(word).collect()
+        self.lock_keys().iter().map(word).collect()
     }
 
     /// The numbers of [`QueueNumbers::to_words`].
@@ -76,13 +76,13 @@ impl QueueNumbers {
         Self(Arc::new(Mutex::new(words.iter().map(key).collect())))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<QueueKey>> {
+    fn lock_keys(&self) -> MutexGuard<'_, Vec<QueueKey>> {
         // A key is pushed whole or not at all.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn number(&self, key: QueueKey) -> usize {
-        let mut keys = self.lock();
+    fn queue_number(&self, key: QueueKey) -> usize {
+        let mut keys = self.lock_keys();
         let known = keys.iter().position(|&other| other == key);
         known.unwrap_or_else(|| {
             keys.push(key);
@@ -158,22 +158,22 @@ impl PacketQueues {
             destination,
             lane: self.topics.lane(source, destination, packet),
         };
-        self.find(key).unwrap_or_else(|| {
-            let number = numbers.number(key);
-            self.open(number, key);
+        self.find_queue(key).unwrap_or_else(|| {
+            let number = numbers.queue_number(key);
+            self.open_queue(number, key);
             number
         })
     }
 
     /// The number of a queue that has been used in this run.
-    fn find(&self, key: QueueKey) -> Option<usize> {
+    fn find_queue(&self, key: QueueKey) -> Option<usize> {
         let used = self.used.iter().map(|&number| number as usize);
         used.into_iter()
             .find(|&number| self.all[number].key == Some(key))
     }
 
     /// Makes room for the first packet of a queue.
-    fn open(&mut self, number: usize, key: QueueKey) {
+    fn open_queue(&mut self, number: usize, key: QueueKey) {
         if number >= self.all.len() {
             self.all.resize_with(number + 1, Queue::default);
         }
@@ -244,9 +244,9 @@ impl IdealFabric {
     /// attached to the kernel behind `port`. An exploration runs its program millions of times, and
     /// creating a device costs as much as a few deliveries. `None` if an object of that run still
     /// uses the device, such as a request that the program has leaked.
-    pub fn again(self: Rc<Self>, port: KernelHandle) -> Option<Rc<Self>> {
+    pub fn reuse_device(self: Rc<Self>, port: KernelHandle) -> Option<Rc<Self>> {
         let mut own = Rc::into_inner(self)?;
-        Rc::get_mut(&mut own.knowledge)?.clear(port.clone());
+        Rc::get_mut(&mut own.knowledge)?.reset_tracker(port.clone());
         own.queues.get_mut().clear();
         own.sleeps = Sleeps::default();
         for look in &own.looks {
@@ -255,7 +255,7 @@ impl IdealFabric {
         own.received.get_mut().clear();
         own.protocols.get_mut().clear();
         let ideal = Rc::new(Self {
-            ranks: own.ranks.again(port.clone()),
+            ranks: own.ranks.reuse_ranks(port.clone()),
             ..own
         });
         port.attach_explorable(Rc::clone(&ideal) as Rc<dyn ExplorableDevice>);
@@ -264,7 +264,7 @@ impl IdealFabric {
 
     /// Remembers the protocols whose unfinished operations are reported, with communicators that
     /// were never freed if `leaks`.
-    pub fn watch<P: RankProtocols + 'static>(&self, ranks: &[Rc<P>], leaks: bool) {
+    pub fn watch_protocols<P: RankProtocols + 'static>(&self, ranks: &[Rc<P>], leaks: bool) {
         self.leaks.set(leaks);
         let protocols = ranks.iter().map(Rc::downgrade);
         let protocols = protocols.map(|weak| weak as Weak<dyn RankProtocols>);
@@ -323,7 +323,7 @@ impl Device for IdealFabric {
     fn on_timer(&self, _: &mut Kernel, _: u64) {}
 
     fn progress(&self) {
-        self.ranks.progress(|_| ());
+        self.ranks.handle_parked_events(|_| ());
     }
 
     fn on_host_off(&self, kernel: &mut Kernel, lost: ActorId) {
@@ -331,7 +331,7 @@ impl Device for IdealFabric {
     }
 
     fn describe(&self, blocked: ActorId) -> Option<Blocked> {
-        self.ranks.describe(blocked)
+        self.ranks.describe_wait(blocked)
     }
 }
 
@@ -364,7 +364,7 @@ impl ExplorableDevice for IdealFabric {
         used.find(|&queue| !queues.all[queue as usize].packets.is_empty())
     }
 
-    fn deliver(&self, kernel: &mut Kernel, queue: u32) {
+    fn deliver_head(&self, kernel: &mut Kernel, queue: u32) {
         let mut queues = self.queues.borrow_mut();
         let record = &mut queues.all[queue as usize];
         let (Some(key), Some(waiting)) = (record.key, record.packets.pop_front()) else {
@@ -392,7 +392,7 @@ impl ExplorableDevice for IdealFabric {
             send,
         });
         self.ranks
-            .deliver(kernel, key.source, key.destination, packet);
+            .deliver_packet(kernel, key.source, key.destination, packet);
     }
 
     fn causes(&self, queue: u32, into: &mut Vec<u32>) {
@@ -476,12 +476,12 @@ impl ExplorableDevice for IdealFabric {
         match number {
             LOOK => self.grant_look(rank),
             _ => {
-                self.knowledge.answer(rank, number - Branch::ANSWERS);
+                self.knowledge.set_answer(rank, number - Branch::ANSWERS);
                 self.ranks.note_woken(rank);
             }
         }
         // What the rank posts from here on, it posts because of this.
-        self.knowledge.learn(rank, kernel.current_step());
+        self.knowledge.record_arrival(rank, kernel.current_step());
         Ok(())
     }
 
@@ -491,7 +491,7 @@ impl ExplorableDevice for IdealFabric {
         protocols.any(|rank| rank.is_covered())
     }
 
-    fn received(&self, show: &mut dyn FnMut(&WildcardReceive)) {
+    fn show_wildcard_receives(&self, show: &mut dyn FnMut(&WildcardReceive)) {
         self.received.borrow().iter().for_each(show);
     }
 
@@ -516,7 +516,7 @@ impl ExplorableDevice for IdealFabric {
     }
 
     fn queue_name(&self, queue: u32) -> String {
-        let known = self.numbers.lock().get(queue as usize).copied();
+        let known = self.numbers.lock_keys().get(queue as usize).copied();
         let Some(key) = known else {
             return format!("queue {queue}");
         };
@@ -561,12 +561,12 @@ impl PacketTransport for IdealFabric {
         &self.ranks
     }
 
-    fn post(&self, rank: u32, peer: u32, packet: Packet) {
-        self.sleeps.forget();
+    fn post_packet(&self, rank: u32, peer: u32, packet: Packet) {
+        self.sleeps.reset_count();
         let mut queues = self.queues.borrow_mut();
         let number = queues.find_or_open((rank, peer), &packet, &self.numbers);
         let notify = packet.notify;
-        let cause = self.ranks.port.with(|kernel| {
+        let cause = self.ranks.port.with_kernel(|kernel| {
             if let Some(bytes) = begins(&packet) {
                 kernel.count_message(bytes);
             }
@@ -585,18 +585,18 @@ impl PacketTransport for IdealFabric {
             send: self.knowledge.latest_send(rank),
         });
         if let Some(token) = notify {
-            self.ranks.note(rank, Event::Sent(token));
+            self.ranks.queue_event(rank, ChannelEvent::Sent(token));
         }
     }
 
     fn timer(&self, rank: u32, _: f64, token: Token) {
-        let step = self.ranks.port.with(|kernel| kernel.current_step());
+        let step = self.ranks.port.with_kernel(|kernel| kernel.current_step());
         if self.sleeps.may_end(rank, step) {
-            self.ranks.note(rank, Event::Elapsed(token));
+            self.ranks.queue_event(rank, ChannelEvent::Elapsed(token));
         }
     }
 
-    fn compute(&self, rank: u32, seconds: f64, token: Token) {
+    fn start_computation(&self, rank: u32, seconds: f64, token: Token) {
         self.timer(rank, seconds, token);
     }
 
@@ -652,7 +652,7 @@ impl PacketTransport for IdealFabric {
         let number = queues.find_or_open((envelope.source, rank), &packet, &self.numbers);
         queues.all[number].packets.push_back(Waiting {
             packet,
-            cause: self.ranks.port.with(|kernel| kernel.current_step()),
+            cause: self.ranks.port.with_kernel(|kernel| kernel.current_step()),
             reason: first.reason,
             also,
             call: first.call,

@@ -78,7 +78,7 @@ impl CausalityTracker {
     }
 
     /// Resets the tracker for another run.
-    pub(crate) fn clear(&mut self, port: KernelHandle) {
+    pub(crate) fn reset_tracker(&mut self, port: KernelHandle) {
         for known in &mut self.ranks {
             known.learnt.get_mut().clear();
             (known.reason, known.chose, known.deferred) = Default::default();
@@ -93,7 +93,7 @@ impl CausalityTracker {
     }
 
     /// Returns the tracker of one rank.
-    pub(crate) fn of(self: &Rc<Self>, rank: u32) -> RankCauses {
+    pub(crate) fn for_rank(self: &Rc<Self>, rank: u32) -> RankCauses {
         RankCauses {
             all: Rc::clone(self),
             rank,
@@ -104,7 +104,7 @@ impl CausalityTracker {
     pub(crate) fn reason(&self, rank: u32) -> SendCause {
         let known = &self.ranks[rank as usize];
         known.reason.get().unwrap_or_else(|| SendCause {
-            known: known.count(),
+            known: known.arrival_count(),
             arrival: SendCause::NONE,
             delivery: SendCause::NONE,
             receives: known.receives.get(),
@@ -143,7 +143,7 @@ impl CausalityTracker {
     }
 
     /// Records that a rank continues because of the event in this step.
-    pub(crate) fn learn(&self, rank: u32, step: u32) {
+    pub(crate) fn record_arrival(&self, rank: u32, step: u32) {
         self.ranks[rank as usize].learnt.borrow_mut().push(step);
     }
 
@@ -153,7 +153,7 @@ impl CausalityTracker {
         rank.map_or(OrderSensitivity::Never, |rank| rank.chose.get())
     }
 
-    pub(crate) fn choose(&self, rank: u32) {
+    pub(crate) fn note_choice(&self, rank: u32) {
         self.ranks[rank as usize]
             .chose
             .set(OrderSensitivity::Always);
@@ -181,12 +181,12 @@ impl CausalityTracker {
     /// arrivals.
     pub(crate) fn has_asked_for_arrivals(&self, rank: u32) -> bool {
         let known = self.ranks.get(rank as usize);
-        let step = self.port.with(|kernel| kernel.current_step());
+        let step = self.port.with_kernel(|kernel| kernel.current_step());
         self.sees_arrivals(rank) && known.is_some_and(|known| known.asked_in.get() == step)
     }
 
     /// Picks the answer to the question of a rank.
-    pub(crate) fn answer(&self, rank: u32, answer: u32) {
+    pub(crate) fn set_answer(&self, rank: u32, answer: u32) {
         let question = &self.ranks[rank as usize].question;
         if let PickState::Asked(number, ..) = question.get() {
             question.set(PickState::Picked(number, answer));
@@ -226,7 +226,7 @@ impl CausalityTracker {
 }
 
 impl Known {
-    fn count(&self) -> u32 {
+    fn arrival_count(&self) -> u32 {
         u32::try_from(self.learnt.borrow().len()).expect("arrivals are counted in 32 bits")
     }
 }
@@ -245,21 +245,21 @@ impl RankCauses {
 }
 
 impl CausalityHooks for RankCauses {
-    fn step(&self) -> u32 {
-        self.all.port.with(|kernel| kernel.current_step())
+    fn current_step(&self) -> u32 {
+        self.all.port.with_kernel(|kernel| kernel.current_step())
     }
 
     fn note_arrival(&self) -> u32 {
         let delivered = self.own().delivered.borrow_mut().pop_front();
-        delivered.unwrap_or_else(|| self.step())
+        delivered.unwrap_or_else(|| self.current_step())
     }
 
-    fn learn(&self, step: u32) {
-        self.all.learn(self.rank, step);
+    fn record_arrival(&self, step: u32) {
+        self.all.record_arrival(self.rank, step);
     }
 
     fn known(&self) -> u32 {
-        self.own().count()
+        self.own().arrival_count()
     }
 
     fn arrivals_behind(&self, arrival: u32) -> Vec<u32> {
@@ -296,8 +296,8 @@ impl CausalityHooks for RankCauses {
         self.all.reason(self.rank)
     }
 
-    fn choose(&self) {
-        self.all.choose(self.rank);
+    fn note_choice(&self) {
+        self.all.note_choice(self.rank);
     }
 
     fn note_source_choice(&self, is_receive: bool) {
@@ -329,7 +329,7 @@ impl CausalityHooks for RankCauses {
             PickState::No | PickState::Picked(..) => {
                 let range = (answers.start, answers.end);
                 state.set(PickState::Asked(question, range, sees_arrivals));
-                self.own().asked_in.set(self.step());
+                self.own().asked_in.set(self.current_step());
             }
         }
         None
@@ -342,17 +342,21 @@ impl CausalityHooks for RankCauses {
     fn note_clock(&self, location: SourceLocation) {
         self.all
             .port
-            .with(|kernel| kernel.note_clock_read(location));
+            .with_kernel(|kernel| kernel.note_clock_read(location));
     }
 
-    fn note(&self, text: &str) {
+    fn note_text(&self, text: &str) {
         let note = Note::Remark(text.to_owned());
-        self.all.port.with(|kernel| kernel.note_for_user(note));
+        self.all
+            .port
+            .with_kernel(|kernel| kernel.note_for_user(note));
     }
 
     fn note_bound(&self, text: &str) {
         let note = Note::Bound(text.to_owned());
-        self.all.port.with(|kernel| kernel.note_for_user(note));
+        self.all
+            .port
+            .with_kernel(|kernel| kernel.note_for_user(note));
     }
 
     fn begin(&self, operation: NotedOperation, location: SourceLocation) -> u32 {
@@ -400,6 +404,6 @@ impl CausalityHooks for RankCauses {
             location,
             contents: self.all.contents.get(),
         };
-        self.all.port.with(|kernel| kernel.note_send(call));
+        self.all.port.with_kernel(|kernel| kernel.note_send(call));
     }
 }

@@ -104,7 +104,7 @@ impl TopicTable {
 }
 
 /// Records the topic of an operation.
-fn note(topics: &mut Vec<MatchTopic>, token: Token, topic: MatchTopic) {
+fn note_topic(topics: &mut Vec<MatchTopic>, token: Token, topic: MatchTopic) {
     let index = token as usize;
     if index >= topics.len() {
         topics.resize(index + 1, topic);
@@ -131,7 +131,7 @@ impl TopicTable {
         match &packet.header {
             PacketHeader::Rts { envelope, send, .. }
             | PacketHeader::Synchronous { envelope, send } => {
-                note(&mut self.0[source].sends, *send, topic(envelope));
+                note_topic(&mut self.0[source].sends, *send, topic(envelope));
                 OrderClass::Messages(envelope.context)
             }
             // The order of partitions and messages is free.
@@ -142,7 +142,7 @@ impl TopicTable {
             PacketHeader::CancelRequest { envelope, .. } => OrderClass::Questions(topic(envelope)),
             &PacketHeader::Cts { send, receive } => {
                 let topic = self.0[destination].sends[send as usize];
-                note(&mut self.0[source].receives, receive, topic);
+                note_topic(&mut self.0[source].receives, receive, topic);
                 OrderClass::Answers(topic)
             }
             &(PacketHeader::Ack { send } | PacketHeader::CancelResponse { send }) => {

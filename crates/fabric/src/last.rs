@@ -9,18 +9,18 @@ use std::collections::BTreeMap;
 #[derive(Debug, Default)]
 pub(crate) struct LastPackets {
     /// One pair of each destination.
-    places: Vec<Place>,
+    places: Vec<LastPacket>,
     others: BTreeMap<(u32, u32), u32>,
 }
 
 /// The last packet of the pair with this source.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct LastPacket {
     source: u32,
     packet: u32,
 }
 
-impl Place {
+impl LastPacket {
     const EMPTY: Self = Self {
         source: u32::MAX,
         packet: u32::MAX,
@@ -41,14 +41,14 @@ impl LastPackets {
     pub(crate) fn set(&mut self, destination: u32, source: u32, packet: u32) {
         let at = destination as usize;
         if self.places.len() <= at {
-            self.places.resize(at + 1, Place::EMPTY);
+            self.places.resize(at + 1, LastPacket::EMPTY);
         }
         let place = &mut self.places[at];
         let pair = (destination, source);
-        let is_free = place.source == Place::EMPTY.source
+        let is_free = place.source == LastPacket::EMPTY.source
             && (self.others.is_empty() || !self.others.contains_key(&pair));
         if place.source == source || is_free {
-            *place = Place { source, packet };
+            *place = LastPacket { source, packet };
         } else {
             self.others.insert(pair, packet);
         }
@@ -58,7 +58,7 @@ impl LastPackets {
     pub(crate) fn remove(&mut self, destination: u32, source: u32) {
         let place = &mut self.places[destination as usize];
         if place.source == source {
-            *place = Place::EMPTY;
+            *place = LastPacket::EMPTY;
         } else {
             self.others.remove(&(destination, source));
         }
@@ -71,7 +71,7 @@ impl LastPackets {
             .range((destination, 0)..=(destination, u32::MAX));
         let mut all: Vec<_> = others.map(|(pair, packet)| (pair.1, *packet)).collect();
         let place = self.places.get(destination as usize);
-        let place = place.filter(|place| place.source != Place::EMPTY.source);
+        let place = place.filter(|place| place.source != LastPacket::EMPTY.source);
         all.extend(place.map(|place| (place.source, place.packet)));
         all.sort_unstable();
         all.into_iter().map(|(_, packet)| packet).collect()

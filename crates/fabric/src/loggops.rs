@@ -52,7 +52,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::rc::Rc;
 
-use channel::{Envelope, Event, Interest, Packet, Settings, Token};
+use channel::{ChannelEvent, Envelope, Interest, Packet, Settings, Token};
 use observe::NetworkEvent;
 use settings::{LogGopsLoopback, LogGopsParameters};
 use sim_core::{ActorId, Blocked, Device, End, Kernel, KernelHandle, Span, Time, Work};
@@ -85,7 +85,7 @@ impl Shares {
             gap_per_byte: loopback.gap_per_byte,
             ..*costs
         };
-        let shares = Self::of(&costs, packet);
+        let shares = Self::from_packet(&costs, packet);
         Self {
             copy: shares.through,
             gap: Span::ZERO,
@@ -94,7 +94,7 @@ impl Shares {
     }
 
     #[inline]
-    fn of(costs: &LogGopsParameters<Span>, packet: &Packet) -> Self {
+    fn from_packet(costs: &LogGopsParameters<Span>, packet: &Packet) -> Self {
         let length = packet.header.charged_length(packet.payload.len());
         let rest = length.saturating_sub(1);
         if rest == 0 || packet.header.is_control() {
@@ -120,7 +120,7 @@ impl Shares {
 }
 
 impl What {
-    const fn packet(source: u32, destination: u32, is_local: bool, packet: Packet) -> Self {
+    const fn new_packet(source: u32, destination: u32, is_local: bool, packet: Packet) -> Self {
         Self::Packet {
             source,
             destination,
@@ -132,7 +132,7 @@ impl What {
 
 /// Work of the device in progress. Jobs that wait at one rank form a list.
 #[derive(Debug)]
-struct Job {
+struct NodeJob {
     what: What,
     next: u32,
 }
@@ -192,7 +192,7 @@ impl Queue {
         self.first == NONE
     }
 
-    fn push(&mut self, jobs: &mut Slab<Job>, index: u32) {
+    fn push(&mut self, jobs: &mut Slab<NodeJob>, index: u32) {
         if self.first == NONE {
             self.first = index;
         } else {
@@ -201,7 +201,7 @@ impl Queue {
         self.last = index;
     }
 
-    fn pop(&mut self, jobs: &mut Slab<Job>) -> Option<u32> {
+    fn pop(&mut self, jobs: &mut Slab<NodeJob>) -> Option<u32> {
         let first = self.first;
         if first == NONE {
             return None;
@@ -213,7 +213,7 @@ impl Queue {
 
 /// One rank's processor and adapter.
 #[derive(Clone, Copy, Debug)]
-struct Node {
+struct RankNode {
     /// The date at which the processor has finished its work for messages.
     cpu_free: Time,
     /// The adapter may send again.
@@ -234,7 +234,7 @@ struct Node {
     wants_left: bool,
 }
 
-impl Node {
+impl RankNode {
     const IDLE: Self = Self {
         cpu_free: Time::ZERO,
         out_free: Time::ZERO,
@@ -252,8 +252,8 @@ impl Node {
 #[derive(Debug)]
 struct Tables {
     costs: LogGopsParameters<Span>,
-    jobs: Slab<Job>,
-    nodes: Vec<Node>,
+    jobs: Slab<NodeJob>,
+    nodes: Vec<RankNode>,
     /// Messages under way to each rank; built on first use.
     coming: Option<BTreeMap<u32, Vec<(Envelope, u64)>>>,
 }
@@ -289,7 +289,7 @@ impl LogGops {
             "with LogGOPS an eager send takes its time"
         );
         // Without time nothing occupies anything.
-        let timed = port.with(|kernel| kernel.is_timed());
+        let timed = port.with_kernel(|kernel| kernel.is_timed());
         let device = Rc::new(Self {
             ranks: Ranks::new(port.clone(), ranks, settings),
             tables: RefCell::new(Tables {
@@ -299,7 +299,7 @@ impl LogGops {
                     LogGopsParameters::default()
                 },
                 jobs: Slab::default(),
-                nodes: vec![Node::IDLE; ranks as usize],
+                nodes: vec![RankNode::IDLE; ranks as usize],
                 coming: None,
             }),
         });
@@ -309,7 +309,7 @@ impl LogGops {
 
     /// Begins and ends all jobs of a rank that can begin or end at this date, and sets a timer for
     /// the next date.
-    fn look(&self, kernel: &mut Kernel, rank: u32) {
+    fn run_due_jobs(&self, kernel: &mut Kernel, rank: u32) {
         let Tables {
             costs, jobs, nodes, ..
         } = &mut *self.tables.borrow_mut();
@@ -325,11 +325,11 @@ impl LogGops {
             if received != NONE {
                 let end = NetworkEvent::End { flow: received };
                 self.ranks.observe_network(now, end);
-                self.deliver(kernel, jobs.remove(received));
+                self.deliver_packet(kernel, jobs.remove(received));
             } else if node.may_begin(jobs, now) {
-                node.begin((jobs, costs), kernel, rank, now);
+                node.begin_job((jobs, costs), kernel, rank, now);
             } else if node.may_receive(jobs, now) {
-                node.receive((jobs, costs), now);
+                node.begin_receive((jobs, costs), now);
             } else {
                 node.await_adapter(kernel, rank);
                 break;
@@ -341,7 +341,7 @@ impl LogGops {
     }
 
     #[inline]
-    fn deliver(&self, kernel: &mut Kernel, job: Job) {
+    fn deliver_packet(&self, kernel: &mut Kernel, job: NodeJob) {
         let What::Packet {
             source,
             destination,
@@ -351,7 +351,8 @@ impl LogGops {
         else {
             unreachable!("only packets are received")
         };
-        self.ranks.deliver(kernel, source, destination, packet);
+        self.ranks
+            .deliver_packet(kernel, source, destination, packet);
     }
 
     /// Appends a job to the rank's own jobs. Returns the number of the job.
@@ -359,7 +360,7 @@ impl LogGops {
     fn enqueue(&self, rank: u32, what: What) -> u32 {
         let mut tables = self.tables.borrow_mut();
         tables.coming = None;
-        let index = tables.jobs.insert(Job { what, next: NONE });
+        let index = tables.jobs.insert(NodeJob { what, next: NONE });
         let Tables { nodes, jobs, .. } = &mut *tables;
         nodes[rank as usize].own.push(jobs, index);
         index
@@ -379,11 +380,15 @@ impl LogGops {
                 within.latency,
                 Shares::of_loopback(&costs, within, &packet),
             ),
-            None => (costs.overhead, costs.latency, Shares::of(&costs, &packet)),
+            None => (
+                costs.overhead,
+                costs.latency,
+                Shares::from_packet(&costs, &packet),
+            ),
         };
         let first_byte = overhead + latency;
         let alone = first_byte + shares.through;
-        let flow = self.enqueue(rank, What::packet(rank, peer, is_local, packet));
+        let flow = self.enqueue(rank, What::new_packet(rank, peer, is_local, packet));
         #[expect(
             clippy::cast_precision_loss,
             reason = "messages of 2^53 bytes and more may be off by one"
@@ -401,16 +406,16 @@ impl LogGops {
 }
 
 /// Makes sure that the rank is looked at on that date.
-fn arm(kernel: &mut Kernel, node: &mut Node, rank: u32, date: Time) {
+fn arm(kernel: &mut Kernel, node: &mut RankNode, rank: u32, date: Time) {
     if date < node.armed {
         node.armed = date;
         kernel.set_device_timer(date, timer::LOOK | u64::from(rank));
     }
 }
 
-impl Node {
+impl RankNode {
     /// Returns true if there is a job of the rank's own that can begin.
-    fn may_begin(&self, jobs: &Slab<Job>, now: Time) -> bool {
+    fn may_begin(&self, jobs: &Slab<NodeJob>, now: Time) -> bool {
         if self.own.is_empty() {
             return false;
         }
@@ -421,7 +426,7 @@ impl Node {
     }
 
     /// Returns true if the first arrived packet can be received.
-    fn may_receive(&self, jobs: &Slab<Job>, now: Time) -> bool {
+    fn may_receive(&self, jobs: &Slab<NodeJob>, now: Time) -> bool {
         if self.arrived.is_empty() {
             return false;
         }
@@ -430,9 +435,9 @@ impl Node {
     }
 
     /// Begins the first of the rank's own jobs.
-    fn begin(
+    fn begin_job(
         &mut self,
-        (jobs, costs): (&mut Slab<Job>, &LogGopsParameters<Span>),
+        (jobs, costs): (&mut Slab<NodeJob>, &LogGopsParameters<Span>),
         kernel: &mut Kernel,
         rank: u32,
         now: Time,
@@ -449,7 +454,11 @@ impl Node {
                         let shares = Shares::of_loopback(costs, memory, packet);
                         (shares, memory.overhead, memory.latency)
                     }
-                    None => (Shares::of(costs, packet), costs.overhead, costs.latency),
+                    None => (
+                        Shares::from_packet(costs, packet),
+                        costs.overhead,
+                        costs.latency,
+                    ),
                 };
                 self.cpu_free = now + shares.copy;
                 if loopback.is_none() {
@@ -464,7 +473,7 @@ impl Node {
                 let arrival = now + overhead + latency;
                 kernel.set_device_timer(arrival, timer::ARRIVAL | u64::from(index));
                 if let Some(token) = notify {
-                    self.leave(jobs, kernel, rank, (over, token));
+                    self.finish_send(jobs, kernel, rank, (over, token));
                 }
             }
             &mut What::Compute { flops, token } => {
@@ -488,9 +497,9 @@ impl Node {
     }
 
     /// A send will be over at that date.
-    fn leave(
+    fn finish_send(
         &mut self,
-        jobs: &mut Slab<Job>,
+        jobs: &mut Slab<NodeJob>,
         kernel: &mut Kernel,
         rank: u32,
         (date, token): (Time, Token),
@@ -502,17 +511,21 @@ impl Node {
                 token,
                 what: Elapsing::Rest,
             };
-            let index = jobs.insert(Job { what, next: NONE });
+            let index = jobs.insert(NodeJob { what, next: NONE });
             kernel.set_device_timer(date, timer::JOB | u64::from(index));
             return;
         }
         let what = What::Left { date, token };
-        let index = jobs.insert(Job { what, next: NONE });
+        let index = jobs.insert(NodeJob { what, next: NONE });
         self.left.push(jobs, index);
     }
 
     /// Begins to receive the first arrived packet.
-    fn receive(&mut self, (jobs, costs): (&mut Slab<Job>, &LogGopsParameters<Span>), now: Time) {
+    fn begin_receive(
+        &mut self,
+        (jobs, costs): (&mut Slab<NodeJob>, &LogGopsParameters<Span>),
+        now: Time,
+    ) {
         let index = self.arrived.pop(jobs).expect("there is one");
         let What::Packet {
             packet, is_local, ..
@@ -523,7 +536,7 @@ impl Node {
         let shares = match costs.loopback.as_ref().filter(|_| *is_local) {
             Some(&loopback) => Shares::of_loopback(costs, loopback, packet),
             None => {
-                let shares = Shares::of(costs, packet);
+                let shares = Shares::from_packet(costs, packet);
                 self.in_free = now + shares.gap;
                 shares
             }
@@ -542,7 +555,7 @@ impl Node {
     }
 
     /// The next send that is over by now.
-    fn pop_left(&mut self, jobs: &mut Slab<Job>, now: Time) -> Option<Token> {
+    fn pop_left(&mut self, jobs: &mut Slab<NodeJob>, now: Time) -> Option<Token> {
         if self.left.is_empty() {
             return None;
         }
@@ -561,13 +574,13 @@ impl Node {
     /// is.
     fn tell_left(
         &mut self,
-        jobs: &mut Slab<Job>,
+        jobs: &mut Slab<NodeJob>,
         (kernel, ranks): (&mut Kernel, &Ranks),
         rank: u32,
         now: Time,
     ) {
         while let Some(token) = self.pop_left(jobs, now) {
-            ranks.notify(kernel, rank, Event::Sent(token));
+            ranks.notify(kernel, rank, ChannelEvent::Sent(token));
         }
         if !self.left.is_empty()
             && let What::Left { date, .. } = jobs.get(self.left.first).what
@@ -580,7 +593,7 @@ impl Node {
 impl Tables {
     /// Ends an activity with its own duration, and returns its rank.
     fn elapse(&mut self, kernel: &mut Kernel, ranks: &Ranks, index: u32, end: End) -> u32 {
-        let Job {
+        let NodeJob {
             what: What::Elapse { rank, token, what },
             ..
         } = self.jobs.remove(index)
@@ -600,8 +613,8 @@ impl Tables {
             self.nodes[rank as usize].computes = false;
         }
         let event = match what {
-            Elapsing::Computation | Elapsing::Sleep => Event::Elapsed(token),
-            Elapsing::Rest => Event::Sent(token),
+            Elapsing::Computation | Elapsing::Sleep => ChannelEvent::Elapsed(token),
+            Elapsing::Rest => ChannelEvent::Sent(token),
         };
         ranks.notify(kernel, rank, event);
         rank
@@ -615,7 +628,7 @@ impl Device for LogGops {
             .tables
             .borrow_mut()
             .elapse(kernel, &self.ranks, index, end);
-        self.look(kernel, rank);
+        self.run_due_jobs(kernel, rank);
     }
 
     fn on_timer(&self, kernel: &mut Kernel, token: u64) {
@@ -638,11 +651,12 @@ impl Device for LogGops {
             }
             _ => return self.on_end(kernel, token, End::Done),
         };
-        self.look(kernel, rank);
+        self.run_due_jobs(kernel, rank);
     }
 
     fn progress(&self) {
-        self.ranks.progress(|rank| self.before_poll(rank));
+        self.ranks
+            .handle_parked_events(|rank| self.before_poll(rank));
     }
 
     fn on_host_off(&self, kernel: &mut Kernel, lost: ActorId) {
@@ -650,7 +664,7 @@ impl Device for LogGops {
     }
 
     fn describe(&self, blocked: ActorId) -> Option<Blocked> {
-        self.ranks.describe(blocked)
+        self.ranks.describe_wait(blocked)
     }
 }
 
@@ -659,21 +673,25 @@ impl PacketTransport for LogGops {
         &self.ranks
     }
 
-    fn post(&self, rank: u32, peer: u32, packet: Packet) {
+    fn post_packet(&self, rank: u32, peer: u32, packet: Packet) {
         if let Some(bytes) = begins(&packet) {
-            self.ranks.port.with(|kernel| kernel.count_message(bytes));
+            self.ranks
+                .port
+                .with_kernel(|kernel| kernel.count_message(bytes));
         }
         let is_local = self.tables.borrow().costs.loopback.is_some()
-            && self.ranks.port.with(|kernel| {
+            && self.ranks.port.with_kernel(|kernel| {
                 let [from, to] = [rank, peer].map(|rank| kernel.host_of(actor(rank)));
                 from == to
             });
         if self.ranks.is_observed() {
             self.enqueue_observed((rank, peer), is_local, packet);
         } else {
-            self.enqueue(rank, What::packet(rank, peer, is_local, packet));
+            self.enqueue(rank, What::new_packet(rank, peer, is_local, packet));
         }
-        self.ranks.port.with(|kernel| self.look(kernel, rank));
+        self.ranks
+            .port
+            .with_kernel(|kernel| self.run_due_jobs(kernel, rank));
     }
 
     fn timer(&self, rank: u32, seconds: f64, token: Token) {
@@ -683,16 +701,18 @@ impl PacketTransport for LogGops {
             what: Elapsing::Sleep,
         };
         let mut tables = self.tables.borrow_mut();
-        let index = tables.jobs.insert(Job { what, next: NONE });
-        self.ranks.port.with(|kernel| {
+        let index = tables.jobs.insert(NodeJob { what, next: NONE });
+        self.ranks.port.with_kernel(|kernel| {
             let date = kernel.now() + Span::from_secs(seconds);
             kernel.set_device_timer(date, timer::JOB | u64::from(index));
         });
     }
 
-    fn compute(&self, rank: u32, flops: f64, token: Token) {
+    fn start_computation(&self, rank: u32, flops: f64, token: Token) {
         self.enqueue(rank, What::Compute { flops, token });
-        self.ranks.port.with(|kernel| self.look(kernel, rank));
+        self.ranks
+            .port
+            .with_kernel(|kernel| self.run_due_jobs(kernel, rank));
     }
 
     fn before_poll(&self, rank: u32) {
@@ -704,7 +724,7 @@ impl PacketTransport for LogGops {
         }
         let now = self.ranks.port.now();
         while let Some(token) = node.pop_left(jobs, now) {
-            self.ranks.note(rank, Event::Sent(token));
+            self.ranks.queue_event(rank, ChannelEvent::Sent(token));
         }
     }
 
@@ -721,7 +741,7 @@ impl PacketTransport for LogGops {
         let node = &mut nodes[rank as usize];
         node.wants_left = true;
         if !node.left.is_empty() {
-            self.ranks.port.with(|kernel| {
+            self.ranks.port.with_kernel(|kernel| {
                 let now = kernel.now();
                 node.tell_left(jobs, (kernel, &self.ranks), rank, now);
             });

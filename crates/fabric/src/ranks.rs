@@ -19,7 +19,7 @@ use std::rc::{Rc, Weak};
 use std::task::Waker;
 
 use channel::{
-    Buffer, CausalityHooks, Channel, ConnectionLifecycle, Envelope, Event, ExplorationHooks,
+    Buffer, CausalityHooks, Channel, ChannelEvent, ConnectionLifecycle, Envelope, ExplorationHooks,
     Interest, Level, Overheads, Packet, PacketHeader, PostingCost, RankHost, RankProtocols,
     RegisteredMemory, RemoteMemory, Settings, Token,
 };
@@ -52,11 +52,11 @@ pub trait Fabric: Device {
     fn network_deadlock(&self) -> Vec<String>;
 
     /// Writes each arrival, and each look of a rank into its inbox, to `steps`, in order.
-    fn record(&self, steps: Rc<RefCell<Vec<Observed>>>);
+    fn record_steps(&self, steps: Rc<RefCell<Vec<Observed>>>);
 
     /// Lets the observers observe the network, and each rank whose channel is requested from now
     /// on. Only the first call has an effect.
-    fn observe(&self, observers: Observers);
+    fn set_observers(&self, observers: Observers);
 }
 
 /// The observers of a run.
@@ -77,7 +77,7 @@ impl fmt::Debug for Observers {
 impl<C: PacketTransport + 'static> Fabric for C {
     fn channel(self: Rc<Self>, rank: u32) -> Box<dyn Channel> {
         Box::new(RankChannel {
-            causes: self.knowledge().map(|all| all.of(rank)),
+            causes: self.knowledge().map(|all| all.for_rank(rank)),
             device: self,
             rank,
         })
@@ -100,13 +100,13 @@ impl<C: PacketTransport + 'static> Fabric for C {
         PacketTransport::network_deadlock(self)
     }
 
-    fn record(&self, steps: Rc<RefCell<Vec<Observed>>>) {
+    fn record_steps(&self, steps: Rc<RefCell<Vec<Observed>>>) {
         let ranks = self.ranks();
         let journal = Journal::new(ranks.size, steps);
         ranks.journal.replace(Some(Box::new(journal)));
     }
 
-    fn observe(&self, observers: Observers) {
+    fn set_observers(&self, observers: Observers) {
         let _ = self.ranks().observers.set(observers);
     }
 }
@@ -120,11 +120,11 @@ pub(crate) const fn actor(rank: u32) -> ActorId {
 pub(crate) trait PacketTransport: Device {
     fn ranks(&self) -> &Ranks;
 
-    fn post(&self, rank: u32, peer: u32, packet: Packet);
+    fn post_packet(&self, rank: u32, peer: u32, packet: Packet);
 
     fn timer(&self, rank: u32, seconds: f64, token: Token);
 
-    fn compute(&self, rank: u32, flops: f64, token: Token);
+    fn start_computation(&self, rank: u32, flops: f64, token: Token);
 
     /// The rank is about to look into its inbox.
     fn before_poll(&self, _rank: u32) {}
@@ -147,11 +147,15 @@ pub(crate) trait PacketTransport: Device {
     /// See [`RemoteMemory::offer`].
     fn offer(&self, _rank: u32, _peer: u32, _send: Token, _message: &Buffer) {}
 
-    /// See [`RemoteMemory::expect`].
-    fn expect(&self, _rank: u32, _peer: u32, _receive: Token, _length: u64) {}
+    /// See [`RemoteMemory::expect_message`].
+    fn expect_message(&self, _rank: u32, _peer: u32, _receive: Token, _length: u64) {}
 
-    /// See [`RemoteMemory::register`].
-    fn register(&self, _rank: u32, memory: RegionMemory) -> Result<RegisteredMemory, RegionMemory> {
+    /// See [`RemoteMemory::register_memory`].
+    fn register_memory(
+        &self,
+        _rank: u32,
+        memory: RegionMemory,
+    ) -> Result<RegisteredMemory, RegionMemory> {
         Err(memory)
     }
 
@@ -223,7 +227,7 @@ impl Endpoint {
 /// An event in an inbox.
 #[derive(Debug)]
 struct Queued {
-    event: Event,
+    event: ChannelEvent,
     next: u32,
 }
 
@@ -233,7 +237,7 @@ struct Ends {
     events: Slab<Queued>,
     /// Parked ranks with unhandled events, and the first event of each rank, unless this event is
     /// in the inbox.
-    called: VecDeque<(u32, Option<Event>)>,
+    called: VecDeque<(u32, Option<ChannelEvent>)>,
     /// Wakers of combinators, to be woken at the next event; few ranks have any.
     wakers: BTreeMap<u32, Vec<Waker>>,
 }
@@ -260,7 +264,7 @@ impl Ends {
         self.wakers.clear();
     }
 
-    fn push(&mut self, rank: u32, event: Event) {
+    fn push(&mut self, rank: u32, event: ChannelEvent) {
         let new = self.events.insert(Queued { event, next: NONE });
         let endpoint = &mut self.endpoints[rank as usize];
         let last = std::mem::replace(&mut endpoint.last, new);
@@ -271,7 +275,7 @@ impl Ends {
         }
     }
 
-    fn pop(&mut self, rank: u32) -> Option<Event> {
+    fn pop(&mut self, rank: u32) -> Option<ChannelEvent> {
         let endpoint = &mut self.endpoints[rank as usize];
         if endpoint.called {
             let mut called = self.called.iter_mut();
@@ -308,7 +312,7 @@ pub(crate) struct Ranks {
 
 impl Ranks {
     pub(crate) fn new(port: KernelHandle, size: u32, mut settings: Settings) -> Self {
-        if !port.with(|kernel| kernel.is_timed()) {
+        if !port.with_kernel(|kernel| kernel.is_timed()) {
             // Where no time passes, calls take none.
             settings.overheads = Overheads::NONE;
             settings.copy_bandwidth = f64::INFINITY;
@@ -339,7 +343,7 @@ impl Ranks {
     #[inline]
     pub(crate) fn observe_network(&self, now: Time, event: NetworkEvent<&[u32]>) {
         if let Some(observers) = self.observers.get() {
-            observers.network.observe(now.as_secs(), event);
+            observers.network.observe_event(now.as_secs(), event);
         }
     }
 
@@ -354,8 +358,8 @@ impl Ranks {
         bytes: u64,
     ) {
         if let Some(observers) = self.observers.get() {
-            let (packet, key) = header.identity();
-            let event = observe::Event::Inject {
+            let (packet, key) = header.packet_identity();
+            let event = observe::RankEvent::Inject {
                 peer,
                 packet,
                 key,
@@ -366,7 +370,7 @@ impl Ranks {
     }
 
     /// As new, on another kernel or the same in another run, with the memory of before.
-    pub(crate) fn again(mut self, port: KernelHandle) -> Self {
+    pub(crate) fn reuse_ranks(mut self, port: KernelHandle) -> Self {
         self.ends.get_mut().clear();
         self.gone.get_mut().clear();
         self.port = port;
@@ -386,7 +390,7 @@ impl Ranks {
     /// Delivers a packet to the rank. A packet that asks for a connection to a rank that accepts no
     /// packets goes back to its sender.
     #[inline(always)]
-    pub(crate) fn deliver(
+    pub(crate) fn deliver_packet(
         &self,
         kernel: &mut Kernel,
         source: u32,
@@ -401,16 +405,16 @@ impl Ranks {
         let is_asking = matches!(packet.header, PacketHeader::Socket { .. });
         if is_asking && self.is_gone(destination) {
             let peer = destination;
-            self.notify(kernel, source, Event::Undeliverable { peer, packet });
+            self.notify(kernel, source, ChannelEvent::Undeliverable { peer, packet });
         } else {
-            self.notify(kernel, destination, Event::Packet { source, packet });
+            self.notify(kernel, destination, ChannelEvent::Packet { source, packet });
         }
     }
 
     /// Puts an event into the inbox of a rank. The protocols of a parked rank handle the event
     /// before any rank continues, and the rank is woken only if it can continue then.
     #[inline]
-    pub(crate) fn notify(&self, kernel: &mut Kernel, rank: u32, event: Event) {
+    pub(crate) fn notify(&self, kernel: &mut Kernel, rank: u32, event: ChannelEvent) {
         let ends = &mut *self.ends.borrow_mut();
         let endpoint = &mut ends.endpoints[rank as usize];
         // Under an explorer a rank that is woken may take its step later than other arrivals.
@@ -430,7 +434,7 @@ impl Ranks {
     }
 
     /// Lets the protocols of parked ranks handle their events, each after a call of `before`.
-    pub(crate) fn progress(&self, before: impl Fn(u32)) {
+    pub(crate) fn handle_parked_events(&self, before: impl Fn(u32)) {
         loop {
             let ((rank, event), protocols) = {
                 let ends = &mut *self.ends.borrow_mut();
@@ -445,7 +449,7 @@ impl Ranks {
                 continue;
             }
             before(rank);
-            if protocols.is_none_or(|protocols| protocols.progress(event)) {
+            if protocols.is_none_or(|protocols| protocols.handle_parked_events(event)) {
                 self.wake(rank);
             }
         }
@@ -465,7 +469,8 @@ impl Ranks {
             let wakers = ends.wakers.remove(&rank);
             wakers.into_iter().flatten().for_each(Waker::wake);
         }
-        self.port.with(|kernel| kernel.wake_actor(actor(rank)));
+        self.port
+            .with_kernel(|kernel| kernel.wake_actor(actor(rank)));
     }
 
     /// Notes that the kernel lets a parked rank continue.
@@ -477,7 +482,7 @@ impl Ranks {
     }
 
     /// Puts an event into the inbox of a rank that is awake.
-    pub(crate) fn note(&self, rank: u32, event: Event) {
+    pub(crate) fn queue_event(&self, rank: u32, event: ChannelEvent) {
         self.ends.borrow_mut().push(rank, event);
     }
 
@@ -489,7 +494,7 @@ impl Ranks {
     }
 
     #[inline]
-    fn poll_event(&self, rank: u32) -> Option<Event> {
+    fn poll_event(&self, rank: u32) -> Option<ChannelEvent> {
         let mut ends = self.ends.borrow_mut();
         let endpoint = &mut ends.endpoints[rank as usize];
         if endpoint.woken
@@ -532,14 +537,14 @@ impl Ranks {
             (endpoint.parked, endpoint.protocols) = (None, None);
         }
         for rank in (0..self.size).filter(|rank| *rank != peer) {
-            self.notify(kernel, rank, Event::Lost { peer });
+            self.notify(kernel, rank, ChannelEvent::Lost { peer });
         }
     }
 
     /// A packet from one rank to another was lost on the way: both are told.
-    pub(crate) fn part(&self, kernel: &mut Kernel, source: u32, destination: u32) {
-        self.notify(kernel, source, Event::Broken { peer: destination });
-        self.notify(kernel, destination, Event::Broken { peer: source });
+    pub(crate) fn report_broken(&self, kernel: &mut Kernel, source: u32, destination: u32) {
+        self.notify(kernel, source, ChannelEvent::Broken { peer: destination });
+        self.notify(kernel, destination, ChannelEvent::Broken { peer: source });
     }
 
     /// A rank takes no packets any more.
@@ -555,7 +560,7 @@ impl Ranks {
     }
 
     /// Returns the operation and the ranks for which the rank of the actor `blocked` waits.
-    pub(crate) fn describe(&self, blocked: ActorId) -> Option<Blocked> {
+    pub(crate) fn describe_wait(&self, blocked: ActorId) -> Option<Blocked> {
         let rank = blocked.number() - 1;
         let ends = self.ends.borrow();
         let protocols = ends.endpoints.get(rank as usize)?.protocols.as_ref()?;
@@ -596,14 +601,14 @@ impl<C: PacketTransport> Channel for RankChannel<C> {
     }
 
     fn post(&self, peer: u32, packet: Packet) {
-        self.device.post(self.rank, peer, packet);
+        self.device.post_packet(self.rank, peer, packet);
     }
 
     fn pull(&self, source: u32, packet: Packet) {
-        self.device.post(source, self.rank, packet);
+        self.device.post_packet(source, self.rank, packet);
     }
 
-    fn poll_event(&self) -> Option<Event> {
+    fn poll_event(&self) -> Option<ChannelEvent> {
         self.device.before_poll(self.rank);
         self.device.ranks().poll_event(self.rank)
     }
@@ -618,7 +623,7 @@ impl<C: PacketTransport> Channel for RankChannel<C> {
                 && !self.device.ranks().port.is_own_waker(waker)
             {
                 // A combinator that may wait for something else too.
-                causes.choose();
+                causes.note_choice();
             }
             self.device.ranks().park(self.rank, waker);
         }
@@ -640,7 +645,7 @@ impl<C: PacketTransport> RankHost for RankChannel<C> {
     }
 
     fn compute(&self, flops: f64, token: Token) {
-        self.device.compute(self.rank, flops, token);
+        self.device.start_computation(self.rank, flops, token);
     }
 
     fn finalize_wait(&self) -> bool {
@@ -656,7 +661,7 @@ impl<C: PacketTransport> RankHost for RankChannel<C> {
 
     fn host_name(&self) -> String {
         let host_name = |kernel: &mut Kernel| kernel.host_name(kernel.host_of(actor(self.rank)));
-        self.device.ranks().port.with(host_name)
+        self.device.ranks().port.with_kernel(host_name)
     }
 
     fn print(&self, text: fmt::Arguments<'_>) {
@@ -675,7 +680,7 @@ impl<C: PacketTransport> RankHost for RankChannel<C> {
     fn abort(&self, code: i32) {
         let message = format!("called abort with code {code}");
         let fail = |kernel: &mut Kernel| kernel.fail_actor(actor(self.rank), message);
-        self.device.ranks().port.with(fail);
+        self.device.ranks().port.with_kernel(fail);
     }
 
     fn end_at_stored(&self, bytes: u64, location: SourceLocation) {
@@ -690,7 +695,7 @@ impl<C: PacketTransport> RankHost for RankChannel<C> {
              search goes no further there"
         );
         let end = |kernel: &mut Kernel| kernel.reach_limit(limit, &text);
-        self.device.ranks().port.with(end);
+        self.device.ranks().port.with_kernel(end);
     }
 }
 
@@ -699,12 +704,12 @@ impl<C: PacketTransport> RemoteMemory for RankChannel<C> {
         self.device.offer(self.rank, peer, send, message);
     }
 
-    fn expect(&self, peer: u32, _: Token, receive: Token, length: u64) {
-        self.device.expect(self.rank, peer, receive, length);
+    fn expect_message(&self, peer: u32, _: Token, receive: Token, length: u64) {
+        self.device.expect_message(self.rank, peer, receive, length);
     }
 
-    fn register(&self, memory: RegionMemory) -> Result<RegisteredMemory, RegionMemory> {
-        self.device.register(self.rank, memory)
+    fn register_memory(&self, memory: RegionMemory) -> Result<RegisteredMemory, RegionMemory> {
+        self.device.register_memory(self.rank, memory)
     }
 
     fn adapter(&self) -> Option<Rc<dyn Verbs>> {

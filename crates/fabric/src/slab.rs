@@ -3,12 +3,12 @@
 /// A table whose free places form a list.
 #[derive(Debug)]
 pub(crate) struct Slab<T> {
-    places: Vec<Place<T>>,
+    places: Vec<SlabEntry<T>>,
     free: Option<u32>,
 }
 
 #[derive(Debug)]
-enum Place<T> {
+enum SlabEntry<T> {
     Free { next: Option<u32> },
     Full(T),
 }
@@ -27,40 +27,40 @@ impl<T> Slab<T> {
     pub(crate) fn insert(&mut self, value: T) -> u32 {
         if let Some(index) = self.free {
             let place = &mut self.places[index as usize];
-            let Place::Free { next } = *place else {
+            let SlabEntry::Free { next } = *place else {
                 unreachable!("the free list holds free places")
             };
             self.free = next;
-            *place = Place::Full(value);
+            *place = SlabEntry::Full(value);
             return index;
         }
-        self.places.push(Place::Full(value));
+        self.places.push(SlabEntry::Full(value));
         u32::try_from(self.places.len() - 1).expect("what is under way is counted in 32 bits")
     }
 
     #[inline]
     pub(crate) fn remove(&mut self, index: u32) -> T {
-        let free = Place::Free { next: self.free };
+        let free = SlabEntry::Free { next: self.free };
         self.free = Some(index);
         match std::mem::replace(&mut self.places[index as usize], free) {
-            Place::Full(value) => value,
-            Place::Free { .. } => unreachable!("only what is there is removed"),
+            SlabEntry::Full(value) => value,
+            SlabEntry::Free { .. } => unreachable!("only what is there is removed"),
         }
     }
 
     #[inline]
     pub(crate) fn get(&self, index: u32) -> &T {
         match &self.places[index as usize] {
-            Place::Full(value) => value,
-            Place::Free { .. } => unreachable!("only what is there is looked at"),
+            SlabEntry::Full(value) => value,
+            SlabEntry::Free { .. } => unreachable!("only what is there is looked at"),
         }
     }
 
     #[inline]
     pub(crate) fn get_mut(&mut self, index: u32) -> &mut T {
         match &mut self.places[index as usize] {
-            Place::Full(value) => value,
-            Place::Free { .. } => unreachable!("only what is there is looked at"),
+            SlabEntry::Full(value) => value,
+            SlabEntry::Free { .. } => unreachable!("only what is there is looked at"),
         }
     }
 
@@ -73,8 +73,8 @@ impl<T> Slab<T> {
     /// All that is there, by number.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
         self.places.iter().filter_map(|place| match place {
-            Place::Full(value) => Some(value),
-            Place::Free { .. } => None,
+            SlabEntry::Full(value) => Some(value),
+            SlabEntry::Free { .. } => None,
         })
     }
 }

@@ -40,7 +40,7 @@ impl Sleeps {
     }
 
     /// Restarts the count: the present rank has done another action.
-    pub(crate) fn forget(&self) {
+    pub(crate) fn reset_count(&self) {
         self.latest.set((0, 0, 0));
     }
 

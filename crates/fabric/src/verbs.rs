@@ -33,7 +33,7 @@ use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use channel::{Buffer, Envelope, Event, Packet, RegisteredMemory, Settings, Token};
+use channel::{Buffer, ChannelEvent, Envelope, Packet, RegisteredMemory, Settings, Token};
 use models::packet::{PacketSettings, PacketTopology};
 use mpi_verbs::Options;
 use rdma::{Capture, LocalAdapter, RegionMemory, Verbs};
@@ -100,7 +100,7 @@ const WAKE: u64 = 0;
 
 /// A job whose end the device reports.
 #[derive(Debug)]
-enum Job {
+enum VerbsOperation {
     /// A computation or a timer of a rank.
     Elapse { rank: u32, token: Token },
     /// A packet of a rank to itself, which no adapter carries.
@@ -110,7 +110,7 @@ enum Job {
 /// A device that connects all ranks; rank r is the actor with the index r.
 pub struct VerbsFabric {
     ranks: Ranks,
-    jobs: RefCell<Slab<Job>>,
+    jobs: RefCell<Slab<VerbsOperation>>,
     state: RefCell<VerbsState>,
     /// The accesses of the programs to their adapters, by rank; made when first asked for.
     programs: RefCell<BTreeMap<u32, Rc<LocalAdapter<ProgramHost>>>>,
@@ -130,14 +130,14 @@ impl VerbsFabric {
         topology: Arc<dyn PacketTopology>,
     ) -> Rc<Self> {
         assert!(
-            port.with(|kernel| kernel.is_timed()),
+            port.with_kernel(|kernel| kernel.is_timed()),
             "adapters need time to send again"
         );
         let options = Options {
             eager_threshold: settings.eager_threshold.min(EAGER_THRESHOLD_MAX),
             ..Options::default()
         };
-        let mut settings = options.settings(settings);
+        let mut settings = options.adapt_settings(settings);
         // Adapters read the data of a rendezvous by themselves.
         if let Some(library) = &mut settings.library {
             Arc::make_mut(library).rendezvous.mode = RendezvousMode::Put;
@@ -155,15 +155,15 @@ impl VerbsFabric {
 
     /// Lets the device work at the date of the kernel after `call`.
     fn at_now(&self, call: impl FnOnce(&mut VerbsState, &mut Kernel)) {
-        self.ranks.port.with(|kernel| {
+        self.ranks.port.with_kernel(|kernel| {
             let state = &mut *self.state.borrow_mut();
             state.set_time(kernel.now());
             call(state, kernel);
-            state.run(kernel, &self.ranks);
+            state.handle_due_events(kernel, &self.ranks);
         });
     }
 
-    fn start_job(&self, job: Job) -> u64 {
+    fn start_job(&self, job: VerbsOperation) -> u64 {
         u64::from(self.jobs.borrow_mut().insert(job)) + 1
     }
 }
@@ -173,17 +173,18 @@ impl Device for VerbsFabric {
         let index = u32::try_from(token - 1).expect("tokens of this device have 32 bits");
         let job = self.jobs.borrow_mut().remove(index);
         match job {
-            Job::ToItself { rank, packet } => {
+            VerbsOperation::ToItself { rank, packet } => {
                 let notify = packet.notify;
-                self.ranks.deliver(kernel, rank, rank, packet);
+                self.ranks.deliver_packet(kernel, rank, rank, packet);
                 if let Some(token) = notify {
-                    self.ranks.notify(kernel, rank, Event::Sent(token));
+                    self.ranks.notify(kernel, rank, ChannelEvent::Sent(token));
                 }
             }
-            Job::Elapse { rank, token } if end == End::Done => {
-                self.ranks.notify(kernel, rank, Event::Elapsed(token));
+            VerbsOperation::Elapse { rank, token } if end == End::Done => {
+                self.ranks
+                    .notify(kernel, rank, ChannelEvent::Elapsed(token));
             }
-            Job::Elapse { rank, .. } => {
+            VerbsOperation::Elapse { rank, .. } => {
                 kernel.fail_actor(actor(rank), "computation failed: host failure".to_owned());
             }
         }
@@ -195,11 +196,11 @@ impl Device for VerbsFabric {
         }
         let state = &mut *self.state.borrow_mut();
         state.set_time(kernel.now());
-        state.run(kernel, &self.ranks);
+        state.handle_due_events(kernel, &self.ranks);
     }
 
     fn progress(&self) {
-        self.ranks.progress(|_| ());
+        self.ranks.handle_parked_events(|_| ());
     }
 
     fn on_host_off(&self, kernel: &mut Kernel, lost: ActorId) {
@@ -207,7 +208,7 @@ impl Device for VerbsFabric {
     }
 
     fn describe(&self, blocked: ActorId) -> Option<Blocked> {
-        self.ranks.describe(blocked)
+        self.ranks.describe_wait(blocked)
     }
 }
 
@@ -228,7 +229,7 @@ impl PacketTransport for VerbsFabric {
         self.ranks.settings.eager_threshold
     }
 
-    fn post(&self, rank: u32, peer: u32, packet: Packet) {
+    fn post_packet(&self, rank: u32, peer: u32, packet: Packet) {
         self.at_now(|state, kernel| {
             let pair = u64::from(rank) << 32 | u64::from(peer);
             kernel.mix_digest(pair, label(&packet));
@@ -236,10 +237,10 @@ impl PacketTransport for VerbsFabric {
                 kernel.count_message(message);
             }
             if rank == peer {
-                let job = self.start_job(Job::ToItself { rank, packet });
+                let job = self.start_job(VerbsOperation::ToItself { rank, packet });
                 kernel.set_device_timer(kernel.now(), job);
             } else {
-                state.post(rank, peer, packet);
+                state.post_packet(rank, peer, packet);
             }
         });
     }
@@ -258,13 +259,17 @@ impl PacketTransport for VerbsFabric {
         }
     }
 
-    fn expect(&self, rank: u32, peer: u32, receive: Token, length: u64) {
+    fn expect_message(&self, rank: u32, peer: u32, receive: Token, length: u64) {
         if rank != peer {
-            self.at_now(|state, _| state.device(rank).expect(peer, receive, length));
+            self.at_now(|state, _| state.device(rank).expect_message(peer, receive, length));
         }
     }
 
-    fn register(&self, rank: u32, memory: RegionMemory) -> Result<RegisteredMemory, RegionMemory> {
+    fn register_memory(
+        &self,
+        rank: u32,
+        memory: RegionMemory,
+    ) -> Result<RegisteredMemory, RegionMemory> {
         let mut state = self.state.borrow_mut();
         state.device(rank).register_window(memory)
     }
@@ -272,7 +277,7 @@ impl PacketTransport for VerbsFabric {
     fn adapter(&self, rank: u32) -> Option<Rc<dyn Verbs>> {
         let mut programs = self.programs.borrow_mut();
         let program = programs.entry(rank).or_insert_with(|| {
-            let (adapter, surroundings) = self.state.borrow().adapter(rank);
+            let (adapter, surroundings) = self.state.borrow().rank_adapter(rank);
             let host = ProgramHost::new(surroundings, self.ranks.port.clone());
             Rc::new(LocalAdapter::new(adapter, host))
         });
@@ -280,22 +285,22 @@ impl PacketTransport for VerbsFabric {
     }
 
     fn watch_adapter(&self, rank: u32, token: Token) {
-        let waits = self.state.borrow_mut().watch(rank, token);
+        let waits = self.state.borrow_mut().watch_adapter(rank, token);
         if !waits {
             self.timer(rank, 0.0, token);
         }
     }
 
     fn timer(&self, rank: u32, seconds: f64, token: Token) {
-        let job = self.start_job(Job::Elapse { rank, token });
-        self.ranks.port.with(|kernel| {
+        let job = self.start_job(VerbsOperation::Elapse { rank, token });
+        self.ranks.port.with_kernel(|kernel| {
             kernel.set_device_timer(kernel.now() + Span::from_secs(seconds), job);
         });
     }
 
-    fn compute(&self, rank: u32, flops: f64, token: Token) {
-        let job = self.start_job(Job::Elapse { rank, token });
-        self.ranks.port.with(|kernel| {
+    fn start_computation(&self, rank: u32, flops: f64, token: Token) {
+        let job = self.start_job(VerbsOperation::Elapse { rank, token });
+        self.ranks.port.with_kernel(|kernel| {
             let work = Work::Exec {
                 host: kernel.host_of(actor(rank)),
                 threads: 1,

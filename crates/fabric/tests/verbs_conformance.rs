@@ -8,7 +8,7 @@ use std::task::{Context, Waker};
 
 use crate::common::{ADAPTER_COSTS, DONE, ranks, verbs_settings};
 use mpi::{Settings, prelude::*};
-use rdma::conformance::{CASES, Case, InMemoryChannel, Side};
+use rdma::conformance::{CASES, ConformanceCase, InMemoryChannel, Side};
 use sim_core::Outcome;
 
 /// Simulated time between two polls of a case, in seconds.
@@ -19,8 +19,8 @@ const PAUSE: f64 = 1e-6;
 const LIMIT: f64 = 100.0;
 
 /// Polls a side until the side has ended; simulated time passes between the polls.
-async fn drive(world: &Comm, case: &Case, side: &Side<'_>) {
-    let mut run = pin!(case.run(side));
+async fn drive(world: &Comm, case: &ConformanceCase, side: &Side<'_>) {
+    let mut run = pin!(case.start_side(side));
     let mut context = Context::from_waker(Waker::noop());
     while run.as_mut().poll(&mut context).is_pending() {
         assert!(world.wtime() < LIMIT, "{} has no end", case.name);

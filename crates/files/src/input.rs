@@ -28,7 +28,7 @@ pub fn add_input(path: &Path) {
 }
 
 /// Opens an input that is read piece by piece.
-pub fn open(path: &Path) -> io::Result<File> {
+pub fn open_input(path: &Path) -> io::Result<File> {
     let file = File::open(path)?;
     add_input(path);
     Ok(file)
@@ -36,7 +36,7 @@ pub fn open(path: &Path) -> io::Result<File> {
 
 /// Reads an input of at most `max` bytes.
 pub fn read_bytes(path: &Path, max: u64) -> io::Result<Vec<u8>> {
-    read_up_to(open(path)?, max)
+    read_up_to(open_input(path)?, max)
 }
 
 /// Reads an input of at most [`INPUT_MAX`] bytes as text.

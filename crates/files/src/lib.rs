@@ -1,7 +1,7 @@
 //! Files of commands: inputs of bounded length, outputs that are whole, folders with one owner.
 //!
-//! * [`read_text`], [`read_bytes`], [`read_stdin`], [`open`]: the files that a command reads. Each
-//!   is remembered, so that no [`Output`] replaces an input.
+//! * [`read_text`], [`read_bytes`], [`read_stdin`], [`open_input`]: the files that a command reads.
+//!   Each is remembered, so that no [`Output`] replaces an input.
 //! * [`Output`], [`write()`]: the files that a command writes.
 //! * [`FolderLock`]: a folder in which one process works at a time.
 //!
@@ -16,6 +16,6 @@ mod lock;
 mod output;
 mod temporary;
 
-pub use input::{INPUT_MAX, add_input, open, read_bytes, read_state, read_stdin, read_text};
+pub use input::{INPUT_MAX, add_input, open_input, read_bytes, read_state, read_stdin, read_text};
 pub use lock::{FolderLock, LOCK_FILE};
 pub use output::{Output, OutputError, write};

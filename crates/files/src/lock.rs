@@ -80,7 +80,7 @@ impl FolderLock {
 
 impl FolderLock {
     /// Ends the right to work in the folder before the value is dropped.
-    pub fn release(&self) {
+    pub fn release_lock(&self) {
         if !self.is_held.swap(false, Ordering::Relaxed) {
             return;
         }
@@ -94,7 +94,7 @@ impl FolderLock {
 
 impl Drop for FolderLock {
     fn drop(&mut self) {
-        self.release();
+        self.release_lock();
     }
 }
 

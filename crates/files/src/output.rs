@@ -76,10 +76,10 @@ impl Output {
         if path == "-" || path == "/dev/stdout" {
             return Ok(output(None));
         }
-        let file = follow(path).map_err(|error| output(None).cannot_write(&error))?;
+        let file = follow_links(path).map_err(|error| output(None).cannot_write(&error))?;
         match fs::metadata(&file) {
             Ok(found) if !found.is_file() => {
-                let kind = kind(found.file_type());
+                let kind = describe_kind(found.file_type());
                 Err(output(None).error(format!(
                     "it is {kind}: expected the name of a file, or - for standard output"
                 )))
@@ -120,7 +120,7 @@ impl Output {
             ))),
             _ => {
                 // Permissions do not tell: of a read-only file system, or for root.
-                TemporaryFile::create(file)
+                TemporaryFile::create_beside(file)
                     .and_then(|temporary| fs::remove_file(&temporary.path))
                     .map_err(|error| self.cannot_write(&error))
             }
@@ -150,7 +150,10 @@ impl Output {
     }
 
     /// Lets `draw` fill the file under a temporary name, which has the ending of the file's own.
-    pub fn draw(&self, draw: impl FnOnce(&Path) -> Result<(), String>) -> Result<(), OutputError> {
+    pub fn draw_file(
+        &self,
+        draw: impl FnOnce(&Path) -> Result<(), String>,
+    ) -> Result<(), OutputError> {
         let Some(file) = &self.file else {
             return Err(self.error("a picture needs the name of a file".to_owned()));
         };
@@ -161,7 +164,7 @@ impl Output {
 
     /// Creates the file, for writing piece by piece: readers see the file grow. The folder has to
     /// exist.
-    pub fn create(&self) -> Result<File, OutputError> {
+    pub fn create_file(&self) -> Result<File, OutputError> {
         let Some(file) = &self.file else {
             return Err(self.error("expected the name of a file".to_owned()));
         };
@@ -180,7 +183,8 @@ impl Output {
         if let Some(folder) = file.parent() {
             fs::create_dir_all(folder).map_err(|error| self.cannot_write(&error))?;
         }
-        let temporary = TemporaryFile::create(file).map_err(|error| self.cannot_write(&error))?;
+        let temporary =
+            TemporaryFile::create_beside(file).map_err(|error| self.cannot_write(&error))?;
         let done = fill(&temporary.path).and_then(|()| {
             let rename = || {
                 if let Ok(before) = fs::metadata(file) {
@@ -213,7 +217,7 @@ pub fn write(path: &Path, bytes: impl AsRef<[u8]>) -> Result<(), OutputError> {
 }
 
 /// Returns the path after all symbolic links of its last part, also for a dangling link.
-fn follow(path: &Path) -> io::Result<PathBuf> {
+fn follow_links(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..LINKS_MAX {
         let Ok(target) = fs::read_link(&path) else {
@@ -225,7 +229,7 @@ fn follow(path: &Path) -> io::Result<PathBuf> {
 }
 
 /// Returns the kind of a thing that exists in place of a file.
-fn kind(kind: FileType) -> &'static str {
+fn describe_kind(kind: FileType) -> &'static str {
     if kind.is_dir() {
         "a folder"
     } else if kind.is_char_device() || kind.is_block_device() {

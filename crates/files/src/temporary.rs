@@ -25,7 +25,7 @@ pub(crate) struct TemporaryFile {
 impl TemporaryFile {
     /// Creates the temporary file of `file`, and removes files that killed processes have left
     /// beside it.
-    pub(crate) fn create(file: &Path) -> io::Result<Self> {
+    pub(crate) fn create_beside(file: &Path) -> io::Result<Self> {
         remove_abandoned(file.parent().unwrap_or(Path::new("")));
         let path = name_beside(file);
         loop {

@@ -96,7 +96,7 @@ fn an_input_is_no_output_under_any_name() {
         assert!(error.contains("it is also the input"), "{name}: {error}");
     }
     known_late.write("results").unwrap_err();
-    known_late.create().unwrap_err();
+    known_late.create_file().unwrap_err();
     assert_eq!(fs::read_to_string(&later).unwrap(), "samples");
     // The executable is an input of each process.
     let program = std::env::current_exe().unwrap();
@@ -134,7 +134,7 @@ fn a_failed_write_leaves_nothing_and_the_file_as_it_was() {
     let file = folder.join("picture.svg");
     fs::write(&file, "old").unwrap();
     let output = Output::new(&file).unwrap();
-    let error = output.draw(|temporary| {
+    let error = output.draw_file(|temporary| {
         assert_eq!(temporary.extension().unwrap(), "svg");
         fs::write(temporary, "half").unwrap();
         Err("no font".to_owned())

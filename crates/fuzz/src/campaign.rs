@@ -78,7 +78,7 @@ pub struct Position {
     pub tries: u64,
     /// Steps in them.
     pub steps: u64,
-    /// Pairs of command and stage that have occurred, as [`Coverage::words`].
+    /// Pairs of command and stage that have occurred, as [`Coverage::encoded_words`].
     pub coverage: Vec<u64>,
     /// Digest of the observations and the dates of all interactions.
     pub digest: u64,
@@ -101,15 +101,15 @@ impl Position {
         Coverage::from_words(&self.coverage).unwrap_or_default()
     }
 
-    fn merge(&mut self, tried: &Tried) {
+    fn merge_attempt(&mut self, tried: &Tried) {
         let mut coverage = self.pairs();
-        if coverage.merge(&tried.coverage) > 0 {
+        if coverage.merge_pairs(&tried.coverage) > 0 {
             if self.corpus.len() == CORPUS {
                 self.corpus.remove(0);
             }
             self.corpus.push(tried.swarm);
         }
-        self.coverage = coverage.words();
+        self.coverage = coverage.encoded_words();
         self.steps += tried.steps;
         self.tries += 1;
         let mut digest = Digest::default();
@@ -136,7 +136,7 @@ pub fn violation(interaction: &Interaction, outcome: &Outcome) -> Option<(&'stat
 }
 
 /// Returns the class of a failure: the property and, for calls, the text without numbers.
-fn class((property, description): &(&'static str, String)) -> (&'static str, String) {
+fn failure_class((property, description): &(&'static str, String)) -> (&'static str, String) {
     let is_of_call = *property == "calls-succeed";
     let text = description.chars().filter(|letter| letter.is_alphabetic());
     (property, text.filter(|_| is_of_call).collect())
@@ -179,15 +179,20 @@ impl CampaignSettings {
             let drawn = stream.below(corpus.len() as u64);
             corpus[usize::try_from(drawn).unwrap_or(0)]
         } else {
-            Swarm::draw(&mut stream)
+            Swarm::draw_weights(&mut stream)
         };
-        let mut choices = Choices::drawn(&mut stream);
-        let program = self.generate(number, &swarm, &mut choices);
+        let mut choices = Choices::from_stream(&mut stream);
+        let program = self.generate_interaction(number, &swarm, &mut choices);
         let choices = choices.record.values;
         (Generated { program, choices }, swarm)
     }
 
-    fn generate(&self, number: u64, swarm: &Swarm, choices: &mut Choices<'_>) -> Interaction {
+    fn generate_interaction(
+        &self,
+        number: u64,
+        swarm: &Swarm,
+        choices: &mut Choices<'_>,
+    ) -> Interaction {
         if self.grows {
             generate_from(&self.generator.grown(number / LEVEL), swarm, choices)
         } else {
@@ -254,17 +259,17 @@ impl CampaignSettings {
         let Some(found) = check(&original.program, run)? else {
             return Ok((original.clone(), 1));
         };
-        let expected = class(&found);
+        let expected = failure_class(&found);
         let mut shrinking = Shrinking {
             runs: 0,
             operations: original.program.steps.len(),
         };
         let mut search = Search {
-            generate: &|choices| Some(self.generate(number, swarm, choices)),
+            generate: &|choices| Some(self.generate_interaction(number, swarm, choices)),
             operations: |interaction: &Interaction| interaction.steps.len(),
             fails: &mut |candidate| {
                 let found = check(candidate, run).ok().flatten();
-                let is_same = found.is_some_and(|found| class(&found) == expected);
+                let is_same = found.is_some_and(|found| failure_class(&found) == expected);
                 shrinking.runs += 1;
                 if is_same {
                     shrinking.operations = candidate.steps.len();
@@ -326,7 +331,7 @@ pub fn campaign(
         let begun = report.failures.len();
         for tried in settings.batch(run, (first, end), &report.position.corpus)? {
             let attempt = report.position.tries;
-            report.position.merge(&tried);
+            report.position.merge_attempt(&tried);
             if let Some(failed) = tried.failed {
                 let mut observe = |shrinking| {
                     let _ = observe(CampaignEvent::Shrinking(shrinking));

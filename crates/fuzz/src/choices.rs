@@ -75,7 +75,7 @@ pub(crate) struct Element {
 
 impl<'s> Choices<'s> {
     /// Returns choices that are drawn from a stream.
-    pub fn drawn(stream: &'s mut Stream) -> Self {
+    pub fn from_stream(stream: &'s mut Stream) -> Self {
         Self {
             source: Source::Stream(stream),
             record: Record::default(),
@@ -102,7 +102,7 @@ impl<'s> Choices<'s> {
     }
 
     /// Returns a choice below `limit`, which `draw` draws.
-    fn choose(&mut self, limit: u64, draw: impl FnOnce(&mut Stream) -> u64) -> u64 {
+    fn record_choice(&mut self, limit: u64, draw: impl FnOnce(&mut Stream) -> u64) -> u64 {
         let value = match &mut self.source {
             Source::Stream(stream) => draw(stream),
             Source::Given { values, .. } => values.next().unwrap_or(0).min(limit - 1),
@@ -113,7 +113,7 @@ impl<'s> Choices<'s> {
     }
 
     /// Returns a number below `limit`.
-    pub(crate) fn below(&mut self, limit: u64) -> u64 {
+    pub(crate) fn draw_below(&mut self, limit: u64) -> u64 {
         self.below_if(true, limit)
     }
 
@@ -121,13 +121,13 @@ impl<'s> Choices<'s> {
     /// recorded in each case, so that another condition does not move later choices.
     pub(crate) fn below_if(&mut self, possible: bool, limit: u64) -> u64 {
         let draw = |stream: &mut Stream| if possible { stream.below(limit) } else { 0 };
-        let value = self.choose(limit, draw);
+        let value = self.record_choice(limit, draw);
         if possible { value } else { 0 }
     }
 
     /// Returns a place in a list of this length.
     pub(crate) fn index(&mut self, length: usize) -> usize {
-        usize::try_from(self.below(length as u64)).unwrap_or(0)
+        usize::try_from(self.draw_below(length as u64)).unwrap_or(0)
     }
 
     /// Returns one of the values.
@@ -137,27 +137,27 @@ impl<'s> Choices<'s> {
 
     /// Returns 64 bits.
     pub(crate) fn bits(&mut self) -> u64 {
-        self.choose(u64::MAX, Stream::bits)
+        self.record_choice(u64::MAX, Stream::bits)
     }
 
     /// Returns a condition; false is simpler.
-    pub(crate) fn is(&mut self, draw: impl FnOnce(&mut Stream) -> bool) -> bool {
-        self.choose(2, |stream| draw(stream).into()) == 1
+    pub(crate) fn draw_condition(&mut self, draw: impl FnOnce(&mut Stream) -> bool) -> bool {
+        self.record_choice(2, |stream| draw(stream).into()) == 1
     }
 
     /// Returns a condition; if true is not `possible`, returns false, as [`Choices::below_if`].
     pub(crate) fn is_if(&mut self, possible: bool, draw: impl FnOnce(&mut Stream) -> bool) -> bool {
-        self.is(|stream| possible && draw(stream)) && possible
+        self.draw_condition(|stream| possible && draw(stream)) && possible
     }
 
     /// Returns true once in `times` times.
     pub(crate) fn once_in(&mut self, times: u64) -> bool {
-        self.is(|stream| stream.below(times) == 0)
+        self.draw_condition(|stream| stream.below(times) == 0)
     }
 
     /// Returns a choice below `limit` that is `value` without a draw.
     pub(crate) fn fixed(&mut self, value: u64, limit: u64) -> u64 {
-        self.choose(limit, |_| value)
+        self.record_choice(limit, |_| value)
     }
 
     /// Returns the seed of random faults.
@@ -165,13 +165,13 @@ impl<'s> Choices<'s> {
         if is_faulty {
             self.record.faults.push(self.record.values.len());
         }
-        self.choose(u64::MAX, |stream| stream.bits() >> 11)
+        self.record_choice(u64::MAX, |stream| stream.bits() >> 11)
     }
 
     /// Returns the number of a packet with a fault.
     pub(crate) fn fault_packet(&mut self, limit: u64) -> u64 {
         self.record.faults.push(self.record.values.len());
-        self.below(limit)
+        self.draw_below(limit)
     }
 
     /// Shuffles as [`Stream::shuffle`] does.
@@ -190,7 +190,7 @@ impl<'s> Choices<'s> {
     /// Begins an element, if `draw` draws the element and it was not removed.
     pub(crate) fn enter_if(&mut self, draw: impl FnOnce(&mut Stream) -> bool) -> Option<Element> {
         let begin = self.record.values.len();
-        let is_there = self.is(draw);
+        let is_there = self.draw_condition(draw);
         // Only the removal of all its choices removes an element.
         self.record.limits[begin] = 1;
         is_there.then(|| {
@@ -209,13 +209,13 @@ impl<'s> Choices<'s> {
     }
 
     /// Ends an element, or a part of the element.
-    pub(crate) fn leave(&mut self, element: Element) {
+    pub(crate) fn leave_element(&mut self, element: Element) {
         let part = element.begin..self.record.values.len();
         self.record.elements[element.number].push(part);
     }
 
     /// Returns a list of numbers below `limit`. A given list may be longer or shorter.
-    pub(crate) fn list(&mut self, length: usize, limit: u64) -> Vec<u64> {
+    pub(crate) fn draw_list(&mut self, length: usize, limit: u64) -> Vec<u64> {
         let mut numbers = match &mut self.source {
             Source::Stream(stream) => (0..length).map(|_| stream.below(limit)).collect(),
             Source::Given { values, .. } => given_list(values),
@@ -230,7 +230,7 @@ impl<'s> Choices<'s> {
 
     /// Returns a merge of sequences with these lengths, as the number of the sequence of each step;
     /// all merges are equally likely. Of a given merge the steps that are left keep their order.
-    pub(crate) fn merge(&mut self, mut lengths: Vec<usize>) -> Vec<u64> {
+    pub(crate) fn draw_merge_order(&mut self, mut lengths: Vec<usize>) -> Vec<u64> {
         let mut merged = match &mut self.source {
             Source::Stream(stream) => draw_merge(lengths.clone(), stream),
             Source::Given { values, surplus } => {

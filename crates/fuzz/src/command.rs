@@ -252,7 +252,7 @@ impl Command {
     }
 
     /// Returns the message that the command is about.
-    pub const fn message(&self) -> Option<u32> {
+    pub const fn message_number(&self) -> Option<u32> {
         match self {
             Self::Send { message, .. }
             | Self::WaitSendCompletion { message, .. }
@@ -285,7 +285,7 @@ impl Command {
     }
 
     /// Returns the place of the command in [`NAMES`](Self::NAMES).
-    pub const fn kind(&self) -> usize {
+    pub const fn name_index(&self) -> usize {
         match self {
             Self::ConnectTo { .. } => 0,
             Self::Accept { .. } => 1,

@@ -26,7 +26,7 @@ use layers::CommonArgs;
 
 use crate::{
     CampaignEvent, CampaignSettings, Failure, Interaction, Outcome, Position, Shrinking, c_program,
-    campaign, program, violation,
+    campaign, program_files, violation,
 };
 pub use options::FuzzCommand;
 pub use worker::{WorkerCommand, run_worker};
@@ -52,7 +52,7 @@ pub fn run_command(command: &FuzzCommand) -> ExitCode {
     {
         return status::refuse(format_args!("{option}: expected --layer endpoint"));
     }
-    if let Some(code) = layers::run(&command.layers, &common) {
+    if let Some(code) = layers::run_layer(&command.layers, &common) {
         return code;
     }
     let ran = match &command.campaign.replay {
@@ -68,7 +68,7 @@ fn replay(file: &Path, command: &FuzzCommand) -> Result<ExitCode, String> {
     let interaction =
         Interaction::from_toml(&text).map_err(|error| format!("{}: {error}", file.display()))?;
     let steps = interaction.steps.len();
-    let outcome = backend.run(&interaction)?;
+    let outcome = backend.run_interaction(&interaction)?;
     let violated = violation(&interaction, &outcome);
     let what = match &violated {
         None => "no property violated".to_owned(),
@@ -115,8 +115,8 @@ fn export(
     };
     let dependencies = [("endpoint", "simrun-endpoint", "endpoint")];
     let serde = "serde = { version = \"1\", features = [\"derive\"] }\n";
-    let files = program(interaction, settings, outcome, what);
-    package::write(to, &dependencies, serde, files)
+    let files = program_files(interaction, settings, outcome, what);
+    package::write_package(to, &dependencies, serde, files)
 }
 
 fn lock_folder(folder: &Path) -> Result<files::FolderLock, String> {
@@ -136,19 +136,19 @@ fn run_campaign(command: &FuzzCommand) -> Result<ExitCode, String> {
         jobs: usize::from(command.campaign.jobs),
         grows: command.campaign.endless,
     };
-    let identity = position::identity(&settings, &backend);
+    let identity = position::campaign_identity(&settings, &backend);
     // Two campaigns in one folder would replace the position of each other.
     let endless = command.campaign.endless;
     let lock = endless.then(|| lock_folder(&command.out)).transpose()?;
     let begin = if endless {
-        position::read(&command.out, &identity)?
+        position::read_position(&command.out, &identity)?
     } else {
         Position::default()
     };
     let mut watch = Watch::new(command, (&identity, &backend), begin.tries);
-    let run = |interaction: &Interaction| backend.run(interaction);
+    let run = |interaction: &Interaction| backend.run_interaction(interaction);
     let found = campaign(&settings, &run, begin, |event| match event {
-        CampaignEvent::Batch(position, failures) => watch.observe(position, failures),
+        CampaignEvent::Batch(position, failures) => watch.observe_progress(position, failures),
         CampaignEvent::Shrinking(shrinking) => {
             watch.progress.show(|| shrinking_text(shrinking, "steps"));
             ControlFlow::Continue(())
@@ -170,7 +170,7 @@ fn run_campaign(command: &FuzzCommand) -> Result<ExitCode, String> {
         files::write(file, text).map_err(|error| error.to_string())?;
     }
     let text = match command.format {
-        Format::Text => report::text(&found, &kept, command.campaign.seed),
+        Format::Text => report::text_report(&found, &kept, command.campaign.seed),
         Format::Json => report::json(&found, &kept, command.campaign.seed),
     };
     let printed = status::print(text);
@@ -221,7 +221,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    fn observe(&mut self, position: &Position, failures: &[Failure]) -> ControlFlow<()> {
+    fn observe_progress(&mut self, position: &Position, failures: &[Failure]) -> ControlFlow<()> {
         self.failures += failures.len();
         for failure in failures {
             match keep_failure(&self.command.out, failure, self.backend) {
@@ -230,11 +230,12 @@ impl<'a> Watch<'a> {
             }
         }
         if self.command.campaign.endless
-            && let Err(problem) = position::write(&self.command.out, self.identity, position)
+            && let Err(problem) =
+                position::write_position(&self.command.out, self.identity, position)
         {
             self.problem = Some(problem);
         }
-        self.show(position);
+        self.show_progress(position);
         let budget = self.command.campaign.budget;
         self.is_over = budget.is_some_and(|budget| self.progress.elapsed() >= budget);
         if self.is_over || self.problem.is_some() {
@@ -244,7 +245,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    fn show(&mut self, position: &Position) {
+    fn show_progress(&mut self, position: &Position) {
         let seconds = self.progress.elapsed().as_secs_f64();
         #[expect(clippy::cast_precision_loss, reason = "a rate to be shown")]
         let rate = (position.tries - self.before) as f64 / seconds;

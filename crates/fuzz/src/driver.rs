@@ -5,12 +5,12 @@
 //! step without any possible event is blocked at once; a step that takes longer than the budget is
 //! blocked, too.
 
-use endpoint::simulated::{Network, NetworkSettings, Progress};
+use endpoint::simulated::{Network, NetworkSettings, ProgressDriver};
 use sim_core::Digest;
 
 use crate::command::{Command, MICROSECOND};
 use crate::coverage::Coverage;
-use crate::interaction::{Interaction, Step};
+use crate::interaction::{Interaction, InteractionStep};
 use crate::response::Response;
 use crate::worker::Worker;
 
@@ -80,8 +80,8 @@ pub fn run(interaction: &Interaction, settings: &RunSettings) -> Result<Outcome,
     let mut blocked = None;
     let mut active = Vec::new();
     for (number, step) in interaction.steps.iter().enumerate() {
-        if let Some(workers) = run.step(step, &mut active) {
-            let polls = settings.network.progress == Progress::Polling;
+        if let Some(workers) = run.run_step(step, &mut active) {
+            let polls = settings.network.progress == ProgressDriver::Polling;
             let ends_if_all_poll = polls && run.ends_if_all_poll(step, &workers);
             blocked = Some(Blocked {
                 step: number,
@@ -91,7 +91,7 @@ pub fn run(interaction: &Interaction, settings: &RunSettings) -> Result<Outcome,
             break;
         }
     }
-    Ok(run.finish(blocked))
+    Ok(run.finish_run(blocked))
 }
 
 /// Returns the longest time that a command names, in picoseconds.
@@ -135,9 +135,9 @@ impl Run {
 
     /// Runs a step; returns the workers that are blocked, if some are. `active` is for the commands
     /// that have not ended.
-    fn step<'a>(
+    fn run_step<'a>(
         &mut self,
-        step: &'a Step,
+        step: &'a InteractionStep,
         active: &mut Vec<(u32, &'a Command)>,
     ) -> Option<Vec<u32>> {
         let now = self.network.now();
@@ -151,12 +151,12 @@ impl Run {
         let commands = step.commands.iter();
         active.clear();
         active.extend(commands.map(|one| (one.worker, &one.command)));
-        let blocked = self.wait(active, self.mode);
+        let blocked = self.wait_for_commands(active, self.mode);
         (!blocked.is_empty()).then_some(blocked)
     }
 
     /// Waits for the ends of commands; returns the workers that are blocked.
-    fn wait(&mut self, active: &mut Vec<(u32, &Command)>, mode: Mode) -> Vec<u32> {
+    fn wait_for_commands(&mut self, active: &mut Vec<(u32, &Command)>, mode: Mode) -> Vec<u32> {
         let limit = self.network.now() + self.budget;
         loop {
             let now = self.network.now();
@@ -173,7 +173,7 @@ impl Run {
             });
             let alarms = active.iter().filter_map(|(number, _)| self.alarm(*number));
             let alarm = alarms.min();
-            if active.is_empty() || now > limit || !self.network.advance(alarm) {
+            if active.is_empty() || now > limit || !self.network.advance_time(alarm) {
                 return active.iter().map(|(worker, _)| *worker).collect();
             }
         }
@@ -184,20 +184,21 @@ impl Run {
     }
 
     /// Returns true if a step that is blocked ends when all workers poll.
-    fn ends_if_all_poll(&mut self, step: &Step, blocked: &[u32]) -> bool {
+    fn ends_if_all_poll(&mut self, step: &InteractionStep, blocked: &[u32]) -> bool {
         let commands = step.commands.iter();
         let active = commands.filter(|one| blocked.contains(&one.worker));
         let mut active = active.map(|one| (one.worker, &one.command)).collect();
-        self.wait(&mut active, Mode::Polling).is_empty()
+        self.wait_for_commands(&mut active, Mode::Polling)
+            .is_empty()
     }
 
     /// Destroys the endpoints and returns the result.
-    fn finish(mut self, blocked: Option<Blocked>) -> Outcome {
+    fn finish_run(mut self, blocked: Option<Blocked>) -> Outcome {
         let end = self.network.now();
         if blocked.is_none() {
             for (number, worker) in (0..).zip(&mut self.workers) {
                 worker.finish(self.network.endpoint(number));
-                if let Err(error) = self.network.destroy(number) {
+                if let Err(error) = self.network.destroy_endpoint(number) {
                     worker.cannot_destroy(&error.to_string());
                 }
             }

@@ -4,14 +4,14 @@
 
 use std::fmt::Write as _;
 
-use endpoint::simulated::Progress;
+use endpoint::simulated::ProgressDriver;
 
 use crate::driver::{Mode, Outcome, RunSettings, longest_time};
 use crate::interaction::Interaction;
 
 /// Returns the source files of the program that runs an interaction on simulated endpoints, with
 /// their names; `failure` describes the reproduced failure.
-pub fn program(
+pub fn program_files(
     interaction: &Interaction,
     settings: &RunSettings,
     outcome: &Outcome,
@@ -41,8 +41,8 @@ fn case(
     let faults = interaction.faults;
     let endpoints = settings.network.endpoints;
     let progress = match settings.network.progress {
-        Progress::Thread => "Thread",
-        Progress::Polling => "Polling",
+        ProgressDriver::Thread => "Thread",
+        ProgressDriver::Polling => "Polling",
     };
     let blocked = outcome.blocked.as_ref().map(|blocked| blocked.step);
     let mut text = format!(

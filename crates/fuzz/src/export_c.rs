@@ -38,7 +38,7 @@ pub fn c_program(interaction: &Interaction, failure: &str) -> String {
                 "  step = \"step {number}\"; /* {}: {:?} */",
                 one.worker, one.command
             );
-            export.command(one.worker, &one.command);
+            export.export_command(one.worker, &one.command);
         }
     }
     let description = failure.replace("*/", "* /").replace('\n', " ");
@@ -81,7 +81,7 @@ impl Export {
         let _ = writeln!(self.body, "  {line};");
     }
 
-    fn command(&mut self, worker: u32, command: &Command) {
+    fn export_command(&mut self, worker: u32, command: &Command) {
         let connection = command.connection();
         let Some(&(from, _)) = self.ends.get(&connection) else {
             return;
@@ -89,7 +89,7 @@ impl Export {
         let side = u32::from(worker != from);
         let (at, message) = (
             format!("&c[{connection}], {side}"),
-            command.message().unwrap_or(0),
+            command.message_number().unwrap_or(0),
         );
         let key = (connection, side);
         match command {
@@ -112,10 +112,10 @@ impl Export {
                 self.regions.insert(key, bytes.collect());
                 self.line(&format!("prepare_region({at}, {message})"));
             }
-            Command::RmaWrite { span, .. } => self.write(key, message, *span),
-            Command::RmaRead { span, .. } => self.read(key, message, *span),
-            Command::RmaWait { .. } => self.wait(key, message),
-            Command::RmaContent { .. } => self.content(key),
+            Command::RmaWrite { span, .. } => self.export_write(key, message, *span),
+            Command::RmaRead { span, .. } => self.export_read(key, message, *span),
+            Command::RmaWait { .. } => self.export_wait(key, message),
+            Command::RmaContent { .. } => self.check_region(key),
             Command::RmaDeregister { .. } => {
                 self.broken.insert(connection);
                 self.line(&format!("deregister_region({at})"));
@@ -127,7 +127,13 @@ impl Export {
         }
     }
 
-    fn transfer(&mut self, (connection, side): (u32, u32), message: u32, span: Span, opcode: &str) {
+    fn export_transfer(
+        &mut self,
+        (connection, side): (u32, u32),
+        message: u32,
+        span: Span,
+        opcode: &str,
+    ) {
         let Span {
             local,
             remote,
@@ -140,29 +146,29 @@ impl Export {
         ));
     }
 
-    fn write(&mut self, key: (u32, u32), message: u32, span: Span) {
+    fn export_write(&mut self, key: (u32, u32), message: u32, span: Span) {
         let (connection, side) = key;
         let Span { local, length, .. } = span;
         self.line(&format!(
             "fill_region(&c[{connection}], {side}, {message}, {local}, {length})"
         ));
         let bytes: Vec<u8> = (0..length).map(|place| pattern(message, place)).collect();
-        self.change((connection, side), local, &bytes);
+        self.change_region((connection, side), local, &bytes);
         self.note_open((connection, message), (1 - side, span.remote), bytes);
-        self.transfer(key, message, span, "IBV_WR_RDMA_WRITE");
+        self.export_transfer(key, message, span, "IBV_WR_RDMA_WRITE");
     }
 
-    fn read(&mut self, key: (u32, u32), message: u32, span: Span) {
+    fn export_read(&mut self, key: (u32, u32), message: u32, span: Span) {
         let (connection, side) = key;
         let remote = self.regions.get(&(connection, 1 - side));
         let bytes = (span.remote..span.remote + span.length)
             .map(|place| remote.map_or(0, |remote| remote[place as usize]))
             .collect();
         self.note_open((connection, message), (side, span.local), bytes);
-        self.transfer(key, message, span, "IBV_WR_RDMA_READ");
+        self.export_transfer(key, message, span, "IBV_WR_RDMA_READ");
     }
 
-    fn change(&mut self, key: (u32, u32), offset: u32, bytes: &[u8]) {
+    fn change_region(&mut self, key: (u32, u32), offset: u32, bytes: &[u8]) {
         if let Some(region) = self.regions.get_mut(&key) {
             let begin = offset as usize;
             region[begin..begin + bytes.len()].copy_from_slice(bytes);
@@ -171,7 +177,7 @@ impl Export {
 
     /// Records a transfer with the bytes that the transfer delivers.
     fn note_open(&mut self, key: (u32, u32), (side, offset): (u32, u32), bytes: Vec<u8>) {
-        self.change((key.0, side), offset, &bytes);
+        self.change_region((key.0, side), offset, &bytes);
         for place in (offset..).take(bytes.len()) {
             for old in &mut self.open {
                 let is_there = (old.key.0, old.side) == (key.0, side);
@@ -191,7 +197,7 @@ impl Export {
 
     /// Waits for a transfer, at the worker that has started the transfer or at the peer, and checks
     /// the delivered bytes there.
-    fn wait(&mut self, (connection, side): (u32, u32), message: u32) {
+    fn export_wait(&mut self, (connection, side): (u32, u32), message: u32) {
         let is_peer = {
             let marker = format!("transfer(&c[{connection}], {side}, {message}, ");
             !self.body.contains(&marker)
@@ -217,11 +223,11 @@ impl Export {
         let Some(brought) = brought.map(|at| self.open.remove(at)) else {
             return;
         };
-        self.expect((connection, side), brought.offset as usize, &brought.bytes);
+        self.check_bytes((connection, side), brought.offset as usize, &brought.bytes);
     }
 
     /// Checks a whole region; bytes of transfers that were not waited for are left out.
-    fn content(&mut self, key: (u32, u32)) {
+    fn check_region(&mut self, key: (u32, u32)) {
         let Some(region) = self.regions.get(&key) else {
             return;
         };
@@ -235,11 +241,11 @@ impl Export {
                 *byte = None;
             }
         }
-        self.expect(key, 0, &bytes);
+        self.check_bytes(key, 0, &bytes);
     }
 
     /// Checks bytes of a region.
-    fn expect(&mut self, (connection, side): (u32, u32), offset: usize, bytes: &[Option<u8>]) {
+    fn check_bytes(&mut self, (connection, side): (u32, u32), offset: usize, bytes: &[Option<u8>]) {
         let mut place = 0;
         while place < bytes.len() {
             let run: Vec<u8> = bytes[place..].iter().map_while(|byte| *byte).collect();

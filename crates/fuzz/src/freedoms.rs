@@ -21,6 +21,6 @@ pub use enumerate::{Outcomes, StatedBounds, enumerate_outcomes};
 pub use export::c_program;
 pub use family::Family;
 pub use program::{
-    Accepts, Access, Answer, Answers, Communicator, FreedomOp, FreedomProgram, Message, Operation,
-    RankedCall, SendMode, Stripes,
+    Accepts, Access, Answer, Answers, Communicator, FreedomOp, FreedomProgram, Operation,
+    RankedCall, SendMode, SentMessage, Stripes,
 };

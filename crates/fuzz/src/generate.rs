@@ -12,8 +12,8 @@ use sim_core::Stream;
 
 use crate::choices::{Choices, Element};
 use crate::command::{Attribute, Command};
-use crate::interaction::{Assignment, Faults, Interaction, Step};
-use crate::swarm::{Kind, Swarm};
+use crate::interaction::{Assignment, Faults, Interaction, InteractionStep};
+use crate::swarm::{Feature, Swarm};
 
 /// Parameters of the generation.
 #[derive(Clone, PartialEq, Debug)]
@@ -86,8 +86,12 @@ impl GeneratorSettings {
 
 /// Returns the interaction of a stream and weights; the same ones give the same interaction on
 /// every machine.
-pub fn generate(settings: &GeneratorSettings, swarm: &Swarm, stream: &mut Stream) -> Interaction {
-    generate_from(settings, swarm, &mut Choices::drawn(stream))
+pub fn generate_interaction(
+    settings: &GeneratorSettings,
+    swarm: &Swarm,
+    stream: &mut Stream,
+) -> Interaction {
+    generate_from(settings, swarm, &mut Choices::from_stream(stream))
 }
 
 /// Returns the interaction of choices and weights.
@@ -105,15 +109,15 @@ pub(crate) fn generate_from(
             let mut steps = Vec::new();
             if let Some(element) = choices.enter() {
                 let mut elemental = Elemental::new(settings, swarm, (connection, ends), choices);
-                elemental.generate();
+                elemental.generate_connection();
                 steps = elemental.steps;
-                choices.leave(element);
+                choices.leave_element(element);
             }
             sequences.push(steps);
         }
     }
     faults.seed = choices.fault_seed(faults.is_faulty());
-    let mut steps = merge(sequences, choices);
+    let mut steps = merge_sequences(sequences, choices);
     let length = steps.len() as u64;
     steps.truncate(choices.fixed(length, length + 1) as usize);
     Interaction::new(faults, steps)
@@ -130,7 +134,7 @@ fn faults(all: Faults, choices: &mut Choices<'_>) -> Faults {
             let may_be_certain = name != "loss" && name != "flap";
             let is_certain = may_be_certain && choices.fixed(1, 2) == 0;
             left = if is_certain { 1.0 } else { rate };
-            choices.leave(element);
+            choices.leave_element(element);
         }
         if let Some(rate) = faults.rate_mut(name) {
             *rate = left;
@@ -151,8 +155,11 @@ fn cycle(processes: u32, choices: &mut Choices<'_>) -> Vec<(u32, u32)> {
 }
 
 /// Merges sequences; each sequence keeps its order.
-fn merge(sequences: Vec<Vec<Step>>, choices: &mut Choices<'_>) -> Vec<Step> {
-    let order = choices.merge(sequences.iter().map(Vec::len).collect());
+fn merge_sequences(
+    sequences: Vec<Vec<InteractionStep>>,
+    choices: &mut Choices<'_>,
+) -> Vec<InteractionStep> {
+    let order = choices.draw_merge_order(sequences.iter().map(Vec::len).collect());
     let mut sequences: Vec<_> = sequences.into_iter().map(Vec::into_iter).collect();
     let next = |number: u64| sequences[number as usize].next();
     order.into_iter().filter_map(next).collect()
@@ -171,7 +178,7 @@ struct Elemental<'a, 's> {
     from: u32,
     /// The worker that accepts.
     to: u32,
-    steps: Vec<Step>,
+    steps: Vec<InteractionStep>,
 }
 
 impl<'a, 's> Elemental<'a, 's> {
@@ -182,7 +189,8 @@ impl<'a, 's> Elemental<'a, 's> {
         choices: &'a mut Choices<'s>,
     ) -> Self {
         let attribute = choices.pick(&settings.attributes);
-        let is_many = choices.is(|stream| swarm.happens(Kind::Many, stream)) && choices.once_in(8);
+        let is_many = choices.draw_condition(|stream| swarm.happens(Feature::Many, stream))
+            && choices.once_in(8);
         Self {
             settings,
             swarm,
@@ -196,13 +204,15 @@ impl<'a, 's> Elemental<'a, 's> {
         }
     }
 
-    fn generate(&mut self) {
+    fn generate_connection(&mut self) {
         let connection = self.connection;
         let is_rejected = match self.settings.reject {
-            Some(rate) => self.choices.is(|stream| stream.uniform() < rate),
-            None => self.happens(Kind::Reject),
+            Some(rate) => self
+                .choices
+                .draw_condition(|stream| stream.uniform() < rate),
+            None => self.happens(Feature::Reject),
         };
-        let is_ignored = !is_rejected && self.happens(Kind::Ignore);
+        let is_ignored = !is_rejected && self.happens(Feature::Ignore);
         let decision = if is_rejected {
             Command::Reject { connection }
         } else if is_ignored {
@@ -244,33 +254,33 @@ impl<'a, 's> Elemental<'a, 's> {
         let before = std::mem::take(&mut self.steps);
         let has_rma = self.settings.rma && self.attribute != Attribute::Uu;
         let transfers = if has_rma {
-            self.enter_if(Kind::Transfers)
+            self.enter_if(Feature::Transfers)
         } else {
             None
         };
         if let Some(element) = transfers {
             self.transfers();
-            self.choices.leave(element);
+            self.choices.leave_element(element);
         }
         let transferred = std::mem::take(&mut self.steps);
         self.messages(&mut sent, next);
         let messages = std::mem::take(&mut self.steps);
         self.steps = before;
         self.steps
-            .extend(merge(vec![messages, transferred], self.choices));
-        self.end(transfers.is_some(), sent);
+            .extend(merge_sequences(vec![messages, transferred], self.choices));
+        self.end_connection(transfers.is_some(), sent);
     }
 
-    fn happens(&mut self, kind: Kind) -> bool {
+    fn happens(&mut self, kind: Feature) -> bool {
         self.happens_if(true, kind)
     }
 
-    fn happens_if(&mut self, possible: bool, kind: Kind) -> bool {
+    fn happens_if(&mut self, possible: bool, kind: Feature) -> bool {
         (self.choices).is_if(possible, |stream| self.swarm.happens(kind, stream))
     }
 
     /// Begins an element, if the next of a kind happens.
-    fn enter_if(&mut self, kind: Kind) -> Option<Element> {
+    fn enter_if(&mut self, kind: Feature) -> Option<Element> {
         self.choices
             .enter_if(|stream| self.swarm.happens(kind, stream))
     }
@@ -283,13 +293,13 @@ impl<'a, 's> Elemental<'a, 's> {
     fn append_element(&mut self, steps: impl FnOnce(&mut Self)) {
         if let Some(element) = self.choices.enter() {
             steps(self);
-            self.choices.leave(element);
+            self.choices.leave_element(element);
         }
     }
 
     /// Returns a number from `least` to `most`.
     fn between(&mut self, least: u32, most: u32) -> u32 {
-        let drawn = self.choices.below(u64::from(most - least) + 1);
+        let drawn = self.choices.draw_below(u64::from(most - least) + 1);
         least + u32::try_from(drawn).unwrap_or(0)
     }
 
@@ -305,7 +315,7 @@ impl<'a, 's> Elemental<'a, 's> {
     fn step(&mut self, commands: Vec<(u32, Command)>) {
         let assign = |(worker, command)| Assignment { worker, command };
         if !commands.is_empty() {
-            self.steps.push(Step {
+            self.steps.push(InteractionStep {
                 origin: self.connection,
                 commands: commands.into_iter().map(assign).collect(),
             });

@@ -26,7 +26,7 @@ pub struct Assignment {
 /// Commands that workers get together.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(try_from = "StepForm")]
-pub struct Step {
+pub struct InteractionStep {
     /// The elemental interaction to which the step belongs.
     pub origin: u32,
     /// The commands, each of another worker.
@@ -45,7 +45,7 @@ struct StepForm {
     command: toml::Table,
 }
 
-impl TryFrom<StepForm> for Step {
+impl TryFrom<StepForm> for InteractionStep {
     type Error = String;
 
     fn try_from(form: StepForm) -> Result<Self, String> {
@@ -85,7 +85,7 @@ pub struct Interaction {
     #[serde(default)]
     pub faults: Faults,
     /// The steps, in their order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<InteractionStep>,
 }
 
 /// The version of the format that is written.
@@ -93,7 +93,7 @@ pub const VERSION: u32 = 2;
 
 impl Interaction {
     /// Returns an interaction with these steps, over a network with these faults.
-    pub const fn new(faults: Faults, steps: Vec<Step>) -> Self {
+    pub const fn new(faults: Faults, steps: Vec<InteractionStep>) -> Self {
         Self {
             version: VERSION,
             faults,
@@ -119,13 +119,13 @@ impl Interaction {
     /// workers can express: steps with different commands become several. An acceptor waits for the
     /// request before the initiator waits for the connection.
     pub fn with_single_commands(&self) -> Self {
-        let mut steps: Vec<Step> = Vec::new();
+        let mut steps: Vec<InteractionStep> = Vec::new();
         for step in &self.steps {
             let mut rest = step.commands.clone();
             rest.sort_by_key(|one| !matches!(one.command, Command::WaitRequest { .. }));
             while let Some(first) = rest.first().map(|one| one.command.clone()) {
                 let (same, others) = rest.into_iter().partition(|one| one.command == first);
-                steps.push(Step {
+                steps.push(InteractionStep {
                     origin: step.origin,
                     commands: same,
                 });

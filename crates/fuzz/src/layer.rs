@@ -102,7 +102,7 @@ pub trait Layer {
 
     /// Compares executions of a program, and folds the results and dates of the simulated ones into
     /// `digest`.
-    fn compare(&self, program: &Self::Program, digest: &mut Digest) -> Comparison;
+    fn compare_executions(&self, program: &Self::Program, digest: &mut Digest) -> Comparison;
 }
 
 /// Compares executions of a program; a panic of the simulator itself is a difference, too.
@@ -111,7 +111,11 @@ pub fn compare<L: Layer>(layer: &L, program: &L::Program) -> Comparison {
 }
 
 fn compare_into<L: Layer>(layer: &L, program: &L::Program, digest: &mut Digest) -> Comparison {
-    let compare = || catch_unwind(AssertUnwindSafe(|| layer.compare(program, digest)));
+    let compare = || {
+        catch_unwind(AssertUnwindSafe(|| {
+            layer.compare_executions(program, digest)
+        }))
+    };
     without_panic_messages(compare).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
@@ -210,7 +214,7 @@ pub fn layer_campaign<L: Layer>(
         if observe(progress).is_break() {
             break;
         }
-        let mut choices = Choices::drawn(&mut stream);
+        let mut choices = Choices::from_stream(&mut stream);
         let program = layer.generate(&mut choices);
         let choices = choices.record.values;
         report.tries += 1;

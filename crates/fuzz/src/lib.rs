@@ -1,8 +1,8 @@
 //! The interaction fuzzer: random interactions of workers over endpoints.
 //!
-//! An [`Interaction`] gives commands to workers, in steps. [`generate()`] draws an interaction,
-//! [`run()`] runs it on simulated adapters in lock step, [`PROPERTIES`] are checked on the
-//! observations of the workers, and a failing interaction is made smaller by its [`Choices`].
+//! An [`Interaction`] gives commands to workers, in steps. [`generate_interaction`] draws an
+//! interaction, [`run()`] runs it on simulated adapters in lock step, [`PROPERTIES`] are checked on
+//! the observations of the workers, and a failing interaction is made smaller by its [`Choices`].
 //! [`campaign()`] does all of this, and [`command_line`] has the command `simrun fuzz`.
 //!
 //! *Not modelled*: contention of the network. Everything is deterministic: an interaction gives the
@@ -40,12 +40,12 @@ pub use choices::Choices;
 pub use coverage::Coverage;
 pub use driver::{Blocked, Mode, Outcome, RunSettings, run};
 pub use endpoint::EndpointSettings;
-pub use endpoint::simulated::{NetworkSettings, Progress};
-pub use export::program;
+pub use endpoint::simulated::{NetworkSettings, ProgressDriver};
+pub use export::program_files;
 pub use export_c::c_program;
-pub use generate::{GeneratorSettings, generate};
+pub use generate::{GeneratorSettings, generate_interaction};
 pub use interaction::{
-    Assignment, Attribute, Command, Faults, Interaction, SendFlags, Span, Step, VERSION,
+    Assignment, Attribute, Command, Faults, Interaction, InteractionStep, SendFlags, Span, VERSION,
 };
 pub use layer::{
     Comparison, FuzzProgram, Layer, LayerFailure, LayerLimits, LayerProgress, LayerReport, compare,
@@ -55,5 +55,5 @@ pub use processes::{FromWorker, ToWorker, run_processes};
 pub use properties::{PROPERTIES, Property};
 pub use response::Response;
 pub use shrink::Generated;
-pub use swarm::{Kind, Swarm};
+pub use swarm::{Feature, Swarm};
 pub use worker::Worker;

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::command::Command;
 use crate::driver::{Blocked, Outcome};
-use crate::interaction::{Interaction, Step};
+use crate::interaction::{Interaction, InteractionStep};
 use crate::response::Response;
 
 /// Time without an answer after which a step is blocked, besides the times that the interaction
@@ -54,11 +54,11 @@ pub fn run_processes(
     interaction: &Interaction,
     process: impl Fn() -> Process,
 ) -> Result<Outcome, String> {
-    let mut workers = Workers::start(interaction.workers(), process)?;
+    let mut workers = Workers::start_workers(interaction.workers(), process)?;
     let mut outcome = Outcome::default();
     workers.introduce()?;
     for (number, step) in interaction.steps.iter().enumerate() {
-        match workers.step(step, PATIENCE + longest_time(step)) {
+        match workers.run_step(step, PATIENCE + longest_time(step)) {
             Ok(late) if late.is_empty() => {}
             Ok(late) => {
                 outcome.blocked = Some(Blocked {
@@ -69,7 +69,7 @@ pub fn run_processes(
                 break;
             }
             Err(WorkerEnded) => {
-                outcome.responses = workers.end();
+                outcome.responses = workers.end_workers();
                 return Ok(outcome);
             }
         }
@@ -77,11 +77,11 @@ pub fn run_processes(
     if outcome.blocked.is_none() {
         workers.quit();
     }
-    outcome.responses = workers.end();
+    outcome.responses = workers.end_workers();
     Ok(outcome)
 }
 
-fn longest_time(step: &Step) -> Duration {
+fn longest_time(step: &InteractionStep) -> Duration {
     let times = step.commands.iter().filter_map(|one| match one.command {
         Command::Pause { time, .. } => Some(time),
         _ => None,
@@ -111,7 +111,7 @@ struct Workers {
 }
 
 impl Workers {
-    fn start(count: u32, process: impl Fn() -> Process) -> Result<Self, String> {
+    fn start_workers(count: u32, process: impl Fn() -> Process) -> Result<Self, String> {
         let (sender, lines) = channel();
         let mut workers = Self {
             children: Vec::new(),
@@ -163,30 +163,38 @@ impl Workers {
         }
         let addresses: Vec<String> = addresses.into_iter().flatten().collect();
         for worker in 0..addresses.len() {
-            self.write(worker, &ToWorker::Addresses(addresses.clone()));
+            self.write_line(worker, &ToWorker::Addresses(addresses.clone()));
         }
         Ok(())
     }
 
     /// Writes a line to a worker. The end of a worker is detected in the worker's output.
-    fn write(&mut self, worker: usize, line: &ToWorker) {
+    fn write_line(&mut self, worker: usize, line: &ToWorker) {
         if let (Some(input), Ok(text)) = (&mut self.inputs[worker], serde_json::to_string(line)) {
             let _ = writeln!(input, "{text}").and_then(|()| input.flush());
         }
     }
 
     /// Runs a step; returns the workers that have not answered in time.
-    fn step(&mut self, step: &Step, patience: Duration) -> Result<Vec<u32>, WorkerEnded> {
+    fn run_step(
+        &mut self,
+        step: &InteractionStep,
+        patience: Duration,
+    ) -> Result<Vec<u32>, WorkerEnded> {
         for one in &step.commands {
             let command = ToWorker::Command(one.command.clone());
-            self.write(one.worker as usize, &command);
+            self.write_line(one.worker as usize, &command);
         }
         let active = step.commands.iter().map(|one| one.worker).collect();
-        self.wait(active, patience)
+        self.wait_for_commands(active, patience)
     }
 
     /// Waits for the end of commands; returns the workers that have not answered in time.
-    fn wait(&mut self, mut active: Vec<u32>, patience: Duration) -> Result<Vec<u32>, WorkerEnded> {
+    fn wait_for_commands(
+        &mut self,
+        mut active: Vec<u32>,
+        patience: Duration,
+    ) -> Result<Vec<u32>, WorkerEnded> {
         while !active.is_empty() {
             match self.lines.recv_timeout(patience) {
                 Ok((worker, WorkerLine::Answer(FromWorker::Idle))) => {
@@ -230,11 +238,11 @@ impl Workers {
     /// Lets all workers destroy their endpoints.
     fn quit(&mut self) {
         for worker in 0..self.children.len() {
-            self.write(worker, &ToWorker::Quit);
+            self.write_line(worker, &ToWorker::Quit);
         }
         self.is_over = true;
         let all = (0..).take(self.children.len()).collect();
-        for late in self.wait(all, FAREWELL).unwrap_or_default() {
+        for late in self.wait_for_commands(all, FAREWELL).unwrap_or_default() {
             let what = "the endpoint cannot be destroyed in time".to_owned();
             self.responses[late as usize].push(Response::Failed(what));
         }
@@ -242,7 +250,7 @@ impl Workers {
 
     /// Kills and reaps all processes; returns the observations, with the text written to standard
     /// error.
-    fn end(mut self) -> Vec<Vec<Response>> {
+    fn end_workers(mut self) -> Vec<Vec<Response>> {
         let errors = self.reap();
         for (responses, errors) in self.responses.iter_mut().zip(errors) {
             if !errors.is_empty() {

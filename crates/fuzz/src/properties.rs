@@ -25,7 +25,7 @@ pub struct Property {
 pub const PROPERTIES: &[Property] = &[
     Property {
         name: "completes",
-        check: completes::check,
+        check: completes::find_violation,
     },
     Property {
         name: "completes-without-polling",
@@ -33,26 +33,26 @@ pub const PROPERTIES: &[Property] = &[
     },
     Property {
         name: "calls-succeed",
-        check: calls::check,
+        check: calls::find_violation,
     },
     Property {
         name: "connections-as-decided",
-        check: connections::check,
+        check: connections::find_violation,
     },
     Property {
         name: "operations-complete-once",
-        check: completions::check,
+        check: completions::find_violation,
     },
     Property {
         name: "messages-arrive-as-sent",
-        check: delivery::check,
+        check: delivery::find_violation,
     },
     Property {
         name: "transfers-in-sequence",
-        check: transfers::check,
+        check: transfers::find_violation,
     },
     Property {
         name: "silent-peers-are-reported-once",
-        check: keepalive::check,
+        check: keepalive::find_violation,
     },
 ];

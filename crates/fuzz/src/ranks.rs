@@ -13,6 +13,6 @@ mod program;
 
 pub use compare::MpiLayer;
 pub use device::{Device, Execution, ExecutionEnd, devices};
-pub use export::source;
+pub use export::program_source;
 pub use interpreter::{Received, parse_received, printing};
 pub use program::{RankMessage, RankOp, RankProgram, SendForm};

@@ -6,12 +6,14 @@
 
 use std::collections::BTreeMap;
 
-use endpoint::{ConnectionId, Direction, Endpoint, Error, Flags, Message, RmaHandle, Transfer};
+use endpoint::{
+    ConnectionId, Direction, Endpoint, Error, Flags, MessageBytes, RmaHandle, Transfer,
+};
 
 use crate::command::{BUFFER, Command, Span};
 use crate::pattern::pattern_bytes;
 use crate::response::Response;
-use crate::worker::register;
+use crate::worker::register_buffer;
 
 /// Buffers of a connection.
 #[derive(Default)]
@@ -34,7 +36,7 @@ pub(crate) struct Rma {
 
 impl Rma {
     /// Performs a command; returns the content that the command reports.
-    pub(crate) fn perform(
+    pub(crate) fn execute_command(
         &mut self,
         command: &Command,
         id: ConnectionId,
@@ -44,7 +46,7 @@ impl Rma {
         match command {
             Command::RmaReuseHandle { .. } => buffers.reuses = true,
             Command::RmaHandleExchange { message, .. } => {
-                self.exchange(command.connection(), (id, *message), endpoint)?;
+                self.exchange_handles(command.connection(), (id, *message), endpoint)?;
             }
             Command::RmaPrepareRead { message, .. } => {
                 let local = buffers.local.ok_or(Error::RmaHandle)?;
@@ -52,11 +54,11 @@ impl Rma {
             }
             Command::RmaWrite { message, span, .. } => {
                 let key = (command.connection(), *message);
-                self.transfer(key, id, (Direction::Write, *span), endpoint)?;
+                self.start_transfer(key, id, (Direction::Write, *span), endpoint)?;
             }
             Command::RmaRead { message, span, .. } => {
                 let key = (command.connection(), *message);
-                self.transfer(key, id, (Direction::Read, *span), endpoint)?;
+                self.start_transfer(key, id, (Direction::Read, *span), endpoint)?;
             }
             Command::RmaContent { .. } => {
                 let local = buffers.local.ok_or(Error::RmaHandle)?;
@@ -77,7 +79,7 @@ impl Rma {
         Ok(None)
     }
 
-    fn exchange(
+    fn exchange_handles(
         &mut self,
         connection: u32,
         (id, message): (ConnectionId, u32),
@@ -91,18 +93,18 @@ impl Rma {
         };
         let handle = match buffers.local.or(reused) {
             Some(handle) => handle,
-            None => register(endpoint)?,
+            None => register_buffer(endpoint)?,
         };
         buffers.local = Some(handle);
         buffers.reuses = false;
         let mut bytes = b"rmaH ".to_vec();
         bytes.extend(handle.to_bytes());
         let context = u64::from(message);
-        endpoint.send(id, context, Message::Copied(&bytes), Flags::default())?;
+        endpoint.send(id, context, MessageBytes::Copied(&bytes), Flags::default())?;
         Ok(())
     }
 
-    fn transfer(
+    fn start_transfer(
         &mut self,
         key: (u32, u32),
         id: ConnectionId,
@@ -138,16 +140,25 @@ impl Rma {
     }
 
     /// Returns the bytes that a transfer has brought, if the operation that has ended is one.
-    pub(crate) fn ended(&mut self, key: (u32, u32), endpoint: &Endpoint) -> Option<Vec<u8>> {
+    pub(crate) fn delivered_bytes(
+        &mut self,
+        key: (u32, u32),
+        endpoint: &Endpoint,
+    ) -> Option<Vec<u8>> {
         let (direction, span) = self.transfers.get(&key)?;
         Some(match direction {
             Direction::Write => Vec::new(),
-            Direction::Read => self.bytes(key.0, (span.local, span.length), endpoint),
+            Direction::Read => self.buffer_bytes(key.0, (span.local, span.length), endpoint),
         })
     }
 
     /// Returns bytes of the buffer of a connection; none if there is no such buffer.
-    fn bytes(&self, connection: u32, (at, length): (u32, u32), endpoint: &Endpoint) -> Vec<u8> {
+    fn buffer_bytes(
+        &self,
+        connection: u32,
+        (at, length): (u32, u32),
+        endpoint: &Endpoint,
+    ) -> Vec<u8> {
         let local = self.buffers.get(&connection).and_then(|one| one.local);
         let mut bytes = vec![0; length.min(BUFFER) as usize];
         let read = local.map(|local| endpoint.rma_content(local, at.into(), &mut bytes));
@@ -159,7 +170,7 @@ impl Rma {
     }
 
     /// Takes a message of the peer's remote memory access.
-    pub(crate) fn received(
+    pub(crate) fn handle_message(
         &mut self,
         connection: u32,
         message: &[u8],
@@ -178,7 +189,7 @@ impl Rma {
             return Response::Failed(format!("connection {connection}: message {text:?}"));
         };
         let bytes = if *name == "rmaWrite" {
-            self.bytes(connection, (at, length), endpoint)
+            self.buffer_bytes(connection, (at, length), endpoint)
         } else {
             Vec::new()
         };

@@ -84,7 +84,7 @@ impl<P: Clone> Search<'_, P> {
     }
 
     /// Takes the program of choices if it is smaller and fails, at one of several places of faults.
-    fn takes(
+    fn take_if_smaller(
         &mut self,
         smallest: &mut Smallest<P>,
         (mut choices, surplus): (Vec<u64>, Surplus),
@@ -124,8 +124,9 @@ impl<P: Clone> Search<'_, P> {
     fn remove_elements(&mut self, smallest: &mut Smallest<P>) {
         let mut at = 0;
         while let Some(choices) = smallest.record.without_element(at) {
-            let is_taken = self.takes(smallest, (choices.clone(), Surplus::Last), FAULT_PLACES)
-                || self.takes(smallest, (choices, Surplus::First), FAULT_PLACES);
+            let is_taken =
+                self.take_if_smaller(smallest, (choices.clone(), Surplus::Last), FAULT_PLACES)
+                    || self.take_if_smaller(smallest, (choices, Surplus::First), FAULT_PLACES);
             at += usize::from(!is_taken);
         }
     }
@@ -161,7 +162,7 @@ impl<P: Clone> Search<'_, P> {
         match choices.get_mut(at) {
             Some(old) if *old != number => {
                 *old = number;
-                self.takes(smallest, (choices, Surplus::Last), 1)
+                self.take_if_smaller(smallest, (choices, Surplus::Last), 1)
             }
             _ => false,
         }

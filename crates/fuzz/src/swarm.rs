@@ -7,7 +7,7 @@ use sim_core::Stream;
 
 /// A kind of feature that an interaction can have.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Kind {
+pub enum Feature {
     /// A rejected request.
     Reject,
     /// A request without an answer.
@@ -35,7 +35,7 @@ pub enum Kind {
     Deregister,
 }
 
-impl Kind {
+impl Feature {
     /// All kinds.
     pub const ALL: [Self; 12] = [
         Self::Reject,
@@ -61,16 +61,16 @@ const DRAWN: [u8; 4] = [0, 0, 3, 8];
 
 /// Weights of all kinds, in sixteenths.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
-pub struct Swarm([u8; Kind::ALL.len()]);
+pub struct Swarm([u8; Feature::ALL.len()]);
 
 impl Swarm {
-    /// Returns weights with which no [`Kind`] happens.
+    /// Returns weights with which no [`Feature`] happens.
     pub const fn none() -> Self {
-        Self([0; Kind::ALL.len()])
+        Self([0; Feature::ALL.len()])
     }
 
     /// Draws weights.
-    pub fn draw(stream: &mut Stream) -> Self {
+    pub fn draw_weights(stream: &mut Stream) -> Self {
         Self(std::array::from_fn(|_| {
             let drawn = stream.below(DRAWN.len() as u64);
             DRAWN[usize::try_from(drawn).unwrap_or(0)]
@@ -78,13 +78,13 @@ impl Swarm {
     }
 
     /// Returns the weights with another one for a kind.
-    pub const fn with(mut self, kind: Kind, weight: u8) -> Self {
+    pub const fn with_weight(mut self, kind: Feature, weight: u8) -> Self {
         self.0[kind as usize] = if weight > CERTAIN { CERTAIN } else { weight };
         self
     }
 
     /// Returns true if the next of a kind happens.
-    pub(crate) fn happens(&self, kind: Kind, stream: &mut Stream) -> bool {
+    pub(crate) fn happens(&self, kind: Feature, stream: &mut Stream) -> bool {
         let weight = self.0[kind as usize];
         weight > 0 && stream.below(CERTAIN.into()) < weight.into()
     }

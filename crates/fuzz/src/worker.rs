@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use endpoint::{
-    Access, Attribute as Delivery, ConnectionId, Endpoint, Error, EventId, EventKind, Flags,
-    Message, OperationId, RequestId, RmaHandle, Stage, Status, Uri,
+    Access, Attribute as Delivery, ConnectionId, ConnectionStage, Endpoint, Error, EventId,
+    EventKind, Flags, MessageBytes, OperationId, RequestId, RmaHandle, Status, Uri,
 };
 
 use crate::command::{Attribute, BUFFER, Command, MICROSECOND, SendFlags};
@@ -25,7 +25,7 @@ enum Decision {
 }
 
 /// State of the command of a worker.
-enum Progress {
+enum CommandState {
     /// The command has ended.
     Ended,
     /// The command waits for observations.
@@ -48,10 +48,10 @@ pub struct Worker {
     connections: BTreeMap<u32, ConnectionId>,
     numbers: BTreeMap<ConnectionId, u32>,
     /// Stages of connections without a known identifier so far.
-    early: BTreeMap<u32, Stage>,
+    early: BTreeMap<u32, ConnectionStage>,
     decisions: BTreeMap<u32, Decision>,
     pub(crate) rma: Rma,
-    progress: Progress,
+    progress: CommandState,
     responses: Vec<Response>,
     /// Responses that a wait can still be for.
     unmatched: Vec<usize>,
@@ -81,7 +81,7 @@ impl Worker {
             early: BTreeMap::new(),
             decisions: BTreeMap::new(),
             rma: Rma::default(),
-            progress: Progress::Ended,
+            progress: CommandState::Ended,
             responses: Vec::with_capacity(RESPONSES),
             unmatched: Vec::with_capacity(RESPONSES),
             kept: 0,
@@ -101,38 +101,45 @@ impl Worker {
     }
 
     /// Returns the stage of a connection.
-    pub fn stage(&self, connection: u32, endpoint: &Endpoint) -> Stage {
+    pub fn stage(&self, connection: u32, endpoint: &Endpoint) -> ConnectionStage {
         match self.connections.get(&connection) {
             Some(id) => endpoint.stage(*id),
-            None => *self.early.get(&connection).unwrap_or(&Stage::Closed),
+            None => *self
+                .early
+                .get(&connection)
+                .unwrap_or(&ConnectionStage::Closed),
         }
     }
 
     /// Begins a command at a time in picoseconds.
     pub fn begin(&mut self, command: &Command, endpoint: &mut Endpoint, now: u64) {
-        self.progress = Progress::Ended;
+        self.progress = CommandState::Ended;
         if command.waits() {
-            self.progress = Progress::Waits;
+            self.progress = CommandState::Waits;
         } else if let Command::Pause { time, .. } = command {
-            self.progress = Progress::Until(now + time * MICROSECOND);
+            self.progress = CommandState::Until(now + time * MICROSECOND);
         } else {
-            self.call(command, endpoint);
+            self.call_endpoint(command, endpoint);
         }
     }
 
     /// Makes the call of a command, or records that the call has to be tried again.
-    fn call(&mut self, command: &Command, endpoint: &mut Endpoint) {
-        self.progress = match self.perform(command, endpoint) {
+    fn call_endpoint(&mut self, command: &Command, endpoint: &mut Endpoint) {
+        self.progress = match self.execute_command(command, endpoint) {
             Ok(progress) => progress,
-            Err(Error::NoBuffers) => Progress::Retries,
+            Err(Error::NoBuffers) => CommandState::Retries,
             Err(error) => {
                 self.respond(Response::Failed(format!("{command:?}: {error}")));
-                Progress::Ended
+                CommandState::Ended
             }
         };
     }
 
-    fn perform(&mut self, command: &Command, endpoint: &mut Endpoint) -> Result<Progress, Error> {
+    fn execute_command(
+        &mut self,
+        command: &Command,
+        endpoint: &mut Endpoint,
+    ) -> Result<CommandState, Error> {
         match command {
             Command::ConnectTo {
                 to,
@@ -145,7 +152,7 @@ impl Worker {
                 let timeout = timeout.map(|time| time * MICROSECOND);
                 let context = u64::from(*connection);
                 endpoint.connect(uri, (delivery(*attribute), &payload), context, timeout)?;
-                self.early.insert(*connection, Stage::Connecting);
+                self.early.insert(*connection, ConnectionStage::Connecting);
             }
             Command::Accept { connection } => {
                 self.decisions.insert(*connection, Decision::Accept);
@@ -167,7 +174,7 @@ impl Worker {
                 flags,
             } => {
                 let id = self.id(*connection)?;
-                return self.send(endpoint, id, (*message, *length), *flags);
+                return self.send_message(endpoint, id, (*message, *length), *flags);
             }
             Command::SetKeepalive {
                 connection,
@@ -178,23 +185,23 @@ impl Worker {
             }
             _ => {
                 let id = self.id(command.connection())?;
-                let content = self.rma.perform(command, id, endpoint)?;
+                let content = self.rma.execute_command(command, id, endpoint)?;
                 let connection = command.connection();
                 if let Some(bytes) = content {
                     self.respond(Response::Content { connection, bytes });
                 }
             }
         }
-        Ok(Progress::Ended)
+        Ok(CommandState::Ended)
     }
 
-    fn send(
+    fn send_message(
         &mut self,
         endpoint: &mut Endpoint,
         id: ConnectionId,
         (message, length): (u32, u32),
         flags: SendFlags,
-    ) -> Result<Progress, Error> {
+    ) -> Result<CommandState, Error> {
         let options = Flags {
             silent: flags.silent,
             blocking: flags.blocking,
@@ -203,15 +210,15 @@ impl Worker {
         let context = u64::from(message);
         let operation = if flags.lent {
             let bytes = Rc::new(content(message, length));
-            endpoint.send(id, context, Message::Lent(bytes), options)?
+            endpoint.send(id, context, MessageBytes::Lent(bytes), options)?
         } else {
             write_content(&mut self.text, message, length);
-            endpoint.send(id, context, Message::Copied(&self.text), options)?
+            endpoint.send(id, context, MessageBytes::Copied(&self.text), options)?
         };
         Ok(if flags.blocking {
-            Progress::Blocks(operation)
+            CommandState::Blocks(operation)
         } else {
-            Progress::Ended
+            CommandState::Ended
         })
     }
 
@@ -223,24 +230,24 @@ impl Worker {
     /// Returns true if a command has ended; a wait takes the awaited observations.
     pub fn has_ended(&mut self, command: &Command, endpoint: &mut Endpoint, now: u64) -> bool {
         match self.progress {
-            Progress::Ended => {}
-            Progress::Waits => return self.takes(command),
-            Progress::Until(end) => return now >= end,
-            Progress::Retries => {
-                self.call(command, endpoint);
-                return matches!(self.progress, Progress::Ended);
+            CommandState::Ended => {}
+            CommandState::Waits => return self.take_observations(command),
+            CommandState::Until(end) => return now >= end,
+            CommandState::Retries => {
+                self.call_endpoint(command, endpoint);
+                return matches!(self.progress, CommandState::Ended);
             }
-            Progress::Blocks(operation) => {
+            CommandState::Blocks(operation) => {
                 let Some(status) = endpoint.blocking_status(operation) else {
                     return false;
                 };
                 self.respond(Response::Sent {
                     connection: command.connection(),
-                    message: command.message().unwrap_or(0),
+                    message: command.message_number().unwrap_or(0),
                     status,
                 });
                 self.unmatched.pop();
-                self.progress = Progress::Ended;
+                self.progress = CommandState::Ended;
             }
         }
         true
@@ -249,13 +256,13 @@ impl Worker {
     /// Returns the time at which the command ends by itself.
     pub const fn alarm(&self) -> Option<u64> {
         match self.progress {
-            Progress::Until(end) => Some(end),
+            CommandState::Until(end) => Some(end),
             _ => None,
         }
     }
 
     /// Takes the observations that a wait is for; returns false if they are not all there.
-    fn takes(&mut self, command: &Command) -> bool {
+    fn take_observations(&mut self, command: &Command) -> bool {
         let find = |is_it: &dyn Fn(&Response) -> bool| {
             let mut places = 0..self.unmatched.len();
             places.find(|at| is_it(&self.responses[self.unmatched[*at]]))
@@ -291,7 +298,7 @@ impl Worker {
         loop {
             match endpoint.get_event() {
                 Ok(Some(event)) => {
-                    if self.observe(event.kind, event.id, endpoint) {
+                    if self.record_event(event.kind, event.id, endpoint) {
                         borrowed.push(event.id);
                     }
                 }
@@ -322,10 +329,10 @@ impl Worker {
     }
 
     /// Records an event; returns false if the event is kept until the end.
-    fn observe(&mut self, event: EventKind, id: EventId, endpoint: &mut Endpoint) -> bool {
+    fn record_event(&mut self, event: EventKind, id: EventId, endpoint: &mut Endpoint) -> bool {
         let response = match event {
             EventKind::Connect { context, result } | EventKind::Accept { context, result } => {
-                self.connected(context, result)
+                self.handle_connected(context, result)
             }
             EventKind::ConnectRequest {
                 request, payload, ..
@@ -343,12 +350,13 @@ impl Worker {
                 connection,
                 context,
                 status,
-            } => self.ended(connection, context, status, endpoint),
+            } => self.handle_ended(connection, context, status, endpoint),
             EventKind::Receive {
                 connection,
                 message,
-            } => self.received(connection, message, endpoint),
-            EventKind::KeepaliveTimedOut { connection } => match self.number(connection) {
+            } => self.handle_received(connection, message, endpoint),
+            EventKind::KeepaliveTimedOut { connection } => match self.connection_number(connection)
+            {
                 Some(connection) => Response::KeepaliveTimedOut { connection },
                 None => after_disconnect("a keepalive"),
             },
@@ -370,7 +378,7 @@ impl Worker {
         let connection = connection.unwrap_or(0);
         let (done, response) = match self.decisions.remove(&connection) {
             Some(Decision::Accept) => {
-                self.early.insert(connection, Stage::Accepting);
+                self.early.insert(connection, ConnectionStage::Accepting);
                 let done = endpoint.accept(request, u64::from(connection));
                 (done, Response::RequestAccepted { connection })
             }
@@ -379,7 +387,7 @@ impl Worker {
                 (done, Response::RequestRejected { connection })
             }
             Some(Decision::Ignore) => {
-                self.early.insert(connection, Stage::Requested);
+                self.early.insert(connection, ConnectionStage::Requested);
                 return (Response::RequestIgnored { connection }, false);
             }
             None => {
@@ -399,7 +407,7 @@ impl Worker {
         (response, true)
     }
 
-    fn connected(&mut self, context: u64, result: Result<ConnectionId, Status>) -> Response {
+    fn handle_connected(&mut self, context: u64, result: Result<ConnectionId, Status>) -> Response {
         let connection = u32::try_from(context).unwrap_or(0);
         self.early.remove(&connection);
         match result {
@@ -414,18 +422,18 @@ impl Worker {
         }
     }
 
-    fn ended(
+    fn handle_ended(
         &mut self,
         id: ConnectionId,
         context: u64,
         status: Status,
         endpoint: &Endpoint,
     ) -> Response {
-        let Some(connection) = self.number(id) else {
+        let Some(connection) = self.connection_number(id) else {
             return after_disconnect("the end of an operation");
         };
         let message = u32::try_from(context).unwrap_or(0);
-        match self.rma.ended((connection, message), endpoint) {
+        match self.rma.delivered_bytes((connection, message), endpoint) {
             Some(mut bytes) => {
                 if status != Status::Success {
                     bytes.clear();
@@ -445,12 +453,17 @@ impl Worker {
         }
     }
 
-    fn received(&mut self, id: ConnectionId, message: Vec<u8>, endpoint: &Endpoint) -> Response {
-        let Some(connection) = self.number(id) else {
+    fn handle_received(
+        &mut self,
+        id: ConnectionId,
+        message: Vec<u8>,
+        endpoint: &Endpoint,
+    ) -> Response {
+        let Some(connection) = self.connection_number(id) else {
             return after_disconnect("a message");
         };
         if message.starts_with(b"rma") {
-            return self.rma.received(connection, &message, endpoint);
+            return self.rma.handle_message(connection, &message, endpoint);
         }
         Response::Received {
             connection,
@@ -459,7 +472,7 @@ impl Worker {
     }
 
     /// Returns the number of a connection that was not disconnected.
-    fn number(&self, id: ConnectionId) -> Option<u32> {
+    fn connection_number(&self, id: ConnectionId) -> Option<u32> {
         let number = self.numbers.get(&id).copied().unwrap_or(0);
         let known = self.connections.contains_key(&number) || number == 0;
         known.then_some(number)
@@ -507,7 +520,7 @@ fn is_sent(response: &Response, connection: u32, message: u32) -> bool {
 /// Returns true if a wait is for this observation.
 fn awaits(command: &Command, response: &Response) -> bool {
     let of = command.connection();
-    let number = command.message().unwrap_or(0);
+    let number = command.message_number().unwrap_or(0);
     match (command, response) {
         (
             Command::WaitConnection { .. },
@@ -567,7 +580,7 @@ impl Command {
 }
 
 /// Registers a buffer for remote memory access.
-pub(crate) fn register(endpoint: &mut Endpoint) -> Result<RmaHandle, Error> {
+pub(crate) fn register_buffer(endpoint: &mut Endpoint) -> Result<RmaHandle, Error> {
     let access = Access::REMOTE_READ | Access::REMOTE_WRITE;
     endpoint.rma_register(vec![0; BUFFER as usize], access)
 }

@@ -7,8 +7,8 @@ use std::sync::Mutex;
 use endpoint::Defect;
 use fuzz::{
     Attribute, CampaignEvent, CampaignReport, CampaignSettings, EndpointSettings, Failure, Faults,
-    GeneratorSettings, Interaction, Mode, Position, Progress, Response, RunSettings, Swarm,
-    campaign, check, generate, run,
+    GeneratorSettings, Interaction, Mode, Position, ProgressDriver, Response, RunSettings, Swarm,
+    campaign, check, generate_interaction, run,
 };
 use sim_core::{Digest, Stream};
 
@@ -108,7 +108,7 @@ fn polling() {
     assert_no_failure(&all_poll);
     let mut no_thread = campaign_of(&ALL);
     no_thread.settings.generator.polling = true;
-    no_thread.run.network.progress = Progress::Polling;
+    no_thread.run.network.progress = ProgressDriver::Polling;
     assert_no_failure(&no_thread);
     no_thread.run.mode = Mode::Polling;
     no_thread.settings.generator.faults = FAULTS;
@@ -252,8 +252,9 @@ fn a5_both_forms_of_steps() {
     let run = |interaction: &Interaction| run(interaction, &RunSettings::default());
     let mut stream = Stream::new(3, "forms");
     for _ in 0..200 {
-        let swarm = Swarm::draw(&mut stream);
-        let interaction = generate(&campaign_of(&ALL).settings.generator, &swarm, &mut stream);
+        let swarm = Swarm::draw_weights(&mut stream);
+        let interaction =
+            generate_interaction(&campaign_of(&ALL).settings.generator, &swarm, &mut stream);
         let single = interaction.with_single_commands();
         assert_eq!(check(&interaction, &run), Ok(None));
         assert_eq!(check(&single, &run), Ok(None), "{}", single.to_toml());
@@ -298,8 +299,8 @@ fn the_same_seed_gives_the_same_observations() {
     };
     let make = || {
         let mut stream = Stream::new(7, "interactions");
-        let swarm = Swarm::draw(&mut stream);
-        let interaction = generate(&generator, &swarm, &mut stream);
+        let swarm = Swarm::draw_weights(&mut stream);
+        let interaction = generate_interaction(&generator, &swarm, &mut stream);
         let outcome = run(&interaction, &RunSettings::default()).expect("workers");
         (interaction, outcome)
     };
@@ -326,7 +327,7 @@ fn observations_of_seeds_do_not_change() {
         ..all()
     };
     let mut polls = RunSettings::default();
-    polls.network.progress = Progress::Polling;
+    polls.network.progress = ProgressDriver::Polling;
     polls.mode = Mode::Polling;
     let defaults = (GeneratorSettings::default(), RunSettings::default());
     assert_eq!(digest(defaults), "86be84e8a61cf33e");
@@ -360,8 +361,9 @@ fn digest((generator, settings): (GeneratorSettings, RunSettings)) -> String {
 fn a_text_is_read_as_it_was_written() {
     let mut stream = Stream::new(5, "texts");
     for _ in 0..50 {
-        let swarm = Swarm::draw(&mut stream);
-        let interaction = generate(&campaign_of(&ALL).settings.generator, &swarm, &mut stream);
+        let swarm = Swarm::draw_weights(&mut stream);
+        let interaction =
+            generate_interaction(&campaign_of(&ALL).settings.generator, &swarm, &mut stream);
         let text = interaction.to_toml();
         assert_eq!(Interaction::from_toml(&text), Ok(interaction), "{text}");
     }

@@ -6,8 +6,8 @@ use std::ops::ControlFlow;
 
 use explore::SeededDefect;
 use fuzz::freedoms::{
-    Accepts, Access, Communicator, Family, FreedomLayer, FreedomOp, FreedomProgram, Message,
-    Operation, RankedCall, SendMode, StatedBounds, Stripes, c_program, enumerate_outcomes,
+    Accepts, Access, Communicator, Family, FreedomLayer, FreedomOp, FreedomProgram, Operation,
+    RankedCall, SendMode, SentMessage, StatedBounds, Stripes, c_program, enumerate_outcomes,
 };
 use fuzz::{Comparison, FuzzProgram, LayerLimits, LayerReport, compare, layer_campaign};
 use mpi::{ProtocolDefect, with_protocol_defect};
@@ -32,8 +32,8 @@ const fn from(rank: usize) -> Accepts {
     }
 }
 
-const fn message(to: usize, mode: SendMode) -> Message {
-    Message {
+const fn message(to: usize, mode: SendMode) -> SentMessage {
+    SentMessage {
         comm: Communicator::World,
         to,
         tag: 0,
@@ -100,7 +100,7 @@ fn a_fan_in_has_each_order() {
 #[test]
 fn messages_do_not_overtake() {
     let tagged = |tag| {
-        Send(Message {
+        Send(SentMessage {
             tag,
             ..message(0, SendMode::Standard)
         })
@@ -343,7 +343,7 @@ fn outcomes_beyond_a_stated_bound_are_counted() {
     assert_eq!(efforts(receives(3)), [(7, 0)]);
     assert_eq!(efforts(receives(4)), [(15, 10)]);
     let send = |tag: u32| match standard(0) {
-        Send(message) => Send(Message { tag, ..message }),
+        Send(message) => Send(SentMessage { tag, ..message }),
         other => other,
     };
     let first = Irecv(Accepts {

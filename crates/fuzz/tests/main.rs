@@ -63,7 +63,7 @@ fn check_failure<'a, L: Layer<Program: Debug>>(
 fn check_texts<L: Layer<Program: Debug>>(layer: &L, tries: u64) {
     let mut stream = Stream::new(5, "texts");
     for _ in 0..tries {
-        let program = layer.generate(&mut Choices::drawn(&mut stream));
+        let program = layer.generate(&mut Choices::from_stream(&mut stream));
         let text = program.to_toml();
         assert_eq!(L::Program::from_toml(&text), Ok(program), "{text}");
     }

@@ -38,7 +38,7 @@ fn refusal(layer: &str, text: &str) -> String {
 #[test]
 fn mistakes_are_refused() {
     assert!(RankProgram::from_toml(RANKS).is_ok());
-    let actors = ActorProgram::of(vec![vec![Op::Send(0), Op::Kill(0)]]).to_toml();
+    let actors = ActorProgram::from_actors(vec![vec![Op::Send(0), Op::Kill(0)]]).to_toml();
     for case in read_cases(include_str!("mistakes.txt")) {
         let [layer, from, to] = case.given_parts();
         let text = match layer {

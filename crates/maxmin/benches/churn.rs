@@ -72,8 +72,8 @@ impl Churn {
             self.now = self.solver.next().expect("flows in flight");
             self.solver.due(self.now, &mut self.due);
             while let Some(slot) = self.due.pop() {
-                self.solver.leave(slot, self.now);
-                self.solver.forget(slot);
+                self.solver.stop_sharing(slot, self.now);
+                self.solver.forget_uses(slot);
                 self.solver.solve(self.now);
                 self.start(slot);
                 self.solver.solve(self.now);

@@ -48,8 +48,8 @@ impl Bottleneck {
         self.finished.resize(flows, false);
         while self.finished.contains(&false) {
             self.count_users(problem);
-            self.grow(problem, rates);
-            self.take(problem);
+            self.grow_flows(problem, rates);
+            self.consume_capacities(problem);
         }
     }
 
@@ -64,7 +64,7 @@ impl Bottleneck {
     }
 
     /// Lets every unfinished flow grow by the least offer, up to the bound of the flow.
-    fn grow(&mut self, problem: &Problem, rates: &mut [f64]) {
+    fn grow_flows(&mut self, problem: &Problem, rates: &mut [f64]) {
         for (flow, rate) in rates.iter_mut().enumerate() {
             if self.finished[flow] {
                 continue;
@@ -84,7 +84,7 @@ impl Bottleneck {
 
     /// Takes the growth of all flows from the capacities that had users, and finishes the flows on
     /// exhausted capacities.
-    fn take(&mut self, problem: &Problem) {
+    fn consume_capacities(&mut self, problem: &Problem) {
         for flow in 0..problem.bounds.len() {
             for (capacity, coefficient) in problem.uses_of(flow) {
                 self.left[capacity as usize] -= coefficient * self.growth[flow];

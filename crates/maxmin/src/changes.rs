@@ -105,7 +105,7 @@ impl Solver {
     /// Returns the capacity that limits a flow, after a solve; `None` if the bound is the limit.
     /// Only after [`Solver::keep_changes`].
     #[must_use]
-    pub fn limit(&self, slot: u32) -> Option<u32> {
+    pub fn limiting_capacity(&self, slot: u32) -> Option<u32> {
         let flow = &self.flows[slot as usize];
         if flow.position == LONE || self.method == Method::Plain && self.count == 1 {
             return self.limit_alone(flow);
@@ -116,7 +116,7 @@ impl Solver {
                 let limit = limits.get(slot as usize).copied();
                 limit.filter(|&number| number != NONE)
             }
-            Method::Incremental => self.incremental.limit(slot),
+            Method::Incremental => self.incremental.limiting_capacity(slot),
         }
     }
 
@@ -151,7 +151,7 @@ impl Incremental {
     }
 
     /// Returns the capacity that sets the level of a flow.
-    fn limit(&self, slot: u32) -> Option<u32> {
+    fn limiting_capacity(&self, slot: u32) -> Option<u32> {
         match self.state.flows[slot as usize].owner {
             Owner::Link(link) => Some(self.state.links[link as usize].number),
             Owner::Bound | Owner::Nobody | Owner::Out => None,

@@ -38,7 +38,7 @@ impl Solver {
         );
         let present = [coupled, lone].concat();
         if self.method == Method::Incremental {
-            self.incremental.check(tolerance);
+            self.incremental.check_state(tolerance);
         }
         let mut problem = Problem::default();
         for slot in &present {
@@ -87,7 +87,7 @@ impl Solver {
 }
 
 impl Incremental {
-    fn check(&self, tolerance: f64) {
+    fn check_state(&self, tolerance: f64) {
         assert!(self.dirty.is_empty());
         assert!(self.state.suspects.is_empty() && self.touched.is_empty());
         for link in 0..self.state.links.len() {

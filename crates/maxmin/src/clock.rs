@@ -75,7 +75,7 @@ impl Incremental {
             }
             let left = self.remaining_of(flow);
             self.detach_clock(flow);
-            self.follow(flow, left);
+            self.follow_clock(flow, left);
         }
         self.state.moved.clear();
         while let Some(link) = self.stale_clocks.pop() {
@@ -92,7 +92,7 @@ impl Incremental {
     }
 
     /// Lets a flow follow the clock of the owner.
-    pub(super) fn follow(&mut self, flow: usize, left: f64) {
+    pub(super) fn follow_clock(&mut self, flow: usize, left: f64) {
         let entry = &mut self.state.flows[flow];
         entry.clock = entry.owner;
         match entry.owner {

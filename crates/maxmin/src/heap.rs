@@ -114,10 +114,10 @@ impl IndexedHeap {
             if self.items[parent] <= item {
                 break;
             }
-            self.place(at, self.items[parent], positions);
+            self.set_item(at, self.items[parent], positions);
             at = parent;
         }
-        self.place(at, item, positions);
+        self.set_item(at, item, positions);
     }
 
     fn sink(&mut self, mut at: usize, positions: &mut [u32]) {
@@ -131,13 +131,13 @@ impl IndexedHeap {
             if item <= self.items[least] {
                 break;
             }
-            self.place(at, self.items[least], positions);
+            self.set_item(at, self.items[least], positions);
             at = least;
         }
-        self.place(at, item, positions);
+        self.set_item(at, item, positions);
     }
 
-    fn place(&mut self, at: usize, item: (u64, u32), positions: &mut [u32]) {
+    fn set_item(&mut self, at: usize, item: (u64, u32), positions: &mut [u32]) {
         self.items[at] = item;
         positions[item.1 as usize] = u32::try_from(at).expect("fewer than 2^32 numbers");
     }

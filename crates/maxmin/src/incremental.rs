@@ -10,7 +10,7 @@ use super::heap::{ABSENT, IndexedHeap};
 use super::problem::Problem;
 use super::reference::ReferenceSolver;
 use super::relax::ScannedUser;
-use super::state::{Element, Flow, Link, LinkLoad, Owner, RARE, State, index, owner};
+use super::state::{Element, Flow, Link, LinkLoad, Owner, RARE, SolverState, index, owner};
 use super::uses::Use;
 use super::waterfill::UserCap;
 
@@ -32,7 +32,7 @@ pub(super) struct Arrival<'a> {
 /// The solver with all state that it keeps between events.
 #[derive(Default, Debug)]
 pub(super) struct Incremental {
-    pub(super) state: State,
+    pub(super) state: SolverState,
     pub(super) clocks: Vec<Clock>,
     /// The date of the present batch of changes.
     pub(super) now: f64,
@@ -78,8 +78,8 @@ impl Incremental {
         }
     }
 
-    /// Notes a flow that shares, before [`Incremental::start`].
-    pub(super) fn fill(&mut self, arrival: &Arrival<'_>, now: f64) {
+    /// Notes a flow that shares, before [`Incremental::share_all`].
+    pub(super) fn add_flow(&mut self, arrival: &Arrival<'_>, now: f64) {
         self.now = now;
         self.take_up(arrival);
         // Whose it is will be found out with all others.
@@ -87,7 +87,7 @@ impl Incremental {
     }
 
     /// Shares among all flows that were noted.
-    pub(super) fn start(&mut self, now: f64) {
+    pub(super) fn share_all(&mut self, now: f64) {
         self.now = now;
         self.solve_from_scratch();
         self.set_clocks();
@@ -143,8 +143,8 @@ impl Incremental {
         entry.elements.reserve_exact(uses.len());
         self.state.sharing += 1;
         for (at, known) in uses.iter().enumerate() {
-            let link = self.link(known.number, capacities[known.number as usize]);
-            let class = self.state.class(known.coefficient);
+            let link = self.link_index(known.number, capacities[known.number as usize]);
+            let class = self.state.coefficient_class(known.coefficient);
             if class == RARE {
                 let key = (slot, index(link));
                 self.state.rare.insert(key, known.coefficient);
@@ -156,7 +156,7 @@ impl Incremental {
     }
 
     /// Lets a flow share from now on.
-    pub(super) fn enter(&mut self, arrival: &Arrival<'_>, now: f64) {
+    pub(super) fn start_sharing(&mut self, arrival: &Arrival<'_>, now: f64) {
         self.now = now;
         let slot = arrival.slot;
         let flow = slot as usize;
@@ -265,7 +265,7 @@ impl Incremental {
     }
 
     /// Ends the sharing of the flow in `slot`; returns the work that is left.
-    pub(super) fn leave(&mut self, slot: u32, now: f64) -> f64 {
+    pub(super) fn stop_sharing(&mut self, slot: u32, now: f64) -> f64 {
         self.now = now;
         let flow = slot as usize;
         let left = self.remaining_of(flow);
@@ -283,7 +283,7 @@ impl Incremental {
             }
             self.state.gauges[at].load -= share * level;
             if self.state.links[at].users.is_empty() {
-                self.release(at);
+                self.release_link(at);
             } else if self.state.gauges[at].level.is_finite() {
                 self.mark(at);
             } else {
@@ -296,7 +296,7 @@ impl Incremental {
     }
 
     /// Forgets a link that no flow uses any more.
-    fn release(&mut self, at: usize) {
+    fn release_link(&mut self, at: usize) {
         self.state.empty(at);
         self.set_level(at, f64::INFINITY);
         self.dirty.remove(index(at), &mut self.dirty_at);
@@ -348,7 +348,7 @@ impl Incremental {
     }
 
     /// The work that a flow that shares has left.
-    pub(super) fn remaining(&mut self, slot: u32, now: f64) -> f64 {
+    pub(super) fn remaining_work(&mut self, slot: u32, now: f64) -> f64 {
         let before = std::mem::replace(&mut self.now, now);
         let left = self.remaining_of(slot as usize);
         self.now = before;
@@ -365,7 +365,7 @@ impl Incremental {
     }
 
     /// The link of a capacity, which may have been idle until now.
-    fn link(&mut self, number: u32, capacity: f64) -> usize {
+    fn link_index(&mut self, number: u32, capacity: f64) -> usize {
         if let Some(link) = self.link_of[number as usize].checked_sub(1) {
             return link as usize;
         }

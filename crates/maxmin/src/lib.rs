@@ -68,7 +68,7 @@ mod waves;
 use changes::Changes;
 use incremental::{Arrival, Incremental};
 use lone::Lone;
-use plain::{Plain, Progress, rate_alone};
+use plain::{FlowProgress, Plain, rate_alone};
 pub use uses::Use;
 use uses::UseMerger;
 
@@ -96,7 +96,7 @@ const LONE: u32 = u32::MAX - 1;
 ///
 /// A flow is known by its slot, a capacity by its number. A flow declares its uses once
 /// ([`Solver::declare`], [`Solver::cross`]), may then enter and leave several times, and is
-/// forgotten by [`Solver::forget`]. All changes between two solves belong to one instant.
+/// forgotten by [`Solver::forget_uses`]. All changes between two solves belong to one instant.
 #[derive(Debug)]
 pub struct Solver {
     /// By slot.
@@ -142,7 +142,7 @@ struct Flow {
     bound: f64,
     /// The position of the flow in `coupled`, [`LONE`], or [`GONE`].
     position: u32,
-    progress: Progress,
+    progress: FlowProgress,
 }
 
 impl Flow {
@@ -151,7 +151,7 @@ impl Flow {
         weight: 1.0,
         bound: f64::INFINITY,
         position: GONE,
-        progress: Progress::NONE,
+        progress: FlowProgress::NONE,
     };
 
     /// Returns the description of a flow for the incremental method.
@@ -225,7 +225,7 @@ impl Solver {
     pub fn cross(&mut self, slot: u32, number: u32, capacity: f64, coefficient: f64) {
         self.capacities[number as usize] = capacity;
         let uses = &mut self.flows[slot as usize].uses;
-        match self.merger.find(uses, number) {
+        match self.merger.find_use(uses, number) {
             Some(at) => uses[at].coefficient += coefficient,
             None => uses.push(Use {
                 number,
@@ -256,7 +256,7 @@ impl Solver {
     /// Forgets the uses of the flow in `slot`, if the flow was declared; the flow does not share at
     /// the moment.
     #[inline]
-    pub fn forget(&mut self, slot: u32) {
+    pub fn forget_uses(&mut self, slot: u32) {
         if let Some(flow) = self.flows.get_mut(slot as usize) {
             debug_assert!(flow.position == GONE);
             flow.uses.clear();
@@ -269,7 +269,7 @@ impl Solver {
         let flow = &mut self.flows[slot as usize];
         debug_assert!(flow.position == GONE);
         (flow.weight, flow.bound) = (weight, bound);
-        flow.progress = Progress::new(work, now);
+        flow.progress = FlowProgress::new(work, now);
         if self.lone.admit(slot, &flow.uses) {
             flow.position = LONE;
             if self.kept.is_some() {
@@ -277,7 +277,9 @@ impl Solver {
                 self.changed = true;
             } else {
                 // The rate does not depend on other flows, so no solve has to find it.
-                let end = flow.progress.go(rate_alone(flow, &self.capacities), now);
+                let end = flow
+                    .progress
+                    .continue_at(rate_alone(flow, &self.capacities), now);
                 self.lone.set_end(slot, end);
             }
             return;
@@ -285,7 +287,7 @@ impl Solver {
         self.changed = true;
         for at in 0..self.flows[slot as usize].uses.len() {
             let number = self.flows[slot as usize].uses[at].number;
-            if let Some(other) = self.lone.on(number) {
+            if let Some(other) = self.lone.lone_flow(number) {
                 self.lone.forget_end(other);
                 self.couple(other, now);
             }
@@ -303,21 +305,21 @@ impl Solver {
         flow.position = state::index(self.coupled.len());
         self.coupled.push(slot);
         if self.method == Method::Incremental {
-            let left = flow.progress.left(now);
+            let left = flow.progress.remaining_work(now);
             let arrival = flow.arrival(slot, &self.capacities, left);
-            self.incremental.enter(&arrival, now);
+            self.incremental.start_sharing(&arrival, now);
         }
     }
 
     /// Ends the sharing of the flow in `slot`; returns the work that is left.
     #[inline]
-    pub fn leave(&mut self, slot: u32, now: f64) -> f64 {
+    pub fn stop_sharing(&mut self, slot: u32, now: f64) -> f64 {
         let flow = &mut self.flows[slot as usize];
         let position = std::mem::replace(&mut flow.position, GONE);
         if position == LONE {
             self.changed |= self.kept.is_some();
-            self.lone.release(slot, &flow.uses);
-            return flow.progress.left(now);
+            self.lone.release_flow(slot, &flow.uses);
+            return flow.progress.remaining_work(now);
         }
         self.changed = true;
         self.lone.uncouple(&flow.uses);
@@ -325,8 +327,8 @@ impl Solver {
         self.count -= 1;
         self.coupled[position as usize] = GONE;
         let left = match self.method {
-            Method::Plain => flow.progress.left(now),
-            Method::Incremental => self.incremental.leave(slot, now),
+            Method::Plain => flow.progress.remaining_work(now),
+            Method::Incremental => self.incremental.stop_sharing(slot, now),
         };
         self.close_gaps();
         left
@@ -356,9 +358,9 @@ impl Solver {
         }
         self.changes += 1;
         if self.method == Method::Incremental {
-            let left = self.incremental.leave(slot, now);
+            let left = self.incremental.stop_sharing(slot, now);
             let arrival = flow.arrival(slot, &self.capacities, left);
-            self.incremental.enter(&arrival, now);
+            self.incremental.start_sharing(&arrival, now);
         }
     }
 
@@ -367,7 +369,7 @@ impl Solver {
     pub fn set_capacity(&mut self, number: u32, capacity: f64, now: f64) {
         self.changed = true;
         self.capacities[number as usize] = capacity;
-        if let Some(slot) = self.lone.on(number) {
+        if let Some(slot) = self.lone.lone_flow(number) {
             self.lone.fresh.push(slot);
             return;
         }
@@ -386,7 +388,9 @@ impl Solver {
         while let Some(slot) = self.lone.fresh.pop() {
             let flow = &mut self.flows[slot as usize];
             if flow.position == LONE {
-                let end = flow.progress.go(rate_alone(flow, &self.capacities), now);
+                let end = flow
+                    .progress
+                    .continue_at(rate_alone(flow, &self.capacities), now);
                 self.lone.set_end(slot, end);
                 if let Some(changes) = &mut self.kept {
                     changes.slots.push(slot);
@@ -452,19 +456,19 @@ impl Solver {
         self.plain.clear();
         for slot in self.coupled.iter().filter(|slot| **slot != GONE) {
             let flow = &self.flows[*slot as usize];
-            let left = flow.progress.left(now);
+            let left = flow.progress.remaining_work(now);
             let arrival = flow.arrival(*slot, &self.capacities, left);
-            self.incremental.fill(&arrival, now);
+            self.incremental.add_flow(&arrival, now);
         }
-        self.incremental.start(now);
+        self.incremental.share_all(now);
         self.keep_coupled();
     }
 
     fn become_plain(&mut self, now: f64) {
         self.method = Method::Plain;
         for slot in self.coupled.iter().filter(|slot| **slot != GONE) {
-            let left = self.incremental.remaining(*slot, now);
-            self.flows[*slot as usize].progress = Progress::new(left, now);
+            let left = self.incremental.remaining_work(*slot, now);
+            self.flows[*slot as usize].progress = FlowProgress::new(left, now);
         }
         self.incremental
             .clear(self.coupled.iter().filter(|slot| **slot != GONE));
@@ -494,12 +498,12 @@ impl Solver {
 
     /// The work that a flow that shares has left.
     #[inline]
-    pub fn remaining(&mut self, slot: u32, now: f64) -> f64 {
+    pub fn remaining_work(&mut self, slot: u32, now: f64) -> f64 {
         let flow = &self.flows[slot as usize];
         if flow.position == LONE || self.method == Method::Plain {
-            flow.progress.left(now)
+            flow.progress.remaining_work(now)
         } else {
-            self.incremental.remaining(slot, now)
+            self.incremental.remaining_work(slot, now)
         }
     }
 
@@ -537,7 +541,7 @@ impl Solver {
     #[inline]
     pub fn due(&mut self, last: f64, flows: &mut Vec<u32>) {
         while let Some(slot) = self.lone.pop_until(last) {
-            self.flows[slot as usize].progress = Progress::NONE;
+            self.flows[slot as usize].progress = FlowProgress::NONE;
             flows.push(slot);
         }
         match self.method {

@@ -50,7 +50,7 @@ impl Lone {
     }
 
     /// Lets a lone flow go.
-    pub(super) fn release(&mut self, slot: u32, uses: &[Use]) {
+    pub(super) fn release_flow(&mut self, slot: u32, uses: &[Use]) {
         for known in uses {
             self.users[known.number as usize] = 0;
         }
@@ -80,7 +80,7 @@ impl Lone {
     }
 
     /// The lone flow on a capacity.
-    pub(super) fn on(&self, number: u32) -> Option<u32> {
+    pub(super) fn lone_flow(&self, number: u32) -> Option<u32> {
         let users = self.users[number as usize];
         (users & COUPLED == 0).then(|| users.checked_sub(1))?
     }

@@ -38,7 +38,7 @@ const PAUSE_MAX: u32 = 64;
 
 /// Progress of a flow.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Progress {
+pub(super) struct FlowProgress {
     /// Work left,
     left: f64,
     /// at this date, in seconds.
@@ -49,7 +49,7 @@ pub(super) struct Progress {
     end: f64,
 }
 
-impl Progress {
+impl FlowProgress {
     pub(super) const NONE: Self = Self {
         left: 0.0,
         since: 0.0,
@@ -70,7 +70,7 @@ impl Progress {
         self.rate
     }
 
-    pub(super) fn left(&self, now: f64) -> f64 {
+    pub(super) fn remaining_work(&self, now: f64) -> f64 {
         let elapsed = now - self.since;
         if elapsed > 0.0 {
             (self.left - self.rate * elapsed).max(0.0)
@@ -80,9 +80,9 @@ impl Progress {
     }
 
     /// Continues at a rate; returns the end in seconds.
-    pub(super) fn go(&mut self, rate: f64, now: f64) -> f64 {
+    pub(super) fn continue_at(&mut self, rate: f64, now: f64) -> f64 {
         if rate != self.rate {
-            self.left = self.left(now);
+            self.left = self.remaining_work(now);
             self.since = now;
             self.rate = rate;
             self.end = self.since + duration(self.left, rate);
@@ -140,7 +140,7 @@ impl Plain {
             (None, _) => return,
             (Some(slot), None) => {
                 let flow = &mut flows[*slot as usize];
-                self.next = flow.progress.go(rate_alone(flow, capacities), now);
+                self.next = flow.progress.continue_at(rate_alone(flow, capacities), now);
                 return;
             }
             _ => {}
@@ -149,7 +149,7 @@ impl Plain {
         self.find_rates();
         let present = coupled.iter().filter(|slot| **slot != GONE);
         for (slot, rate) in present.zip(&self.rates) {
-            let end = flows[*slot as usize].progress.go(*rate, now);
+            let end = flows[*slot as usize].progress.continue_at(*rate, now);
             self.next = self.next.min(end);
         }
     }
@@ -220,7 +220,7 @@ impl Plain {
         for slot in coupled.iter().filter(|slot| **slot != GONE) {
             let progress = &mut flows[*slot as usize].progress;
             if progress.end <= last {
-                *progress = Progress::NONE;
+                *progress = FlowProgress::NONE;
                 due.push(*slot);
             } else {
                 self.next = self.next.min(progress.end);

@@ -37,7 +37,7 @@ impl Incremental {
         for at in 0..self.flows_in_problem.len() {
             let flow = self.flows_in_problem[at] as usize;
             if let Owner::Link(link) = self.state.flows[flow].owner {
-                self.state.own(flow, link as usize);
+                self.state.own_flow(flow, link as usize);
             }
         }
         for local in 0..self.links_in_problem.len() {

@@ -59,7 +59,7 @@ impl ReferenceSolver {
         self.levels.resize(problem.capacities.len(), f64::INFINITY);
         self.owners.clear();
         self.owners.resize(problem.weights.len(), None);
-        self.prepare(problem);
+        self.prepare_slots(problem);
         let mut level = 0.0_f64;
         let mut bound_next = 0;
         loop {
@@ -99,7 +99,7 @@ impl ReferenceSolver {
         }
     }
 
-    fn prepare(&mut self, problem: &Problem) {
+    fn prepare_slots(&mut self, problem: &Problem) {
         self.slots.clear();
         self.slots
             .extend(problem.capacities.iter().map(|capacity| Slot {

@@ -231,7 +231,7 @@ impl Incremental {
 
     /// Finds the level and the owners of a link from all users of the link.
     fn rescan(&mut self, link: usize) {
-        let (level, fits) = self.gather(link);
+        let (level, fits) = self.gather_users(link);
         let level = if fits {
             level
         } else {
@@ -252,7 +252,7 @@ impl Incremental {
 
     /// Lists the users with their caps; returns the level for unchanged owners, and true if this
     /// level is right.
-    fn gather(&mut self, link: usize) -> (f64, bool) {
+    fn gather_users(&mut self, link: usize) -> (f64, bool) {
         self.scan.clear();
         let (mut load, mut own_weight) = (0.0, 0.0);
         let (mut high, mut low) = (0.0_f64, f64::INFINITY);

@@ -152,7 +152,7 @@ pub(super) struct Link {
 
 /// All flows and links.
 #[derive(Default, Debug)]
-pub(super) struct State {
+pub(super) struct SolverState {
     pub(super) flows: Vec<Flow>,
     pub(super) links: Vec<Link>,
     /// The gauges of the links.
@@ -226,7 +226,7 @@ impl LinkLoad {
     }
 }
 
-impl State {
+impl SolverState {
     /// The level of a flow that shares.
     pub(super) fn level(&self, flow: usize) -> f64 {
         let flow = &self.flows[flow];
@@ -255,7 +255,7 @@ impl State {
     }
 
     /// The class of a coefficient; [`RARE`] if there are too many to number them.
-    pub(super) fn class(&mut self, coefficient: f64) -> u8 {
+    pub(super) fn coefficient_class(&mut self, coefficient: f64) -> u8 {
         let known = self.classes.iter().position(|known| *known == coefficient);
         let at = known.unwrap_or(self.classes.len());
         if known.is_none() && at < RARE as usize {
@@ -353,7 +353,7 @@ impl State {
             self.disown(flow, link as usize, level);
         }
         if let Owner::Link(link) = to {
-            self.own(flow, link as usize);
+            self.own_flow(flow, link as usize);
         }
         if from == Owner::Nobody {
             for slot in 0..self.flows[flow].elements.len() {
@@ -367,7 +367,7 @@ impl State {
         }
     }
 
-    pub(super) fn own(&mut self, flow: usize, link: usize) {
+    pub(super) fn own_flow(&mut self, flow: usize, link: usize) {
         let element = self.element_on(flow, link);
         let first = self.links[link].own as usize;
         self.swap_users(link, element.position(), first);

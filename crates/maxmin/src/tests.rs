@@ -105,8 +105,8 @@ impl Churn {
     }
 
     fn stop(&mut self, slot: u32) -> f64 {
-        let left = self.solver.leave(slot, self.now);
-        self.solver.forget(slot);
+        let left = self.solver.stop_sharing(slot, self.now);
+        self.solver.forget_uses(slot);
         left
     }
 
@@ -248,7 +248,7 @@ fn any_history(network: Network, crosstraffic: f64, seed: u64, method: Option<Me
                 }
                 7 if !running.is_empty() => {
                     let slot = running[churn.random.below(running.len() as u32) as usize];
-                    let left = churn.solver.leave(slot, churn.now);
+                    let left = churn.solver.stop_sharing(slot, churn.now);
                     churn.solve();
                     churn
                         .solver
@@ -300,11 +300,11 @@ fn dates_with(method: Option<Method>) {
     solver.check(1e-15);
     assert_eq!((solver.rate(0), solver.rate(1)), (2.0, 8.0));
     assert_eq!(solver.next(), Some(5.0));
-    assert_eq!(solver.remaining(1, 2.5), 40.0);
+    assert_eq!(solver.remaining_work(1, 2.5), 40.0);
     let mut due = Vec::new();
     solver.due(5.0, &mut due);
     assert_eq!(due, [0]);
-    assert_eq!(solver.leave(0, 5.0), 0.0);
+    assert_eq!(solver.stop_sharing(0, 5.0), 0.0);
     solver.solve(5.0);
     assert_eq!(solver.rate(1), 10.0);
     assert_eq!(solver.next(), Some(7.0));
@@ -356,8 +356,8 @@ fn more_coefficients_than_can_be_numbered() {
             solver.check(TOLERANCE);
         }
         for slot in 0..50 {
-            solver.leave(slot, 0.0);
-            solver.forget(slot);
+            solver.stop_sharing(slot, 0.0);
+            solver.forget_uses(slot);
             solver.solve(0.0);
             solver.check(TOLERANCE);
         }
@@ -380,7 +380,7 @@ fn a_link_that_gets_room_before_it_is_solved() {
         enter(&mut solver, slot, 0, 4.5, 10.0);
     }
     for slot in 0..2 {
-        solver.leave(slot, 0.0);
+        solver.stop_sharing(slot, 0.0);
     }
     solver.declare(3);
     solver.cross(3, 1, 0.6, 1.0);
@@ -457,16 +457,16 @@ fn what_is_overdue_has_nothing_left_and_ends_now() {
     for method in [Method::Plain, Method::Incremental] {
         let late = 7.0;
         let mut solver = two_flows(method);
-        assert_eq!(solver.remaining(1, late), 0.0, "{method:?}");
+        assert_eq!(solver.remaining_work(1, late), 0.0, "{method:?}");
         solver.update(1, 2.0, f64::INFINITY, late);
         solver.solve(late);
         assert_eq!(solver.next(), Some(late), "{method:?}");
-        assert_eq!(solver.leave(1, late), 0.0, "{method:?}");
+        assert_eq!(solver.stop_sharing(1, late), 0.0, "{method:?}");
         // One with a limit of its own has its date without the link.
         let mut bounded = two_flows(method);
         bounded.update(0, 1.0, 1.0, 0.0);
         bounded.solve(0.0);
-        assert_eq!(bounded.remaining(0, 20.0), 0.0, "{method:?}");
+        assert_eq!(bounded.remaining_work(0, 20.0), 0.0, "{method:?}");
     }
 }
 
@@ -482,7 +482,7 @@ fn flows_that_have_left_take_no_memory() {
         solver.enter(2, 1.0, f64::INFINITY, 30.0, now);
         solver.solve(now);
         assert_eq!(solver.rate(0), 10.0 / 3.0, "round {round}");
-        solver.leave(2, now);
+        solver.stop_sharing(2, now);
         let most = 2 * solver.count + crate::BATCH_MIN;
         assert!(
             solver.coupled.len() <= most,
@@ -512,10 +512,10 @@ fn weights_and_bounds_in_closed_form() {
         solver.solve(0.0);
         let rates = [0, 1, 2].map(|slot| solver.rate(slot));
         assert_eq!(rates, [2.0, 2.0, 6.0], "{method:?}");
-        let left = [0, 1, 2].map(|slot| solver.remaining(slot, 4.0));
+        let left = [0, 1, 2].map(|slot| solver.remaining_work(slot, 4.0));
         assert_eq!(left, [92.0, 2.0, 36.0], "{method:?}");
         assert_eq!(solver.next(), Some(5.0), "{method:?}");
-        solver.leave(1, 5.0);
+        solver.stop_sharing(1, 5.0);
         solver.solve(5.0);
         // 30 left of 60, at 8 per second.
         assert_eq!(solver.next(), Some(8.75), "{method:?}");
@@ -537,7 +537,7 @@ fn another_rule_from_an_instant_on() {
     let third = 10.0 / 3.0;
     let rates = [0, 1, 2].map(|slot| solver.rate(slot));
     assert_eq!(rates, [third, third, third / 3.0]);
-    solver.leave(2, 1.0);
+    solver.stop_sharing(2, 1.0);
     solver.solve(1.0);
     assert_eq!([0, 1].map(|slot| solver.rate(slot)), [5.0, 5.0]);
 }

@@ -38,33 +38,33 @@ impl UseMerger {
 
     /// Returns the position of a capacity among the uses; if `None`, the caller must now add the
     /// capacity to the uses.
-    pub(super) fn find(&mut self, uses: &[Use], number: u32) -> Option<usize> {
+    pub(super) fn find_use(&mut self, uses: &[Use], number: u32) -> Option<usize> {
         if uses.len() < FEW {
             return uses.iter().position(|known| known.number == number);
         }
         if uses.len() == FEW {
-            self.begin(uses);
+            self.begin_declaration(uses);
         }
         let seen = self.seen[number as usize];
         if seen >> 32 == u64::from(self.declaration) {
             return Some(seen as u32 as usize);
         }
-        self.note(uses.len(), number);
+        self.note_position(uses.len(), number);
         None
     }
 
-    fn begin(&mut self, uses: &[Use]) {
+    fn begin_declaration(&mut self, uses: &[Use]) {
         if self.declaration == u32::MAX || self.seen.is_empty() {
             self.seen = vec![0; self.capacities];
             self.declaration = 0;
         }
         self.declaration += 1;
         for (at, known) in uses.iter().enumerate() {
-            self.note(at, known.number);
+            self.note_position(at, known.number);
         }
     }
 
-    fn note(&mut self, at: usize, number: u32) {
+    fn note_position(&mut self, at: usize, number: u32) {
         self.seen[number as usize] = u64::from(self.declaration) << 32 | u64::from(index(at));
     }
 }
@@ -79,7 +79,7 @@ mod tests {
         for count in [3, 16, 17, 60] {
             let mut uses: Vec<Use> = Vec::new();
             for number in (0..count).chain((0..count).rev()) {
-                match merger.find(&uses, number) {
+                match merger.find_use(&uses, number) {
                     Some(at) => uses[at].coefficient += 1.0,
                     None => uses.push(Use {
                         number,

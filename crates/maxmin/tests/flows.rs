@@ -45,8 +45,8 @@ fn a_slot_is_used_again_for_another_flow() {
     let mut solver = twice_over_the_first();
     enter(&mut solver, 0);
     solver.solve(0.0);
-    assert_eq!(solver.leave(0, 4.0), 90.0);
-    solver.forget(0);
+    assert_eq!(solver.stop_sharing(0, 4.0), 90.0);
+    solver.forget_uses(0);
     assert!(solver.uses(0).is_empty());
     solver.declare(0);
     solver.cross(0, 1, 4.0, 1.0);

@@ -31,7 +31,7 @@ struct Entry {
 
 impl LatencyQueue {
     /// Sets the date of an activity that has none.
-    pub(crate) fn set(&mut self, slot: u32, date: Time) {
+    pub(crate) fn set_date(&mut self, slot: u32, date: Time) {
         let at = slot as usize;
         if self.positions.len() <= at {
             self.positions.resize(at + 1, ABSENT);
@@ -47,7 +47,7 @@ impl LatencyQueue {
     }
 
     /// Removes the date of the activity in `slot`, if there is one.
-    pub(crate) fn remove(&mut self, slot: u32) {
+    pub(crate) fn remove_date(&mut self, slot: u32) {
         let Some(turn) = self.turns.get_mut(slot as usize) else {
             return;
         };
@@ -143,12 +143,12 @@ mod tests {
                     Some(date) => {
                         // Dates that mostly grow, as they do while time passes.
                         let date = step as f64 / 3.0 + f64::from(date);
-                        agenda.remove(slot);
-                        agenda.set(slot, Time::from_secs(date));
+                        agenda.remove_date(slot);
+                        agenda.set_date(slot, Time::from_secs(date));
                         model.insert(slot, date);
                     }
                     None => {
-                        agenda.remove(slot);
+                        agenda.remove_date(slot);
                         model.remove(&slot);
                     }
                 }

@@ -24,12 +24,12 @@ enum Rule {
 pub(crate) struct Contention {
     rule: Rule,
     /// The hosts that take part in a transfer, by number.
-    nodes: BTreeMap<u32, Node>,
+    nodes: BTreeMap<u32, HostTransfers>,
 }
 
 /// The transfers of one host.
 #[derive(Default, Debug)]
-struct Node {
+struct HostTransfers {
     /// Outgoing transfers by slot, with their targets and their penalties in an exchange.
     outgoing: BTreeMap<u32, (u32, f64)>,
     /// Number of transfers that come in from each host.
@@ -54,7 +54,7 @@ impl Contention {
 
     /// Records that the transfer in `slot` begins; `affected` gets this transfer and all others
     /// with a penalty that may change.
-    pub(crate) fn begin(
+    pub(crate) fn begin_transfer(
         &mut self,
         slot: u32,
         (from, to): (u32, u32),
@@ -75,7 +75,7 @@ impl Contention {
 
     /// Records that the transfer in `slot` ended; `affected` gets all others with a penalty that
     /// may change.
-    pub(crate) fn end(&mut self, slot: u32, from: u32, to: u32, affected: &mut Vec<u32>) {
+    pub(crate) fn end_transfer(&mut self, slot: u32, from: u32, to: u32, affected: &mut Vec<u32>) {
         if let Some(source) = self.nodes.get_mut(&from) {
             source.outgoing.remove(&slot);
         }
@@ -90,7 +90,7 @@ impl Contention {
         }
         self.affected(from, to, affected);
         for host in [from, to] {
-            let idle = |node: &Node| node.outgoing.is_empty() && node.incoming == 0;
+            let idle = |node: &HostTransfers| node.outgoing.is_empty() && node.incoming == 0;
             if self.nodes.get(&host).is_some_and(idle) {
                 self.nodes.remove(&host);
             }
@@ -195,14 +195,14 @@ mod tests {
         let mut affected = Vec::new();
         for (pair, slot) in transfers.iter().zip(0..) {
             affected.clear();
-            contention.begin(slot, *pair, bytes, &mut affected);
+            contention.begin_transfer(slot, *pair, bytes, &mut affected);
             assert!(affected.contains(&slot));
         }
         let pairs = transfers.iter().zip(0..);
         let found = pairs.map(|((from, to), slot)| contention.penalty(slot, *from, *to));
         let found = found.collect();
         for ((from, to), slot) in transfers.iter().zip(0..) {
-            contention.end(slot, *from, *to, &mut affected);
+            contention.end_transfer(slot, *from, *to, &mut affected);
         }
         assert!(contention.nodes.is_empty());
         found

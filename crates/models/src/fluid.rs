@@ -48,11 +48,11 @@ mod route_cache;
 mod timetable;
 mod wifi;
 
-use activity::{Activities, Activity, Phase, Place, slowest};
+use activity::{Activities, Activity, ActivityResources, Phase, slowest};
 use dynamics::DynamicState;
 use model_kind::ModelKind;
 pub(crate) use noise::NoisyModel;
-use observation::Observation;
+use observation::RateObserver;
 use parallel::Task;
 use route_cache::RouteCache;
 use wifi::WifiDecay;
@@ -81,7 +81,7 @@ pub struct FlowModel {
     last_factors: SizeFactors,
     /// True if the links of the transfer that is being prepared are on.
     way_is_on: bool,
-    observation: Option<Box<Observation>>,
+    observation: Option<Box<RateObserver>>,
     /// Buffers, so that the steady state allocates no memory.
     route: Route,
     way_back: Route,
@@ -156,7 +156,7 @@ impl FlowModel {
     }
 
     /// Takes the slot of a new activity and stores its work; returns the latency to pay first.
-    fn prepare(&mut self, id: ActivityId, work: &Work) -> Result<Span, StartError> {
+    fn prepare_activity(&mut self, id: ActivityId, work: &Work) -> Result<Span, StartError> {
         check_amounts(work)?;
         self.activities.make_room(id.slot);
         let activity = &mut self.activities.0[id.slot as usize];
@@ -176,7 +176,7 @@ impl FlowModel {
                 priority,
                 bound,
             } => {
-                activity.place = Place::Exec(host);
+                activity.place = ActivityResources::Exec(host);
                 activity.threads = threads;
                 let speed = self.dynamics.speed(&self.platform, host);
                 let capacity = speed * f64::from(self.platform.cores(host));
@@ -212,7 +212,7 @@ impl FlowModel {
         rate: f64,
     ) -> Result<Span, StartError> {
         let activity = &mut self.activities.0[slot as usize];
-        activity.place = Place::Transfer(from, to);
+        activity.place = ActivityResources::Transfer(from, to);
         let parameters = match &self.model_kind {
             ModelKind::FixedDuration(alone) => {
                 activity.remaining = 0.0;
@@ -225,8 +225,8 @@ impl FlowModel {
         if self.last_factors.bytes != bytes {
             self.last_factors = SizeFactors {
                 bytes,
-                bandwidth: parameters.bandwidth_factor.of(bytes),
-                latency: parameters.latency_factor.of(bytes),
+                bandwidth: parameters.bandwidth_factor.factor_for(bytes),
+                latency: parameters.latency_factor.factor_for(bytes),
             };
         }
         activity.scale = self.last_factors.bandwidth;
@@ -246,7 +246,7 @@ impl FlowModel {
         if !self.decaying.is_empty() {
             let route = &mut self.route;
             if self.platform.route_into(from, to, route).is_ok() {
-                self.decaying.begin(slot, route);
+                self.decaying.begin_transfer(slot, route);
             }
         }
         let activity = &mut self.activities.0[slot as usize];
@@ -269,7 +269,7 @@ impl FlowModel {
     /// # Panics
     /// If a value is wrong by more than `tolerance` (relative).
     #[cfg(feature = "check")]
-    pub fn check(&mut self, tolerance: f64) {
+    pub fn check_solver(&mut self, tolerance: f64) {
         self.solver.check(tolerance);
     }
 
@@ -300,7 +300,7 @@ impl FlowModel {
             activity.limit_kept = slowest(route, &self.dynamics);
         }
         activity.update_weight(&self.model_kind, &self.dynamics, route, way_back);
-        let place = self.ways.keep(from, to);
+        let place = self.ways.claim_place(from, to);
         let way = self.ways.at_mut(place);
         way.uses.extend_from_slice(self.solver.uses(slot));
         (way.weight, way.limit) = (activity.weight, activity.limit);
@@ -314,10 +314,10 @@ impl FlowModel {
     /// Returns true if a prepared activity can run: its hosts and links are on.
     fn is_on(&mut self, slot: u32) -> bool {
         match self.activities.0[slot as usize].place {
-            Place::Exec(host) => self.dynamics.is_host_on(host),
-            Place::Io(disk) => self.dynamics.is_host_on(self.platform.disk_host(disk)),
-            Place::Parallel => self.is_task_on(slot),
-            Place::Transfer(from, to) => {
+            ActivityResources::Exec(host) => self.dynamics.is_host_on(host),
+            ActivityResources::Io(disk) => self.dynamics.is_host_on(self.platform.disk_host(disk)),
+            ActivityResources::Parallel => self.is_task_on(slot),
+            ActivityResources::Transfer(from, to) => {
                 self.way_is_on && self.dynamics.is_host_on(from) && self.dynamics.is_host_on(to)
             }
         }
@@ -331,17 +331,17 @@ impl FlowModel {
             let Activity {
                 remaining, scale, ..
             } = self.activities.0[slot as usize];
-            contention.begin(slot, (from, to), remaining * scale, &mut self.affected);
+            contention.begin_transfer(slot, (from, to), remaining * scale, &mut self.affected);
             self.renew_penalties(now);
         }
     }
 
     /// Tells the others that a transfer has ended.
-    fn part(&mut self, slot: u32, now: Time) {
+    fn end_transfer(&mut self, slot: u32, now: Time) {
         let between = self.activities.0[slot as usize].between.take();
         if let (Some(contention), Some((from, to))) = (&mut self.contention, between) {
             self.affected.clear();
-            contention.end(slot, from, to, &mut self.affected);
+            contention.end_transfer(slot, from, to, &mut self.affected);
             self.renew_penalties(now);
         }
     }
@@ -372,12 +372,12 @@ impl FlowModel {
         let until = now + left;
         let activity = &mut self.activities.0[slot as usize];
         activity.phase = Phase::Latency { until, left };
-        self.agenda.set(slot, until);
+        self.agenda.set_date(slot, until);
     }
 
     /// Begins to progress.
     #[inline]
-    fn enter(&mut self, slot: u32, now: Time) {
+    fn start_progress(&mut self, slot: u32, now: Time) {
         let activity = &mut self.activities.0[slot as usize];
         activity.phase = Phase::Work;
         let Activity {
@@ -403,11 +403,11 @@ impl FlowModel {
     #[inline]
     fn leave_solver(&mut self, slot: u32, now: Time) -> f64 {
         self.note_users();
-        self.solver.leave(slot, now.as_secs())
+        self.solver.stop_sharing(slot, now.as_secs())
     }
 
     /// Stops an activity that progresses or pays its latency, and keeps the work or latency left.
-    fn leave(&mut self, slot: u32, now: Time) {
+    fn stop_progress(&mut self, slot: u32, now: Time) {
         let activity = &mut self.activities.0[slot as usize];
         if activity.suspended {
             return;
@@ -417,7 +417,7 @@ impl FlowModel {
             Phase::Latency { until, .. } => {
                 let left = until.since(now);
                 activity.phase = Phase::Latency { until, left };
-                self.agenda.remove(slot);
+                self.agenda.remove_date(slot);
             }
             Phase::Work => {
                 let left = self.leave_solver(slot, now);
@@ -427,19 +427,19 @@ impl FlowModel {
     }
 
     /// Forgets an activity that does not share any more.
-    fn finish(&mut self, slot: u32, now: Time) {
+    fn forget_activity(&mut self, slot: u32, now: Time) {
         self.running -= 1;
         if self.observation.is_some() {
             self.observe_end(slot, now);
         }
         let activity = &mut self.activities.0[slot as usize];
         activity.phase = Phase::Idle;
-        if activity.place == Place::Parallel {
+        if activity.place == ActivityResources::Parallel {
             self.parallel.remove(&slot);
         }
-        self.decaying.end(slot);
-        self.solver.forget(slot);
-        self.part(slot, now);
+        self.decaying.end_transfer(slot);
+        self.solver.forget_uses(slot);
+        self.end_transfer(slot, now);
     }
 
     /// The first date at which anything ends or has paid, in seconds.

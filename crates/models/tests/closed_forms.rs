@@ -291,7 +291,7 @@ fn with(lab: &mut Lab, call: impl FnOnce(&mut FlowModel, Time)) {
 
 /// A step of a random history.
 #[derive(Clone, Debug)]
-enum Step {
+enum HistoryStep {
     Send(u32, u32, f64, f64),
     Exec(u32, f64, f64),
     Cancel(prop::sample::Index),
@@ -303,22 +303,22 @@ enum Step {
     Advance,
 }
 
-fn steps() -> impl Strategy<Value = Vec<Step>> {
+fn steps() -> impl Strategy<Value = Vec<HistoryStep>> {
     let rate = prop_oneof![Just(UNLIMITED), 1.0..200.0];
     let step = prop_oneof![
         4 => (0_u32..12, 0_u32..12, 0.0..1000.0, rate)
-            .prop_map(|(from, to, bytes, rate)| Step::Send(from, to, bytes, rate)),
+            .prop_map(|(from, to, bytes, rate)| HistoryStep::Send(from, to, bytes, rate)),
         1 => (0_u32..12, 0.0..100.0, 0.5..4.0)
-            .prop_map(|(host, flops, priority)| Step::Exec(host, flops, priority)),
-        1 => any::<prop::sample::Index>().prop_map(Step::Cancel),
-        1 => any::<prop::sample::Index>().prop_map(Step::Suspend),
-        1 => any::<prop::sample::Index>().prop_map(Step::Resume),
-        1 => (any::<prop::sample::Index>(), 1.0..200.0).prop_map(|(at, rate)| Step::Bound(at, rate)),
+            .prop_map(|(host, flops, priority)| HistoryStep::Exec(host, flops, priority)),
+        1 => any::<prop::sample::Index>().prop_map(HistoryStep::Cancel),
+        1 => any::<prop::sample::Index>().prop_map(HistoryStep::Suspend),
+        1 => any::<prop::sample::Index>().prop_map(HistoryStep::Resume),
+        1 => (any::<prop::sample::Index>(), 1.0..200.0).prop_map(|(at, rate)| HistoryStep::Bound(at, rate)),
         1 => (any::<prop::sample::Index>(), 1.0..200.0)
-            .prop_map(|(at, rate)| Step::Bandwidth(at, rate)),
+            .prop_map(|(at, rate)| HistoryStep::Bandwidth(at, rate)),
         1 => (any::<prop::sample::Index>(), 0.0..2.0)
-            .prop_map(|(at, latency)| Step::Latency(at, latency)),
-        4 => Just(Step::Advance),
+            .prop_map(|(at, latency)| HistoryStep::Latency(at, latency)),
+        4 => Just(HistoryStep::Advance),
     ];
     prop::collection::vec(step, 1..120)
 }
@@ -349,7 +349,7 @@ const TWO_SITES: &str = r#"
 "#;
 
 /// Runs a history; returns the bits of all end dates, with the numbers of the ended activities.
-fn play(steps: &[Step], model: &str, check: bool) -> Vec<(u64, Vec<u64>)> {
+fn play(steps: &[HistoryStep], model: &str, check: bool) -> Vec<(u64, Vec<u64>)> {
     let text = TWO_SITES.replace(
         "version = 1",
         &format!("version = 1\n    network.model = \"{model}\""),
@@ -359,7 +359,7 @@ fn play(steps: &[Step], model: &str, check: bool) -> Vec<(u64, Vec<u64>)> {
     let mut history = Vec::new();
     for step in steps {
         match step {
-            Step::Send(from, to, bytes, rate) => {
+            HistoryStep::Send(from, to, bytes, rate) => {
                 let id = lab.start(&Work::Transfer {
                     from: HostId(*from),
                     to: HostId(*to),
@@ -368,7 +368,7 @@ fn play(steps: &[Step], model: &str, check: bool) -> Vec<(u64, Vec<u64>)> {
                 });
                 running.push(id);
             }
-            Step::Exec(host, flops, priority) => {
+            HistoryStep::Exec(host, flops, priority) => {
                 let id = lab.start(&Work::Exec {
                     host: HostId(*host),
                     threads: 1,
@@ -378,30 +378,34 @@ fn play(steps: &[Step], model: &str, check: bool) -> Vec<(u64, Vec<u64>)> {
                 });
                 running.push(id);
             }
-            Step::Advance => {
+            HistoryStep::Advance => {
                 let Some((date, ended)) = lab.next_end() else {
                     continue;
                 };
                 running.retain(|id| !ended.contains(&(id.number)));
                 history.push((date.to_bits(), ended));
             }
-            Step::Bandwidth(at, rate) => {
+            HistoryStep::Bandwidth(at, rate) => {
                 let link = LinkId(at.index(lab.platform().link_id_end() as usize) as u32);
                 lab.change(Alteration::Bandwidth(link, *rate));
             }
-            Step::Latency(at, latency) => {
+            HistoryStep::Latency(at, latency) => {
                 let link = LinkId(at.index(lab.platform().link_id_end() as usize) as u32);
                 let latency = Span::from_secs(*latency);
                 lab.change(Alteration::Latency(link, latency));
             }
             _ if running.is_empty() => {}
-            Step::Cancel(at) => {
+            HistoryStep::Cancel(at) => {
                 let id = running.swap_remove(at.index(running.len()));
                 with(&mut lab, |model, now| model.cancel(id, now));
             }
-            Step::Suspend(at) => with(&mut lab, |model, now| model.suspend(*at.get(&running), now)),
-            Step::Resume(at) => with(&mut lab, |model, now| model.resume(*at.get(&running), now)),
-            Step::Bound(at, rate) => {
+            HistoryStep::Suspend(at) => {
+                with(&mut lab, |model, now| model.suspend(*at.get(&running), now))
+            }
+            HistoryStep::Resume(at) => {
+                with(&mut lab, |model, now| model.resume(*at.get(&running), now))
+            }
+            HistoryStep::Bound(at, rate) => {
                 with(&mut lab, |model, now| {
                     model.update(*at.get(&running), Change::Bound(*rate), now);
                 });
@@ -410,7 +414,7 @@ fn play(steps: &[Step], model: &str, check: bool) -> Vec<(u64, Vec<u64>)> {
         if check {
             with(&mut lab, |model, now| {
                 model.next_date(now);
-                model.check(1e-11);
+                model.check_solver(1e-11);
             });
         }
     }

@@ -211,7 +211,9 @@ fn a_summary_shows_them_and_a_change_of_a_side_changes_the_total() {
     let again = parse(&platform.to_toml());
     assert_eq!(again.to_toml(), platform.to_toml());
     let change: Override = "*.*.disks.*.read_bandwidth*=4".parse().expect("a change");
-    let faster = platform.with("p.toml", &[change]).expect("a platform");
+    let faster = platform
+        .with_overrides("p.toml", &[change])
+        .expect("a platform");
     let front = faster.host_by_name("front").expect("a host");
     let disk = |name| {
         let id = faster.disk_by_name(front, name).expect("a disk");

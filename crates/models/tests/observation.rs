@@ -55,7 +55,7 @@ fn observed(lab: &mut Lab) -> Told {
         };
         events.borrow_mut().push((time, event));
     };
-    lab.model().0.observe(NetworkObserver::new(observer));
+    lab.model().0.set_observer(NetworkObserver::new(observer));
     told
 }
 

@@ -66,8 +66,8 @@ fn model(platform: Platform, changes: &[&str]) -> Lab {
         .iter()
         .map(|text| text.parse().expect("a change"))
         .collect();
-    let platform = platform.with("w.xml", &changes);
-    Lab::on(platform.unwrap_or_else(|error| panic!("{error}")))
+    let platform = platform.with_overrides("w.xml", &changes);
+    Lab::from_platform(platform.unwrap_or_else(|error| panic!("{error}")))
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn computations_under_a_speed_that_falls_and_returns() {
         (20.0, 40.0, 30.0),
         (0.0, 220.0, 30.0),
     ] {
-        let mut lab = Lab::on(folder.load("w.xml"));
+        let mut lab = Lab::from_platform(folder.load("w.xml"));
         lab.wait_until(start);
         lab.exec("Cpu B", flops, 1.0, UNLIMITED);
         lab.expect(&[(end, &[0])], 1e-12);
@@ -162,7 +162,7 @@ fn hosts_that_go_off_by_themselves() {
         (1.0, 1.0, 1.0, End::Failed),
         (2.0, 1.0, 2.1, End::Done),
     ] {
-        let mut lab = Lab::on(folder.load("w.xml"));
+        let mut lab = Lab::from_platform(folder.load("w.xml"));
         lab.wait_until(start);
         lab.exec("a", flops, 1.0, UNLIMITED);
         let (date, ended) = lab.next_end_of_any_kind().expect("an end");
@@ -276,7 +276,7 @@ fn traces_that_are_connected() {
         "[(0.0, 0.0)] None",
     ];
     assert_eq!(facts, wanted);
-    let mut lab = Lab::on(platform);
+    let mut lab = Lab::from_platform(platform);
     lab.exec("b", 1.0, 1.0, UNLIMITED);
     assert_eq!(
         lab.next_end_of_any_kind(),
@@ -302,12 +302,12 @@ fn periodicity_is_the_whole_period() {
         );
         folder.load("w.xml")
     };
-    let mut lab = Lab::on(platform("PERIODICITY 10"));
+    let mut lab = Lab::from_platform(platform("PERIODICITY 10"));
     // 200 + 100 + 150 flop in a period.
     lab.exec("a", 450.0 + 200.0 + 50.0, 1.0, UNLIMITED);
     lab.expect(&[(13.0, &[0])], 1e-12);
     // The last event is 4 s after the first, and 6 s later everything begins again.
-    let mut same = Lab::on(platform("LOOPAFTER 6"));
+    let mut same = Lab::from_platform(platform("LOOPAFTER 6"));
     same.exec("a", 700.0, 1.0, UNLIMITED);
     same.expect(&[(13.0, &[0])], 1e-12);
 }
@@ -408,7 +408,7 @@ fn power_states() {
             .expect("TOML")
             .to_toml()
     );
-    let mut lab = Lab::on(platform);
+    let mut lab = Lab::from_platform(platform);
     let host = lab.host("a");
     assert_eq!(lab.platform().pstate_count(host), 3);
     // 5 flop/s until 1 s, 10 until 3 s, 2 until 4 s, then 1.

@@ -299,7 +299,7 @@ fn levels_and_rates_change_before_a_run() {
         .expect("a change");
     let slow = platform
         .clone()
-        .with("p.toml", &[change])
+        .with_overrides("p.toml", &[change])
         .expect("a platform");
     assert_eq!(
         slow.route(host("s0"), host("s2")).expect("a route").hops[0].bandwidth,
@@ -308,7 +308,7 @@ fn levels_and_rates_change_before_a_run() {
     let change: Override = "zones.cell.wifi.bandwidths.1*=2".parse().expect("a change");
     let fast = platform
         .clone()
-        .with("p.toml", &[change])
+        .with_overrides("p.toml", &[change])
         .expect("a platform");
     assert_eq!(
         fast.route(host("s2"), host("w")).expect("a route").hops[0].bandwidth,

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 use rdma::{Access, MemoryRegion, ProtectionDomain, RegionMemory, Verbs};
 
-use super::registrations::end;
+use super::registrations::deregister_region;
 
 /// The shortest region, in bytes: a page.
 const SHORTEST: u64 = 4096;
@@ -49,14 +49,14 @@ impl BounceBuffers {
     }
 
     /// Returns true if a message of this many bytes is copied.
-    pub(crate) const fn takes(&self, length: u64) -> bool {
+    pub(crate) const fn accepts_length(&self, length: u64) -> bool {
         length <= self.longest
     }
 
     /// A region for a message of the given number of bytes, and perhaps more; `None` if such a
     /// message is not copied, or the adapter has no room.
-    pub(crate) fn take(&mut self, verbs: &dyn Verbs, length: u64) -> Option<MemoryRegion> {
-        if !self.takes(length) {
+    pub(crate) fn take_region(&mut self, verbs: &dyn Verbs, length: u64) -> Option<MemoryRegion> {
+        if !self.accepts_length(length) {
             return None;
         }
         let length = length.next_power_of_two().max(SHORTEST);
@@ -71,7 +71,7 @@ impl BounceBuffers {
     /// A region is not used any more.
     pub(crate) fn give_back(&mut self, verbs: &dyn Verbs, region: MemoryRegion) {
         if self.bytes + region.length > self.most_bytes {
-            return end(verbs, &region);
+            return deregister_region(verbs, &region);
         }
         self.bytes += region.length;
         self.kept.entry(region.length).or_default().push(region);
@@ -84,7 +84,7 @@ impl BounceBuffers {
         let any = !kept.is_empty();
         kept.into_values()
             .flatten()
-            .for_each(|region| end(verbs, &region));
+            .for_each(|region| deregister_region(verbs, &region));
         any
     }
 }

@@ -13,9 +13,9 @@ use std::collections::BTreeMap;
 use rdma::{RegionMemory, WcOpcode, WcStatus, WorkCompletion};
 
 use super::device::{Device, DeviceEvent, Source, sent};
-use super::link::{Stage, Then};
-use crate::wire::{self, Frame, HEAD_MAX, RdmaExtension};
-use channel::{Buffer, CreditReturn, Event, Failure, Packet, PacketHeader, Token};
+use super::link::{LinkStage, Then};
+use crate::wire::{self, FrameHead, HEAD_MAX, RdmaExtension};
+use channel::{Buffer, ChannelEvent, CreditReturn, Failure, Packet, PacketHeader, Token};
 
 /// Bit that marks the work request ids of receives; the ids of sends count from 0.
 pub(crate) const RECEIVE: u64 = 1 << 63;
@@ -28,7 +28,7 @@ type Fault = (Failure, String);
 
 impl Device {
     /// Looks at all completions that are there.
-    pub fn progress(&mut self) {
+    pub fn poll_completions(&mut self) {
         let mut failed: BTreeMap<u32, WcStatus> = BTreeMap::new();
         for shared in 0..self.shared_cqs.len() {
             let cq = self.shared_cqs[shared].cq;
@@ -37,7 +37,7 @@ impl Device {
                 completions.clear();
                 let polled = self.verbs.poll_cq(cq, BATCH, &mut completions);
                 for completion in &completions {
-                    self.complete(completion, &mut failed);
+                    self.handle_completion(completion, &mut failed);
                 }
                 self.completions = completions;
                 match polled {
@@ -72,7 +72,7 @@ impl Device {
         let (peer, is_closing) = (link.peer, link.is_closing);
         let id = self.current.iter().find(|(_, other)| **other == number);
         let id = id.map(|(&id, _)| id);
-        self.end(number);
+        self.end_link(number);
         if !is_closing {
             self.forget_messages(peer);
         }
@@ -84,7 +84,11 @@ impl Device {
         });
     }
 
-    fn complete(&mut self, completion: &WorkCompletion, failed: &mut BTreeMap<u32, WcStatus>) {
+    fn handle_completion(
+        &mut self,
+        completion: &WorkCompletion,
+        failed: &mut BTreeMap<u32, WcStatus>,
+    ) {
         let number = completion.qp_num;
         if !self.links.contains_key(&number) {
             // Of one that has ended.
@@ -99,10 +103,10 @@ impl Device {
         }
         if completion.wr_id & RECEIVE == 0 {
             self.retire(number, completion.wr_id);
-            return self.run(number);
+            return self.post_jobs(number);
         }
         let buffer = u32::try_from(completion.wr_id & !RECEIVE).unwrap_or(u32::MAX);
-        if let Err((why, detail)) = self.arrive(number, buffer, completion) {
+        if let Err((why, detail)) = self.handle_receive(number, buffer, completion) {
             self.fail(number, why, detail);
         }
     }
@@ -145,7 +149,7 @@ impl Device {
         let waiting = self.links.values().filter(|link| !link.pending.is_empty());
         let numbers: Vec<u32> = waiting.map(|link| link.qp.qp_num).collect();
         for number in numbers.into_iter().filter(|number| *number != but) {
-            self.run(number);
+            self.post_jobs(number);
         }
     }
 
@@ -160,17 +164,18 @@ impl Device {
             Ok(message) => message,
             Err((why, detail)) => return self.fail(number, why, detail),
         };
-        self.events.push_back(DeviceEvent::Event(Event::Fetched {
-            source: peer,
-            receive,
-            message,
-        }));
+        self.events
+            .push_back(DeviceEvent::Event(ChannelEvent::Fetched {
+                source: peer,
+                receive,
+                message,
+            }));
         if let (Some(answer), Some(link)) = (answer, self.links.get_mut(&number)) {
             let extension = RdmaExtension {
                 elsewhere: true,
                 ..RdmaExtension::default()
             };
-            link.pending.push_back(super::link::Job::Frame {
+            link.pending.push_back(super::link::PendingPost::Frame {
                 head: wire::encode_with(&answer, &extension),
                 payload: Buffer::phantom(0),
                 notify: None,
@@ -209,7 +214,7 @@ impl Device {
             notify: None,
             returned,
         };
-        self.hand_up(number, Event::Packet { source, packet });
+        self.hand_up(number, ChannelEvent::Packet { source, packet });
         Ok(())
     }
 
@@ -218,14 +223,14 @@ impl Device {
     }
 
     /// Reports an event that the message layer of the other side has posted.
-    fn hand_up(&mut self, number: u32, event: Event) {
+    fn hand_up(&mut self, number: u32, event: ChannelEvent) {
         let link = self.current.iter().find(|(_, other)| **other == number);
         let link = link.map(|(&link, _)| link);
         self.events.push_back(DeviceEvent::Arrived { link, event });
     }
 
     /// Handles a completed receive: a packet has come, or a message is in its place.
-    fn arrive(
+    fn handle_receive(
         &mut self,
         number: u32,
         buffer: u32,
@@ -233,25 +238,25 @@ impl Device {
     ) -> Result<(), Fault> {
         let arrived = match (completion.opcode, completion.imm_data) {
             (Some(WcOpcode::RecvRdmaWithImm), Some(receive)) => self.written(number, receive, None),
-            _ => self.read(number, buffer, completion.byte_len),
+            _ => self.read_frame(number, buffer, completion.byte_len),
         };
         arrived?;
         let Some(link) = self.links.get_mut(&number) else {
             return Ok(());
         };
-        if link.stage == Stage::Listening {
+        if link.stage == LinkStage::Listening {
             // The other side is connected.
-            link.stage = Stage::Open;
+            link.stage = LinkStage::Open;
         }
         let (qp, receives) = (link.qp, link.receives);
         self.post_receives(qp, &receives, &[buffer])
             .map_err(|error| (Failure::Adapter, error.to_string()))?;
-        self.run(number);
+        self.post_jobs(number);
         Ok(())
     }
 
     /// Reads a frame out of a receive.
-    fn read(&mut self, number: u32, buffer: u32, length: u32) -> Result<(), Fault> {
+    fn read_frame(&mut self, number: u32, buffer: u32, length: u32) -> Result<(), Fault> {
         let Some(link) = self.links.get(&number) else {
             return Ok(());
         };
@@ -265,15 +270,15 @@ impl Device {
         let decoded = wire::decode(head).map_err(|bad| (Failure::Adapter, bad.to_string()))?;
         let (frame, payload, used) = decoded.ok_or_else(|| stray("a frame that is cut off"))?;
         let (header, returned, phantom, extension) = match frame {
-            Frame::Hello => return Ok(()),
-            Frame::Messages => return Err(stray("messages of the connection")),
-            Frame::Bye => {
+            FrameHead::Hello => return Ok(()),
+            FrameHead::Messages => return Err(stray("messages of the connection")),
+            FrameHead::Bye => {
                 let link = self.current.iter().find(|(_, other)| **other == number);
                 let link = link.map(|(&link, _)| link);
                 self.events.extend(link.map(DeviceEvent::Bye));
                 return Ok(());
             }
-            Frame::Packet {
+            FrameHead::Packet {
                 header,
                 returned,
                 phantom,
@@ -281,12 +286,12 @@ impl Device {
             } => (header, returned.map(Box::new), phantom, extension),
         };
         let taken = self.announced(peer, &header);
-        self.note(peer, &header, &extension);
+        self.note_memory(peer, &header, &extension);
         if let (PacketHeader::Data { receive }, true) = (header, extension.elsewhere) {
             return self.written(number, receive, returned);
         }
         if let (PacketHeader::Cts { send, .. }, true) = (header, extension.elsewhere) {
-            let taken = Event::Taken {
+            let taken = ChannelEvent::Taken {
                 peer,
                 send,
                 length: taken,
@@ -314,7 +319,7 @@ impl Device {
             returned,
         };
         let source = peer;
-        self.hand_up(number, Event::Packet { source, packet });
+        self.hand_up(number, ChannelEvent::Packet { source, packet });
         Ok(())
     }
 
@@ -329,7 +334,7 @@ impl Device {
     }
 
     /// Records the statements of a packet about memory.
-    fn note(&mut self, peer: u32, header: &PacketHeader, extension: &RdmaExtension) {
+    fn note_memory(&mut self, peer: u32, header: &PacketHeader, extension: &RdmaExtension) {
         match *header {
             PacketHeader::Rts { send, .. } if extension.memory.is_some() || extension.phantom => {
                 let source = Source {
@@ -342,9 +347,9 @@ impl Device {
                 if let Some(memory) = extension.memory {
                     self.cleared.insert((peer, receive), memory);
                 }
-                self.withdraw((peer, send));
+                self.withdraw_offer((peer, send));
             }
-            PacketHeader::CancelResponse { send } => self.withdraw((peer, send)),
+            PacketHeader::CancelResponse { send } => self.withdraw_offer((peer, send)),
             _ => {}
         }
     }

@@ -13,12 +13,12 @@ use rdma::{
     QueuePair, RecvRequest, RegionMemory, Verbs, VerbsError, WorkCompletion,
 };
 
-use super::link::{Job, Link, LinkId, Stage, Then, WriteSource};
+use super::link::{Link, LinkId, LinkStage, PendingPost, Then, WriteSource};
 use super::memory::MessageMemory;
 use super::options::Options;
 use super::registrations::Origin;
 use crate::wire::Memory;
-use channel::{Event, Failure, Packet, Token};
+use channel::{ChannelEvent, Failure, Packet, Token};
 
 /// An event of a device.
 #[derive(Debug)]
@@ -28,10 +28,10 @@ pub enum DeviceEvent {
         /// On which connection; `None` if that has been closed meanwhile.
         link: Option<LinkId>,
         /// A packet, or the event that stands for the packet.
-        event: Event,
+        event: ChannelEvent,
     },
     /// Another event for the message layer.
-    Event(Event),
+    Event(ChannelEvent),
     /// The other side has sent its last frame.
     Bye(LinkId),
     /// A message about the adapter, for the user.
@@ -51,7 +51,7 @@ pub enum DeviceEvent {
 
 /// A packet has left.
 pub(crate) const fn sent(token: Token) -> DeviceEvent {
-    DeviceEvent::Event(Event::Sent(token))
+    DeviceEvent::Event(ChannelEvent::Sent(token))
 }
 
 /// Memory in which a message arrives.
@@ -196,7 +196,7 @@ impl Device {
         }
         // The number of a queue pair that is gone may be used again: no completion of that one may
         // be left.
-        self.progress();
+        self.poll_completions();
         self.provide_buffers()?;
         let shared = self.provide_cq()?;
         let receives = self.options.receives();
@@ -210,7 +210,7 @@ impl Device {
             )
             .map_err(|refused| refused.error)?;
         let made = self.make_queue_pair(shared).and_then(|(qp, inline)| {
-            let endpoint = self.prepare(qp, &region).inspect_err(|_| {
+            let endpoint = self.prepare_queue_pair(qp, &region).inspect_err(|_| {
                 let _ = self.verbs.destroy_qp(qp);
             })?;
             Ok((qp, inline, endpoint))
@@ -229,7 +229,7 @@ impl Device {
                 shared,
                 endpoint,
                 receives: region,
-                stage: Stage::Prepared,
+                stage: LinkStage::Prepared,
                 max_inline,
                 pending: VecDeque::new(),
                 posted: VecDeque::new(),
@@ -309,7 +309,11 @@ impl Device {
     }
 
     /// Prepares a queue pair and posts all receives, so that the endpoint can be sent to the peer.
-    fn prepare(&self, qp: QueuePair, region: &MemoryRegion) -> Result<Endpoint, VerbsError> {
+    fn prepare_queue_pair(
+        &self,
+        qp: QueuePair,
+        region: &MemoryRegion,
+    ) -> Result<Endpoint, VerbsError> {
         // Fibonacci hashing: numbers far apart for connections that follow each other.
         let psn = self
             .options
@@ -348,7 +352,7 @@ impl Device {
     /// Connects a prepared connection with the other side's endpoint. The side that `has_asked` may
     /// send at once, because the other side was connected before its answer. The other side may
     /// send when a first frame has arrived.
-    pub fn connect(
+    pub fn connect_link(
         &mut self,
         link: LinkId,
         endpoint: &[u8],
@@ -369,23 +373,23 @@ impl Device {
             &remote,
         )?;
         link.stage = if has_asked {
-            Stage::Open
+            LinkStage::Open
         } else {
-            Stage::Listening
+            LinkStage::Listening
         };
         let number = link.qp.qp_num;
         if has_asked {
-            self.send_frame(number, &crate::wire::Frame::Hello);
+            self.send_frame(number, &crate::wire::FrameHead::Hello);
         }
         Ok(())
     }
 
     /// Returns true if this connection exists, prepared or in use.
-    pub fn has(&self, link: LinkId) -> bool {
+    pub fn has_link(&self, link: LinkId) -> bool {
         self.current.contains_key(&link)
     }
 
-    /// Returns true if a connection has failed and that has not been [taken](Self::take).
+    /// Returns true if a connection has failed and that has not been [taken](Self::take_event).
     pub fn is_breaking(&self, link: LinkId) -> bool {
         let is_it = |happening: &DeviceEvent| matches!(happening, DeviceEvent::Broken { link: Some(other), .. } if *other == link);
         self.events.iter().any(is_it)
@@ -399,7 +403,7 @@ impl Device {
     /// Announces that only reports will follow on a connection.
     pub fn send_close(&mut self, link: LinkId) {
         if let Some(&number) = self.current.get(&link) {
-            self.send_frame(number, &crate::wire::Frame::Bye);
+            self.send_frame(number, &crate::wire::FrameHead::Bye);
         }
     }
 
@@ -413,32 +417,32 @@ impl Device {
     }
 
     /// Closes a connection. Posted requests still leave. The number may be used again.
-    pub fn close(&mut self, link: LinkId) {
+    pub fn close_link(&mut self, link: LinkId) {
         let Some(number) = self.current.remove(&link) else {
             return;
         };
         if let Some(link) = self.links.get_mut(&number) {
             link.is_closing = true;
             // Nobody will hear what was not said before the connection came into use.
-            if link.stage != Stage::Open || link.is_drained() {
-                self.end(number);
+            if link.stage != LinkStage::Open || link.is_drained() {
+                self.end_link(number);
             }
         }
     }
 
     /// Forgets a peer that is lost: its connections, and all messages in transit from or to the
     /// peer.
-    pub fn forget(&mut self, peer: u32) {
+    pub fn forget_peer(&mut self, peer: u32) {
         let of_peer = self.links.values().filter(|link| link.peer == peer);
         let numbers: Vec<u32> = of_peer.map(|link| link.qp.qp_num).collect();
         for number in numbers {
-            self.end(number);
+            self.end_link(number);
         }
         self.forget_messages(peer);
     }
 
     /// Ends a connection at once.
-    pub(crate) fn end(&mut self, number: u32) {
+    pub(crate) fn end_link(&mut self, number: u32) {
         let Some(link) = self.links.remove(&number) else {
             return;
         };
@@ -459,8 +463,8 @@ impl Device {
     }
 
     /// Drops a job that will not be posted any more.
-    pub(crate) fn drop_job(&mut self, job: Job) {
-        if let Job::Write {
+    pub(crate) fn drop_job(&mut self, job: PendingPost) {
+        if let PendingPost::Write {
             source: WriteSource::Region(origin, _),
             ..
         } = job
@@ -488,7 +492,7 @@ impl Device {
             .map(|(&name, _)| name)
             .collect();
         for name in offers {
-            self.withdraw(name);
+            self.withdraw_offer(name);
         }
         let receive_regions: Vec<RendezvousKey> = self
             .receive_regions
@@ -503,8 +507,9 @@ impl Device {
         }
     }
 
-    /// The next thing that has happened, as far as [`progress`](Self::progress) has looked.
-    pub fn take(&mut self) -> Option<DeviceEvent> {
+    /// The next thing that has happened, as far as [`poll_completions`](Self::poll_completions) has
+    /// looked.
+    pub fn take_event(&mut self) -> Option<DeviceEvent> {
         self.events.pop_front()
     }
 
@@ -515,7 +520,7 @@ impl Device {
         for shared in &self.shared_cqs {
             self.verbs.req_notify_cq(shared.cq, false)?;
         }
-        self.progress();
+        self.poll_completions();
         Ok(self.events.is_empty())
     }
 
@@ -527,7 +532,7 @@ impl Device {
                 Ok(None) => return,
                 Ok(Some(event)) => self.handle_async_event(event),
                 Err(error) => {
-                    let notice = format!("{}: its events: {error}", self.name());
+                    let notice = format!("{}: its events: {error}", self.adapter_name());
                     return self.events.push_back(DeviceEvent::Notice(notice));
                 }
             }
@@ -536,7 +541,7 @@ impl Device {
 
     fn handle_async_event(&mut self, event: AsyncEvent) {
         // A completion tells better than an event why a queue pair failed.
-        self.progress();
+        self.poll_completions();
         let numbers: Vec<u32> = match event {
             AsyncEvent::QpFatal(qp) | AsyncEvent::QpReqErr(qp) | AsyncEvent::QpAccessErr(qp) => {
                 vec![qp.qp_num]
@@ -550,18 +555,18 @@ impl Device {
             AsyncEvent::PortErr(port) if port == self.options.connection.port_num => {
                 let notice = format!(
                     "port {port} of {} is down; sends are retried up to the retry count",
-                    self.name()
+                    self.adapter_name()
                 );
                 return self.events.push_back(DeviceEvent::Notice(notice));
             }
             AsyncEvent::PortActive(port) if port == self.options.connection.port_num => {
-                let notice = format!("port {port} of {} is up", self.name());
+                let notice = format!("port {port} of {} is up", self.adapter_name());
                 return self.events.push_back(DeviceEvent::Notice(notice));
             }
             _ => return,
         };
         let Some(fault) = event.fault() else { return };
-        let detail = format!("{fault} of {}", self.name());
+        let detail = format!("{fault} of {}", self.adapter_name());
         if event == AsyncEvent::DeviceFatal && numbers.is_empty() {
             let notice = DeviceEvent::Notice(detail.clone());
             self.events.push_back(notice);
@@ -571,7 +576,7 @@ impl Device {
         }
     }
 
-    fn name(&self) -> String {
+    fn adapter_name(&self) -> String {
         self.verbs.query_device().name.clone()
     }
 
@@ -590,7 +595,7 @@ impl Drop for Device {
     fn drop(&mut self) {
         let numbers: Vec<u32> = self.links.keys().copied().collect();
         for number in numbers {
-            self.end(number);
+            self.end_link(number);
         }
         for (_, landing) in std::mem::take(&mut self.receive_regions) {
             let _ = self.verbs.dereg_mr(&landing.region);

@@ -18,7 +18,8 @@
 //!
 //! * [`Device`]: connections over an adapter, packets and messages on them. A device identifies
 //!   peers by numbers, not by ranks, and no call blocks. The caller exchanges the connection data:
-//!   [`Device::endpoint`] returns the bytes for the peer, [`Device::connect`] takes the peer's.
+//!   [`Device::endpoint`] returns the bytes for the peer, [`Device::connect_link`] takes the
+//!   peer's.
 //!
 //! # Who gets connected
 //!

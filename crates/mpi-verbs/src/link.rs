@@ -13,12 +13,12 @@ use crate::wire::{FrameHeaderBytes, Memory};
 use channel::{Buffer, Token};
 
 /// Number of a connection, chosen by the caller of the device. A number may be used again after
-/// [`close`](super::Device::close).
+/// [`close_link`](super::Device::close_link).
 pub type LinkId = u32;
 
 /// Where a link stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Stage {
+pub(crate) enum LinkStage {
     /// Receives are posted; the other side is not known.
     Prepared,
     /// Connected, but the other side may not be connected: no packet is sent before a packet has
@@ -30,7 +30,7 @@ pub(crate) enum Stage {
 
 /// A work request that waits to be posted.
 #[derive(Debug)]
-pub(crate) enum Job {
+pub(crate) enum PendingPost {
     /// A frame, into a receive of the other side.
     Frame {
         head: FrameHeaderBytes,
@@ -97,9 +97,9 @@ pub(crate) struct Link {
     pub(crate) endpoint: Endpoint,
     /// Memory of the receives.
     pub(crate) receives: MemoryRegion,
-    pub(crate) stage: Stage,
+    pub(crate) stage: LinkStage,
     pub(crate) max_inline: u32,
-    pub(crate) pending: VecDeque<Job>,
+    pub(crate) pending: VecDeque<PendingPost>,
     /// The requests on the send queue, oldest first.
     pub(crate) posted: VecDeque<Then>,
     /// The number of the oldest.

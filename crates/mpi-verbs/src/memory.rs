@@ -64,19 +64,19 @@ impl MessageMemory {
     ) -> Result<(Origin, MemoryRegion), RegisterError> {
         // A message as short as a packet is copied, as packets are.
         let is_short = length <= self.capacity;
-        if self.copies.takes(length) && (is_short || self.registrations.is_new(memory)) {
+        if self.copies.accepts_length(length) && (is_short || self.registrations.is_new(memory)) {
             let bytes = usize::try_from(length).map_or(&memory[..], |length| &memory[..length]);
-            if let Some(region) = self.copies.take(&*self.verbs, length) {
+            if let Some(region) = self.copies.take_region(&*self.verbs, length) {
                 if self.verbs.write_mr(&region, 0, bytes).is_ok() {
                     return Ok((Origin::Copy(region), region));
                 }
                 self.copies.give_back(&*self.verbs, region);
             }
         }
-        match self.registrations.take(&*self.verbs, memory) {
+        match self.registrations.take_registration(&*self.verbs, memory) {
             // What is kept for copies may be all there is room for.
             Err(_) if self.copies.clear_cache(&*self.verbs) => {
-                self.registrations.take(&*self.verbs, memory)
+                self.registrations.take_registration(&*self.verbs, memory)
             }
             taken => taken,
         }
@@ -106,7 +106,7 @@ impl MessageMemory {
         length: u64,
         (is_phantom, is_written): (bool, bool),
     ) -> Option<ReceiveRegion> {
-        let copied = self.copies.take(&*self.verbs, length);
+        let copied = self.copies.take_region(&*self.verbs, length);
         let is_copied = copied.is_some();
         let register = || {
             let access = if is_written {

@@ -103,7 +103,7 @@ impl Options {
     /// Returns the parameters of the message layer, adapted to this channel: packets that fit into
     /// its buffers, at most as many packets as posted receives, and long messages in one piece,
     /// which the channel divides as the adapter requires.
-    pub fn settings(&self, settings: Settings) -> Settings {
+    pub fn adapt_settings(&self, settings: Settings) -> Settings {
         Settings {
             eager_threshold: settings.eager_threshold.min(self.eager_threshold),
             variant: TransportMode::Packet,
@@ -162,7 +162,7 @@ mod tests {
     #[test]
     fn the_message_layer_sends_no_more_than_fits() {
         let options = Options::default();
-        let settings = options.settings(Settings::new(1 << 20));
+        let settings = options.adapt_settings(Settings::new(1 << 20));
         assert_eq!(settings.eager_threshold, options.capacity());
         assert_eq!(options.payload_max(), options.capacity());
         let without_eager = Options {
@@ -175,6 +175,9 @@ mod tests {
         assert_eq!(limits.credits, Some(options.credits));
         assert!(options.receives() >= 2 * options.credits);
         // A lower threshold stays.
-        assert_eq!(options.settings(Settings::new(100)).eager_threshold, 100);
+        assert_eq!(
+            options.adapt_settings(Settings::new(100)).eager_threshold,
+            100
+        );
     }
 }

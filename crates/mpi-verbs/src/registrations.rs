@@ -100,7 +100,7 @@ impl RegistrationCache {
     }
 
     /// The registration of this memory, from now on in use.
-    pub(crate) fn take(
+    pub(crate) fn take_registration(
         &mut self,
         verbs: &dyn Verbs,
         memory: &Rc<Vec<u8>>,
@@ -150,7 +150,7 @@ impl RegistrationCache {
         });
         for (_, entry) in orphans {
             self.bytes -= entry.region.length;
-            end(verbs, &entry.region);
+            deregister_region(verbs, &entry.region);
         }
     }
 
@@ -165,7 +165,7 @@ impl RegistrationCache {
             };
             if let Some(entry) = self.entries.remove(&key) {
                 self.bytes -= entry.region.length;
-                end(verbs, &entry.region);
+                deregister_region(verbs, &entry.region);
                 any = true;
             }
         }
@@ -175,13 +175,13 @@ impl RegistrationCache {
     /// Releases all registrations, also used ones: no queue pair that could use them is left.
     pub(crate) fn drop_all(&mut self, verbs: &dyn Verbs) {
         for (_, entry) in std::mem::take(&mut self.entries) {
-            end(verbs, &entry.region);
+            deregister_region(verbs, &entry.region);
         }
         self.bytes = 0;
     }
 }
 
 /// Deregisters a region. An error is ignored: then the adapter does not have the region either.
-pub(crate) fn end(verbs: &dyn Verbs, region: &MemoryRegion) {
+pub(crate) fn deregister_region(verbs: &dyn Verbs, region: &MemoryRegion) {
     let _ = verbs.dereg_mr(region);
 }

@@ -19,15 +19,15 @@ use std::rc::Rc;
 use rdma::{MemoryRegion, Operation, Payload, SendFlags, SendRequest, Sge};
 
 use super::device::{Device, Offer, ReceiveRegion, RendezvousKey, Source, sent};
-use super::link::{Job, LinkId, Stage, Then, WriteSource};
+use super::link::{LinkId, LinkStage, PendingPost, Then, WriteSource};
 use super::options::Rendezvous;
-use crate::wire::{self, Frame, Memory, RdmaExtension};
+use crate::wire::{self, FrameHead, Memory, RdmaExtension};
 use channel::{Buffer, Failure, Packet, PacketHeader, RmaCall, Token};
 
 impl Device {
     /// A message is about to be announced to a peer.
     pub fn offer(&mut self, peer: u32, send: Token, message: &Buffer) {
-        self.withdraw((peer, send));
+        self.withdraw_offer((peer, send));
         let is_phantom = message.is_phantom() && !message.is_empty();
         let is_long = message.len() > self.options.capacity();
         let mut offer = Offer {
@@ -36,7 +36,7 @@ impl Device {
             length: message.len(),
         };
         if self.options.rendezvous == Rendezvous::Read && is_long {
-            let memory = match message.memory() {
+            let memory = match message.shared_memory() {
                 Some(memory) => Rc::clone(memory),
                 None => self.memory.provide_zeros(message.len()),
             };
@@ -50,14 +50,14 @@ impl Device {
     }
 
     /// A message cannot be fetched any more.
-    pub(crate) fn withdraw(&mut self, name: RendezvousKey) {
+    pub(crate) fn withdraw_offer(&mut self, name: RendezvousKey) {
         if let Some((origin, _)) = self.offers.remove(&name).and_then(|offer| offer.memory) {
             self.memory.give_back(origin);
         }
     }
 
     /// A receive is about to clear a message of the given number of bytes.
-    pub fn expect(&mut self, peer: u32, receive: Token, length: u64) {
+    pub fn expect_message(&mut self, peer: u32, receive: Token, length: u64) {
         self.expected.insert((peer, receive), length);
     }
 
@@ -65,9 +65,9 @@ impl Device {
     /// left.
     ///
     /// # Panics
-    /// If the packet is longer than [`Options::settings`](super::Options::settings) lets the
-    /// message layer send.
-    pub fn post(&mut self, link: LinkId, mut packet: Packet) {
+    /// If the packet is longer than [`Options::adapt_settings`](super::Options::adapt_settings)
+    /// lets the message layer send.
+    pub fn post_packet(&mut self, link: LinkId, mut packet: Packet) {
         let found = self
             .current
             .get(&link)
@@ -100,7 +100,7 @@ impl Device {
                 self.queue_frame(number, packet, &extension);
             }
             PacketHeader::Cts { send, receive } => {
-                self.clear(number, peer, (send, receive), packet);
+                self.clear_message(number, peer, (send, receive), packet);
             }
             PacketHeader::Data { receive } => match self.cleared.remove(&(peer, receive)) {
                 Some(place) => self.queue_write(number, place, Some(receive), packet),
@@ -124,10 +124,10 @@ impl Device {
             } => self.queue_get(number, Memory { address, key }, (peer, operation), length),
             _ => self.queue_frame(number, packet, &RdmaExtension::default()),
         }
-        self.run(number);
+        self.post_jobs(number);
     }
 
-    fn queue(&mut self, number: u32, job: Job) {
+    fn queue(&mut self, number: u32, job: PendingPost) {
         if let Some(link) = self.links.get_mut(&number) {
             link.pending.push_back(job);
         }
@@ -145,7 +145,7 @@ impl Device {
         } else {
             packet.payload
         };
-        let job = Job::Frame {
+        let job = PendingPost::Frame {
             head,
             payload,
             notify: packet.notify,
@@ -155,19 +155,19 @@ impl Device {
     }
 
     /// Sends a frame without content, as a signalled request.
-    pub(crate) fn send_frame(&mut self, number: u32, frame: &Frame) {
-        let job = Job::Frame {
+    pub(crate) fn send_frame(&mut self, number: u32, frame: &FrameHead) {
+        let job = PendingPost::Frame {
             head: wire::encode_sign(frame),
             payload: Buffer::phantom(0),
             notify: None,
             is_signaled: true,
         };
         self.queue(number, job);
-        self.run(number);
+        self.post_jobs(number);
     }
 
     /// Clears a message: fetches the message, names a place for it, or lets it come as a packet.
-    fn clear(
+    fn clear_message(
         &mut self,
         number: u32,
         peer: u32,
@@ -194,7 +194,7 @@ impl Device {
             // What it holds is free: it waits here and not in a buffer.
             self.events.extend(packet.notify.take().map(sent));
             landing.answer = Some(packet);
-            let job = Job::Read {
+            let job = PendingPost::Read {
                 landing: region,
                 length,
                 posted: 0,
@@ -221,7 +221,7 @@ impl Device {
         let Some(landing) = self.memory.provide_landing(length, (false, false)) else {
             return self.fail_landing(number);
         };
-        let job = Job::Read {
+        let job = PendingPost::Read {
             landing: landing.region,
             length,
             posted: 0,
@@ -235,7 +235,7 @@ impl Device {
     /// Queues the write of a message to the place that its receiver has named, or of a put.
     fn queue_write(&mut self, number: u32, place: Memory, receive: Option<Token>, packet: Packet) {
         let length = packet.payload.len();
-        let memory = match packet.payload.memory() {
+        let memory = match packet.payload.shared_memory() {
             Some(memory) => Rc::clone(memory),
             None => self.memory.provide_zeros(length),
         };
@@ -258,7 +258,7 @@ impl Device {
             .returned
             .is_some()
             .then(|| wire::encode_with(&packet, &extension));
-        let job = Job::Write {
+        let job = PendingPost::Write {
             source,
             length,
             posted: 0,
@@ -271,12 +271,12 @@ impl Device {
     }
 
     /// Posts the waiting jobs of a connection, as far as there is room.
-    pub(crate) fn run(&mut self, number: u32) {
+    pub(crate) fn post_jobs(&mut self, number: u32) {
         loop {
             let Some(link) = self.links.get_mut(&number) else {
                 return;
             };
-            if link.stage != Stage::Open {
+            if link.stage != LinkStage::Open {
                 return;
             }
             if link.posted.len() >= self.options.send_queue_depth as usize {
@@ -284,20 +284,20 @@ impl Device {
             }
             let Some(job) = link.pending.pop_front() else {
                 if link.is_closing && link.is_drained() {
-                    self.end(number);
+                    self.end_link(number);
                 }
                 return;
             };
             let left = match job {
-                Job::Frame { .. } => self.post_frame(number, job),
-                Job::Write { .. } => self.post_write(number, job),
-                Job::Read { .. } => self.post_read(number, job),
+                PendingPost::Frame { .. } => self.post_frame(number, job),
+                PendingPost::Write { .. } => self.post_write(number, job),
+                PendingPost::Read { .. } => self.post_read(number, job),
             };
             if let Some(job) = left {
                 let Some(link) = self.links.get_mut(&number) else {
                     return self.drop_job(job);
                 };
-                let waits = matches!(job, Job::Frame { .. });
+                let waits = matches!(job, PendingPost::Frame { .. });
                 link.pending.push_front(job);
                 if waits {
                     return;
@@ -307,8 +307,8 @@ impl Device {
     }
 
     /// Posts a frame; returns the job if no packet buffer is free.
-    fn post_frame(&mut self, number: u32, job: Job) -> Option<Job> {
-        let Job::Frame {
+    fn post_frame(&mut self, number: u32, job: PendingPost) -> Option<PendingPost> {
+        let PendingPost::Frame {
             head,
             payload,
             notify,
@@ -321,7 +321,7 @@ impl Device {
         let length = head.bytes().len() as u64 + payload.len();
         if length <= u64::from(link.max_inline) {
             let mut frame = std::mem::take(&mut self.frame);
-            fill(&mut frame, head.bytes(), &payload);
+            fill_frame(&mut frame, head.bytes(), &payload);
             self.post_request(
                 number,
                 (Operation::Send, Payload::Inline(&frame)),
@@ -334,7 +334,7 @@ impl Device {
         let buffers = self.buffers.as_mut()?;
         let Some(buffer) = buffers.free.pop() else {
             self.starved = true;
-            return Some(Job::Frame {
+            return Some(PendingPost::Frame {
                 head,
                 payload,
                 notify,
@@ -344,7 +344,7 @@ impl Device {
         let region = buffers.region;
         let offset = u64::from(buffer) * self.options.buffer();
         let mut frame = std::mem::take(&mut self.frame);
-        fill(&mut frame, head.bytes(), &payload);
+        fill_frame(&mut frame, head.bytes(), &payload);
         let written = self.verbs.write_mr(&region, offset, &frame);
         self.frame = frame;
         if let Err(error) = written {
@@ -363,8 +363,8 @@ impl Device {
     }
 
     /// Posts the next piece of a message that is written; returns the job if a rest is left.
-    fn post_write(&mut self, number: u32, mut job: Job) -> Option<Job> {
-        let Job::Write {
+    fn post_write(&mut self, number: u32, mut job: PendingPost) -> Option<PendingPost> {
+        let PendingPost::Write {
             ref source,
             length,
             ref mut posted,
@@ -394,7 +394,7 @@ impl Device {
         match source {
             WriteSource::Inline(payload) => {
                 let mut frame = std::mem::take(&mut self.frame);
-                fill(&mut frame, &[], payload);
+                fill_frame(&mut frame, &[], payload);
                 let request = (operation, Payload::Inline(&frame));
                 self.post_request(number, request, (false, Then::Nothing));
                 self.frame = frame;
@@ -414,7 +414,7 @@ impl Device {
             return Some(job);
         }
         if let Some(head) = head {
-            let frame = Job::Frame {
+            let frame = PendingPost::Frame {
                 head,
                 payload: Buffer::phantom(0),
                 notify: None,
@@ -426,8 +426,8 @@ impl Device {
     }
 
     /// Posts the next piece of a message that is read; returns the job if a rest is left.
-    fn post_read(&mut self, number: u32, mut job: Job) -> Option<Job> {
-        let Job::Read {
+    fn post_read(&mut self, number: u32, mut job: PendingPost) -> Option<PendingPost> {
+        let PendingPost::Read {
             landing,
             length,
             ref mut posted,
@@ -501,7 +501,7 @@ fn sge(region: &MemoryRegion, offset: u64, length: u64) -> Sge {
 }
 
 /// Writes a frame of head and payload. A phantom payload becomes zeros of the same length.
-fn fill(frame: &mut Vec<u8>, head: &[u8], payload: &Buffer) {
+fn fill_frame(frame: &mut Vec<u8>, head: &[u8], payload: &Buffer) {
     frame.clear();
     frame.extend_from_slice(head);
     match payload.bytes() {

@@ -61,7 +61,7 @@ pub struct FrameHeaderBytes {
 
 /// Decoded head of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Frame {
+pub enum FrameHead {
     /// A packet of the message layer.
     Packet {
         /// Header of the packet.
@@ -268,7 +268,7 @@ fn rma_fields(header: &PacketHeader) -> HeaderFields {
     } else {
         RMA_CONTROL
     };
-    let about = u64::from(call.code()) << 32 | u64::from(window);
+    let about = u64::from(call.frame_code()) << 32 | u64::from(window);
     HeaderFields {
         kind,
         operation,
@@ -349,7 +349,7 @@ impl FrameHeaderBytes {
         }
     }
 
-    fn put(&mut self, bytes: &[u8]) {
+    fn append_bytes(&mut self, bytes: &[u8]) {
         self.bytes[self.length..self.length + bytes.len()].copy_from_slice(bytes);
         self.length += bytes.len();
     }
@@ -389,36 +389,40 @@ pub fn encode_with(packet: &Packet, extension: &RdmaExtension) -> FrameHeaderByt
     );
     set(IS_DETACHED, fields.detached);
     let mut head = FrameHeaderBytes::new();
-    head.put(&[fields.kind, flags, 0, 0]);
-    head.put(&fields.operation.to_le_bytes());
-    head.put(&payload_of(packet).to_le_bytes());
+    head.append_bytes(&[fields.kind, flags, 0, 0]);
+    head.append_bytes(&fields.operation.to_le_bytes());
+    head.append_bytes(&payload_of(packet).to_le_bytes());
     if let Some(envelope) = fields.envelope {
         for number in [envelope.context, envelope.source, envelope.tag] {
-            head.put(&number.to_le_bytes());
+            head.append_bytes(&number.to_le_bytes());
         }
     }
     for number in &fields.numbers[..shape.numbers] {
-        head.put(&number.to_le_bytes());
+        head.append_bytes(&number.to_le_bytes());
     }
     if let Some(returned) = &packet.returned {
         for number in [returned.credits, returned.eager_packets, returned.messages] {
-            head.put(&number.to_le_bytes());
+            head.append_bytes(&number.to_le_bytes());
         }
-        head.put(&returned.bytes.to_le_bytes());
+        head.append_bytes(&returned.bytes.to_le_bytes());
     }
     if let Some(memory) = extension.memory {
-        head.put(&memory.address.to_le_bytes());
-        head.put(&memory.key.to_le_bytes());
+        head.append_bytes(&memory.address.to_le_bytes());
+        head.append_bytes(&memory.key.to_le_bytes());
     }
     head
 }
 
 /// The frame that only says so.
-pub fn encode_sign(frame: &Frame) -> FrameHeaderBytes {
+pub fn encode_sign(frame: &FrameHead) -> FrameHeaderBytes {
     let mut head = FrameHeaderBytes::new();
-    let kind = if *frame == Frame::Hello { HELLO } else { BYE };
-    head.put(&[kind, 0, 0, 0, 0, 0, 0, 0]);
-    head.put(&[0; 8]);
+    let kind = if *frame == FrameHead::Hello {
+        HELLO
+    } else {
+        BYE
+    };
+    head.append_bytes(&[kind, 0, 0, 0, 0, 0, 0, 0]);
+    head.append_bytes(&[0; 8]);
     head
 }
 
@@ -436,8 +440,8 @@ pub fn payload_of(packet: &Packet) -> u64 {
 /// The head of a frame with messages of the connection, of the given number of bytes.
 pub fn encode_messages(length: usize) -> FrameHeaderBytes {
     let mut head = FrameHeaderBytes::new();
-    head.put(&[MESSAGES, 0, 0, 0, 0, 0, 0, 0]);
-    head.put(&(length as u64).to_le_bytes());
+    head.append_bytes(&[MESSAGES, 0, 0, 0, 0, 0, 0, 0]);
+    head.append_bytes(&(length as u64).to_le_bytes());
     head
 }
 
@@ -460,7 +464,7 @@ impl Reader<'_> {
 
 /// Reads the head at the beginning of `bytes`: returns the frame, the length of the payload, and
 /// the length of the head; `None` if the head is not complete.
-pub fn decode(bytes: &[u8]) -> Result<Option<(Frame, u64, usize)>, FrameError> {
+pub fn decode(bytes: &[u8]) -> Result<Option<(FrameHead, u64, usize)>, FrameError> {
     let Some(&kind) = bytes.first() else {
         return Ok(None);
     };
@@ -486,18 +490,18 @@ pub fn decode(bytes: &[u8]) -> Result<Option<(Frame, u64, usize)>, FrameError> {
     let Some(head) = bytes.get(..length) else {
         return Ok(None);
     };
-    let Some(fields) = read(head, shape) else {
+    let Some(fields) = read_fields(head, shape) else {
         return Ok(None);
     };
     let (fields, payload, returned, extension) = fields?;
     match kind {
-        MESSAGES => return Ok(Some((Frame::Messages, payload, length))),
-        HELLO => return Ok(Some((Frame::Hello, payload, length))),
-        BYE => return Ok(Some((Frame::Bye, payload, length))),
+        MESSAGES => return Ok(Some((FrameHead::Messages, payload, length))),
+        HELLO => return Ok(Some((FrameHead::Hello, payload, length))),
+        BYE => return Ok(Some((FrameHead::Bye, payload, length))),
         _ => {}
     }
     let header = fields.header().ok_or(FrameError::NotZero)?;
-    let frame = Frame::Packet {
+    let frame = FrameHead::Packet {
         header,
         returned,
         phantom: flags & IS_PHANTOM != 0,
@@ -509,7 +513,7 @@ pub fn decode(bytes: &[u8]) -> Result<Option<(Frame, u64, usize)>, FrameError> {
 type Read = Result<(HeaderFields, u64, Option<CreditReturn>, RdmaExtension), FrameError>;
 
 /// Reads a complete head; `None` if the head is not complete.
-fn read(head: &[u8], shape: &Shape) -> Option<Read> {
+fn read_fields(head: &[u8], shape: &Shape) -> Option<Read> {
     let (&[kind, flags, zero, zero_too], rest) = head.split_first_chunk()?;
     let mut reader = Reader(rest);
     let mut fields = HeaderFields {

@@ -46,7 +46,7 @@ pub use blocks::Blocks;
 pub use call::CollectiveCall;
 use call::Views;
 pub use call_log::{CallComparison, CallLog, CallRecord, Mismatch};
-pub(crate) use call_log::{Place, Signature};
+pub(crate) use call_log::{CallPosition, Signature};
 pub(crate) use group_log::{GroupCall, GroupLog};
 pub use operand_order::MissingProperty;
 pub use operations::CollectiveOperations;
@@ -135,7 +135,7 @@ impl Invocation {
 
     /// Selects the algorithm of a call and makes its areas; `is_request` if the program continues
     /// during the call.
-    fn prepare(
+    fn prepare_call(
         &self,
         comm: &Comm,
         is_request: bool,
@@ -162,7 +162,7 @@ impl Invocation {
         call.nodes = placement.and_then(|placement| comm.members().nodes(placement));
         call.in_place = self.in_place;
         call.neighbors.clone_from(&self.neighbors);
-        let mut facts = Facts::of(call.nodes.as_ref());
+        let mut facts = Facts::from_nodes(call.nodes.as_ref());
         if let Some(op) = &self.op {
             call.commutative = op.is_commutative();
             call.element = op.element_size();
@@ -236,8 +236,8 @@ pub(crate) fn compare_call(
     number: CallNumber,
     (signature, location): (impl Fn() -> Signature, SourceLocation),
     arguments: Option<&Invocation>,
-) -> Result<Place> {
-    let place = Place {
+) -> Result<CallPosition> {
+    let place = CallPosition {
         context,
         first: comm.members().world(0),
         number: number.position,
@@ -252,18 +252,18 @@ pub(crate) fn compare_call(
         world_rank: comm.world_rank(),
         size: comm.members().count(),
         signature: signature(),
-        blocks: compared.and_then(|call| BlockLengths::of(call, comm.rank())),
+        blocks: compared.and_then(|call| BlockLengths::from_call(call, comm.rank())),
     };
-    match comm.process().calls() {
+    match comm.process().call_comparison() {
         CallComparison::None => {}
         CallComparison::Here(log) => {
             let orders = channel.settings().operand_orders.is_some();
             let reduces = arguments.filter(|call| orders && call.op.is_some());
             let operand = reduces.map(|call| call.input.clone());
-            let operands = log.compare(number.position, &record(), operand);
+            let operands = log.compare_call(number.position, &record(), operand);
             let operands = operands.map_err(Error::of_calls)?;
             if let Some(call) = reduces.filter(|_| !operands.is_empty()) {
-                operand_order::check(channel, call, &operands, location)?;
+                operand_order::check_operand_order(channel, call, &operands, location)?;
             }
         }
         CallComparison::Elsewhere(report) => report(number.position, record()),
@@ -304,7 +304,7 @@ fn select(
     if call.is_between() {
         return Ok((selector.choose_between(call, facts), false));
     }
-    let selected = selector.choose(call, facts);
+    let selected = selector.choose_algorithm(call, facts);
     let selected = selected.map_err(Error::Algorithm)?;
     let asks_nodes = settings.node_setup && selector.asks_nodes(&selected, call.collective);
     Ok((selected.algorithm, asks_nodes))

@@ -43,7 +43,7 @@ pub use accept::Verdict;
 pub use channel::{ConnectionCounts as Counts, Failure};
 pub use group::Group;
 use group::KnownGroups;
-pub use handshake::{MESSAGE_LENGTH, Message};
+pub use handshake::{HandshakeMessage, MESSAGE_LENGTH};
 use settings::AtLimit;
 
 /// Returns the state machines of a connection and of a virtual connection (the close protocol).
@@ -152,7 +152,7 @@ pub enum Output {
         /// On which connection.
         connection: ConnectionId,
         /// Messages, in one piece.
-        messages: Vec<Message>,
+        messages: Vec<HandshakeMessage>,
     },
     /// Read one message; report [`Input::Read`] or [`Input::Eof`].
     Read {
@@ -218,7 +218,7 @@ pub enum Input {
     /// End of a write.
     WriteDone,
     /// Message that was read.
-    Read(Message),
+    Read(HandshakeMessage),
     /// The stream has ended or is broken.
     Eof,
     /// The socket is closed.
@@ -227,7 +227,7 @@ pub enum Input {
 
 /// A row that was taken: of the connection's table or of the virtual connection's.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Step {
+pub enum TakenRow {
     /// A row of [`socket::TABLE`].
     Connection(usize),
     /// A row of [`virtual_connection::TABLE`].
@@ -240,11 +240,11 @@ struct LogicalTime(u64);
 
 impl LogicalTime {
     /// Non-negative numbers are ordered like their bits.
-    const fn at(seconds: f64) -> Self {
+    const fn from_seconds(seconds: f64) -> Self {
         Self(seconds.max(0.0).to_bits())
     }
 
-    const fn seconds(self) -> f64 {
+    const fn to_seconds(self) -> f64 {
         f64::from_bits(self.0)
     }
 }
@@ -259,7 +259,7 @@ enum Written {
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 struct Connection {
-    state: socket::State,
+    state: socket::ConnectionState,
     /// The peer that the connection serves.
     peer: Option<Peer>,
     /// Rank in the request.
@@ -271,7 +271,7 @@ struct Connection {
     /// The port to which the connection is made, and the address.
     port: Option<(u32, String)>,
     writing: Option<Written>,
-    outbox: VecDeque<Message>,
+    outbox: VecDeque<HandshakeMessage>,
     closes_when_written: bool,
 }
 
@@ -285,7 +285,7 @@ impl Connection {
     /// Returns true if a message can be written at once.
     fn is_free(&self) -> bool {
         let is_idle = self.writing.is_none() && self.outbox.is_empty();
-        is_idle && self.state == socket::State::Connected
+        is_idle && self.state == socket::ConnectionState::Connected
     }
 }
 
@@ -337,7 +337,7 @@ impl IndexMut<ConnectionId> for ConnectionTable {
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 struct VirtualConnection {
-    state: virtual_connection::State,
+    state: virtual_connection::VirtualConnectionState,
     connection: Option<ConnectionId>,
     /// Connections that serve or may come to serve this virtual connection, also discarded ones.
     candidates: u32,
@@ -355,7 +355,7 @@ struct VirtualConnection {
     queue: VecDeque<u64>,
     last_use: LogicalTime,
     /// Only with a built-in defect: the state to come.
-    late: Option<virtual_connection::State>,
+    late: Option<virtual_connection::VirtualConnectionState>,
 }
 
 /// Progress of finalize.
@@ -402,7 +402,7 @@ pub struct Connector {
 struct ActionQueue {
     queue: VecDeque<Output>,
     counts: Counts,
-    steps: Option<Vec<Step>>,
+    steps: Option<Vec<TakenRow>>,
 }
 
 impl ActionQueue {
@@ -410,7 +410,7 @@ impl ActionQueue {
         self.queue.push_back(output);
     }
 
-    fn add_step(&mut self, step: Step) {
+    fn add_step(&mut self, step: TakenRow) {
         if let Some(steps) = &mut self.steps {
             steps.push(step);
         }
@@ -418,7 +418,7 @@ impl ActionQueue {
 
     /// Returns the rows that were taken since the last time, if they are recorded.
     #[cfg(test)]
-    fn take_steps(&mut self) -> Vec<Step> {
+    fn take_steps(&mut self) -> Vec<TakenRow> {
         self.steps.as_mut().map(std::mem::take).unwrap_or_default()
     }
 }
@@ -481,7 +481,7 @@ impl Connector {
 
     /// Returns the state of a virtual connection; `Inactive` if the connection was never used.
     #[must_use]
-    pub fn state(&self, peer: Peer) -> virtual_connection::State {
+    pub fn state(&self, peer: Peer) -> virtual_connection::VirtualConnectionState {
         self.vcs
             .get(&peer)
             .map_or_else(Default::default, |vc| vc.state)

@@ -47,7 +47,7 @@ impl Matching {
         content: UnexpectedContent,
     ) -> Option<(Token, UnexpectedContent)> {
         let Some(receive) = self.take_posted(&envelope) else {
-            self.keep(envelope, content);
+            self.keep_unexpected(envelope, content);
             return None;
         };
         Some((receive, content))
@@ -56,11 +56,11 @@ impl Matching {
     /// Takes the receive that gets a message.
     #[inline]
     pub(crate) fn take_posted(&mut self, envelope: &Envelope) -> Option<Token> {
-        self.posted.take(envelope)
+        self.posted.take_receive(envelope)
     }
 
     /// Keeps a message that has met no receive.
-    pub(crate) fn keep(&mut self, envelope: Envelope, content: UnexpectedContent) {
+    pub(crate) fn keep_unexpected(&mut self, envelope: Envelope, content: UnexpectedContent) {
         self.unexpected.push(UnexpectedMessage {
             envelope,
             content,
@@ -74,10 +74,10 @@ impl Matching {
         envelope: Envelope,
         content: UnexpectedContent,
     ) -> Option<(Token, UnexpectedContent)> {
-        let found = self.posted.take(&envelope);
+        let found = self.posted.take_receive(&envelope);
         let Some(receive) = found else {
             let content = UnexpectedContent::Unready(Box::new(content));
-            self.keep(envelope, content);
+            self.keep_unexpected(envelope, content);
             return None;
         };
         Some((receive, content))
@@ -89,12 +89,12 @@ impl Matching {
         envelope: &Envelope,
         send: Token,
     ) -> Option<UnexpectedMessage> {
-        self.unexpected.withdraw(envelope, send)
+        self.unexpected.withdraw_message(envelope, send)
     }
 
     /// Posts a receive: returns the message that matches, or keeps the receive.
     pub(crate) fn post(&mut self, pattern: Pattern, receive: Token) -> Option<UnexpectedMessage> {
-        let found = self.unexpected.take(&pattern);
+        let found = self.unexpected.take_message(&pattern);
         if found.is_none() {
             self.posted.push(pattern, receive);
         }
@@ -102,18 +102,18 @@ impl Matching {
     }
 
     /// The message that a receive with this pattern would get.
-    pub(crate) fn find(&self, pattern: &Pattern) -> Option<&UnexpectedMessage> {
-        self.unexpected.find(pattern)
+    pub(crate) fn find_unexpected(&self, pattern: &Pattern) -> Option<&UnexpectedMessage> {
+        self.unexpected.find_message(pattern)
     }
 
     /// Takes the message that a receive with this pattern would get.
     pub(crate) fn extract(&mut self, pattern: &Pattern) -> Option<UnexpectedMessage> {
-        self.unexpected.take(pattern)
+        self.unexpected.take_message(pattern)
     }
 
     /// Withdraws a receive with this pattern; false if the receive has been matched.
-    pub(crate) fn withdraw(&mut self, pattern: &Pattern, receive: Token) -> bool {
-        self.posted.remove(pattern, receive)
+    pub(crate) fn withdraw_receive(&mut self, pattern: &Pattern, receive: Token) -> bool {
+        self.posted.remove_receive(pattern, receive)
     }
 
     /// Returns the messages that no receive has matched.

@@ -27,12 +27,12 @@ mod window;
 
 pub use access_log::Conflict;
 pub(crate) use access_log::{Access, AccessKind, AccessLog, SyncMode};
-pub(crate) use accumulate::operation;
+pub(crate) use accumulate::op_from_code;
 pub(crate) use channel::AccumulateOp;
 pub use channel::{NoncontiguousCall, RegisteredMemory, RmaCall};
 pub use error::WindowError;
 pub use layout::TargetPlace;
-pub(crate) use layout::{Segment, bounds, parts, read, total};
+pub(crate) use layout::{Segment, bounds, read, split_parts, total};
 pub use memory::ProgramMemory;
 pub(crate) use memory::{RemoteWindow, WindowMemory};
 pub use window::{OneSided, Window};

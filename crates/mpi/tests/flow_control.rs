@@ -5,7 +5,7 @@
 use std::rc::Rc;
 
 use mpi::{Limits, Settings, machine, prelude::*};
-use testing::ranks::exchange::{FEW, Receives, WAYS, every_order, exchange, run, scarce};
+use testing::ranks::exchange::{FEW, Receives, WAYS, every_order, exchange, run_exchange, scarce};
 use testing::ranks::{Order, THRESHOLD, pattern, world};
 
 /// E1: one sender, one receiver: no deadlock and no lost wake-up in any order of delivery. All
@@ -143,7 +143,7 @@ fn m2_eager_bytes_are_limited_too() {
         eager_bytes: Some(10),
         ..Limits::NONE
     };
-    let outcome = run(2, &limits, &[6, 6], Receives::Late, Order::Posted);
+    let outcome = run_exchange(2, &limits, &[6, 6], Receives::Late, Order::Posted);
     let outcome = outcome.finished().settled(&limits);
     let lines = outcome.transcript;
     for sent in ["0>1 eager tag 0 length 6", "0>1 rts tag 1 length 6"] {
@@ -214,7 +214,7 @@ fn m5_batches_post_the_same_packets() {
             reserved: 4,
             ..FEW
         };
-        let outcome = run(2, &limits, &[130], Receives::Then, Order::Posted)
+        let outcome = run_exchange(2, &limits, &[130], Receives::Then, Order::Posted)
             .finished()
             .settled(&limits);
         let posted: u64 = outcome
@@ -222,7 +222,7 @@ fn m5_batches_post_the_same_packets() {
             .iter()
             .flatten()
             .map(|report| {
-                let rows = machine::send().transitions;
+                let rows = machine::send_machine().transitions;
                 let batches = rows.iter().zip(&report.taken.send);
                 batches
                     .filter(|(row, _)| row.action == "PostBatch")
@@ -296,7 +296,7 @@ fn e3_the_threshold_switches() {
             packet: Some(1000),
             ..FEW
         };
-        let outcome = run(2, &limits, &[length], Receives::Then, Order::Posted)
+        let outcome = run_exchange(2, &limits, &[length], Receives::Then, Order::Posted)
             .finished()
             .settled(&limits);
         let mut lines = outcome.transcript.iter();
@@ -315,7 +315,7 @@ fn e5_unexpected_messages_stay_within_their_memory() {
         credits: Some(6),
         ..Limits::NONE
     };
-    let outcome = run(2, &limits, &[30; 12], Receives::Late, Order::Posted)
+    let outcome = run_exchange(2, &limits, &[30; 12], Receives::Late, Order::Posted)
         .finished()
         .settled(&limits);
     for report in outcome.flow.iter().flatten() {

@@ -62,7 +62,7 @@ fn busy(limits: &Limits, seed: u64) -> Outcome {
 /// E1.
 #[test]
 fn e1_every_transition_is_taken() {
-    let machines = machine::all();
+    let machines = machine::all_machines();
     let mut taken: Vec<Vec<u64>> = machines
         .iter()
         .map(|machine| vec![0; machine.transitions.len()])

@@ -12,8 +12,8 @@ use std::fmt;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
+use mpi::channel::{ChannelEvent, Interest, Packet, Token};
 use mpi::channel::{ConnectionLifecycle, RankHost, RemoteMemory};
-use mpi::channel::{Event, Interest, Packet, Token};
 use mpi::exploration::ExplorationHooks;
 use mpi::{Channel, Level, Limits, Process, Settings, prelude::*};
 use testing::ranks::pattern;
@@ -36,7 +36,7 @@ struct Wire {
 struct Net {
     wires: BTreeMap<(u32, u32), Wire>,
     flying: Vec<(u32, u32, Datagram)>,
-    inboxes: Vec<VecDeque<Event>>,
+    inboxes: Vec<VecDeque<ChannelEvent>>,
     draws: u64,
     lost: u64,
     repeated: u64,
@@ -89,7 +89,7 @@ impl Net {
                 if let Some(packet) = wire.unacknowledged.remove(&number)
                     && let Some(token) = packet.notify
                 {
-                    self.inboxes[to as usize].push_back(Event::Sent(token));
+                    self.inboxes[to as usize].push_back(ChannelEvent::Sent(token));
                 }
             }
             Datagram::Data { number, packet } => {
@@ -100,7 +100,7 @@ impl Net {
                 while let Some(packet) = wire.early.remove(&wire.expected) {
                     wire.expected += 1;
                     let source = from;
-                    self.inboxes[to as usize].push_back(Event::Packet { source, packet });
+                    self.inboxes[to as usize].push_back(ChannelEvent::Packet { source, packet });
                 }
                 self.send(to, from, &Datagram::Acknowledgement { number });
             }
@@ -145,7 +145,7 @@ impl Channel for Reliable {
         unreachable!("no message waits at its sender after that has gone on");
     }
 
-    fn poll_event(&self) -> Option<Event> {
+    fn poll_event(&self) -> Option<ChannelEvent> {
         self.net.borrow_mut().inboxes[self.rank as usize].pop_front()
     }
 

@@ -1,7 +1,7 @@
 //! Promise: the short path of a packet past the machines of connections is open exactly while the
 //! long path would write the packet at once.
 
-use mpi::connection::{Connector, Group, Input, Message, Output, Peer, Settings, Verdict};
+use mpi::connection::{Connector, Group, HandshakeMessage, Input, Output, Peer, Settings, Verdict};
 
 const OTHER: Peer = Peer::Member { group: 0, rank: 1 };
 
@@ -30,7 +30,7 @@ fn the_short_way_is_open_while_nothing_is_before_a_packet() {
     for input in [
         Input::ConnectDone,
         Input::WriteDone,
-        Input::Read(Message::OpenResp {
+        Input::Read(HandshakeMessage::OpenResp {
             verdict: Verdict::Accept,
         }),
     ] {

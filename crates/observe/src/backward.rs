@@ -18,12 +18,12 @@ const BLOCK: u64 = 32 * 1024 * RECORD_BYTES as u64;
 pub struct BackwardEntry {
     /// The entry.
     pub entry: LogEntry,
-    /// The call with the wait that an [`Event::Continue`](crate::Event::Continue) ends.
+    /// The call with the wait that an [`RankEvent::Continue`](crate::RankEvent::Continue) ends.
     pub call: Option<EndedCall>,
-    /// The region that an [`Event::Leave`](crate::Event::Leave) ends.
+    /// The region that an [`RankEvent::Leave`](crate::RankEvent::Leave) ends.
     pub region: Option<NameId>,
     /// Rank 0 of the communicator of the operation that an
-    /// [`Event::CollectiveEnd`](crate::Event::CollectiveEnd) ends.
+    /// [`RankEvent::CollectiveEnd`](crate::RankEvent::CollectiveEnd) ends.
     pub first: Option<u32>,
 }
 
@@ -60,7 +60,7 @@ impl<R: Read + Seek> BackwardReader<R> {
             }
             let record = Record::from_bytes(&bytes);
             let words = &mut self.words;
-            let entry = LogEntry::of(&record, || Ok(words.pop()))?;
+            let entry = LogEntry::from_record(&record, || Ok(words.pop()))?;
             words.clear();
             if let Some(entry) = entry {
                 return Ok(Some(BackwardEntry {

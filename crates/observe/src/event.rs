@@ -4,7 +4,7 @@ use source_location::SourceLocation;
 use std::fmt;
 
 /// An event as the message layer reports it.
-pub type ProgramEvent = Event<&'static str, SourceLocation>;
+pub type ProgramEvent = RankEvent<&'static str, SourceLocation>;
 
 /// A receiver of the events of ranks; the observer dates the events with its own clock.
 pub trait Observer: fmt::Debug {
@@ -77,7 +77,8 @@ pub enum Resource {
 }
 
 impl Resource {
-    /// Returns the name of the resource; the [`Event::Incident`] of the resource has the same name.
+    /// Returns the name of the resource; the [`RankEvent::Incident`] of the resource has the same
+    /// name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Credits => "credits",
@@ -110,7 +111,7 @@ impl PacketKind {
 
 /// An event of a rank. `N`: names; `P`: lines of the program.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Event<N, P> {
+pub enum RankEvent<N, P> {
     /// The rank begins to wait in a call.
     Wait {
         /// Name of the call, such as `recv`.
@@ -119,7 +120,8 @@ pub enum Event<N, P> {
         place: P,
         /// True if the time is the time of a computation or a sleep, and not of messages.
         elapses: bool,
-        /// The request of [`Event::Send`] or [`Event::Receive`], if this is the only awaited one.
+        /// The request of [`RankEvent::Send`] or [`RankEvent::Receive`], if this is the only
+        /// awaited one.
         request: Option<u32>,
     },
     /// The rank does not wait any more.
@@ -153,7 +155,7 @@ pub enum Event<N, P> {
         /// Number of the request, as of a send.
         request: Option<u32>,
     },
-    /// Arguments of the collective operation of the next [`Event::Collective`].
+    /// Arguments of the collective operation of the next [`RankEvent::Collective`].
     CollectiveCall {
         /// Name of the algorithm.
         algorithm: N,
@@ -186,7 +188,7 @@ pub enum Event<N, P> {
     CollectiveEnd {
         /// The context of the communicator.
         context: u32,
-        /// Position as in [`Event::Collective`].
+        /// Position as in [`RankEvent::Collective`].
         number: u32,
     },
     /// A packet is handed to the device.

@@ -17,14 +17,14 @@ pub struct HostNames {
 
 impl HostNames {
     /// Adds a name; the first has the number 0.
-    pub(crate) fn add(&mut self, name: &str) {
+    pub(crate) fn add_name(&mut self, name: &str) {
         self.names.push_str(name);
         self.ends.push(self.names.len());
     }
 
     /// Sets the host of a rank by the number of its name. Returns false without a change if the
     /// number has no name, or if the rank is neither small nor directly after a rank with a host.
-    pub(crate) fn place(&mut self, rank: u32, host: u32) -> bool {
+    pub(crate) fn place_rank(&mut self, rank: u32, host: u32) -> bool {
         let index = rank as usize;
         let reachable = self.ranks.len().max(UNNAMED_MAX as usize);
         if index > reachable || host as usize >= self.ends.len() {
@@ -38,20 +38,20 @@ impl HostNames {
     }
 
     /// Returns the number of ranks with a host.
-    pub(crate) const fn count(&self) -> usize {
+    pub(crate) const fn placed_ranks(&self) -> usize {
         self.ranks.len()
     }
 
     /// Returns the number of the host of a rank in the log, if the host is known.
-    pub fn number(&self, rank: u32) -> Option<u32> {
+    pub fn host_number(&self, rank: u32) -> Option<u32> {
         let number = self.ranks.get(rank as usize).copied();
         number.filter(|&number| number != u32::MAX)
     }
 
     /// Returns the name of the host of a rank; empty if the host is not known.
-    pub fn of(&self, rank: u32) -> &str {
+    pub fn host_name(&self, rank: u32) -> &str {
         let number = self
-            .number(rank)
+            .host_number(rank)
             .map_or(usize::MAX, |number| number as usize);
         let Some(&end) = self.ends.get(number) else {
             return "";

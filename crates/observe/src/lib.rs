@@ -35,7 +35,8 @@ mod validity;
 
 pub use backward::{BackwardEntry, BackwardReader};
 pub use event::{
-    CANCELLATION, CONNECTION, CREDITS, Event, Observer, PacketKind, ProgramEvent, Resource, RunKind,
+    CANCELLATION, CONNECTION, CREDITS, Observer, PacketKind, ProgramEvent, RankEvent, Resource,
+    RunKind,
 };
 pub use host_names::HostNames;
 pub use log::{LogEntry, LogReader, LogWriter};

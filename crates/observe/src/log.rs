@@ -54,11 +54,11 @@ pub struct LogWriter<W> {
 impl<W: Write> LogWriter<W> {
     /// Begins a log of a simulated run of this many ranks.
     pub fn new(out: W, ranks: u32) -> Self {
-        Self::of(RunKind::Simulated, out, ranks)
+        Self::begin_log(RunKind::Simulated, out, ranks)
     }
 
     /// Begins a log of a run of this kind and this many ranks.
-    pub fn of(kind: RunKind, out: W, ranks: u32) -> Self {
+    pub fn begin_log(kind: RunKind, out: W, ranks: u32) -> Self {
         let mut writer = Self {
             out,
             known: BTreeMap::new(),
@@ -72,7 +72,7 @@ impl<W: Write> LogWriter<W> {
             written: 0,
             error: None,
         };
-        writer.put(Record {
+        writer.put_record(Record {
             kind: HEADER,
             flag: u8::from(kind == RunKind::Real),
             a: ranks,
@@ -81,12 +81,12 @@ impl<W: Write> LogWriter<W> {
         });
         if kind == RunKind::Real {
             // Number 0: real time passes before the first call of a rank, in no call.
-            writer.text("");
+            writer.text_number("");
         }
         writer
     }
 
-    fn put(&mut self, record: Record) {
+    fn put_record(&mut self, record: Record) {
         self.put_bytes(&record.to_bytes());
     }
 
@@ -98,7 +98,7 @@ impl<W: Write> LogWriter<W> {
     }
 
     /// Returns the number of a text; writes a new text.
-    fn text(&mut self, text: &str) -> u32 {
+    fn text_number(&mut self, text: &str) -> u32 {
         if let Some(&number) = self.texts.get(text) {
             return number;
         }
@@ -110,16 +110,16 @@ impl<W: Write> LogWriter<W> {
 
     /// Writes a text of this kind and number.
     fn new_text(&mut self, kind: u8, number: u32, text: &str) {
-        self.put(Record {
+        self.put_record(Record {
             kind,
             a: number,
             c: text.len() as u64,
             ..Record::default()
         });
-        self.parts(text);
+        self.write_text_parts(text);
     }
 
-    fn parts(&mut self, text: &str) {
+    fn write_text_parts(&mut self, text: &str) {
         for part in text.as_bytes().chunks(TEXT_PART_BYTES) {
             let mut bytes = [0; RECORD_BYTES];
             bytes[0] = TEXT_PART;
@@ -129,7 +129,7 @@ impl<W: Write> LogWriter<W> {
     }
 
     /// Returns the number of a link in the log; writes a new link.
-    fn link(&mut self, link: u32, describe: impl Fn(u32) -> Link) -> u32 {
+    fn link_number(&mut self, link: u32, describe: impl Fn(u32) -> Link) -> u32 {
         let at = link as usize;
         if at >= self.links.len() {
             self.links.resize(at + 1, 0);
@@ -141,8 +141,8 @@ impl<W: Write> LogWriter<W> {
         self.link_count += 1;
         self.links[at] = self.link_count;
         let link = describe(link);
-        self.put(network::of_link(number, &link));
-        self.parts(&link.name);
+        self.put_record(network::of_link(number, &link));
+        self.write_text_parts(&link.name);
         number
     }
 
@@ -165,7 +165,7 @@ impl<W: Write> LogWriter<W> {
             } => {
                 let mut route = std::mem::take(&mut self.route);
                 route.clear();
-                route.extend(links.iter().map(|&link| self.link(link, &describe)));
+                route.extend(links.iter().map(|&link| self.link_number(link, &describe)));
                 let event = NetworkEvent::Begin {
                     flow,
                     bytes,
@@ -173,30 +173,30 @@ impl<W: Write> LogWriter<W> {
                     alone_s,
                     links: &*route,
                 };
-                self.put(network::of_event(time, &event));
-                network::words(latency_s, &route, |bytes| self.put_bytes(bytes));
+                self.put_record(network::of_event(time, &event));
+                network::put_words(latency_s, &route, |bytes| self.put_bytes(bytes));
                 self.route = route;
             }
             NetworkEvent::Rate { flow, rate, link } => {
-                let link = link.map(|link| self.link(link, describe));
+                let link = link.map(|link| self.link_number(link, describe));
                 let event = NetworkEvent::Rate { flow, rate, link };
-                self.put(network::of_event(time, &event));
+                self.put_record(network::of_event(time, &event));
             }
             NetworkEvent::LinkChange {
                 link,
                 parameter,
                 value,
             } => {
-                let link = self.link(link, describe);
+                let link = self.link_number(link, describe);
                 let event = NetworkEvent::LinkChange {
                     link,
                     parameter,
                     value,
                 };
-                self.put(network::of_event(time, &event));
+                self.put_record(network::of_event(time, &event));
             }
             NetworkEvent::End { .. } | NetworkEvent::Computation { .. } => {
-                self.put(network::of_event(time, event));
+                self.put_record(network::of_event(time, event));
             }
             NetworkEvent::Incident {
                 at: IncidentPlace::Rank(rank),
@@ -209,23 +209,23 @@ impl<W: Write> LogWriter<W> {
         }
     }
 
-    fn short(&mut self, text: &str) -> NameId {
-        NameId::try_from(self.text(text)).unwrap_or(OTHER)
+    fn short_text_id(&mut self, text: &str) -> NameId {
+        NameId::try_from(self.text_number(text)).unwrap_or(OTHER)
     }
 
     #[inline]
-    fn name(&mut self, name: &'static str) -> NameId {
-        self.number((name.as_ptr().addr(), name.len()), || name.to_owned())
+    fn name_id(&mut self, name: &'static str) -> NameId {
+        self.address_id((name.as_ptr().addr(), name.len()), || name.to_owned())
     }
 
     #[inline]
-    fn place(&mut self, place: SourceLocation) -> NameId {
-        self.number((place.address(), usize::MAX), || place.to_string())
+    fn location_id(&mut self, place: SourceLocation) -> NameId {
+        self.address_id((place.location_key(), usize::MAX), || place.to_string())
     }
 
     /// Returns the number of a text that is known by its address; writes a new text.
     #[inline]
-    fn number(&mut self, key: (usize, usize), text: impl FnOnce() -> String) -> NameId {
+    fn address_id(&mut self, key: (usize, usize), text: impl FnOnce() -> String) -> NameId {
         // Names have any address, and lines are at multiples of 8.
         let slot = (key.0 ^ key.0 >> 3) % RECENT;
         let (known, number) = self.recent[slot];
@@ -234,15 +234,15 @@ impl<W: Write> LogWriter<W> {
         }
         let number = match self.known.get(&key) {
             Some(&number) => number,
-            None => self.short(&text()),
+            None => self.short_text_id(&text()),
         };
         self.known.insert(key, number);
         self.recent[slot] = (key, number);
         number
     }
 
-    /// Writes the name of a host. Returns its number in the log, for [`LogWriter::host`]. Callers
-    /// name each host once: a map of the names would keep all names in memory.
+    /// Writes the name of a host. Returns its number in the log, for [`LogWriter::write_host`].
+    /// Callers name each host once: a map of the names would keep all names in memory.
     pub fn host_name(&mut self, name: &str) -> u32 {
         let number = self.host_count;
         self.host_count += 1;
@@ -251,8 +251,8 @@ impl<W: Write> LogWriter<W> {
     }
 
     /// Writes the host of a rank, by the number of the host in the log.
-    pub fn host(&mut self, rank: u32, host: u32) {
-        self.put(Record {
+    pub fn write_host(&mut self, rank: u32, host: u32) {
+        self.put_record(Record {
             kind: HOST,
             rank,
             a: host,
@@ -261,9 +261,9 @@ impl<W: Write> LogWriter<W> {
     }
 
     /// Writes a sentence about the run, which results made from the log show.
-    pub fn note(&mut self, text: &str) {
-        let number = self.text(text);
-        self.put(Record {
+    pub fn write_note(&mut self, text: &str) {
+        let number = self.text_number(text);
+        self.put_record(Record {
             kind: NOTE,
             a: number,
             ..Record::default()
@@ -273,27 +273,27 @@ impl<W: Write> LogWriter<W> {
     /// Writes an event of a rank at a time in seconds.
     pub fn event(&mut self, rank: u32, time: f64, event: ProgramEvent) {
         let event = numbered(event, |word| match word {
-            Word::Name(name) => self.name(name),
-            Word::Place(place) => self.place(place),
+            Word::Name(name) => self.name_id(name),
+            Word::Place(place) => self.location_id(place),
         });
-        self.put_event(Record::of(rank, time, &event));
+        self.put_event(Record::from_event(rank, time, &event));
     }
 
     /// Writes an event of another log at a time in seconds. `text` returns the texts of that log.
-    pub fn copy<'a>(
+    pub fn copy_event<'a>(
         &mut self,
         (rank, time, event): (u32, f64, LogEvent),
         text: impl Fn(NameId) -> &'a str,
     ) {
         let event = numbered(event, |(Word::Name(number) | Word::Place(number))| {
-            self.short(text(number))
+            self.short_text_id(text(number))
         });
-        self.put_event(Record::of(rank, time, &event));
+        self.put_event(Record::from_event(rank, time, &event));
     }
 
     fn put_event(&mut self, mut record: Record) {
-        self.open.complete(&mut record);
-        self.put(record);
+        self.open.complete_record(&mut record);
+        self.put_record(record);
     }
 
     /// Returns the number of records written so far.
@@ -303,7 +303,7 @@ impl<W: Write> LogWriter<W> {
 
     /// Ends the log at a time in seconds and returns the output of the writer.
     pub fn finish(mut self, time: f64) -> io::Result<W> {
-        self.put(Record {
+        self.put_record(Record {
             kind: FOOTER,
             flag: 1,
             time,
@@ -340,14 +340,14 @@ pub enum LogEntry {
 impl LogEntry {
     /// Returns the entry of a record; `None` if the record has none. `next` returns the following
     /// records, one after the other.
-    pub(crate) fn of(
+    pub(crate) fn from_record(
         record: &Record,
         next: impl FnMut() -> io::Result<Option<[u8; RECORD_BYTES]>>,
     ) -> io::Result<Option<Self>> {
         if let Some(event) = network::to_event(record, next)? {
             return Ok(Some(Self::Network(record.time, event)));
         }
-        let event = record.event();
+        let event = record.to_event();
         Ok(event.map(|event| Self::Rank(record.rank, record.time, event)))
     }
 }
@@ -381,13 +381,13 @@ impl<R: Read> LogReader<R> {
     pub fn new(input: R) -> io::Result<Self> {
         let mut reader = Self::of_rank(input)?;
         let ranks = reader.ranks;
-        while ranks > UNNAMED_MAX && reader.hosts.count() < ranks as usize {
+        while ranks > UNNAMED_MAX && reader.hosts.placed_ranks() < ranks as usize {
             let found = match reader.next_record()? {
                 Some(record) => reader.read_description(&record)?,
                 None => false,
             };
             if !found {
-                let named = reader.hosts.count();
+                let named = reader.hosts.placed_ranks();
                 return Err(reader.invalid(&format!(
                     "the hosts of {named} ranks: expected those of all {ranks} before the first \
                      event"
@@ -450,8 +450,8 @@ impl<R: Read> LogReader<R> {
     }
 
     /// Returns the name of the host of a rank; empty if the log has none.
-    pub fn host(&self, rank: u32) -> &str {
-        self.hosts.of(rank)
+    pub fn host_name(&self, rank: u32) -> &str {
+        self.hosts.host_name(rank)
     }
 
     /// Returns the names of hosts that have been read.
@@ -509,10 +509,10 @@ impl<R: Read> LogReader<R> {
             }
             HOST_NAME => {
                 let name = self.read_text(record.c)?;
-                self.hosts.add(&name);
+                self.hosts.add_name(&name);
             }
             HOST => {
-                if !self.hosts.place(record.rank, record.a) || record.rank >= self.ranks {
+                if !self.hosts.place_rank(record.rank, record.a) || record.rank >= self.ranks {
                     let rank = record.rank;
                     let problem = format!(
                         "the host of rank {rank}: expected ranks in their order, and a known host"
@@ -529,7 +529,7 @@ impl<R: Read> LogReader<R> {
             }
             NOTE => self.notes.push(record.a),
             FOOTER => {
-                let checked = validity::seconds("end of the run", record.time);
+                let checked = validity::check_seconds("end of the run", record.time);
                 checked.map_err(|problem| self.invalid(&problem))?;
                 self.end = Some(record.time);
             }
@@ -543,7 +543,7 @@ impl<R: Read> LogReader<R> {
         let Self {
             input, position, ..
         } = self;
-        let entry = LogEntry::of(record, || {
+        let entry = LogEntry::from_record(record, || {
             *position += 1;
             next_part(input, WORDS)
         })?;
@@ -552,13 +552,14 @@ impl<R: Read> LogReader<R> {
             return Err(self.invalid(&format!("a record of unknown kind {kind}")));
         };
         let known = (self.ranks, self.links.len());
-        let checked = validity::check(record, &entry, known).and_then(|()| self.advance(&entry));
+        let checked =
+            validity::check_entry(record, &entry, known).and_then(|()| self.advance_times(&entry));
         checked.map_err(|problem| self.invalid(&problem))?;
         Ok(entry)
     }
 
     /// Keeps the latest times, which never fall.
-    fn advance(&mut self, entry: &LogEntry) -> Result<(), String> {
+    fn advance_times(&mut self, entry: &LogEntry) -> Result<(), String> {
         let (latest, time) = match *entry {
             LogEntry::Network(time, _) => (&mut self.latest_of_network, time),
             LogEntry::Rank(rank, time, _) => {

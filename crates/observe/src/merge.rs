@@ -12,7 +12,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::io::{self, Read, Write};
 
-use crate::event::{Event, PacketKind};
+use crate::event::{PacketKind, RankEvent};
 use crate::log::{LogReader, LogWriter};
 use crate::numbering::LogEvent;
 
@@ -53,11 +53,11 @@ struct Cursor<R> {
 }
 
 impl<R: Read> Cursor<R> {
-    fn advance(&mut self) -> io::Result<()> {
+    fn read_next(&mut self) -> io::Result<()> {
         let entry = self.reader.next_event()?;
         self.next = entry.map(|(_, time, event)| (time, event));
         if self.next.is_none() {
-            self.next = self.lost.take().map(|time| (time, Event::End));
+            self.next = self.lost.take().map(|time| (time, RankEvent::End));
         }
         Ok(())
     }
@@ -85,7 +85,7 @@ pub fn merge<R: Read, W: Write>(
             && let Some(time) = lost(rank)
         {
             merge.result.latest_s = merge.result.latest_s.max(time);
-            writer.event(rank, time, Event::End);
+            writer.event(rank, time, RankEvent::End);
         }
         merge.cursors.push(reader.map(|reader| Cursor {
             reader,
@@ -93,9 +93,9 @@ pub fn merge<R: Read, W: Write>(
             latest: 0.0,
             lost: lost(rank),
         }));
-        merge.advance(rank)?;
+        merge.read_next(rank)?;
     }
-    merge.run(writer)?;
+    merge.merge_all(writer)?;
     let ends = merge.cursors.iter().map(|cursor| match cursor {
         Some(cursor) if cursor.reader.end().is_some() => None,
         Some(cursor) => Some(cursor.latest),
@@ -135,13 +135,13 @@ fn posts<R: Read>(
 /// Returns the packet that an event posts, as the packet arrives.
 const fn posted(rank: u32, event: &LogEvent) -> Option<Identity> {
     match *event {
-        Event::Post {
+        RankEvent::Post {
             peer,
             packet: PacketKind::Pull,
             key,
             ..
         } => Some((peer, rank, PacketKind::Data, key)),
-        Event::Post {
+        RankEvent::Post {
             peer, packet, key, ..
         } => Some((rank, peer, packet, key)),
         _ => None,
@@ -151,7 +151,7 @@ const fn posted(rank: u32, event: &LogEvent) -> Option<Identity> {
 /// Returns the packet of an arrival event.
 const fn arrived(rank: u32, event: &LogEvent) -> Option<Identity> {
     match *event {
-        Event::Arrive {
+        RankEvent::Arrive {
             peer, packet, key, ..
         } => Some((peer, rank, packet, key)),
         _ => None,
@@ -171,11 +171,11 @@ struct Merge<R> {
 
 impl<R: Read> Merge<R> {
     /// Reads the next event of a rank.
-    fn advance(&mut self, rank: u32) -> io::Result<()> {
+    fn read_next(&mut self, rank: u32) -> io::Result<()> {
         let Some(cursor) = &mut self.cursors[rank as usize] else {
             return Ok(());
         };
-        cursor.advance()?;
+        cursor.read_next()?;
         if let Some((time, _)) = cursor.next {
             let time = time.max(cursor.latest);
             self.ready.push(Reverse((time.to_bits(), rank)));
@@ -183,18 +183,18 @@ impl<R: Read> Merge<R> {
         Ok(())
     }
 
-    fn run<W: Write>(&mut self, writer: &mut LogWriter<W>) -> io::Result<()> {
+    fn merge_all<W: Write>(&mut self, writer: &mut LogWriter<W>) -> io::Result<()> {
         loop {
             while let Some(Reverse((_, rank))) = self.ready.pop() {
                 if !self.must_wait(rank) {
-                    self.take(rank, writer)?;
+                    self.merge_next(rank, writer)?;
                 }
             }
             // Only logs with gaps leave ranks that wait for each other.
             let Some((_, rank)) = self.blocked.pop_first() else {
                 return Ok(());
             };
-            self.take(rank, writer)?;
+            self.merge_next(rank, writer)?;
         }
     }
 
@@ -214,7 +214,7 @@ impl<R: Read> Merge<R> {
     }
 
     /// Merges the next event of a rank.
-    fn take<W: Write>(&mut self, rank: u32, writer: &mut LogWriter<W>) -> io::Result<()> {
+    fn merge_next<W: Write>(&mut self, rank: u32, writer: &mut LogWriter<W>) -> io::Result<()> {
         let Some(cursor) = &mut self.cursors[rank as usize] else {
             return Ok(());
         };
@@ -233,7 +233,7 @@ impl<R: Read> Merge<R> {
         }
         cursor.latest = time;
         self.result.latest_s = self.result.latest_s.max(time);
-        writer.copy((rank, time, event), |number| cursor.reader.text(number));
+        writer.copy_event((rank, time, event), |number| cursor.reader.text(number));
         if let Some(identity) = posted(rank, &event)
             && let Some(posts) = self.posts.get_mut(&identity)
         {
@@ -243,7 +243,7 @@ impl<R: Read> Merge<R> {
                 self.ready.push(Reverse((time.to_bits(), receiver)));
             }
         }
-        self.advance(rank)
+        self.read_next(rank)
     }
 }
 
@@ -254,7 +254,7 @@ mod tests {
 
     /// The log of a rank: the events and the end.
     fn log(rank: u32, events: &[(f64, ProgramEvent)], end: Option<f64>) -> Vec<u8> {
-        let mut writer = LogWriter::of(RunKind::Real, Vec::new(), 2);
+        let mut writer = LogWriter::begin_log(RunKind::Real, Vec::new(), 2);
         for &(time, event) in events {
             writer.event(rank, time, event);
         }
@@ -276,7 +276,7 @@ mod tests {
         logs: &[Vec<u8>],
         lost: fn(u32) -> Option<f64>,
     ) -> (MergedLogs, Vec<(u32, f64, LogEvent)>) {
-        let mut writer = LogWriter::of(RunKind::Real, Vec::new(), 2);
+        let mut writer = LogWriter::begin_log(RunKind::Real, Vec::new(), 2);
         let open = |rank: u32| Ok(logs.get(rank as usize).map(|log| &log[..]));
         let result = merge(2, open, lost, &mut writer).unwrap();
         let bytes = writer.finish(result.latest_s).unwrap();
@@ -290,7 +290,7 @@ mod tests {
     }
 
     const fn post(peer: u32) -> ProgramEvent {
-        Event::Post {
+        RankEvent::Post {
             peer,
             packet: PacketKind::Eager,
             key: 0,
@@ -299,7 +299,7 @@ mod tests {
     }
 
     const fn arrival(peer: u32) -> ProgramEvent {
-        Event::Arrive {
+        RankEvent::Arrive {
             peer,
             packet: PacketKind::Eager,
             key: 0,
@@ -308,16 +308,20 @@ mod tests {
     }
 
     const fn mark(name: &'static str) -> ProgramEvent {
-        Event::Mark { name, value: 0.0 }
+        RankEvent::Mark { name, value: 0.0 }
     }
 
     #[test]
     fn an_arrival_is_never_before_its_post_and_times_of_a_rank_never_fall() {
         // The clock of rank 1 is 3 s behind.
-        let one = log(0, &[(5.0, post(1)), (9.0, Event::End)], Some(9.0));
+        let one = log(0, &[(5.0, post(1)), (9.0, RankEvent::End)], Some(9.0));
         let other = log(
             1,
-            &[(1.0, mark("early")), (2.0, arrival(0)), (4.0, Event::End)],
+            &[
+                (1.0, mark("early")),
+                (2.0, arrival(0)),
+                (4.0, RankEvent::End),
+            ],
             Some(4.0),
         );
         let (result, events) = merged(&[one, other]);
@@ -351,16 +355,16 @@ mod tests {
     #[test]
     fn a_lost_rank_ends_when_it_was_lost_and_the_others_continue() {
         let one = log(0, &[(1.0, mark("last"))], None);
-        let other = log(1, &[(2.0, mark("alone")), (4.0, Event::End)], Some(4.0));
+        let other = log(1, &[(2.0, mark("alone")), (4.0, RankEvent::End)], Some(4.0));
         let (result, events) = merged_with(&[one, other], |rank| (rank == 0).then_some(3.0));
-        let ends = events.iter().filter(|event| event.2 == Event::End);
+        let ends = events.iter().filter(|event| event.2 == RankEvent::End);
         let ends: Vec<(u32, f64)> = ends.map(|event| (event.0, event.1)).collect();
         assert_eq!(ends, [(0, 3.0), (1, 4.0)]);
         assert_eq!(result.cut_s, [Some(3.0), None]);
         // A rank without a log ends, too.
-        let one = log(0, &[(2.0, Event::End)], Some(2.0));
+        let one = log(0, &[(2.0, RankEvent::End)], Some(2.0));
         let (result, events) = merged_with(&[one], |rank| (rank == 1).then_some(1.0));
-        assert_eq!(events, [(1, 1.0, Event::End), (0, 2.0, Event::End)]);
+        assert_eq!(events, [(1, 1.0, RankEvent::End), (0, 2.0, RankEvent::End)]);
         assert_eq!(result.cut_s, [None, Some(0.0)]);
     }
 

@@ -37,7 +37,7 @@ impl NetworkObserver {
     }
 
     /// Takes an event that happens at a time in seconds.
-    pub fn observe(&self, time: f64, event: NetworkEvent<&[u32]>) {
+    pub fn observe_event(&self, time: f64, event: NetworkEvent<&[u32]>) {
         (self.0)(time, event);
     }
 }
@@ -93,8 +93,8 @@ pub enum NetworkEvent<L> {
         /// that is on.
         value: f64,
     },
-    /// An incident of ranks. A log contains an [`Event::Incident`](crate::Event::Incident) for each
-    /// of the ranks.
+    /// An incident of ranks. A log contains an [`RankEvent::Incident`](crate::RankEvent::Incident)
+    /// for each of the ranks.
     Incident {
         /// The ranks.
         at: IncidentPlace,
@@ -280,14 +280,14 @@ pub(crate) fn to_event(
             }
             let links = words.split_off(LATENCY_WORDS.min(words.len()));
             let latency_s = match words[..] {
-                [low, high] => joined([low, high]),
+                [low, high] => join_halves([low, high]),
                 _ => 0.0,
             };
             NetworkEvent::Begin {
                 flow,
                 bytes: f64::from_bits(record.c),
                 latency_s,
-                alone_s: joined([record.a, record.b]),
+                alone_s: join_halves([record.a, record.b]),
                 links,
             }
         }
@@ -316,7 +316,7 @@ pub(crate) fn to_event(
 }
 
 /// Calls `put` with the records of the latency and the links of a begin.
-pub(crate) fn words(latency_s: f64, links: &[u32], mut put: impl FnMut(&[u8; RECORD_BYTES])) {
+pub(crate) fn put_words(latency_s: f64, links: &[u32], mut put: impl FnMut(&[u8; RECORD_BYTES])) {
     let links = links.iter().take(LINKS_MAX).copied();
     let mut words = halves(latency_s).into_iter().chain(links).peekable();
     while words.peek().is_some() {
@@ -346,6 +346,6 @@ fn halves(number: f64) -> [u32; 2] {
     ]
 }
 
-fn joined([low, high]: [u32; 2]) -> f64 {
+fn join_halves([low, high]: [u32; 2]) -> f64 {
     f64::from_bits(u64::from(low) | u64::from(high) << 32)
 }

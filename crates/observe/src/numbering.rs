@@ -1,12 +1,12 @@
 //! Events with numbers for the texts that they name, as a log has them.
 
-use crate::event::Event;
+use crate::event::RankEvent;
 
 /// The number of a text in a log.
 pub type NameId = u16;
 
 /// An event in the form of a log.
-pub type LogEvent = Event<NameId, NameId>;
+pub type LogEvent = RankEvent<NameId, NameId>;
 
 /// A name or a line of the program.
 pub(crate) enum Word<N, P> {
@@ -16,29 +16,29 @@ pub(crate) enum Word<N, P> {
 
 /// Returns an event with numbers for its names and lines.
 pub(crate) fn numbered<N, P>(
-    event: Event<N, P>,
+    event: RankEvent<N, P>,
     mut word: impl FnMut(Word<N, P>) -> NameId,
 ) -> LogEvent {
     match event {
-        Event::Wait {
+        RankEvent::Wait {
             call,
             place,
             elapses,
             request,
-        } => Event::Wait {
+        } => RankEvent::Wait {
             call: word(Word::Name(call)),
             place: word(Word::Place(place)),
             elapses,
             request,
         },
-        Event::Send {
+        RankEvent::Send {
             peer,
             tag,
             bytes,
             place,
             collective,
             request,
-        } => Event::Send {
+        } => RankEvent::Send {
             peer,
             tag,
             bytes,
@@ -46,39 +46,39 @@ pub(crate) fn numbered<N, P>(
             collective,
             request,
         },
-        Event::Receive {
+        RankEvent::Receive {
             peer,
             bytes,
             place,
             collective,
             request,
-        } => Event::Receive {
+        } => RankEvent::Receive {
             peer,
             bytes,
             place: word(Word::Place(place)),
             collective,
             request,
         },
-        Event::CollectiveCall {
+        RankEvent::CollectiveCall {
             algorithm,
             root,
             size,
             place,
             first,
-        } => Event::CollectiveCall {
+        } => RankEvent::CollectiveCall {
             algorithm: word(Word::Name(algorithm)),
             root,
             size,
             place: word(Word::Place(place)),
             first,
         },
-        Event::Collective {
+        RankEvent::Collective {
             name,
             context,
             number,
             bytes,
             request,
-        } => Event::Collective {
+        } => RankEvent::Collective {
             name: word(Word::Name(name)),
             context,
             number,
@@ -90,16 +90,16 @@ pub(crate) fn numbered<N, P>(
 }
 
 /// Returns the same of an event without a line of the program.
-fn placeless<N, P>(event: Event<N, P>, mut word: impl FnMut(Word<N, P>) -> NameId) -> LogEvent {
+fn placeless<N, P>(event: RankEvent<N, P>, mut word: impl FnMut(Word<N, P>) -> NameId) -> LogEvent {
     match event {
-        Event::Enter { region } => Event::Enter {
+        RankEvent::Enter { region } => RankEvent::Enter {
             region: word(Word::Name(region)),
         },
-        Event::Mark { name, value } => Event::Mark {
+        RankEvent::Mark { name, value } => RankEvent::Mark {
             name: word(Word::Name(name)),
             value,
         },
-        Event::Incident { name, peer, value } => Event::Incident {
+        RankEvent::Incident { name, peer, value } => RankEvent::Incident {
             name: word(Word::Name(name)),
             peer,
             value,
@@ -109,56 +109,58 @@ fn placeless<N, P>(event: Event<N, P>, mut word: impl FnMut(Word<N, P>) -> NameI
 }
 
 /// Returns an event without names in the form of a log.
-fn nameless<N, P>(event: Event<N, P>) -> LogEvent {
+fn nameless<N, P>(event: RankEvent<N, P>) -> LogEvent {
     match event {
-        Event::Continue => Event::Continue,
-        Event::CollectiveEnd { context, number } => Event::CollectiveEnd { context, number },
-        Event::Post {
+        RankEvent::Continue => RankEvent::Continue,
+        RankEvent::CollectiveEnd { context, number } => {
+            RankEvent::CollectiveEnd { context, number }
+        }
+        RankEvent::Post {
             peer,
             packet,
             key,
             bytes,
-        } => Event::Post {
-            peer,
-            packet,
-            key,
-            bytes,
-        },
-        Event::Inject {
-            peer,
-            packet,
-            key,
-            bytes,
-        } => Event::Inject {
+        } => RankEvent::Post {
             peer,
             packet,
             key,
             bytes,
         },
-        Event::Arrive {
+        RankEvent::Inject {
             peer,
             packet,
             key,
             bytes,
-        } => Event::Arrive {
+        } => RankEvent::Inject {
             peer,
             packet,
             key,
             bytes,
         },
-        Event::Unexpected { peer, tag, bytes } => Event::Unexpected { peer, tag, bytes },
-        Event::Taken { peer, tag, bytes } => Event::Taken { peer, tag, bytes },
-        Event::Elapsed => Event::Elapsed,
-        Event::Sent { operation } => Event::Sent { operation },
-        Event::Leave => Event::Leave,
-        Event::End => Event::End,
-        Event::Wait { .. }
-        | Event::Send { .. }
-        | Event::Receive { .. }
-        | Event::CollectiveCall { .. }
-        | Event::Collective { .. }
-        | Event::Enter { .. }
-        | Event::Mark { .. }
-        | Event::Incident { .. } => unreachable!("it has names"),
+        RankEvent::Arrive {
+            peer,
+            packet,
+            key,
+            bytes,
+        } => RankEvent::Arrive {
+            peer,
+            packet,
+            key,
+            bytes,
+        },
+        RankEvent::Unexpected { peer, tag, bytes } => RankEvent::Unexpected { peer, tag, bytes },
+        RankEvent::Taken { peer, tag, bytes } => RankEvent::Taken { peer, tag, bytes },
+        RankEvent::Elapsed => RankEvent::Elapsed,
+        RankEvent::Sent { operation } => RankEvent::Sent { operation },
+        RankEvent::Leave => RankEvent::Leave,
+        RankEvent::End => RankEvent::End,
+        RankEvent::Wait { .. }
+        | RankEvent::Send { .. }
+        | RankEvent::Receive { .. }
+        | RankEvent::CollectiveCall { .. }
+        | RankEvent::Collective { .. }
+        | RankEvent::Enter { .. }
+        | RankEvent::Mark { .. }
+        | RankEvent::Incident { .. } => unreachable!("it has names"),
     }
 }

@@ -39,7 +39,7 @@ pub(crate) struct Open {
 impl Open {
     /// Notes the begin of an operation in a record; completes a record that ends an operation.
     #[inline]
-    pub(crate) fn complete(&mut self, record: &mut Record) {
+    pub(crate) fn complete_record(&mut self, record: &mut Record) {
         let rank = record.rank;
         match record.kind {
             WAIT => {

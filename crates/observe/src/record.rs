@@ -3,7 +3,7 @@
 //! A record: kind (1 byte), flag (1), name (2), rank (4), time in seconds (8, a double), a (4),
 //! b (4), c (8); little endian.
 
-use crate::event::{Event, PacketKind};
+use crate::event::{PacketKind, RankEvent};
 
 /// Length of a record in bytes.
 pub const RECORD_BYTES: usize = 32;
@@ -140,7 +140,7 @@ impl Record {
 
     /// Returns the record of an event with numbers as names.
     #[inline]
-    pub(crate) fn of(rank: u32, time: f64, event: &Event<u16, u16>) -> Self {
+    pub(crate) fn from_event(rank: u32, time: f64, event: &RankEvent<u16, u16>) -> Self {
         let (kind, flag, name, a, b, c) = fields(event);
         Self {
             kind,
@@ -155,30 +155,30 @@ impl Record {
     }
 
     /// Returns the event of the record; `None` for a record without an event.
-    pub(crate) fn event(&self) -> Option<Event<u16, u16>> {
+    pub(crate) fn to_event(&self) -> Option<RankEvent<u16, u16>> {
         if self.kind < POST {
-            self.call()
+            self.call_event()
         } else {
-            self.message()
+            self.message_event()
         }
     }
 
     /// Returns the event of a call.
-    fn call(&self) -> Option<Event<u16, u16>> {
+    fn call_event(&self) -> Option<RankEvent<u16, u16>> {
         let &Self { name, a, b, c, .. } = self;
         let place = u16::try_from(c & 0xffff).unwrap_or(0);
         let flag = self.flag & FLAG != 0;
         Some(match self.kind {
-            WAIT => Event::Wait {
+            WAIT => RankEvent::Wait {
                 call: name,
                 place,
                 elapses: flag,
-                request: listed(a),
+                request: optional_field(a),
             },
-            CONTINUE => Event::Continue,
+            CONTINUE => RankEvent::Continue,
             SEND => {
                 let (bytes, request) = unpacked(self.flag, c);
-                Event::Send {
+                RankEvent::Send {
                     peer: a,
                     tag: b,
                     bytes,
@@ -187,23 +187,23 @@ impl Record {
                     request,
                 }
             }
-            RECEIVE => Event::Receive {
-                peer: listed(a),
+            RECEIVE => RankEvent::Receive {
+                peer: optional_field(a),
                 bytes: c,
                 place: name,
                 collective: flag,
-                request: listed(b),
+                request: optional_field(b),
             },
-            COLLECTIVE_CALL => Event::CollectiveCall {
+            COLLECTIVE_CALL => RankEvent::CollectiveCall {
                 algorithm: name,
-                root: listed(a),
+                root: optional_field(a),
                 size: b,
                 place,
                 first: u32::try_from(c >> 32).unwrap_or(0),
             },
             COLLECTIVE => {
                 let (bytes, request) = unpacked(self.flag, c);
-                Event::Collective {
+                RankEvent::Collective {
                     name,
                     context: a,
                     number: b,
@@ -211,7 +211,7 @@ impl Record {
                     request,
                 }
             }
-            COLLECTIVE_END => Event::CollectiveEnd {
+            COLLECTIVE_END => RankEvent::CollectiveEnd {
                 context: a,
                 number: b,
             },
@@ -220,47 +220,47 @@ impl Record {
     }
 
     /// Returns the event of a message, of a clock or of a region.
-    fn message(&self) -> Option<Event<u16, u16>> {
+    fn message_event(&self) -> Option<RankEvent<u16, u16>> {
         let &Self { name, a, b, c, .. } = self;
         let packet = || PacketKind::ALL.get(usize::from(self.flag)).copied();
         Some(match self.kind {
-            POST => Event::Post {
+            POST => RankEvent::Post {
                 peer: a,
                 packet: packet()?,
                 key: b,
                 bytes: c,
             },
-            ARRIVE => Event::Arrive {
+            ARRIVE => RankEvent::Arrive {
                 peer: a,
                 packet: packet()?,
                 key: b,
                 bytes: c,
             },
-            UNEXPECTED => Event::Unexpected {
+            UNEXPECTED => RankEvent::Unexpected {
                 peer: a,
                 tag: b,
                 bytes: c,
             },
-            TAKEN => Event::Taken {
+            TAKEN => RankEvent::Taken {
                 peer: a,
                 tag: b,
                 bytes: c,
             },
-            ELAPSED => Event::Elapsed,
-            SENT => Event::Sent { operation: b },
-            ENTER => Event::Enter { region: name },
-            LEAVE => Event::Leave,
-            MARK => Event::Mark {
+            ELAPSED => RankEvent::Elapsed,
+            SENT => RankEvent::Sent { operation: b },
+            ENTER => RankEvent::Enter { region: name },
+            LEAVE => RankEvent::Leave,
+            MARK => RankEvent::Mark {
                 name,
                 value: f64::from_bits(c),
             },
-            INCIDENT => Event::Incident {
+            INCIDENT => RankEvent::Incident {
                 name,
-                peer: listed(a),
+                peer: optional_field(a),
                 value: (self.flag & FLAG != 0).then(|| f64::from_bits(c)),
             },
-            END => Event::End,
-            INJECT => Event::Inject {
+            END => RankEvent::End,
+            INJECT => RankEvent::Inject {
                 peer: a,
                 packet: packet()?,
                 key: b,
@@ -272,14 +272,14 @@ impl Record {
 }
 
 /// Returns the rank or request of a field; `None` for [`NONE`].
-fn listed(field: u32) -> Option<u32> {
+fn optional_field(field: u32) -> Option<u32> {
     (field != NONE).then_some(field)
 }
 
 /// Returns the flag and the field for the length of a message and its request. The request is left
 /// out if the two do not fit.
 #[inline]
-fn packed(bytes: u64, request: Option<u32>) -> (u8, u64) {
+fn pack_length(bytes: u64, request: Option<u32>) -> (u8, u64) {
     match request {
         Some(request) if bytes >> BYTES_BITS == 0 && request <= u32::from(u16::MAX) => {
             (HAS_REQUEST, bytes | u64::from(request) << BYTES_BITS)
@@ -301,10 +301,10 @@ type Fields = (u8, u8, u16, u32, u32, u64);
 
 /// Returns kind, flag, name, a, b and c.
 #[inline]
-fn fields(event: &Event<u16, u16>) -> Fields {
+fn fields(event: &RankEvent<u16, u16>) -> Fields {
     let rank = |rank: Option<u32>| rank.unwrap_or(NONE);
     match *event {
-        Event::Wait {
+        RankEvent::Wait {
             call,
             place,
             elapses,
@@ -313,8 +313,8 @@ fn fields(event: &Event<u16, u16>) -> Fields {
             let place = u64::from(place);
             (WAIT, u8::from(elapses), call, rank(request), 0, place)
         }
-        Event::Continue => (CONTINUE, 0, 0, 0, 0, 0),
-        Event::Send {
+        RankEvent::Continue => (CONTINUE, 0, 0, 0, 0, 0),
+        RankEvent::Send {
             peer,
             tag,
             bytes,
@@ -322,10 +322,10 @@ fn fields(event: &Event<u16, u16>) -> Fields {
             collective,
             request,
         } => {
-            let (flag, bytes) = packed(bytes, request);
+            let (flag, bytes) = pack_length(bytes, request);
             (SEND, flag | u8::from(collective), place, peer, tag, bytes)
         }
-        Event::Receive {
+        RankEvent::Receive {
             peer,
             bytes,
             place,
@@ -335,7 +335,7 @@ fn fields(event: &Event<u16, u16>) -> Fields {
             let (peer, request) = (rank(peer), rank(request));
             (RECEIVE, u8::from(collective), place, peer, request, bytes)
         }
-        Event::CollectiveCall {
+        RankEvent::CollectiveCall {
             algorithm,
             root,
             size,
@@ -345,62 +345,62 @@ fn fields(event: &Event<u16, u16>) -> Fields {
             let places = u64::from(place) | u64::from(first) << 32;
             (COLLECTIVE_CALL, 0, algorithm, rank(root), size, places)
         }
-        Event::Collective {
+        RankEvent::Collective {
             name,
             context,
             number,
             bytes,
             request,
         } => {
-            let (flag, bytes) = packed(bytes, request);
+            let (flag, bytes) = pack_length(bytes, request);
             (COLLECTIVE, flag, name, context, number, bytes)
         }
-        Event::CollectiveEnd { context, number } => (COLLECTIVE_END, 0, 0, context, number, 0),
+        RankEvent::CollectiveEnd { context, number } => (COLLECTIVE_END, 0, 0, context, number, 0),
         _ => message_fields(event),
     }
 }
 
 /// Returns the same of an event of a message, of a clock, of a region or of a rank.
 #[inline]
-fn message_fields(event: &Event<u16, u16>) -> Fields {
+fn message_fields(event: &RankEvent<u16, u16>) -> Fields {
     match *event {
-        Event::Post {
+        RankEvent::Post {
             peer,
             packet,
             key,
             bytes,
         } => (POST, packet as u8, 0, peer, key, bytes),
-        Event::Arrive {
+        RankEvent::Arrive {
             peer,
             packet,
             key,
             bytes,
         } => (ARRIVE, packet as u8, 0, peer, key, bytes),
-        Event::Unexpected { peer, tag, bytes } => (UNEXPECTED, 0, 0, peer, tag, bytes),
-        Event::Taken { peer, tag, bytes } => (TAKEN, 0, 0, peer, tag, bytes),
-        Event::Elapsed => (ELAPSED, 0, 0, 0, 0, 0),
-        Event::Sent { operation } => (SENT, 0, 0, 0, operation, 0),
-        Event::Enter { region } => (ENTER, 0, region, 0, 0, 0),
-        Event::Leave => (LEAVE, 0, 0, 0, 0, 0),
-        Event::Mark { name, value } => (MARK, 0, name, 0, 0, value.to_bits()),
-        Event::Incident { name, peer, value } => {
+        RankEvent::Unexpected { peer, tag, bytes } => (UNEXPECTED, 0, 0, peer, tag, bytes),
+        RankEvent::Taken { peer, tag, bytes } => (TAKEN, 0, 0, peer, tag, bytes),
+        RankEvent::Elapsed => (ELAPSED, 0, 0, 0, 0, 0),
+        RankEvent::Sent { operation } => (SENT, 0, 0, 0, operation, 0),
+        RankEvent::Enter { region } => (ENTER, 0, region, 0, 0, 0),
+        RankEvent::Leave => (LEAVE, 0, 0, 0, 0, 0),
+        RankEvent::Mark { name, value } => (MARK, 0, name, 0, 0, value.to_bits()),
+        RankEvent::Incident { name, peer, value } => {
             let flag = u8::from(value.is_some());
             let value = value.unwrap_or(0.0).to_bits();
             (INCIDENT, flag, name, peer.unwrap_or(NONE), 0, value)
         }
-        Event::End => (END, 0, 0, 0, 0, 0),
-        Event::Inject {
+        RankEvent::End => (END, 0, 0, 0, 0, 0),
+        RankEvent::Inject {
             peer,
             packet,
             key,
             bytes,
         } => (INJECT, packet as u8, 0, peer, key, bytes),
-        Event::Wait { .. }
-        | Event::Continue
-        | Event::Send { .. }
-        | Event::Receive { .. }
-        | Event::CollectiveCall { .. }
-        | Event::Collective { .. }
-        | Event::CollectiveEnd { .. } => unreachable!("it is an event of a call"),
+        RankEvent::Wait { .. }
+        | RankEvent::Continue
+        | RankEvent::Send { .. }
+        | RankEvent::Receive { .. }
+        | RankEvent::CollectiveCall { .. }
+        | RankEvent::Collective { .. }
+        | RankEvent::CollectiveEnd { .. } => unreachable!("it is an event of a call"),
     }
 }

@@ -6,7 +6,7 @@
 //! *Not checked*: whether the events of a rank fit together, such as the end of an operation that
 //! never began, and values of marks, which belong to the program.
 
-use crate::event::Event;
+use crate::event::RankEvent;
 use crate::log::LogEntry;
 use crate::network::{Link, NetworkEvent};
 use crate::numbering::LogEvent;
@@ -16,12 +16,12 @@ use crate::record::{CONTINUE, Record};
 const LENGTH_MAX: u64 = 1 << 53;
 
 /// Checks the entry of a record. `known`: numbers of ranks and links of the log.
-pub(crate) fn check(
+pub(crate) fn check_entry(
     record: &Record,
     entry: &LogEntry,
     (ranks, links): (u32, usize),
 ) -> Result<(), String> {
-    seconds("time", record.time)?;
+    check_seconds("time", record.time)?;
     match entry {
         LogEntry::Network(_, event) => {
             if let Some(link) = event.links().find(|&link| link as usize >= links) {
@@ -29,7 +29,7 @@ pub(crate) fn check(
                     "link {link}: expected one of the {links} links before"
                 ));
             }
-            network(event)
+            check_network_event(event)
         }
         LogEntry::Rank(rank, time, event) => {
             if *rank >= ranks {
@@ -37,12 +37,12 @@ pub(crate) fn check(
             }
             if record.kind == CONTINUE {
                 let from = f64::from_bits(record.c);
-                seconds("beginning of the wait", from)?;
+                check_seconds("beginning of the wait", from)?;
                 if from > *time {
                     return Err(format!("a wait from {from} s: expected at most {time} s"));
                 }
             }
-            program(event, ranks)
+            check_program_event(event, ranks)
         }
     }
 }
@@ -50,10 +50,10 @@ pub(crate) fn check(
 /// Checks a link.
 pub(crate) fn check_link(link: &Link) -> Result<(), String> {
     not_negative("bandwidth", link.bandwidth)?;
-    seconds("latency", link.latency_s)
+    check_seconds("latency", link.latency_s)
 }
 
-fn network(event: &NetworkEvent<Vec<u32>>) -> Result<(), String> {
+fn check_network_event(event: &NetworkEvent<Vec<u32>>) -> Result<(), String> {
     match *event {
         NetworkEvent::Begin {
             bytes,
@@ -64,7 +64,7 @@ fn network(event: &NetworkEvent<Vec<u32>>) -> Result<(), String> {
             if !(0.0..=LENGTH_MAX as f64).contains(&bytes) {
                 return Err(format!("a flow of {bytes} bytes: expected 0 to 2^53"));
             }
-            seconds("latency", latency_s)?;
+            check_seconds("latency", latency_s)?;
             // Infinite over a link that is off.
             not_negative("duration alone", alone_s)
         }
@@ -75,16 +75,16 @@ fn network(event: &NetworkEvent<Vec<u32>>) -> Result<(), String> {
     }
 }
 
-fn program(event: &LogEvent, ranks: u32) -> Result<(), String> {
+fn check_program_event(event: &LogEvent, ranks: u32) -> Result<(), String> {
     let (peer, bytes) = match *event {
-        Event::Send { peer, bytes, .. }
-        | Event::Post { peer, bytes, .. }
-        | Event::Inject { peer, bytes, .. }
-        | Event::Arrive { peer, bytes, .. }
-        | Event::Unexpected { peer, bytes, .. }
-        | Event::Taken { peer, bytes, .. } => (Some(peer), bytes),
-        Event::Receive { peer, .. } => (peer, 0),
-        Event::CollectiveCall {
+        RankEvent::Send { peer, bytes, .. }
+        | RankEvent::Post { peer, bytes, .. }
+        | RankEvent::Inject { peer, bytes, .. }
+        | RankEvent::Arrive { peer, bytes, .. }
+        | RankEvent::Unexpected { peer, bytes, .. }
+        | RankEvent::Taken { peer, bytes, .. } => (Some(peer), bytes),
+        RankEvent::Receive { peer, .. } => (peer, 0),
+        RankEvent::CollectiveCall {
             root, size, first, ..
         } => {
             if size > ranks {
@@ -92,9 +92,9 @@ fn program(event: &LogEvent, ranks: u32) -> Result<(), String> {
             }
             (root.or(Some(first)).map(|root| root.max(first)), 0)
         }
-        Event::Collective { bytes, .. } => (None, bytes),
-        Event::Incident { peer, value, .. } => {
-            value.map_or(Ok(()), |value| seconds("value of an incident", value))?;
+        RankEvent::Collective { bytes, .. } => (None, bytes),
+        RankEvent::Incident { peer, value, .. } => {
+            value.map_or(Ok(()), |value| check_seconds("value of an incident", value))?;
             (peer, 0)
         }
         _ => (None, 0),
@@ -108,7 +108,7 @@ fn program(event: &LogEvent, ranks: u32) -> Result<(), String> {
     Ok(())
 }
 
-pub(crate) fn seconds(name: &str, value: f64) -> Result<(), String> {
+pub(crate) fn check_seconds(name: &str, value: f64) -> Result<(), String> {
     if value.is_finite() && value >= 0.0 {
         return Ok(());
     }

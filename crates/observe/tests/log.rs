@@ -4,22 +4,22 @@ use source_location::SourceLocation;
 use std::io;
 
 use observe::{
-    BackwardReader, Event, LogEntry, LogEvent, LogReader, LogWriter, PacketKind, ProgramEvent,
-    RECORD_BYTES,
+    BackwardReader, LogEntry, LogEvent, LogReader, LogWriter, PacketKind, ProgramEvent,
+    RECORD_BYTES, RankEvent,
 };
 
 /// An event of each kind, with extreme values.
 fn all() -> Vec<ProgramEvent> {
     let place = SourceLocation::caller();
     let mut events = vec![
-        Event::Wait {
+        RankEvent::Wait {
             call: "recv",
             place,
             elapses: true,
             request: Some(7),
         },
-        Event::Continue,
-        Event::Send {
+        RankEvent::Continue,
+        RankEvent::Send {
             peer: 63,
             tag: u32::MAX,
             bytes: 1 << 53,
@@ -27,50 +27,50 @@ fn all() -> Vec<ProgramEvent> {
             collective: true,
             request: None,
         },
-        Event::Receive {
+        RankEvent::Receive {
             peer: None,
             bytes: 7,
             place,
             collective: false,
             request: Some(u32::MAX - 1),
         },
-        Event::CollectiveCall {
+        RankEvent::CollectiveCall {
             algorithm: "ring",
             root: Some(0),
             size: 64,
             first: 63,
             place,
         },
-        Event::Collective {
+        RankEvent::Collective {
             name: "a name that is longer than the 31 bytes of one record",
             context: 1,
             number: 2,
             bytes: 3,
             request: Some(9),
         },
-        Event::CollectiveEnd {
+        RankEvent::CollectiveEnd {
             context: 1,
             number: 2,
         },
-        Event::Unexpected {
+        RankEvent::Unexpected {
             peer: 1,
             tag: 3,
             bytes: 2,
         },
-        Event::Taken {
+        RankEvent::Taken {
             peer: 1,
             tag: 3,
             bytes: 2,
         },
-        Event::Elapsed,
-        Event::Sent { operation: 9 },
-        Event::Enter { region: "solve" },
-        Event::Leave,
-        Event::Mark {
+        RankEvent::Elapsed,
+        RankEvent::Sent { operation: 9 },
+        RankEvent::Enter { region: "solve" },
+        RankEvent::Leave,
+        RankEvent::Mark {
             name: "residual",
             value: -0.0,
         },
-        Event::End,
+        RankEvent::End,
     ];
     events.extend(more());
     events.extend(packets());
@@ -80,7 +80,7 @@ fn all() -> Vec<ProgramEvent> {
 /// Events with other arguments.
 fn more() -> [ProgramEvent; 3] {
     [
-        Event::Send {
+        RankEvent::Send {
             peer: 1,
             tag: 2,
             bytes: (1 << 48) - 1,
@@ -88,12 +88,12 @@ fn more() -> [ProgramEvent; 3] {
             collective: true,
             request: Some(0xffff),
         },
-        Event::Incident {
+        RankEvent::Incident {
             name: "connection",
             peer: Some(3),
             value: None,
         },
-        Event::Incident {
+        RankEvent::Incident {
             name: "speed of the host",
             peer: None,
             value: Some(0.0),
@@ -106,19 +106,19 @@ fn packets() -> Vec<ProgramEvent> {
     let mut events = Vec::new();
     for packet in PacketKind::ALL {
         let (peer, key, bytes) = (3, 4, 5);
-        events.push(Event::Post {
+        events.push(RankEvent::Post {
             peer,
             packet,
             key,
             bytes,
         });
-        events.push(Event::Arrive {
+        events.push(RankEvent::Arrive {
             peer,
             packet,
             key,
             bytes,
         });
-        events.push(Event::Inject {
+        events.push(RankEvent::Inject {
             peer,
             packet,
             key,
@@ -131,7 +131,7 @@ fn packets() -> Vec<ProgramEvent> {
 fn written() -> Vec<u8> {
     let mut writer = LogWriter::new(Vec::new(), 64);
     let host = writer.host_name("node-2");
-    writer.host(2, host);
+    writer.write_host(2, host);
     for (at, event) in (0_u32..).zip(all()) {
         writer.event(at % 3, f64::from(at) * 0.1, event);
     }
@@ -150,25 +150,25 @@ fn read(bytes: &[u8]) -> (LogReader<&[u8]>, Entries) {
 }
 
 /// Returns an event without names; the log has numbers instead of names.
-fn nameless<N, P>(event: Event<N, P>) -> Event<(), ()> {
+fn nameless<N, P>(event: RankEvent<N, P>) -> RankEvent<(), ()> {
     match event {
-        Event::Wait {
+        RankEvent::Wait {
             elapses, request, ..
-        } => Event::Wait {
+        } => RankEvent::Wait {
             call: (),
             place: (),
             elapses,
             request,
         },
-        Event::Continue => Event::Continue,
-        Event::Send {
+        RankEvent::Continue => RankEvent::Continue,
+        RankEvent::Send {
             peer,
             tag,
             bytes,
             collective,
             request,
             ..
-        } => Event::Send {
+        } => RankEvent::Send {
             peer,
             tag,
             bytes,
@@ -176,44 +176,44 @@ fn nameless<N, P>(event: Event<N, P>) -> Event<(), ()> {
             collective,
             request,
         },
-        Event::Receive {
+        RankEvent::Receive {
             peer,
             bytes,
             collective,
             request,
             ..
-        } => Event::Receive {
+        } => RankEvent::Receive {
             peer,
             bytes,
             place: (),
             collective,
             request,
         },
-        Event::CollectiveCall {
+        RankEvent::CollectiveCall {
             root, size, first, ..
-        } => Event::CollectiveCall {
+        } => RankEvent::CollectiveCall {
             algorithm: (),
             root,
             size,
             first,
             place: (),
         },
-        Event::Collective {
+        RankEvent::Collective {
             context,
             number,
             bytes,
             request,
             ..
-        } => Event::Collective {
+        } => RankEvent::Collective {
             name: (),
             context,
             number,
             bytes,
             request,
         },
-        Event::Enter { .. } => Event::Enter { region: () },
-        Event::Mark { value, .. } => Event::Mark { name: (), value },
-        Event::Incident { peer, value, .. } => Event::Incident {
+        RankEvent::Enter { .. } => RankEvent::Enter { region: () },
+        RankEvent::Mark { value, .. } => RankEvent::Mark { name: (), value },
+        RankEvent::Incident { peer, value, .. } => RankEvent::Incident {
             name: (),
             peer,
             value,
@@ -223,48 +223,50 @@ fn nameless<N, P>(event: Event<N, P>) -> Event<(), ()> {
 }
 
 /// Returns an event that has no names.
-fn same<N, P>(event: Event<N, P>) -> Event<(), ()> {
+fn same<N, P>(event: RankEvent<N, P>) -> RankEvent<(), ()> {
     match event {
-        Event::CollectiveEnd { context, number } => Event::CollectiveEnd { context, number },
-        Event::Post {
+        RankEvent::CollectiveEnd { context, number } => {
+            RankEvent::CollectiveEnd { context, number }
+        }
+        RankEvent::Post {
             peer,
             packet,
             key,
             bytes,
-        } => Event::Post {
-            peer,
-            packet,
-            key,
-            bytes,
-        },
-        Event::Arrive {
-            peer,
-            packet,
-            key,
-            bytes,
-        } => Event::Arrive {
+        } => RankEvent::Post {
             peer,
             packet,
             key,
             bytes,
         },
-        Event::Inject {
+        RankEvent::Arrive {
             peer,
             packet,
             key,
             bytes,
-        } => Event::Inject {
+        } => RankEvent::Arrive {
             peer,
             packet,
             key,
             bytes,
         },
-        Event::Unexpected { peer, tag, bytes } => Event::Unexpected { peer, tag, bytes },
-        Event::Taken { peer, tag, bytes } => Event::Taken { peer, tag, bytes },
-        Event::Elapsed => Event::Elapsed,
-        Event::Sent { operation } => Event::Sent { operation },
-        Event::Leave => Event::Leave,
-        Event::End => Event::End,
+        RankEvent::Inject {
+            peer,
+            packet,
+            key,
+            bytes,
+        } => RankEvent::Inject {
+            peer,
+            packet,
+            key,
+            bytes,
+        },
+        RankEvent::Unexpected { peer, tag, bytes } => RankEvent::Unexpected { peer, tag, bytes },
+        RankEvent::Taken { peer, tag, bytes } => RankEvent::Taken { peer, tag, bytes },
+        RankEvent::Elapsed => RankEvent::Elapsed,
+        RankEvent::Sent { operation } => RankEvent::Sent { operation },
+        RankEvent::Leave => RankEvent::Leave,
+        RankEvent::End => RankEvent::End,
         _ => panic!("it has names"),
     }
 }
@@ -272,15 +274,15 @@ fn same<N, P>(event: Event<N, P>) -> Event<(), ()> {
 /// Returns the names of an event.
 fn names(reader: &LogReader<&[u8]>, event: LogEvent) -> Vec<String> {
     let names = match event {
-        Event::Wait { call, place, .. } => vec![call, place],
-        Event::Send { place, .. } | Event::Receive { place, .. } => vec![place],
-        Event::CollectiveCall {
+        RankEvent::Wait { call, place, .. } => vec![call, place],
+        RankEvent::Send { place, .. } | RankEvent::Receive { place, .. } => vec![place],
+        RankEvent::CollectiveCall {
             algorithm, place, ..
         } => vec![algorithm, place],
-        Event::Collective { name, .. }
-        | Event::Mark { name, .. }
-        | Event::Incident { name, .. } => vec![name],
-        Event::Enter { region } => vec![region],
+        RankEvent::Collective { name, .. }
+        | RankEvent::Mark { name, .. }
+        | RankEvent::Incident { name, .. } => vec![name],
+        RankEvent::Enter { region } => vec![region],
         _ => Vec::new(),
     };
     let text = |name| reader.text(name).to_owned();
@@ -292,9 +294,9 @@ fn what_is_written_is_read() {
     let bytes = written();
     let (reader, entries) = read(&bytes);
     assert_eq!(reader.ranks(), 64);
-    assert_eq!(reader.host(2), "node-2");
-    assert_eq!(reader.host(0), "");
-    let numbers = [0, 2, 3].map(|rank| reader.hosts().number(rank));
+    assert_eq!(reader.host_name(2), "node-2");
+    assert_eq!(reader.host_name(0), "");
+    let numbers = [0, 2, 3].map(|rank| reader.hosts().host_number(rank));
     assert_eq!(numbers, [None, Some(0), None]);
     assert_eq!(reader.end(), Some(9.0));
     assert_eq!(entries.len(), all().len());
@@ -322,13 +324,13 @@ fn names_of_many_hosts_leave_the_numbers_of_texts_free() {
     let mut writer = LogWriter::new(Vec::new(), 70_000);
     for rank in 0..70_000 {
         let host = writer.host_name(&format!("host-{rank}"));
-        writer.host(rank, host);
+        writer.write_host(rank, host);
     }
-    writer.event(69_999, 1.0, Event::Enter { region: "solve" });
+    writer.event(69_999, 1.0, RankEvent::Enter { region: "solve" });
     let bytes = writer.finish(2.0).expect("memory can be written to");
     let (reader, entries) = read(&bytes);
     assert_eq!(names(&reader, entries[0].2), ["solve"]);
-    let hosts = [0, 65_535, 69_999].map(|rank| reader.host(rank));
+    let hosts = [0, 65_535, 69_999].map(|rank| reader.host_name(rank));
     assert_eq!(hosts, ["host-0", "host-65535", "host-69999"]);
 }
 
@@ -377,7 +379,7 @@ fn a_record_that_is_no_event_is_an_error() {
 fn a_log_is_read_backwards_with_what_its_records_end() {
     let place = SourceLocation::caller();
     let mut writer = LogWriter::new(Vec::new(), 2);
-    let wait = |call, elapses| Event::Wait {
+    let wait = |call, elapses| RankEvent::Wait {
         call,
         place,
         elapses,
@@ -385,16 +387,16 @@ fn a_log_is_read_backwards_with_what_its_records_end() {
     };
     let (context, number) = (5, 3);
     let events = [
-        (0, 1.0, Event::Enter { region: "outer" }),
-        (0, 2.0, Event::Enter { region: "inner" }),
+        (0, 1.0, RankEvent::Enter { region: "outer" }),
+        (0, 2.0, RankEvent::Enter { region: "inner" }),
         (1, 2.5, wait("recv", false)),
         (0, 3.0, wait("compute", true)),
-        (0, 4.0, Event::Continue),
-        (0, 4.0, Event::Leave),
+        (0, 4.0, RankEvent::Continue),
+        (0, 4.0, RankEvent::Leave),
         (
             0,
             4.5,
-            Event::CollectiveCall {
+            RankEvent::CollectiveCall {
                 algorithm: "ring",
                 root: None,
                 size: 2,
@@ -405,7 +407,7 @@ fn a_log_is_read_backwards_with_what_its_records_end() {
         (
             0,
             4.5,
-            Event::Collective {
+            RankEvent::Collective {
                 name: "barrier",
                 context,
                 number,
@@ -413,9 +415,9 @@ fn a_log_is_read_backwards_with_what_its_records_end() {
                 request: None,
             },
         ),
-        (0, 5.0, Event::CollectiveEnd { context, number }),
-        (1, 6.0, Event::Continue),
-        (0, 7.0, Event::Leave),
+        (0, 5.0, RankEvent::CollectiveEnd { context, number }),
+        (1, 6.0, RankEvent::Continue),
+        (0, 7.0, RankEvent::Leave),
     ];
     for (rank, time, event) in events {
         writer.event(rank, time, event);
@@ -446,7 +448,7 @@ fn a_log_is_read_backwards_with_what_its_records_end() {
 fn a_request_that_has_no_room_is_left_out() {
     let mut writer = LogWriter::new(Vec::new(), 1);
     for (bytes, request) in [(1 << 48, 1), (5, 0x1_0000)] {
-        let send = Event::Send {
+        let send = RankEvent::Send {
             peer: 0,
             tag: 0,
             bytes,
@@ -458,7 +460,7 @@ fn a_request_that_has_no_room_is_left_out() {
     }
     let bytes = writer.finish(0.0).expect("memory can be written to");
     let found = read(&bytes).1.into_iter().map(|entry| match entry.2 {
-        Event::Send { bytes, request, .. } => (bytes, request),
+        RankEvent::Send { bytes, request, .. } => (bytes, request),
         other => panic!("{other:?}"),
     });
     assert_eq!(found.collect::<Vec<_>>(), [(1 << 48, None), (5, None)]);

@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 
 use observe::{
-    Event, Link, LinkSharing, LogEntry, LogReader, LogWriter, NetworkEvent, RECORD_BYTES,
+    Link, LinkSharing, LogEntry, LogReader, LogWriter, NetworkEvent, RECORD_BYTES, RankEvent,
 };
 
 /// Link 70 of a platform, and so on.
@@ -36,7 +36,7 @@ fn written() -> Vec<u8> {
     writer.network(0.5, &begin(&[]), describe);
     writer.network(1.0, &begin(&[70, 72, 71, 70, 73]), describe);
     writer.network(1.5, &begin(&[70, 71, 72, 73, 74, 75, 76, 77]), describe);
-    writer.event(0, 1.5, Event::Leave);
+    writer.event(0, 1.5, RankEvent::Leave);
     for link in [None, Some(9), Some(72)] {
         let (flow, rate) = (3, 0.7);
         writer.network(2.0, &NetworkEvent::Rate { flow, rate, link }, describe);
@@ -69,7 +69,7 @@ fn events_and_links_are_read_as_they_were_written() {
         LogEntry::Network(0.5, begin(&[])),
         LogEntry::Network(1.0, begin(&[0, 1, 2, 0, 3])),
         LogEntry::Network(1.5, begin(&[0, 2, 1, 3, 4, 5, 6, 7])),
-        LogEntry::Rank(0, 1.5, Event::Leave),
+        LogEntry::Rank(0, 1.5, RankEvent::Leave),
         LogEntry::Network(2.0, rate(None)),
         LogEntry::Network(2.0, rate(Some(8))),
         LogEntry::Network(2.0, rate(Some(1))),
@@ -83,7 +83,7 @@ fn events_and_links_are_read_as_they_were_written() {
     let mut reader = LogReader::new(&*bytes).expect("it begins with a header");
     assert_eq!(
         reader.next_event().expect("a log"),
-        Some((0, 1.5, Event::Leave))
+        Some((0, 1.5, RankEvent::Leave))
     );
     assert_eq!(reader.next_event().expect("a log"), None);
 }

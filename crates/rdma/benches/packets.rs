@@ -26,7 +26,7 @@ impl AdapterHost for NoClock {
     fn ring_doorbell(&self) {}
 }
 
-struct Node {
+struct BenchHost {
     adapter: Rc<RefCell<ChannelAdapter>>,
     verbs: LocalAdapter<NoClock>,
     cq: CompletionQueue,
@@ -37,7 +37,7 @@ struct Node {
 /// Bytes of registered memory, and the longest message.
 const LENGTH: u32 = 1 << 16;
 
-impl Node {
+impl BenchHost {
     fn new(number: u8) -> Self {
         let port = AdapterPort {
             link_layer: LinkLayer::InfiniBand,
@@ -73,13 +73,13 @@ impl Node {
 
 /// Two connected queue pairs.
 struct Pair {
-    nodes: [Node; 2],
+    nodes: [BenchHost; 2],
     payload: Vec<u8>,
 }
 
 impl Pair {
     fn new(mtu: Mtu) -> Self {
-        let nodes = [0, 1].map(Node::new);
+        let nodes = [0, 1].map(BenchHost::new);
         let options = ConnectionAttributes {
             path_mtu: Some(mtu),
             ..ConnectionAttributes::default()

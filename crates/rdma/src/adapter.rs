@@ -71,12 +71,12 @@ struct Completions {
 
 impl AdapterParts<'_> {
     /// Returns true if this is the seeded defect of the adapter.
-    pub(crate) const fn has(&self, defect: Defect) -> bool {
-        self.settings.has(defect)
+    pub(crate) const fn has_defect(&self, defect: Defect) -> bool {
+        self.settings.has_defect(defect)
     }
 
     /// Adds a completion. Polling it frees this many places of the send and the receive queue.
-    pub(crate) fn complete(
+    pub(crate) fn add_completion(
         &mut self,
         cq: CompletionQueue,
         completion: WorkCompletion,
@@ -91,7 +91,7 @@ impl AdapterParts<'_> {
         };
         let delay = self.settings.completion_delay;
         if delay == 0 && self.completions.pending.is_empty() {
-            self.completions.push(cq, entry, self.events);
+            self.completions.push_entry(cq, entry, self.events);
         } else {
             let at = self.now + delay;
             self.completions.pending.push_back((at, cq, entry));
@@ -102,7 +102,7 @@ impl AdapterParts<'_> {
 impl Completions {
     /// Moves each completion that can be polled now to its queue.
     #[inline]
-    fn deliver(&mut self, now: u64, events: &mut VecDeque<AsyncEvent>) {
+    fn deliver_ready(&mut self, now: u64, events: &mut VecDeque<AsyncEvent>) {
         if !self.pending.is_empty() {
             self.deliver_pending(now, events);
         }
@@ -113,12 +113,12 @@ impl Completions {
             let Some((_, cq, entry)) = self.pending.pop_front() else {
                 return;
             };
-            self.push(cq, entry, events);
+            self.push_entry(cq, entry, events);
         }
     }
 
     /// Adds an entry to a completion queue.
-    fn push(
+    fn push_entry(
         &mut self,
         cq: CompletionQueue,
         entry: CompletionEntry,
@@ -128,7 +128,7 @@ impl Completions {
             return;
         };
         let was_usable = !ring.has_overflowed;
-        if ring.push(entry) {
+        if ring.push_entry(entry) {
             self.notifications.push_back(cq);
         }
         if was_usable && ring.has_overflowed {
@@ -224,7 +224,7 @@ impl ChannelAdapter {
     fn pass_time(&mut self, now: u64) {
         assert!(now >= self.now, "time goes back from {} to {now}", self.now);
         self.now = now;
-        self.completions.deliver(now, &mut self.events);
+        self.completions.deliver_ready(now, &mut self.events);
         self.end_overflowed();
     }
 

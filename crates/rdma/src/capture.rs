@@ -62,7 +62,7 @@ impl Capture {
         // Version 1.0, and a section of unknown length.
         header.extend([1, 0, 0, 0]);
         header.extend(u64::MAX.to_le_bytes());
-        capture.block(SHB, &header);
+        capture.write_block(SHB, &header);
         let mut interface = (link as u16).to_le_bytes().to_vec();
         // Reserved, and no limit of a packet's length.
         interface.extend([0; 6]);
@@ -70,12 +70,12 @@ impl Capture {
         interface.extend([1, 0, NANOSECONDS, 0, 0, 0]);
         // The end of the options.
         interface.extend([0; 4]);
-        capture.block(IDB, &interface);
+        capture.write_block(IDB, &interface);
         capture
     }
 
     /// Adds a packet at a time in nanoseconds; from the first one without room on, none is added.
-    pub fn add(&mut self, nanoseconds: u64, packet: &[u8]) {
+    pub fn add_packet(&mut self, nanoseconds: u64, packet: &[u8]) {
         let erf = match self.link {
             CaptureLink::Ethernet => None,
             CaptureLink::InfiniBand => Some(erf_header(nanoseconds, packet.len())),
@@ -95,7 +95,7 @@ impl Capture {
         }
         body.extend_from_slice(erf);
         body.extend_from_slice(packet);
-        self.block(EPB, &body);
+        self.write_block(EPB, &body);
         self.packets += 1;
     }
 
@@ -117,7 +117,7 @@ impl Capture {
         self.bytes
     }
 
-    fn block(&mut self, kind: u32, body: &[u8]) {
+    fn write_block(&mut self, kind: u32, body: &[u8]) {
         let padded = body.len().next_multiple_of(4);
         let length = u32::try_from(padded + 12).unwrap_or(u32::MAX);
         self.bytes.extend(kind.to_le_bytes());
@@ -149,7 +149,7 @@ mod tests {
     #[test]
     fn blocks_tell_their_lengths_at_both_ends() {
         let mut capture = Capture::new(CaptureLink::Ethernet, 1 << 20);
-        capture.add(5_000_000_001, &[1, 2, 3, 4, 5]);
+        capture.add_packet(5_000_000_001, &[1, 2, 3, 4, 5]);
         let bytes = capture.into_bytes();
         let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("4 bytes"));
         let mut kinds = Vec::new();
@@ -173,7 +173,7 @@ mod tests {
     fn a_full_capture_counts_what_is_left_out() {
         let mut capture = Capture::new(CaptureLink::Ethernet, 28 + 32 + 36);
         for _ in 0..3 {
-            capture.add(0, &[0; 4]);
+            capture.add_packet(0, &[0; 4]);
         }
         assert_eq!(capture.left_out(), 2);
         assert_eq!(capture.into_bytes().len(), 28 + 32 + 36);

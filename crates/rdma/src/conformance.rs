@@ -4,8 +4,8 @@
 //!
 //! A case is one program that both sides run; [`Side::is_first`] distinguishes the sides. A case
 //! needs no clock, thread or socket: a case is a future that is polled repeatedly ([`run_pair`] for
-//! two sides in one program, [`run_side`] for one, [`Case::run`] in a program that is itself a
-//! future). The sides exchange other data through a [`SideChannel`].
+//! two sides in one program, [`run_side`] for one, [`ConformanceCase::run`] in a program that is
+//! itself a future). The sides exchange other data through a [`SideChannel`].
 //!
 //! A case fails by panicking.
 //!
@@ -32,19 +32,19 @@ type Run<'a> = Pin<Box<dyn Future<Output = ()> + 'a>>;
 
 /// A test case.
 #[derive(Clone, Copy, Debug)]
-pub struct Case {
+pub struct ConformanceCase {
     /// Name of the case.
     pub name: &'static str,
     /// Actions of a side in the case.
     body: for<'a> fn(&'a Side<'a>) -> Run<'a>,
 }
 
-impl Case {
+impl ConformanceCase {
     /// Runs one side of the case. The future waits without a waker and must be polled repeatedly.
     ///
     /// # Panics
     /// If the case fails, when the future is polled.
-    pub fn run<'a>(&self, side: &'a Side<'a>) -> impl Future<Output = ()> + 'a {
+    pub fn start_side<'a>(&self, side: &'a Side<'a>) -> impl Future<Output = ()> + 'a {
         (self.body)(side)
     }
 }
@@ -52,7 +52,7 @@ impl Case {
 /// Lists functions as cases by their names.
 macro_rules! cases {
     ($($module:ident: $($case:ident)*;)*) => {
-        &[$($(Case {
+        &[$($(ConformanceCase {
             name: concat!(stringify!($module), "::", stringify!($case)),
             body: |side| Box::pin($module::$case(side)),
         }),*),*]
@@ -60,7 +60,7 @@ macro_rules! cases {
 }
 
 /// All cases.
-pub const CASES: &[Case] = cases! {
+pub const CASES: &[ConformanceCase] = cases! {
     data: sends_of_all_sizes writes_of_all_sizes reads_of_all_sizes scatter_and_gather immediate_data inline_data;
     order: messages_arrive_in_order completions_come_in_order only_signaled_requests_complete everything_completes_if_told_so
         a_fence_waits_for_reads full_queues_refuse notifications;
@@ -76,7 +76,12 @@ pub const CASES: &[Case] = cases! {
 ///
 /// # Panics
 /// If the case fails.
-pub fn run_pair(case: &Case, first: &Side<'_>, second: &Side<'_>, advance: &mut dyn FnMut()) {
+pub fn run_pair(
+    case: &ConformanceCase,
+    first: &Side<'_>,
+    second: &Side<'_>,
+    advance: &mut dyn FnMut(),
+) {
     let (mut first, mut second) = ((case.body)(first), (case.body)(second));
     let mut context = Context::from_waker(Waker::noop());
     let (mut first_runs, mut second_runs) = (true, true);
@@ -91,7 +96,7 @@ pub fn run_pair(case: &Case, first: &Side<'_>, second: &Side<'_>, advance: &mut 
 ///
 /// # Panics
 /// If the case fails.
-pub fn run_side(case: &Case, side: &Side<'_>, advance: &mut dyn FnMut()) {
+pub fn run_side(case: &ConformanceCase, side: &Side<'_>, advance: &mut dyn FnMut()) {
     let mut run = (case.body)(side);
     let mut context = Context::from_waker(Waker::noop());
     while run.as_mut().poll(&mut context).is_pending() {

@@ -77,7 +77,7 @@ impl Default for ConnectionAttributes {
 impl ConnectionAttributes {
     /// Returns the index and value of the port's global identifier that is used; zeros if there are
     /// none, as may be on InfiniBand.
-    fn gid(&self, verbs: &dyn Verbs) -> Result<(u8, Gid), VerbsError> {
+    fn select_gid(&self, verbs: &dyn Verbs) -> Result<(u8, Gid), VerbsError> {
         if let Some(index) = self.gid_index {
             return Ok((index, verbs.query_gid(self.port_num, index)?.0));
         }
@@ -190,7 +190,7 @@ pub fn prepare(
 ) -> Result<Endpoint, VerbsError> {
     let port = verbs.query_port(options.port_num)?;
     let device = verbs.query_device();
-    let (_, gid) = options.gid(verbs)?;
+    let (_, gid) = options.select_gid(verbs)?;
     let at_most = |limit: u32| u8::try_from(limit).unwrap_or(u8::MAX);
     verbs.modify_qp(
         qp,
@@ -225,7 +225,7 @@ pub fn connect(
     local: &Endpoint,
     remote: &Endpoint,
 ) -> Result<(), VerbsError> {
-    let (sgid_index, _) = options.gid(verbs)?;
+    let (sgid_index, _) = options.select_gid(verbs)?;
     // On Ethernet there are no local identifiers, and every packet has a global header.
     let is_global = remote.lid == 0 || local.lid == 0;
     let grh = is_global.then_some(GlobalRoute {

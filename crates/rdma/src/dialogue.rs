@@ -31,7 +31,7 @@ mod verdict;
 pub use cases::FAMILIES;
 pub use form::{FormHeaders, PacketForm, PatternData, SyndromeForm, WordValue};
 pub use interpreter::{Arrival, DeviceUnderTest, run_case, run_dialogue};
-pub use memory::{ATOMIC, READ, RECEIVE, WRITE, local, pattern};
+pub use memory::{ATOMIC, READ, RECEIVE, WRITE, local, pattern_byte};
 pub use responder::{DeviceCommand, DeviceCompletion, DeviceReply, OpenedDevice, Responder};
 pub use simulated::SimulatedDevice;
 pub use step::{Dialogue, DialogueSetup, DialogueStep};

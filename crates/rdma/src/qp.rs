@@ -127,7 +127,7 @@ impl RcQueuePair {
             failure: None,
         });
         if state == QpState::Err {
-            self.flush(parts);
+            self.flush_requests(parts);
         }
         Ok(())
     }
@@ -168,7 +168,7 @@ impl RcQueuePair {
             data: RequestData::from_sges(request.sges),
         });
         if state == QpState::Err {
-            self.flush(parts);
+            self.flush_requests(parts);
         }
         Ok(())
     }
@@ -257,7 +257,7 @@ impl RcQueuePair {
             vendor_err: 0,
         };
         let solicited = !status.is_success();
-        parts.complete(self.init.send_cq, completion, solicited, (sends, 0));
+        parts.add_completion(self.init.send_cq, completion, solicited, (sends, 0));
     }
 
     /// Returns the bytes that the queue pair has allocated, besides lists of a work request.
@@ -272,7 +272,7 @@ impl RcQueuePair {
         self.responder.msn = number;
     }
 
-    fn report(&self, parts: &mut AdapterParts<'_>, event: fn(QueuePair) -> AsyncEvent) {
+    fn report_event(&self, parts: &mut AdapterParts<'_>, event: fn(QueuePair) -> AsyncEvent) {
         parts.events.push_back(event(self.handle));
     }
 }

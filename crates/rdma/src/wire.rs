@@ -116,7 +116,7 @@ fn split(bytes: &[u8], count: usize) -> Result<(&[u8], &[u8]), WireError> {
 }
 
 /// Splits `N` bytes off.
-fn take<'a, const N: usize>(bytes: &mut &'a [u8]) -> Result<&'a [u8; N], WireError> {
+fn take_bytes<'a, const N: usize>(bytes: &mut &'a [u8]) -> Result<&'a [u8; N], WireError> {
     let (head, rest) = bytes.split_first_chunk().ok_or(WireError::Short {
         expected: N,
         found: bytes.len(),

@@ -17,8 +17,8 @@ const INPUTS: usize = 20_000;
 fn any_packets_are_survived() {
     let random = &mut Random(42);
     for number in 0..INPUTS {
-        let length = random.below(400);
-        let bytes: Vec<u8> = (0..length).map(|_| random.below(256) as u8).collect();
+        let length = random.draw_below(400);
+        let bytes: Vec<u8> = (0..length).map(|_| random.draw_below(256) as u8).collect();
         let survived = std::panic::catch_unwind(|| any_packets(&bytes));
         assert!(survived.is_ok(), "input {number}: {bytes:?}");
     }
@@ -38,13 +38,13 @@ fn the_corpus_is_survived() {
     }
     let random = &mut Random(7);
     for _ in 0..INPUTS {
-        let mut bytes = corpus[random.below(corpus.len())].clone();
-        for _ in 0..=random.below(4) {
-            let at = random.below(bytes.len());
-            match random.below(3) {
-                0 if !bytes.is_empty() => bytes[at] = random.below(256) as u8,
+        let mut bytes = corpus[random.draw_below(corpus.len())].clone();
+        for _ in 0..=random.draw_below(4) {
+            let at = random.draw_below(bytes.len());
+            match random.draw_below(3) {
+                0 if !bytes.is_empty() => bytes[at] = random.draw_below(256) as u8,
                 1 => bytes.truncate(at),
-                _ => bytes.insert(at, random.below(256) as u8),
+                _ => bytes.insert(at, random.draw_below(256) as u8),
             }
         }
         any_packets(&bytes);

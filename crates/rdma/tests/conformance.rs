@@ -2,15 +2,15 @@
 //! for the in-memory adapter of the tests of the message layer, which draws the next step at
 //! random.
 
-use rdma::conformance::{CASES, Case, InMemoryChannel, Side, run_pair};
+use rdma::conformance::{CASES, ConformanceCase, InMemoryChannel, Side, run_pair};
 use testing::adapter::{Abilities, Network};
 
 /// Steps of the network, of which no case needs nearly this many.
 const STEPS_MAX: u32 = 3_000_000;
 
-fn run(case: &Case, seed: u64) {
+fn run(case: &ConformanceCase, seed: u64) {
     let network = Network::new(seed);
-    let adapters = [0, 1].map(|_| network.adapter(Abilities::default()));
+    let adapters = [0, 1].map(|_| network.add_adapter(Abilities::default()));
     let (one, two) = InMemoryChannel::pair();
     let first = Side::new(&adapters[0], &one, true);
     let second = Side::new(&adapters[1], &two, false);
@@ -22,7 +22,7 @@ fn run(case: &Case, seed: u64) {
             "{} with seed {seed} has no end",
             case.name
         );
-        network.step();
+        network.process_event();
     });
 }
 

@@ -29,7 +29,7 @@ const QKEY: u32 = 0x1234;
 /// The MTU of the ports.
 const MTU: u32 = 256;
 
-struct Node {
+struct TestHost {
     adapter: Rc<RefCell<ChannelAdapter>>,
     verbs: LocalAdapter<NoClock>,
     cq: CompletionQueue,
@@ -38,7 +38,7 @@ struct Node {
     received: Cell<u64>,
 }
 
-impl Node {
+impl TestHost {
     /// Returns a node in RTS.
     fn new(number: u16) -> Self {
         let port = AdapterPort {
@@ -179,8 +179,8 @@ impl Node {
     }
 }
 
-fn nodes() -> (Node, Node) {
-    (Node::new(0), Node::new(1))
+fn nodes() -> (TestHost, TestHost) {
+    (TestHost::new(0), TestHost::new(1))
 }
 
 #[test]

@@ -56,7 +56,7 @@ impl StateMachineModel for PairWorld {
         }
     }
 
-    fn take(&mut self, process: u32, number: u32, step: u32) -> Result<(), String> {
+    fn execute_branch(&mut self, process: u32, number: u32, step: u32) -> Result<(), String> {
         self.pair.step = step;
         let mut choices = self.pair.choices().into_iter();
         let is_it = |choice: &PairChoice| {
@@ -64,7 +64,7 @@ impl StateMachineModel for PairWorld {
             (at, found) == (process as usize, number)
         };
         let choice = choices.find(is_it).expect("it was offered");
-        self.pair.take(choice)
+        self.pair.take_choice(choice)
     }
 
     fn fingerprint(&self) -> Option<(u64, u64)> {
@@ -82,7 +82,7 @@ struct Ends {
 }
 
 impl Observer for Ends {
-    fn look(&mut self, run: &Run<'_>) -> ControlFlow<()> {
+    fn examine_run(&mut self, run: &Run<'_>) -> ControlFlow<()> {
         if run.end == End::Failed {
             self.fault = Some(run.stepper.failures()[0].message.clone());
         } else if run.end == End::TooDeep {
@@ -123,7 +123,7 @@ fn search(setup: &PairSetup, reduction: Reduction) -> Searched {
         pair: PairState::new(&setup),
         states: Rc::clone(&same),
     };
-    let (mut stepper, world) = state_machines::stepper(make);
+    let (mut stepper, world) = state_machines::make_stepper(make);
     let mut ends = Ends {
         world,
         fault: None,

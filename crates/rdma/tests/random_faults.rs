@@ -79,7 +79,7 @@ fn run(setup: &PairSetup, decisions: &[u8]) -> Result<(), String> {
             return pair.fault_at_the_end().map_or(Ok(()), Err);
         }
         let decision = decisions.get(step).copied().unwrap_or(0);
-        pair.take(choices[usize::from(decision) % choices.len()])?;
+        pair.take_choice(choices[usize::from(decision) % choices.len()])?;
     }
     Err("progress: no end".to_owned())
 }

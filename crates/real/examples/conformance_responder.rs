@@ -58,7 +58,7 @@ fn serve(device: Option<&str>, stream: TcpStream, tester: IpAddr) -> Result<()> 
         let line = line?;
         let reply = match DeviceCommand::from_line(&line) {
             None => format!("error no command: {line:?}"),
-            Some(command) => match responder.execute(&verbs, gid, &command) {
+            Some(command) => match responder.execute_command(&verbs, gid, &command) {
                 Ok(reply) => reply.to_line(),
                 Err(error) => format!("error {error}"),
             },

@@ -335,7 +335,7 @@ fn main() -> Result<()> {
     for end in &ends {
         end.check_memory()?;
     }
-    let counts = udp.counts();
+    let counts = udp.packet_counts();
     println!(
         "{total} operations: {} of ours, {} of theirs, in {:.1} s; packets: {} sent, {} received, \
          {} refused",

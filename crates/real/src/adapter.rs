@@ -48,7 +48,7 @@ pub(super) struct VerbsDataPath {
 
 impl VerbsDataPath {
     /// Opens the adapter of this name, or the first adapter; `registry` reports its events.
-    pub(super) fn open(
+    pub(super) fn open_adapter(
         local: Rc<Local>,
         name: Option<&str>,
         options: Options,
@@ -56,7 +56,7 @@ impl VerbsDataPath {
     ) -> io::Result<Self> {
         let verbs = LibVerbs::open(name).map_err(|error| io::Error::other(error.to_string()))?;
         let port = verbs.query_port(options.connection.port_num).ok();
-        adapter_limits::check(&options, verbs.query_device(), port.as_ref())
+        adapter_limits::check_limits(&options, verbs.query_device(), port.as_ref())
             .map_err(io::Error::other)?;
         if let Some(index) = options.connection.gid_index
             && let Err(error) = verbs.query_gid(options.connection.port_num, index)
@@ -98,7 +98,7 @@ impl VerbsDataPath {
 impl DataPath for VerbsDataPath {
     const CARRIES: bool = true;
 
-    fn asks(&mut self, connection: ConnectionId, peer: u32) -> Vec<u8> {
+    fn request_data(&mut self, connection: ConnectionId, peer: u32) -> Vec<u8> {
         let endpoint = self.device.endpoint(connection, peer);
         self.or_fail(peer, endpoint.map(Vec::from))
     }
@@ -106,7 +106,7 @@ impl DataPath for VerbsDataPath {
     fn answers(&mut self, connection: ConnectionId, peer: u32, asked: &[u8]) -> Vec<u8> {
         let endpoint = self.device.endpoint(connection, peer);
         let connected = endpoint.and_then(|own| {
-            self.device.connect(connection, asked, false)?;
+            self.device.connect_link(connection, asked, false)?;
             Ok(own.to_vec())
         });
         self.or_fail(peer, connected)
@@ -115,7 +115,7 @@ impl DataPath for VerbsDataPath {
     fn opened(&mut self, connection: ConnectionId, peer: u32, answer: &[u8]) {
         // The side that has answered is connected already.
         if !answer.is_empty() {
-            let connected = self.device.connect(connection, answer, true);
+            let connected = self.device.connect_link(connection, answer, true);
             self.or_fail(peer, connected.map(|()| Vec::new()));
         }
     }
@@ -128,18 +128,18 @@ impl DataPath for VerbsDataPath {
         if packet.header.is_rdma() {
             self.accessed.insert(connection);
         }
-        self.device.post(connection, packet);
+        self.device.post_packet(connection, packet);
         None
     }
 
     fn closed(&mut self, connection: ConnectionId) {
         self.accessed.remove(&connection);
-        self.device.close(connection);
+        self.device.close_link(connection);
     }
 
     fn lost(&mut self, peer: u32) {
         self.lost.insert(peer);
-        self.device.forget(peer);
+        self.device.forget_peer(peer);
     }
 
     fn offer(&mut self, peer: u32, send: Token, message: &Buffer) {
@@ -147,7 +147,7 @@ impl DataPath for VerbsDataPath {
     }
 
     fn expect(&mut self, peer: u32, receive: Token, length: u64) {
-        self.device.expect(peer, receive, length);
+        self.device.expect_message(peer, receive, length);
     }
 
     fn register(&mut self, memory: RegionMemory) -> Result<RegisteredMemory, RegionMemory> {
@@ -181,9 +181,9 @@ impl DataPath for VerbsDataPath {
         if let Some((peer, why)) = self.failed.pop() {
             return Some(DataPathEvent::Failed(peer, why));
         }
-        let happening = self.device.take().or_else(|| {
-            self.device.progress();
-            self.device.take()
+        let happening = self.device.take_event().or_else(|| {
+            self.device.poll_completions();
+            self.device.take_event()
         });
         match happening? {
             DeviceEvent::Arrived { link, event } => Some(DataPathEvent::Arrived(link, event)),
@@ -209,7 +209,7 @@ impl DataPath for VerbsDataPath {
         }
     }
 
-    fn receive(&mut self) {
+    fn handle_async_event(&mut self) {
         self.device.poll_async_events();
     }
 

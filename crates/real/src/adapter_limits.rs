@@ -7,7 +7,7 @@ use mpi_verbs::Options;
 use rdma::{DeviceAttributes, PortAttributes, PortState};
 
 /// Returns the options that exceed the limits of the adapter, as text.
-pub(super) fn check(
+pub(super) fn check_limits(
     options: &Options,
     device: &DeviceAttributes,
     port: Option<&PortAttributes>,
@@ -109,11 +109,11 @@ mod tests {
     fn what_the_adapter_cannot_do_is_refused_by_the_name_of_its_option() {
         let (device, port) = adapter();
         let fine = Options::default();
-        assert_eq!(check(&fine, &device, Some(&port)), Ok(()));
+        assert_eq!(check_limits(&fine, &device, Some(&port)), Ok(()));
         let with = |change: &dyn Fn(&mut Options)| {
             let mut options = fine.clone();
             change(&mut options);
-            check(&options, &device, Some(&port)).unwrap_err()
+            check_limits(&options, &device, Some(&port)).unwrap_err()
         };
         for (error, begins) in [
             (
@@ -137,7 +137,7 @@ mod tests {
                 "--path-mtu 2048: port 1 of rxe0 supports at most 1024 bytes",
             ),
             (
-                check(&fine, &device, None).unwrap_err(),
+                check_limits(&fine, &device, None).unwrap_err(),
                 "--port 1: rxe0 has ports 1 to 1",
             ),
         ] {
@@ -147,7 +147,7 @@ mod tests {
             state: PortState::Down,
             ..port
         };
-        let error = check(&fine, &device, Some(&down)).unwrap_err();
+        let error = check_limits(&fine, &device, Some(&down)).unwrap_err();
         assert!(
             error.starts_with("--port 1: that port of rxe0 is not active"),
             "{error}"

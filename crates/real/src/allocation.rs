@@ -3,9 +3,12 @@
 //!
 //! | launcher | rank | ranks | on this host | job |
 //! |---|---|---|---|---|
-//! | Open MPI | `OMPI_COMM_WORLD_RANK` | `OMPI_COMM_WORLD_SIZE` | `OMPI_COMM_WORLD_LOCAL_RANK`, `.._LOCAL_SIZE` | `PMIX_NAMESPACE` or `OMPI_MCA_ess_base_jobid` |
-//! | MPICH's Hydra, PMI | `PMI_RANK` | `PMI_SIZE` | `MPI_LOCALRANKID`, `MPI_LOCALNRANKS` | `PMI_JOBID` |
-//! | Slurm's srun | `SLURM_PROCID` | `SLURM_STEP_NUM_TASKS` | `SLURM_LOCALID`, `SLURM_STEP_TASKS_PER_NODE` | `SLURM_JOB_ID` and `SLURM_STEP_ID` |
+//! | Open MPI | `OMPI_COMM_WORLD_RANK` | `OMPI_COMM_WORLD_SIZE` | `OMPI_COMM_WORLD_LOCAL_RANK`,
+//! `.._LOCAL_SIZE` | `PMIX_NAMESPACE` or `OMPI_MCA_ess_base_jobid` |
+//! | MPICH's Hydra, PMI | `PMI_RANK` | `PMI_SIZE` | `MPI_LOCALRANKID`, `MPI_LOCALNRANKS` |
+//! `PMI_JOBID` |
+//! | Slurm's srun | `SLURM_PROCID` | `SLURM_STEP_NUM_TASKS` | `SLURM_LOCALID`,
+//! `SLURM_STEP_TASKS_PER_NODE` | `SLURM_JOB_ID` and `SLURM_STEP_ID` |
 //!
 //! The first complete row counts: `mpirun` inside an allocation of Slurm starts its helpers by
 //! `srun`. A shell in an allocation is no step and no rank. If the job is unknown, the number of
@@ -31,7 +34,7 @@ use super::{clock, os};
 
 /// A process of an allocation.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Place {
+pub struct ProcessPlace {
     /// Number of the rank.
     pub rank: u32,
     /// Their number.
@@ -49,7 +52,7 @@ pub struct Place {
 /// The variable that says over which file the ranks meet.
 pub const BOOTSTRAP_FILE: &str = "SIMRUN_BOOTSTRAP_FILE";
 
-impl Place {
+impl ProcessPlace {
     /// Returns the file over which the ranks of this job meet, from the environment of this
     /// process. A process that starts others in its place passes the file on in [`BOOTSTRAP_FILE`],
     /// because these processes might identify the job by another parent process.
@@ -59,7 +62,7 @@ impl Place {
             reason = "launchers tell by the environment"
         )]
         let variable = |name: &str| std::env::var(name).ok();
-        BootstrapFile::of(self, variable).0
+        BootstrapFile::for_job(self, variable).0
     }
 }
 
@@ -108,7 +111,7 @@ const LAUNCHERS: [Variables; 3] = [
 
 /// Returns the place of this process in an allocation, from the environment; `None` if no launcher
 /// has started this process as a rank.
-pub fn place(variable: impl Fn(&str) -> Option<String>) -> Option<Place> {
+pub fn process_place(variable: impl Fn(&str) -> Option<String>) -> Option<ProcessPlace> {
     LAUNCHERS.iter().find_map(|names| {
         let number = |name: &str| variable(name)?.trim().parse::<u32>().ok();
         let (rank, size) = (number(names.rank)?, number(names.size)?);
@@ -119,7 +122,7 @@ pub fn place(variable: impl Fn(&str) -> Option<String>) -> Option<Place> {
             Some(first) => first.clone(),
             None => format!("parent-{}", std::os::unix::process::parent_id()),
         };
-        (rank < size).then(|| Place {
+        (rank < size).then(|| ProcessPlace {
             rank,
             size,
             local_rank: number(names.local_rank).unwrap_or(rank),
@@ -146,7 +149,7 @@ pub(super) struct BootstrapFile(PathBuf);
 
 impl BootstrapFile {
     /// The file of a job.
-    pub(super) fn of(place: &Place, variable: impl Fn(&str) -> Option<String>) -> Self {
+    pub(super) fn for_job(place: &ProcessPlace, variable: impl Fn(&str) -> Option<String>) -> Self {
         if let Some(path) = variable(BOOTSTRAP_FILE) {
             return Self(path.into());
         }
@@ -166,7 +169,7 @@ impl BootstrapFile {
     }
 
     /// Writes the file, readable for its owner only.
-    pub(super) fn write(&self, address: SocketAddr, secret: &RunSecret) -> io::Result<()> {
+    pub(super) fn write_info(&self, address: SocketAddr, secret: &RunSecret) -> io::Result<()> {
         if let Some(folder) = self.0.parent() {
             fs::create_dir_all(folder)?;
         }
@@ -195,7 +198,7 @@ impl BootstrapFile {
     }
 
     /// Reads the file; `None` while there is no file.
-    pub(super) fn read(&self) -> io::Result<Option<BootstrapInfo>> {
+    pub(super) fn read_info(&self) -> io::Result<Option<BootstrapInfo>> {
         let data = match fs::symlink_metadata(&self.0) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             other => other?,
@@ -229,7 +232,7 @@ impl BootstrapFile {
     }
 
     /// Removes the file.
-    pub(super) fn remove(&self) {
+    pub(super) fn remove_file(&self) {
         let _ = fs::remove_file(&self.0);
     }
 }
@@ -249,7 +252,7 @@ mod tests {
     }
 
     fn told(pairs: &[(&str, &str)]) -> Option<(u32, u32, u32, &'static str, String)> {
-        let place = place(with(pairs))?;
+        let place = process_place(with(pairs))?;
         Some((
             place.rank,
             place.size,
@@ -302,7 +305,7 @@ mod tests {
 
     #[test]
     fn the_file_is_for_its_owner_alone() {
-        let place = place(with(&[
+        let place = process_place(with(&[
             ("PMI_RANK", "0"),
             ("PMI_SIZE", "2"),
             ("PMI_JOBID", "a/b c"),
@@ -310,12 +313,12 @@ mod tests {
         let place = place.unwrap();
         let folder = std::env::temp_dir().join(format!("simrun-meeting-{}", std::process::id()));
         let home = folder.to_str().unwrap();
-        let file = BootstrapFile::of(&place, with(&[("HOME", home)]));
+        let file = BootstrapFile::for_job(&place, with(&[("HOME", home)]));
         assert_eq!(file.path(), folder.join(".simrun/a_b_c"));
-        assert!(file.read().unwrap().is_none());
+        assert!(file.read_info().unwrap().is_none());
         let (secret, address) = (RunSecret::random().unwrap(), "127.0.0.1:9".parse().unwrap());
-        file.write(address, &secret).unwrap();
-        let bootstrap = file.read().unwrap().unwrap();
+        file.write_info(address, &secret).unwrap();
+        let bootstrap = file.read_info().unwrap().unwrap();
         assert_eq!(
             (bootstrap.address, bootstrap.secret),
             (address, secret.to_hex())
@@ -324,11 +327,11 @@ mod tests {
         let open = std::os::unix::fs::PermissionsExt::from_mode(0o644);
         fs::set_permissions(file.path(), open).unwrap();
         assert!(
-            file.read().is_err(),
+            file.read_info().is_err(),
             "another user may have written or read it"
         );
-        file.remove();
-        assert!(file.read().unwrap().is_none());
+        file.remove_file();
+        assert!(file.read_info().unwrap().is_none());
         fs::remove_dir_all(&folder).unwrap();
     }
 }

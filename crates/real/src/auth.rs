@@ -44,7 +44,7 @@ pub struct RunSecret([u8; 16]);
 impl RunSecret {
     /// A new one.
     pub fn random() -> std::io::Result<Self> {
-        random().map(Self)
+        random_bytes().map(Self)
     }
 
     /// Returns the secret as 32 digits, for the pipe or the file by which processes receive it.
@@ -72,7 +72,7 @@ impl fmt::Debug for RunSecret {
     }
 }
 
-fn random<const N: usize>() -> std::io::Result<[u8; N]> {
+fn random_bytes<const N: usize>() -> std::io::Result<[u8; N]> {
     let mut bytes = [0; N];
     let mut filled = 0;
     while filled < N {
@@ -91,7 +91,7 @@ pub(super) enum ConnectionPurpose {
 }
 
 impl ConnectionPurpose {
-    const fn bytes(self) -> [u8; 5] {
+    const fn purpose_bytes(self) -> [u8; 5] {
         match self {
             Self::Control => [0, 0, 0, 0, 0],
             Self::Rank(rank) => {
@@ -152,7 +152,7 @@ impl Handshake {
         purpose: ConnectionPurpose,
         secret: &RunSecret,
     ) -> std::io::Result<Self> {
-        let nonce = random()?;
+        let nonce = random_bytes()?;
         let (output, awaited) = match side {
             Side::Connects => ([&MAGIC[..], &nonce].concat(), UNKNOWN_MAX),
             Side::Accepts => (Vec::new(), MAGIC.len() + NONCE),
@@ -193,7 +193,7 @@ impl Handshake {
             return Ok(());
         }
         self.filled = 0;
-        self.step()
+        self.process_input()
     }
 
     /// Returns true if the other side is known to be one of this run.
@@ -201,7 +201,7 @@ impl Handshake {
         self.awaited == 0
     }
 
-    fn step(&mut self) -> Result<(), Refused> {
+    fn process_input(&mut self) -> Result<(), Refused> {
         match (self.side, self.awaited) {
             (Side::Accepts, CODE) => {
                 self.verify(Side::Connects, 0)?;
@@ -221,12 +221,12 @@ impl Handshake {
         if self.side == Side::Accepts {
             self.output.extend(MAGIC);
             self.output.extend(self.nonce);
-            let code = self.code(Side::Accepts).finalize();
+            let code = self.proof_code(Side::Accepts).finalize();
             self.output.extend(code);
             self.awaited = CODE;
         } else {
             self.verify(Side::Accepts, MAGIC.len() + NONCE)?;
-            let code = self.code(Side::Connects).finalize();
+            let code = self.proof_code(Side::Connects).finalize();
             self.output.extend(code);
             self.awaited = 1;
         }
@@ -236,12 +236,12 @@ impl Handshake {
     /// Checks the other side's code.
     fn verify(&self, speaker: Side, at: usize) -> Result<(), Refused> {
         let shown = self.input[at..].first_chunk::<CODE>();
-        let is_right = shown.is_some_and(|shown| self.code(speaker).finalize_verify(shown));
+        let is_right = shown.is_some_and(|shown| self.proof_code(speaker).finalize_verify(shown));
         if is_right { Ok(()) } else { Err(Refused::Code) }
     }
 
     /// Returns the proof that the named side has to show.
-    fn code(&self, speaker: Side) -> HMAC {
+    fn proof_code(&self, speaker: Side) -> HMAC {
         let mut code = HMAC::new(self.secret.0);
         let (connects, accepts) = match self.side {
             Side::Connects => (&self.nonce, &self.theirs),
@@ -251,7 +251,7 @@ impl Handshake {
             Side::Connects => b"connects",
             Side::Accepts => b"accepts.",
         });
-        code.update(self.purpose.bytes());
+        code.update(self.purpose.purpose_bytes());
         code.update(connects);
         code.update(accepts);
         code

@@ -94,7 +94,7 @@ pub(super) struct PendingHandshake {
 
 /// Progress of a handshake.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Progress {
+pub(super) enum HandshakeState {
     /// Not finished.
     Pending,
     /// The other side belongs to the run.
@@ -117,17 +117,17 @@ impl PendingHandshake {
             unsent: handshake.take_output(),
             handshake,
             deadline_ns: clock::after(HANDSHAKE_TIMEOUT),
-            network: network(peer),
+            network: network_key(peer),
         })
     }
 
     /// Continues as far as possible.
-    pub(super) fn go_on(&mut self) -> Progress {
+    pub(super) fn go_on(&mut self) -> HandshakeState {
         match self.try_go_on() {
-            Ok(true) => Progress::Known,
-            Ok(false) => Progress::Pending,
-            Err(error) if error.kind() == ErrorKind::WouldBlock => Progress::Pending,
-            Err(_) => Progress::Gone,
+            Ok(true) => HandshakeState::Known,
+            Ok(false) => HandshakeState::Pending,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => HandshakeState::Pending,
+            Err(_) => HandshakeState::Gone,
         }
     }
 
@@ -154,7 +154,7 @@ impl PendingHandshake {
 
 /// Returns the key of an address for limits: an address of IPv4, or the network of a host in IPv6,
 /// which has 2^64 addresses to come from.
-fn network(address: IpAddr) -> [u8; 8] {
+fn network_key(address: IpAddr) -> [u8; 8] {
     match address.to_canonical() {
         IpAddr::V4(address) => {
             let [a, b, c, d] = address.octets();
@@ -183,7 +183,7 @@ pub(super) struct AuthListener {
 
 impl AuthListener {
     /// Opens a listener; it uses the tokens from `first` to `first +` [`HANDSHAKES_MAX`].
-    pub(super) fn open(
+    pub(super) fn open_listener(
         registry: &Registry,
         first: usize,
         address: SocketAddr,
@@ -227,7 +227,7 @@ impl AuthListener {
     }
 
     /// Handles an event; `known` takes the sockets of processes of the run.
-    pub(super) fn handle(
+    pub(super) fn handle_event(
         &mut self,
         registry: &Registry,
         event: &Event,
@@ -244,12 +244,12 @@ impl AuthListener {
             return;
         };
         let progress = pending_handshake.go_on();
-        if progress == Progress::Pending {
+        if progress == HandshakeState::Pending {
             return;
         }
         if let Some(mut pending_handshake) = self.pending_handshakes[place].take() {
             let removed = registry.deregister(&mut pending_handshake.stream);
-            if progress == Progress::Known && removed.is_ok() {
+            if progress == HandshakeState::Known && removed.is_ok() {
                 known(pending_handshake.stream);
             } else {
                 self.tally.failed += 1;
@@ -332,7 +332,7 @@ impl AuthListener {
     }
 
     /// Closes the connections that took too long. Returns the time until the next call is due.
-    pub(super) fn expire(&mut self, registry: &Registry) -> Option<Duration> {
+    pub(super) fn expire_handshakes(&mut self, registry: &Registry) -> Option<Duration> {
         let now = clock::monotonic_ns();
         for place in &mut self.pending_handshakes {
             if place.as_ref().is_some_and(|known| known.deadline_ns <= now) {
@@ -379,9 +379,9 @@ mod tests {
     #[test]
     fn the_oldest_connection_of_the_busiest_address_makes_room() {
         let place = |all: &[(&str, u64)]| {
-            let all = (0..)
-                .zip(all)
-                .map(|(place, &(address, date))| (network(address.parse().unwrap()), date, place));
+            let all = (0..).zip(all).map(|(place, &(address, date))| {
+                (network_key(address.parse().unwrap()), date, place)
+            });
             oldest_of_busiest(all)
         };
         assert_eq!(place(&[]), None);

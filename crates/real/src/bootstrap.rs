@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, channel};
 
 use run::Program;
 
-use super::allocation::{BootstrapFile, LOOK_INTERVAL, Place};
+use super::allocation::{BootstrapFile, LOOK_INTERVAL, ProcessPlace};
 use super::arrival::{attempt, connect_to_coordinator};
 use super::auth::RunSecret;
 use super::auth_listener::HANDSHAKE_TIMEOUT;
@@ -35,7 +35,7 @@ impl OutputListener for Nobody {
 pub fn run_in_allocation(
     program: &dyn Program,
     options: &RankOptions,
-    place: &Place,
+    place: &ProcessPlace,
     launch: LaunchOptions,
     tell: impl FnOnce(&RealRun) -> i32 + Send + 'static,
 ) -> io::Result<bool> {
@@ -46,7 +46,7 @@ pub fn run_in_allocation(
         )]
         std::env::var(name).ok()
     };
-    let file = BootstrapFile::of(place, variable);
+    let file = BootstrapFile::for_job(place, variable);
     let logs = launch.observe.then(|| RankLogs::beside(file.path()));
     let events = logs.as_ref().map(|logs| logs.prefix().to_owned());
     if place.rank > 0 {
@@ -56,7 +56,7 @@ pub fn run_in_allocation(
     }
     let secret = RunSecret::random()?;
     let path = file.path().to_owned();
-    let address = host(launch, (file, logs), &secret, tell)?;
+    let address = host_coordinator(launch, (file, logs), &secret, tell)?;
     let address = address.recv().map_err(io::Error::other)??;
     let launch_info = launch_info(place, address, &secret).observed(events);
     let control = connect_to_coordinator(&launch_info, options.startup, None)?;
@@ -71,13 +71,17 @@ pub fn run_in_allocation(
     }
 }
 
-fn launch_info(place: &Place, address: std::net::SocketAddr, secret: &RunSecret) -> LaunchInfo {
+fn launch_info(
+    place: &ProcessPlace,
+    address: std::net::SocketAddr,
+    secret: &RunSecret,
+) -> LaunchInfo {
     let local = (place.local_rank, place.local_size);
     LaunchInfo::new((place.rank, place.size), local, address, None, secret)
 }
 
 /// Opens the coordinator in a separate thread, which ends the process when the run has ended.
-fn host(
+fn host_coordinator(
     launch: LaunchOptions,
     (file, logs): (BootstrapFile, Option<RankLogs>),
     secret: &RunSecret,
@@ -90,7 +94,7 @@ fn host(
         let mut nobody = Nobody;
         let opened = Launcher::new(&launch, &mut nobody, &secret).and_then(|launcher| {
             let address = launcher.address()?;
-            file.write(address, &secret).map_err(|error| {
+            file.write_info(address, &secret).map_err(|error| {
                 let path = file.path().display();
                 io::Error::new(error.kind(), format!("{path}: cannot write there: {error}"))
             })?;
@@ -102,14 +106,14 @@ fn host(
                 let file = Rc::new(Cell::new(Some(file)));
                 let remove = {
                     let file = Rc::clone(&file);
-                    move || file.take().as_ref().map_or((), BootstrapFile::remove)
+                    move || file.take().as_ref().map_or((), BootstrapFile::remove_file)
                 };
                 // Nobody else may come: the secret has done its service.
                 let mut launcher = launcher.placed(Box::new(remove.clone()));
                 if let Some(logs) = logs {
                     launcher = launcher.observed(logs);
                 }
-                let ended = launcher.run(|run| {
+                let ended = launcher.run_to_end(|run| {
                     remove();
                     tell(run)
                 });
@@ -124,14 +128,14 @@ fn host(
 
 /// Connects to the coordinator when the coordinator is open.
 fn connect_to_bootstrap(
-    place: &Place,
+    place: &ProcessPlace,
     file: &BootstrapFile,
     launch: &LaunchOptions,
 ) -> io::Result<(LaunchInfo, std::net::TcpStream)> {
     let deadline_ns = clock::after(launch.arrival);
     loop {
         let mut problem = "not written by rank 0".to_owned();
-        if let Some(bootstrap) = file.read()?
+        if let Some(bootstrap) = file.read_info()?
             && let Some(secret) = RunSecret::from_hex(&bootstrap.secret)
         {
             let launch_info = launch_info(place, bootstrap.address, &secret);

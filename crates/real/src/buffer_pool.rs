@@ -24,7 +24,7 @@ pub(super) struct BufferPool {
 impl BufferPool {
     /// Keeps free memory. If this makes the pool too large, the memory that was kept before is
     /// released.
-    pub(super) fn keep(&mut self, mut memory: Vec<u8>) {
+    pub(super) fn keep_buffer(&mut self, mut memory: Vec<u8>) {
         let length = memory.capacity();
         if !(LENGTH_MIN..=TOTAL_MAX).contains(&length) {
             return;
@@ -38,7 +38,7 @@ impl BufferPool {
     }
 
     /// Empty memory with room for exactly this many bytes; `None` if there is none, kept or new.
-    pub(super) fn take(&mut self, length: usize) -> Option<Vec<u8>> {
+    pub(super) fn take_buffer(&mut self, length: usize) -> Option<Vec<u8>> {
         if length >= LENGTH_MIN
             && let Some(memory) = self.by_length.get_mut(&length).and_then(Vec::pop)
         {
@@ -61,10 +61,10 @@ mod tests {
         let mut pool = BufferPool::default();
         let memory = vec![1; LENGTH_MIN];
         let place = memory.as_ptr();
-        pool.keep(memory);
-        let longer = pool.take(LENGTH_MIN + 1).unwrap();
+        pool.keep_buffer(memory);
+        let longer = pool.take_buffer(LENGTH_MIN + 1).unwrap();
         assert_ne!(longer.as_ptr(), place);
-        let again = pool.take(LENGTH_MIN).unwrap();
+        let again = pool.take_buffer(LENGTH_MIN).unwrap();
         assert_eq!(
             (again.as_ptr(), again.len(), again.capacity()),
             (place, 0, LENGTH_MIN)
@@ -75,13 +75,13 @@ mod tests {
     #[test]
     fn short_memory_is_not_kept_and_long_memory_not_without_end() {
         let mut pool = BufferPool::default();
-        pool.keep(vec![1; LENGTH_MIN - 1]);
+        pool.keep_buffer(vec![1; LENGTH_MIN - 1]);
         assert_eq!(pool.total, 0);
         for _ in 0..3 {
-            pool.keep(Vec::with_capacity(TOTAL_MAX / 2));
+            pool.keep_buffer(Vec::with_capacity(TOTAL_MAX / 2));
         }
         assert_eq!(pool.total, TOTAL_MAX / 2);
-        pool.keep(Vec::with_capacity(TOTAL_MAX + 1));
+        pool.keep_buffer(Vec::with_capacity(TOTAL_MAX + 1));
         assert_eq!(pool.total, TOTAL_MAX / 2);
     }
 }

@@ -43,7 +43,7 @@ impl CallBatch {
     }
 
     /// Adds a call at this position of the communicator.
-    fn push(&mut self, number: u32, call: CallRecord) {
+    fn push_call(&mut self, number: u32, call: CallRecord) {
         if self.is_cut || self.runs.len() >= RUNS_MAX || self.calls.len() >= CALLS_MAX {
             self.is_cut = true;
             return;
@@ -83,12 +83,12 @@ impl CallOutbox {
     }
 
     /// Adds a call at this position of the communicator.
-    pub(super) fn push(&self, number: u32, call: CallRecord) {
-        self.lock().push(number, call);
+    pub(super) fn push_call(&self, number: u32, call: CallRecord) {
+        self.lock().push_call(number, call);
     }
 
     /// Takes the calls; `None` if there are none.
-    pub(super) fn take(&self) -> Option<CallBatch> {
+    pub(super) fn take_batch(&self) -> Option<CallBatch> {
         let mut batch = self.lock();
         if batch.is_empty() {
             return None;
@@ -123,14 +123,14 @@ mod tests {
     #[test]
     fn repeated_calls_are_one_run_and_calls_travel_as_text() {
         let outbox = CallOutbox::default();
-        assert_eq!(outbox.take(), None);
+        assert_eq!(outbox.take_batch(), None);
         let (barrier, bcast) = (call("barrier"), call("bcast"));
         for number in 0..100 {
-            outbox.push(number, barrier.clone());
+            outbox.push_call(number, barrier.clone());
         }
-        outbox.push(100, bcast.clone());
-        outbox.push(101, barrier.clone());
-        let batch = outbox.take().unwrap();
+        outbox.push_call(100, bcast.clone());
+        outbox.push_call(101, barrier.clone());
+        let batch = outbox.take_batch().unwrap();
         let expected = vec![
             (barrier.clone(), 0, 100),
             (bcast, 100, 1),
@@ -140,19 +140,22 @@ mod tests {
         assert_eq!(batch.calls.len(), 2);
         let text = serde_json::to_string(&batch).unwrap();
         assert_eq!(serde_json::from_str::<CallBatch>(&text).unwrap(), batch);
-        assert_eq!(outbox.take(), None);
+        assert_eq!(outbox.take_batch(), None);
     }
 
     #[test]
     fn a_batch_is_cut_when_it_is_full_and_no_call_follows() {
         let outbox = CallOutbox::default();
         for number in 0..=u32::try_from(RUNS_MAX).unwrap() {
-            outbox.push(2 * number, call("barrier"));
+            outbox.push_call(2 * number, call("barrier"));
         }
-        let batch = outbox.take().unwrap();
+        let batch = outbox.take_batch().unwrap();
         assert!(batch.is_cut);
         assert_eq!(batch.runs().count(), RUNS_MAX);
-        outbox.push(0, call("barrier"));
-        assert_eq!(outbox.take().map(|batch| runs(&batch)), Some(Vec::new()));
+        outbox.push_call(0, call("barrier"));
+        assert_eq!(
+            outbox.take_batch().map(|batch| runs(&batch)),
+            Some(Vec::new())
+        );
     }
 }

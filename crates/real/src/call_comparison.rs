@@ -58,7 +58,7 @@ const WORLD: (u32, u32) = (1, 0);
 
 impl CallComparison {
     /// Compares calls of a rank.
-    pub(super) fn take(&mut self, world_rank: u32, batch: &CallBatch) {
+    pub(super) fn compare_calls(&mut self, world_rank: u32, batch: &CallBatch) {
         for (call, first, count) in batch.runs() {
             let (rank, in_world) = call.caller();
             if self.is_over || in_world != world_rank {
@@ -75,8 +75,8 @@ impl CallComparison {
                 callers.insert(rank, caller);
             }
             for number in first..end {
-                if let Err(mismatch) = self.log.compare(number, call, None) {
-                    return self.end(world_rank, mismatch.to_string());
+                if let Err(mismatch) = self.log.compare_call(number, call, None) {
+                    return self.record_mistake(world_rank, mismatch.to_string());
                 }
             }
         }
@@ -87,7 +87,7 @@ impl CallComparison {
     }
 
     /// Records that a rank has finished its program.
-    pub(super) fn finish(&mut self, world_rank: u32) {
+    pub(super) fn finish_rank(&mut self, world_rank: u32) {
         self.finished.insert(world_rank);
         let caller = Caller {
             world_rank,
@@ -104,7 +104,7 @@ impl CallComparison {
         self.look_ns = None;
     }
 
-    fn end(&mut self, rank: u32, message: String) {
+    fn record_mistake(&mut self, rank: u32, message: String) {
         self.stop();
         self.mistake = Some(CallMistake {
             rank,
@@ -133,7 +133,7 @@ impl CallComparison {
         if is_late || has_failed && !self.is_over {
             self.look_ns = None;
             if let Some((rank, message)) = self.missing_call() {
-                self.end(rank, message);
+                self.record_mistake(rank, message);
             }
         }
         self.mistake.as_ref()

@@ -47,7 +47,7 @@ struct OutputPipe {
 impl Process {
     /// Starts a process that reads `launch_info`; the events of the two pipes have the tokens from
     /// `first` on.
-    pub(super) fn start(
+    pub(super) fn start_process(
         command: &[OsString],
         environment: &[(&str, &str)],
         launch_info: &str,
@@ -93,7 +93,7 @@ impl Process {
     }
 
     /// Reads the new data of one pipe; `line` gets each line without its end.
-    pub(super) fn receive(&mut self, place: usize, line: &mut impl FnMut(&[u8])) {
+    pub(super) fn receive_output(&mut self, place: usize, line: &mut impl FnMut(&[u8])) {
         let Some(pipe) = &mut self.pipes[place] else {
             return;
         };
@@ -104,7 +104,7 @@ impl Process {
                 Ok(0) => break true,
                 Ok(count) => {
                     pipe.rest.extend_from_slice(&chunk[..count]);
-                    lines(&mut pipe.rest, &mut |text| all.push(text.to_vec()));
+                    take_lines(&mut pipe.rest, &mut |text| all.push(text.to_vec()));
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break false,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
@@ -132,7 +132,7 @@ impl Process {
     }
 
     /// Checks whether the process has ended, without waiting.
-    pub(super) fn look(&mut self) {
+    pub(super) fn check_exit(&mut self) {
         let Some(pid) = self.pid().filter(|_| self.status.is_none()) else {
             return;
         };
@@ -143,7 +143,7 @@ impl Process {
     }
 
     /// Returns the status found by the latest check.
-    pub(super) const fn status(&self) -> Option<ExitStatus> {
+    pub(super) const fn exit_status(&self) -> Option<ExitStatus> {
         self.status
     }
 
@@ -154,7 +154,7 @@ impl Process {
     }
 
     /// Ends the process with its process group.
-    pub(super) fn kill(&mut self) {
+    pub(super) fn kill_group(&mut self) {
         if let Some(group) = self.pid() {
             let _ = kill_process_group(group, Signal::KILL);
             let ended = self.child.wait().ok();
@@ -171,7 +171,7 @@ fn status_of(ended: &WaitIdStatus) -> ExitStatus {
 }
 
 /// Takes the complete lines out of the data that were read.
-fn lines(rest: &mut Vec<u8>, line: &mut impl FnMut(&[u8])) {
+fn take_lines(rest: &mut Vec<u8>, line: &mut impl FnMut(&[u8])) {
     let mut begin = 0;
     while let Some(length) = rest[begin..].iter().position(|&byte| byte == b'\n') {
         line(&rest[begin..begin + length]);
@@ -185,7 +185,7 @@ fn lines(rest: &mut Vec<u8>, line: &mut impl FnMut(&[u8])) {
 }
 
 /// Describes the end of a process in words.
-pub(super) fn describe(status: ExitStatus) -> String {
+pub(super) fn describe_exit(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
         (Some(code), _) => format!("process exited with status {code}"),
         (None, Some(signal)) => {
@@ -206,20 +206,20 @@ mod tests {
         let mut rest = b"one\ntwo\n\nthr".to_vec();
         let mut all = Vec::new();
         let mut take = |text: &[u8]| all.push(String::from_utf8_lossy(text).into_owned());
-        lines(&mut rest, &mut take);
+        take_lines(&mut rest, &mut take);
         rest.extend_from_slice(b"ee\n");
-        lines(&mut rest, &mut take);
+        take_lines(&mut rest, &mut take);
         assert_eq!(all, ["one", "two", "", "three"]);
         assert!(rest.is_empty());
         let mut endless = vec![b'x'; LINE_MAX + 1];
         let mut length = 0;
-        lines(&mut endless, &mut |text| length = text.len());
+        take_lines(&mut endless, &mut |text| length = text.len());
         assert_eq!((length, endless.len()), (LINE_MAX + 1, 0));
     }
 
     #[test]
     fn an_end_is_told_by_status_or_signal() {
-        let ended = |raw| describe(ExitStatus::from_raw(raw));
+        let ended = |raw| describe_exit(ExitStatus::from_raw(raw));
         assert_eq!(ended(3 << 8), "process exited with status 3");
         assert_eq!(ended(9), "process killed by signal 9 (SIGKILL)");
     }

@@ -113,7 +113,7 @@ impl Alarm {
 
     /// Sets the alarm to go off once, after `span`. Returns a poll timeout of zero if the timer
     /// cannot be set, otherwise `None`.
-    pub(super) fn set(&self, span: Duration) -> Option<Duration> {
+    pub(super) fn set_alarm(&self, span: Duration) -> Option<Duration> {
         let timespec = |span: Duration| Timespec::try_from(span).ok();
         let value = timespec(span.max(Duration::from_nanos(1)))?;
         let once = Itimerspec {

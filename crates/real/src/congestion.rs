@@ -116,20 +116,20 @@ mod system {
     }
 
     pub(super) fn of_new(name: Option<&str>) -> io::Result<Option<String>> {
-        let socket = open(AddressFamily::INET)?;
+        let socket = open_socket(AddressFamily::INET)?;
         if let Some(name) = name {
             set(&socket, name)?;
         }
         Ok(of(&socket))
     }
 
-    fn open(family: AddressFamily) -> io::Result<std::os::fd::OwnedFd> {
+    fn open_socket(family: AddressFamily) -> io::Result<std::os::fd::OwnedFd> {
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
         Ok(socket_with(family, SocketType::STREAM, flags, None)?)
     }
 
     pub(super) fn connect(address: SocketAddr, name: &str) -> io::Result<TcpStream> {
-        let socket = open(if address.is_ipv4() {
+        let socket = open_socket(if address.is_ipv4() {
             AddressFamily::INET
         } else {
             AddressFamily::INET6

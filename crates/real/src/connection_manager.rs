@@ -125,7 +125,7 @@ pub(super) struct ListenerOptions {
 }
 
 /// Starts the thread, and returns the address at which others are let in besides.
-pub(super) fn start(
+pub(super) fn start_manager(
     control: std::net::TcpStream,
     listeners: ListenerOptions,
     secret: &RunSecret,
@@ -148,7 +148,7 @@ pub(super) fn start(
         CONTROL,
         Interest::READABLE | Interest::WRITABLE,
     )?;
-    let auth_listener = AuthListener::open(
+    let auth_listener = AuthListener::open_listener(
         registry,
         AUTH_LISTENER,
         address,
@@ -183,7 +183,7 @@ pub(super) fn start(
     };
     std::thread::Builder::new()
         .name("porter".to_owned())
-        .spawn(move || thread.run())?;
+        .spawn(move || thread.run_loop())?;
     let manager = ConnectionManager {
         orders,
         waker,
@@ -195,7 +195,7 @@ pub(super) fn start(
 
 impl ConnectionManager {
     /// Gives an order.
-    pub(super) fn order(&self, order: ManagerCommand) {
+    pub(super) fn send_command(&self, order: ManagerCommand) {
         // Without the thread there is no coordinator, and the process is about to end.
         let _ = self.orders.send(order);
         let _ = self.waker.wake();
@@ -217,20 +217,20 @@ impl ConnectionManager {
     }
 
     /// Waits for the next piece of news.
-    pub(super) fn wait(&self) -> Option<ManagerEvent> {
+    pub(super) fn wait_for_event(&self) -> Option<ManagerEvent> {
         self.news.recv().ok()
     }
 }
 
 impl ManagerThread {
-    fn run(&mut self) {
+    fn run_loop(&mut self) {
         let mut events = Events::with_capacity(256);
         loop {
             let registry = self.poll.registry();
             let auth_listener = self.auth_listener.as_mut();
             let auth_listener =
-                auth_listener.and_then(|auth_listener| auth_listener.expire(registry));
-            let (ended, opening) = self.openings.expire(registry);
+                auth_listener.and_then(|auth_listener| auth_listener.expire_handshakes(registry));
+            let (ended, opening) = self.openings.expire_attempts(registry);
             self.tell_all(ended);
             // A moment more, so that the deadline has passed then.
             let timeout = auth_listener.into_iter().chain(opening).min();
@@ -243,7 +243,7 @@ impl ManagerThread {
                 Err(_) => std::process::exit(STOPPED),
             }
             for event in &events {
-                self.handle(event);
+                self.handle_event(event);
             }
             if self.is_over {
                 return;
@@ -275,7 +275,7 @@ impl ManagerThread {
         }
     }
 
-    fn report(&self, news: ManagerEvent) {
+    fn report_event(&self, news: ManagerEvent) {
         let _ = self.news.send(news);
         self.has_news.store(true, Ordering::Release);
         let _ = self.wakes.wake();
@@ -283,21 +283,21 @@ impl ManagerThread {
 
     fn tell_all(&self, ended: impl IntoIterator<Item = (ConnectionId, Opened)>) {
         for (connection, opened) in ended {
-            self.report(match opened {
+            self.report_event(match opened {
                 Ok(stream) => ManagerEvent::Connected(connection, stream),
                 Err(error) => ManagerEvent::NotConnected(connection, error),
             });
         }
     }
 
-    fn handle(&mut self, event: &Event) {
+    fn handle_event(&mut self, event: &Event) {
         match event.token() {
             WAKE => self.take_orders(),
-            CONTROL => self.receive(),
+            CONTROL => self.receive_messages(),
             token if token.0 < OWN => {
                 let (news, has_news, wakes) = (&self.news, &self.has_news, &self.wakes);
                 if let Some(auth_listener) = &mut self.auth_listener {
-                    auth_listener.handle(self.poll.registry(), event, &mut |stream| {
+                    auth_listener.handle_event(self.poll.registry(), event, &mut |stream| {
                         let _ = news.send(ManagerEvent::Accepted(stream));
                         has_news.store(true, Ordering::Release);
                         let _ = wakes.wake();
@@ -305,7 +305,7 @@ impl ManagerThread {
                 }
             }
             token => {
-                let ended = self.openings.handle(self.poll.registry(), token);
+                let ended = self.openings.continue_opening(self.poll.registry(), token);
                 self.tell_all(ended);
             }
         }
@@ -320,7 +320,7 @@ impl ManagerThread {
                     address,
                 } => {
                     let to = (connection, peer, address);
-                    let ended = self.openings.open(self.poll.registry(), to);
+                    let ended = self.openings.open_socket(self.poll.registry(), to);
                     self.tell_all(ended);
                 }
                 ManagerCommand::Shut => self.auth_listener = None,
@@ -336,29 +336,29 @@ impl ManagerThread {
 
     /// Appends the collective calls of the rank to the data for the coordinator.
     fn send_calls(&mut self) {
-        if let Some(batch) = self.calls.as_ref().and_then(|calls| calls.take()) {
+        if let Some(batch) = self.calls.as_ref().and_then(|calls| calls.take_batch()) {
             self.unsent
                 .extend(control::encode(&RankMessage::Calls(batch)));
         }
     }
 
     /// Reads messages of the coordinator, and writes the data that could not be written before.
-    fn receive(&mut self) {
+    fn receive_messages(&mut self) {
         self.speak();
-        let ended = self.read();
+        let ended = self.read_available();
         loop {
-            match control::decode(&mut self.input) {
+            match control::decode_message(&mut self.input) {
                 Ok(Some(CoordinatorMessage::Lost { rank })) => {
-                    self.report(ManagerEvent::Lost(rank));
+                    self.report_event(ManagerEvent::Lost(rank));
                 }
                 Ok(Some(CoordinatorMessage::Over)) => {
                     self.is_over = true;
-                    self.report(ManagerEvent::Over);
+                    self.report_event(ManagerEvent::Over);
                     // A coordinator that ends stops all ranks, also those that are over.
                     break;
                 }
                 Ok(Some(book @ CoordinatorMessage::AddressList { .. })) => {
-                    self.report(ManagerEvent::AddressList(book));
+                    self.report_event(ManagerEvent::AddressList(book));
                 }
                 Ok(Some(CoordinatorMessage::Stop)) => descendants::exit_with(STOPPED),
                 Err(error) => self.alone(&format!("it says what no coordinator says: {error}")),
@@ -397,7 +397,7 @@ impl ManagerThread {
     }
 
     /// Reads all available data. Returns the end of the connection, if the connection has ended.
-    fn read(&mut self) -> Option<io::Result<()>> {
+    fn read_available(&mut self) -> Option<io::Result<()>> {
         let mut chunk = [0; 4096];
         loop {
             match self.control.read(&mut chunk) {
@@ -448,9 +448,9 @@ mod tests {
             calls: None,
         };
         let secret = RunSecret::random().unwrap();
-        let (manager, _) = start(control, listeners, &secret, waker).unwrap();
+        let (manager, _) = start_manager(control, listeners, &secret, waker).unwrap();
         // A rank that is stopped ends this process.
-        assert!(matches!(manager.wait(), Some(ManagerEvent::Over)));
-        assert!(manager.wait().is_none());
+        assert!(matches!(manager.wait_for_event(), Some(ManagerEvent::Over)));
+        assert!(manager.wait_for_event().is_none());
     }
 }

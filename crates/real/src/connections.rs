@@ -23,12 +23,12 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
-use channel::{Event, Failure, Packet, PacketHeader};
+use channel::{ChannelEvent, Failure, Packet, PacketHeader};
 use mio::net::TcpStream;
 use mio::{Interest, Registry, Token};
-use mpi::connection::virtual_connection::State as VcState;
+use mpi::connection::virtual_connection::VirtualConnectionState as VcState;
 use mpi::connection::{
-    ConnectionId, Connector, Group, Input, MESSAGE_LENGTH, Message, Output, Peer,
+    ConnectionId, Connector, Group, HandshakeMessage, Input, MESSAGE_LENGTH, Output, Peer,
     Settings as ConnectorSettings,
 };
 
@@ -62,7 +62,7 @@ struct End {
     /// The machine wants to read.
     reads: bool,
     /// Messages that have come, with the number of packets that were sent before each.
-    messages: std::collections::VecDeque<(Message, u64)>,
+    messages: std::collections::VecDeque<(HandshakeMessage, u64)>,
     /// Bytes of the back end that came with a request or an answer.
     private: Vec<u8>,
     /// Packets on this connection.
@@ -186,7 +186,7 @@ impl<C: DataPath> Connections<C> {
     }
 
     /// A packet of the message layer for another rank.
-    pub(super) fn post(&mut self, peer: u32, packet: Packet) {
+    pub(super) fn post_packet(&mut self, peer: u32, packet: Packet) {
         let now = self.local.now();
         if let Some(connection) = self.connector.immediate_connection(now, member(peer)) {
             return self.write_packet(connection, packet);
@@ -201,7 +201,7 @@ impl<C: DataPath> Connections<C> {
         self.ends.get_mut(connection as usize)?.as_mut()
     }
 
-    fn list(&mut self, connection: ConnectionId) {
+    fn list_connection(&mut self, connection: ConnectionId) {
         if let Some(end) = self.end(connection)
             && !std::mem::replace(&mut end.is_listed, true)
         {
@@ -209,7 +209,7 @@ impl<C: DataPath> Connections<C> {
         }
     }
 
-    fn insert(&mut self, connection: ConnectionId, end: End) {
+    fn insert_end(&mut self, connection: ConnectionId, end: End) {
         let place = connection as usize;
         if self.ends.len() <= place {
             self.ends.resize_with(place + 1, || None);
@@ -230,7 +230,9 @@ impl<C: DataPath> Connections<C> {
             && let Some(link) = &mut end.link
         {
             end.sent += 1;
-            link.send(packet, &mut |token| local.push_event(Event::Sent(token)));
+            link.send_packet(packet, &mut |token| {
+                local.push_event(ChannelEvent::Sent(token))
+            });
         }
     }
 
@@ -239,7 +241,7 @@ impl<C: DataPath> Connections<C> {
     fn go_on(&mut self) {
         loop {
             while let Some(output) = self.connector.poll() {
-                self.apply(output);
+                self.apply_output(output);
             }
             let Some(connection) = self.listed.pop() else {
                 break;
@@ -251,52 +253,52 @@ impl<C: DataPath> Connections<C> {
         }
     }
 
-    fn input(&mut self, connection: ConnectionId, input: Input) {
+    fn handle_input(&mut self, connection: ConnectionId, input: Input) {
         self.connector.handle(self.local.now(), connection, input);
     }
 
-    fn apply(&mut self, output: Output) {
+    fn apply_output(&mut self, output: Output) {
         match output {
             Output::Connect {
                 connection, peer, ..
-            } => self.connect(connection, rank_of(peer)),
+            } => self.connect_peer(connection, rank_of(peer)),
             Output::Write {
                 connection,
                 messages,
             } => {
-                if let [Message::Data(number)] = *messages {
-                    if let Some(packet) = self.waiting.take(number) {
+                if let [HandshakeMessage::Data(number)] = *messages {
+                    if let Some(packet) = self.waiting.take_packet(number) {
                         self.write_packet(connection, packet);
                     }
                 } else {
                     self.write_messages(connection, &messages);
                 }
-                self.input(connection, Input::WriteDone);
+                self.handle_input(connection, Input::WriteDone);
             }
             Output::Read { connection } => {
                 if let Some(end) = self.end(connection) {
                     end.reads = true;
                 }
-                self.list(connection);
+                self.list_connection(connection);
             }
             Output::Close { connection } if connection == self.listener => {
-                self.manager.order(ManagerCommand::Shut);
-                self.input(connection, Input::Closed);
+                self.manager.send_command(ManagerCommand::Shut);
+                self.handle_input(connection, Input::Closed);
             }
             Output::Close { connection } => {
                 if let Some(end) = self.end(connection) {
                     end.closes = true;
                 }
-                self.list(connection);
+                self.list_connection(connection);
             }
             Output::Deliver { peer, .. } => {
                 if let Some(packet) = self.arriving.take() {
-                    self.deliver(rank_of(peer), packet);
+                    self.deliver_packet(rank_of(peer), packet);
                 }
             }
             Output::Completed { .. } => {}
             Output::Finalized => self.local.set_wake_flag(),
-            Output::Failed { peer, packet, why } => self.failed(rank_of(peer), packet, why),
+            Output::Failed { peer, packet, why } => self.handle_failed(rank_of(peer), packet, why),
             Output::Opened { connection, peer } => self.opened(connection, rank_of(peer)),
             Output::PortAccepted { .. } => unreachable!("ranks do not connect to ports"),
             Output::Illegal(what) => self.local.log(
@@ -306,15 +308,16 @@ impl<C: DataPath> Connections<C> {
         }
     }
 
-    fn deliver(&self, source: u32, packet: Packet) {
-        self.local.push_event(Event::Packet { source, packet });
+    fn deliver_packet(&self, source: u32, packet: Packet) {
+        self.local
+            .push_event(ChannelEvent::Packet { source, packet });
     }
 
-    fn connect(&mut self, connection: ConnectionId, peer: u32) {
-        self.insert(connection, End::new(None, Some(peer)));
+    fn connect_peer(&mut self, connection: ConnectionId, peer: u32) {
+        self.insert_end(connection, End::new(None, Some(peer)));
         let address = self.cards.get(peer as usize);
         match address.and_then(|business_card| business_card.parse::<SocketAddr>().ok()) {
-            Some(address) => self.manager.order(ManagerCommand::Connect {
+            Some(address) => self.manager.send_command(ManagerCommand::Connect {
                 connection,
                 peer,
                 address,
@@ -331,13 +334,13 @@ impl<C: DataPath> Connections<C> {
                 self.local.observe_incident(CONNECTION_FAILED, peer);
             }
             self.transport.closed(connection);
-            self.input(connection, Input::ConnectError);
+            self.handle_input(connection, Input::ConnectError);
         }
     }
 
     /// Writes messages of the handshake or of the close protocol.
-    fn write_messages(&mut self, connection: ConnectionId, messages: &[Message]) {
-        let closes = matches!(messages, [Message::Close { .. }, ..]);
+    fn write_messages(&mut self, connection: ConnectionId, messages: &[HandshakeMessage]) {
+        let closes = matches!(messages, [HandshakeMessage::Close { .. }, ..]);
         let has_last = closes && self.transport.closes(connection);
         let Some(end) = self
             .ends
@@ -348,12 +351,12 @@ impl<C: DataPath> Connections<C> {
         };
         end.sent += u64::from(has_last);
         let mut bytes = end.sent.to_le_bytes().to_vec();
-        bytes.extend(messages.iter().flat_map(Message::encode));
+        bytes.extend(messages.iter().flat_map(HandshakeMessage::encode));
         match (messages, end.peer) {
-            ([Message::OpenReq { .. }, ..], Some(peer)) => {
-                bytes.extend(self.transport.asks(connection, peer));
+            ([HandshakeMessage::OpenReq { .. }, ..], Some(peer)) => {
+                bytes.extend(self.transport.request_data(connection, peer));
             }
-            ([Message::OpenResp { verdict }, ..], Some(peer)) if verdict.accepts() => {
+            ([HandshakeMessage::OpenResp { verdict }, ..], Some(peer)) if verdict.accepts() => {
                 let asked = std::mem::take(&mut end.private);
                 bytes.extend(self.transport.answers(connection, peer, &asked));
             }
@@ -386,9 +389,9 @@ impl<C: DataPath> Connections<C> {
         }
     }
 
-    fn failed(&mut self, peer: u32, number: u64, why: Failure) {
+    fn handle_failed(&mut self, peer: u32, number: u64, why: Failure) {
         self.since.remove(&peer);
-        let Some(packet) = self.waiting.take(number) else {
+        let Some(packet) = self.waiting.take_packet(number) else {
             return;
         };
         // Nobody misses what a rank that has ended would have been told.
@@ -397,18 +400,19 @@ impl<C: DataPath> Connections<C> {
             PacketHeader::Credits | PacketHeader::Ack { .. } | PacketHeader::CancelResponse { .. }
         );
         if is_missed {
-            self.local.push_event(Event::Refused { peer, packet, why });
+            self.local
+                .push_event(ChannelEvent::Refused { peer, packet, why });
         } else if let Some(token) = packet.notify {
-            self.local.push_event(Event::Sent(token));
+            self.local.push_event(ChannelEvent::Sent(token));
         }
     }
 
     /// Reads the available data of a socket, writes waiting data, closes the socket if requested.
     fn service_socket(&mut self, connection: ConnectionId) {
         while let Some(input) = self.next_input(connection) {
-            self.input(connection, input);
+            self.handle_input(connection, input);
             while let Some(output) = self.connector.poll() {
-                self.apply(output);
+                self.apply_output(output);
             }
         }
         self.check_lost(connection);
@@ -429,7 +433,7 @@ impl<C: DataPath> Connections<C> {
                     let _ = self.registry.deregister(link.stream());
                 }
             }
-            self.input(connection, Input::Closed);
+            self.handle_input(connection, Input::Closed);
         }
     }
 
@@ -462,25 +466,25 @@ impl<C: DataPath> Connections<C> {
                 end.reads = false;
                 return Some(Input::Eof);
             }
-            match end.link.as_mut()?.next(pool) {
+            match end.link.as_mut()?.next_frame(pool) {
                 Ok(None) => return None,
                 Ok(Some(Arrived::Packet(packet))) => {
                     end.received += 1;
                     match end.peer {
                         Some(source) if end.in_use && is_from(source, &packet) => {
-                            local.push_event(Event::Packet { source, packet });
+                            local.push_event(ChannelEvent::Packet { source, packet });
                         }
                         _ if end.in_use => end.has_ended = true,
                         _ => {
                             end.reads = false;
                             *arriving = Some(packet);
-                            return Some(Input::Read(Message::Data(0)));
+                            return Some(Input::Read(HandshakeMessage::Data(0)));
                         }
                     }
                 }
-                Ok(Some(Arrived::Messages(bytes))) => match decode(&bytes) {
+                Ok(Some(Arrived::Messages(bytes))) => match decode_messages(&bytes) {
                     Some((messages, after, private)) => {
-                        if let Some(&Message::OpenReq { rank, .. }) = messages.first() {
+                        if let Some(&HandshakeMessage::OpenReq { rank, .. }) = messages.first() {
                             end.peer.get_or_insert(rank);
                         }
                         end.private = private;
@@ -509,7 +513,7 @@ impl<C: DataPath> Connections<C> {
             self.since.remove(&peer);
             self.local.observe_incident(CONNECTION_FAILED, peer);
             self.transport.lost(peer);
-            self.local.push_event(Event::Lost { peer });
+            self.local.push_event(ChannelEvent::Lost { peer });
         }
     }
 
@@ -522,15 +526,15 @@ impl<C: DataPath> Connections<C> {
         if let Some(link) = self.end(connection).and_then(|end| end.link.as_mut()) {
             link.readable |= readable;
             if writable {
-                link.write(&mut |token| local.push_event(Event::Sent(token)));
+                link.write_queue(&mut |token| local.push_event(ChannelEvent::Sent(token)));
             }
         }
-        self.list(connection);
+        self.list_connection(connection);
         self.go_on();
     }
 
     /// Polls all sockets for data, without an event of the system.
-    pub(super) fn look(&mut self) {
+    pub(super) fn poll_sockets(&mut self) {
         let local = Rc::clone(&self.local);
         for place in 0..self.ends.len() {
             if let Some(end) = &mut self.ends[place]
@@ -539,7 +543,7 @@ impl<C: DataPath> Connections<C> {
             {
                 link.readable = true;
                 if !link.is_written() {
-                    link.write(&mut |token| local.push_event(Event::Sent(token)));
+                    link.write_queue(&mut |token| local.push_event(ChannelEvent::Sent(token)));
                 }
                 let connection = ConnectionId::try_from(place).unwrap_or(ConnectionId::MAX);
                 self.service_socket(connection);
@@ -560,10 +564,12 @@ impl<C: DataPath> Connections<C> {
     }
 
     /// Handles the events of the connection thread.
-    pub(super) fn receive(&mut self) {
+    pub(super) fn handle_manager_events(&mut self) {
         while let Some(news) = self.manager.news() {
             match news {
-                ManagerEvent::Connected(connection, stream) => self.connected(connection, stream),
+                ManagerEvent::Connected(connection, stream) => {
+                    self.handle_connected(connection, stream)
+                }
                 ManagerEvent::NotConnected(connection, error) => {
                     if error.kind() != ErrorKind::ConnectionRefused {
                         // What the program gets to know says only that there is no connection.
@@ -580,7 +586,7 @@ impl<C: DataPath> Connections<C> {
         }
     }
 
-    fn link(&mut self, connection: ConnectionId, mut stream: TcpStream) -> Option<Link> {
+    fn make_link(&mut self, connection: ConnectionId, mut stream: TcpStream) -> Option<Link> {
         let both = Interest::READABLE | Interest::WRITABLE;
         let token = Token(FIRST_SOCKET + connection as usize);
         stream.set_nodelay(true).ok()?;
@@ -596,12 +602,12 @@ impl<C: DataPath> Connections<C> {
         Some(Link::new(stream))
     }
 
-    fn connected(&mut self, connection: ConnectionId, stream: TcpStream) {
-        let link = self.link(connection, stream);
+    fn handle_connected(&mut self, connection: ConnectionId, stream: TcpStream) {
+        let link = self.make_link(connection, stream);
         match (link, self.end(connection)) {
             (Some(link), Some(end)) => {
                 end.link = Some(link);
-                self.input(connection, Input::ConnectDone);
+                self.handle_input(connection, Input::ConnectDone);
             }
             (None, Some(_)) => self.not_connected(connection),
             // It was given up meanwhile.
@@ -614,10 +620,10 @@ impl<C: DataPath> Connections<C> {
             return;
         }
         let connection = self.connector.accept(self.local.now());
-        let link = self.link(connection, stream);
+        let link = self.make_link(connection, stream);
         let mut end = End::new(link, None);
         end.has_ended = end.link.is_none();
-        self.insert(connection, end);
+        self.insert_end(connection, end);
     }
 
     fn peer_lost(&mut self, rank: u32) {
@@ -630,7 +636,7 @@ impl<C: DataPath> Connections<C> {
         self.since.remove(&rank);
         self.local.observe_incident(CONNECTION_FAILED, rank);
         self.transport.lost(rank);
-        self.local.push_event(Event::Lost { peer: rank });
+        self.local.push_event(ChannelEvent::Lost { peer: rank });
     }
 
     /// Handles the events of packets that are carried elsewhere.
@@ -646,7 +652,7 @@ impl<C: DataPath> Connections<C> {
                 }
                 DataPathEvent::Closes(connection) => self.count_received(Some(connection)),
                 DataPathEvent::Event(event) => self.local.push_event(event),
-                DataPathEvent::Failed(peer, why) => self.fail(peer, why),
+                DataPathEvent::Failed(peer, why) => self.fail_peer(peer, why),
             }
         }
         if any && !self.listed.is_empty() {
@@ -663,17 +669,17 @@ impl<C: DataPath> Connections<C> {
         end.received += 1;
         // A CLOSE may have waited for that.
         if !end.messages.is_empty() || end.has_ended {
-            self.list(connection);
+            self.list_connection(connection);
         }
     }
 
     /// Packets to and from a peer cannot be carried any more.
-    fn fail(&mut self, peer: u32, why: Failure) {
+    fn fail_peer(&mut self, peer: u32, why: Failure) {
         if !self.lost.insert(peer) {
             return;
         }
         self.local.observe_incident(CONNECTION_FAILED, peer);
-        self.local.push_event(Event::Failed { peer, why });
+        self.local.push_event(ChannelEvent::Failed { peer, why });
         self.transport.lost(peer);
         self.connector.peer_failed(self.local.now(), member(peer));
         self.go_on();
@@ -688,8 +694,8 @@ impl<C: DataPath> Connections<C> {
     }
 
     /// Memory in which messages may arrive.
-    pub(super) fn recycle(&mut self, memory: Vec<u8>) {
-        self.pool.keep(memory);
+    pub(super) fn recycle_memory(&mut self, memory: Vec<u8>) {
+        self.pool.keep_buffer(memory);
     }
 
     /// Returns the back end that carries packets.
@@ -771,20 +777,20 @@ fn tell_broken(local: &Local, peer: Option<u32>, broken: &Broken) {
     }
 }
 
-type Messages = (Vec<Message>, u64, Vec<u8>);
+type Messages = (Vec<HandshakeMessage>, u64, Vec<u8>);
 
 /// Reads the payload of a frame with messages: the messages, the number of packets sent before the
 /// messages, and the bytes that a back end has added.
-pub(super) fn decode(bytes: &[u8]) -> Option<Messages> {
+pub(super) fn decode_messages(bytes: &[u8]) -> Option<Messages> {
     let (after, rest) = bytes.split_first_chunk()?;
     let (first, rest) = rest.split_first_chunk::<MESSAGE_LENGTH>()?;
     let after = u64::from_le_bytes(*after);
-    let first = Message::decode(first)?;
-    let Message::OpenReq { group_length, .. } = first else {
+    let first = HandshakeMessage::from_bytes(first)?;
+    let HandshakeMessage::OpenReq { group_length, .. } = first else {
         return Some((vec![first], after, rest.to_vec()));
     };
     let (name, private) = rest.split_at_checked(group_length as usize)?;
-    let name = Message::Group(String::from_utf8(name.to_vec()).ok()?);
+    let name = HandshakeMessage::Group(String::from_utf8(name.to_vec()).ok()?);
     Some((vec![first, name], after, private.to_vec()))
 }
 

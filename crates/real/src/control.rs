@@ -139,7 +139,7 @@ pub(super) fn encode(message: &impl Serialize) -> Vec<u8> {
 }
 
 /// Takes a message out of the input; `None` if the message is not complete.
-pub(super) fn decode<M: DeserializeOwned>(input: &mut Vec<u8>) -> io::Result<Option<M>> {
+pub(super) fn decode_message<M: DeserializeOwned>(input: &mut Vec<u8>) -> io::Result<Option<M>> {
     let Some((length, rest)) = input.split_first_chunk() else {
         return Ok(None);
     };

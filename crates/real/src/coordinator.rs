@@ -75,7 +75,7 @@ pub(super) struct Coordinator {
 impl Coordinator {
     /// Opens the coordinator for this many ranks. A rank is lost if it does not answer for
     /// `keepalive_timeout`. The coordinator uses all tokens from `first` on.
-    pub(super) fn open(
+    pub(super) fn open_coordinator(
         registry: &Registry,
         first: usize,
         address: SocketAddr,
@@ -85,7 +85,7 @@ impl Coordinator {
     ) -> io::Result<Self> {
         Ok(Self {
             registry: registry.try_clone()?,
-            auth_listener: AuthListener::open(
+            auth_listener: AuthListener::open_listener(
                 registry,
                 first,
                 address,
@@ -114,7 +114,7 @@ impl Coordinator {
     }
 
     /// The collective calls of the ranks.
-    pub(super) const fn calls(&mut self) -> &mut CallComparison {
+    pub(super) const fn call_comparison(&mut self) -> &mut CallComparison {
         &mut self.calls
     }
 
@@ -134,25 +134,25 @@ impl Coordinator {
     }
 
     /// The ranks that have not arrived.
-    pub(super) fn missing(&self) -> Vec<u32> {
+    pub(super) fn missing_ranks(&self) -> Vec<u32> {
         let all = (0..).zip(&self.members);
         let missing = all.filter(|(_, member)| !member.arrived);
         missing.map(|(rank, _)| rank).collect()
     }
 
     /// Closes pending handshakes that take too long. Returns the time until the next call is due.
-    pub(super) fn expire(&mut self) -> Option<Duration> {
-        self.auth_listener.expire(&self.registry)
+    pub(super) fn expire_handshakes(&mut self) -> Option<Duration> {
+        self.auth_listener.expire_handshakes(&self.registry)
     }
 
     /// Handles an event of a token of the coordinator.
-    pub(super) fn handle(&mut self, event: &Event) {
+    pub(super) fn handle_event(&mut self, event: &Event) {
         if !self.auth_listener.owns(event.token()) {
-            return self.receive(event.token().0);
+            return self.receive_messages(event.token().0);
         }
         let mut known = Vec::new();
         self.auth_listener
-            .handle(&self.registry, event, &mut |stream| known.push(stream));
+            .handle_event(&self.registry, event, &mut |stream| known.push(stream));
         for mut stream in known {
             if watch(
                 &stream,
@@ -177,28 +177,28 @@ impl Coordinator {
                     rank: None,
                 };
                 self.controls.insert(token, control);
-                self.receive(token);
+                self.receive_messages(token);
             }
         }
     }
 
     /// Reads the messages of a rank, and writes the data that could not be written before.
-    fn receive(&mut self, token: usize) {
+    fn receive_messages(&mut self, token: usize) {
         let Some(control) = self.controls.get_mut(&token) else {
             return;
         };
-        let mut ended = control.read();
-        if let Err(error) = control.write() {
+        let mut ended = control.read_available();
+        if let Err(error) = control.write_unsent() {
             ended.get_or_insert(Err(error));
         }
         loop {
             let Some(control) = self.controls.get_mut(&token) else {
                 return;
             };
-            match control::decode(&mut control.input) {
-                Ok(Some(message)) => self.take(token, message),
+            match control::decode_message(&mut control.input) {
+                Ok(Some(message)) => self.handle_message(token, message),
                 Ok(None) => break,
-                Err(_) => return self.part(token),
+                Err(_) => return self.handle_disconnect(token),
             }
         }
         if let Some(ended) = ended {
@@ -207,12 +207,12 @@ impl Coordinator {
                 let has_timed_out = ended.is_err_and(|error| is_silence(&error));
                 self.members[rank as usize].has_timed_out = has_timed_out;
             }
-            self.part(token);
+            self.handle_disconnect(token);
         }
     }
 
     /// The connection is gone.
-    fn part(&mut self, token: usize) {
+    fn handle_disconnect(&mut self, token: usize) {
         let Some(mut control) = self.controls.remove(&token) else {
             return;
         };
@@ -225,7 +225,7 @@ impl Coordinator {
         }
     }
 
-    fn take(&mut self, token: usize, message: RankMessage) {
+    fn handle_message(&mut self, token: usize, message: RankMessage) {
         let known = self.controls.get(&token).and_then(|control| control.rank);
         match (message, known) {
             (
@@ -242,7 +242,7 @@ impl Coordinator {
             ) => {
                 if let Some(startup_error) = self.complain(rank, size, &revision) {
                     self.startup_error.get_or_insert(startup_error);
-                    return self.part(token);
+                    return self.handle_disconnect(token);
                 }
                 if let Some(control) = self.controls.get_mut(&token) {
                     control.rank = Some(rank);
@@ -260,17 +260,19 @@ impl Coordinator {
                 self.members[rank as usize].refusal = refusal;
                 self.start_if_all_are_here();
             }
-            (RankMessage::Calls(batch), Some(rank)) => self.calls.take(rank, &batch),
+            (RankMessage::Calls(batch), Some(rank)) => self.calls.compare_calls(rank, &batch),
             (RankMessage::Ended(report), Some(rank)) => {
                 if report.failure.is_none() {
-                    self.calls.finish(rank);
+                    self.calls.finish_rank(rank);
                 }
                 self.members[rank as usize].report = Some(report);
-                self.send(rank, &CoordinatorMessage::Over);
+                self.send_message(rank, &CoordinatorMessage::Over);
             }
             // Nobody of ours says that.
             (RankMessage::Here { .. }, Some(_))
-            | (RankMessage::Calls(_) | RankMessage::Ended(_), None) => self.part(token),
+            | (RankMessage::Calls(_) | RankMessage::Ended(_), None) => {
+                self.handle_disconnect(token)
+            }
         }
     }
 
@@ -300,7 +302,7 @@ impl Coordinator {
             return;
         }
         if self.members.iter().any(|member| member.refusal.is_some()) {
-            return self.refuse();
+            return self.refuse_start();
         }
         let start_ns = clock::after(clock::START_LEAD);
         self.start_ns = Some(start_ns);
@@ -316,24 +318,24 @@ impl Coordinator {
     }
 
     /// Starts no rank, because some ranks cannot start: these ranks have ended.
-    fn refuse(&mut self) {
+    fn refuse_start(&mut self) {
         for rank in 0..u32::try_from(self.members.len()).unwrap_or(u32::MAX) {
             let member = &mut self.members[rank as usize];
             let Some(message) = member.refusal.take() else {
                 continue;
             };
             member.report = Some(RankReport::refusal(0.0, message));
-            self.send(rank, &CoordinatorMessage::Over);
+            self.send_message(rank, &CoordinatorMessage::Over);
         }
     }
 
     /// Sends a message to a rank, if the rank is still connected.
-    pub(super) fn send(&mut self, rank: u32, message: &CoordinatorMessage) {
+    pub(super) fn send_message(&mut self, rank: u32, message: &CoordinatorMessage) {
         let token = self.members[rank as usize].control;
         if let Some(control) = token.and_then(|token| self.controls.get_mut(&token)) {
             control.unsent.extend(control::encode(message));
             // If it cannot be written, that will be read as the end.
-            let _ = control.write();
+            let _ = control.write_unsent();
         }
     }
 
@@ -345,14 +347,14 @@ impl Coordinator {
     /// Sends a message to the ranks from `first` on.
     pub(super) fn tell_from(&mut self, first: u32, message: &CoordinatorMessage) {
         for rank in first..u32::try_from(self.members.len()).unwrap_or(u32::MAX) {
-            self.send(rank, message);
+            self.send_message(rank, message);
         }
     }
 }
 
 impl Control {
     /// Reads all available data. Returns the end of the connection, if the connection has ended.
-    fn read(&mut self) -> Option<io::Result<()>> {
+    fn read_available(&mut self) -> Option<io::Result<()>> {
         let mut chunk = [0; 4096];
         loop {
             if self.input.len() > control::LENGTH_MAX {
@@ -368,7 +370,7 @@ impl Control {
         }
     }
 
-    fn write(&mut self) -> io::Result<()> {
+    fn write_unsent(&mut self) -> io::Result<()> {
         while !self.unsent.is_empty() {
             match self.stream.write(&self.unsent) {
                 Ok(written) => drop(self.unsent.drain(..written)),

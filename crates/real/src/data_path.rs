@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use channel::{Buffer, Event, Failure, Packet, RegisteredMemory, Token};
+use channel::{Buffer, ChannelEvent, Failure, Packet, RegisteredMemory, Token};
 use mpi::connection::ConnectionId;
 use rdma::RegionMemory;
 
@@ -12,7 +12,7 @@ use crate::frame::PAYLOAD_MAX;
 /// Duties of a back end for connections.
 pub(super) trait DataPath: fmt::Debug {
     /// Returns the bytes that go with the request to connect to a rank.
-    fn asks(&mut self, connection: ConnectionId, peer: u32) -> Vec<u8> {
+    fn request_data(&mut self, connection: ConnectionId, peer: u32) -> Vec<u8> {
         let _ = (connection, peer);
         Vec::new()
     }
@@ -88,7 +88,7 @@ pub(super) trait DataPath: fmt::Debug {
     }
 
     /// The data path has an asynchronous event.
-    fn receive(&mut self) {}
+    fn handle_async_event(&mut self) {}
 
     /// Requests a notification of the next event, at a file descriptor that the owner of the
     /// carrier knows. Returns true if there is no event yet, so that the rank may sleep.
@@ -105,11 +105,11 @@ pub(super) trait DataPath: fmt::Debug {
 #[derive(Debug)]
 pub(super) enum DataPathEvent {
     /// A packet or access posted by the peer has arrived.
-    Arrived(Option<ConnectionId>, Event),
+    Arrived(Option<ConnectionId>, ChannelEvent),
     /// The last frame of the peer has arrived; the message layer does not receive this frame.
     Closes(ConnectionId),
     /// Another event for the message layer.
-    Event(Event),
+    Event(ChannelEvent),
     /// No packets can be carried to a peer any more.
     Failed(u32, Failure),
 }

@@ -42,13 +42,13 @@ mod system {
     impl Spared {
         /// Returns the present children.
         pub(crate) fn now() -> Self {
-            Self(children())
+            Self(child_pids())
         }
 
         /// Kills all children but these, then their orphans, and so on, and reaps the killed ones.
         pub(crate) fn end_others(&self) {
             for _ in 0..GENERATIONS_MAX {
-                let mut others = children();
+                let mut others = child_pids();
                 others.retain(|pid| !self.0.contains(pid));
                 if others.is_empty() {
                     return;
@@ -66,7 +66,7 @@ mod system {
         /// Reaps the ended children other than these and `ours`: no other code reaps the adopted
         /// children.
         pub(crate) fn reap_others(&self, ours: impl Fn(i32) -> bool) {
-            for pid in children() {
+            for pid in child_pids() {
                 if let Some(known) = Pid::from_raw(pid)
                     && !self.0.contains(&pid)
                     && !ours(pid)
@@ -79,7 +79,7 @@ mod system {
     }
 
     /// Returns the children of this process.
-    fn children() -> Vec<i32> {
+    fn child_pids() -> Vec<i32> {
         let ours = getpid().as_raw_nonzero().get();
         let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
         let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());

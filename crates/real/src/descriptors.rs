@@ -18,13 +18,13 @@ const BASE: u64 = 48;
 /// connection to each and two pipes to each process.
 pub(super) fn check_launcher(processes: usize, ranks: u32) -> io::Result<()> {
     let needed = BASE + 2 * processes as u64 + u64::from(ranks);
-    check(raise(), needed, &format!("the launcher of {ranks} ranks"))
+    check_limit(raise(), needed, &format!("the launcher of {ranks} ranks"))
 }
 
 /// Makes sure that a rank may have a connection to each of this many others.
 pub(super) fn check_rank(others: u32) -> io::Result<()> {
     let whose = format!("a rank that is connected with {others} others");
-    check(raise(), BASE + u64::from(others), &whose)
+    check_limit(raise(), BASE + u64::from(others), &whose)
 }
 
 /// Returns the number of connections that may be in their handshake at a listener, of at most
@@ -36,7 +36,7 @@ pub(super) fn for_pending_handshakes(most: usize) -> usize {
     })
 }
 
-fn check(allowed: Option<u64>, needed: u64, whose: &str) -> io::Result<()> {
+fn check_limit(allowed: Option<u64>, needed: u64, whose: &str) -> io::Result<()> {
     match allowed {
         Some(allowed) if allowed < needed => Err(io::Error::other(format!(
             "too few file descriptors: {whose} needs {needed}, and {allowed} are allowed: expected \
@@ -65,9 +65,9 @@ mod tests {
 
     #[test]
     fn too_few_descriptors_are_told_with_both_numbers() {
-        assert!(check(None, 1 << 40, "").is_ok());
-        assert!(check(Some(64), 64, "").is_ok());
-        let error = check(Some(64), 65, "the launcher of 9 ranks").unwrap_err();
+        assert!(check_limit(None, 1 << 40, "").is_ok());
+        assert!(check_limit(Some(64), 64, "").is_ok());
+        let error = check_limit(Some(64), 65, "the launcher of 9 ranks").unwrap_err();
         let told = error.to_string();
         assert!(
             told.contains("the launcher of 9 ranks needs 65, and 64 are allowed"),

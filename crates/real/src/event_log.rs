@@ -60,7 +60,7 @@ impl RankLogs {
     }
 
     /// Returns the logs with this prefix of their paths.
-    pub(super) const fn at(prefix: PathBuf) -> Self {
+    pub(super) const fn at_prefix(prefix: PathBuf) -> Self {
         Self { prefix }
     }
 
@@ -68,7 +68,7 @@ impl RankLogs {
     pub(super) fn beside(bootstrap: &Path) -> Self {
         let mut prefix = bootstrap.as_os_str().to_owned();
         prefix.push(".events");
-        Self::at(prefix.into())
+        Self::at_prefix(prefix.into())
     }
 
     /// Returns the paths without the numbers of the ranks.
@@ -76,22 +76,22 @@ impl RankLogs {
         &self.prefix
     }
 
-    fn path(&self, rank: u32) -> PathBuf {
+    fn log_path(&self, rank: u32) -> PathBuf {
         let mut path = self.prefix.as_os_str().to_owned();
         path.push(format!(".{rank}"));
         path.into()
     }
 
     /// Removes the files of a run of this many ranks.
-    pub(super) fn remove(&self, ranks: u32) {
+    pub(super) fn remove_files(&self, ranks: u32) {
         for rank in 0..ranks {
             // A rank that never began has none.
-            let _ = std::fs::remove_file(self.path(rank));
+            let _ = std::fs::remove_file(self.log_path(rank));
         }
     }
 
-    fn open(&self, rank: u32) -> io::Result<Option<BufReader<File>>> {
-        match File::open(self.path(rank)) {
+    fn open_log(&self, rank: u32) -> io::Result<Option<BufReader<File>>> {
+        match File::open(self.log_path(rank)) {
             Ok(file) => Ok(Some(BufReader::with_capacity(BUFFER, file))),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
@@ -182,12 +182,12 @@ pub(super) struct RankLog {
 
 impl RankLog {
     /// Begins the log of a rank of a run of this many ranks.
-    pub(super) fn create(
+    pub(super) fn create_log(
         logs: &RankLogs,
         (rank, size): (u32, u32),
         clock: Clock,
     ) -> io::Result<Self> {
-        let path = logs.path(rank);
+        let path = logs.log_path(rank);
         let named = |error: io::Error| {
             let text = format!("{}: cannot write events there: {error}", path.display());
             io::Error::new(error.kind(), text)
@@ -201,7 +201,7 @@ impl RankLog {
         let thread = std::thread::Builder::new().name("event log".to_owned());
         let thread = thread.spawn(move || work.write_to(file))?;
         let appender = Appender(Arc::clone(&shared));
-        let writer = LogWriter::of(RunKind::Real, appender, size);
+        let writer = LogWriter::begin_log(RunKind::Real, appender, size);
         Ok(Self {
             clock,
             writer: RefCell::new(Some(writer)),
@@ -212,7 +212,7 @@ impl RankLog {
     }
 
     /// Ends the log, and waits until the whole log is written.
-    pub(super) fn finish(&self) -> io::Result<()> {
+    pub(super) fn finish_log(&self) -> io::Result<()> {
         if let Some(writer) = self.writer.take() {
             writer.finish(self.latest.get())?;
         }
@@ -244,21 +244,21 @@ impl RealRun {
             return Ok(());
         };
         let ranks = u32::try_from(self.reports.len()).unwrap_or(u32::MAX);
-        let mut writer = LogWriter::of(RunKind::Real, out, ranks);
+        let mut writer = LogWriter::begin_log(RunKind::Real, out, ranks);
         let mut known = BTreeMap::new();
         for (rank, host) in (0..).zip(&self.hosts) {
             let name = || writer.host_name(host);
             let number = *known.entry(host).or_insert_with(name);
-            writer.host(rank, number);
+            writer.write_host(rank, number);
         }
         let merged = observe::merge(
             ranks,
-            |rank| logs.open(rank),
+            |rank| logs.open_log(rank),
             |rank| self.lost_at(rank),
             &mut writer,
         )?;
         for note in self.notes(&merged) {
-            writer.note(&note);
+            writer.write_note(&note);
         }
         let end = merged.latest_s.max(self.measured_s);
         writer.finish(end).map(drop)
@@ -286,7 +286,7 @@ impl RealRun {
             }
             _ => notes.push("the run did not finish: it was stopped".to_owned()),
         }
-        notes.extend((0..).zip(&merged.cut_s).filter_map(cut));
+        notes.extend((0..).zip(&merged.cut_s).filter_map(truncation_note));
         if self.clocks > 1 {
             let hosts: BTreeSet<&str> = self.hosts.iter().map(|host| &**host).collect();
             let hosts: Vec<&str> = hosts.into_iter().collect();
@@ -307,7 +307,7 @@ impl RealRun {
 }
 
 /// Returns the note about a log that breaks off.
-fn cut((rank, cut_s): (u32, &Option<f64>)) -> Option<String> {
+fn truncation_note((rank, cut_s): (u32, &Option<f64>)) -> Option<String> {
     let cut_s = (*cut_s)?;
     Some(if cut_s > 0.0 {
         format!("the events of rank {rank} break off at {cut_s:.6} s: its process was ended")
@@ -318,24 +318,24 @@ fn cut((rank, cut_s): (u32, &Option<f64>)) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use observe::Event;
+    use observe::RankEvent;
 
     use super::*;
 
     fn logs(name: &str) -> RankLogs {
         let folder = std::env::temp_dir();
-        RankLogs::at(folder.join(format!("{name}-{}", std::process::id())))
+        RankLogs::at_prefix(folder.join(format!("{name}-{}", std::process::id())))
     }
 
     fn marks(log: &RankLog, count: u32) {
         for _ in 0..count {
             let (name, value) = ("a mark", 1.0);
-            log.observe(0, Event::Mark { name, value });
+            log.observe(0, RankEvent::Mark { name, value });
         }
     }
 
     fn count(logs: &RankLogs, rank: u32) -> usize {
-        let mut reader = observe::LogReader::new(logs.open(rank).unwrap().unwrap()).unwrap();
+        let mut reader = observe::LogReader::new(logs.open_log(rank).unwrap().unwrap()).unwrap();
         let mut events = 0;
         while reader.next_event().unwrap().is_some() {
             events += 1;
@@ -347,28 +347,28 @@ mod tests {
     fn events_are_in_the_file_at_the_end_and_soon_if_there_is_none() {
         let logs = logs("simrun-rank-log");
         let clock = Clock::starting_at(clock::monotonic_ns());
-        let log = RankLog::create(&logs, (0, 1), clock).unwrap();
+        let log = RankLog::create_log(&logs, (0, 1), clock).unwrap();
         marks(&log, 1000);
-        let written = || std::fs::metadata(logs.path(0)).unwrap().len();
+        let written = || std::fs::metadata(logs.log_path(0)).unwrap().len();
         // No test of time: it ends only when the events are there.
         while written() < 1000 * observe::RECORD_BYTES as u64 {
             clock::sleep(Duration::from_millis(1));
         }
         marks(&log, 1);
-        log.finish().unwrap();
+        log.finish_log().unwrap();
         assert_eq!(count(&logs, 0), 1001);
         marks(&log, 1);
-        log.finish().unwrap();
+        log.finish_log().unwrap();
         assert_eq!(count(&logs, 0), 1001, "it is over");
-        logs.remove(1);
-        assert!(logs.open(0).unwrap().is_none());
+        logs.remove_files(1);
+        assert!(logs.open_log(0).unwrap().is_none());
     }
 
     #[test]
     fn a_file_that_cannot_be_made_is_named() {
-        let logs = RankLogs::at("/dev/null/events".into());
+        let logs = RankLogs::at_prefix("/dev/null/events".into());
         let clock = Clock::starting_at(0);
-        let error = RankLog::create(&logs, (3, 4), clock).unwrap_err();
+        let error = RankLog::create_log(&logs, (3, 4), clock).unwrap_err();
         let text = error.to_string();
         assert!(
             text.starts_with("/dev/null/events.3: cannot write events there: "),

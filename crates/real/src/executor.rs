@@ -24,7 +24,7 @@ pub(super) trait Device {
 
     /// Lets packets move, and waits until there is an event, or until `woken` is true and the
     /// device was [woken](Self::waker).
-    fn wait(&self, woken: &AtomicBool);
+    fn wait_for_event(&self, woken: &AtomicBool);
 
     /// Ends the wait from another thread.
     fn waker(&self) -> Arc<mio::Waker>;
@@ -63,7 +63,7 @@ impl Wake for Alarm {
 }
 
 /// Runs a rank to the end of its program.
-pub(super) fn run(
+pub(super) fn run_program(
     process: &Process,
     mut future: RankFuture,
     device: &dyn Device,
@@ -97,9 +97,9 @@ pub(super) fn run(
         }
         while !alarm.woken.load(Ordering::Acquire) {
             if !local.is_ready() && !local.has_wake_flag() {
-                device.wait(&alarm.woken);
+                device.wait_for_event(&alarm.woken);
             }
-            if local.take_wake_flag() || (local.is_ready() && process.progress(None)) {
+            if local.take_wake_flag() || (local.is_ready() && process.make_progress(None)) {
                 local.wake();
                 break;
             }

@@ -9,7 +9,7 @@ pub(super) use mpi_verbs::wire::{
 
 /// Contents of the head of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Frame {
+pub(super) enum StreamFrame {
     /// A packet of the message layer.
     Packet {
         /// Header of the packet.
@@ -25,24 +25,24 @@ pub(super) enum Frame {
 
 /// Reads the head at the beginning of `bytes`: the contents of the head, the length of its payload,
 /// and the length of the head; `None` if the head is not complete.
-pub(super) fn decode(bytes: &[u8]) -> Result<Option<(Frame, u64, usize)>, FrameError> {
+pub(super) fn decode_header(bytes: &[u8]) -> Result<Option<(StreamFrame, u64, usize)>, FrameError> {
     let Some((frame, payload, length)) = wire::decode(bytes)? else {
         return Ok(None);
     };
     let frame = match frame {
-        wire::Frame::Messages => Frame::Messages,
-        wire::Frame::Packet {
+        wire::FrameHead::Messages => StreamFrame::Messages,
+        wire::FrameHead::Packet {
             header,
             returned,
             phantom,
             extension,
-        } if extension == wire::RdmaExtension::default() => Frame::Packet {
+        } if extension == wire::RdmaExtension::default() => StreamFrame::Packet {
             header,
             returned,
             phantom,
         },
-        wire::Frame::Packet { .. } => return Err(FrameError::Flags(bytes[1])),
-        wire::Frame::Hello | wire::Frame::Bye => return Err(FrameError::Kind(bytes[0])),
+        wire::FrameHead::Packet { .. } => return Err(FrameError::Flags(bytes[1])),
+        wire::FrameHead::Hello | wire::FrameHead::Bye => return Err(FrameError::Kind(bytes[0])),
     };
     Ok(Some((frame, payload, length)))
 }
@@ -65,16 +65,22 @@ mod tests {
             notify: None,
             returned: None,
         };
-        assert!(matches!(decode(encode(&cts).bytes()), Ok(Some(_))));
+        assert!(matches!(decode_header(encode(&cts).bytes()), Ok(Some(_))));
         let extension = wire::RdmaExtension {
             elsewhere: true,
             ..wire::RdmaExtension::default()
         };
         let head = wire::encode_with(&cts, &extension);
-        assert!(matches!(decode(head.bytes()), Err(FrameError::Flags(_))));
-        for sign in [wire::Frame::Hello, wire::Frame::Bye] {
+        assert!(matches!(
+            decode_header(head.bytes()),
+            Err(FrameError::Flags(_))
+        ));
+        for sign in [wire::FrameHead::Hello, wire::FrameHead::Bye] {
             let head = wire::encode_sign(&sign);
-            assert!(matches!(decode(head.bytes()), Err(FrameError::Kind(_))));
+            assert!(matches!(
+                decode_header(head.bytes()),
+                Err(FrameError::Kind(_))
+            ));
         }
     }
 }

@@ -13,13 +13,13 @@ use super::{connections, frame, launch_info};
 /// # Panics
 /// If a head or a payload is longer than allowed.
 pub fn frames(mut bytes: &[u8]) {
-    while let Ok(Some((read, payload, head))) = frame::decode(bytes) {
+    while let Ok(Some((read, payload, head))) = frame::decode_header(bytes) {
         assert!(head <= frame::HEAD_MAX.min(bytes.len()), "{read:?}");
         assert!(payload <= frame::PAYLOAD_MAX, "{read:?}");
         let rest = &bytes[head..];
         let length = usize::try_from(payload).unwrap_or(usize::MAX);
         let payload = &rest[..length.min(rest.len())];
-        if read == frame::Frame::Messages {
+        if read == frame::StreamFrame::Messages {
             messages(payload);
         }
         bytes = &rest[payload.len()..];
@@ -37,7 +37,7 @@ pub fn packet(bytes: &[u8]) {
     };
     assert!(head <= wire::HEAD_MAX.min(bytes.len()), "{read:?}");
     assert!(length <= wire::PAYLOAD_MAX, "{read:?}");
-    let wire::Frame::Packet {
+    let wire::FrameHead::Packet {
         header,
         returned,
         phantom,
@@ -86,7 +86,7 @@ pub fn endpoint(bytes: &[u8]) {
 /// # Panics
 /// If the result of reading has more bytes than the input.
 pub fn messages(bytes: &[u8]) {
-    if let Some((messages, _, private)) = connections::decode(bytes) {
+    if let Some((messages, _, private)) = connections::decode_messages(bytes) {
         assert!(!messages.is_empty() && private.len() < bytes.len());
     }
 }
@@ -98,12 +98,12 @@ pub fn messages(bytes: &[u8]) {
 pub fn control(bytes: &[u8]) {
     let mut input = bytes.to_vec();
     let mut before = input.len();
-    while let Ok(Some(_)) = control::decode::<RankMessage>(&mut input) {
+    while let Ok(Some(_)) = control::decode_message::<RankMessage>(&mut input) {
         assert!(input.len() < before, "a message has bytes");
         before = input.len();
     }
     let mut input = bytes.to_vec();
-    while let Ok(Some(_)) = control::decode::<CoordinatorMessage>(&mut input) {}
+    while let Ok(Some(_)) = control::decode_message::<CoordinatorMessage>(&mut input) {}
 }
 
 /// Handshake with bytes of a foreign process, which does not know the secret.

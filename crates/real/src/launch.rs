@@ -59,7 +59,7 @@ impl LaunchMode {
     }
 
     /// Returns the number of ranks.
-    pub fn size(&self) -> io::Result<u32> {
+    pub fn rank_count(&self) -> io::Result<u32> {
         match self {
             Self::Processes(processes) => u32::try_from(processes.len()).map_err(io::Error::other),
             Self::Elsewhere(size) => Ok(*size),
@@ -101,7 +101,7 @@ pub trait OutputListener {
 
     /// The progress of the run after `time_s` seconds: the number of ranks that have finished, and
     /// of all.
-    fn progress(&mut self, time_s: f64, (finished, ranks): (usize, usize)) {
+    fn report_progress(&mut self, time_s: f64, (finished, ranks): (usize, usize)) {
         let _ = (time_s, finished, ranks);
     }
 }

@@ -20,7 +20,7 @@ use signal_hook::SigId;
 use signal_hook::consts::{SIGCHLD, SIGINT, SIGTERM};
 
 use super::auth::RunSecret;
-use super::children::{Process, describe};
+use super::children::{Process, describe_exit};
 use super::control::{CoordinatorMessage, FailureKind};
 use super::coordinator::Coordinator;
 use super::descendants::{self, Spared};
@@ -88,7 +88,7 @@ pub fn launch<T>(
         launcher = launcher.observed(RankLogs::new(&launch.starts)?);
     }
     launcher.start_all()?;
-    launcher.run(tell)
+    launcher.run_to_end(tell)
 }
 
 impl Drop for Launcher<'_> {
@@ -98,7 +98,7 @@ impl Drop for Launcher<'_> {
         self.coordinator.tell_from(first, &CoordinatorMessage::Stop);
         self.kill_all();
         if let Some(logs) = &self.logs {
-            logs.remove(u32::try_from(self.coordinator.members().len()).unwrap_or(u32::MAX));
+            logs.remove_files(u32::try_from(self.coordinator.members().len()).unwrap_or(u32::MAX));
         }
         for id in self.registered.drain(..) {
             signal_hook::low_level::unregister(id);
@@ -115,7 +115,7 @@ impl<'a> Launcher<'a> {
     ) -> io::Result<Self> {
         let spared = Spared::now();
         descendants::adopt();
-        descriptors::check_launcher(launch.starts.processes().len(), launch.starts.size()?)?;
+        descriptors::check_launcher(launch.starts.processes().len(), launch.starts.rank_count()?)?;
         let poll = Poll::new()?;
         let (signals, writes) = UnixStream::pair()?;
         signals.set_nonblocking(true)?;
@@ -127,16 +127,17 @@ impl<'a> Launcher<'a> {
         let fd = signals.as_raw_fd();
         poll.registry()
             .register(&mut SourceFd(&fd), SIGNALS, Interest::READABLE)?;
-        let coordinator = Coordinator::open(
+        let coordinator = Coordinator::open_coordinator(
             poll.registry(),
             PIPES + 2 * launch.starts.processes().len(),
             launch.listen,
-            (launch.starts.size()?, &launch.revision),
+            (launch.starts.rank_count()?, &launch.revision),
             launch.keepalive_timeout,
             secret,
         );
-        let coordinator = coordinator
-            .map_err(|error| named(&error, &format!("cannot listen at {}", launch.listen)))?;
+        let coordinator = coordinator.map_err(|error| {
+            with_context(&error, &format!("cannot listen at {}", launch.listen))
+        })?;
         Ok(Self {
             launch,
             begin_ns: clock::monotonic_ns(),
@@ -176,7 +177,7 @@ impl<'a> Launcher<'a> {
 
     fn start_all(&mut self) -> io::Result<()> {
         let address = self.coordinator.address()?;
-        let size = self.launch.starts.size()?;
+        let size = self.launch.starts.rank_count()?;
         for (rank, start) in (0..).zip(self.launch.starts.processes()) {
             let place = (start.local_rank, start.local_size);
             let parent = start.is_child.then(std::process::id);
@@ -185,22 +186,23 @@ impl<'a> Launcher<'a> {
             let launch_info = launch_info.observed(events);
             let variables = [(launch_info::VARIABLE, launch_info::ON_INPUT)];
             let at = (self.poll.registry(), PIPES + 2 * self.processes.len());
-            let process = Process::start(&start.command, &variables, &launch_info.to_line(), at);
+            let process =
+                Process::start_process(&start.command, &variables, &launch_info.to_line(), at);
             self.processes.push(process.map_err(|error| {
                 let program = start
                     .command
                     .first()
                     .map(|program| program.to_string_lossy());
                 let program = program.unwrap_or_default();
-                named(&error, &format!("cannot start {program} for rank {rank}"))
+                with_context(&error, &format!("cannot start {program} for rank {rank}"))
             })?);
         }
         Ok(())
     }
 
     /// Watches the run until its end, and passes the result to `tell`.
-    pub(super) fn run<T>(mut self, tell: impl FnOnce(&RealRun) -> T) -> io::Result<T> {
-        let outcome = self.watch()?;
+    pub(super) fn run_to_end<T>(mut self, tell: impl FnOnce(&RealRun) -> T) -> io::Result<T> {
+        let outcome = self.watch_run()?;
         let elapsed_s = self
             .coordinator
             .start_ns()
@@ -208,7 +210,7 @@ impl<'a> Launcher<'a> {
         self.kill_all();
         let open_calls = match &outcome {
             RealOutcome::Finished | RealOutcome::Limit | RealOutcome::Interrupted => {
-                self.coordinator.calls().open_calls()
+                self.coordinator.call_comparison().open_calls()
             }
             _ => Vec::new(),
         };
@@ -236,7 +238,7 @@ impl<'a> Launcher<'a> {
         }))
     }
 
-    fn watch(&mut self) -> io::Result<RealOutcome> {
+    fn watch_run(&mut self) -> io::Result<RealOutcome> {
         let arrival_ns = clock::after(self.launch.arrival);
         let mut failing_until_ns = None;
         let mut events = Events::with_capacity(256);
@@ -251,10 +253,10 @@ impl<'a> Launcher<'a> {
                 other => other?,
             }
             for event in &events {
-                self.handle(event);
+                self.handle_event(event);
             }
             if let Some(when_here) = &mut self.placed
-                && self.coordinator.missing().is_empty()
+                && self.coordinator.missing_ranks().is_empty()
             {
                 when_here();
             }
@@ -273,7 +275,7 @@ impl<'a> Launcher<'a> {
             let finished = members.iter().filter(|member| member.report.is_some());
             let counts = (finished.count(), members.len());
             self.listener
-                .progress(clock::seconds_since(start_ns), counts);
+                .report_progress(clock::seconds_since(start_ns), counts);
         }
     }
 
@@ -304,7 +306,7 @@ impl<'a> Launcher<'a> {
             }
         } else if !self.has_started() && clock::until(arrival_ns).is_zero() {
             return Some(RealOutcome::Missing {
-                ranks: self.coordinator.missing(),
+                ranks: self.coordinator.missing_ranks(),
                 waited: self.launch.arrival,
                 startup_error: self.startup_error(),
             });
@@ -380,7 +382,7 @@ impl<'a> Launcher<'a> {
             .map(|(_, member)| lives_until(member.lost_ns))
             .filter(|&end_ns| !clock::until(end_ns).is_zero())
             .min();
-        let look = self.coordinator.calls().look_ns();
+        let look = self.coordinator.call_comparison().look_ns();
         let dates = [
             arrival,
             failing,
@@ -390,35 +392,35 @@ impl<'a> Launcher<'a> {
             self.progress_ns,
         ];
         let dates = dates.into_iter().flatten().map(clock::until);
-        let next = dates.chain(self.coordinator.expire()).min();
+        let next = dates.chain(self.coordinator.expire_handshakes()).min();
         // A moment more, so that the date has passed then.
         next.map(|span| span + Duration::from_millis(1))
     }
 
-    fn handle(&mut self, event: &Event) {
+    fn handle_event(&mut self, event: &Event) {
         let token = event.token();
         if token == SIGNALS {
             let mut drained = [0; 64];
             while self.signals.read(&mut drained).is_ok_and(|count| count > 0) {}
-            self.look();
+            self.check_exits();
         } else if token.0 < PIPES + 2 * self.processes.len() {
             let place = token.0 - PIPES;
-            self.receive(place / 2, place % 2);
+            self.receive_output(place / 2, place % 2);
         } else {
-            self.coordinator.handle(event);
+            self.coordinator.handle_event(event);
         }
     }
 
     /// Looks which processes have ended; where none of the ranks has, an adopted one has.
-    fn look(&mut self) {
+    fn check_exits(&mut self) {
         let ended = |processes: &[Process]| {
             let ended = processes
                 .iter()
-                .filter(|process| process.status().is_some());
+                .filter(|process| process.exit_status().is_some());
             ended.count()
         };
         let before = ended(&self.processes);
-        self.processes.iter_mut().for_each(Process::look);
+        self.processes.iter_mut().for_each(Process::check_exit);
         if ended(&self.processes) == before {
             let pids = self.processes.iter().filter_map(Process::pid);
             let pids: Vec<i32> = pids.map(|pid| pid.as_raw_nonzero().get()).collect();
@@ -426,7 +428,7 @@ impl<'a> Launcher<'a> {
         }
     }
 
-    fn receive(&mut self, rank: usize, place: usize) {
+    fn receive_output(&mut self, rank: usize, place: usize) {
         let Self {
             processes,
             listener,
@@ -434,15 +436,15 @@ impl<'a> Launcher<'a> {
             ..
         } = self;
         let number = u32::try_from(rank).unwrap_or(u32::MAX);
-        processes[rank].receive(place, &mut |line| {
+        processes[rank].receive_output(place, &mut |line| {
             *unheard |= !listener.line(number, place == 1, line);
         });
     }
 
     fn hear_all(&mut self) {
         for rank in 0..self.processes.len() {
-            self.receive(rank, 0);
-            self.receive(rank, 1);
+            self.receive_output(rank, 0);
+            self.receive_output(rank, 1);
         }
     }
 
@@ -460,7 +462,7 @@ impl<'a> Launcher<'a> {
             };
             if rating.died && self.launch.on_loss == FailurePolicy::Notify && self.has_started() {
                 self.lost.push(failure);
-                self.coordinator.calls().stop();
+                self.coordinator.call_comparison().stop();
                 self.coordinator
                     .tell_all(&CoordinatorMessage::Lost { rank });
             } else if best
@@ -476,7 +478,11 @@ impl<'a> Launcher<'a> {
 
     /// Returns differing collective calls as a failure: they cause all later failures.
     fn call_mistake(&mut self, has_failed: bool) -> Option<RealFailure> {
-        let mistake = self.coordinator.calls().mistake(has_failed)?.clone();
+        let mistake = self
+            .coordinator
+            .call_comparison()
+            .mistake(has_failed)?
+            .clone();
         let start_ns = self.coordinator.start_ns().unwrap_or(mistake.found_ns);
         Some(RealFailure {
             rank: mistake.rank,
@@ -493,7 +499,7 @@ impl<'a> Launcher<'a> {
     fn failure(&mut self, rank: u32) -> Option<(FailureRank, RealFailure)> {
         let process = self.processes.get_mut(rank as usize);
         let (status, last_lines) = process.map_or((None, Vec::new()), |process| {
-            (process.status(), process.last_lines())
+            (process.exit_status(), process.last_lines())
         });
         let member = &self.coordinator.members()[rank as usize];
         let failure = |message: String, kind, time_s| RealFailure {
@@ -530,12 +536,12 @@ impl<'a> Launcher<'a> {
                     .as_secs_f64();
                 format!("no answer from it over the network for {seconds} s")
             }
-            Some(status) if member.arrived => describe(status),
+            Some(status) if member.arrived => describe_exit(status),
             Some(status) => {
                 let problem = self
                     .startup_error()
                     .map_or_else(String::new, |text| format!("; {text}"));
-                format!("{} before it connected{problem}", describe(status))
+                format!("{} before it connected{problem}", describe_exit(status))
             }
             // Its process will have ended in a moment, and then we know how.
             None if member.is_lost && !self.processes.is_empty() => {
@@ -561,7 +567,7 @@ impl<'a> Launcher<'a> {
 
     /// Ends all processes: the ranks and the processes that ranks have started.
     fn kill_all(&mut self) {
-        self.processes.iter_mut().for_each(Process::kill);
+        self.processes.iter_mut().for_each(Process::kill_group);
         self.spared.end_others();
     }
 }
@@ -587,6 +593,6 @@ impl FailureRank {
     }
 }
 
-fn named(error: &io::Error, what: &str) -> io::Error {
+fn with_context(error: &io::Error, what: &str) -> io::Error {
     io::Error::new(error.kind(), format!("{what}: {error}"))
 }

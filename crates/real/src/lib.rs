@@ -58,7 +58,7 @@ pub mod udp_adapter;
 #[cfg(feature = "verbs")]
 pub mod verbs;
 
-pub use allocation::{BOOTSTRAP_FILE, Place, place};
+pub use allocation::{BOOTSTRAP_FILE, ProcessPlace, process_place};
 pub use bootstrap::run_in_allocation;
 pub use congestion::{CongestionError, congestion_control};
 pub use connections::Connecting;

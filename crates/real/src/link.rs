@@ -16,7 +16,7 @@ use rustix::buffer::spare_capacity;
 use rustix::net::{RecvFlags, recv};
 
 use super::buffer_pool::BufferPool;
-use super::frame::{self, Frame, FrameError, FrameHeaderBytes};
+use super::frame::{self, FrameError, FrameHeaderBytes, StreamFrame};
 
 /// So much is read at once while no payload is awaited.
 const READ: usize = 64 * 1024;
@@ -54,7 +54,7 @@ pub(super) enum Broken {
 /// A payload of which a part is still to come.
 #[derive(Debug)]
 struct PartialPayload {
-    frame: Frame,
+    frame: StreamFrame,
     bytes: Vec<u8>,
     length: usize,
     /// The bytes are counted and not kept.
@@ -111,23 +111,23 @@ impl Link {
     }
 
     /// Sends a packet, as far as the system accepts its bytes now.
-    pub(super) fn send(&mut self, packet: Packet, told: &mut impl FnMut(Token)) {
+    pub(super) fn send_packet(&mut self, packet: Packet, told: &mut impl FnMut(Token)) {
         let head = frame::encode(&packet);
         let payload = if frame::payload_of(&packet) == packet.payload.len() {
             packet.payload
         } else {
             Buffer::phantom(0)
         };
-        self.push(head, payload, packet.notify, told);
+        self.push_frame(head, payload, packet.notify, told);
     }
 
     /// Sends messages of the connection.
     pub(super) fn send_messages(&mut self, bytes: Vec<u8>) {
         let head = frame::encode_messages(bytes.len());
-        self.push(head, Buffer::from(bytes), None, &mut |_| {});
+        self.push_frame(head, Buffer::from(bytes), None, &mut |_| {});
     }
 
-    fn push(
+    fn push_frame(
         &mut self,
         head: FrameHeaderBytes,
         payload: Buffer,
@@ -145,14 +145,14 @@ impl Link {
         };
         if self.queue.is_empty() {
             frame.written = self.write_short(&frame);
-            if frame.written == frame.length() {
+            if frame.written == frame.frame_length() {
                 frame.notify.into_iter().for_each(told);
                 return;
             }
         }
         self.queue.push_back(frame);
         if self.queue.len() == 1 {
-            self.write(told);
+            self.write_queue(told);
         }
     }
 
@@ -176,11 +176,11 @@ impl Link {
     }
 
     /// Writes the bytes that the system accepts now, and reports the sent packets to `told`.
-    pub(super) fn write(&mut self, told: &mut impl FnMut(Token)) {
+    pub(super) fn write_queue(&mut self, told: &mut impl FnMut(Token)) {
         while !self.queue.is_empty() {
             let (result, offered) = {
                 let mut slices = [IoSlice::new(&[]); 2 * BATCH];
-                let (count, offered) = gather(&self.queue, &mut slices);
+                let (count, offered) = gather_slices(&self.queue, &mut slices);
                 (self.stream.write_vectored(&slices[..count]), offered)
             };
             match result {
@@ -203,7 +203,7 @@ impl Link {
 
     fn wrote(&mut self, mut written: usize, told: &mut impl FnMut(Token)) {
         while let Some(first) = self.queue.front_mut() {
-            let left = first.length() - first.written;
+            let left = first.frame_length() - first.written;
             if (written as u64) < left {
                 first.written += written as u64;
                 return;
@@ -220,20 +220,20 @@ impl Link {
     }
 
     /// Returns the next arrived frame, in memory of `pool`; `None` if the frame is not complete.
-    pub(super) fn next(&mut self, pool: &mut BufferPool) -> Result<Option<Arrived>, Broken> {
+    pub(super) fn next_frame(&mut self, pool: &mut BufferPool) -> Result<Option<Arrived>, Broken> {
         loop {
-            if let Some(arrived) = self.take(pool)? {
+            if let Some(arrived) = self.take_frame(pool)? {
                 return Ok(Some(arrived));
             }
             if !self.readable {
                 return Ok(None);
             }
-            self.read()?;
+            self.read_once()?;
         }
     }
 
     /// Reads once.
-    fn read(&mut self) -> Result<(), Broken> {
+    fn read_once(&mut self) -> Result<(), Broken> {
         if self.input.is_empty() {
             self.input = vec![0; READ];
         }
@@ -278,7 +278,7 @@ impl Link {
     }
 
     /// Takes a frame out of the bytes that were read.
-    fn take(&mut self, pool: &mut BufferPool) -> Result<Option<Arrived>, Broken> {
+    fn take_frame(&mut self, pool: &mut BufferPool) -> Result<Option<Arrived>, Broken> {
         if let Some(mut partial) = self.partial.take() {
             if !partial.is_kept() {
                 let count = (self.end - self.start).min(partial.length - partial.skipped);
@@ -291,7 +291,8 @@ impl Link {
             self.partial = Some(partial);
             return Ok(None);
         }
-        let found = frame::decode(&self.input[self.start..self.end]).map_err(Broken::Frame)?;
+        let found =
+            frame::decode_header(&self.input[self.start..self.end]).map_err(Broken::Frame)?;
         let Some((frame, length, head)) = found else {
             self.make_space();
             return Ok(None);
@@ -331,13 +332,16 @@ impl Link {
 }
 
 impl OutgoingFrame {
-    fn length(&self) -> u64 {
+    fn frame_length(&self) -> u64 {
         self.head.bytes().len() as u64 + self.payload.len()
     }
 }
 
 /// Collects the slices to write next. Returns the number of slices and the number of their bytes.
-fn gather<'a>(queue: &'a VecDeque<OutgoingFrame>, slices: &mut [IoSlice<'a>]) -> (usize, usize) {
+fn gather_slices<'a>(
+    queue: &'a VecDeque<OutgoingFrame>,
+    slices: &mut [IoSlice<'a>],
+) -> (usize, usize) {
     let (mut count, mut offered) = (0, 0);
     for frame in queue.iter().take(slices.len() / 2) {
         let head = frame.head.bytes();
@@ -368,7 +372,7 @@ fn gather<'a>(queue: &'a VecDeque<OutgoingFrame>, slices: &mut [IoSlice<'a>]) ->
 }
 
 impl PartialPayload {
-    fn new(frame: Frame, length: u64, pool: &mut BufferPool) -> Result<Self, Broken> {
+    fn new(frame: StreamFrame, length: u64, pool: &mut BufferPool) -> Result<Self, Broken> {
         let mut partial = Self {
             frame,
             bytes: Vec::new(),
@@ -376,14 +380,14 @@ impl PartialPayload {
             skipped: 0,
         };
         if partial.is_kept() {
-            let memory = pool.take(partial.length);
+            let memory = pool.take_buffer(partial.length);
             partial.bytes = memory.ok_or(Broken::Memory(length))?;
         }
         Ok(partial)
     }
 
     const fn is_kept(&self) -> bool {
-        !matches!(self.frame, Frame::Packet { phantom: true, .. })
+        !matches!(self.frame, StreamFrame::Packet { phantom: true, .. })
     }
 
     const fn is_complete(&self) -> bool {
@@ -392,8 +396,8 @@ impl PartialPayload {
 
     fn arrived(self) -> Arrived {
         match self.frame {
-            Frame::Messages => Arrived::Messages(self.bytes),
-            Frame::Packet {
+            StreamFrame::Messages => Arrived::Messages(self.bytes),
+            StreamFrame::Packet {
                 header,
                 returned,
                 phantom,

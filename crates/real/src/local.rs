@@ -18,7 +18,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Waker;
 
-use channel::{Event, Level, PacketHeader, Settings, Token};
+use channel::{ChannelEvent, Level, PacketHeader, Settings, Token};
 use observe::Observer as _;
 use run::LogFilter;
 
@@ -81,7 +81,7 @@ pub(super) struct Local {
     timers_set: Cell<u64>,
     /// Until when the rank computes asleep.
     computes_until_ns: Cell<u64>,
-    ready: RefCell<VecDeque<Event>>,
+    ready: RefCell<VecDeque<ChannelEvent>>,
     parked: RefCell<Vec<Waker>>,
     aborted: Cell<Option<i32>>,
     knows_of_loss: Cell<bool>,
@@ -120,8 +120,8 @@ impl Local {
     }
 
     /// Writes the events of the rank to a log from now on.
-    pub(super) fn observe(&self, logs: &RankLogs) -> std::io::Result<()> {
-        let log = RankLog::create(logs, (self.me.rank, self.me.size), self.clock)?;
+    pub(super) fn start_event_log(&self, logs: &RankLogs) -> std::io::Result<()> {
+        let log = RankLog::create_log(logs, (self.me.rank, self.me.size), self.clock)?;
         // There is only one.
         let _ = self.log.set(Rc::new(log));
         Ok(())
@@ -136,13 +136,13 @@ impl Local {
     pub(super) fn observe_incident(&self, name: &'static str, peer: u32) {
         if let Some(log) = self.event_log() {
             let (peer, value) = (Some(peer), None);
-            let event = observe::Event::Incident { name, peer, value };
+            let event = observe::RankEvent::Incident { name, peer, value };
             log.observe(self.me.rank, event);
         }
     }
 
     /// Returns the collective calls of the rank, if the coordinator compares them.
-    pub(super) const fn calls(&self) -> Option<&Arc<CallOutbox>> {
+    pub(super) const fn call_outbox(&self) -> Option<&Arc<CallOutbox>> {
         self.calls.as_ref()
     }
 
@@ -152,9 +152,9 @@ impl Local {
             return;
         };
         if has_failed {
-            log.observe(self.me.rank, observe::Event::End);
+            log.observe(self.me.rank, observe::RankEvent::End);
         }
-        if let Err(error) = log.finish() {
+        if let Err(error) = log.finish_log() {
             let text = format_args!("the event log breaks off: {error}");
             self.log(Level::Warn, text);
         }
@@ -171,8 +171,11 @@ impl Local {
     }
 
     /// Queues an event for the message layer.
-    pub(super) fn push_event(&self, event: Event) {
-        if matches!(event, Event::Lost { .. } | Event::Failed { .. }) {
+    pub(super) fn push_event(&self, event: ChannelEvent) {
+        if matches!(
+            event,
+            ChannelEvent::Lost { .. } | ChannelEvent::Failed { .. }
+        ) {
             self.knows_of_loss.set(true);
         }
         self.ready.borrow_mut().push_back(event);
@@ -199,7 +202,7 @@ impl Local {
     }
 
     /// The next thing to hear.
-    pub(super) fn next(&self) -> Option<Event> {
+    pub(super) fn next_event(&self) -> Option<ChannelEvent> {
         let event = self.ready.borrow_mut().pop_front()?;
         let mut tally = self.tally.get();
         tally.events += 1;
@@ -208,7 +211,7 @@ impl Local {
     }
 
     /// Counts the message that a posted packet begins, if the packet begins a message.
-    pub(super) fn count(&self, header: &PacketHeader, payload: u64) {
+    pub(super) fn count_packet(&self, header: &PacketHeader, payload: u64) {
         if let Some(length) = header.begins(payload) {
             self.count_message(length);
         }
@@ -216,8 +219,8 @@ impl Local {
 
     /// Counts a message that a peer has fetched over another path than the sockets: for such a
     /// message, no packet is posted.
-    pub(super) fn count_taken(&self, event: &Event) {
-        if let Event::Taken { length, .. } = *event {
+    pub(super) fn count_taken(&self, event: &ChannelEvent) {
+        if let ChannelEvent::Taken { length, .. } = *event {
             self.count_message(length);
         }
     }
@@ -251,7 +254,7 @@ impl Local {
                 token,
             );
         } else {
-            self.push_event(Event::Elapsed(token));
+            self.push_event(ChannelEvent::Elapsed(token));
         }
     }
 
@@ -272,7 +275,7 @@ impl Local {
                 while clock::monotonic_ns() < end {
                     std::hint::spin_loop();
                 }
-                self.push_event(Event::Elapsed(token));
+                self.push_event(ChannelEvent::Elapsed(token));
             }
             Compute::Sleep => {
                 let begin = self.computes_until_ns.get().max(clock::monotonic_ns());
@@ -284,14 +287,14 @@ impl Local {
     }
 
     /// Tells of the timers that are over; when the next one will be.
-    pub(super) fn expire(&self) -> Option<u64> {
+    pub(super) fn expire_timers(&self) -> Option<u64> {
         let mut timers = self.timers.borrow_mut();
         while let Some(&Reverse((date, _, token))) = timers.peek() {
             if date > clock::monotonic_ns() {
                 return Some(date);
             }
             timers.pop();
-            self.push_event(Event::Elapsed(token));
+            self.push_event(ChannelEvent::Elapsed(token));
         }
         None
     }
@@ -321,7 +324,7 @@ impl Local {
     }
 
     /// Prints a line, in one piece, now or when the rank ends.
-    pub(super) fn print(&self, text: fmt::Arguments<'_>) {
+    pub(super) fn print_line(&self, text: fmt::Arguments<'_>) {
         let mut kept = self.kept.borrow_mut();
         // Writing into memory does not fail.
         let _ = if self.me.prefix {
@@ -330,13 +333,13 @@ impl Local {
             writeln!(kept, "{text}")
         };
         if self.me.print == OutputMode::Now || kept.len() > KEPT_MAX {
-            show(&mut kept);
+            flush_lines(&mut kept);
         }
     }
 
     /// Prints the lines that were kept.
     pub(super) fn print_kept(&self) {
-        show(&mut self.kept.borrow_mut());
+        flush_lines(&mut self.kept.borrow_mut());
     }
 
     /// Writes a line to the log if the filter selects it, as in a simulated run.
@@ -362,7 +365,7 @@ impl Local {
 }
 
 /// Prints lines and forgets them.
-fn show(lines: &mut String) {
+fn flush_lines(lines: &mut String) {
     let mut stdout = std::io::stdout().lock();
     // One by one, as ranks that share an output must; when whoever reads it is gone, so are we.
     for line in lines.split_inclusive('\n') {

@@ -20,7 +20,7 @@ use mpi::connection::ConnectionId;
 
 use super::arrival::{closed, pause_after};
 use super::auth::{ConnectionPurpose, RunSecret, Side};
-use super::auth_listener::{HANDSHAKE_TIMEOUT, PendingHandshake, Progress, is_exhausted};
+use super::auth_listener::{HANDSHAKE_TIMEOUT, HandshakeState, PendingHandshake, is_exhausted};
 use super::{clock, congestion};
 
 /// An authenticated socket, or the last reason why there is none.
@@ -41,7 +41,7 @@ pub(super) struct Openings {
 struct PendingConnect {
     peer: u32,
     address: SocketAddr,
-    stage: Stage,
+    stage: OpeningStage,
     /// When the stage is over: the next attempt, or the end of this one.
     until_ns: u64,
     /// When there are no more attempts.
@@ -51,7 +51,7 @@ struct PendingConnect {
 }
 
 #[derive(Debug)]
-enum Stage {
+enum OpeningStage {
     Waiting,
     Connecting(TcpStream),
     Handshake(PendingHandshake),
@@ -75,7 +75,7 @@ impl Openings {
     }
 
     /// Begins to open a socket. Returns the result if it is already known.
-    pub(super) fn open(
+    pub(super) fn open_socket(
         &mut self,
         registry: &Registry,
         (connection, peer, address): (ConnectionId, u32, SocketAddr),
@@ -83,7 +83,7 @@ impl Openings {
         let opening = PendingConnect {
             peer,
             address,
-            stage: Stage::Waiting,
+            stage: OpeningStage::Waiting,
             until_ns: 0,
             deadline_ns: clock::after(self.within),
             pause: None,
@@ -94,7 +94,7 @@ impl Openings {
     }
 
     /// Continues with the socket of a token.
-    pub(super) fn handle(
+    pub(super) fn continue_opening(
         &mut self,
         registry: &Registry,
         token: Token,
@@ -107,13 +107,13 @@ impl Openings {
                 self.all.remove(&connection);
                 Some((connection, Ok(stream)))
             }
-            Err(error) => self.again(connection, error),
+            Err(error) => self.retry_attempt(connection, error),
         }
     }
 
     /// Ends attempts that take too long and begins attempts that are due. Returns the results, and
     /// the time until the next call is due.
-    pub(super) fn expire(
+    pub(super) fn expire_attempts(
         &mut self,
         registry: &Registry,
     ) -> (Vec<(ConnectionId, Opened)>, Option<Duration>) {
@@ -123,8 +123,8 @@ impl Openings {
         let mut ended = Vec::new();
         for connection in due {
             ended.extend(match self.all[&connection].stage {
-                Stage::Waiting => self.attempt(registry, connection),
-                _ => self.again(connection, ErrorKind::TimedOut.into()),
+                OpeningStage::Waiting => self.attempt(registry, connection),
+                _ => self.retry_attempt(connection, ErrorKind::TimedOut.into()),
             });
         }
         let next = self.all.values().map(|one| one.until_ns).min();
@@ -148,10 +148,10 @@ impl Openings {
         });
         match registered {
             Ok(stream) => {
-                opening.stage = Stage::Connecting(stream);
+                opening.stage = OpeningStage::Connecting(stream);
                 None
             }
-            Err(error) => self.again(connection, error),
+            Err(error) => self.retry_attempt(connection, error),
         }
     }
 
@@ -164,34 +164,35 @@ impl Openings {
         let Some(opening) = self.all.get_mut(&connection) else {
             return Ok(None);
         };
-        if let Stage::Connecting(stream) = &opening.stage
-            && !connected(stream)?
+        if let OpeningStage::Connecting(stream) = &opening.stage
+            && !is_connected(stream)?
         {
             return Ok(None);
         }
         let (purpose, peer) = (ConnectionPurpose::Rank(opening.peer), opening.address.ip());
-        let mut pending_handshake = match std::mem::replace(&mut opening.stage, Stage::Waiting) {
-            Stage::Waiting => return Ok(None),
-            Stage::Connecting(stream) => {
-                PendingHandshake::new((stream, peer), Side::Connects, purpose, &self.secret)?
-            }
-            Stage::Handshake(pending_handshake) => pending_handshake,
-        };
+        let mut pending_handshake =
+            match std::mem::replace(&mut opening.stage, OpeningStage::Waiting) {
+                OpeningStage::Waiting => return Ok(None),
+                OpeningStage::Connecting(stream) => {
+                    PendingHandshake::new((stream, peer), Side::Connects, purpose, &self.secret)?
+                }
+                OpeningStage::Handshake(pending_handshake) => pending_handshake,
+            };
         match pending_handshake.go_on() {
-            Progress::Pending => {
-                opening.stage = Stage::Handshake(pending_handshake);
+            HandshakeState::Pending => {
+                opening.stage = OpeningStage::Handshake(pending_handshake);
                 Ok(None)
             }
-            Progress::Known => {
+            HandshakeState::Known => {
                 registry.deregister(&mut pending_handshake.stream)?;
                 Ok(Some(pending_handshake.stream))
             }
-            Progress::Gone => Err(closed()),
+            HandshakeState::Gone => Err(closed()),
         }
     }
 
     /// Lets an attempt be followed by another, or gives up.
-    fn again(
+    fn retry_attempt(
         &mut self,
         connection: ConnectionId,
         error: io::Error,
@@ -207,7 +208,7 @@ impl Openings {
             );
             return Some((connection, Err(io::Error::new(error.kind(), text))));
         }
-        opening.stage = Stage::Waiting;
+        opening.stage = OpeningStage::Waiting;
         opening.pause = Some(pause);
         opening.until_ns = clock::after(pause);
         None
@@ -215,7 +216,7 @@ impl Openings {
 }
 
 /// True if a socket is connected; false while that takes time.
-fn connected(stream: &TcpStream) -> io::Result<bool> {
+fn is_connected(stream: &TcpStream) -> io::Result<bool> {
     if let Some(error) = stream.take_error()? {
         return Err(error);
     }
@@ -244,9 +245,9 @@ mod tests {
     ) -> Opened {
         let mut openings = Openings::new(1000, secret, None, within);
         let mut events = Events::with_capacity(64);
-        let mut ended = openings.open(poll.registry(), (3, 7, address));
+        let mut ended = openings.open_socket(poll.registry(), (3, 7, address));
         loop {
-            let (expired, next) = openings.expire(poll.registry());
+            let (expired, next) = openings.expire_attempts(poll.registry());
             if let Some((connection, opened)) = ended.or(expired.into_iter().next()) {
                 assert_eq!((connection, openings.all.len()), (3, 0));
                 return opened;
@@ -254,7 +255,7 @@ mod tests {
             ended = None;
             poll.poll(&mut events, next).unwrap();
             for event in &events {
-                ended = openings.handle(poll.registry(), event.token());
+                ended = openings.continue_opening(poll.registry(), event.token());
             }
         }
     }

@@ -173,9 +173,9 @@ pub(super) fn run_connected_rank(
         calls: calls.clone(),
     };
     let (manager, address) =
-        connection_manager::start(control, listeners, &secret, Arc::clone(&waker))?;
+        connection_manager::start_manager(control, listeners, &secret, Arc::clone(&waker))?;
     let host = os::host_name();
-    manager.order(ManagerCommand::SendToCoordinator(RankMessage::Here {
+    manager.send_command(ManagerCommand::SendToCoordinator(RankMessage::Here {
         rank: launch_info.rank,
         size: launch_info.size,
         business_card: address.to_string(),
@@ -188,12 +188,12 @@ pub(super) fn run_connected_rank(
         wait_for_end(&manager);
         return Err(io::Error::new(ErrorKind::Unsupported, why));
     }
-    let (cards, clock) = begin(&manager)?;
-    let me = identity(options, launch_info, host);
+    let (cards, clock) = wait_for_start(&manager)?;
+    let me = rank_identity(options, launch_info, host);
     let local = Rc::new(Local::new(me, clock, calls));
     if let Some(prefix) = launch_info.events.clone() {
-        let observed = local.observe(&RankLogs::at(prefix));
-        observed.map_err(|error| refuse(&manager, &local, error))?;
+        let observed = local.start_event_log(&RankLogs::at_prefix(prefix));
+        observed.map_err(|error| report_refusal(&manager, &local, error))?;
     }
     let oversubscribed = launch_info.local_size as usize > os::cores();
     let parts = (poll, waker, manager, cards, oversubscribed);
@@ -211,19 +211,19 @@ pub(super) fn run_connected_rank(
             };
             let registry = parts.0.registry();
             let transport =
-                VerbsDataPath::open(Rc::clone(&local), device.as_deref(), how, registry);
-            let transport = transport.map_err(|error| refuse(&parts.2, &local, error))?;
+                VerbsDataPath::open_adapter(Rc::clone(&local), device.as_deref(), how, registry);
+            let transport = transport.map_err(|error| report_refusal(&parts.2, &local, error))?;
             live(program, options, &local, parts, transport)
         }
     }
 }
 
-fn identity(options: &RankOptions, launch_info: &LaunchInfo, host: String) -> RankIdentity {
+fn rank_identity(options: &RankOptions, launch_info: &LaunchInfo, host: String) -> RankIdentity {
     RankIdentity {
         rank: launch_info.rank,
         size: launch_info.size,
         host,
-        settings: settings(options),
+        settings: layer_settings(options),
         compute: options.compute,
         flop_per_s: options.flop_per_s,
         log: options.log.clone(),
@@ -268,35 +268,35 @@ fn live<C: DataPath + 'static>(
 ) -> io::Result<bool> {
     let how = (options.connecting, options.wait, oversubscribed, transport);
     let sockets = Sockets::new(Rc::clone(local), (poll, waker), manager, cards, how)?;
-    let calls = match local.calls().cloned() {
+    let calls = match local.call_outbox().cloned() {
         Some(outbox) => CallComparison::Elsewhere(Rc::new(move |number, call| {
-            outbox.push(number, call);
+            outbox.push_call(number, call);
         })),
         None => CallComparison::None,
     };
     let process = Process::with_calls(Box::new(TcpChannel(Rc::clone(&sockets))), calls);
-    let Some(future) = program.rank(Rc::clone(&process)) else {
+    let Some(future) = program.rank_future(Rc::clone(&process)) else {
         let error = io::Error::new(ErrorKind::Unsupported, "not a rank program");
-        return Err(refuse(
+        return Err(report_refusal(
             sockets.connections().borrow().manager(),
             local,
             error,
         ));
     };
-    let (ended, place) = with_quiet_panics(|| executor::run(&process, future, &*sockets));
+    let (ended, place) = with_quiet_panics(|| executor::run_program(&process, future, &*sockets));
     local.print_kept();
     local.end_event_log(ended.is_err());
-    let mut report = report(&process, local, ended, place);
+    let mut report = rank_report(&process, local, ended, place);
     let finished = report.failure.is_none();
     let connections = sockets.connections().borrow();
     report.congestion_controls = connections.congestion_controls();
-    end(connections.manager(), report);
+    report_end(connections.manager(), report);
     Ok(finished)
 }
 
 /// Reports the end of this rank to the coordinator, and waits for the end of the run.
-fn end(manager: &ConnectionManager, report: RankReport) {
-    manager.order(ManagerCommand::SendToCoordinator(RankMessage::Ended(
+fn report_end(manager: &ConnectionManager, report: RankReport) {
+    manager.send_command(ManagerCommand::SendToCoordinator(RankMessage::Ended(
         report,
     )));
     wait_for_end(manager);
@@ -304,21 +304,21 @@ fn end(manager: &ConnectionManager, report: RankReport) {
 
 /// Waits until the coordinator reports that the run no longer needs this rank.
 fn wait_for_end(manager: &ConnectionManager) {
-    while !matches!(manager.wait(), None | Some(ManagerEvent::Over)) {}
+    while !matches!(manager.wait_for_event(), None | Some(ManagerEvent::Over)) {}
 }
 
 /// Reports to the coordinator why this rank failed to start: the user has to see this reason, not
 /// the death of a rank.
-fn refuse(manager: &ConnectionManager, local: &Local, error: io::Error) -> io::Error {
-    end(manager, RankReport::refusal(local.now(), error.to_string()));
+fn report_refusal(manager: &ConnectionManager, local: &Local, error: io::Error) -> io::Error {
+    report_end(manager, RankReport::refusal(local.now(), error.to_string()));
     error
 }
 
 /// The parameters of the message layer.
-fn settings(options: &RankOptions) -> Settings {
+fn layer_settings(options: &RankOptions) -> Settings {
     #[cfg(feature = "verbs")]
     if let Backend::Verbs { options: how, .. } = &options.backend {
-        return how.settings(Settings::new(options.eager_threshold));
+        return how.adapt_settings(Settings::new(options.eager_threshold));
     }
     Settings {
         tells_eager_sends: true,
@@ -329,9 +329,9 @@ fn settings(options: &RankOptions) -> Settings {
 }
 
 /// Waits for all others and for the start.
-fn begin(manager: &ConnectionManager) -> io::Result<(Vec<String>, Clock)> {
+fn wait_for_start(manager: &ConnectionManager) -> io::Result<(Vec<String>, Clock)> {
     loop {
-        match manager.wait() {
+        match manager.wait_for_event() {
             Some(ManagerEvent::AddressList(CoordinatorMessage::AddressList {
                 cards,
                 boot,
@@ -351,7 +351,7 @@ fn begin(manager: &ConnectionManager) -> io::Result<(Vec<String>, Clock)> {
     }
 }
 
-fn report(
+fn rank_report(
     process: &Process,
     local: &Local,
     ended: Result<(), RankFailure>,
@@ -410,9 +410,9 @@ mod tests {
             false
         }
 
-        fn start(&self, _: &mut Stage<'_>) {}
+        fn start_actors(&self, _: &mut Stage<'_>) {}
 
-        fn rank(&self, _: Rc<Process>) -> Option<RankFuture> {
+        fn rank_future(&self, _: Rc<Process>) -> Option<RankFuture> {
             None
         }
     }
@@ -452,7 +452,7 @@ mod tests {
             let mut nobody = Nobody;
             let launcher = Launcher::new(&launch, &mut nobody, &known).unwrap();
             tells.send(launcher.address().unwrap()).unwrap();
-            launcher.run(RealRun::clone).unwrap()
+            launcher.run_to_end(RealRun::clone).unwrap()
         });
         let options = RankOptions {
             backend: Backend::Tcp {

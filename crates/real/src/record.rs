@@ -88,7 +88,7 @@ impl RealRecord {
         let counted = reports.clone().count();
         let events = (counted > 0).then(|| reports.clone().map(|report| report.events).sum());
         Self {
-            outcome: name(&run.outcome),
+            outcome: outcome_name(&run.outcome),
             measured_s: run.measured_s,
             wall_s: run.wall_s,
             ranks: u32::try_from(run.reports.len()).unwrap_or(u32::MAX),
@@ -96,7 +96,7 @@ impl RealRecord {
             messages: events.map(|_| reports.clone().map(|report| report.messages).sum()),
             bytes: events.map(|_| reports.clone().map(|report| report.bytes).sum()),
             events,
-            events_per_s: events.map(|events| rate(events, run.measured_s)),
+            events_per_s: events.map(|events| event_rate(events, run.measured_s)),
             seed: None,
             digest: None,
             revision: origin.revision,
@@ -108,7 +108,7 @@ impl RealRecord {
             congestion_control: run.congestion_control(),
             hosts: run.hosts.clone(),
             failure: match &run.outcome {
-                RealOutcome::Failed(failure) => Some(failed(failure)),
+                RealOutcome::Failed(failure) => Some(failure_record(failure)),
                 _ => None,
             },
             limit: origin
@@ -131,7 +131,7 @@ impl RealRecord {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a rate for people")]
-fn rate(events: u64, seconds: f64) -> f64 {
+fn event_rate(events: u64, seconds: f64) -> f64 {
     if seconds > 0.0 {
         events as f64 / seconds
     } else {
@@ -139,7 +139,7 @@ fn rate(events: u64, seconds: f64) -> f64 {
     }
 }
 
-const fn name(outcome: &RealOutcome) -> &'static str {
+const fn outcome_name(outcome: &RealOutcome) -> &'static str {
     match outcome {
         RealOutcome::Finished => "finished",
         RealOutcome::Failed(_) => "failed",
@@ -149,7 +149,7 @@ const fn name(outcome: &RealOutcome) -> &'static str {
     }
 }
 
-fn failed(failure: &RealFailure) -> FailureRecord {
+fn failure_record(failure: &RealFailure) -> FailureRecord {
     FailureRecord {
         rank: failure.rank,
         name: format!("rank {}", failure.rank),

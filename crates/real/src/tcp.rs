@@ -17,8 +17,8 @@ use std::task::Waker;
 use std::time::Duration;
 
 use channel::{
-    Channel, ConnectionLifecycle, ConnectionStatistics, Event, ExplorationHooks, Interest, Level,
-    Packet, RankHost, RegisteredMemory, RemoteMemory, Settings,
+    Channel, ChannelEvent, ConnectionLifecycle, ConnectionStatistics, ExplorationHooks, Interest,
+    Level, Packet, RankHost, RegisteredMemory, RemoteMemory, Settings,
 };
 use mio::{Events, Poll, Token};
 use observe::Observer;
@@ -127,7 +127,7 @@ impl<C: DataPath> Sockets<C> {
     }
 
     /// Handles the events of the system; waits for them up to the timeout.
-    fn poll(&self, timeout: Option<Duration>) {
+    fn poll_events(&self, timeout: Option<Duration>) {
         let (poll, events) = &mut *self.poll.borrow_mut();
         if poll.poll(events, timeout).is_err() {
             return;
@@ -136,14 +136,14 @@ impl<C: DataPath> Sockets<C> {
         let mut alerted = false;
         for event in &*events {
             if event.token() == ALERT {
-                connections.transport().receive();
+                connections.transport().handle_async_event();
                 alerted = true;
             } else if ![WAKE, ALARM, CARRIER].contains(&event.token()) {
                 let readable = event.is_readable() || event.is_read_closed() || event.is_error();
                 connections.socket_event(event.token(), readable, event.is_writable());
             }
         }
-        connections.receive();
+        connections.handle_manager_events();
         if alerted {
             connections.handle_data_path();
         }
@@ -152,15 +152,15 @@ impl<C: DataPath> Sockets<C> {
     /// Waits until the system has an event, or until the timestamp.
     fn sleep_until(&self, moment_ns: Option<u64>) {
         let Some(moment_ns) = moment_ns else {
-            return self.poll(None);
+            return self.poll_events(None);
         };
         // Polling by itself has a resolution of milliseconds.
-        let timeout = self.alarm.set(clock::until(moment_ns));
-        self.poll(timeout);
+        let timeout = self.alarm.set_alarm(clock::until(moment_ns));
+        self.poll_events(timeout);
     }
 
     /// Polls once for arrived data.
-    fn look(&self) {
+    fn poll_data(&self) {
         let looks = self.looks.get().wrapping_add(1);
         self.looks.set(looks);
         if C::CARRIES {
@@ -172,10 +172,10 @@ impl<C: DataPath> Sockets<C> {
         let few = self.connections.borrow().sockets() <= LOOKS_MAX;
         if few && !looks.is_multiple_of(LOOKS_BETWEEN_POLLS) {
             let mut connections = self.connections.borrow_mut();
-            connections.look();
-            connections.receive();
+            connections.poll_sockets();
+            connections.handle_manager_events();
         } else {
-            self.poll(Some(Duration::ZERO));
+            self.poll_events(Some(Duration::ZERO));
             if self.oversubscribed && !self.local.is_ready() {
                 // Whom we wait for may need this core.
                 rustix::thread::sched_yield();
@@ -193,7 +193,7 @@ impl<C: DataPath> Sockets<C> {
         };
         if now - self.looked_ns.get() > interval {
             self.looked_ns.set(now);
-            self.poll(Some(Duration::ZERO));
+            self.poll_events(Some(Duration::ZERO));
         }
     }
 }
@@ -203,9 +203,9 @@ impl<C: DataPath> Device for Sockets<C> {
         &self.local
     }
 
-    fn wait(&self, woken: &AtomicBool) {
+    fn wait_for_event(&self, woken: &AtomicBool) {
         loop {
-            let timer = self.local.expire();
+            let timer = self.local.expire_timers();
             if self.local.is_ready() || self.local.has_wake_flag() || woken.load(Ordering::Acquire)
             {
                 break;
@@ -221,7 +221,7 @@ impl<C: DataPath> Device for Sockets<C> {
                     }
                 }
                 Wait::Block => self.sleep_until(timer),
-                Wait::Spin => self.look(),
+                Wait::Spin => self.poll_data(),
             }
         }
         self.looked_ns.set(clock::monotonic_ns());
@@ -255,17 +255,17 @@ impl<C: DataPath> Channel for TcpChannel<C> {
 
     fn post(&self, peer: u32, mut packet: Packet) {
         let local = &self.0.local;
-        local.count(&packet.header, packet.payload.len());
+        local.count_packet(&packet.header, packet.payload.len());
         if peer != local.me().rank {
-            return self.0.connections.borrow_mut().post(peer, packet);
+            return self.0.connections.borrow_mut().post_packet(peer, packet);
         }
         let notify = packet.notify.take();
-        local.push_event(Event::Packet {
+        local.push_event(ChannelEvent::Packet {
             source: peer,
             packet,
         });
         if let Some(token) = notify {
-            local.push_event(Event::Sent(token));
+            local.push_event(ChannelEvent::Sent(token));
         }
     }
 
@@ -273,15 +273,15 @@ impl<C: DataPath> Channel for TcpChannel<C> {
         unreachable!("messages are announced here, and not pulled");
     }
 
-    fn poll_event(&self) -> Option<Event> {
+    fn poll_event(&self) -> Option<ChannelEvent> {
         if !self.0.local.is_ready() {
             if C::CARRIES {
                 self.0.connections.borrow_mut().handle_data_path();
             }
             self.0.look_now_and_then();
-            self.0.local.expire();
+            self.0.local.expire_timers();
         }
-        self.0.local.next()
+        self.0.local.next_event()
     }
 
     fn park(&self, waker: Option<&Waker>, _: Interest) {
@@ -309,7 +309,7 @@ impl<C: DataPath> RankHost for TcpChannel<C> {
     }
 
     fn print(&self, text: fmt::Arguments<'_>) {
-        self.0.local.print(text);
+        self.0.local.print_line(text);
     }
 
     fn log(&self, level: Level, text: fmt::Arguments<'_>) {
@@ -334,14 +334,14 @@ impl<C: DataPath> RemoteMemory for TcpChannel<C> {
         }
     }
 
-    fn expect(&self, peer: u32, _: channel::Token, receive: channel::Token, length: u64) {
+    fn expect_message(&self, peer: u32, _: channel::Token, receive: channel::Token, length: u64) {
         if C::CARRIES && peer != self.0.local.me().rank {
             let mut connections = self.0.connections.borrow_mut();
             connections.transport().expect(peer, receive, length);
         }
     }
 
-    fn register(&self, memory: RegionMemory) -> Result<RegisteredMemory, RegionMemory> {
+    fn register_memory(&self, memory: RegionMemory) -> Result<RegisteredMemory, RegionMemory> {
         let mut connections = self.0.connections.borrow_mut();
         connections.transport().register(memory)
     }
@@ -352,26 +352,26 @@ impl<C: DataPath> RemoteMemory for TcpChannel<C> {
     }
 
     fn watch_adapter(&self, token: channel::Token) {
-        self.0.local.push_event(Event::Elapsed(token));
+        self.0.local.push_event(ChannelEvent::Elapsed(token));
     }
 
-    fn recycle(&self, memory: Vec<u8>) {
+    fn recycle_memory(&self, memory: Vec<u8>) {
         if !C::CARRIES {
-            self.0.connections.borrow_mut().recycle(memory);
+            self.0.connections.borrow_mut().recycle_memory(memory);
         }
     }
 }
 
 impl<C: DataPath> ConnectionLifecycle for TcpChannel<C> {
-    fn open(&self) -> bool {
+    fn open_connections(&self) -> bool {
         self.0.connections.borrow_mut().open_all()
     }
 
-    fn close(&self) -> bool {
+    fn close_connections(&self) -> bool {
         self.0.connections.borrow_mut().close_all()
     }
 
-    fn connected(&self) -> Option<ConnectionStatistics> {
+    fn connection_statistics(&self) -> Option<ConnectionStatistics> {
         Some(self.0.connections.borrow().statistics())
     }
 }

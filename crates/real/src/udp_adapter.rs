@@ -64,7 +64,7 @@ impl UdpAdapter {
     }
 
     /// Returns the numbers of packets until now.
-    pub const fn counts(&self) -> UdpCounts {
+    pub const fn packet_counts(&self) -> UdpCounts {
         self.counts
     }
 

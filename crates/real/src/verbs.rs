@@ -30,12 +30,12 @@ pub use open_error::OpenError;
 
 /// Things of one kind, by their handles.
 #[derive(Debug)]
-struct Table<T> {
+struct ObjectTable<T> {
     what: &'static str,
     things: RefCell<BTreeMap<u32, Rc<T>>>,
 }
 
-impl<T> Table<T> {
+impl<T> ObjectTable<T> {
     const fn new(what: &'static str) -> Self {
         let things = RefCell::new(BTreeMap::new());
         Self { what, things }
@@ -52,7 +52,7 @@ impl<T> Table<T> {
     }
 
     /// Takes an object out of the table, if no other object depends on it.
-    fn take(&self, handle: u32) -> Result<T, VerbsError> {
+    fn take_object(&self, handle: u32) -> Result<T, VerbsError> {
         let what = self.what;
         let mut things = self.things.borrow_mut();
         let thing = things.remove(&handle);
@@ -63,7 +63,7 @@ impl<T> Table<T> {
         })
     }
 
-    fn find(&self, is_it: impl Fn(&T) -> bool) -> Option<u32> {
+    fn find_handle(&self, is_it: impl Fn(&T) -> bool) -> Option<u32> {
         let things = self.things.borrow();
         let found = things.iter().find(|(_, thing)| is_it(thing));
         found.map(|(&handle, _)| handle)
@@ -74,10 +74,10 @@ impl<T> Table<T> {
 #[derive(Debug)]
 pub struct LibVerbs {
     // In this order, but it does not matter: each thing holds what it is made of.
-    qps: Table<Qp>,
-    cqs: Table<Cq>,
-    mrs: Table<Mr>,
-    pds: Table<Pd>,
+    qps: ObjectTable<Qp>,
+    cqs: ObjectTable<Cq>,
+    mrs: ObjectTable<Mr>,
+    pds: ObjectTable<Pd>,
     channel: Rc<CompletionChannel>,
     context: Rc<Context>,
     device: DeviceAttributes,
@@ -104,10 +104,10 @@ impl LibVerbs {
         };
         Ok(Self {
             device: context.device(name).map_err(OpenError::Broken)?,
-            qps: Table::new("queue pair"),
-            cqs: Table::new("completion queue"),
-            mrs: Table::new("memory region"),
-            pds: Table::new("protection domain"),
+            qps: ObjectTable::new("queue pair"),
+            cqs: ObjectTable::new("completion queue"),
+            mrs: ObjectTable::new("memory region"),
+            pds: ObjectTable::new("protection domain"),
             channel: CompletionChannel::create(&context).map_err(OpenError::Broken)?,
             context,
             next_handle: Cell::new(1),
@@ -148,7 +148,7 @@ impl Verbs for LibVerbs {
     }
 
     fn query_gid(&self, port_num: u8, index: u8) -> Result<(Gid, GidType), VerbsError> {
-        self.context.gid(port_num, index)
+        self.context.query_gid(port_num, index)
     }
 
     fn alloc_pd(&self) -> Result<ProtectionDomain, VerbsError> {
@@ -159,7 +159,7 @@ impl Verbs for LibVerbs {
     }
 
     fn dealloc_pd(&self, pd: ProtectionDomain) -> Result<(), VerbsError> {
-        self.pds.take(pd.0).map(drop)
+        self.pds.take_object(pd.0).map(drop)
     }
 
     fn reg_mr(
@@ -174,13 +174,13 @@ impl Verbs for LibVerbs {
         };
         let mr = Mr::register(&pd, memory, access)?;
         let handle = self.new_handle();
-        let region = mr.describe(handle);
+        let region = mr.to_region(handle);
         self.mrs.insert(handle, Rc::new(mr));
         Ok(region)
     }
 
     fn dereg_mr(&self, region: &MemoryRegion) -> Result<RegionMemory, VerbsError> {
-        self.mrs.take(region.handle)?.deregister()
+        self.mrs.take_object(region.handle)?.deregister()
     }
 
     fn read_mr(
@@ -204,7 +204,7 @@ impl Verbs for LibVerbs {
     }
 
     fn destroy_cq(&self, cq: CompletionQueue) -> Result<(), VerbsError> {
-        self.cqs.take(cq.0).map(drop)
+        self.cqs.take_object(cq.0).map(drop)
     }
 
     fn create_qp(&self, init: &QpInitAttributes) -> Result<QueuePair, VerbsError> {
@@ -213,7 +213,7 @@ impl Verbs for LibVerbs {
         let recv_cq = self.cqs.get(init.recv_cq.0)?;
         let qp = Qp::create(&pd, &send_cq, &recv_cq, &init.cap, init.sq_sig_all)?;
         let handle = self.new_handle();
-        let qp_num = qp.number();
+        let qp_num = qp.qp_num();
         self.qps.insert(handle, qp);
         Ok(QueuePair { handle, qp_num })
     }
@@ -227,7 +227,7 @@ impl Verbs for LibVerbs {
     }
 
     fn destroy_qp(&self, qp: QueuePair) -> Result<(), VerbsError> {
-        self.qps.take(qp.handle).map(drop)
+        self.qps.take_object(qp.handle).map(drop)
     }
 
     fn post_send(&self, qp: QueuePair, requests: &[SendRequest<'_>]) -> Result<(), PostError> {
@@ -246,7 +246,7 @@ impl Verbs for LibVerbs {
         most: usize,
         completions: &mut Vec<WorkCompletion>,
     ) -> Result<usize, VerbsError> {
-        self.cqs.get(cq.0)?.poll(most, completions)
+        self.cqs.get(cq.0)?.poll_cq(most, completions)
     }
 
     fn req_notify_cq(&self, cq: CompletionQueue, solicited_only: bool) -> Result<(), VerbsError> {
@@ -254,25 +254,25 @@ impl Verbs for LibVerbs {
     }
 
     fn get_cq_event(&self) -> Result<Option<CompletionQueue>, VerbsError> {
-        let number = self.channel.event()?;
+        let number = self.channel.get_cq_event()?;
         Ok(number.map(CompletionQueue))
     }
 
     fn get_async_event(&self) -> Result<Option<AsyncEvent>, VerbsError> {
-        let Some(event) = self.context.event()? else {
+        let Some(event) = self.context.get_async_event()? else {
             return Ok(None);
         };
         Ok(Some(match event {
             RawAsyncEvent::Cq(code, key) => {
-                let handle = self.cqs.find(|cq| cq.key() == key);
+                let handle = self.cqs.find_handle(|cq| cq.event_key() == key);
                 handle.map_or(AsyncEvent::Other(code), |handle| {
                     AsyncEvent::CqErr(CompletionQueue(handle))
                 })
             }
             RawAsyncEvent::Qp(code, key) => {
-                let handle = self.qps.find(|qp| qp.key() == key);
+                let handle = self.qps.find_handle(|qp| qp.event_key() == key);
                 let qp = handle.and_then(|handle| {
-                    let qp_num = self.qps.get(handle).ok()?.number();
+                    let qp_num = self.qps.get(handle).ok()?.qp_num();
                     Some(QueuePair { handle, qp_num })
                 });
                 let kind = raw::qp_event(code);

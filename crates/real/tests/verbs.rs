@@ -26,7 +26,7 @@ use std::time::{Duration, Instant};
 
 use rdma::Verbs;
 use rdma::conformance::{
-    CASES, Case, Deviations, InMemoryChannel, Side, SideChannel, run_pair, run_side,
+    CASES, ConformanceCase, Deviations, InMemoryChannel, Side, SideChannel, run_pair, run_side,
 };
 use real::verbs::LibVerbs;
 
@@ -90,7 +90,7 @@ fn advance() -> impl FnMut() {
     }
 }
 
-enum Place {
+enum Peer {
     Here,
     Listen(String),
     Connect(String),
@@ -98,14 +98,14 @@ enum Place {
 
 struct Options {
     device: Option<String>,
-    place: Place,
+    place: Peer,
     filters: Vec<String>,
 }
 
 fn options() -> Options {
     let mut options = Options {
         device: None,
-        place: Place::Here,
+        place: Peer::Here,
         filters: Vec::new(),
     };
     let mut arguments = std::env::args().skip(1);
@@ -113,8 +113,8 @@ fn options() -> Options {
         let mut value = || arguments.next().expect("a value for the option");
         match argument.as_str() {
             "--device" => options.device = Some(value()),
-            "--listen" => options.place = Place::Listen(value()),
-            "--connect" => options.place = Place::Connect(value()),
+            "--listen" => options.place = Peer::Listen(value()),
+            "--connect" => options.place = Peer::Connect(value()),
             // Of cargo's own.
             _ if argument.starts_with('-') => {}
             _ => options.filters.push(argument),
@@ -123,14 +123,14 @@ fn options() -> Options {
     options
 }
 
-fn connection(place: &Place) -> Option<(TcpStream, bool)> {
+fn connection(place: &Peer) -> Option<(TcpStream, bool)> {
     match place {
-        Place::Here => None,
-        Place::Listen(port) => {
+        Peer::Here => None,
+        Peer::Listen(port) => {
             let listener = TcpListener::bind(format!("0.0.0.0:{port}")).expect("a free port");
             Some((listener.accept().expect("a connection").0, false))
         }
-        Place::Connect(address) => {
+        Peer::Connect(address) => {
             let start = Instant::now();
             loop {
                 match TcpStream::connect(address) {
@@ -152,7 +152,7 @@ fn deviations(verbs: &LibVerbs) -> Deviations {
     }
 }
 
-fn run(case: &Case, verbs: &LibVerbs, link: Option<&(TcpSideChannel, bool)>) {
+fn run(case: &ConformanceCase, verbs: &LibVerbs, link: Option<&(TcpSideChannel, bool)>) {
     if let Some((link, is_first)) = link {
         let side = Side::new(verbs, link, *is_first).deviating(deviations(verbs));
         run_side(case, &side, &mut advance());

@@ -33,7 +33,9 @@ mod waits;
 
 use std::collections::BTreeMap;
 
-use observe::{CREDITS, Event, LogEvent, LogReader, NameId, NetworkEvent, PacketKind, Resource};
+use observe::{
+    CREDITS, LogEvent, LogReader, NameId, NetworkEvent, PacketKind, RankEvent, Resource,
+};
 
 pub use backward::{BackwardReport, DelayCost, LateMessage, Sensitivity, SlackRow};
 #[cfg(feature = "html")]
@@ -48,13 +50,13 @@ pub(crate) use tables::rows;
 use collectives::Collectives;
 use flights::{Flight, Flights, Hold, LateReceive, MessageOrigin, TransferParts};
 use profile::{PathPlace, PathTime};
-use rank::{Cause, CauseKind, Cleared, Rank, Wait};
+use rank::{Cause, CauseKind, Cleared, RankAccount, Wait};
 use waits::{WaitKey, Waits};
 
 /// An analysis in progress.
 #[derive(Debug)]
 pub struct Analysis {
-    ranks: Vec<Rank>,
+    ranks: Vec<RankAccount>,
     /// Times by class of each rank.
     times: RankTimes,
     flights: Flights,
@@ -107,7 +109,7 @@ impl Analysis {
     /// Begins the analysis of a run of this many ranks.
     pub fn new(ranks: u32) -> Self {
         Self {
-            ranks: vec![Rank::default(); ranks as usize],
+            ranks: vec![RankAccount::default(); ranks as usize],
             times: RankTimes::new(ranks),
             flights: Flights::default(),
             collectives: Collectives::default(),
@@ -126,7 +128,7 @@ impl Analysis {
     }
 
     /// Takes the next event of the network.
-    pub fn network(&mut self, event: &NetworkEvent<Vec<u32>>) {
+    pub fn handle_network_event(&mut self, event: &NetworkEvent<Vec<u32>>) {
         match event {
             NetworkEvent::Begin {
                 latency_s, alone_s, ..
@@ -148,7 +150,7 @@ impl Analysis {
 
     /// Takes the next event: a rank, its time in seconds, and the event. `name` returns the text of
     /// a number.
-    pub fn event<'a>(
+    pub fn handle_event<'a>(
         &mut self,
         (rank, time, event): (u32, f64, LogEvent),
         name: impl Fn(NameId) -> &'a str,
@@ -158,7 +160,7 @@ impl Analysis {
         self.latest = self.latest.max(time);
         self.latest_rank = rank;
         match event {
-            Event::Wait {
+            RankEvent::Wait {
                 call,
                 place,
                 elapses,
@@ -171,31 +173,31 @@ impl Analysis {
                 self.choices += u64::from(chooses(text));
                 self.begin_wait(rank, time, (call, place), (elapses, text == "send"));
             }
-            Event::Continue => {
+            RankEvent::Continue => {
                 self.end_wait(rank, time);
                 self.ranks[rank as usize].act();
             }
-            Event::Send { collective, .. } | Event::Receive { collective, .. } => {
-                let any = matches!(event, Event::Receive { peer: None, .. });
+            RankEvent::Send { collective, .. } | RankEvent::Receive { collective, .. } => {
+                let any = matches!(event, RankEvent::Receive { peer: None, .. });
                 self.choices += u64::from(any && !collective);
                 if !collective {
                     self.act(rank, time);
                 }
             }
-            Event::CollectiveCall {
+            RankEvent::CollectiveCall {
                 root, size, first, ..
             } => {
                 self.act(rank, time);
                 self.collectives.announce(rank, root, size, first);
             }
-            Event::Collective {
+            RankEvent::Collective {
                 name: operation,
                 context,
                 number,
                 ..
             } => {
                 let doing = self.ranks[rank as usize].doing;
-                let key = (self.collectives).enter(
+                let key = (self.collectives).enter_operation(
                     rank,
                     time,
                     (context, number),
@@ -203,43 +205,45 @@ impl Analysis {
                 );
                 self.ranks[rank as usize].entered = Some((key, time));
             }
-            Event::CollectiveEnd { context, number } => self.leave(rank, time, (context, number)),
-            Event::Enter { region } => {
+            RankEvent::CollectiveEnd { context, number } => {
+                self.leave_collective(rank, time, (context, number))
+            }
+            RankEvent::Enter { region } => {
                 self.act(rank, time);
                 self.ranks[rank as usize].enter_region(region);
             }
-            Event::Leave => {
+            RankEvent::Leave => {
                 self.act(rank, time);
                 self.ranks[rank as usize].leave_region();
             }
-            Event::Incident {
+            RankEvent::Incident {
                 name: number,
                 peer: Some(peer),
                 value: Some(seconds),
             } => self.hold(rank, time, peer, (Resource::of_name(name(number)), seconds)),
-            Event::Mark { .. } | Event::Incident { .. } => {}
-            Event::End => self.end(rank, time),
-            other => self.packet(rank, time, other),
+            RankEvent::Mark { .. } | RankEvent::Incident { .. } => {}
+            RankEvent::End => self.end_rank(rank, time),
+            other => self.handle_packet(rank, time, other),
         }
     }
 
     /// Takes an event of a packet or a timer.
-    fn packet(&mut self, rank: u32, time: f64, event: LogEvent) {
+    fn handle_packet(&mut self, rank: u32, time: f64, event: LogEvent) {
         match event {
-            Event::Post {
+            RankEvent::Post {
                 peer, packet, key, ..
-            } => self.post(rank, time, peer, (packet, key)),
-            Event::Arrive {
+            } => self.post_packet(rank, time, peer, (packet, key)),
+            RankEvent::Arrive {
                 peer, packet, key, ..
-            } => self.arrive(rank, time, peer, (packet, key)),
-            Event::Unexpected { .. } => self.ranks[rank as usize].unexpected += 1,
-            Event::Taken { .. } => {
+            } => self.handle_arrival(rank, time, peer, (packet, key)),
+            RankEvent::Unexpected { .. } => self.ranks[rank as usize].unexpected += 1,
+            RankEvent::Taken { .. } => {
                 let unexpected = &mut self.ranks[rank as usize].unexpected;
                 *unexpected = unexpected.saturating_sub(1);
             }
-            Event::Elapsed => self.ranks[rank as usize].elapse(time),
-            Event::Sent { operation } => self.ranks[rank as usize].sent(rank, time, operation),
-            Event::Inject {
+            RankEvent::Elapsed => self.ranks[rank as usize].elapse(time),
+            RankEvent::Sent { operation } => self.ranks[rank as usize].sent(rank, time, operation),
+            RankEvent::Inject {
                 peer, packet, key, ..
             } => {
                 let parts = std::mem::take(&mut self.injected);
@@ -271,7 +275,7 @@ impl Analysis {
         let state = &mut self.ranks[rank as usize];
         let seconds = time - state.accounted;
         if seconds > 0.0 {
-            self.times.add(rank, Class::Compute, seconds);
+            self.times.add_time(rank, Class::Compute, seconds);
             let (call, place) = state.doing;
             let at = PathPlace { rank, call, place };
             state.profile.spend(PathTime::Compute, at, seconds);
@@ -283,7 +287,10 @@ impl Analysis {
 
     fn note_region(&mut self, region: Option<NameId>, class: Class, seconds: f64) {
         if let Some(region) = region {
-            self.regions.entry(region).or_default().add(class, seconds);
+            self.regions
+                .entry(region)
+                .or_default()
+                .add_time(class, seconds);
         }
     }
 
@@ -316,7 +323,7 @@ impl Analysis {
             return;
         };
         let parts = state.classified(&wait, time, self.sleep == Some(wait.call));
-        state.follow(rank, &wait, time);
+        state.follow_cause(rank, &wait, time);
         if time > wait.from {
             state.doing = (wait.call, wait.place);
         }
@@ -324,7 +331,7 @@ impl Analysis {
         let region = state.region();
         let mut from = wait.from;
         for (class, seconds, causer) in parts.into_iter().flatten() {
-            self.times.add(rank, class, seconds);
+            self.times.add_time(rank, class, seconds);
             self.note_region(region, class, seconds);
             let to = from + seconds;
             self.ended_waits.push(EndedWait {
@@ -334,17 +341,17 @@ impl Analysis {
                 class,
             });
             let key = WaitKey::new(class, (wait.call, wait.place), causer);
-            self.waits.add(key, (rank, from, seconds), causer);
+            self.waits.add_wait(key, (rank, from, seconds), causer);
             from += seconds;
         }
     }
 
-    fn leave(&mut self, rank: u32, time: f64, number: (u32, u32)) {
+    fn leave_collective(&mut self, rank: u32, time: f64, number: (u32, u32)) {
         let state = &mut self.ranks[rank as usize];
         let key = state.entered.filter(|(key, _)| key.is_number(number));
         let until = self
             .collectives
-            .leave(rank, time, number, key.map(|(key, _)| key));
+            .leave_operation(rank, time, number, key.map(|(key, _)| key));
         if key.is_some() {
             state.entered = None;
         }
@@ -362,18 +369,18 @@ impl Analysis {
         let Some(resource) = resource.filter(|_| seconds > 0.0) else {
             return;
         };
-        let hold = Hold::ended(resource, time, seconds);
+        let hold = Hold::ending_at(resource, time, seconds);
         let state = &mut self.ranks[rank as usize];
         let (call, place) = (state.wait).map_or(state.doing, |wait| (wait.call, wait.place));
         let at = PathPlace { rank, call, place };
         state.held(at, peer, hold);
         if resource == Resource::Connection {
-            self.flights.connect(at, peer, hold);
+            self.flights.add_connection_hold(at, peer, hold);
         }
     }
 
     /// A rank posts a packet. The cause is its program or the event that the rank handled last.
-    fn post(&mut self, rank: u32, time: f64, peer: u32, (packet, key): (PacketKind, u32)) {
+    fn post_packet(&mut self, rank: u32, time: f64, peer: u32, (packet, key): (PacketKind, u32)) {
         let state = &mut self.ranks[rank as usize];
         let cause = state.cause_at(rank, time);
         let by_program = matches!(cause.kind, CauseKind::Program);
@@ -428,7 +435,7 @@ impl Analysis {
         };
         if let (PacketKind::Data, CauseKind::Cleared { operation, .. }) = (packet, cause.kind) {
             let to = (peer, key);
-            state.clear(Cleared {
+            state.add_cleared(Cleared {
                 operation,
                 to,
                 flight: flight.clone(),
@@ -438,12 +445,18 @@ impl Analysis {
             PacketKind::Pull => (peer, rank, PacketKind::Data, key),
             _ => (rank, peer, packet, key),
         };
-        self.flights.push(identity, flight);
+        self.flights.push_packet(identity, flight);
     }
 
     /// A rank handles a packet.
-    fn arrive(&mut self, rank: u32, time: f64, peer: u32, (packet, key): (PacketKind, u32)) {
-        let flight = self.flights.pop((peer, rank, packet, key));
+    fn handle_arrival(
+        &mut self,
+        rank: u32,
+        time: f64,
+        peer: u32,
+        (packet, key): (PacketKind, u32),
+    ) {
+        let flight = self.flights.pop_packet((peer, rank, packet, key));
         let Some(Flight {
             posted,
             parts,
@@ -458,7 +471,7 @@ impl Analysis {
         };
         let state = &self.ranks[rank as usize];
         let waits = (state.wait).map_or(state.doing, |wait| (wait.call, wait.place));
-        profile.change(|profile| profile.travel(waits, parts, time - posted));
+        profile.update_profile(|profile| profile.travel(waits, parts, time - posted));
         if let (Some(origin), CauseKind::Message(Some(earlier))) = (&mut origin, state.cause.kind)
             && matches!(packet, PacketKind::EagerNext | PacketKind::Data)
         {
@@ -488,36 +501,37 @@ impl Analysis {
         }
     }
 
-    fn end(&mut self, rank: u32, time: f64) {
+    fn end_rank(&mut self, rank: u32, time: f64) {
         // A rank that was lost or has failed may wait.
-        self.cut(rank, time);
+        self.cut_wait(rank, time);
         let state = &mut self.ranks[rank as usize];
         (state.ended, state.accounted) = (true, time);
         self.last_rank = rank;
     }
 
     /// Ends the analysis of a log that has been read.
-    pub fn finish<R: std::io::Read>(mut self, reader: &LogReader<R>) -> AnalysisReport {
+    pub fn finish_report<R: std::io::Read>(mut self, reader: &LogReader<R>) -> AnalysisReport {
         let end = reader.end().unwrap_or(self.latest).max(self.latest);
         for rank in 0..reader.ranks() {
-            self.cut(rank, end);
+            self.cut_wait(rank, end);
         }
-        result::report(self, reader, end)
+        result::analysis_report(self, reader, end)
     }
 
     /// Handles the end of the run: a wait that is still in progress is counted as blocked.
-    fn cut(&mut self, rank: u32, end: f64) {
+    fn cut_wait(&mut self, rank: u32, end: f64) {
         let state = &mut self.ranks[rank as usize];
         if state.ended {
-            self.times.add(rank, Class::Ended, end - state.accounted);
+            self.times
+                .add_time(rank, Class::Ended, end - state.accounted);
             return;
         }
         let Some(wait) = state.wait.take() else {
             return self.account_program(rank, end);
         };
         let seconds = (end - wait.from).max(0.0);
-        self.times.add(rank, Class::Blocked, seconds);
+        self.times.add_time(rank, Class::Blocked, seconds);
         let key = WaitKey::new(Class::Blocked, (wait.call, wait.place), None);
-        self.waits.add(key, (rank, wait.from, seconds), None);
+        self.waits.add_wait(key, (rank, wait.from, seconds), None);
     }
 }

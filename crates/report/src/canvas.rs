@@ -71,7 +71,7 @@ pub(crate) fn write(
     }
     // The canvas looks at the ending, which the temporary name has too.
     let drawn = files::Output::new(path).and_then(|output| {
-        output.draw(|temporary| {
+        output.draw_file(|temporary| {
             if is_svg {
                 draw_on(SVGBackend::new(temporary, size), drawing)
             } else {

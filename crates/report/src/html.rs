@@ -47,7 +47,7 @@ pub struct ReportPage<'a> {
     pub analysis: &'a AnalysisReport,
     /// Links and messages.
     pub network: &'a NetworkReport,
-    /// The timeline, after [`TimelineOverview::finish`].
+    /// The timeline, after [`TimelineOverview::finish_overview`].
     pub timeline: Option<&'a TimelineOverview>,
     /// Warnings and notes about the run, shown before all tables.
     pub notes: Vec<String>,
@@ -85,7 +85,7 @@ fn render((name, text): (&str, &str), values: Value) -> io::Result<String> {
 
 impl PageContent<'_> {
     /// Writes the page as HTML.
-    pub fn write(&self, mut out: impl Write) -> io::Result<()> {
+    pub fn write_html(&self, mut out: impl Write) -> io::Result<()> {
         let (analysis, network) = self.run.unzip();
         let content = Value::from_serialize(self);
         let values = context! { style => STYLE, analysis, network, ..content };
@@ -100,7 +100,7 @@ impl PageContent<'_> {
             files::write(path, content).map_err(|error| error.to_string())
         };
         let mut page = Vec::new();
-        write(path, self.write(&mut page).map(|()| page))?;
+        write(path, self.write_html(&mut page).map(|()| page))?;
         let json = serde_json::to_vec_pretty(self).map(|json| [&*json, b"\n"].concat());
         write(&path.with_extension("json"), json.map_err(io::Error::from))
     }
@@ -108,17 +108,17 @@ impl PageContent<'_> {
 
 impl<'a> ReportPage<'a> {
     /// Returns the content of the page, with the pictures.
-    pub fn content(self) -> io::Result<PageContent<'a>> {
+    pub fn page_content(self) -> io::Result<PageContent<'a>> {
         let (analysis, network) = (self.analysis, self.network);
         let text = analysis.to_string();
         let pictures = [
             self.timeline.map_or(Ok(None), pictures::timeline)?,
-            pictures::load(network)?,
+            pictures::utilisation_picture(network)?,
             pictures::matrix(network, analysis.ranks)?,
             pictures::sizes(network)?,
         ];
         let mut tables = vec![
-            tables::ranks(analysis),
+            tables::rank_table(analysis),
             tables::waits(analysis),
             tables::regions(analysis),
         ];

@@ -45,7 +45,7 @@ pub(crate) struct Line {
 
 /// A frame with a name.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) struct Frame {
+pub(crate) struct NamedFrame {
     pub(crate) x: f64,
     pub(crate) y: f64,
     pub(crate) width: f64,
@@ -60,12 +60,12 @@ pub(crate) struct Picture {
     pub(crate) height: f64,
     pub(crate) nodes: Vec<Node>,
     pub(crate) lines: Vec<Line>,
-    pub(crate) frames: Vec<Frame>,
+    pub(crate) frames: Vec<NamedFrame>,
 }
 
 impl Picture {
     /// Adds a part at a place.
-    fn put(&mut self, part: Self, x: f64, y: f64) {
+    fn place_part(&mut self, part: Self, x: f64, y: f64) {
         let moved = |(px, py): (f64, f64)| (px + x, py + y);
         self.nodes.extend(part.nodes.into_iter().map(|mut node| {
             (node.x, node.y) = moved((node.x, node.y));
@@ -93,14 +93,14 @@ impl Picture {
             height,
             ..Self::default()
         };
-        outer.frames.push(Frame {
+        outer.frames.push(NamedFrame {
             x: 0.0,
             y: 0.0,
             width,
             height,
             title,
         });
-        outer.put(self, margin, margin + title_height);
+        outer.place_part(self, margin, margin + title_height);
         outer
     }
 }
@@ -110,7 +110,11 @@ pub(crate) fn zone(sketch: &ZoneSketch) -> Picture {
     let count = sketch.members.len();
     let parts: Vec<Picture> = sketch.members.iter().map(member).collect();
     let small = parts.iter().all(|part| part.nodes.len() == 1);
-    let mut places = if small { ring(count) } else { rows(&parts) };
+    let mut places = if small {
+        ring(count)
+    } else {
+        row_positions(&parts)
+    };
     let mut picture = Picture::default();
     for ((x, y), part) in places.iter().zip(&parts) {
         picture.width = picture.width.max(x + part.width);
@@ -130,7 +134,7 @@ pub(crate) fn zone(sketch: &ZoneSketch) -> Picture {
     }
     for (place, part) in places.iter().zip(parts) {
         let (x, y) = (place.0 - part.width / 2.0, place.1 - part.height / 2.0);
-        picture.put(part, x, y);
+        picture.place_part(part, x, y);
     }
     picture
 }
@@ -177,7 +181,7 @@ fn member(member: &MemberView) -> Picture {
 }
 
 /// A number of things as a length.
-fn length(count: usize) -> f64 {
+fn to_length(count: usize) -> f64 {
     u32::try_from(count).map_or(f64::INFINITY, f64::from)
 }
 
@@ -186,11 +190,11 @@ fn ring(count: usize) -> Vec<(f64, f64)> {
     let radius = if count < 2 {
         0.0
     } else {
-        (length(count) * 2.2 / TAU).max(2.5)
+        (to_length(count) * 2.2 / TAU).max(2.5)
     };
     (0..count)
         .map(|at| {
-            let angle = TAU * length(at) / length(count) + TAU / 2.0;
+            let angle = TAU * to_length(at) / to_length(count) + TAU / 2.0;
             (
                 radius * 1.4 * (1.0 + angle.cos()),
                 radius * (1.0 + angle.sin()),
@@ -200,7 +204,7 @@ fn ring(count: usize) -> Vec<(f64, f64)> {
 }
 
 /// The upper left corners of parts in rows, in a picture about as high as wide.
-fn rows(parts: &[Picture]) -> Vec<(f64, f64)> {
+fn row_positions(parts: &[Picture]) -> Vec<(f64, f64)> {
     /// Between boxes, so that routes can be seen.
     const GAP: f64 = 2.5;
     let area: f64 = parts
@@ -315,7 +319,7 @@ fn levels(nodes: &[u32], leaf: u32) -> NodePositions {
     let gap = if columns < f64::from(leaf) { 1.0 } else { 0.0 };
     let width = f64::from(hosts / leaf) * (columns + gap);
     let step = (width / 6.0).clamp(2.5, 60.0);
-    let top = step * length(nodes.len() - 1);
+    let top = step * to_length(nodes.len() - 1);
     let mut places = Vec::new();
     for host in 0..hosts {
         let (block, within) = (f64::from(host / leaf), f64::from(host % leaf));
@@ -323,7 +327,7 @@ fn levels(nodes: &[u32], leaf: u32) -> NodePositions {
         places.push((x, top + (within / columns).floor()));
     }
     for (level, count) in nodes.iter().enumerate().skip(1) {
-        let y = top - step * length(level);
+        let y = top - step * to_length(level);
         for at in 0..*count {
             let x = width * (f64::from(at) + 0.5) / f64::from(*count);
             places.push((x, y));

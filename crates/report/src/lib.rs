@@ -53,7 +53,7 @@ pub const STYLE: &str = include_str!("html/style.css");
 
 impl Figure {
     /// Checks that all positions refer to existing entries: a figure may come from any program.
-    pub fn check(&self) -> Result<(), String> {
+    pub fn check_positions(&self) -> Result<(), String> {
         let below = |name: &str, found: usize, count: usize| match found < count {
             true => Ok(()),
             false => Err(format!("{name} {found}: expected a number below {count}")),

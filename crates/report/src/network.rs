@@ -31,7 +31,7 @@ mod unexpected;
 use std::collections::BTreeMap;
 use std::io::Read;
 
-use observe::{Event, LinkParameter, LogEvent, LogReader, NetworkEvent};
+use observe::{LinkParameter, LogEvent, LogReader, NetworkEvent, RankEvent};
 
 #[cfg(feature = "html")]
 pub(crate) use bins::Bins;
@@ -85,39 +85,41 @@ impl NetworkAnalysis {
     }
 
     /// Takes the next event of a rank, at a time in seconds.
-    pub fn event(&mut self, rank: u32, time: f64, event: &LogEvent) {
+    pub fn handle_event(&mut self, rank: u32, time: f64, event: &LogEvent) {
         self.latest = self.latest.max(time);
         let begun = self.begun.take();
         match *event {
-            Event::Send {
+            RankEvent::Send {
                 peer,
                 bytes,
                 place,
                 collective,
                 ..
             } => {
-                self.sizes.send(rank, (place, collective), bytes);
-                self.matrix.add(rank, peer, bytes, 1);
+                self.sizes.count_send(rank, (place, collective), bytes);
+                self.matrix.add_messages(rank, peer, bytes, 1);
             }
-            Event::Collective { name, .. } => self.sizes.begin_collective(rank, name),
-            Event::Inject { peer, .. } => {
+            RankEvent::Collective { name, .. } => self.sizes.begin_collective(rank, name),
+            RankEvent::Inject { peer, .. } => {
                 let flow = begun.and_then(|flow| self.flows.get_mut(&flow));
                 if let Some(flow) = flow {
                     flow.pair = Some((rank, peer));
                 }
             }
-            Event::Unexpected { peer, tag, bytes } => {
-                self.unexpected.arrive((rank, time), (peer, tag, bytes));
+            RankEvent::Unexpected { peer, tag, bytes } => {
+                self.unexpected
+                    .add_message((rank, time), (peer, tag, bytes));
             }
-            Event::Taken { peer, tag, bytes } => {
-                self.unexpected.take((rank, time), (peer, tag, bytes));
+            RankEvent::Taken { peer, tag, bytes } => {
+                self.unexpected
+                    .take_message((rank, time), (peer, tag, bytes));
             }
             _ => {}
         }
     }
 
     /// Takes the next event of the network, at a time in seconds.
-    pub fn network(&mut self, time: f64, event: &NetworkEvent<Vec<u32>>) {
+    pub fn handle_network_event(&mut self, time: f64, event: &NetworkEvent<Vec<u32>>) {
         self.latest = self.latest.max(time);
         self.begun = None;
         match *event {
@@ -146,12 +148,12 @@ impl NetworkAnalysis {
                     self.flows.insert(flow, Flow::new(bytes, alone, Vec::new()));
                 }
                 if let Some(flow) = self.flows.get_mut(&flow) {
-                    self.links.change(flow, time, rate, link);
+                    self.links.change_rate(flow, time, rate, link);
                 }
             }
             NetworkEvent::End { flow } => {
                 if let Some(flow) = self.flows.remove(&flow) {
-                    self.links.end(flow, time);
+                    self.links.end_flow(flow, time);
                 } else {
                     self.routeless.remove(&flow);
                 }
@@ -168,23 +170,25 @@ impl NetworkAnalysis {
     }
 
     /// Ends the analysis of a log that has been read.
-    pub fn finish<R: Read>(mut self, log: &LogReader<R>) -> NetworkReport {
+    pub fn finish_report<R: Read>(mut self, log: &LogReader<R>) -> NetworkReport {
         let end_s = log.end().unwrap_or(self.latest).max(self.latest);
         for flow in std::mem::take(&mut self.flows).into_values() {
-            self.links.end(flow, end_s);
+            self.links.end_flow(flow, end_s);
         }
-        self.links.finish(end_s);
+        self.links.count_until_end(end_s);
         let loads = result::loads(&self.links, log, end_s);
         NetworkReport {
             end_s,
             hot: result::hot_links(&loads),
-            classes: classes::of(&loads),
+            classes: classes::link_classes(&loads),
             over_time: result::over_time(&self.links, &loads, end_s),
             other_delay_s: self.links.other_delay_s,
-            sizes: self.sizes.finish(|number| log.text(number).to_owned()),
+            sizes: self
+                .sizes
+                .into_histograms(|number| log.text(number).to_owned()),
             hops: sizes::hops(&self.hops),
-            unexpected: self.unexpected.finish(end_s),
-            matrix: self.matrix.finish(),
+            unexpected: self.unexpected.into_rank_messages(end_s),
+            matrix: self.matrix.into_matrix(),
             links: loads,
         }
     }

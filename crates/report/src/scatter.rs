@@ -126,16 +126,16 @@ impl Drawing for Scatter {
         let above =
             |range: std::ops::Range<f64>| range.start..range.end + 0.25 * (range.end - range.start);
         match (self.log_x, self.log_y) {
-            (true, true) => self.on(area, logarithmic(x), logarithmic(y)),
-            (true, false) => self.on(area, logarithmic(x), above(linear(y, 0.1))),
-            (false, true) => self.on(area, linear(x, 0.02), logarithmic(y)),
-            (false, false) => self.on(area, linear(x, 0.02), above(linear(y, 0.1))),
+            (true, true) => self.draw_points(area, logarithmic(x), logarithmic(y)),
+            (true, false) => self.draw_points(area, logarithmic(x), above(linear(y, 0.1))),
+            (false, true) => self.draw_points(area, linear(x, 0.02), logarithmic(y)),
+            (false, false) => self.draw_points(area, linear(x, 0.02), above(linear(y, 0.1))),
         }
     }
 }
 
 impl Scatter {
-    fn on<D: DrawingBackend, X, Y>(
+    fn draw_points<D: DrawingBackend, X, Y>(
         &self,
         area: &DrawingArea<D, Shift>,
         x: X,

@@ -38,13 +38,13 @@ const GREY: RGBColor = RGBColor(170, 170, 170);
 /// Draws a run into the file at `path`: `.svg` or `.png`.
 pub(crate) fn plot_timeline(timeline: &Timeline, path: &Path) -> Result<(), PlotError> {
     let layout = Layout::new(timeline);
-    write(path, layout.size(), &layout)
+    write(path, layout.pixel_size(), &layout)
 }
 
 /// Draws a run as the text of an SVG picture.
 pub(crate) fn svg_of_timeline(timeline: &Timeline) -> Result<String, PlotError> {
     let layout = Layout::new(timeline);
-    svg(layout.size(), &layout)
+    svg(layout.pixel_size(), &layout)
 }
 
 /// An arrow: from a lane and a row to a lane and a row, with the track beside the target lane.
@@ -66,17 +66,17 @@ struct Layout<'a> {
     arrows: Vec<Arrow>,
 }
 
-fn count(number: usize) -> i32 {
+fn count_as_i32(number: usize) -> i32 {
     i32::try_from(number).unwrap_or(100_000)
 }
 
 /// The width of a text, about.
 fn width(text: &str) -> i32 {
-    count(text.chars().count()) * LETTER
+    count_as_i32(text.chars().count()) * LETTER
 }
 
 /// A text that is no longer than this many letters.
-fn cut(text: &str, letters: i32) -> String {
+fn shorten_text(text: &str, letters: i32) -> String {
     let letters = usize::try_from(letters).unwrap_or(1);
     if text.chars().count() <= letters {
         return text.to_owned();
@@ -150,7 +150,7 @@ impl<'a> Layout<'a> {
     }
 
     fn x(&self, lane: usize) -> i32 {
-        self.lanes + self.spacing * count(lane)
+        self.lanes + self.spacing * count_as_i32(lane)
     }
 
     fn y(&self, row: usize) -> i32 {
@@ -161,10 +161,10 @@ impl<'a> Layout<'a> {
             0
         };
         let _ = self;
-        TOP + gap + ROW * count(row)
+        TOP + gap + ROW * count_as_i32(row)
     }
 
-    fn size(&self) -> (u32, u32) {
+    fn pixel_size(&self) -> (u32, u32) {
         let rows = self.timeline.steps.len() + self.timeline.ends.len();
         let width = self.x(self.timeline.lanes.len()) - self.spacing / 2 + BORDER;
         let title = BORDER * 2 + self::width(&self.timeline.title) * 5 / 4;
@@ -178,7 +178,7 @@ impl<'a> Layout<'a> {
         let steps = &self.timeline.steps;
         for (lane, name) in self.timeline.lanes.iter().enumerate() {
             let x = self.x(lane);
-            let name = cut(name, (self.spacing - 8) / LETTER);
+            let name = shorten_text(name, (self.spacing - 8) / LETTER);
             area.draw(&Text::new(name, (x, TOP - 32), style.clone()))
                 .map_err(text)?;
             let last = steps.iter().rposition(|step| step.lane == lane);
@@ -195,7 +195,7 @@ impl<'a> Layout<'a> {
     }
 
     /// The words of a row.
-    fn words<D: DrawingBackend>(
+    fn draw_words<D: DrawingBackend>(
         &self,
         area: &DrawingArea<D, Shift>,
         row: usize,
@@ -248,7 +248,7 @@ impl Drawing for Layout<'_> {
             };
             let at = (self.x(step.lane), self.y(row));
             area.draw(&Circle::new(at, 5, dot.filled())).map_err(text)?;
-            self.words(area, row, (&step.text, &step.place), letters)?;
+            self.draw_words(area, row, (&step.text, &step.place), letters)?;
         }
         for (row, end) in (self.timeline.steps.len()..).zip(&self.timeline.ends) {
             let (x, y) = (self.x(end.lane), self.y(row));
@@ -257,7 +257,7 @@ impl Drawing for Layout<'_> {
                 .map_err(text)?;
             area.draw(&Rectangle::new(corners, CRITICAL))
                 .map_err(text)?;
-            self.words(area, row, (&end.text, &end.place), CRITICAL)?;
+            self.draw_words(area, row, (&end.text, &end.place), CRITICAL)?;
         }
         Ok(())
     }

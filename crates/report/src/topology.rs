@@ -73,7 +73,7 @@ fn pixel(length: f64) -> i32 {
 }
 
 impl ScaledPicture {
-    fn at(&self, x: f64, y: f64) -> (i32, i32) {
+    fn to_pixels(&self, x: f64, y: f64) -> (i32, i32) {
         (pixel(BORDER + x * self.unit), pixel(BORDER + y * self.unit))
     }
 
@@ -84,8 +84,8 @@ impl ScaledPicture {
 
     fn frames<D: DrawingBackend>(&self, area: &DrawingArea<D, Shift>) -> Result<(), String> {
         for frame in &self.picture.frames {
-            let upper = self.at(frame.x, frame.y);
-            let lower = self.at(frame.x + frame.width, frame.y + frame.height);
+            let upper = self.to_pixels(frame.x, frame.y);
+            let lower = self.to_pixels(frame.x + frame.width, frame.y + frame.height);
             area.draw(&Rectangle::new([upper, lower], FRAME))
                 .map_err(text)?;
             let style = ("sans-serif", self.text_size()).into_font().color(&BLACK);
@@ -98,13 +98,13 @@ impl ScaledPicture {
         Ok(())
     }
 
-    fn lines<D: DrawingBackend>(&self, area: &DrawingArea<D, Shift>) -> Result<(), String> {
+    fn draw_lines<D: DrawingBackend>(&self, area: &DrawingArea<D, Shift>) -> Result<(), String> {
         // Many lines are drawn paler, so that the nodes can be seen.
         let many = self.picture.lines.len() > 2_000;
         for line in &self.picture.lines {
             let ends = [
-                self.at(line.from.0, line.from.1),
-                self.at(line.to.0, line.to.1),
+                self.to_pixels(line.from.0, line.from.1),
+                self.to_pixels(line.to.0, line.to.1),
             ];
             let colour = if line.route { ROUTE } else { CABLE };
             let colour = colour.mix(if many { 0.35 } else { 0.8 });
@@ -118,7 +118,7 @@ impl ScaledPicture {
     fn nodes<D: DrawingBackend>(&self, area: &DrawingArea<D, Shift>) -> Result<(), String> {
         let radius = pixel((self.unit * 0.25).clamp(1.5, 9.0));
         for node in &self.picture.nodes {
-            let (x, y) = self.at(node.x, node.y);
+            let (x, y) = self.to_pixels(node.x, node.y);
             let square = [(x - radius, y - radius), (x + radius, y + radius)];
             match node.kind {
                 NodeKind::Host => area.draw(&Circle::new((x, y), radius, HOST.filled())),
@@ -143,7 +143,7 @@ impl Drawing for ScaledPicture {
     fn draw<D: DrawingBackend>(&self, area: &DrawingArea<D, Shift>) -> Result<(), String> {
         area.fill(&WHITE).map_err(text)?;
         self.frames(area)?;
-        self.lines(area)?;
+        self.draw_lines(area)?;
         self.nodes(area)?;
         let style = ("sans-serif", 20).into_font().color(&BLACK);
         let title = shortened(&self.title, 120.0);

@@ -25,7 +25,7 @@ use self::calls::Calls;
 use self::paje::Paje;
 use self::perfetto::{Aggregate, Merge, Perfetto};
 use self::sink::Sink;
-use self::table::Table;
+use self::table::TableWriter;
 
 pub use self::options::{Contents, ParseTraceError, RankSet, TraceOptions, TraceUnit};
 
@@ -45,7 +45,7 @@ pub enum TraceFormat {
 
 impl TraceFormat {
     /// Returns the format that the ending of a file name stands for.
-    pub fn of(path: &Path) -> Result<Self, String> {
+    pub fn from_path(path: &Path) -> Result<Self, String> {
         let name = path.to_string_lossy();
         for (ending, format) in [
             (".pftrace", Self::Perfetto { compressed: false }),
@@ -117,7 +117,7 @@ impl TraceWriter {
         ranks: u32,
     ) -> io::Result<Self> {
         let invalid = |text| io::Error::new(io::ErrorKind::InvalidInput, text);
-        options.check(ranks).map_err(invalid)?;
+        options.check_selection(ranks).map_err(invalid)?;
         let aggregates = options.aggregates(ranks);
         let is_perfetto = matches!(format, TraceFormat::Perfetto { .. });
         if !is_perfetto && (options.shorter_than.is_some() || options.aggregate == Some(true)) {
@@ -142,29 +142,36 @@ impl TraceWriter {
                 }
             }
             TraceFormat::Paje => Box::new(Paje::new(out, options.limit)),
-            TraceFormat::Csv => Box::new(Table::new(out, options.limit)),
+            TraceFormat::Csv => Box::new(TableWriter::new(out, options.limit)),
         };
         let rounds = is_perfetto && !aggregates && options.unit == TraceUnit::Nanosecond;
         Ok(Self(Calls::new(sink, options.clone(), ranks, rounds)))
     }
 
     /// Takes an event of a rank at a time in seconds. `names`: the log that the event is from.
-    pub fn event<R: Read>(&mut self, rank: u32, time: f64, event: &LogEvent, names: &LogReader<R>) {
-        self.0.event(rank, time, event, names);
+    pub fn handle_event<R: Read>(
+        &mut self,
+        rank: u32,
+        time: f64,
+        event: &LogEvent,
+        names: &LogReader<R>,
+    ) {
+        self.0.handle_event(rank, time, event, names);
     }
 
     /// Takes an event of the network at a time in seconds. `names`: the log that the event is from.
-    pub fn network<R: Read>(
+    pub fn handle_network_event<R: Read>(
         &mut self,
         time: f64,
         event: &NetworkEvent<Vec<u32>>,
         names: &LogReader<R>,
     ) {
-        self.0.network(time, event, names);
+        self.0.handle_network_event(time, event, names);
     }
 
     /// Takes the class of a part of a rank's wait, in seconds: a slice "waits: `class`" within the
-    /// slice of the call. Call it before [`TraceWriter::event`] takes the event that ends the wait.
+    /// slice of the call. Call it before [`TraceWriter::handle_event`] takes the event that ends
+    /// the wait.
     pub fn wait_class(&mut self, rank: u32, from: f64, to: f64, class: &'static str) {
         self.0.wait_class(rank, (from, to), class);
     }
@@ -175,8 +182,8 @@ impl TraceWriter {
     }
 
     /// Ends the timeline at a time in seconds. Slices that are open stay open.
-    pub fn finish(self, end: f64) -> io::Result<TraceSummary> {
-        self.0.finish(end)
+    pub fn finish_trace(self, end: f64) -> io::Result<TraceSummary> {
+        self.0.finish_trace(end)
     }
 }
 
@@ -195,12 +202,12 @@ pub fn write_trace<R: Read>(
         match entry {
             LogEntry::Rank(rank, time, event) => {
                 last = time;
-                writer.event(rank, time, &event, log);
+                writer.handle_event(rank, time, &event, log);
             }
-            LogEntry::Network(time, event) => writer.network(time, &event, log),
+            LogEntry::Network(time, event) => writer.handle_network_event(time, &event, log),
         }
     }
-    let finished = writer.finish(log.end().unwrap_or(last));
+    let finished = writer.finish_trace(log.end().unwrap_or(last));
     finished.map_err(TraceError::Timeline)
 }
 

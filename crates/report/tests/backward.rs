@@ -68,13 +68,13 @@ where
     let mut analysis = Analysis::new(ranks);
     let reader = read(&bytes, |entry, log| match entry {
         LogEntry::Rank(rank, time, event) => {
-            analysis.event((rank, time, event), |number| log.text(number));
+            analysis.handle_event((rank, time, event), |number| log.text(number));
         }
-        LogEntry::Network(_, event) => analysis.network(&event),
+        LogEntry::Network(_, event) => analysis.handle_network_event(&event),
     });
-    let mut forward = analysis.finish(&reader);
+    let mut forward = analysis.finish_report(&reader);
     let log = BackwardReader::new(Cursor::new(&bytes)).expect("a log");
-    let backward = BackwardReport::of(log, &reader, forward.end_s).expect("a log");
+    let backward = BackwardReport::from_log(log, &reader, forward.end_s).expect("a log");
     forward.add_backward(backward.clone());
     (forward, backward)
 }
@@ -126,9 +126,9 @@ const CAUSED: [Class; 6] = [
 
 /// All waits of the ranks for each other.
 fn waits(forward: &AnalysisReport) -> f64 {
-    let ranks = forward.times.ranks();
+    let ranks = forward.times.rank_numbers();
     ranks
-        .flat_map(|rank| CAUSED.map(|class| forward.times.of(rank, class)))
+        .flat_map(|rank| CAUSED.map(|class| forward.times.class_time(rank, class)))
         .sum()
 }
 

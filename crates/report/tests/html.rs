@@ -55,18 +55,18 @@ fn page_of(log: &[u8], title: &str, notes: Vec<String>) -> String {
     let mut timeline = TimelineOverview::new(ranks);
     let reader = read(log, |entry, names| match entry {
         LogEntry::Rank(rank, time, event) => {
-            analysis.event((rank, time, event), |number| names.text(number));
-            network.event(rank, time, &event);
+            analysis.handle_event((rank, time, event), |number| names.text(number));
+            network.handle_event(rank, time, &event);
             timeline.event(rank, time, &event, |number| names.text(number));
         }
-        LogEntry::Network(time, event) => network.network(time, &event),
+        LogEntry::Network(time, event) => network.handle_network_event(time, &event),
     });
-    let mut analysis = analysis.finish(&reader);
+    let mut analysis = analysis.finish_report(&reader);
     let backwards = BackwardReader::new(Cursor::new(log)).expect("a log");
-    let backward = BackwardReport::of(backwards, &reader, analysis.end_s).expect("a log");
+    let backward = BackwardReport::from_log(backwards, &reader, analysis.end_s).expect("a log");
     analysis.add_backward(backward);
-    let network = network.finish(&reader);
-    timeline.finish(analysis.end_s);
+    let network = network.finish_report(&reader);
+    timeline.finish_overview(analysis.end_s);
     let page = ReportPage {
         title,
         command: "simrun run --platform test.toml 'a <program>'",
@@ -77,8 +77,8 @@ fn page_of(log: &[u8], title: &str, notes: Vec<String>) -> String {
         checked: None,
     };
     let mut out = Vec::new();
-    let content = page.content().expect("pictures");
-    content.write(&mut out).expect("memory");
+    let content = page.page_content().expect("pictures");
+    content.write_html(&mut out).expect("memory");
     let text = String::from_utf8(out).expect("a page is text");
     needs_nothing(&text);
     // For the browser of html.sh.
@@ -267,8 +267,8 @@ fn the_page_of_many_ranks_is_bounded() {
 fn a_timeline_with_all_classes_everywhere_is_bounded() {
     let log = LogWriter::new(Vec::new(), 640).finish(1.0).expect("memory");
     let reader = LogReader::new(&*log).expect("a log");
-    let analysis = Analysis::new(640).finish(&reader);
-    let network = NetworkAnalysis::new(640).finish(&reader);
+    let analysis = Analysis::new(640).finish_report(&reader);
+    let network = NetworkAnalysis::new(640).finish_report(&reader);
     let mut timeline = TimelineOverview::new(640);
     // Every bin of every group has a part of every class, of another length each.
     let mut until = vec![0.0; 640];
@@ -280,7 +280,7 @@ fn a_timeline_with_all_classes_everywhere_is_bounded() {
         timeline.wait_class(u32::try_from(rank).expect("few"), (from, to), class);
         until[rank] = to;
     }
-    timeline.finish(1.0);
+    timeline.finish_overview(1.0);
     let page = ReportPage {
         title: "all classes",
         command: "",
@@ -291,8 +291,8 @@ fn a_timeline_with_all_classes_everywhere_is_bounded() {
         checked: None,
     };
     let mut out = Vec::new();
-    let content = page.content().expect("pictures");
-    content.write(&mut out).expect("memory");
+    let content = page.page_content().expect("pictures");
+    content.write_html(&mut out).expect("memory");
     assert!(out.len() < LIMIT / 2, "{} bytes", out.len());
     let text = String::from_utf8(out).expect("a page is text");
     for class in Class::ALL {

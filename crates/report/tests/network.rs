@@ -18,10 +18,10 @@ where
     assert_eq!(run.outcome, Outcome::Finished);
     let mut analysis = NetworkAnalysis::new(ranks);
     let reader = read(&log, |entry, _| match entry {
-        LogEntry::Rank(rank, time, event) => analysis.event(rank, time, &event),
-        LogEntry::Network(time, event) => analysis.network(time, &event),
+        LogEntry::Rank(rank, time, event) => analysis.handle_event(rank, time, &event),
+        LogEntry::Network(time, event) => analysis.handle_network_event(time, &event),
     });
-    analysis.finish(&reader)
+    analysis.finish_report(&reader)
 }
 
 /// Two hosts on each side of a trunk of 1 GB/s and 1 ms.

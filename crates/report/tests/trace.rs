@@ -6,7 +6,7 @@
 use observe::SourceLocation;
 use std::io;
 
-use observe::{Event, LogReader, LogWriter, PacketKind, ProgramEvent};
+use observe::{LogReader, LogWriter, PacketKind, ProgramEvent, RankEvent};
 use report::{Contents, TraceFormat, TraceOptions, TraceSummary, TraceWriter, write_trace};
 use testing::memory::Memory;
 use testing::trace::{Trace, TraceEvent};
@@ -23,7 +23,7 @@ impl Log {
             if rank % 2 == 0 {
                 log.host_name(&format!("node-{}", rank / 2));
             }
-            log.host(rank, rank / 2);
+            log.write_host(rank, rank / 2);
         }
         Self(log)
     }
@@ -40,7 +40,7 @@ impl Log {
 
 #[track_caller]
 fn wait(call: &'static str) -> ProgramEvent {
-    Event::Wait {
+    RankEvent::Wait {
         call,
         place: SourceLocation::caller(),
         elapses: false,
@@ -51,7 +51,7 @@ fn wait(call: &'static str) -> ProgramEvent {
 #[track_caller]
 fn compute() -> ProgramEvent {
     let mut event = wait("compute");
-    if let Event::Wait { elapses, .. } = &mut event {
+    if let RankEvent::Wait { elapses, .. } = &mut event {
         *elapses = true;
     }
     event
@@ -59,23 +59,23 @@ fn compute() -> ProgramEvent {
 
 /// The end of a collective operation.
 const fn ended(number: u32) -> ProgramEvent {
-    Event::CollectiveEnd { context: 1, number }
+    RankEvent::CollectiveEnd { context: 1, number }
 }
 
 const fn unexpected(bytes: u64) -> ProgramEvent {
     let (peer, tag) = (0, 7);
-    Event::Unexpected { peer, tag, bytes }
+    RankEvent::Unexpected { peer, tag, bytes }
 }
 
 /// An unexpected message meets its receive.
 const fn taken(bytes: u64) -> ProgramEvent {
     let (peer, tag) = (0, 7);
-    Event::Taken { peer, tag, bytes }
+    RankEvent::Taken { peer, tag, bytes }
 }
 
 #[track_caller]
 fn send(peer: u32, bytes: u64) -> ProgramEvent {
-    Event::Send {
+    RankEvent::Send {
         peer,
         tag: 7,
         bytes,
@@ -87,7 +87,7 @@ fn send(peer: u32, bytes: u64) -> ProgramEvent {
 
 #[track_caller]
 fn receive(peer: u32, bytes: u64) -> ProgramEvent {
-    Event::Receive {
+    RankEvent::Receive {
         peer: Some(peer),
         bytes,
         place: SourceLocation::caller(),
@@ -97,7 +97,7 @@ fn receive(peer: u32, bytes: u64) -> ProgramEvent {
 }
 
 const fn post(peer: u32, packet: PacketKind, key: u32, bytes: u64) -> ProgramEvent {
-    Event::Post {
+    RankEvent::Post {
         peer,
         packet,
         key,
@@ -106,7 +106,7 @@ const fn post(peer: u32, packet: PacketKind, key: u32, bytes: u64) -> ProgramEve
 }
 
 const fn arrive(peer: u32, packet: PacketKind, key: u32, bytes: u64) -> ProgramEvent {
-    Event::Arrive {
+    RankEvent::Arrive {
         peer,
         packet,
         key,
@@ -126,7 +126,7 @@ pub(crate) fn made(
 }
 
 pub(crate) fn trace_of(log: &[u8], options: &TraceOptions) -> Trace {
-    Trace::read(&made(log, PERFETTO, options).unwrap().0)
+    Trace::from_bytes(&made(log, PERFETTO, options).unwrap().0)
 }
 
 fn times(
@@ -143,14 +143,14 @@ fn late_sender() -> Vec<u8> {
     log.at(1, 0.0, receive(0, 100))
         .at(1, 0.0, wait("recv"))
         .at(0, 0.0, compute())
-        .at(0, 50.0, Event::Elapsed)
-        .at(0, 50.0, Event::Continue)
+        .at(0, 50.0, RankEvent::Elapsed)
+        .at(0, 50.0, RankEvent::Continue)
         .at(0, 50.0, send(1, 100))
         .at(0, 50.0, post(1, PacketKind::Eager, 0, 100))
-        .at(0, 50.0, Event::End)
+        .at(0, 50.0, RankEvent::End)
         .at(1, 80.0, arrive(0, PacketKind::Eager, 0, 100))
-        .at(1, 80.0, Event::Continue)
-        .at(1, 80.0, Event::End);
+        .at(1, 80.0, RankEvent::Continue)
+        .at(1, 80.0, RankEvent::End);
     log.end(80.0)
 }
 
@@ -190,7 +190,7 @@ fn the_arrow_of_a_late_sender_goes_from_sender_to_receiver() {
     assert_eq!(times(trace.named("compute")), [(0, Some(50))]);
     let values = |name| -> Vec<(u64, f64)> {
         trace
-            .on(name)
+            .events_on_track(name)
             .filter(|event| event.kind == 4)
             .map(|event| (event.time, event.value))
             .collect()
@@ -229,7 +229,7 @@ fn data_of_rendezvous_belong_to_their_sends() {
         .at(0, 7.0, post(1, PacketKind::Data, 3, 10))
         .at(1, 8.0, arrive(0, PacketKind::Data, 9, 8))
         .at(1, 9.0, arrive(0, PacketKind::Data, 3, 10))
-        .at(0, 9.0, Event::Continue);
+        .at(0, 9.0, RankEvent::Continue);
     let trace = trace_of(&log.end(9.0), &TraceOptions::default());
     let flights: Vec<_> = trace.named("message").collect();
     assert_eq!(times(flights.iter().copied()), [(3, Some(8)), (7, Some(9))]);
@@ -238,7 +238,7 @@ fn data_of_rendezvous_belong_to_their_sends() {
     // Both are in flight at once, on two lanes of one name.
     assert_ne!(flights[0].track, flights[1].track);
     let values: Vec<_> = trace
-        .on("unexpected messages of rank 1")
+        .events_on_track("unexpected messages of rank 1")
         .map(|event| (event.time, event.value))
         .collect();
     assert_eq!(values, [(1, 1.0), (6, 0.0)]);
@@ -273,7 +273,7 @@ fn packets_without_messages_are_instants() {
         log.at(0, f64::from(at) * 1000.0, post(1, packet, key, 0));
     }
     let (name, peer, value) = ("credits", Some(1), Some(3.0));
-    log.at(0, 3000.0, Event::Incident { name, peer, value });
+    log.at(0, 3000.0, RankEvent::Incident { name, peer, value });
     let trace = trace_of(&log.end(4000.0), &TraceOptions::default());
     assert_eq!(
         trace.named("credits").next().unwrap().arguments["value"],
@@ -287,14 +287,14 @@ fn packets_without_messages_are_instants() {
 
 fn collective(name: &'static str, number: u32) -> [ProgramEvent; 2] {
     [
-        Event::CollectiveCall {
+        RankEvent::CollectiveCall {
             algorithm: "ring",
             root: None,
             size: 2,
             first: 0,
             place: SourceLocation::caller(),
         },
-        Event::Collective {
+        RankEvent::Collective {
             name,
             context: 1,
             number,
@@ -315,7 +315,7 @@ fn steps_are_nested_in_blocking_collective_operations() {
         .at(0, 0.0, wait("allreduce"))
         .at(0, 4.0, receive(1, 8))
         .at(0, 5.0, ended(0))
-        .at(0, 5.0, Event::Continue);
+        .at(0, 5.0, RankEvent::Continue);
     for event in collective("barrier", 1) {
         log.at(0, 5.0, event);
     }
@@ -326,8 +326,8 @@ fn steps_are_nested_in_blocking_collective_operations() {
     log.at(0, 5.0, send(1, 0))
         .at(0, 5.0, wait("wait"))
         .at(0, 9.0, ended(2))
-        .at(0, 9.0, Event::Continue)
-        .at(0, 9.0, Event::End);
+        .at(0, 9.0, RankEvent::Continue)
+        .at(0, 9.0, RankEvent::End);
     let trace = trace_of(&log.end(9.0), &TraceOptions::default());
     assert_eq!(times(trace.named("allreduce")), [(0, Some(5))]);
     assert_eq!(times(trace.named("barrier")), [(5, Some(5))]);
@@ -352,23 +352,23 @@ fn steps_are_nested_in_blocking_collective_operations() {
 #[test]
 fn regions_and_waits_do_not_cross() {
     let mut log = Log::new(1);
-    log.at(0, 0.0, Event::Enter { region: "solve" })
+    log.at(0, 0.0, RankEvent::Enter { region: "solve" })
         .at(0, 1.0, wait("recv"))
-        .at(0, 2.0, Event::Enter { region: "inner" })
-        .at(0, 3.0, Event::Continue)
-        .at(0, 4.0, Event::Leave)
+        .at(0, 2.0, RankEvent::Enter { region: "inner" })
+        .at(0, 3.0, RankEvent::Continue)
+        .at(0, 4.0, RankEvent::Leave)
         .at(0, 5.0, wait("waitall"))
-        .at(0, 6.0, Event::Leave)
+        .at(0, 6.0, RankEvent::Leave)
         .at(
             0,
             6.0,
-            Event::Mark {
+            RankEvent::Mark {
                 name: "residual",
                 value: 0.5,
             },
         )
-        .at(0, 7.0, Event::Continue)
-        .at(0, 7.0, Event::End);
+        .at(0, 7.0, RankEvent::Continue)
+        .at(0, 7.0, RankEvent::End);
     let trace = trace_of(&log.end(7.0), &TraceOptions::default());
     assert_eq!(times(trace.named("solve")), [(0, Some(6))]);
     assert_eq!(times(trace.named("recv")), [(1, Some(3))]);
@@ -396,14 +396,14 @@ fn classes_of_waits_are_nested_in_their_calls() {
     let options = TraceOptions::default();
     let mut writer = TraceWriter::new(out.clone(), PERFETTO, &options, 2).unwrap();
     while let Some((rank, time, event)) = reader.next_event().unwrap() {
-        if (rank, event) == (1, Event::Continue) {
+        if (rank, event) == (1, RankEvent::Continue) {
             writer.wait_class(1, 0.0, 50e-9, "late sender");
             writer.wait_class(1, 50e-9, 80e-9, "transfer");
         }
-        writer.event(rank, time, &event, &reader);
+        writer.handle_event(rank, time, &event, &reader);
     }
-    writer.finish(80e-9).unwrap();
-    let trace = Trace::read(&out.take_bytes());
+    writer.finish_trace(80e-9).unwrap();
+    let trace = Trace::from_bytes(&out.take_bytes());
     let late = trace.named("waits: late sender").next().unwrap();
     assert_eq!(
         (late.time, late.end, &late.around[..]),
@@ -421,7 +421,7 @@ fn selections_keep_their_part_and_refuse_what_selects_nothing() {
         options
     };
     let trace = trace_of(&log, &only(&|options| options.ranks = "1".parse().unwrap()));
-    assert_eq!(trace.on("rank 0").count(), 0);
+    assert_eq!(trace.events_on_track("rank 0").count(), 0);
     assert_eq!(times(trace.named("recv")), [(0, Some(80))]);
     // A window ends what is open, and begins what has begun before.
     let trace = trace_of(
@@ -475,11 +475,11 @@ fn many_short() -> Vec<u8> {
     let mut log = Log::new(1);
     for step in 0..1000_u32 {
         log.at(0, f64::from(step), compute())
-            .at(0, f64::from(step + 1), Event::Continue);
+            .at(0, f64::from(step + 1), RankEvent::Continue);
     }
     log.at(0, 1000.0, compute())
-        .at(0, 2000.0, Event::Continue)
-        .at(0, 2000.0, Event::End);
+        .at(0, 2000.0, RankEvent::Continue)
+        .at(0, 2000.0, RankEvent::End);
     log.end(2000.0)
 }
 
@@ -530,7 +530,7 @@ fn a_trace_ends_at_its_limit_and_says_so() {
     let (bytes, summary) = made(&many_short(), PERFETTO, &options).unwrap();
     assert!((4000..4200).contains(&bytes.len()), "{}", bytes.len());
     assert_eq!(summary.bytes, bytes.len() as u64);
-    let trace = Trace::read(&bytes);
+    let trace = Trace::from_bytes(&bytes);
     let last = trace.events.last().unwrap();
     assert_eq!(last.name, "the limit of the file is reached");
     let cut = summary.cut.unwrap();
@@ -545,11 +545,8 @@ fn sums_of_groups_are_the_sums_of_ranks() {
         log.at(rank, 0.0, compute());
     }
     for rank in 0..600 {
-        log.at(rank, f64::from(1000 + rank), Event::Continue).at(
-            rank,
-            f64::from(1000 + rank),
-            Event::End,
-        );
+        log.at(rank, f64::from(1000 + rank), RankEvent::Continue)
+            .at(rank, f64::from(1000 + rank), RankEvent::End);
     }
     let options = TraceOptions {
         aggregate: Some(true),
@@ -571,7 +568,7 @@ fn sums_of_groups_are_the_sums_of_ranks() {
     // The integral of the mean numbers of ranks over time.
     let mut tracks: std::collections::BTreeMap<u64, Vec<(u64, f64)>> =
         std::collections::BTreeMap::new();
-    for event in trace.on("ranks that compute") {
+    for event in trace.events_on_track("ranks that compute") {
         tracks
             .entry(event.track)
             .or_default()
@@ -666,13 +663,13 @@ fn counters() -> Vec<u8> {
 fn the_schema_is_that_of_perfetto() {
     let mut marks = Log::new(2);
     let (name, value) = ("residual", 0.5);
-    marks.at(0, 0.0, Event::Mark { name, value });
+    marks.at(0, 0.0, RankEvent::Mark { name, value });
     let (name, peer, value) = ("credits", Some(0), Some(3.0));
-    marks.at(0, 0.0, Event::Incident { name, peer, value });
+    marks.at(0, 0.0, RankEvent::Incident { name, peer, value });
     for event in collective("allreduce", 0) {
         marks.at(0, 0.0, event);
     }
-    marks.at(0, 1.0, Event::End);
+    marks.at(0, 1.0, RankEvent::End);
     let (marks, plain) = (marks.end(1.0), TraceOptions::default());
     let merged = TraceOptions {
         shorter_than: Some(100e-9),

@@ -2,7 +2,7 @@
 //! values known by hand.
 
 use observe::{
-    Event, Link, LinkParameter, LinkSharing, LogWriter, NetworkEvent, PacketKind, ProgramEvent,
+    Link, LinkParameter, LinkSharing, LogWriter, NetworkEvent, PacketKind, ProgramEvent, RankEvent,
     SourceLocation,
 };
 use report::{TraceFormat, TraceOptions, TraceUnit};
@@ -19,7 +19,7 @@ fn csv(log: &[u8], options: &TraceOptions) -> String {
 /// Returns times in nanoseconds and values of a counter.
 fn values(log: &[u8], options: &TraceOptions, name: &str) -> Vec<(u64, f64)> {
     let trace = trace_of(log, options);
-    let events = trace.on(name);
+    let events = trace.events_on_track(name);
     events.map(|event| (event.time, event.value)).collect()
 }
 
@@ -58,7 +58,7 @@ fn flows(count: u32) -> Vec<u8> {
     at(40.0, NetworkEvent::End { flow: 1 });
     at(40.0, rate(0, 100.0));
     at(50.0, NetworkEvent::End { flow: 0 });
-    log.event(0, 60e-9, Event::End);
+    log.event(0, 60e-9, RankEvent::End);
     log.finish(60e-9).expect("memory")
 }
 
@@ -112,7 +112,7 @@ fn events_are_counted_by_millisecond() {
     let mut log = LogWriter::new(Vec::new(), 1);
     // 3 in the first ms, none in the second, 1 in the third, and the last in the fourth.
     for ms in [0.1, 0.1, 0.9, 2.5, 3.1] {
-        log.event(0, ms / 1e3, Event::Elapsed);
+        log.event(0, ms / 1e3, RankEvent::Elapsed);
     }
     let log = log.finish(3.2e-3).expect("memory");
     let counted = values(&log, &TraceOptions::default(), "events per simulated ms");
@@ -126,14 +126,14 @@ fn events_are_counted_by_millisecond() {
 fn receives_are_posted_until_their_messages_arrive() {
     let mut log = LogWriter::new(Vec::new(), 2);
     let place = SourceLocation::caller();
-    let receive = Event::Receive {
+    let receive = RankEvent::Receive {
         peer: Some(0),
         bytes: 8,
         place,
         collective: false,
         request: None,
     };
-    let arrive = |packet| Event::Arrive {
+    let arrive = |packet| RankEvent::Arrive {
         peer: 0,
         packet,
         key: 0,
@@ -148,9 +148,9 @@ fn receives_are_posted_until_their_messages_arrive() {
         (30.0, arrive(PacketKind::Data)),
         // An unexpected message, and its receive.
         (40.0, arrive(PacketKind::Eager)),
-        (40.0, Event::Unexpected { peer, tag, bytes }),
+        (40.0, RankEvent::Unexpected { peer, tag, bytes }),
         (50.0, receive),
-        (50.0, Event::Taken { peer, tag, bytes }),
+        (50.0, RankEvent::Taken { peer, tag, bytes }),
     ];
     for (ns, event) in events {
         log.event(1, ns / 1e9, event);
@@ -166,7 +166,7 @@ fn receives_are_posted_until_their_messages_arrive() {
 }
 
 fn wait(call: &'static str, elapses: bool, request: Option<u32>) -> ProgramEvent {
-    Event::Wait {
+    RankEvent::Wait {
         call,
         place: SourceLocation::caller(),
         elapses,
@@ -177,7 +177,7 @@ fn wait(call: &'static str, elapses: bool, request: Option<u32>) -> ProgramEvent
 #[test]
 fn operations_and_the_calls_that_wait_for_them_have_their_request() {
     let mut log = LogWriter::new(Vec::new(), 2);
-    let send = Event::Send {
+    let send = RankEvent::Send {
         peer: 1,
         tag: 7,
         bytes: 100,
@@ -187,10 +187,10 @@ fn operations_and_the_calls_that_wait_for_them_have_their_request() {
     };
     log.event(0, 10e-9, send);
     log.event(0, 30e-9, wait("wait", false, Some(5)));
-    log.event(0, 60e-9, Event::Continue);
+    log.event(0, 60e-9, RankEvent::Continue);
     // One that blocks is a slice, one that does not is an instant where it begins and ends.
     for (number, name, at) in [(0, "allreduce", 60e-9), (1, "ibcast", 80e-9)] {
-        let collective = Event::Collective {
+        let collective = RankEvent::Collective {
             name,
             context: 1,
             number,
@@ -200,8 +200,12 @@ fn operations_and_the_calls_that_wait_for_them_have_their_request() {
         log.event(0, at, collective);
         let call = if number == 0 { name } else { "waitall" };
         log.event(0, at, wait(call, false, None));
-        log.event(0, at + 10e-9, Event::CollectiveEnd { context: 1, number });
-        log.event(0, at + 10e-9, Event::Continue);
+        log.event(
+            0,
+            at + 10e-9,
+            RankEvent::CollectiveEnd { context: 1, number },
+        );
+        log.event(0, at + 10e-9, RankEvent::Continue);
     }
     let log = log.finish(100e-9).expect("memory");
     let trace = trace_of(&log, &TraceOptions::default());
@@ -222,7 +226,7 @@ fn operations_and_the_calls_that_wait_for_them_have_their_request() {
 #[test]
 fn incidents_of_ranks_and_changes_of_links_are_instants() {
     let mut log = LogWriter::new(Vec::new(), 2);
-    let of = |name, peer, value| Event::Incident { name, peer, value };
+    let of = |name, peer, value| RankEvent::Incident { name, peer, value };
     log.event(0, 100e-9, of("connection", Some(1), None));
     log.event(1, 200e-9, of("speed of the host", None, Some(0.5)));
     let change = NetworkEvent::LinkChange {
@@ -267,7 +271,7 @@ fn calls_that_are_too_short_for_nanoseconds_are_told() {
     let mut log = LogWriter::new(Vec::new(), 2);
     for (rank, end) in [(0, 0.5e-9), (1, 20e-9)] {
         log.event(rank, 0.0, wait("compute", true, None));
-        log.event(rank, end, Event::Continue);
+        log.event(rank, end, RankEvent::Continue);
     }
     let log = log.finish(100e-9).expect("memory");
     let told = |unit| {
@@ -276,7 +280,7 @@ fn calls_that_are_too_short_for_nanoseconds_are_told() {
             ..TraceOptions::default()
         };
         let (bytes, summary) = made(&log, PERFETTO, &options).expect("memory");
-        let trace = Trace::read(&bytes);
+        let trace = Trace::from_bytes(&bytes);
         let notes = trace.events.iter();
         let notes = notes.filter(|event| event.name.contains("10 ns")).count();
         (notes, summary.shortest)

@@ -37,11 +37,11 @@ where
     let mut analysis = Analysis::new(ranks);
     let reader = read(&bytes, |entry, log| match entry {
         LogEntry::Rank(rank, time, event) => {
-            analysis.event((rank, time, event), |number| log.text(number));
+            analysis.handle_event((rank, time, event), |number| log.text(number));
         }
-        LogEntry::Network(_, event) => analysis.network(&event),
+        LogEntry::Network(_, event) => analysis.handle_network_event(&event),
     });
-    let report = analysis.finish(&reader);
+    let report = analysis.finish_report(&reader);
     adds_up(&report, run.time.as_secs());
     report
 }
@@ -50,8 +50,8 @@ where
 fn adds_up(report: &AnalysisReport, end: f64) {
     assert!(report.whole);
     assert_eq!(report.end_s.to_bits(), end.to_bits());
-    for rank in report.times.ranks() {
-        let sum: f64 = report.times.split(rank).0.iter().sum();
+    for rank in report.times.rank_numbers() {
+        let sum: f64 = report.times.rank_split(rank).0.iter().sum();
         assert!((sum - end).abs() <= 1e-9 * end, "{rank:?}: {sum}, {end}");
     }
     let path: f64 = report.critical_path_s.values().sum();
@@ -65,7 +65,7 @@ fn adds_up(report: &AnalysisReport, end: f64) {
 /// other ones.
 #[track_caller]
 fn has(report: &AnalysisReport, rank: u32, expected: &str) {
-    let split = report.times.split(rank);
+    let split = report.times.rank_split(rank);
     let parts = expected
         .split("; ")
         .map(|part| part.split_once(' ').expect("a time"));
@@ -73,7 +73,7 @@ fn has(report: &AnalysisReport, rank: u32, expected: &str) {
     expected.extend(parts.map(|(time, class)| (class, time.parse::<f64>().expect("a time"))));
     for class in Class::ALL {
         let microseconds = expected.remove(class.name()).unwrap_or_default();
-        let found = split.of(class) * 1e6;
+        let found = split.class_time(class) * 1e6;
         let is_equal = (found - microseconds).abs() < 1e-6;
         assert!(
             is_equal || class == Class::Ended,
@@ -87,7 +87,7 @@ fn has(report: &AnalysisReport, rank: u32, expected: &str) {
 /// The rank has this time in the class, in microseconds.
 #[track_caller]
 fn waits(report: &AnalysisReport, rank: u32, class: Class, microseconds: f64) {
-    let found = report.times.of(rank, class) * 1e6;
+    let found = report.times.class_time(rank, class) * 1e6;
     assert!((found - microseconds).abs() < 1e-6, "{rank}: {found} us");
 }
 
@@ -272,7 +272,7 @@ fn an_allreduce_with_data_waits_for_the_last() {
     for rank in [0, 1, 3, 4] {
         waits(&report, rank, Class::WaitAtCollective, 40.0);
     }
-    assert!(report.times.of(2, Class::WaitAtCollective) == 0.0);
+    assert!(report.times.class_time(2, Class::WaitAtCollective) == 0.0);
 }
 
 #[test]
@@ -287,7 +287,7 @@ fn a_broadcast_waits_for_its_root() {
     for rank in [0, 2, 3] {
         waits(&report, rank, Class::LateBroadcast, 25.0);
     }
-    assert!(report.times.of(1, Class::LateBroadcast) == 0.0);
+    assert!(report.times.class_time(1, Class::LateBroadcast) == 0.0);
 }
 
 #[test]
@@ -475,7 +475,7 @@ fn the_first_message_waits_for_its_connection() {
             Class::Bandwidth,
             Class::Contention,
         ];
-        classes.map(|class| (report.times.of(rank, class) * 1e9).round() / 1e3)
+        classes.map(|class| (report.times.class_time(rank, class) * 1e9).round() / 1e3)
     };
     assert_eq!(waits(&report, 0), [opens, 0.0, 0.0, 0.0]);
     assert_eq!(waits(&report, 1), [opens, 1.0, 1.0, 0.0]);

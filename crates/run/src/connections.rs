@@ -55,7 +55,7 @@ pub(crate) fn connections(connection: &Connection) -> Option<ConnectionSettings>
 }
 
 /// Checks that the ranks can be connected within the limits.
-pub(crate) fn check(connection: &Connection, ranks: u32) -> Result<(), RunError> {
+pub(crate) fn check_descriptors(connection: &Connection, ranks: u32) -> Result<(), RunError> {
     match connection.descriptors {
         Some(descriptors)
             if connection.mode == ConnectionMode::Static && descriptors < ranks - 1 =>
@@ -165,12 +165,15 @@ mod tests {
             descriptors: Some(7),
             ..Connection::default()
         };
-        assert_eq!(check(&connection, 8), Ok(()));
-        let error = check(&connection, 9).expect_err("one too few");
+        assert_eq!(check_descriptors(&connection, 8), Ok(()));
+        let error = check_descriptors(&connection, 9).expect_err("one too few");
         let text = "connection.descriptors = 7 is too few for connection.mode = \"static\" with 9 ranks: expected at least 8";
         assert_eq!(error.to_string(), text);
         let mode = ConnectionMode::OnDemand;
-        assert_eq!(check(&Connection { mode, ..connection }, 9), Ok(()));
+        assert_eq!(
+            check_descriptors(&Connection { mode, ..connection }, 9),
+            Ok(())
+        );
     }
 
     #[test]

@@ -17,7 +17,7 @@ use mpi::{Overheads, Placement, PostingCost, Selector, Settings};
 use platform::units::{Duration, Size};
 use platform::{Collectives, HostNames, NoRoute, Platform, ReadySendMode, SsendProtocol};
 use sim_core::{
-    ActorId, Console, HostId, Observed, Outcome, Progress, Report, Resource, Simulation, Time,
+    ActorId, Console, HostId, Observed, Outcome, Report, Resource, RunProgress, Simulation, Time,
 };
 
 use crate::connections::{ConnectionTotals, Stall, connections, losses, stalls, totals};
@@ -75,7 +75,7 @@ pub struct Options {
     /// After how many events to stop.
     pub events_max: Option<u64>,
     /// Is told now and then how far the run is.
-    pub progress: Option<Arc<Progress>>,
+    pub progress: Option<Arc<RunProgress>>,
     /// Stops the run soon after this flag has become true.
     pub stop: Option<Arc<AtomicBool>>,
     /// The packets to capture, on a platform with queue pairs.
@@ -174,7 +174,7 @@ pub fn simulate(
     options: &Options,
     output: &Rc<Output>,
 ) -> Result<Run, RunError> {
-    run(platform, program, options, output, None)
+    run_program(platform, program, options, output, None)
 }
 
 /// Runs `program` on `platform`, and records the steps, so that a model checker can repeat them.
@@ -185,15 +185,15 @@ pub fn simulate_recorded(
     output: &Rc<Output>,
     recording: &Recording,
 ) -> Result<Run, RunError> {
-    let transcript = Rc::new(Transcript::of(Rc::clone(output) as Rc<dyn Console>));
+    let transcript = Rc::new(Transcript::with_next(Rc::clone(output) as Rc<dyn Console>));
     let console = Rc::clone(&transcript) as Rc<dyn Console>;
     let recorded = Some((recording, console));
-    let run = run(platform, program, options, output, recorded);
-    recording.lines.replace(transcript.take());
+    let run = run_program(platform, program, options, output, recorded);
+    recording.lines.replace(transcript.take_lines());
     run
 }
 
-fn run(
+fn run_program(
     platform: &Arc<Platform>,
     program: &dyn Program,
     options: &Options,
@@ -207,10 +207,10 @@ fn run(
         return Err(RunError::NoRanks);
     }
     let draws = sim_core::draws();
-    let hosts = options.mapping.place(platform, ranks, options.seed)?;
+    let hosts = options.mapping.place_ranks(platform, ranks, options.seed)?;
     if program.has_ranks() {
         platform.check_routes(&hosts).map_err(RunError::NoRoute)?;
-        crate::connections::check(platform.connection(), ranks)?;
+        crate::connections::check_descriptors(platform.connection(), ranks)?;
     }
     #[expect(
         clippy::disallowed_types,
@@ -230,7 +230,7 @@ fn run(
     let device = fabric.clone();
     if let Some((recording, transcript)) = recorded {
         simulation.set_console(transcript);
-        record(&mut simulation, fabric.as_ref(), recording);
+        record_steps(&mut simulation, fabric.as_ref(), recording);
     }
     let ((mut report, processes), place) = panic_hook::with_quiet_panics(|| {
         let mut stage = Stage {
@@ -239,7 +239,7 @@ fn run(
             fabric,
             processes: Vec::new(),
         };
-        program.start(&mut stage);
+        program.start_actors(&mut stage);
         let processes = stage.processes;
         (simulation.run(), processes)
     });
@@ -298,10 +298,14 @@ fn unfinished(processes: &[Rc<mpi::Process>], lost: &[(u32, Time)]) -> Vec<Strin
 }
 
 /// Lets the device between ranks, or without one the kernel, write down the steps of the run.
-fn record(simulation: &mut Simulation, fabric: Option<&Rc<dyn Fabric>>, recording: &Recording) {
+fn record_steps(
+    simulation: &mut Simulation,
+    fabric: Option<&Rc<dyn Fabric>>,
+    recording: &Recording,
+) {
     let steps = Rc::clone(&recording.steps);
     match fabric {
-        Some(fabric) => fabric.record(steps),
+        Some(fabric) => fabric.record_steps(steps),
         None => simulation.set_trace(move |event| {
             steps.borrow_mut().push(Observed::Transition(*event));
         }),
@@ -309,7 +313,7 @@ fn record(simulation: &mut Simulation, fabric: Option<&Rc<dyn Fabric>>, recordin
 }
 
 /// The parameters of the message layer. A given message protocol decides when sends end and leave.
-fn settings(platform: &Platform, hosts: &[HostId], options: &Options) -> Settings {
+fn message_settings(platform: &Platform, hosts: &[HostId], options: &Options) -> Settings {
     let network = platform.network();
     let asked = options.protocol.map(MessageProtocol::threshold);
     let protocol = platform.protocol();
@@ -385,7 +389,7 @@ fn device(
     options: &Options,
 ) -> Result<Rc<dyn Fabric>, RunError> {
     let network = platform.network();
-    let mut settings = settings(platform, hosts, options);
+    let mut settings = message_settings(platform, hosts, options);
     let ranks = u32::try_from(hosts.len()).expect("ranks are counted in 32 bits");
     if options.ideal_network {
         settings = without_time(settings);
@@ -394,7 +398,8 @@ fn device(
     if let Some(parameters) = &network.verbs {
         let topology = Arc::new(PlatformTopology::new(Arc::clone(platform)));
         let capture = options.capture.clone();
-        let verbs = crate::verbs::settings(parameters, &*topology, hosts, capture, options.seed)?;
+        let verbs =
+            crate::verbs::adapter_settings(parameters, &*topology, hosts, capture, options.seed)?;
         return Ok(VerbsFabric::new(
             simulation.port(),
             hosts,
@@ -430,10 +435,10 @@ fn observed(
 ) -> Result<Rc<dyn Fabric>, RunError> {
     let device = device(simulation, platform, hosts, options)?;
     if let Some(log) = &options.event_log {
-        log.hosts(platform, hosts);
-        let network = log.network(platform, options.profile.as_ref());
-        let ranks = log.ranks(simulation.port(), options.profile.clone());
-        device.observe(Observers { ranks, network });
+        log.write_hosts(platform, hosts);
+        let network = log.network_observer(platform, options.profile.as_ref());
+        let ranks = log.rank_observer(simulation.port(), options.profile.clone());
+        device.set_observers(Observers { ranks, network });
     }
     if let Some(profile) = &options.profile {
         let (inner, profile) = (Rc::clone(&device), Arc::clone(profile));
@@ -450,7 +455,7 @@ fn model(platform: &Arc<Platform>, program: &dyn Program, options: &Options) -> 
     if let Some(log) = &options.event_log
         && program.has_ranks()
     {
-        model.observe(log.network(platform, options.profile.as_ref()));
+        model.set_observer(log.network_observer(platform, options.profile.as_ref()));
     }
     let inner = models::with_noise(model, options.seed);
     match options.profile.clone() {

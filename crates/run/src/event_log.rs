@@ -34,7 +34,12 @@ struct OpenLog {
 
 impl OpenLog {
     /// Writes an event of the network of a platform at a time in seconds.
-    fn network(&mut self, time: f64, event: &NetworkEvent<&[u32]>, platform: &Platform) {
+    fn write_network_event(
+        &mut self,
+        time: f64,
+        event: &NetworkEvent<&[u32]>,
+        platform: &Platform,
+    ) {
         if let NetworkEvent::Incident {
             at: IncidentPlace::Host(host),
             name,
@@ -65,13 +70,13 @@ impl EventLog {
         Self(Arc::new(Mutex::new(Some(OpenLog { writer, hosts }))))
     }
 
-    fn open(&self) -> MutexGuard<'_, Option<OpenLog>> {
+    fn lock_log(&self) -> MutexGuard<'_, Option<OpenLog>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Writes the hosts of the ranks.
-    pub(crate) fn hosts(&self, platform: &Platform, hosts: &[HostId]) {
-        let Some(OpenLog { writer, hosts: own }) = &mut *self.open() else {
+    pub(crate) fn write_hosts(&self, platform: &Platform, hosts: &[HostId]) {
+        let Some(OpenLog { writer, hosts: own }) = &mut *self.lock_log() else {
             return;
         };
         own.extend(hosts.iter().copied().zip(0..));
@@ -86,12 +91,12 @@ impl EventLog {
             let name = || writer.host_name(&platform.host_name(host));
             let number = known[at].unwrap_or_else(name);
             known[at] = Some(number);
-            writer.host(rank, number);
+            writer.write_host(rank, number);
         }
     }
 
     /// Returns the observer of the ranks.
-    pub(crate) fn ranks(
+    pub(crate) fn rank_observer(
         &self,
         clock: KernelHandle,
         profile: Option<Arc<Profile>>,
@@ -105,7 +110,7 @@ impl EventLog {
     }
 
     /// Returns the observer of the network of a platform.
-    pub(crate) fn network(
+    pub(crate) fn network_observer(
         &self,
         platform: &Arc<Platform>,
         profile: Option<&Arc<Profile>>,
@@ -114,15 +119,15 @@ impl EventLog {
         let profile = profile.cloned();
         NetworkObserver::new(move |time, event| {
             let _inside = inside(profile.as_ref());
-            if let Some(log) = &mut *log.open() {
-                log.network(time, &event, &platform);
+            if let Some(log) = &mut *log.lock_log() {
+                log.write_network_event(time, &event, &platform);
             }
         })
     }
 
     /// Ends the log at a time in seconds. Returns the number of records.
-    pub fn finish(&self, time: f64) -> io::Result<u64> {
-        let Some(OpenLog { writer, .. }) = self.open().take() else {
+    pub fn finish_log(&self, time: f64) -> io::Result<u64> {
+        let Some(OpenLog { writer, .. }) = self.lock_log().take() else {
             return Ok(0);
         };
         let records = writer.records();
@@ -147,7 +152,7 @@ fn described(platform: &Platform, link: u32) -> Link {
 
 /// Notes that the observer is at work, if the run is profiled.
 fn inside(profile: Option<&Arc<Profile>>) -> Option<Inside<'_>> {
-    profile.map(|profile| profile.enter(Layer::Observer))
+    profile.map(|profile| profile.enter_layer(Layer::Observer))
 }
 
 /// The observer of the ranks.
@@ -160,7 +165,7 @@ struct RankLog {
 impl Observer for RankLog {
     fn observe(&self, rank: u32, event: ProgramEvent) {
         let _inside = inside(self.profile.as_ref());
-        if let Some(log) = &mut *self.log.open() {
+        if let Some(log) = &mut *self.log.lock_log() {
             let now = self.clock.now().as_secs();
             log.writer.event(rank, now, event);
         }

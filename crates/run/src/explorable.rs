@@ -55,7 +55,7 @@ pub fn stepper(
         return Err(RunError::NoRanks);
     }
     let hosts: Vec<HostId> = match platform {
-        Some(platform) => options.mapping.place(platform, ranks, options.seed)?,
+        Some(platform) => options.mapping.place_ranks(platform, ranks, options.seed)?,
         None => (0..ranks).map(HostId).collect(),
     };
     let protocol = options.protocol.unwrap_or(MessageProtocol::Eager);
@@ -94,7 +94,7 @@ pub fn stepper(
         let ideal = has_ranks.then(|| {
             let again = before
                 .take()
-                .and_then(|before| before.again(simulation.port()));
+                .and_then(|before| before.reuse_device(simulation.port()));
             let ideal = again.unwrap_or_else(|| {
                 let settings = (settings.clone(), sends_wait);
                 IdealFabric::new(simulation.port(), ranks, settings, numbers.clone())
@@ -108,10 +108,10 @@ pub fn stepper(
             fabric: ideal.clone().map(|ideal| ideal as Rc<dyn Fabric>),
             processes: Vec::new(),
         };
-        program.start(&mut stage);
+        program.start_actors(&mut stage);
         let started = stage.processes;
         if let Some(ideal) = ideal {
-            ideal.watch(&started, leaks);
+            ideal.watch_protocols(&started, leaks);
         }
         *processes.borrow_mut() = started;
     }))

@@ -160,7 +160,7 @@ impl std::error::Error for MappingError {}
 
 impl RankMap {
     /// Reads a mapping file, or a list of hosts with commas.
-    pub fn read(map: &Path) -> Result<Self, MappingError> {
+    pub fn read_map(map: &Path) -> Result<Self, MappingError> {
         Self::parse(map, &Self::read_text(map)?)
     }
 
@@ -285,7 +285,7 @@ fn first_tag(text: &str) -> Option<(usize, String)> {
 impl RankMap {
     /// The names of the hosts of this many ranks, by rank; of all that are placed if no number is
     /// given.
-    pub fn names(&self, ranks: Option<u32>) -> Result<Vec<String>, MappingError> {
+    pub fn host_names(&self, ranks: Option<u32>) -> Result<Vec<String>, MappingError> {
         let all = u32::try_from(self.lines.len()).unwrap_or(u32::MAX);
         self.find_hosts(ranks.unwrap_or(all), |name, _| Ok(name.to_owned()))
     }
@@ -310,7 +310,7 @@ impl RankMap {
         }
     }
 
-    fn place(&self, platform: &Platform, ranks: u32) -> Result<Vec<HostId>, MappingError> {
+    fn place_ranks(&self, platform: &Platform, ranks: u32) -> Result<Vec<HostId>, MappingError> {
         self.find_hosts(ranks, |name, line| {
             platform.host_by_name(name).ok_or_else(|| {
                 let near = platform.nearest_host(name);
@@ -335,7 +335,7 @@ impl Mapping {
     ///
     /// # Panics
     /// If the platform has no hosts, which no platform file can say.
-    pub fn place(
+    pub fn place_ranks(
         &self,
         platform: &Platform,
         ranks: u32,
@@ -366,7 +366,7 @@ impl Mapping {
                 order.sort_by_cached_key(|&host| platform.host_name(HostId(host)).into_owned());
                 Ok(each(&|rank| order[(rank % hosts) as usize]))
             }
-            Self::File(file) => file.place(platform, ranks),
+            Self::File(file) => file.place_ranks(platform, ranks),
         }
     }
 }

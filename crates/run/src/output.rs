@@ -188,14 +188,14 @@ impl fmt::Debug for Output {
 impl Console for Output {
     fn print(&self, actor: ActorId, text: fmt::Arguments<'_>) {
         if self.prefix {
-            self.write(self.stream, format_args!("[{}] {text}", rank(actor)));
+            self.write(self.stream, format_args!("[{}] {text}", actor_rank(actor)));
         } else {
             self.write(self.stream, text);
         }
     }
 
     fn wants(&self, level: Level, actor: ActorId) -> bool {
-        self.filter.wants(level, rank(actor))
+        self.filter.wants(level, actor_rank(actor))
     }
 
     fn log(&self, line: &LogLine<'_>) {
@@ -217,7 +217,7 @@ impl Console for Output {
 }
 
 /// Returns the rank of an actor; for actor programs, the number of the actor counted from 0.
-const fn rank(actor: ActorId) -> u32 {
+const fn actor_rank(actor: ActorId) -> u32 {
     actor.number() - 1
 }
 

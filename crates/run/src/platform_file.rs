@@ -13,7 +13,7 @@ pub fn load_platform(path: &Path, changes: &[Override]) -> Result<Platform, Load
     } else {
         Platform::load(path)
     };
-    platform?.with(&path.display().to_string(), changes)
+    platform?.with_overrides(&path.display().to_string(), changes)
 }
 
 #[cfg(test)]

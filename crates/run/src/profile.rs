@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use sim_core::{
     ActivityId, ActorId, Blocked, Change, Control, Device, End, HostId, Kernel, LinkState,
-    PowerStates, Progress, Resource, StartError, Time, Work,
+    PowerStates, Resource, RunProgress, StartError, Time, Work,
 };
 
 /// Parts of simrun.
@@ -61,7 +61,7 @@ pub struct Profile(AtomicU8);
 
 impl Profile {
     /// Returns the part that is at work now, for any thread; `progress` is of the same run.
-    pub fn layer(&self, progress: &Progress) -> Layer {
+    pub fn layer(&self, progress: &RunProgress) -> Layer {
         match Layer::ALL.get(usize::from(self.0.load(Ordering::Relaxed))) {
             Some(Layer::Kernel) | None if progress.polled().is_some() => Layer::Programs,
             layer => layer.copied().unwrap_or(Layer::Kernel),
@@ -69,7 +69,7 @@ impl Profile {
     }
 
     /// Notes that a part is at work until the result is dropped.
-    pub(crate) fn enter(&self, layer: Layer) -> Inside<'_> {
+    pub(crate) fn enter_layer(&self, layer: Layer) -> Inside<'_> {
         let before = self.0.swap(layer as u8, Ordering::Relaxed);
         Inside {
             profile: self,
@@ -98,7 +98,7 @@ pub(crate) struct ProfiledResource {
 
 impl ProfiledResource {
     fn enter(&mut self) -> (&mut dyn Resource, Inside<'_>) {
-        (&mut *self.inner, self.profile.enter(Layer::Models))
+        (&mut *self.inner, self.profile.enter_layer(Layer::Models))
     }
 }
 
@@ -198,29 +198,29 @@ pub(crate) struct ProfiledDevice {
 }
 
 impl ProfiledDevice {
-    fn enter(&self) -> Inside<'_> {
-        self.profile.enter(Layer::MessageLayer)
+    fn enter_device(&self) -> Inside<'_> {
+        self.profile.enter_layer(Layer::MessageLayer)
     }
 }
 
 impl Device for ProfiledDevice {
     fn on_end(&self, kernel: &mut Kernel, token: u64, end: End) {
-        let _inside = self.enter();
+        let _inside = self.enter_device();
         self.inner.on_end(kernel, token, end);
     }
 
     fn on_timer(&self, kernel: &mut Kernel, token: u64) {
-        let _inside = self.enter();
+        let _inside = self.enter_device();
         self.inner.on_timer(kernel, token);
     }
 
     fn progress(&self) {
-        let _inside = self.enter();
+        let _inside = self.enter_device();
         self.inner.progress();
     }
 
     fn on_host_off(&self, kernel: &mut Kernel, actor: ActorId) {
-        let _inside = self.enter();
+        let _inside = self.enter_device();
         self.inner.on_host_off(kernel, actor);
     }
 
@@ -241,12 +241,12 @@ mod tests {
 
     #[test]
     fn parts_are_nested() {
-        let (profile, progress) = (Profile::default(), Progress::default());
+        let (profile, progress) = (Profile::default(), RunProgress::default());
         let layer = || profile.layer(&progress);
         assert_eq!(layer(), Layer::Kernel);
-        let outer = profile.enter(Layer::MessageLayer);
+        let outer = profile.enter_layer(Layer::MessageLayer);
         assert_eq!(layer(), Layer::MessageLayer);
-        drop(profile.enter(Layer::Observer));
+        drop(profile.enter_layer(Layer::Observer));
         assert_eq!(layer(), Layer::MessageLayer);
         drop(outer);
         assert_eq!(layer(), Layer::Kernel);

@@ -19,11 +19,11 @@ pub trait Program {
     fn has_ranks(&self) -> bool;
 
     /// Puts the program's actors on the stage.
-    fn start(&self, stage: &mut Stage<'_>);
+    fn start_actors(&self, stage: &mut Stage<'_>);
 
     /// Returns the future of one rank: it connects if required, runs, and finalizes. `None` if the
     /// program is not made of ranks.
-    fn rank(&self, process: Rc<Process>) -> Option<RankFuture>;
+    fn rank_future(&self, process: Rc<Process>) -> Option<RankFuture>;
 }
 
 /// The future of one rank; an error is the text of the failure.
@@ -70,7 +70,7 @@ where
     }
 
     /// The same program with another place in reports.
-    pub fn at(self, place: SourceLocation) -> Self {
+    pub fn with_location(self, place: SourceLocation) -> Self {
         Self { place, ..self }
     }
 }
@@ -85,7 +85,7 @@ where
         true
     }
 
-    fn start(&self, stage: &mut Stage<'_>) {
+    fn start_actors(&self, stage: &mut Stage<'_>) {
         let fabric = stage
             .fabric
             .clone()
@@ -119,7 +119,7 @@ where
         }
     }
 
-    fn rank(&self, process: Rc<Process>) -> Option<RankFuture> {
+    fn rank_future(&self, process: Rc<Process>) -> Option<RankFuture> {
         let (start, place) = (Rc::clone(&self.start), self.place);
         Some(Box::pin(async move {
             process.init(place).await;
@@ -155,12 +155,12 @@ where
         false
     }
 
-    fn start(&self, stage: &mut Stage<'_>) {
+    fn start_actors(&self, stage: &mut Stage<'_>) {
         let host = stage.hosts[0];
         stage.simulation.spawn("root", host.0, |me| (self.0)(me));
     }
 
-    fn rank(&self, _: Rc<Process>) -> Option<RankFuture> {
+    fn rank_future(&self, _: Rc<Process>) -> Option<RankFuture> {
         None
     }
 }

@@ -169,7 +169,7 @@ impl RunRecord {
             0.0
         };
         Self {
-            outcome: name(&report.outcome),
+            outcome: outcome_name(&report.outcome),
             simulated_s: report.time.as_secs(),
             wall_s: run.wall_s,
             ranks: run.ranks,
@@ -190,7 +190,7 @@ impl RunRecord {
             failure: failure(&report.outcome),
             deadlock: deadlock(&report.outcome),
             network_deadlock: run.network_deadlock.clone(),
-            limit: limit(&report.outcome),
+            limit: limit_text(&report.outcome),
             warnings: run.warnings.clone(),
             stalls: run.stalls.clone(),
             connections: run.connections,
@@ -206,7 +206,7 @@ impl RunRecord {
     }
 }
 
-fn name(outcome: &Outcome) -> &'static str {
+fn outcome_name(outcome: &Outcome) -> &'static str {
     match outcome {
         Outcome::Finished => "finished",
         Outcome::Deadlock(_) => "deadlock",
@@ -249,7 +249,7 @@ fn deadlock(outcome: &Outcome) -> Option<Vec<BlockedRecord>> {
     Some(graph.blocked.iter().map(record).collect())
 }
 
-fn limit(outcome: &Outcome) -> Option<String> {
+fn limit_text(outcome: &Outcome) -> Option<String> {
     match outcome {
         Outcome::Limit(Limit::Time(time)) => Some(format!("--until {}s", time.as_secs())),
         Outcome::Limit(Limit::Events(events)) => Some(format!("--max-events {events}")),
@@ -314,7 +314,7 @@ impl std::error::Error for RecordError {}
 impl Folder {
     /// Creates the folder if it does not exist, and checks that a record can be written to the
     /// folder: before a long run, not after. An existing record is replaced only with `force`.
-    pub fn open(path: &Path, force: bool) -> Result<Self, RecordError> {
+    pub fn open_folder(path: &Path, force: bool) -> Result<Self, RecordError> {
         let fail = |error| RecordError::Folder(path.to_owned(), error);
         fs::create_dir_all(path).map_err(fail)?;
         let lock = FolderLock::exclusive(path).map_err(RecordError::Output)?;
@@ -354,7 +354,7 @@ impl Folder {
     }
 
     /// Writes files by name, each as a whole, and removes the other files of an earlier record.
-    pub fn write(&self, files: &[(&str, String)]) -> Result<(), RecordError> {
+    pub fn write_files(&self, files: &[(&str, String)]) -> Result<(), RecordError> {
         let fail = |error| RecordError::Folder(self.path.clone(), error);
         let is_old = |name: &&str| files.iter().all(|(new, _)| new != name);
         for name in NAMES.iter().filter(|name| is_old(name)) {
@@ -367,7 +367,7 @@ impl Folder {
             files::write(&self.path.join(name), text).map_err(RecordError::Output)?;
         }
         // The guard of the run may keep the folder until the process ends.
-        self.lock.release();
+        self.lock.release_lock();
         Ok(())
     }
 }

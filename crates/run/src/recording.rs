@@ -21,7 +21,7 @@ pub struct Transcript {
 
 impl Transcript {
     /// Returns a transcript of the lines for `next`.
-    pub fn of(next: Rc<dyn Console>) -> Self {
+    pub fn with_next(next: Rc<dyn Console>) -> Self {
         Self {
             lines: RefCell::default(),
             next: Some(next),
@@ -29,7 +29,7 @@ impl Transcript {
     }
 
     /// The lines so far, which are forgotten.
-    pub fn take(&self) -> Lines {
+    pub fn take_lines(&self) -> Lines {
         self.lines.take()
     }
 }

@@ -25,7 +25,7 @@ use crate::RunError;
 type ServiceLevels = BTreeMap<(HostId, HostId), u8>;
 
 /// Returns the settings of the adapters on `hosts`.
-pub(crate) fn settings(
+pub(crate) fn adapter_settings(
     parameters: &VerbsParameters,
     topology: &dyn PacketTopology,
     hosts: &[HostId],
@@ -45,7 +45,7 @@ pub(crate) fn settings(
         },
         network: PacketSettings {
             seed,
-            ..network(parameters)
+            ..packet_settings(parameters)
         },
         service_levels: service_levels(parameters, topology, hosts)?,
         capture,
@@ -56,7 +56,7 @@ fn picoseconds(time: &Duration) -> u64 {
     (time.as_secs() * 1e12).round() as u64
 }
 
-fn network(parameters: &VerbsParameters) -> PacketSettings {
+fn packet_settings(parameters: &VerbsParameters) -> PacketSettings {
     let faults = &parameters.faults;
     let blocks = parameters.buffer.bytes() / u64::from(BLOCK_BYTES);
     PacketSettings {
@@ -132,7 +132,7 @@ pub fn credit_loop_warnings(platform: &Arc<Platform>) -> Vec<String> {
         let levels = service_levels(parameters, &topology, &hosts);
         return levels.err().iter().map(ToString::to_string).collect();
     }
-    let loops = possible_credit_loops(&topology, &network(parameters), &hosts, &[0]);
+    let loops = possible_credit_loops(&topology, &packet_settings(parameters), &hosts, &[0]);
     let loops = loops.unwrap_or_default();
     let Some(first) = loops.first() else {
         return Vec::new();

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use crate::common::{on_ranks, simulated};
 use mpi::prelude::*;
-use observe::{Event, LogEntry, LogReader, NetworkEvent, PacketKind};
+use observe::{LogEntry, LogReader, NetworkEvent, PacketKind, RankEvent};
 use run::{EventLog, Options, Program, Run};
 use sim_core::Outcome;
 use testing::memory::Memory;
@@ -40,7 +40,7 @@ where
     };
     assert_eq!(of(&plain), of(&observed));
     assert_eq!(plain.report.outcome, Outcome::Finished);
-    log.finish(observed.report.time.as_secs())
+    log.finish_log(observed.report.time.as_secs())
         .expect("memory can be written to");
     let bytes = memory.take_bytes();
     let mut reader = LogReader::new(&*bytes).expect("a log");
@@ -66,7 +66,7 @@ fn check(entries: &[LogEntry]) -> usize {
             LogEntry::Rank(
                 rank,
                 _,
-                Event::Post {
+                RankEvent::Post {
                     peer, packet, key, ..
                 },
             ) => {
@@ -85,7 +85,7 @@ fn check(entries: &[LogEntry]) -> usize {
                 let Some(LogEntry::Rank(
                     rank,
                     at,
-                    Event::Inject {
+                    RankEvent::Inject {
                         peer, packet, key, ..
                     },
                 )) = entries.peek()
@@ -256,12 +256,12 @@ where
     let ended = run(platform, &on_ranks(program), Some(log.clone()));
     let outcome = &ended.report.outcome;
     assert_eq!(*outcome == Outcome::Finished, finishes, "{outcome:?}");
-    log.finish(ended.report.time.as_secs()).expect("memory");
+    log.finish_log(ended.report.time.as_secs()).expect("memory");
     let bytes = memory.take_bytes();
     let mut reader = LogReader::new(&*bytes).expect("a log");
     let mut found = Vec::new();
     while let Some((rank, _, event)) = reader.next_event().expect("it is valid") {
-        if let Event::Incident { name, peer, value } = event {
+        if let RankEvent::Incident { name, peer, value } = event {
             found.push((rank, reader.text(name).to_owned(), peer, value));
         }
     }

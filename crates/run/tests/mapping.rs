@@ -17,7 +17,7 @@ latency = "1us"
 
 fn place(mapping: &Mapping, ranks: u32) -> Result<Vec<u32>, MappingError> {
     let platform = Platform::parse("three.toml", THREE).expect("a platform");
-    let hosts = mapping.place(&platform, ranks, 0)?;
+    let hosts = mapping.place_ranks(&platform, ranks, 0)?;
     Ok(hosts.into_iter().map(|host| host.0).collect())
 }
 
@@ -43,7 +43,7 @@ fn blocks_that_are_too_small_say_how_many_fit() {
 
 #[test]
 fn host_files_of_mpi_libraries_are_read() {
-    let names = |text: &str| RankMap::parse(Path::new("hosts"), text)?.names(None);
+    let names = |text: &str| RankMap::parse(Path::new("hosts"), text)?.host_names(None);
     let expected = ["a", "a", "b", "b", "c"].map(str::to_owned).to_vec();
     for text in [
         "a:2\nb:2\nc\n",

@@ -260,10 +260,15 @@ fn a_simulated_run_is_taken_again() {
                 continue;
             };
             let end = replay_schedule(&mut stepper, &schedule).end;
-            drop(transcript.take());
+            drop(transcript.take_lines());
             assert_eq!(replay(&mut stepper, &schedule), schedule.0.len());
             let what = || format!("{number} {mode:?} {schedule}: {drawn:?}");
-            assert_eq!(transcript.take(), recording.lines.take(), "{}", what());
+            assert_eq!(
+                transcript.take_lines(),
+                recording.lines.take(),
+                "{}",
+                what()
+            );
             match outcome {
                 Outcome::Finished => {
                     assert!(

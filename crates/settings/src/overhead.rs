@@ -128,7 +128,7 @@ impl OverheadTable {
         clippy::cast_precision_loss,
         reason = "messages of 2^53 bytes and more may be off by one"
     )]
-    pub fn of(&self, size: u64) -> f64 {
+    pub fn message_overhead(&self, size: u64) -> f64 {
         let after = self.0.partition_point(|section| section.above < size);
         after.checked_sub(1).map_or(0.0, |at| {
             let OverheadSection { time, per_byte, .. } = self.0[at];
@@ -149,8 +149,8 @@ mod tests {
             per_byte,
         };
         let cost = OverheadTable::new(vec![section(10, 1.0, 0.0), section(100, 2.0, 0.5)]);
-        let found = [0, 10, 11, 100, 101, 1000].map(|size| cost.of(size));
+        let found = [0, 10, 11, 100, 101, 1000].map(|size| cost.message_overhead(size));
         assert_eq!(found, [0.0, 0.0, 1.0, 1.0, 52.5, 502.0]);
-        assert_eq!(OverheadTable::NONE.of(1 << 40), 0.0);
+        assert_eq!(OverheadTable::NONE.message_overhead(1 << 40), 0.0);
     }
 }

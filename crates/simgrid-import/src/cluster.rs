@@ -1,6 +1,6 @@
 //! `<cluster>`: one entry for every topology and size.
 
-use super::values::{Importer, at};
+use super::values::{Importer, spanned_at};
 use super::xml::Element;
 use platform::HostPattern;
 use platform::Sharing;
@@ -52,7 +52,7 @@ impl Importer {
             sharing.unwrap_or(Sharing::SplitDuplex),
         );
         let topology = self.topology(element, switch, hosts.count());
-        self.rest(element, &KNOWN);
+        self.note_unread(element, &KNOWN);
         let topology = topology?;
         let backbone = backbone.filter(|_| topology.centre().is_some());
         let to_itself = match topology.name() {
@@ -82,7 +82,7 @@ impl Importer {
             host_overrides,
             link_overrides: Vec::new(),
         };
-        let name = at(element, id?.to_owned());
+        let name = spanned_at(element, id?.to_owned());
         Some(Named { name, entry })
     }
 
@@ -90,7 +90,7 @@ impl Importer {
     pub(super) fn radical(&mut self, element: &Element) -> Option<HostPattern> {
         let radical = self.required(element, "radical")?;
         let text = |key| element.get(key).unwrap_or_default();
-        // SimGrid reads numbers as numbers, so that leading zeros do not count.
+        // SimGrid reads numbers, so that leading zeros do not count.
         let numbers: Vec<String> = radical
             .split(',')
             .map(|range| {

@@ -80,7 +80,7 @@ impl Importer {
             let id = present_name(name);
             let id = id.as_str();
             if id == DETACHED {
-                let size = self.size(flag, id, value);
+                let size = self.read_size(flag, id, value);
                 protocol.eager_threshold = size.unwrap_or(protocol.eager_threshold);
             } else if id == "smpi/IB-penalty-factors" && network.ib_penalty_factors.is_some() {
                 network.ib_penalty_factors = self.penalties(flag, id, value);
@@ -104,7 +104,7 @@ impl Importer {
 
     fn flag_left_out(&mut self, flag: &Element, id: &str, value: &str) {
         let (id, value) = (cut(id), cut(value));
-        self.note(
+        self.add_note(
             flag,
             format!("the flag {id:?} with the value {value:?} is not supported"),
         );
@@ -138,8 +138,8 @@ impl Importer {
             }
         }
         match id {
-            "network/TCP-gamma" => set(&mut fluid.tcp_gamma, self.size(flag, id, value)),
-            "network/weight-S" => set(&mut fluid.weight_s, self.size(flag, id, value)),
+            "network/TCP-gamma" => set(&mut fluid.tcp_gamma, self.read_size(flag, id, value)),
+            "network/weight-S" => set(&mut fluid.weight_s, self.read_size(flag, id, value)),
             "network/crosstraffic" => {
                 let on = self.truth(flag, id, value);
                 set(
@@ -171,7 +171,7 @@ impl Importer {
                 );
             }
             "smpi/async-small-thresh" => {
-                fluid.async_small_threshold = self.size(flag, id, value);
+                fluid.async_small_threshold = self.read_size(flag, id, value);
             }
             "smpi/os" => set(&mut fluid.overheads.os, self.overhead(flag, id, value)),
             "smpi/ois" => set(&mut fluid.overheads.ois, self.overhead(flag, id, value)),
@@ -181,7 +181,7 @@ impl Importer {
     }
 
     /// A number of bytes, which SimGrid also writes as `4194304.0` or `4e6`.
-    fn size(&mut self, flag: &Element, id: &str, value: &str) -> Option<Size> {
+    fn read_size(&mut self, flag: &Element, id: &str, value: &str) -> Option<Size> {
         let whole = value.parse::<f64>().ok().filter(|size| size.fract() == 0.0);
         let text = whole.map_or_else(|| value.to_owned(), |size| format!("{size:.0}"));
         self.quantity(flag, id, &text, "B")
@@ -201,7 +201,7 @@ impl Importer {
 
     /// Rows of numbers, `threshold:number:…;…`, in growing order of the thresholds, each with
     /// `columns` numbers.
-    fn table(
+    fn read_table(
         &mut self,
         flag: &Element,
         id: &str,
@@ -245,14 +245,14 @@ impl Importer {
         {
             return Some(Factors::Same(all));
         }
-        let rows = self.table(flag, id, value, 2)?;
+        let rows = self.read_table(flag, id, value, 2)?;
         if rows.iter().any(|row| row[1] < least) {
             let problem = format!("{id}={:?}", cut(value));
             self.diagnostic(flag, problem, "expected factors above 0");
             return None;
         }
         let step = |row: &Vec<f64>| {
-            let above = self.size(flag, id, &row[0].to_string())?;
+            let above = self.read_size(flag, id, &row[0].to_string())?;
             Some(FactorStep {
                 above,
                 factor: row[1],
@@ -276,10 +276,10 @@ impl Importer {
         if is_default {
             return Some(OverheadTable::NONE);
         }
-        let rows = self.table(flag, id, value, 3)?;
+        let rows = self.read_table(flag, id, value, 3)?;
         let section = |row: &Vec<f64>| {
             Some(OverheadSection {
-                above: self.size(flag, id, &row[0].to_string())?,
+                above: self.read_size(flag, id, &row[0].to_string())?,
                 time: self.quantity(flag, id, &row[1].to_string(), "s")?,
                 per_byte: self.quantity(flag, id, &row[2].to_string(), "s")?,
             })

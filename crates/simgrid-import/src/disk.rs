@@ -1,6 +1,6 @@
 //! `<disk>` of a `<host>`.
 
-use super::values::{Importer, at};
+use super::values::{Importer, spanned_at};
 use super::xml::Element;
 use platform::file::{DiskEntry, Named, cut};
 
@@ -12,7 +12,7 @@ impl Importer {
             let id = self.required(child, "id");
             let read_bandwidth = self.bandwidth(child, "read_bw");
             let write_bandwidth = self.bandwidth(child, "write_bw");
-            self.rest(child, &["id", "read_bw", "write_bw"]);
+            self.note_unread(child, &["id", "read_bw", "write_bw"]);
             let (Some(id), Some(read_bandwidth), Some(write_bandwidth)) =
                 (id, read_bandwidth, write_bandwidth)
             else {
@@ -28,7 +28,7 @@ impl Importer {
                 write_bandwidth,
                 total_bandwidth: None,
             };
-            let name = at(child, id.to_owned());
+            let name = spanned_at(child, id.to_owned());
             disks.push(Named { name, entry });
         }
         disks

@@ -56,7 +56,8 @@ pub fn import_file(path: impl AsRef<Path>) -> Result<ImportedPlatform, LoadError
     let path = path.as_ref();
     let text = read_text(path)?;
     let name = path.display().to_string();
-    let read = read_xml(&name, &text, Files::of(path.parent())).map_err(LoadError::Diagnostics)?;
+    let read = read_xml(&name, &text, Files::from_folder(path.parent()))
+        .map_err(LoadError::Diagnostics)?;
     Ok(ImportedPlatform::from(read))
 }
 
@@ -65,7 +66,7 @@ pub fn load(path: impl AsRef<Path>) -> Result<Platform, LoadError> {
     let path = path.as_ref();
     let text = read_text(path)?;
     let name = path.display().to_string();
-    build(&name, &text, Files::of(path.parent())).map_err(LoadError::Diagnostics)
+    build(&name, &text, Files::from_folder(path.parent())).map_err(LoadError::Diagnostics)
 }
 
 /// Reads a platform from SimGrid's XML text. Mistakes name the file `file_name`. The text is no
@@ -103,7 +104,7 @@ fn read_xml(file_name: &str, text: &str, files: Files) -> Result<XmlRead, Diagno
     };
     let mut importer = Importer::default();
     importer.files = files;
-    let zone = platform(&mut importer, &root);
+    let zone = outermost_zone(&mut importer, &root);
     let (network, protocol) = importer.config(&root);
     importer.note_unused_connections();
     importer.note_properties();
@@ -126,7 +127,7 @@ fn read_xml(file_name: &str, text: &str, files: Files) -> Result<XmlRead, Diagno
         .iter()
         .map(|(at, text_of_note)| ImportNote {
             file: file_name.to_owned(),
-            line: source.position(*at).0,
+            line: source.line_and_column(*at).0,
             text: text_of_note.clone(),
         })
         .collect();
@@ -139,7 +140,7 @@ fn read_xml(file_name: &str, text: &str, files: Files) -> Result<XmlRead, Diagno
 }
 
 /// The outermost zone.
-fn platform(importer: &mut Importer, root: &Element) -> ZoneEntry {
+fn outermost_zone(importer: &mut Importer, root: &Element) -> ZoneEntry {
     if root.name != "platform" {
         let problem = format!("the outermost tag is <{}>", root.name);
         importer.diagnostic(root, problem, "expected <platform version=\"4.1\">");

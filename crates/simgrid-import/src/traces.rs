@@ -10,7 +10,7 @@
 
 use std::collections::BTreeMap;
 
-use super::values::{Files, Importer, at};
+use super::values::{Files, Importer, spanned_at};
 use super::xml::Element;
 use platform::HostPattern;
 use platform::file::{HostOverride, Named, ProfileEntry, ProfileKind, cut, read_events};
@@ -27,7 +27,7 @@ pub(super) enum TraceKind {
 }
 
 impl TraceKind {
-    const fn kind(self) -> ProfileKind {
+    const fn profile_kind(self) -> ProfileKind {
         match self {
             Self::Speed => ProfileKind::Speed,
             Self::HostState | Self::LinkState => ProfileKind::State,
@@ -108,7 +108,7 @@ impl Importer {
                      element only",
                     cut(trace)
                 );
-                self.note(element, text);
+                self.add_note(element, text);
             }
             let key = (target.to_owned(), quality);
             let place = (trace.to_owned(), element.span.start);
@@ -138,7 +138,7 @@ impl Importer {
         quality: TraceKind,
     ) -> Option<Box<ProfileEntry>> {
         let id = element.get("id").unwrap_or_default();
-        let connected = self.connected(element, id, quality);
+        let connected = self.connected_source(element, id, quality);
         let source = match (element.get(key), connected) {
             (Some(file), _) => Source::File(file.to_owned()),
             (None, Some(source)) => source?,
@@ -163,7 +163,7 @@ impl Importer {
         let named = offsets.into_iter().map(|host| {
             let name = hosts.name(host);
             let mut profile = |quality| {
-                let source = self.connected(cluster, &name, quality)??;
+                let source = self.connected_source(cluster, &name, quality)??;
                 self.of_source(cluster, source, quality)
             };
             let entry = HostOverride {
@@ -171,7 +171,7 @@ impl Importer {
                 state_profile: profile(TraceKind::HostState),
                 ..HostOverride::default()
             };
-            let name = at(cluster, name);
+            let name = spanned_at(cluster, name);
             Named { name, entry }
         });
         named.collect()
@@ -183,7 +183,7 @@ impl Importer {
         clippy::option_option,
         reason = "wrong and absent differ, and the mistake is already recorded"
     )]
-    fn connected(
+    fn connected_source(
         &mut self,
         element: &Element,
         id: &str,
@@ -220,7 +220,7 @@ impl Importer {
             },
         };
         let entry = events.and_then(|events| {
-            let entry = ProfileEntry::of_events(&events, quality.kind());
+            let entry = ProfileEntry::of_events(&events, quality.profile_kind());
             entry.map_err(|value| format!("{value:?} is not valid in this profile"))
         });
         match entry {
@@ -234,7 +234,7 @@ impl Importer {
 
     /// The attribute `state` of older files.
     fn off_from_the_start(&mut self, element: &Element, quality: TraceKind) -> Option<Source> {
-        if quality.kind() != ProfileKind::State {
+        if quality.profile_kind() != ProfileKind::State {
             return None;
         }
         match element.get("state")? {

@@ -31,7 +31,7 @@ pub(super) enum Files {
 
 impl Files {
     /// Returns the files of a folder, if the folder is known.
-    pub(super) fn of(folder: Option<&Path>) -> Self {
+    pub(super) fn from_folder(folder: Option<&Path>) -> Self {
         folder.map_or(Self::Nowhere, |folder| Self::In(folder.to_owned()))
     }
 }
@@ -60,7 +60,7 @@ pub(super) struct Importer {
 }
 
 /// Returns a value with the position of its tag.
-pub(super) fn at<T>(element: &Element, value: T) -> Spanned<T> {
+pub(super) fn spanned_at<T>(element: &Element, value: T) -> Spanned<T> {
     Spanned::new(element.span.clone(), value)
 }
 
@@ -79,7 +79,7 @@ impl Importer {
         });
     }
 
-    pub(super) fn note(&mut self, element: &Element, text: impl Into<String>) {
+    pub(super) fn add_note(&mut self, element: &Element, text: impl Into<String>) {
         self.notes.push((element.span.start, text.into()));
     }
 
@@ -93,7 +93,7 @@ impl Importer {
         }
         let id = element.get("id").or_else(|| element.get("src"));
         let id = id.map_or_else(String::new, |id| format!(" {:?}", cut(id)));
-        self.note(element, format!("<{}>{id} is not supported", element.name));
+        self.add_note(element, format!("<{}>{id} is not supported", element.name));
     }
 
     /// Notes all properties in one line, at the first one.
@@ -136,7 +136,7 @@ impl Importer {
     }
 
     /// Notes the attributes that are not among `known`, and the children that are left out.
-    pub(super) fn rest(&mut self, element: &Element, known: &[&str]) {
+    pub(super) fn note_unread(&mut self, element: &Element, known: &[&str]) {
         self.attributes_left(element, known);
         let is_read = |child: &&Element| element.name == "host" && child.name == "disk";
         for child in element.children.iter().filter(|child| !is_read(child)) {
@@ -150,7 +150,7 @@ impl Importer {
             let value = cut(element.get(key).unwrap_or_default());
             if !value.is_empty() {
                 let text = format!("{key}={value:?} of <{}> is not supported", element.name);
-                self.note(element, text);
+                self.add_note(element, text);
             }
         }
     }
@@ -309,7 +309,7 @@ impl Importer {
             Some("FATPIPE") => Some(Sharing::FatPipe),
             Some("WIFI") => {
                 let text = "wireless links are not supported; imported as a shared link";
-                self.note(element, text);
+                self.add_note(element, text);
                 Some(Sharing::Shared)
             }
             Some(other) => {
@@ -322,7 +322,7 @@ impl Importer {
     }
 
     /// The bandwidth of a link, the first one of a wireless link.
-    pub(super) fn link(&mut self, element: &Element) -> Option<LinkEntry> {
+    pub(super) fn read_link(&mut self, element: &Element) -> Option<LinkEntry> {
         let text = self.required(element, "bandwidth")?;
         let first = text.split(',').next().unwrap_or_default().trim();
         let bandwidth = self.quantity(element, "bandwidth", first, "Bps");
@@ -341,7 +341,7 @@ impl Importer {
             "state_file",
             "state",
         ];
-        self.rest(element, &KNOWN);
+        self.note_unread(element, &KNOWN);
         Some(LinkEntry {
             bandwidth_profile,
             latency_profile,

@@ -3,7 +3,7 @@
 //! SimGrid lets programs choose the level of each station; after an import, the level is 0, the
 //! first bandwidth of the link.
 
-use super::values::{Importer, at};
+use super::values::{Importer, spanned_at};
 use super::xml::Element;
 use platform::file::{WifiEntry, ZoneEntry, cut};
 
@@ -18,7 +18,7 @@ impl Importer {
         for child in &element.children {
             if child.name == "prop" && child.get("id") == Some("access_point") {
                 let name = self.required(child, "value");
-                zone.gateway = name.map(|name| at(child, name.to_owned()));
+                zone.gateway = name.map(|name| spanned_at(child, name.to_owned()));
             }
         }
         let mut air = element.children.iter().filter(|child| is_air(child));
@@ -42,12 +42,12 @@ impl Importer {
         let latency = self.latency(link, "latency");
         if latency.is_some_and(|latency| latency.as_secs() != 0.0) {
             let text = cut(link.get("latency").unwrap_or_default());
-            self.note(
+            self.add_note(
                 link,
                 format!("latency={text:?} of a Wi-Fi link is not supported"),
             );
         }
-        self.rest(link, &["id", "bandwidth", "latency", "sharing_policy"]);
+        self.note_unread(link, &["id", "bandwidth", "latency", "sharing_policy"]);
         zone.wifi = Some(WifiEntry {
             name,
             bandwidths: rates,

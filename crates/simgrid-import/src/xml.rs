@@ -71,10 +71,10 @@ pub(super) fn parse(text: &str) -> Result<Element, Diagnostic> {
                 if root.is_some() || open.len() == DEPTH_MAX {
                     return Err(misplaced(span, root.is_some()));
                 }
-                open.push(element(&tag, span)?);
+                open.push(read_element(&tag, span)?);
                 None
             }
-            Event::Empty(tag) => Some(element(&tag, span.clone())?),
+            Event::Empty(tag) => Some(read_element(&tag, span.clone())?),
             Event::End(_) => open.pop(),
             Event::GeneralRef(_) => {
                 let expected = "entities are not expanded";
@@ -129,7 +129,7 @@ fn offset(position: u64, text: &str) -> usize {
     usize::try_from(position).map_or(text.len(), |at| at.min(text.len()))
 }
 
-fn element(tag: &BytesStart<'_>, span: Range<usize>) -> Result<Element, Diagnostic> {
+fn read_element(tag: &BytesStart<'_>, span: Range<usize>) -> Result<Element, Diagnostic> {
     let wrong = |problem: String| diagnostic(span.clone(), problem, "expected well-formed XML");
     let name = String::from_utf8_lossy(tag.name().as_ref()).into_owned();
     let mut attributes: Vec<(String, String)> = Vec::new();

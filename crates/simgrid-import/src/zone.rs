@@ -2,7 +2,7 @@
 
 use toml::Spanned;
 
-use super::values::{Importer, at};
+use super::values::{Importer, spanned_at};
 use super::xml::Element;
 use platform::ZONE_DEPTH_MAX;
 use platform::file::{
@@ -44,7 +44,7 @@ impl Importer {
                 "backbone" => {
                     self.backbone(child, &mut zone);
                     if !cluster {
-                        self.note(
+                        self.add_note(
                             child,
                             "a <backbone> outside of routing=\"Cluster\" is on no route",
                         );
@@ -99,12 +99,12 @@ impl Importer {
 
     fn member(&mut self, name: &str, child: &Element, zone: &mut ZoneEntry) {
         match name {
-            "host" => self.host(child, zone),
+            "host" => self.read_host(child, zone),
             "router" => self.router(child, zone),
             "link" => {
-                let entry = self.link(child);
+                let entry = self.read_link(child);
                 if let (Some(entry), Some(id)) = (entry, self.required(child, "id")) {
-                    let name = at(child, id.to_owned());
+                    let name = spanned_at(child, id.to_owned());
                     zone.links.push(Named { name, entry });
                 }
             }
@@ -117,10 +117,10 @@ impl Importer {
                 self.depth += 1;
                 let entry = self.zone(child);
                 self.depth -= 1;
-                let name = at(child, child.get("id").unwrap_or_default().to_owned());
+                let name = spanned_at(child, child.get("id").unwrap_or_default().to_owned());
                 zone.zones.push(Named { name, entry });
             }
-            "route" | "zoneRoute" | "ASroute" => self.route(child, zone),
+            "route" | "zoneRoute" | "ASroute" => self.read_route(child, zone),
             "host_link" => {}
             "peer" => self.peer(child, zone),
             "trace" | "trace_connect" => {}
@@ -130,7 +130,7 @@ impl Importer {
         }
     }
 
-    fn host(&mut self, element: &Element, zone: &mut ZoneEntry) {
+    fn read_host(&mut self, element: &Element, zone: &mut ZoneEntry) {
         let id = self.required(element, "id");
         if let Some(id) = id.filter(|id| id.contains(['[', ']'])) {
             let problem = format!("brackets in the name of a host: {:?}", cut(id));
@@ -141,7 +141,7 @@ impl Importer {
         let coordinates = self.coordinates(element);
         let disks = self.disks(element);
         let (speed_profile, state_profile) = self.host_profiles(element);
-        self.rest(element, &HOST_KEYS);
+        self.note_unread(element, &HOST_KEYS);
         if let (Some(id), Some((speed, pstate)), Some(cores)) = (id, speed, cores) {
             let entry = HostEntry {
                 speed,
@@ -153,23 +153,23 @@ impl Importer {
                 wifi_level: None,
                 disks,
             };
-            let name = at(element, id.to_owned());
+            let name = spanned_at(element, id.to_owned());
             zone.hosts.push(Named { name, entry });
         }
     }
 
     fn router(&mut self, element: &Element, zone: &mut ZoneEntry) {
         if let Some(id) = self.required(element, "id") {
-            zone.routers.push(at(element, id.to_owned()));
+            zone.routers.push(spanned_at(element, id.to_owned()));
         }
-        self.rest(element, &["id", "coordinates"]);
+        self.note_unread(element, &["id", "coordinates"]);
     }
 
     /// The link that all transfers of a zone cross.
     fn backbone(&mut self, element: &Element, zone: &mut ZoneEntry) {
-        let entry = self.link(element);
+        let entry = self.read_link(element);
         if let (Some(entry), Some(id)) = (entry, self.required(element, "id")) {
-            let name = at(element, id.to_owned());
+            let name = spanned_at(element, id.to_owned());
             zone.links.push(Named { name, entry });
         }
     }
@@ -182,7 +182,7 @@ impl Importer {
         let (Some(id), Some(up), Some(down)) = (id, up, down) else {
             return;
         };
-        self.rest(element, &["id", "up", "down"]);
+        self.note_unread(element, &["id", "up", "down"]);
         let backbone = backbone.map(|name| self.link_use(name, None).0);
         let up = [Some(self.link_use(up, None).0), backbone.clone()];
         let down = [backbone, Some(self.link_use(down, None).0)];
@@ -197,7 +197,7 @@ impl Importer {
             match (child.name.as_str(), child.get("id")) {
                 ("link_ctn", Some(id)) => {
                     let (usage, fixed) = self.link_use(id, child.get("direction"));
-                    links.push((at(child, usage), fixed));
+                    links.push((spanned_at(child, usage), fixed));
                 }
                 ("link_ctn", None) => {
                     self.required(child, "id");
@@ -218,8 +218,8 @@ impl Importer {
             return;
         };
         zone.routes.push(RouteEntry {
-            from: at(element, from.to_owned()),
-            to: at(element, to.to_owned()),
+            from: spanned_at(element, from.to_owned()),
+            to: spanned_at(element, to.to_owned()),
             links: links.into_iter().map(|(usage, _)| usage).collect(),
             symmetric: false,
             bypass: true,
@@ -228,7 +228,7 @@ impl Importer {
         });
     }
 
-    fn route(&mut self, element: &Element, zone: &mut ZoneEntry) {
+    fn read_route(&mut self, element: &Element, zone: &mut ZoneEntry) {
         let from = self.required(element, "src");
         let to = self.required(element, "dst");
         let links = self.links_of(element);
@@ -254,7 +254,7 @@ impl Importer {
     fn gateway(&self, element: &Element, key: &str, member: &str) -> Option<Spanned<String>> {
         let name = element.get(key)?;
         let name = self.switches.get(name).map_or(name, String::as_str);
-        (name != member).then(|| at(element, name.to_owned()))
+        (name != member).then(|| spanned_at(element, name.to_owned()))
     }
 
     /// Adds a host with two separate links in a *vivaldi* zone.
@@ -266,7 +266,7 @@ impl Importer {
         let coordinates = self.coordinates(element);
         let (speed_profile, state_profile) = self.host_profiles(element);
         let known = [&HOST_KEYS[..], &["bw_in", "bw_out"]].concat();
-        self.rest(element, &known);
+        self.note_unread(element, &known);
         let (Some(id), Some((speed, pstate)), Some(up), Some(down)) = (id, speed, up, down) else {
             return;
         };
@@ -280,12 +280,12 @@ impl Importer {
             wifi_level: None,
             disks: Vec::new(),
         };
-        let name = at(element, id.to_owned());
+        let name = spanned_at(element, id.to_owned());
         zone.hosts.push(Named { name, entry });
         let latency = |importer: &mut Self| importer.latency(element, "no_latency");
         let mut link = |name: &str, bandwidth| {
             let entry = LinkEntry::new(bandwidth, latency(self)?, Sharing::Shared);
-            let name = at(element, name.to_owned());
+            let name = spanned_at(element, name.to_owned());
             zone.links.push(Named { name, entry });
             Some(())
         };
@@ -313,7 +313,7 @@ impl Importer {
         let speed = self.speed(element);
         let bandwidth = self.bandwidth(element, "bw");
         let latency = self.latency(element, "lat");
-        self.rest(
+        self.note_unread(
             element,
             &["id", "prefix", "suffix", "radical", "speed", "bw", "lat"],
         );
@@ -345,7 +345,7 @@ impl Importer {
                 .push(one_way(element, [CENTRE, &name], [backbone, Some(back)]));
             let (bandwidth, latency) = (bandwidth.clone(), latency.clone());
             let entry = LinkEntry::new(bandwidth, latency, Sharing::SplitDuplex);
-            let link = at(element, link);
+            let link = spanned_at(element, link);
             zone.links.push(Named { name: link, entry });
             let entry = HostEntry {
                 speed: speed.clone(),
@@ -357,7 +357,7 @@ impl Importer {
                 wifi_level: None,
                 disks: Vec::new(),
             };
-            let name = at(element, name);
+            let name = spanned_at(element, name);
             zone.hosts.push(Named { name, entry });
         }
     }
@@ -367,9 +367,9 @@ impl Importer {
         for inner in &mut zone.zones {
             let name = inner.name.get_ref().clone();
             let gateway = format!("router_{name}");
-            let router = find(element, &gateway);
+            let router = find_router(element, &gateway);
             inner.entry.coordinates = router.and_then(|router| self.coordinates(router));
-            inner.entry.gateway = router.map(|_| at(element, gateway));
+            inner.entry.gateway = router.map(|_| spanned_at(element, gateway));
             let mut route = one_way(element, [&name, CENTRE], [None, None]);
             route.symmetric = true;
             zone.routes.push(route);
@@ -378,24 +378,24 @@ impl Importer {
 }
 
 /// The router with an id, anywhere inside.
-fn find<'e>(element: &'e Element, id: &str) -> Option<&'e Element> {
+fn find_router<'e>(element: &'e Element, id: &str) -> Option<&'e Element> {
     element.children.iter().find_map(|child| {
         if child.name == "router" && child.get("id") == Some(id) {
             Some(child)
         } else {
-            find(child, id)
+            find_router(child, id)
         }
     })
 }
 
 fn one_way(element: &Element, [from, to]: [&str; 2], links: [Option<LinkUse>; 2]) -> RouteEntry {
     RouteEntry {
-        from: at(element, from.to_owned()),
-        to: at(element, to.to_owned()),
+        from: spanned_at(element, from.to_owned()),
+        to: spanned_at(element, to.to_owned()),
         links: links
             .into_iter()
             .flatten()
-            .map(|usage| at(element, usage))
+            .map(|usage| spanned_at(element, usage))
             .collect(),
         symmetric: false,
         bypass: false,
@@ -417,8 +417,8 @@ fn push_route(
     let fixed = links.iter().any(|(_, fixed)| *fixed);
     let uses = links.iter().map(|(usage, _)| usage.clone());
     zone.routes.push(RouteEntry {
-        from: at(element, from.to_owned()),
-        to: at(element, to.to_owned()),
+        from: spanned_at(element, from.to_owned()),
+        to: spanned_at(element, to.to_owned()),
         links: uses.collect(),
         symmetric: symmetric && !fixed,
         bypass: false,
@@ -435,8 +435,8 @@ fn push_route(
             usage
         });
         zone.routes.push(RouteEntry {
-            from: at(element, to.to_owned()),
-            to: at(element, from.to_owned()),
+            from: spanned_at(element, to.to_owned()),
+            to: spanned_at(element, from.to_owned()),
             links: back.collect(),
             symmetric: false,
             bypass: false,

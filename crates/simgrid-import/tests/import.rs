@@ -278,9 +278,9 @@ fn flags_of_the_network_models() {
     let fluid = all.fluid.expect("a fluid model");
     assert_eq!(fluid.tcp_gamma.bytes(), 20_000);
     assert_eq!((fluid.crosstraffic, fluid.weight_s.bytes()), (0.0, 1_000));
-    let factors = [64.0, 65.0, 66.0].map(|size| fluid.latency_factor.of(size));
+    let factors = [64.0, 65.0, 66.0].map(|size| fluid.latency_factor.factor_for(size));
     assert_eq!(factors, [1.5, 1.5, 2.0]);
-    assert_eq!(fluid.bandwidth_factor.of(1.0), 0.5);
+    assert_eq!(fluid.bandwidth_factor.factor_for(1.0), 0.5);
     assert_eq!(fluid.loopback.bandwidth.bytes_per_s(), 498e6);
     assert_eq!(fluid.loopback.latency.as_secs(), 15e-6);
     assert_eq!(
@@ -372,7 +372,7 @@ fn routes_without_latency_share_as_in_simgrid() {
          <host id=\"c\" speed=\"1Gf\"/><route src=\"a\" dst=\"c\">\
          <link_ctn id=\"l\"/><link_ctn id=\"m\"/></route></zone>",
         );
-    let mut lab = Lab::on(load(&xml));
+    let mut lab = Lab::from_platform(load(&xml));
     lab.send("a", "b", 1e9);
     lab.send("a", "c", 5e7);
     lab.expect(
@@ -399,7 +399,7 @@ fn dates_under_flags() {
         )
     };
     let dates = |flags: &[(&str, &str)], long: f64, short: f64| {
-        let mut lab = Lab::on(load(&xml(flags)));
+        let mut lab = Lab::from_platform(load(&xml(flags)));
         lab.send("c", "d", 5e6);
         lab.send("a", "d", 5e6);
         lab.expect(&[(short, &[1]), (long, &[0])], 1e-11);

@@ -83,7 +83,7 @@ fn load(xml: &Path, text: &str, model: &str, more: &[&str]) -> Platform {
         .collect();
     let platform = simgrid_import::load(xml);
     let platform =
-        platform.and_then(|platform| platform.with(&xml.display().to_string(), &changes));
+        platform.and_then(|platform| platform.with_overrides(&xml.display().to_string(), &changes));
     platform.unwrap_or_else(|error| panic!("{}", error.report(false)))
 }
 
@@ -235,18 +235,18 @@ fn cluster(random: &mut Random) -> String {
         ("DRAGONFLY", "2,1;2,1;2,1;2", 16),
         ("DRAGONFLY", "3,2;2,1;3,2;1", 18),
     ];
-    let (topology, parameters, hosts) = shapes[random.below(shapes.len())];
+    let (topology, parameters, hosts) = shapes[random.draw_below(shapes.len())];
     let mut more = format!(
         "bw=\"{}MBps\" lat=\"{}us\" ",
-        80 + random.below(400),
-        1 + random.below(90)
+        80 + random.draw_below(400),
+        1 + random.draw_below(90)
     );
     let policies = ["SHARED", "SPLITDUPLEX", "FATPIPE"];
     more += &format!("sharing_policy=\"{}\" ", random.one_of(&policies));
     if topology == "FLAT" {
-        if random.below(2) == 0 {
+        if random.draw_below(2) == 0 {
             let policy = random.one_of(&["SHARED", "FATPIPE"]);
-            let bandwidth = 100 + random.below(900);
+            let bandwidth = 100 + random.draw_below(900);
             more += &format!(
                 "bb_bw=\"{bandwidth}MBps\" bb_lat=\"7us\" bb_sharing_policy=\"{policy}\" "
             );
@@ -254,11 +254,11 @@ fn cluster(random: &mut Random) -> String {
     } else {
         more += &format!("topology=\"{topology}\" topo_parameters=\"{parameters}\" ");
     }
-    if random.below(2) == 0 {
+    if random.draw_below(2) == 0 {
         more += "loopback_bw=\"900MBps\" loopback_lat=\"0\" ";
     }
-    if random.below(2) == 0 {
-        more += &format!("limiter_link=\"{}MBps\" ", 60 + random.below(500));
+    if random.draw_below(2) == 0 {
+        more += &format!("limiter_link=\"{}MBps\" ", 60 + random.draw_below(500));
     }
     format!(
         "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n\
@@ -348,8 +348,8 @@ fn star(random: &mut Random, hosts: usize) -> String {
          <platform version=\"4.1\"><zone id=\"w\" routing=\"Full\">\n"
         .to_owned();
     for host in 0..hosts {
-        let (speed, cores) = (1 + random.below(4), 1 + random.below(2));
-        let (bandwidth, latency) = (20 + random.below(200), random.below(3));
+        let (speed, cores) = (1 + random.draw_below(4), 1 + random.draw_below(2));
+        let (bandwidth, latency) = (20 + random.draw_below(200), random.draw_below(3));
         text += &format!(
             "<host id=\"n{host}\" speed=\"{speed}00Mf\" core=\"{cores}\"/>\n\
              <link id=\"l{host}\" bandwidth=\"{bandwidth}MBps\" latency=\"{latency}ms\"/>\n"
@@ -436,11 +436,11 @@ impl Task {
     }
 
     fn random(random: &mut Random, hosts: usize) -> Self {
-        let (first, kind) = (random.below(hosts), random.below(5));
+        let (first, kind) = (random.draw_below(hosts), random.draw_below(5));
         let count = [1, 2, 2, 3, 3][kind];
         let names = (first..first + count).map(|host| format!("n{}", host % hosts));
         let mut amounts = |count: usize, largest: usize| -> Vec<f64> {
-            let amount = |_| (random.below(2) * random.below(largest)) as f64;
+            let amount = |_| (random.draw_below(2) * random.draw_below(largest)) as f64;
             (0..count).map(amount).collect()
         };
         let mut flops = amounts(count, 200_000_000);
@@ -454,7 +454,7 @@ impl Task {
             // What is neither would be a transfer without bytes.
             _ => flops[1] += 1e6,
         }
-        let start = (random.below(4) * 125) as f64 / 1000.0;
+        let start = (random.draw_below(4) * 125) as f64 / 1000.0;
         Self {
             start,
             hosts: names.collect(),
@@ -490,9 +490,9 @@ fn dates_of_parallel_tasks_that_share() {
     let mut random = Random(5);
     let mut differ = 0;
     for round in 0..count {
-        let hosts = 3 + random.below(4);
+        let hosts = 3 + random.draw_below(4);
         fs::write(&xml, star(&mut random, hosts)).expect("a file");
-        let mut tasks: Vec<Task> = (0..2 + random.below(8))
+        let mut tasks: Vec<Task> = (0..2 + random.draw_below(8))
             .map(|_| Task::random(&mut random, hosts))
             .collect();
         // Ours shares by that rule from the first parallel task on.

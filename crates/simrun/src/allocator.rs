@@ -22,7 +22,7 @@ pub struct Allocator;
 static FAILED: AtomicU64 = AtomicU64::new(0);
 
 /// Returns the bytes of the latest allocation that failed.
-pub(crate) fn failed() -> Option<u64> {
+pub(crate) fn failed_bytes() -> Option<u64> {
     Some(FAILED.load(Ordering::Relaxed)).filter(|&bytes| bytes > 0)
 }
 

@@ -55,7 +55,10 @@ pub trait App<Shape> {
     ) -> Result<Box<dyn Program>, clap::Error>;
 }
 
-fn parse<A: Parser>(name: &'static str, arguments: &[OsString]) -> Result<A, clap::Error> {
+fn parse_arguments<A: Parser>(
+    name: &'static str,
+    arguments: &[OsString],
+) -> Result<A, clap::Error> {
     let command = command_of::<A>(name);
     let matches = command.try_get_matches_from(arguments)?;
     A::from_arg_matches(&matches)
@@ -88,9 +91,9 @@ where
         (name, place): (&'static str, SourceLocation),
         arguments: &[OsString],
     ) -> Result<Box<dyn Program>, clap::Error> {
-        let parsed: A = parse(name, arguments)?;
+        let parsed: A = parse_arguments(name, arguments)?;
         let program = RankProgram::new(move |world| self(world, parsed.clone()));
-        Ok(Box::new(program.at(place)))
+        Ok(Box::new(program.with_location(place)))
     }
 }
 
@@ -109,8 +112,8 @@ where
         (name, place): (&'static str, SourceLocation),
         arguments: &[OsString],
     ) -> Result<Box<dyn Program>, clap::Error> {
-        let _: Nothing = parse(name, arguments)?;
-        Ok(Box::new(RankProgram::new(self).at(place)))
+        let _: Nothing = parse_arguments(name, arguments)?;
+        Ok(Box::new(RankProgram::new(self).with_location(place)))
     }
 }
 
@@ -130,7 +133,7 @@ where
         (name, _): (&'static str, SourceLocation),
         arguments: &[OsString],
     ) -> Result<Box<dyn Program>, clap::Error> {
-        let parsed: A = parse(name, arguments)?;
+        let parsed: A = parse_arguments(name, arguments)?;
         Ok(Box::new(RootProgram::new(move |me| {
             self(me, parsed.clone())
         })))
@@ -152,7 +155,7 @@ where
         (name, _): (&'static str, SourceLocation),
         arguments: &[OsString],
     ) -> Result<Box<dyn Program>, clap::Error> {
-        let _: Nothing = parse(name, arguments)?;
+        let _: Nothing = parse_arguments(name, arguments)?;
         Ok(Box::new(RootProgram::new(self)))
     }
 }

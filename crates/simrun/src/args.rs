@@ -59,9 +59,11 @@ impl RecordArgs {
     ///
     /// # Errors
     /// [`RecordError`] if the directory cannot be written or contains another record.
-    pub(crate) fn open(&self) -> Result<Option<Folder>, RecordError> {
+    pub(crate) fn open_record(&self) -> Result<Option<Folder>, RecordError> {
         let folder = self.out.as_deref();
-        folder.map(|out| Folder::open(out, self.force)).transpose()
+        folder
+            .map(|out| Folder::open_folder(out, self.force))
+            .transpose()
     }
 
     /// Opens the directory as [`open`](Self::open) does, also if the record is one of the same
@@ -76,7 +78,7 @@ impl RecordArgs {
             force,
             ..self.clone()
         }
-        .open()
+        .open_record()
     }
 }
 
@@ -425,6 +427,6 @@ pub fn mapping(map: &Path) -> Result<Mapping, run::MappingError> {
         Some("cyclic") => Ok(Mapping::Cyclic),
         Some("random") => Ok(Mapping::Random),
         Some("by-name") => Ok(Mapping::ByName),
-        _ => RankMap::read(map).map(Mapping::File),
+        _ => RankMap::read_map(map).map(Mapping::File),
     }
 }

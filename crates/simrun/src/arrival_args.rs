@@ -47,7 +47,7 @@ impl StartupArgs {
     }
 
     /// Returns the address on which ranks connect.
-    pub fn address(&self) -> SocketAddr {
+    pub fn listen_address(&self) -> SocketAddr {
         let loopback = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
         self.listen.unwrap_or(loopback)
     }

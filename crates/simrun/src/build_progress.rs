@@ -25,7 +25,7 @@ pub(crate) fn output_in_short(command: &mut Command, name: &str) -> io::Result<O
                 continue;
             }
             let text = String::from_utf8_lossy(&line);
-            if let Some(message) = progress.message(&text, Instant::now()) {
+            if let Some(message) = progress.progress_message(&text, Instant::now()) {
                 // A closed standard error cannot be reported anywhere.
                 let _ = writeln!(io::stderr().lock(), "{message}");
             }
@@ -57,7 +57,7 @@ impl BuildProgress {
     }
 
     /// Returns the message to print for a line of cargo, if there is one.
-    fn message(&mut self, line: &str, now: Instant) -> Option<String> {
+    fn progress_message(&mut self, line: &str, now: Instant) -> Option<String> {
         let name = &self.name;
         if line.starts_with('[') && crates_done(line).is_some() {
             // A user who wants a quiet cargo (`CARGO_TERM_QUIET`) gets a bar without a word.
@@ -103,8 +103,9 @@ mod tests {
     fn a_build_says_that_it_starts_and_goes_on_and_waits() {
         let mut progress = BuildProgress::new("apps/ring");
         let start = Instant::now();
-        let mut at =
-            |second, line: &str| progress.message(line, start + Duration::from_secs(second));
+        let mut at = |second, line: &str| {
+            progress.progress_message(line, start + Duration::from_secs(second))
+        };
         let waits = "waiting to build apps/ring: another cargo has the lock of its target folder";
         let blocking = "    Blocking waiting for file lock on build directory";
         assert_eq!(at(0, blocking).as_deref(), Some(waits));

@@ -27,7 +27,7 @@ use explore::{
 };
 use platform::Platform;
 use run::{Mapping, MessageProtocol, Output, Program, QueueNumbers, RunError, Stream};
-use sim_core::{ActorId, Console, Level, LogLine, Progress, Schedule, Stepper, WaitGraph};
+use sim_core::{ActorId, Console, Level, LogLine, RunProgress, Schedule, Stepper, WaitGraph};
 
 pub(crate) use self::args::protocol_option;
 pub use self::args::{CheckArgs, EXIT_STATUS, quoted};
@@ -75,15 +75,15 @@ enum ScheduleKind {
 
 impl Found {
     /// Draws the way there.
-    fn draw(&self, name: &str, path: &Path) -> Result<(), ExitCode> {
+    fn draw_timeline(&self, name: &str, path: &Path) -> Result<(), ExitCode> {
         let title = format!("{name}: {}", self.finding.kind.name());
         let (steps, critical) = (&self.finding.steps, self.critical);
-        let picture = timeline::of(title, steps, &self.states, critical);
-        timeline::write(path, picture)
+        let picture = timeline::build_timeline(title, steps, &self.states, critical);
+        timeline::write_timeline(path, picture)
     }
 
     /// Returns the mistake in one paragraph.
-    fn message(&self) -> String {
+    fn problem_text(&self) -> String {
         let mut message = self.finding.message.trim_end().to_owned();
         if let Some(place) = &self.place
             && self.finding.kind.name() == "panic"
@@ -110,7 +110,7 @@ struct Warning {
 
 impl Warning {
     /// Returns the part that is not determined, in one sentence.
-    fn message(&self) -> String {
+    fn problem_text(&self) -> String {
         let ReceiveOrder {
             name,
             position,
@@ -165,7 +165,7 @@ struct Subject<'a> {
 
 impl Subject<'_> {
     /// Returns the program as a stepper without simulated time, and the output of the program.
-    fn stepper(&self) -> Result<(Stepper, Rc<ReplayOutput>), ExitCode> {
+    fn build_stepper(&self) -> Result<(Stepper, Rc<ReplayOutput>), ExitCode> {
         let made = self.stepper_with(&QueueNumbers::default());
         made.map_err(status::refuse)
     }
@@ -190,9 +190,9 @@ impl Subject<'_> {
             self.args.run_options(self.mapping.clone(), self.protocol),
             (self.make)(),
         );
-        let progress = Arc::new(Progress::default());
+        let progress = Arc::new(RunProgress::default());
         options.progress = Some(Arc::clone(&progress));
-        self.guard.add(progress);
+        self.guard.add_kernel(progress);
         let console = Some(Rc::clone(&gate) as Rc<dyn Console>);
         let platform = self.platform.as_ref();
         let stepper = run::stepper(platform, program, &options, console, numbers);
@@ -217,7 +217,7 @@ impl Subject<'_> {
     /// will.
     ///
     /// `has_correct`: some execution may be correct.
-    fn again(
+    fn shorten_finding(
         &self,
         finding: &Finding,
         has_correct: bool,
@@ -253,7 +253,7 @@ impl Subject<'_> {
 
     /// Says that a schedule does not lead to the same finding again.
     fn refuse_other_end(&self, finding: &Finding) -> Result<ExitCode, ExitCode> {
-        let (mut stepper, _) = self.stepper()?;
+        let (mut stepper, _) = self.build_stepper()?;
         let (repeats, _) =
             run::with_silent_panics(|| explore::repeats_schedule(&mut stepper, &finding.replay));
         let (cause, status) = if repeats {
@@ -270,7 +270,7 @@ impl Subject<'_> {
     }
 
     /// Follows a finding in a program that has not been searched; `explains` as in
-    /// [`Subject::follow`].
+    /// [`Subject::follow_schedule`].
     fn show_again(
         &self,
         finding: &Finding,
@@ -280,7 +280,7 @@ impl Subject<'_> {
             Some(schedule.clone())
         })?;
         match schedule {
-            Some(schedule) => Ok(self.follow(&schedule, false, explains)?.1),
+            Some(schedule) => Ok(self.follow_schedule(&schedule, false, explains)?.1),
             None => Ok(None),
         }
     }
@@ -307,7 +307,7 @@ impl Subject<'_> {
         (steps, replay): (&[FindingStep], &Schedule),
         f: impl FnOnce(&mut Stepper, &Schedule) -> Option<T>,
     ) -> Result<Option<T>, ExitCode> {
-        let (mut stepper, _) = self.stepper()?;
+        let (mut stepper, _) = self.build_stepper()?;
         let (result, _) = run::with_silent_panics(|| {
             let schedule = explore::schedule_alone(&mut stepper, steps, replay)?;
             f(&mut stepper, &schedule)
@@ -317,13 +317,13 @@ impl Subject<'_> {
 
     /// Follows a schedule, with the program's output or without. `explains`: the critical
     /// transition is looked for until the deadline; true if some execution may be correct.
-    fn follow(
+    fn follow_schedule(
         &self,
         schedule: &Schedule,
         shows_output: bool,
         explains: Option<(bool, &Deadline)>,
     ) -> Result<(ReplayResult, Option<Found>), ExitCode> {
-        let (mut stepper, gate) = self.stepper()?;
+        let (mut stepper, gate) = self.build_stepper()?;
         let (followed, place) =
             run::with_silent_panics(|| explore::replay_schedule(&mut stepper, schedule));
         if shows_output && followed.impossible.is_none() {
@@ -357,7 +357,7 @@ impl Subject<'_> {
 }
 
 /// Searches, or replays the schedule of `--replay`; the exit status is the verdict.
-pub(crate) fn run(name: &str, make: MakeProgram<'_>, args: &CheckArgs) -> ExitCode {
+pub(crate) fn run_check(name: &str, make: MakeProgram<'_>, args: &CheckArgs) -> ExitCode {
     if args.never_ends() {
         return status::refuse(
             "--strategy: a random search needs a limit, for example --max-executions 1000",
@@ -393,13 +393,13 @@ pub(crate) fn run(name: &str, make: MakeProgram<'_>, args: &CheckArgs) -> ExitCo
             }
         },
     };
-    let counts = Arc::new(explore::Progress::default());
+    let counts = Arc::new(explore::SearchProgress::default());
     let has_ranks = make().has_ranks();
     let ranks = has_ranks.then(|| args.rank_count());
     if let Some(Estimate::TooLarge(text)) = ranks.map(memory::estimate) {
         return status::limited(format_args!("out of memory: {text}"));
     }
-    let guard = watch(args, has_ranks, &platform, &stop, &counts);
+    let guard = start_guard(args, has_ranks, &platform, &stop, &counts);
     let subject = Subject {
         name,
         make,
@@ -417,12 +417,12 @@ pub(crate) fn run(name: &str, make: MakeProgram<'_>, args: &CheckArgs) -> ExitCo
 }
 
 /// Begins to watch a search or a replay.
-fn watch(
+fn start_guard(
     args: &CheckArgs,
     has_ranks: bool,
     platform: &Option<Arc<Platform>>,
     stop: &Arc<AtomicBool>,
-    counts: &Arc<explore::Progress>,
+    counts: &Arc<explore::SearchProgress>,
 ) -> Guard {
     let (platform, counts) = (platform.clone(), Arc::clone(counts));
     Guard::new(Watched {
@@ -444,14 +444,14 @@ fn watch(
                 "{}\nno verdict after {executions} executions, {transitions} transitions",
                 stopped.sentence()
             );
-            stopped.cause.status()
+            stopped.cause.exit_status()
         }),
     })
 }
 
 /// Fails if the program forked or closed standard output; called before any output.
 fn refuse_misdeeds(guard: &Guard) -> Result<(), ExitCode> {
-    match guard.end() {
+    match guard.end_watch() {
         None => Ok(()),
         Some(Misdeed::Forked(failure)) => Err(status::failed(failure)),
         Some(Misdeed::Stdout) => Err(status::failed(guard::CLOSED)),
@@ -462,7 +462,7 @@ fn refuse_misdeeds(guard: &Guard) -> Result<(), ExitCode> {
 fn replay(subject: &Subject<'_>, schedule: &Schedule) -> Result<ExitCode, ExitCode> {
     let args = subject.args;
     let deadline = Deadline::new(args.explain_seconds(), None);
-    let (followed, found) = subject.follow(schedule, true, Some((true, &deadline)))?;
+    let (followed, found) = subject.follow_schedule(schedule, true, Some((true, &deadline)))?;
     refuse_misdeeds(subject.guard)?;
     if let Some(position) = followed.impossible {
         return Err(status::refuse(text::impossible(
@@ -473,15 +473,15 @@ fn replay(subject: &Subject<'_>, schedule: &Schedule) -> Result<ExitCode, ExitCo
         Format::Json => json::of_replay(subject.name, &followed, found.as_ref()),
         Format::Text => text::of_replay(subject.name, &followed, found.as_ref()),
     };
-    print(&text)?;
+    print_text(&text)?;
     if let Some(path) = &args.timeline {
         match &found {
-            Some(found) => found.draw(subject.name, path)?,
+            Some(found) => found.draw_timeline(subject.name, path)?,
             None => {
                 let title = format!("{}: a replay", subject.name);
                 let none = WaitGraph::default();
-                let picture = timeline::of(title, &followed.steps, &none, None);
-                timeline::write(path, picture)?;
+                let picture = timeline::build_timeline(title, &followed.steps, &none, None);
+                timeline::write_timeline(path, picture)?;
             }
         }
     }
@@ -493,7 +493,7 @@ fn replay(subject: &Subject<'_>, schedule: &Schedule) -> Result<ExitCode, ExitCo
 }
 
 /// Prints to standard output; a reader that has gone away is no failure.
-fn print(text: &str) -> Result<(), ExitCode> {
+fn print_text(text: &str) -> Result<(), ExitCode> {
     if text.is_empty() {
         return Ok(());
     }

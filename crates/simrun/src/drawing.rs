@@ -21,12 +21,12 @@ pub const COMMAND: &str = "SIMRUN";
 ///
 /// # Errors
 /// The status of bad input, after the problem has been printed.
-pub fn draw(figure: &impl Serialize, out: &Path) -> Result<(), ExitCode> {
+pub fn draw_figure(figure: &impl Serialize, out: &Path) -> Result<(), ExitCode> {
     let command = package::simrun().unwrap_or_else(|| PathBuf::from("simrun"));
     draw_by(&command, figure, out)
 }
 
-/// Draws a figure as [`draw`] does, by the command at `command`.
+/// Draws a figure as [`draw_figure`] does, by the command at `command`.
 ///
 /// # Errors
 /// The status of bad input, after the problem has been printed.

@@ -13,14 +13,14 @@ use clap::FromArgMatches as _;
 use platform::units::Duration;
 use platform::{Override, Platform};
 use run::{Folder, Mapping, Options, Origin, Output, Program, Run, RunError, RunRecord, Stream};
-use sim_core::{Limit, Outcome, Progress, Time};
+use sim_core::{Limit, Outcome, RunProgress, Time};
 
 use crate::args::{EXIT_STATUS, Format, Payload, RunArgs};
 use crate::check::{self, CheckArgs};
 use crate::guard::{self, Guard, Misdeed, Watched};
 use crate::help::prepare_help;
 use crate::memory::{self, Estimate};
-use crate::observation::Observation;
+use crate::observation::RunObservation;
 use crate::pcap::PcapFile;
 use crate::profile::Sampler;
 use crate::real_command::{self, RealArgs};
@@ -47,7 +47,7 @@ pub fn run_app_with<Shape, A: App<Shape> + Clone + Sync>(
     // Of the macro that calls this, in the program.
     let place = SourceLocation::caller();
     if handshake::is_asked(arguments) {
-        return handshake::answer([]);
+        return handshake::answer_handshake([]);
     }
     if let [first, rest @ ..] = arguments
         && first == "check"
@@ -60,10 +60,10 @@ pub fn run_app_with<Shape, A: App<Shape> + Clone + Sync>(
         return real_app((name, place), app, rest);
     }
     if arguments == [study_worker::WORKER] {
-        return study_worker::work((name, place), &app);
+        return study_worker::run_worker((name, place), &app);
     }
     if arguments == [study_worker::ARGUMENTS] {
-        return study_worker::describe(A::command().as_ref());
+        return study_worker::describe_arguments(A::command().as_ref());
     }
     match watch_signals() {
         Ok(stop) => run_command((name, place), app, arguments, stop),
@@ -79,7 +79,7 @@ pub(crate) fn run_command<Shape, A: App<Shape>>(
     arguments: &[OsString],
     stop: Arc<AtomicBool>,
 ) -> ExitCode {
-    let parsed = command::<RunArgs>(name, A::command(), EXIT_STATUS, arguments)
+    let parsed = build_command::<RunArgs>(name, A::command(), EXIT_STATUS, arguments)
         .try_get_matches_from(arguments)
         .and_then(|matches| RunArgs::from_arg_matches(&matches))
         .and_then(|args| {
@@ -90,9 +90,9 @@ pub(crate) fn run_command<Shape, A: App<Shape>>(
     match parsed {
         Ok((program, args)) => {
             let named = (name, compute(&args));
-            run(named, &Rc::from(program), &args, arguments, stop)
+            run_program(named, &Rc::from(program), &args, arguments, stop)
         }
-        Err(error) => status::show(&error),
+        Err(error) => status::show_usage_error(&error),
     }
 }
 
@@ -102,7 +102,7 @@ fn check_app<Shape, A: App<Shape> + Clone + Sync>(
     app: A,
     arguments: &[OsString],
 ) -> ExitCode {
-    let parsed = command::<CheckArgs>(name, A::command(), check::EXIT_STATUS, arguments)
+    let parsed = build_command::<CheckArgs>(name, A::command(), check::EXIT_STATUS, arguments)
         .override_usage(format!("{name} check [OPTIONS] [ARGUMENTS OF {name}]"))
         .try_get_matches_from(arguments)
         .and_then(|matches| CheckArgs::from_arg_matches(&matches))
@@ -113,14 +113,14 @@ fn check_app<Shape, A: App<Shape> + Clone + Sync>(
         });
     let args = match parsed {
         Ok(args) => args,
-        Err(error) => return status::show(&error),
+        Err(error) => return status::show_usage_error(&error),
     };
     let own = &args.arguments;
     let make = || {
         let bound = app.clone().bind((name, place), own);
         Rc::from(bound.expect("the arguments were right before"))
     };
-    check::run(name, &make, &args)
+    check::run_check(name, &make, &args)
 }
 
 /// Runs a program for real: what follows `real`.
@@ -129,20 +129,21 @@ fn real_app<Shape, A: App<Shape>>(
     app: A,
     arguments: &[OsString],
 ) -> ExitCode {
-    let parsed = command::<RealArgs>(name, A::command(), real_command::EXIT_STATUS, arguments)
-        .override_usage(format!("{name} real [OPTIONS] [ARGUMENTS OF {name}]"))
-        .try_get_matches_from(arguments)
-        .and_then(|matches| RealArgs::from_arg_matches(&matches))
-        .and_then(|args| Ok((app.bind((name, place), &args.arguments)?, args)));
+    let parsed =
+        build_command::<RealArgs>(name, A::command(), real_command::EXIT_STATUS, arguments)
+            .override_usage(format!("{name} real [OPTIONS] [ARGUMENTS OF {name}]"))
+            .try_get_matches_from(arguments)
+            .and_then(|matches| RealArgs::from_arg_matches(&matches))
+            .and_then(|args| Ok((app.bind((name, place), &args.arguments)?, args)));
     match parsed {
-        Ok((program, args)) => real_command::run(name, &*program, &args, arguments),
-        Err(error) => status::show(&error),
+        Ok((program, args)) => real_command::run_real(name, &*program, &args, arguments),
+        Err(error) => status::show_usage_error(&error),
     }
 }
 
 /// The command line of a program: the options of a run, and in the help the program's own
 /// arguments.
-fn command<Options: clap::Args>(
+fn build_command<Options: clap::Args>(
     name: &'static str,
     own: Option<clap::Command>,
     exit_status: &'static str,
@@ -191,7 +192,7 @@ pub fn load(path: &Path, changes: &[Override]) -> Result<Platform, ExitCode> {
     Ok(platform)
 }
 
-fn run(
+fn run_program(
     (name, compute): (&str, Option<&'static str>),
     program: &Rc<dyn Program>,
     args: &RunArgs,
@@ -211,7 +212,7 @@ fn run(
     {
         return code;
     }
-    let job = Arc::new(Job {
+    let job = Arc::new(RequestedRun {
         name: name.to_owned(),
         compute,
         args: args.clone(),
@@ -241,12 +242,12 @@ fn run(
         let parameters = summary::parameters(&start.platform, &start.options, args);
         let _ = writeln!(io::stderr().lock(), "{parameters}");
     }
-    let sampler = Sampler::of(start);
+    let sampler = Sampler::from_start(start);
     let run = simulate(&**program, start, &output, schedule.as_ref());
-    let profile = sampler.map(Sampler::finish);
-    let misdeed = guard.end();
+    let profile = sampler.map(Sampler::finish_sampling);
+    let misdeed = guard.end_watch();
     if let Some(line) = line {
-        line.finish();
+        line.remove_line();
     }
     let mut run = match run {
         Ok(run) => run,
@@ -258,19 +259,23 @@ fn run(
         run.report.outcome = Outcome::Limit(Limit::RealTime(allowed));
     }
     let is_whole = misdeed.is_none();
-    let code = job.end(&mut run, misdeed, &output);
-    profile::tell(profile);
-    let captured = pcap.map_or(Ok(()), |file| file.write(run.capture.take()));
+    let code = job.finish_run(&mut run, misdeed, &output);
+    profile::print_profile(profile);
+    let captured = pcap.map_or(Ok(()), |file| file.write_capture(run.capture.take()));
     let written = captured.and_then(|()| match schedule.filter(|_| is_whole) {
-        Some(file) => file.write(&job, program, &run),
+        Some(file) => file.write_schedule(&job, program, &run),
         None => Ok(()),
     });
-    let analysed = observation.map_or(Ok(()), |observation| observation.finish(&run));
+    let analysed = observation.map_or(Ok(()), |observation| observation.finish_log(&run));
     let code = analysed.err().unwrap_or(code);
     written.map_or_else(status::refuse, |()| code)
 }
 
-type ExtraFiles = (Option<PcapFile>, Option<ScheduleFile>, Option<Observation>);
+type ExtraFiles = (
+    Option<PcapFile>,
+    Option<ScheduleFile>,
+    Option<RunObservation>,
+);
 
 /// Finds the files of `--pcap`, `--schedule` and those of the observation.
 fn extra_files(
@@ -280,7 +285,7 @@ fn extra_files(
 ) -> Result<ExtraFiles, ExitCode> {
     let pcap = PcapFile::asked_for(args, program.has_ranks(), start).map_err(status::refuse)?;
     let schedule = ScheduleFile::asked_for(args, start).map_err(status::refuse)?;
-    let observation = Observation::asked_for(args, program, start).map_err(ExitCode::from)?;
+    let observation = RunObservation::asked_for(args, program, start).map_err(ExitCode::from)?;
     Ok((pcap, schedule, observation))
 }
 
@@ -317,7 +322,7 @@ fn as_text(arguments: &[OsString]) -> Vec<String> {
 }
 
 /// A run as it was asked for.
-pub(crate) struct Job {
+pub(crate) struct RequestedRun {
     name: String,
     /// Source of the time between calls, of a compiled program.
     compute: Option<&'static str>,
@@ -326,7 +331,7 @@ pub(crate) struct Job {
     pub(crate) start: Start,
 }
 
-impl Job {
+impl RequestedRun {
     /// Begins to watch the run.
     fn guard(self: &Arc<Self>, has_ranks: bool) -> Guard {
         let (platform, job) = (Arc::clone(&self.start.platform), Arc::clone(self));
@@ -340,7 +345,7 @@ impl Job {
             is_timed: true,
             conclude: Box::new(move |stopped| job.conclude(stopped)),
         });
-        guard.add(Arc::clone(&self.start.progress));
+        guard.add_kernel(Arc::clone(&self.start.progress));
         guard
     }
 
@@ -361,7 +366,7 @@ impl Job {
     }
 
     /// Keeps and tells what a run that came to its end has to tell.
-    fn end(&self, run: &mut Run, misdeed: Option<Misdeed>, output: &Output) -> ExitCode {
+    fn finish_run(&self, run: &mut Run, misdeed: Option<Misdeed>, output: &Output) -> ExitCode {
         let closed = matches!(misdeed, Some(Misdeed::Stdout));
         if let Some(Misdeed::Forked(failure)) = misdeed {
             run.report.outcome = Outcome::Failed(failure);
@@ -373,7 +378,7 @@ impl Job {
         if closed {
             record.outcome = "failed";
         }
-        let kept = keep(&self.start, run, &record);
+        let kept = write_record(&self.start, run, &record);
         if let Some(problem) = output.problem() {
             if let Some(code) = status::output_failed(&problem) {
                 return code;
@@ -393,7 +398,7 @@ impl Job {
             return code;
         }
         match kept {
-            Ok(()) => ExitCode::from(status::of(&run.report.outcome)),
+            Ok(()) => ExitCode::from(status::from_outcome(&run.report.outcome)),
             Err(error) => status::refuse(error),
         }
     }
@@ -405,7 +410,7 @@ pub(crate) struct Start {
     pub(crate) path: PathBuf,
     pub(crate) folder: Option<Folder>,
     stop: Arc<AtomicBool>,
-    pub(crate) progress: Arc<Progress>,
+    pub(crate) progress: Arc<RunProgress>,
     pub(crate) options: Options,
 }
 
@@ -414,8 +419,8 @@ impl Start {
         let simulation = &args.program.simulation;
         let path = simulation.platform_file()?.to_owned();
         let platform = Arc::new(simulation.load_platform()?);
-        let progress = Arc::new(Progress::default());
-        let mut options = options(args, &stop).map_err(status::refuse)?;
+        let progress = Arc::new(RunProgress::default());
+        let mut options = run_options(args, &stop).map_err(status::refuse)?;
         options.progress = Some(Arc::clone(&progress));
         let folder = args.record.open_for(arguments).map_err(status::refuse)?;
         Ok(Self {
@@ -466,7 +471,7 @@ fn is_ignored(signal: i32) -> bool {
     mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }
 
-fn options(args: &RunArgs, stop: &Arc<AtomicBool>) -> Result<Options, run::MappingError> {
+fn run_options(args: &RunArgs, stop: &Arc<AtomicBool>) -> Result<Options, run::MappingError> {
     Ok(Options {
         phantom: args.program.payload == Payload::Phantom,
         until: args
@@ -482,7 +487,11 @@ fn options(args: &RunArgs, stop: &Arc<AtomicBool>) -> Result<Options, run::Mappi
 
 /// Writes the record, and what belongs to it: the platform, a mapping that no option can tell, the
 /// deadlock's graph.
-pub(crate) fn keep(start: &Start, run: &Run, record: &RunRecord) -> Result<(), run::RecordError> {
+pub(crate) fn write_record(
+    start: &Start,
+    run: &Run,
+    record: &RunRecord,
+) -> Result<(), run::RecordError> {
     let Some(folder) = &start.folder else {
         return Ok(());
     };
@@ -499,7 +508,7 @@ pub(crate) fn keep(start: &Start, run: &Run, record: &RunRecord) -> Result<(), r
     }
     // Last: a folder with a record has all of it.
     files.push(("record.json", record.to_json() + "\n"));
-    folder.write(&files)
+    folder.write_files(&files)
 }
 
 /// Prints warnings and what went wrong to standard error, which may be closed.
@@ -524,7 +533,7 @@ pub(crate) fn tell_results(
     match args.output.format {
         Format::Json => writeln!(stdout, "{}", record.to_json())?,
         Format::Text if args.output.quiet => {}
-        Format::Text => writeln!(stdout, "{}", summary::text(run, record))?,
+        Format::Text => writeln!(stdout, "{}", summary::summary_text(run, record))?,
     }
     stdout.flush()
 }

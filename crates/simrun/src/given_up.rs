@@ -9,11 +9,11 @@ use run::{Mapping, Run, RunRecord};
 use sim_core::{Digest, Limit, Outcome, Report};
 
 use crate::args::Payload;
-use crate::entry::{Job, Start, keep, tell_results};
+use crate::entry::{RequestedRun, Start, tell_results, write_record};
 use crate::guard::{self, Cause, Stopped};
 use crate::{memory, summary};
 
-impl Job {
+impl RequestedRun {
     /// Writes and prints the known facts of a run that was given up; returns the exit status.
     pub(crate) fn conclude(&self, stopped: &Stopped) -> u8 {
         let run = self.given_up(stopped);
@@ -23,7 +23,7 @@ impl Job {
         if stopped.cause == Cause::Exit {
             record.outcome = "failed";
         }
-        let kept = keep(&self.start, &run, &record);
+        let kept = write_record(&self.start, &run, &record);
         let (mut stdout, mut stderr) = (
             guard::unlocked(&io::stdout()),
             guard::unlocked(&io::stderr()),
@@ -35,18 +35,18 @@ impl Job {
         // The process ends with its status in any case.
         let _ = writeln!(stderr, "{}", stopped.sentence());
         if let Cause::Memory(_) = stopped.cause {
-            let _ = writeln!(stderr, "{}", self.memory(run.ranks));
+            let _ = writeln!(stderr, "{}", self.memory_advice(run.ranks));
         } else if stopped.cause != Cause::Exit
             && let Some(problem) = summary::problem(&run)
         {
             let _ = writeln!(stderr, "{problem}");
         }
         let _ = tell_results(&run, &record, &self.args, &mut stdout);
-        stopped.cause.status()
+        stopped.cause.exit_status()
     }
 
     /// Explains the memory of a run, and how to reduce the memory.
-    fn memory(&self, ranks: u32) -> String {
+    fn memory_advice(&self, ranks: u32) -> String {
         #[expect(clippy::cast_precision_loss, reason = "a quantity for people")]
         let in_use = memory::in_use().map(|in_use| summary::bytes(in_use as f64));
         let ranks = summary::count(u64::from(ranks), "rank");
@@ -68,7 +68,7 @@ impl Job {
         } = &self.start;
         let ranks = self.start.ranks();
         let hosts = match options.mapping {
-            Mapping::File(_) => options.mapping.place(platform, ranks, options.seed),
+            Mapping::File(_) => options.mapping.place_ranks(platform, ranks, options.seed),
             _ => Ok(Vec::new()),
         };
         let sentence = stopped.sentence();
@@ -84,11 +84,11 @@ impl Job {
         Run {
             report: Report {
                 outcome,
-                time: progress.time(),
+                time: progress.reached_time(),
                 events: progress.events(),
                 transitions: 0,
                 messages: progress.messages(),
-                bytes: progress.bytes(),
+                bytes: progress.message_bytes(),
                 actors: 0,
                 digest: Digest::default(),
                 schedule: None,

@@ -9,7 +9,7 @@
 //! `_exit`, `execve` and signals that kill; a rank that closes standard output is not named, since
 //! there is no check after each step.
 //!
-//! The guard does not access a kernel: kernels report their [`Progress`], and a flag stops them.
+//! The guard does not access a kernel: kernels report their [`RunProgress`], and a flag stops them.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use signal_hook::consts::SIGABRT;
 use signal_hook::low_level::{emulate_default_handler, exit};
-use sim_core::{ActorId, Failure, HostId, Progress, Time};
+use sim_core::{ActorId, Failure, HostId, RunProgress, Time};
 
 use crate::{allocator, process_hooks};
 
@@ -73,11 +73,11 @@ pub(crate) struct Watched {
 const RESERVE: usize = 32 << 20;
 
 /// The state of a run that the guard shares with the watching thread and the hooks.
-struct State {
+struct GuardState {
     watched: Watched,
     begin: Clock,
     /// For each kernel, the number of the thread that runs the kernel, and the progress.
-    kernels: Mutex<Vec<(u32, Arc<Progress>)>>,
+    kernels: Mutex<Vec<(u32, Arc<RunProgress>)>>,
     /// The part that ends the run: [`OPEN`], [`ITSELF`] or [`FROM_OUTSIDE`].
     ending: AtomicU32,
     /// True if the run may take unlimited time.
@@ -97,7 +97,7 @@ const ITSELF: u32 = 1;
 /// The run has been given up: the process will end.
 const FROM_OUTSIDE: u32 = 2;
 
-static CURRENT: Mutex<Option<Arc<State>>> = Mutex::new(None);
+static CURRENT: Mutex<Option<Arc<GuardState>>> = Mutex::new(None);
 
 /// A thread can act on [`IS_OUT_OF_MEMORY`].
 static IS_ON_GUARD: AtomicBool = AtomicBool::new(false);
@@ -127,7 +127,7 @@ pub(crate) enum Misdeed {
 
 /// A run that is being watched, until this is dropped.
 pub(crate) struct Guard {
-    state: Arc<State>,
+    state: Arc<GuardState>,
     stdout: Option<(u64, u64)>,
     /// The watching thread.
     thread: Option<thread::Thread>,
@@ -136,8 +136,8 @@ pub(crate) struct Guard {
 impl Guard {
     /// Begins to watch a run.
     pub(crate) fn new(watched: Watched) -> Self {
-        process_hooks::register();
-        let state = Arc::new(State {
+        process_hooks::register_hooks();
+        let state = Arc::new(GuardState {
             watched,
             begin: Clock::now(),
             kernels: Mutex::default(),
@@ -149,7 +149,7 @@ impl Guard {
         });
         *lock(&CURRENT) = Some(Arc::clone(&state));
         let same = Arc::clone(&state);
-        let thread = thread::Builder::new().spawn(move || same.watch());
+        let thread = thread::Builder::new().spawn(move || same.watch_run());
         // Without a thread only the program itself can stop the run.
         IS_ON_GUARD.store(thread.is_ok(), Ordering::Relaxed);
         Self {
@@ -160,7 +160,7 @@ impl Guard {
     }
 
     /// Adds a kernel that runs on this thread.
-    pub(crate) fn add(&self, progress: Arc<Progress>) {
+    pub(crate) fn add_kernel(&self, progress: Arc<RunProgress>) {
         let number = THREAD.get();
         let number = if number == 0 {
             THREADS.fetch_add(1, Ordering::Relaxed)
@@ -178,7 +178,7 @@ impl Guard {
     }
 
     /// From here on, the run may take unlimited time.
-    pub(crate) fn rest(&self) {
+    pub(crate) fn lift_time_limit(&self) {
         self.state.is_resting.store(true, Ordering::Relaxed);
     }
 
@@ -192,10 +192,10 @@ impl Guard {
 
     /// Ends the watch after the last step of the program, and checks the effects of the program on
     /// the process. A forked child does not return from here.
-    pub(crate) fn end(&self) -> Option<Misdeed> {
+    pub(crate) fn end_watch(&self) -> Option<Misdeed> {
         self.state.end_by_itself();
         let family = self.state.family.as_ref();
-        if let Some((by, date)) = family.and_then(Family::wait) {
+        if let Some((by, date)) = family.and_then(Family::wait_for_children) {
             return Some(Misdeed::Forked(self.state.failure(by, date, FORKED)));
         }
         (stdout_identity() != self.stdout).then_some(Misdeed::Stdout)
@@ -214,7 +214,7 @@ impl Drop for Guard {
     }
 }
 
-impl State {
+impl GuardState {
     /// Decides which part ends the run; returns true for the first one.
     fn claim(&self, by: u32) -> bool {
         let order = Ordering::Relaxed;
@@ -238,7 +238,7 @@ impl State {
         if !self.claim(FROM_OUTSIDE) {
             return;
         }
-        let (status, stopped) = (cause.status(), self.stopped(cause, failure));
+        let (status, stopped) = (cause.exit_status(), self.stopped(cause, failure));
         let (sender, receiver) = mpsc::channel();
         let same = Arc::clone(self);
         // Whatever is written may block, on a pipe that nobody reads.
@@ -260,7 +260,7 @@ impl State {
     }
 
     /// Watches the run to the end.
-    fn watch(self: Arc<Self>) {
+    fn watch_run(self: Arc<Self>) {
         let mut asked: Option<(Cause, Duration)> = None;
         let mut standing = (None, Duration::ZERO);
         loop {
@@ -270,12 +270,12 @@ impl State {
             }
             if IS_OUT_OF_MEMORY.load(Ordering::Relaxed) {
                 drop(std::mem::take(&mut *lock(&self.reserve)));
-                let bytes = allocator::failed().unwrap_or_default();
+                let bytes = allocator::failed_bytes().unwrap_or_default();
                 self.give_up(Cause::Memory(bytes), self.busy());
             }
             let now = self.begin.elapsed();
             asked = asked.or_else(|| self.reason_to_stop(now).map(|cause| (cause, now)));
-            let is_over = |(_, progress): &(u32, Arc<Progress>)| progress.is_over();
+            let is_over = |(_, progress): &(u32, Arc<RunProgress>)| progress.is_over();
             let rests =
                 self.is_resting.load(Ordering::Relaxed) || lock(&self.kernels).iter().any(is_over);
             let polled = self.polled();
@@ -320,7 +320,11 @@ impl State {
     fn polled(&self) -> Option<((ActorId, HostId), Time, u64)> {
         let kernels = lock(&self.kernels);
         let (_, progress) = kernels.first()?;
-        Some((progress.polled()?, progress.time(), progress.events()))
+        Some((
+            progress.polled()?,
+            progress.reached_time(),
+            progress.events(),
+        ))
     }
 
     /// Returns an actor that keeps a processor.
@@ -335,7 +339,7 @@ impl State {
         let found =
             both.find(|((_, progress), before)| before.is_some() && progress.polled() == *before);
         let ((_, progress), polled) = found?;
-        Some(self.failure(polled?, progress.time(), "is busy"))
+        Some(self.failure(polled?, progress.reached_time(), "is busy"))
     }
 
     /// Returns the actor that runs on this thread.
@@ -343,7 +347,7 @@ impl State {
         let here = THREAD.get();
         let kernels = self.kernels.try_lock().ok()?;
         let mut ours = kernels.iter().filter(|(thread, _)| *thread == here);
-        ours.find_map(|(_, progress)| Some((progress.polled()?, progress.time())))
+        ours.find_map(|(_, progress)| Some((progress.polled()?, progress.reached_time())))
     }
 
     fn failure(&self, (actor, host): (ActorId, HostId), time: Time, message: &str) -> Failure {
@@ -390,7 +394,7 @@ pub(super) fn on_exit() {
 /// Called when the process aborts, in the handler of that signal. If memory ran out, the thread
 /// stays here until another thread has written the messages.
 pub(super) fn on_abort() {
-    if allocator::failed().is_some() && IS_ON_GUARD.load(Ordering::Relaxed) && !is_child() {
+    if allocator::failed_bytes().is_some() && IS_ON_GUARD.load(Ordering::Relaxed) && !is_child() {
         IS_OUT_OF_MEMORY.store(true, Ordering::Relaxed);
         loop {
             std::hint::spin_loop();
@@ -414,6 +418,6 @@ pub(super) fn on_fork_in_child() {
 }
 
 /// The run that is being watched.
-fn current() -> Option<Arc<State>> {
+fn current() -> Option<Arc<GuardState>> {
     CURRENT.try_lock().ok()?.clone()
 }

@@ -38,7 +38,7 @@ const LENGTH_MAX: u64 = 4096;
 const LIBRARY: &str = "library ";
 
 /// Gives the answer of a program with these own libraries.
-pub fn answer<'a>(libraries: impl IntoIterator<Item = &'a PathBuf>) -> ExitCode {
+pub fn answer_handshake<'a>(libraries: impl IntoIterator<Item = &'a PathBuf>) -> ExitCode {
     // The constant stands in the file of every program, where `has_answer` finds it.
     let mut text = format!("{}{VERSION}", std::hint::black_box(ANSWER));
     for library in libraries {
@@ -58,9 +58,9 @@ pub fn is_asked(arguments: &[OsString]) -> bool {
 ///
 /// # Errors
 /// A text with the actual answer of the file, without the name of the file.
-pub(crate) fn ask(program: &Path) -> Result<(), String> {
+pub(crate) fn verify_program(program: &Path) -> Result<(), String> {
     let version = version(program)?;
-    if number(&version) == number(VERSION) {
+    if version_number(&version) == version_number(VERSION) {
         return Ok(());
     }
     Err(format!(
@@ -111,7 +111,7 @@ pub(crate) fn libraries(mut command: Command) -> Option<Vec<PathBuf>> {
     let mut lines = output.lines();
     let version = lines.next()?.strip_prefix(ANSWER)?;
     let files = lines.filter_map(|line| line.strip_prefix(LIBRARY).map(PathBuf::from));
-    (number(version) == number(VERSION)).then(|| files.collect())
+    (version_number(version) == version_number(VERSION)).then(|| files.collect())
 }
 
 /// The message about a file that is no program of simrun.
@@ -147,7 +147,7 @@ pub(crate) fn has_answer(program: &Path) -> bool {
 }
 
 /// Returns the version without the revision.
-fn number(version: &str) -> &str {
+fn version_number(version: &str) -> &str {
     version.split(' ').next().unwrap_or_default()
 }
 

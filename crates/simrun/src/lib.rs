@@ -80,7 +80,7 @@ pub use allocator::Allocator;
 pub use app::App;
 pub use check::{CheckArgs, EXIT_STATUS as CHECK_EXIT_STATUS, quoted};
 pub use entry::{VERSION, load, run_app, run_app_with, watch_signals};
-pub use handshake::{answer as answer_handshake, is_asked as answers_handshake};
+pub use handshake::{answer_handshake, is_asked as answers_handshake};
 pub use help::{is_help_short, prepare_help};
 pub use memory::available as available_memory;
 pub use progress_line::ProgressLine;

@@ -28,10 +28,12 @@ pub(crate) enum Estimate {
 
 /// Estimates the memory of `ranks` ranks.
 pub(crate) fn estimate(ranks: u32) -> Estimate {
-    available().map_or(Estimate::Small, |available| compare(ranks, available))
+    available().map_or(Estimate::Small, |available| {
+        compare_memory(ranks, available)
+    })
 }
 
-fn compare(ranks: u32, available: u64) -> Estimate {
+fn compare_memory(ranks: u32, available: u64) -> Estimate {
     #[expect(clippy::cast_precision_loss, reason = "a quantity for people")]
     let available = available as f64;
     let needed = RANK * f64::from(ranks);
@@ -104,16 +106,16 @@ mod tests {
     #[test]
     fn ranks_are_compared_with_what_there_is() {
         let gigabyte = 1 << 30;
-        assert_eq!(compare(100_000, gigabyte), Estimate::Small);
+        assert_eq!(compare_memory(100_000, gigabyte), Estimate::Small);
         let text = |ranks: &str, needed: &str| {
             format!(
                 "{ranks} ranks need about {needed} besides what the program keeps, and 1 GiB are available"
             )
         };
         let notable = Estimate::Notable(text("1000000", "858.31 MiB"));
-        assert_eq!(compare(1_000_000, gigabyte), notable);
+        assert_eq!(compare_memory(1_000_000, gigabyte), notable);
         let too_large = Estimate::TooLarge(text("10000000", "8.38 GiB"));
-        assert_eq!(compare(10_000_000, gigabyte), too_large);
+        assert_eq!(compare_memory(10_000_000, gigabyte), too_large);
     }
 
     #[test]

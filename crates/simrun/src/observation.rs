@@ -107,14 +107,14 @@ impl EventArgs {
     ///
     /// # Errors
     /// The status of bad input, after the problem has been printed.
-    pub(crate) fn check(&self, ranks: u32) -> Result<(), u8> {
+    pub(crate) fn check_options(&self, ranks: u32) -> Result<(), u8> {
         self.check_files().map_err(refused)?;
         let Some(mut arguments) = self.of_analysis(OsStr::new("-"), None) else {
             return Ok(());
         };
         // The command that reads the options judges them, or the run would be lost for a typo.
         arguments.extend(["--check-for".into(), ranks.to_string().into()]);
-        let mut judge = start(&arguments, Stdio::null(), false).map_err(refused)?;
+        let mut judge = start_simrun(&arguments, Stdio::null(), false).map_err(refused)?;
         wait_for(&mut judge)
     }
 
@@ -161,14 +161,14 @@ impl EventArgs {
         let (mut name, mut input) = (OsStr::new("-"), Stdio::piped());
         if let Some(path) = &self.log_events {
             (name, input) = (path.as_os_str(), Stdio::null());
-            let out = create(path).map_err(refused)?;
+            let out = create_log(path).map_err(refused)?;
             let written = run.write_events(out);
             written.map_err(|error| refused(format_args!("--log-events: {error}")))?;
         }
         let Some(arguments) = self.of_analysis(name, None) else {
             return Ok(());
         };
-        let mut analysis = start(&arguments, input, prints(output)).map_err(refused)?;
+        let mut analysis = start_simrun(&arguments, input, prints(output)).map_err(refused)?;
         if let Some(input) = analysis.stdin.take()
             && let Err(error) = run.write_events(BufWriter::with_capacity(BUFFER, input))
             && error.kind() != io::ErrorKind::BrokenPipe
@@ -208,7 +208,7 @@ fn refused(problem: impl Display) -> u8 {
 
 /// The observation of a run.
 #[derive(Debug)]
-pub(crate) struct Observation {
+pub(crate) struct RunObservation {
     log: EventLog,
     /// The analysis that reads the log, and its command.
     analysis: Option<Child>,
@@ -234,7 +234,7 @@ impl Drop for TemporaryFile {
 fn simulate_ideal(program: &dyn Program, begin: &Start) -> Result<TemporaryFile, String> {
     let name = format!("simrun-ideal-{}.log", std::process::id());
     let file = TemporaryFile(std::env::temp_dir().join(name));
-    let out = create(&file.0)?;
+    let out = create_log(&file.0)?;
     let log = EventLog::new(out, begin.ranks());
     let options = Options {
         event_log: Some(log.clone()),
@@ -247,14 +247,14 @@ fn simulate_ideal(program: &dyn Program, begin: &Start) -> Result<TemporaryFile,
     let output = Rc::new(Output::new(Stream::Nowhere, false, LogFilter::default()));
     let run = run::simulate(&begin.platform, program, &options, &output);
     let run = run.map_err(|error| error.to_string())?;
-    let ended = log.finish(run.report.time.as_secs());
+    let ended = log.finish_log(run.report.time.as_secs());
     ended.map_err(|error| format!("{}: {error}", file.0.display()))?;
     Ok(file)
 }
 
 /// Creates the file of a log.
-fn create(path: &Path) -> Result<Box<dyn Write + Send>, String> {
-    let file = files::Output::new(path).and_then(|output| output.create());
+fn create_log(path: &Path) -> Result<Box<dyn Write + Send>, String> {
+    let file = files::Output::new(path).and_then(|output| output.create_file());
     Ok(Box::new(file.map_err(|error| error.to_string())?))
 }
 
@@ -270,13 +270,13 @@ fn command_line() -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-fn command() -> OsString {
+fn simrun_command() -> OsString {
     package::simrun().map_or_else(|| OsString::from("simrun"), OsString::from)
 }
 
 /// Starts the command `simrun` with these arguments. `prints`: its results go to standard output.
-fn start(arguments: &[OsString], input: Stdio, prints: bool) -> Result<Child, String> {
-    let simrun = command();
+fn start_simrun(arguments: &[OsString], input: Stdio, prints: bool) -> Result<Child, String> {
+    let simrun = simrun_command();
     let name = simrun.display().to_string();
     let output = if prints {
         Stdio::inherit()
@@ -295,7 +295,7 @@ fn start(arguments: &[OsString], input: Stdio, prints: bool) -> Result<Child, St
     })
 }
 
-impl Observation {
+impl RunObservation {
     /// Finds the files of `--log-events`, `--trace` and `--analyse`, and lets the run write its
     /// log.
     ///
@@ -315,7 +315,7 @@ impl Observation {
                 "--analyse, --trace and --log-events: the program has no ranks, and only ranks are observed",
             ));
         }
-        asked.check(begin.ranks())?;
+        asked.check_options(begin.ranks())?;
         let ideal = if args.observation.ideal_network {
             Some(simulate_ideal(program, begin).map_err(refused)?)
         } else {
@@ -325,11 +325,11 @@ impl Observation {
         let (mut analysis, mut later) = (None, None);
         let out: Box<dyn Write + Send> = if let Some(path) = &asked.log_events {
             later = asked.of_analysis(path.as_os_str(), ideal.as_ref());
-            create(path).map_err(refused)?
+            create_log(path).map_err(refused)?
         } else {
             let arguments = asked.of_analysis(OsStr::new("-"), ideal.as_ref());
             let arguments = arguments.unwrap_or_default();
-            let mut child = start(&arguments, Stdio::piped(), prints).map_err(refused)?;
+            let mut child = start_simrun(&arguments, Stdio::piped(), prints).map_err(refused)?;
             let input = child.stdin.take();
             analysis = Some(child);
             Box::new(input.ok_or_else(|| refused("the analysis has no standard input"))?)
@@ -349,8 +349,8 @@ impl Observation {
     ///
     /// # Errors
     /// The status of bad input or of the analysis, after the problem has been printed.
-    pub(crate) fn finish(self, run: &Run) -> Result<(), ExitCode> {
-        let ended = self.log.finish(run.report.time.as_secs());
+    pub(crate) fn finish_log(self, run: &Run) -> Result<(), ExitCode> {
+        let ended = self.log.finish_log(run.report.time.as_secs());
         // An analysis that ended early has told why.
         if self.analysis.is_none() {
             ended.map_err(|error| status::refuse(format_args!("--log-events: {error}")))?;
@@ -358,7 +358,7 @@ impl Observation {
         let analysis = match (self.analysis, self.later) {
             (Some(child), _) => Some(child),
             (None, Some(arguments)) => {
-                let child = start(&arguments, Stdio::null(), self.prints);
+                let child = start_simrun(&arguments, Stdio::null(), self.prints);
                 Some(child.map_err(status::refuse)?)
             }
             (None, None) => None,

@@ -54,7 +54,7 @@ impl Executable {
             folder,
         };
         // Simrun tells by the file: the program itself is not started.
-        let command = program.simrun.is_some().then(|| program.command());
+        let command = program.simrun.is_some().then(|| program.start_command());
         match command.and_then(handshake::libraries) {
             Some(libraries) => program.files.extend(libraries),
             None => program.simrun = None,
@@ -82,7 +82,7 @@ impl Executable {
 
     /// Returns the command that starts the program.
     #[must_use]
-    pub fn command(&self) -> Command {
+    pub fn start_command(&self) -> Command {
         let Some(simrun) = &self.simrun else {
             return Command::new(self.file());
         };
@@ -129,7 +129,7 @@ pub fn simrun() -> Option<PathBuf> {
     started.or_else(beside).filter(|file| file.is_file())
 }
 
-/// The program that APP names, as [`program`], or a compiled MPI program.
+/// The program that APP names, as [`find_program`], or a compiled MPI program.
 ///
 /// # Errors
 /// Why there is no program.
@@ -148,7 +148,7 @@ fn found_executable(app: &Path, quiet: bool, features: &[&str]) -> Result<Execut
         return Ok(compiled);
     }
     Ok(Executable {
-        files: vec![program(app, quiet, features)?],
+        files: vec![find_program(app, quiet, features)?],
         simrun: None,
         folder: None,
     })
@@ -169,10 +169,10 @@ impl std::fmt::Display for NoProgram {
 ///
 /// # Errors
 /// The reason why there is no program.
-pub fn program(app: &Path, quiet: bool, features: &[&str]) -> Result<PathBuf, NoProgram> {
+pub fn find_program(app: &Path, quiet: bool, features: &[&str]) -> Result<PathBuf, NoProgram> {
     let program = found(app, quiet, features)?;
     let named = |problem| NoProgram(format!("{}: {problem}", app.display()));
-    handshake::ask(&program).map_err(named)?;
+    handshake::verify_program(&program).map_err(named)?;
     Ok(program)
 }
 

@@ -89,7 +89,7 @@ impl PcapFile {
     ///
     /// # Errors
     /// A sentence that says why the file cannot be written.
-    pub(crate) fn write(&self, capture: Option<Capture>) -> Result<(), String> {
+    pub(crate) fn write_capture(&self, capture: Option<Capture>) -> Result<(), String> {
         let Some(capture) = capture else {
             return Ok(());
         };

@@ -21,7 +21,7 @@ use crate::guard;
 static REGISTERED: Once = Once::new();
 
 /// Lets the guard hear of the end of the process, and of forks; once, for good.
-pub(crate) fn register() {
+pub(crate) fn register_hooks() {
     REGISTERED.call_once(|| {
         // SAFETY: the handlers are functions of this file, which are never unloaded, take no
         // arguments and let no panic out. Both calls may be made at any time; where they fail for

@@ -14,7 +14,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use run::{Layer, Profile};
-use sim_core::Progress;
+use sim_core::RunProgress;
 
 use crate::entry::Start;
 
@@ -33,13 +33,13 @@ pub(crate) struct Sampler {
 
 impl Sampler {
     /// Begins to sample a run, if the run is profiled.
-    pub(crate) fn of(start: &Start) -> Option<Self> {
+    pub(crate) fn from_start(start: &Start) -> Option<Self> {
         let profile = Arc::clone(start.options.profile.as_ref()?);
         // A profile is a courtesy: nothing depends on it.
         Self::new(profile, Arc::clone(&start.progress)).ok()
     }
 
-    fn new(profile: Arc<Profile>, progress: Arc<Progress>) -> io::Result<Self> {
+    fn new(profile: Arc<Profile>, progress: Arc<RunProgress>) -> io::Result<Self> {
         let (alive, end) = channel::<()>();
         let work = move || {
             let mut samples = Samples::default();
@@ -53,16 +53,16 @@ impl Sampler {
     }
 
     /// Ends the sampling, and returns the table.
-    pub(crate) fn finish(self) -> String {
+    pub(crate) fn finish_sampling(self) -> String {
         drop(self.alive);
         self.thread
             .join()
-            .map_or_else(|_| String::new(), |samples| table(&samples))
+            .map_or_else(|_| String::new(), |samples| profile_table(&samples))
     }
 }
 
 /// Prints the table of a profile, if there is one.
-pub(crate) fn tell(table: Option<String>) {
+pub(crate) fn print_profile(table: Option<String>) {
     if let Some(table) = table {
         // Nobody can be told that standard error is closed.
         let _ = writeln!(io::stderr().lock(), "{table}");
@@ -70,7 +70,7 @@ pub(crate) fn tell(table: Option<String>) {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "shares for people")]
-fn table(samples: &Samples) -> String {
+fn profile_table(samples: &Samples) -> String {
     let all: u64 = samples.iter().sum();
     let mut text = format!("time of simrun itself, from {all} samples");
     if all == 0 {
@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn shares_add_up() {
         assert_eq!(
-            table(&[1, 2, 0, 4, 1]),
+            profile_table(&[1, 2, 0, 4, 1]),
             "time of simrun itself, from 8 samples
   kernel                      12.5 %
   models and solver           25.0 %
@@ -100,6 +100,6 @@ mod tests {
   observer                    12.5 %"
         );
         let nothing = "time of simrun itself, from 0 samples: the run was too short";
-        assert_eq!(table(&Samples::default()), nothing);
+        assert_eq!(profile_table(&Samples::default()), nothing);
     }
 }

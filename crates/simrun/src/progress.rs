@@ -7,7 +7,7 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
-use sim_core::{Progress, Time};
+use sim_core::{RunProgress, Time};
 
 use crate::args::RunArgs;
 use crate::entry::Start;
@@ -40,16 +40,22 @@ pub(crate) fn of_run(name: &str, args: &RunArgs, start: &Start) -> Option<Line> 
     };
     let goal = start.options.until.map(Goal::Until).or_else(earlier);
     let period = Duration::from_secs_f64(args.progress.as_secs());
-    show(&start.progress, goal, period)
+    show_progress(&start.progress, goal, period)
 }
 
 /// Shows `progress` until the end; one line per `period` if standard error is no terminal.
-fn show(progress: &Arc<Progress>, goal: Option<Goal>, period: Duration) -> Option<Line> {
+fn show_progress(
+    progress: &Arc<RunProgress>,
+    goal: Option<Goal>,
+    period: Duration,
+) -> Option<Line> {
     let source = Arc::clone(progress);
-    line_per(period, move || text(source.time(), source.events(), goal))
+    line_per(period, move || {
+        progress_text(source.reached_time(), source.events(), goal)
+    })
 }
 
-fn text(time: Time, events: u64, goal: Option<Goal>) -> String {
+fn progress_text(time: Time, events: u64, goal: Option<Goal>) -> String {
     let share = goal.map(|goal| match goal {
         Goal::Until(end) => (end, "--until"),
         Goal::Earlier(end) => (end, "the earlier run"),
@@ -64,7 +70,7 @@ fn text(time: Time, events: u64, goal: Option<Goal>) -> String {
 }
 
 /// Shows `text` until the line is dropped; `None` if `text` cannot be shown.
-pub(crate) fn line(text: impl Fn() -> String + Clone + Send + Sync + 'static) -> Option<Line> {
+pub(crate) fn show_line(text: impl Fn() -> String + Clone + Send + Sync + 'static) -> Option<Line> {
     line_per(BATCH_PERIOD, text)
 }
 
@@ -73,7 +79,7 @@ fn line_per(
     text: impl Fn() -> String + Clone + Send + Sync + 'static,
 ) -> Option<Line> {
     if !std::io::stderr().is_terminal() {
-        return lines(period, move || {
+        return call_periodically(period, move || {
             // Progress is a courtesy: nothing depends on it.
             let _ = writeln!(std::io::stderr().lock(), "{}", text());
         });
@@ -93,7 +99,7 @@ fn line_per(
 }
 
 /// Calls `tell` each time that a period has passed, on a thread that ends with the line.
-fn lines(period: Duration, tell: impl Fn() + Send + 'static) -> Option<Line> {
+fn call_periodically(period: Duration, tell: impl Fn() + Send + 'static) -> Option<Line> {
     let (alive, end) = channel::<()>();
     let work = move || {
         while end.recv_timeout(period) == Err(RecvTimeoutError::Timeout) {
@@ -123,7 +129,7 @@ impl Line {
     }
 
     /// Takes the line away for good.
-    pub(crate) fn finish(&self) {
+    pub(crate) fn remove_line(&self) {
         match self {
             Self::Bar(bar) => bar.finish_and_clear(),
             // The thread ends at once; a run that has ended needs no more lines.
@@ -143,11 +149,11 @@ mod tests {
             // The test may have heard enough.
             let _ = said.send(());
         };
-        let line = lines(Duration::from_millis(1), tell).expect("a thread");
+        let line = call_periodically(Duration::from_millis(1), tell).expect("a thread");
         for _ in 0..3 {
             assert_eq!(heard.recv(), Ok(()));
         }
-        line.finish();
+        line.remove_line();
         // The thread is over: it can say nothing more.
         while heard.recv().is_ok() {}
     }
@@ -155,13 +161,13 @@ mod tests {
     #[test]
     fn the_share_of_a_limit_is_told() {
         let at = Time::from_secs;
-        assert_eq!(text(at(2.0), 7, None), "2 s simulated, 7 events");
+        assert_eq!(progress_text(at(2.0), 7, None), "2 s simulated, 7 events");
         assert_eq!(
-            text(at(2.0), 7, Some(Goal::Until(at(8.0)))),
+            progress_text(at(2.0), 7, Some(Goal::Until(at(8.0)))),
             "2 s simulated (25 % of --until), 7 events"
         );
         assert_eq!(
-            text(at(3.0), 7, Some(Goal::Earlier(at(2.0)))),
+            progress_text(at(3.0), 7, Some(Goal::Earlier(at(2.0)))),
             "3 s simulated (150 % of the earlier run), 7 events"
         );
     }

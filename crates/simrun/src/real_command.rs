@@ -14,7 +14,7 @@ use clap::{Args, ValueEnum};
 use platform::units;
 use real::{
     Backend, Compute, Connecting, FailureKind, FailurePolicy, LaunchInfo, LaunchMode,
-    LaunchOptions, OutputListener, OutputMode, Place, RankOptions, RealOrigin, RealOutcome,
+    LaunchOptions, OutputListener, OutputMode, ProcessPlace, RankOptions, RealOrigin, RealOutcome,
     RealRecord, RealRun, Wait,
 };
 use run::{Folder, MessageProtocol, Program, RankMap};
@@ -243,7 +243,7 @@ pub struct RealArgs {
 }
 
 /// Runs a program for real, or one rank of it.
-pub(crate) fn run(
+pub(crate) fn run_real(
     name: &str,
     program: &dyn Program,
     args: &RealArgs,
@@ -254,7 +254,7 @@ pub(crate) fn run(
             "{name} is an actor program and can only be simulated: expected an async fn of mpi::Comm"
         ));
     }
-    if let Err(wrong) = check(args) {
+    if let Err(wrong) = check_options(args) {
         return status::refuse(wrong);
     }
     if backend(args).is_none() {
@@ -265,18 +265,18 @@ pub(crate) fn run(
     }
     match transport_args::placed(args.ranks) {
         Ok(Some(place)) => run_as_allocated_rank(name, program, (args, arguments), &place),
-        Ok(None) => launch(name, args, arguments),
+        Ok(None) => launch_ranks(name, args, arguments),
         Err(wrong) => status::refuse(wrong),
     }
 }
 
 /// Returns contradictions among the options.
-fn check(args: &RealArgs) -> Result<(), String> {
+fn check_options(args: &RealArgs) -> Result<(), String> {
     match args.backend {
         Network::Tcp => args.verbs.check_absent(args.backend.name())?,
         Network::Verbs => args.tcp.check_absent(args.backend.name())?,
     }
-    args.verbs.check()
+    args.verbs.check_options()
 }
 
 fn run_as_rank(program: &dyn Program, args: &RealArgs) -> ExitCode {
@@ -288,7 +288,7 @@ fn run_as_rank(program: &dyn Program, args: &RealArgs) -> ExitCode {
             ));
         }
     };
-    let finished = real::run_rank(program, &options(args, false), &launch_info);
+    let finished = real::run_rank(program, &rank_options(args, false), &launch_info);
     ended(launch_info.rank, finished)
 }
 
@@ -306,24 +306,29 @@ fn run_as_allocated_rank(
     name: &str,
     program: &dyn Program,
     (args, arguments): (&RealArgs, &[OsString]),
-    place: &Place,
+    place: &ProcessPlace,
 ) -> ExitCode {
-    let launch = match settings(args, LaunchMode::Elsewhere(place.size), place.rank == 0) {
+    let launch = match launch_options(args, LaunchMode::Elsewhere(place.size), place.rank == 0) {
         Ok(launch) => launch,
         Err(code) => return code,
     };
     let told = (name.to_owned(), args.clone(), arguments.to_vec());
-    let finished =
-        real::run_in_allocation(program, &options(args, args.prefixes()), place, launch, {
+    let finished = real::run_in_allocation(
+        program,
+        &rank_options(args, args.prefixes()),
+        place,
+        launch,
+        {
             move |run| {
                 let (name, args, arguments) = told;
-                tell(&name, run, &args, &arguments).into()
+                report_run(&name, run, &args, &arguments).into()
             }
-        });
+        },
+    );
     ended(place.rank, finished)
 }
 
-fn options(args: &RealArgs, prefix: bool) -> RankOptions {
+fn rank_options(args: &RealArgs, prefix: bool) -> RankOptions {
     RankOptions {
         backend: backend(args).unwrap_or_default(),
         eager_threshold: args
@@ -367,10 +372,16 @@ fn backend(args: &RealArgs) -> Option<Backend> {
 }
 
 /// Returns the way in which a run is launched and watched, here if it is `ours` to stop it.
-fn settings(args: &RealArgs, starts: LaunchMode, ours: bool) -> Result<LaunchOptions, ExitCode> {
+fn launch_options(
+    args: &RealArgs,
+    starts: LaunchMode,
+    ours: bool,
+) -> Result<LaunchOptions, ExitCode> {
     let stop = if ours {
-        let ranks = starts.size().map_err(status::refuse)?;
-        args.observation.check(ranks).map_err(ExitCode::from)?;
+        let ranks = starts.rank_count().map_err(status::refuse)?;
+        args.observation
+            .check_options(ranks)
+            .map_err(ExitCode::from)?;
         entry::watch_signals()
             .map_err(|error| status::refuse(format_args!("cannot watch for Ctrl-C: {error}")))?
     } else {
@@ -378,7 +389,7 @@ fn settings(args: &RealArgs, starts: LaunchMode, ours: bool) -> Result<LaunchOpt
     };
     Ok(LaunchOptions {
         starts,
-        listen: args.arrival.address(),
+        listen: args.arrival.listen_address(),
         revision: REVISION.to_owned(),
         arrival: args.arrival.startup_timeout(),
         keepalive_timeout: args.arrival.keepalive_timeout(),
@@ -399,13 +410,13 @@ fn settings(args: &RealArgs, starts: LaunchMode, ours: bool) -> Result<LaunchOpt
     })
 }
 
-fn launch(name: &str, args: &RealArgs, arguments: &[OsString]) -> ExitCode {
-    if let Err(error) = args.record.open() {
+fn launch_ranks(name: &str, args: &RealArgs, arguments: &[OsString]) -> ExitCode {
+    if let Err(error) = args.record.open_record() {
         return status::refuse(error);
     }
     let launch = starts(name, args, arguments)
         .map_err(status::refuse)
-        .and_then(|starts| settings(args, starts, true));
+        .and_then(|starts| launch_options(args, starts, true));
     let launch = match launch {
         Ok(launch) => launch,
         Err(code) => return code,
@@ -417,7 +428,7 @@ fn launch(name: &str, args: &RealArgs, arguments: &[OsString]) -> ExitCode {
     };
     let code = real::launch(&launch, &mut lines, |run| match run.outcome {
         RealOutcome::Unheard => status::SUCCESS,
-        _ => tell(name, run, args, arguments),
+        _ => report_run(name, run, args, arguments),
     });
     match (code, lines.problem) {
         (Err(error), _) => status::refuse(error),
@@ -448,8 +459,10 @@ fn starts(name: &str, args: &RealArgs, arguments: &[OsString]) -> Result<LaunchM
                 .to_owned(),
         );
     }
-    let file = RankMap::read(hosts).map_err(|error| error.to_string())?;
-    let hosts = file.names(args.ranks).map_err(|error| error.to_string())?;
+    let file = RankMap::read_map(hosts).map_err(|error| error.to_string())?;
+    let hosts = file
+        .host_names(args.ranks)
+        .map_err(|error| error.to_string())?;
     if let Some(host) = hosts.iter().find(|host| host.starts_with('-')) {
         return Err(format!("{host}: expected the name of a host"));
     }
@@ -506,7 +519,7 @@ impl OutputListener for Lines {
         }
     }
 
-    fn progress(&mut self, time_s: f64, (finished, ranks): (usize, usize)) {
+    fn report_progress(&mut self, time_s: f64, (finished, ranks): (usize, usize)) {
         let line = progress_line(time_s, finished, ranks);
         // Progress is a courtesy: nothing depends on it.
         let _ = writeln!(io::stderr().lock(), "{line}");
@@ -520,7 +533,7 @@ fn progress_line(time_s: f64, finished: usize, ranks: usize) -> String {
 }
 
 /// Prints what happened and keeps it, and says with which status that ends.
-fn tell(name: &str, run: &RealRun, args: &RealArgs, arguments: &[OsString]) -> u8 {
+fn report_run(name: &str, run: &RealRun, args: &RealArgs, arguments: &[OsString]) -> u8 {
     let origin = RealOrigin {
         revision: REVISION.to_owned(),
         program: name.to_owned(),
@@ -538,15 +551,15 @@ fn tell(name: &str, run: &RealRun, args: &RealArgs, arguments: &[OsString]) -> u
             let _ = writeln!(stderr, "warning: {warning}");
         }
     }
-    let code = code(&run.outcome);
+    let code = outcome_status(&run.outcome);
     if let Some(problem) = problem(run, args) {
         let _ = writeln!(stderr, "{problem}");
     }
     drop(stderr);
     let kept = args.record.out.as_deref().map(|folder| {
         // A record that it holds has been refused before the run.
-        let folder = Folder::open(folder, true)?;
-        folder.write(&[("record.json", record.to_json() + "\n")])
+        let folder = Folder::open_folder(folder, true)?;
+        folder.write_files(&[("record.json", record.to_json() + "\n")])
     });
     let mut stdout = io::stdout().lock();
     let printed = match args.output.format {
@@ -569,7 +582,7 @@ fn tell(name: &str, run: &RealRun, args: &RealArgs, arguments: &[OsString]) -> u
     analysed.err().unwrap_or(code)
 }
 
-const fn code(outcome: &RealOutcome) -> u8 {
+const fn outcome_status(outcome: &RealOutcome) -> u8 {
     match outcome {
         RealOutcome::Finished | RealOutcome::Unheard => status::SUCCESS,
         RealOutcome::Failed(failure) => match failure.kind {
@@ -672,7 +685,7 @@ mod tests {
                 kind,
                 last_lines: Vec::new(),
             };
-            code(&RealOutcome::Failed(failure))
+            outcome_status(&RealOutcome::Failed(failure))
         };
         assert_eq!(failed(FailureKind::Refusal), status::USAGE);
         assert_eq!(failed(FailureKind::Error), status::FAILED);

@@ -46,7 +46,7 @@ pub(crate) fn of_this_run(args: &RunArgs, ranks: u32, mapping: &Mapping) -> Opti
         sha256: sha256_of(&files).ok()?,
         program: files.first()?.to_str()?.to_owned(),
         working_directory: text(&std::env::current_dir().ok()?.into_os_string())?,
-        options: options(args, ranks, mapping),
+        options: rerun_options(args, ranks, mapping),
         arguments: args.arguments.iter().map(text).collect::<Option<_>>()?,
     })
 }
@@ -73,7 +73,7 @@ pub(crate) fn is_recorded_in(folder: &Path, arguments: &[String]) -> bool {
 
 /// Returns the options that decide the results of a run, except the platform and a mapping file,
 /// which are in the record.
-fn options(args: &RunArgs, ranks: u32, mapping: &Mapping) -> Vec<String> {
+fn rerun_options(args: &RunArgs, ranks: u32, mapping: &Mapping) -> Vec<String> {
     let mut options = vec![format!("--ranks={ranks}")];
     // Files that the run writes are not written again, and the record has the hosts of a file.
     let is_left_out = |option: &String| {

@@ -19,7 +19,7 @@ use sim_core::{ActorId, Console, Observed, OperationResult, Outcome, Schedule, S
 
 use crate::args::RunArgs;
 use crate::check::{clock_warning, protocol_option, quoted};
-use crate::entry::{Job, Start};
+use crate::entry::{RequestedRun, Start};
 use crate::{status, summary};
 
 /// The file, and the recording of the run for the file.
@@ -51,9 +51,9 @@ impl ScheduleFile {
     }
 
     /// Writes the schedule of a run, and prints how to replay the schedule.
-    pub(crate) fn write(
+    pub(crate) fn write_schedule(
         &self,
-        job: &Job,
+        job: &RequestedRun,
         program: &Rc<dyn Program>,
         run: &Run,
     ) -> Result<(), String> {
@@ -68,7 +68,7 @@ impl ScheduleFile {
                 mapping: job.start.options.mapping.clone(),
                 protocol: program
                     .has_ranks()
-                    .then(|| protocol(&job.args, &job.start.platform)),
+                    .then(|| checker_protocol(&job.args, &job.start.platform)),
                 ..Options::default()
             },
             has_timeouts,
@@ -77,12 +77,12 @@ impl ScheduleFile {
         let schedule = schedule.map_err(|problem| {
             format!("--schedule: check cannot take this run again: {problem}")
         })?;
-        let command = command(job, &checked, &self.file);
+        let command = replay_command(job, &checked, &self.file);
         let text = format!("# {command}\n{schedule}\n");
         self.file.write(text).map_err(|error| error.to_string())?;
         if !job.args.output.quiet {
             let steps = summary::count(schedule.0.len() as u64, "step");
-            status::note(format_args!(
+            status::print_note(format_args!(
                 "the schedule has {steps}; replay with\n  {command}"
             ));
         }
@@ -91,7 +91,7 @@ impl ScheduleFile {
 }
 
 /// The message protocol under which a checker sends as the run did.
-fn protocol(args: &RunArgs, platform: &Platform) -> MessageProtocol {
+fn checker_protocol(args: &RunArgs, platform: &Platform) -> MessageProtocol {
     let threshold = platform.protocol().eager_threshold.bytes();
     let asked = args.program.simulation.protocol;
     asked.unwrap_or(MessageProtocol::Threshold(threshold))
@@ -103,7 +103,7 @@ fn is_timeout(step: &Observed) -> bool {
 }
 
 /// The command that replays a schedule.
-fn command(job: &Job, checked: &Checked<'_>, file: &files::Output) -> String {
+fn replay_command(job: &RequestedRun, checked: &Checked<'_>, file: &files::Output) -> String {
     let program = std::env::args().next().unwrap_or_default();
     let ranks = checked.options.ranks.unwrap_or(1);
     let mut command = format!("{} check -n {ranks}", quoted(&program));
@@ -132,7 +132,7 @@ struct Checked<'a> {
 }
 
 impl Checked<'_> {
-    fn stepper(&self) -> Result<(Stepper, Rc<Transcript>), String> {
+    fn build_stepper(&self) -> Result<(Stepper, Rc<Transcript>), String> {
         let transcript = Rc::new(Transcript::default());
         let console = Some(Rc::clone(&transcript) as Rc<dyn Console>);
         let (program, numbers) = (Rc::clone(self.program), QueueNumbers::default());
@@ -153,7 +153,7 @@ impl Checked<'_> {
     /// The schedule of a recorded run, or why there is none.
     fn schedule(&self, recording: &Recording, outcome: &Outcome) -> Result<Schedule, String> {
         let (retraced, _) = run::with_silent_panics(|| -> Result<_, String> {
-            let (mut stepper, transcript) = self.stepper()?;
+            let (mut stepper, transcript) = self.build_stepper()?;
             let schedule = schedule_of_run(&mut stepper, &transcript, recording, outcome);
             let reads = stepper.clock_reads();
             schedule.map_err(|problem| match reads.is_empty() {
@@ -178,12 +178,12 @@ fn schedule_of_run(
         format!("step {step} of {all}: {}", not.problem)
     })?;
     check_end(outcome, &explore::replay_schedule(stepper, &schedule))?;
-    drop(transcript.take());
+    drop(transcript.take_lines());
     explore::replay(stepper, &schedule);
     // Programs that read the time may print it.
     if stepper.clock_reads().is_empty() {
         let name = |actor: ActorId| stepper.name_of(actor.number() - 1);
-        check_lines(&recording.lines.borrow(), &transcript.take(), name)?;
+        check_lines(&recording.lines.borrow(), &transcript.take_lines(), name)?;
     }
     Ok(schedule)
 }

@@ -67,7 +67,7 @@ pub fn warn_all(notes: &[impl fmt::Display]) {
 }
 
 /// Prints `note: …` to standard error.
-pub(crate) fn note(message: impl fmt::Display) {
+pub(crate) fn print_note(message: impl fmt::Display) {
     // Nobody can be told that standard error is closed.
     let _ = writeln!(io::stderr().lock(), "note: {message}");
 }
@@ -87,7 +87,7 @@ pub fn limited(message: impl fmt::Display) -> ExitCode {
 }
 
 /// Shows what is wrong with a command line, or the help that was asked for.
-pub fn show(error: &clap::Error) -> ExitCode {
+pub fn show_usage_error(error: &clap::Error) -> ExitCode {
     if error.kind() == clap::error::ErrorKind::DisplayHelp {
         return print(wrap_help(&error.to_string()).trim_end());
     }
@@ -127,7 +127,7 @@ pub fn output_failed(problem: &io::Error) -> Option<ExitCode> {
 }
 
 /// The status of a run that ended like this.
-pub fn of(outcome: &Outcome) -> u8 {
+pub fn from_outcome(outcome: &Outcome) -> u8 {
     match outcome {
         Outcome::Finished => 0,
         Outcome::Deadlock(_) | Outcome::Failed(_) | Outcome::ForeignFuture(_) => FAILED,

@@ -34,7 +34,7 @@ pub(crate) const ARGUMENTS: &str = "study-arguments";
 type Named = (&'static str, SourceLocation);
 
 /// Runs what the socket asks for, until it is closed.
-pub(crate) fn work<Shape, A: App<Shape> + Clone>(named: Named, app: &A) -> ExitCode {
+pub(crate) fn run_worker<Shape, A: App<Shape> + Clone>(named: Named, app: &A) -> ExitCode {
     match serve(named, app) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => status::refuse(format_args!("{WORKER}: the socket: {error}")),
@@ -72,7 +72,7 @@ fn socket() -> io::Result<UnixStream> {
 }
 
 /// Prints the arguments of a program: a JSON list of their names, defaults and descriptions.
-pub(crate) fn describe(command: Option<&clap::Command>) -> ExitCode {
+pub(crate) fn describe_arguments(command: Option<&clap::Command>) -> ExitCode {
     let arguments = command.into_iter().flat_map(clap::Command::get_arguments);
     let described = arguments.filter_map(|argument| {
         let name = argument.get_long()?;

@@ -11,12 +11,12 @@ use crate::Size;
 use crate::args::RunArgs;
 
 /// The lines about a run for people, without a final line break.
-pub(crate) fn text(run: &Run, record: &RunRecord) -> String {
+pub(crate) fn summary_text(run: &Run, record: &RunRecord) -> String {
     let report = &run.report;
     let mut text = format!(
         "{} {} at {} simulated, {} real\n",
         record.program,
-        ended(&report.outcome),
+        outcome_word(&report.outcome),
         seconds(record.simulated_s),
         rounded(record.wall_s),
     );
@@ -27,7 +27,7 @@ pub(crate) fn text(run: &Run, record: &RunRecord) -> String {
         count(record.messages, "message"),
         bytes(record.bytes),
         count(record.events, "event"),
-        short(record.events_per_s),
+        format_short(record.events_per_s),
     );
     let digest = record.digest.as_ref();
     let digest = digest.map_or_else(String::new, |digest| format!("digest {digest}, "));
@@ -49,7 +49,7 @@ pub(crate) fn text(run: &Run, record: &RunRecord) -> String {
         Some(source) => write!(text, "\n  time between calls: {source}"),
     };
     if let Some(connections) = &record.connections {
-        let _ = write!(text, "\n  {}", connected(connections));
+        let _ = write!(text, "\n  {}", connection_counts(connections));
     }
     for wait in record.stalls.iter().take(WAITS_MAX) {
         let _ = write!(text, "\n  {}", waited(wait, record.simulated_s));
@@ -84,7 +84,7 @@ pub(crate) fn real(record: &RealRecord, how: &str) -> String {
         record.revision,
     );
     if let Some(connections) = &record.connections {
-        let _ = write!(text, "\n  {}", connected(connections));
+        let _ = write!(text, "\n  {}", connection_counts(connections));
     }
     text
 }
@@ -105,7 +105,7 @@ fn counted(record: &RealRecord) -> String {
 }
 
 /// Returns the counts of connections; counts of 0 are left out, except the first two.
-fn connected(totals: &ConnectionTotals) -> String {
+fn connection_counts(totals: &ConnectionTotals) -> String {
     let mut text = format!(
         "connection endpoints: {} opened, {} closed",
         totals.opened, totals.closed
@@ -148,7 +148,7 @@ fn waited(wait: &Stall, simulated_s: f64) -> String {
     }
 }
 
-const fn ended(outcome: &Outcome) -> &'static str {
+const fn outcome_word(outcome: &Outcome) -> &'static str {
     match outcome {
         Outcome::Finished => "finished",
         Outcome::Deadlock(_) => "deadlocked",
@@ -303,7 +303,7 @@ pub(crate) fn bytes(value: f64) -> String {
     format!("{value} B")
 }
 
-pub(crate) fn short(value: f64) -> String {
+pub(crate) fn format_short(value: f64) -> String {
     match value {
         value if value >= 1e6 => format!("{:.1} M", value / 1e6),
         value if value >= 1e3 => format!("{:.1} k", value / 1e3),
@@ -350,7 +350,7 @@ mod tests {
         };
         let text =
             "connection endpoints: 8 opened, 8 closed, 2 reopened, 1 lost to a simultaneous open";
-        assert_eq!(connected(&totals), text);
+        assert_eq!(connection_counts(&totals), text);
     }
 
     #[test]
@@ -360,6 +360,6 @@ mod tests {
         assert_eq!(seconds(0.5), "500 ms");
         assert_eq!(bytes(65536.0), "64 KiB");
         assert_eq!(bytes(100.0), "100 B");
-        assert_eq!(short(12_345.0), "12.3 k");
+        assert_eq!(format_short(12_345.0), "12.3 k");
     }
 }

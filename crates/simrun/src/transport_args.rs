@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::fmt::Write as _;
 
 use clap::{Args, ValueEnum};
-use real::{Compute, Connecting, OutputMode, Place, RankOptions};
+use real::{Compute, Connecting, OutputMode, ProcessPlace, RankOptions};
 use run::{LogFilter, MessageProtocol};
 
 use crate::REVISION;
@@ -79,7 +79,7 @@ impl TransportArgs {
     ///
     /// # Errors
     /// The problem, and advice.
-    pub fn check(&self, network: Network) -> Result<(), String> {
+    pub fn check_options(&self, network: Network) -> Result<(), String> {
         match network {
             Network::Tcp => self.verbs.check_absent(network.name()),
             Network::Verbs => {
@@ -118,7 +118,7 @@ impl TransportArgs {
     ///
     /// # Errors
     /// If that network was not built.
-    pub fn options(&self, network: Network) -> Result<RankOptions, &'static str> {
+    pub fn rank_options(&self, network: Network) -> Result<RankOptions, &'static str> {
         let threshold = self.eager_threshold.0;
         let backend = match network {
             Network::Tcp => Some(self.tcp.backend()),
@@ -183,8 +183,8 @@ impl TransportArgs {
 ///
 /// # Errors
 /// If another number of ranks was asked for than there are.
-pub fn placed(ranks: Option<u32>) -> Result<Option<Place>, String> {
-    let place = real::place(|name| std::env::var_os(name)?.into_string().ok());
+pub fn placed(ranks: Option<u32>) -> Result<Option<ProcessPlace>, String> {
+    let place = real::process_place(|name| std::env::var_os(name)?.into_string().ok());
     match (place, ranks) {
         (Some(place), Some(ranks)) if ranks != place.size => Err(format!(
             "-n {ranks} differs from the {} allocation of {} ranks",

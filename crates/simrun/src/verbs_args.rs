@@ -213,7 +213,7 @@ impl VerbsArgs {
     ///
     /// # Errors
     /// A text that names the options.
-    pub fn check(&self) -> Result<(), String> {
+    pub fn check_options(&self) -> Result<(), String> {
         if self.reserved_credits >= self.credits {
             return Err(format!(
                 "--reserved-credits {} must be less than --credits {}",
@@ -338,7 +338,7 @@ impl VerbsArgs {
 /// Advice for the user.
 #[cfg(feature = "verbs")]
 pub fn look_for_device(args: &VerbsArgs) -> Result<(), String> {
-    args.check()?;
+    args.check_options()?;
     let opened = real::verbs::LibVerbs::open(args.device.as_deref());
     opened.map(drop).map_err(|error| error.to_string())
 }
@@ -421,12 +421,12 @@ mod tests {
             let option = wrong.split(' ').next().unwrap();
             assert!(error.contains(option), "{wrong}: {error}");
         }
-        let error = read("--credits 8").unwrap().check().unwrap_err();
+        let error = read("--credits 8").unwrap().check_options().unwrap_err();
         assert!(
             error.starts_with("--reserved-credits 8 must be less than --credits 8"),
             "{error}"
         );
-        assert_eq!(read("").unwrap().check(), Ok(()));
+        assert_eq!(read("").unwrap().check_options(), Ok(()));
     }
 
     /// Defaults of a program and of its library are the same.

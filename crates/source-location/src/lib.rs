@@ -19,7 +19,7 @@ use std::panic::Location;
 
 mod tagged;
 
-use tagged::{Kind, Tagged};
+use tagged::{LocationKind, Tagged};
 
 /// A line of a native executable that makes a call.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -53,37 +53,37 @@ impl SourceLocation {
     /// Returns the path of the source file.
     pub fn file(&self) -> &'static str {
         match self.0.kind() {
-            Kind::Rust(location) => location.file(),
-            Kind::Native(location) => &location.file,
+            LocationKind::Rust(location) => location.file(),
+            LocationKind::Native(location) => &location.file,
         }
     }
 
     /// Returns the line, from 1 on; 0 if the line is not known.
     pub fn line(&self) -> u32 {
         match self.0.kind() {
-            Kind::Rust(location) => location.line(),
-            Kind::Native(location) => location.line,
+            LocationKind::Rust(location) => location.line(),
+            LocationKind::Native(location) => location.line,
         }
     }
 
     /// Returns the column, from 1 on; 0 in a native executable.
     pub fn column(&self) -> u32 {
         match self.0.kind() {
-            Kind::Rust(location) => location.column(),
-            Kind::Native(_) => 0,
+            LocationKind::Rust(location) => location.column(),
+            LocationKind::Native(_) => 0,
         }
     }
 
     /// Returns true for a line of a native executable.
     pub fn is_native(&self) -> bool {
-        matches!(self.0.kind(), Kind::Native(_))
+        matches!(self.0.kind(), LocationKind::Native(_))
     }
 
     /// Returns a number that is the same for all calls of this line in this process, and differs
     /// from process to process: a key for maps, never an order.
     #[inline]
-    pub fn address(&self) -> usize {
-        self.0.address()
+    pub fn location_key(&self) -> usize {
+        self.0.tagged_address()
     }
 }
 
@@ -91,7 +91,7 @@ impl PartialEq for SourceLocation {
     #[inline]
     fn eq(&self, other: &Self) -> bool {
         // Equal locations are usually the same; their texts are compared otherwise.
-        self.address() == other.address() || self.0.kind() == other.0.kind()
+        self.location_key() == other.location_key() || self.0.kind() == other.0.kind()
     }
 }
 
@@ -111,8 +111,8 @@ impl Eq for SourceLocation {}
 impl fmt::Display for SourceLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0.kind() {
-            Kind::Rust(location) => write!(f, "{}:{}", location.file(), location.line()),
-            Kind::Native(location) => fmt::Display::fmt(location, f),
+            LocationKind::Rust(location) => write!(f, "{}:{}", location.file(), location.line()),
+            LocationKind::Native(location) => fmt::Display::fmt(location, f),
         }
     }
 }
@@ -154,7 +154,10 @@ mod tests {
         let rust = called();
         assert_eq!((rust.file(), rust.line()), (file!(), line!() - 1));
         assert!(set_native_caller(Some(&OUTER)).is_none());
-        assert_eq!(called().address(), Tagged::native(&OUTER).address());
+        assert_eq!(
+            called().location_key(),
+            Tagged::native(&OUTER).tagged_address()
+        );
         let outer = set_native_caller(Some(&INNER));
         assert_eq!(called().line(), 9);
         set_native_caller(outer);

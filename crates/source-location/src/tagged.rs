@@ -25,7 +25,7 @@ unsafe impl Sync for Tagged {}
 
 /// A location of one kind.
 #[derive(PartialEq)]
-pub(super) enum Kind {
+pub(super) enum LocationKind {
     Rust(&'static Location<'static>),
     Native(&'static NativeLocation),
 }
@@ -46,17 +46,17 @@ impl Tagged {
     }
 
     #[inline]
-    pub(super) fn address(self) -> usize {
+    pub(super) fn tagged_address(self) -> usize {
         self.0.addr().get()
     }
 
-    pub(super) fn kind(self) -> Kind {
-        if self.address() & NATIVE == 0 {
+    pub(super) fn kind(self) -> LocationKind {
+        if self.tagged_address() & NATIVE == 0 {
             // SAFETY: only `rust` makes one without the bit, of a reference that lives for ever.
-            return Kind::Rust(unsafe { self.0.cast().as_ref() });
+            return LocationKind::Rust(unsafe { self.0.cast().as_ref() });
         }
         let without_bit = self.0.as_ptr().map_addr(|address| address & !NATIVE);
         // SAFETY: only `native` makes one with the bit, of a reference that lives for ever.
-        Kind::Native(unsafe { &*without_bit.cast() })
+        LocationKind::Native(unsafe { &*without_bit.cast() })
     }
 }

@@ -146,41 +146,41 @@ pub struct RetryCommand {
 }
 
 /// Runs a command of studies.
-pub fn run(command: &StudyCommand) -> ExitCode {
+pub fn run_command(command: &StudyCommand) -> ExitCode {
     let done = match command {
-        StudyCommand::Init(command) => init::run(command),
-        StudyCommand::Run(command) => begin(command),
-        StudyCommand::Work(command) => work(command),
+        StudyCommand::Init(command) => init::run_command(command),
+        StudyCommand::Run(command) => begin_study(command),
+        StudyCommand::Work(command) => work_on_study(command),
         StudyCommand::Retry(command) => retry(command),
-        StudyCommand::Status(command) => views::status(command),
-        StudyCommand::Table(command) => views::table(command),
-        StudyCommand::Report(command) => report::run(command),
+        StudyCommand::Status(command) => views::print_status(command),
+        StudyCommand::Table(command) => views::print_table(command),
+        StudyCommand::Report(command) => report::run_command(command),
         StudyCommand::Points(command) => points(command),
-        StudyCommand::Slurm(command) => slurm::run(command),
+        StudyCommand::Slurm(command) => slurm::run_command(command),
     };
     done.unwrap_or_else(|code| code)
 }
 
 /// Runs an optimisation.
 pub fn optimise(command: &OptimiseCommand) -> ExitCode {
-    optimise::run(command).unwrap_or_else(|code| code)
+    optimise::run_command(command).unwrap_or_else(|code| code)
 }
 
-fn begin(command: &RunCommand) -> Result<ExitCode, ExitCode> {
-    let (plan, _) = Plan::begin(&command.file, &command.out, Choice::All)?;
+fn begin_study(command: &RunCommand) -> Result<ExitCode, ExitCode> {
+    let (plan, _) = Plan::begin_study(&command.file, &command.out, Choice::All)?;
     if command.no_run {
         let (points, out) = (plan.points.len(), command.out.display());
         return Ok(status::print(format_args!(
             "{points} points; next: simrun study work {out}"
         )));
     }
-    Runner::new(&plan, command.jobs.jobs, false, Start::Pending)?.run(&Share::ALL)
+    Runner::new(&plan, command.jobs.jobs, false, Start::Pending)?.run_share(&Share::ALL)
 }
 
-fn work(command: &WorkCommand) -> Result<ExitCode, ExitCode> {
+fn work_on_study(command: &WorkCommand) -> Result<ExitCode, ExitCode> {
     let mut plan = Plan::open(&command.study.folder)?;
     plan.check_revision()?;
-    plan.lock(false)?;
+    plan.lock_folder(false)?;
     let share = match (&command.worker, &command.point) {
         (Some(share), _) => share.clone(),
         (None, Some(key)) => plan.share_of_point(key)?,
@@ -189,17 +189,17 @@ fn work(command: &WorkCommand) -> Result<ExitCode, ExitCode> {
     // Slurm starts one worker per processor.
     let single = (share != Share::ALL).then_some(NonZeroUsize::MIN);
     let jobs = command.jobs.jobs.or(single);
-    Runner::new(&plan, jobs, command.steal, Start::Pending)?.run(&share)
+    Runner::new(&plan, jobs, command.steal, Start::Pending)?.run_share(&share)
 }
 
 fn retry(command: &RetryCommand) -> Result<ExitCode, ExitCode> {
     let mut plan = Plan::open(&command.study.folder)?;
     plan.check_revision()?;
-    plan.lock(true)?;
+    plan.lock_folder(true)?;
     let start = Start::Failed {
         only: command.failed,
     };
-    Runner::new(&plan, command.jobs.jobs, false, start)?.run(&Share::ALL)
+    Runner::new(&plan, command.jobs.jobs, false, start)?.run_share(&Share::ALL)
 }
 
 fn points(command: &FolderArgs) -> Result<ExitCode, ExitCode> {

@@ -19,10 +19,10 @@ use crate::value::Value;
 
 /// A condition of points.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Expression(Node);
+pub struct Expression(ExpressionNode);
 
 #[derive(Clone, PartialEq, Debug)]
-enum Node {
+enum ExpressionNode {
     Constant(Operand),
     Name(String),
     Not(Box<Self>),
@@ -57,11 +57,11 @@ enum Operator {
 impl Expression {
     /// Reads a condition.
     pub fn new(text: &str) -> Result<Self, String> {
-        parser::parse(&lexer::tokens(text)?).map(Self)
+        parser::parse_condition(&lexer::tokens(text)?).map(Self)
     }
 
     /// Returns the names of parameters in the condition, in order.
-    pub fn names(&self) -> Vec<&str> {
+    pub fn parameter_names(&self) -> Vec<&str> {
         let mut names = Vec::new();
         self.0.collect_names(&mut names);
         names
@@ -73,7 +73,7 @@ impl Expression {
     }
 }
 
-impl Node {
+impl ExpressionNode {
     fn collect_names<'n>(&'n self, names: &mut Vec<&'n str>) {
         match self {
             Self::Constant(_) => {}
@@ -91,27 +91,30 @@ impl Node {
             Self::Constant(value) => Ok(value.clone()),
             Self::Name(name) => assignment
                 .get(name)
-                .map(Operand::of)
+                .map(Operand::from_value)
                 .ok_or_else(|| format!("parameter {name} has no value")),
             Self::Not(inner) => Ok(Operand::Boolean(!inner.evaluate(assignment)?.boolean()?)),
-            Self::Negative(inner) => Ok(Operand::Number(-inner.evaluate(assignment)?.number()?)),
+            Self::Negative(inner) => Ok(Operand::Number(-inner.evaluate(assignment)?.to_number()?)),
             Self::Binary(operator, left, right) => {
                 // Both sides, so that a mistake does not depend on the values of a point.
                 let left = left.evaluate(assignment)?;
                 let right = right.evaluate(assignment)?;
-                operator.apply(&left, &right)
+                operator.apply_operator(&left, &right)
             }
         }
     }
 }
 
 impl Operator {
-    fn apply(self, left: &Operand, right: &Operand) -> Result<Operand, String> {
+    fn apply_operator(self, left: &Operand, right: &Operand) -> Result<Operand, String> {
         let numbers = |result: fn(f64, f64) -> f64| {
-            Ok(Operand::Number(result(left.number()?, right.number()?)))
+            Ok(Operand::Number(result(
+                left.to_number()?,
+                right.to_number()?,
+            )))
         };
         let ordered = |holds: fn(Ordering) -> bool| {
-            let order = left.number()?.partial_cmp(&right.number()?);
+            let order = left.to_number()?.partial_cmp(&right.to_number()?);
             Ok(Operand::Boolean(order.is_some_and(holds)))
         };
         match self {
@@ -133,8 +136,8 @@ impl Operator {
 }
 
 impl Operand {
-    fn of(value: &Value) -> Self {
-        match (value, value.number()) {
+    fn from_value(value: &Value) -> Self {
+        match (value, value.to_number()) {
             (Value::Boolean(value), _) => Self::Boolean(*value),
             (_, Some(number)) => Self::Number(number),
             (value, None) => Self::Text(value.to_string()),
@@ -144,14 +147,14 @@ impl Operand {
     fn boolean(&self) -> Result<bool, String> {
         match self {
             Self::Boolean(value) => Ok(*value),
-            other => Err(format!("{} is no condition", other.shown())),
+            other => Err(format!("{} is no condition", other.display_text())),
         }
     }
 
-    fn number(&self) -> Result<f64, String> {
+    fn to_number(&self) -> Result<f64, String> {
         match self {
             Self::Number(value) => Ok(*value),
-            other => Err(format!("{} is no number", other.shown())),
+            other => Err(format!("{} is no number", other.display_text())),
         }
     }
 
@@ -162,13 +165,13 @@ impl Operand {
             (Self::Text(left), Self::Text(right)) => Ok(left == right),
             (left, right) => Err(format!(
                 "{} and {} are of different kinds",
-                left.shown(),
-                right.shown()
+                left.display_text(),
+                right.display_text()
             )),
         }
     }
 
-    fn shown(&self) -> String {
+    fn display_text(&self) -> String {
         match self {
             Self::Boolean(value) => value.to_string(),
             Self::Number(value) => value.to_string(),
@@ -214,7 +217,7 @@ mod tests {
             assert_eq!(holds(text), Ok(expected), "{text}");
         }
         let expression = Expression::new("ranks < 2 or not fast").expect("a condition");
-        assert_eq!(expression.names(), ["ranks", "fast"]);
+        assert_eq!(expression.parameter_names(), ["ranks", "fast"]);
     }
 
     #[test]

@@ -184,7 +184,7 @@ impl Study {
         }
         // What follows a mistake of syntax is guesswork.
         if mistakes.is_empty() {
-            let study = Self::read(&root, &mut mistakes);
+            let study = Self::read_study(&root, &mut mistakes);
             if let Some(study) = study.filter(|_| mistakes.is_empty()) {
                 return Ok(study);
             }
@@ -202,28 +202,28 @@ impl Study {
     }
 
     /// Reads everything; mistakes are added. `None` only with mistakes.
-    fn read(root: &Spanned<DeTable<'_>>, mistakes: &mut DiagnosticList) -> Option<Self> {
+    fn read_study(root: &Spanned<DeTable<'_>>, mistakes: &mut DiagnosticList) -> Option<Self> {
         let file = Section::new("the file", root.get_ref(), 0..0);
         file.check_keys(KEYS, mistakes);
         let program = file.required("program", "a text, such as \"apps/ring\"", mistakes);
         let program = program.and_then(|value| text(value, "program", mistakes));
-        let templates = Templates::read(&file, mistakes);
+        let templates = Templates::read_templates(&file, mistakes);
         let varied = vary::variables(&file, mistakes);
         let (variables, axes) = match varied {
             Some((variables, axes)) => (Some(variables), axes),
-            None => (None, axes::read(&file, mistakes)),
+            None => (None, axes::read_axes(&file, mistakes)),
         };
         let condition = condition(&file, &axes, mistakes);
         templates.check_names(&axes, condition.as_ref().map(|it| &it.0), mistakes);
         let replication = plan::replication(&file, mistakes);
         let limits = plan::limits(&file, mistakes);
-        let measures = measures::read(&file, &axes, mistakes);
+        let measures = measures::read_measures(&file, &axes, mistakes);
         let count = variables.as_ref().map_or(0, Vec::len);
-        let settings = vary::settings(&file, &measures, count, mistakes);
+        let settings = vary::read_settings(&file, &measures, count, mistakes);
         if !mistakes.is_empty() {
             return None;
         }
-        let names = axes.iter().flat_map(Axis::names);
+        let names = axes.iter().flat_map(Axis::parameter_names);
         let parameters = names.map(str::to_owned).collect();
         let (points, optimisation) = match variables.zip(settings) {
             None => {
@@ -266,7 +266,7 @@ fn condition(
     let condition = text(value, "where", mistakes)?;
     match Expression::new(condition) {
         Ok(expression) => {
-            for name in expression.names() {
+            for name in expression.parameter_names() {
                 check_name(name, axes, value.span(), mistakes);
             }
             Some((expression, value.span()))
@@ -284,7 +284,7 @@ fn condition(
 
 /// Checks that a parameter exists.
 fn check_name(name: &str, axes: &[Axis], place: Range<usize>, mistakes: &mut DiagnosticList) {
-    let known: Vec<&str> = axes.iter().flat_map(Axis::names).collect();
+    let known: Vec<&str> = axes.iter().flat_map(Axis::parameter_names).collect();
     if known.contains(&name) {
         return;
     }
@@ -297,7 +297,7 @@ fn check_name(name: &str, axes: &[Axis], place: Range<usize>, mistakes: &mut Dia
 }
 
 impl Templates {
-    fn read(file: &Section<'_>, mistakes: &mut DiagnosticList) -> Self {
+    fn read_templates(file: &Section<'_>, mistakes: &mut DiagnosticList) -> Self {
         let platform = file
             .required(
                 "platform",
@@ -305,17 +305,17 @@ impl Templates {
                 mistakes,
             )
             .and_then(|value| template(value, "platform", mistakes));
-        let options = list(file, "options", mistakes);
+        let options = read_list(file, "options", mistakes);
         check_own_options(&options, mistakes);
         Self {
             platform,
             options,
-            arguments: list(file, "arguments", mistakes),
+            arguments: read_list(file, "arguments", mistakes),
             changes: changes(file, mistakes),
         }
     }
 
-    fn all(&self) -> impl Iterator<Item = (&Template, &Range<usize>)> {
+    fn all_templates(&self) -> impl Iterator<Item = (&Template, &Range<usize>)> {
         let lists = self
             .platform
             .iter()
@@ -337,14 +337,18 @@ impl Templates {
         condition: Option<&Expression>,
         mistakes: &mut DiagnosticList,
     ) {
-        for (template, place) in self.all() {
-            for name in template.names() {
+        for (template, place) in self.all_templates() {
+            for name in template.placeholder_names() {
                 check_name(name, axes, place.clone(), mistakes);
             }
         }
-        let in_condition = condition.map(Expression::names).unwrap_or_default();
+        let in_condition = condition
+            .map(Expression::parameter_names)
+            .unwrap_or_default();
         let used = |name: &str| {
-            let mut placeholders = self.all().flat_map(|(template, _)| template.names());
+            let mut placeholders = self
+                .all_templates()
+                .flat_map(|(template, _)| template.placeholder_names());
             placeholders.any(|it| it == name) || in_condition.contains(&name)
         };
         for (name, place) in axes.iter().flat_map(|axis| &axis.names) {
@@ -371,7 +375,7 @@ fn check_own_options(options: &[(Template, Range<usize>)], mistakes: &mut Diagno
     }
 }
 
-fn list(
+fn read_list(
     file: &Section<'_>,
     key: &str,
     mistakes: &mut DiagnosticList,
@@ -423,7 +427,7 @@ fn template(
     key: &str,
     mistakes: &mut DiagnosticList,
 ) -> Option<(Template, Range<usize>)> {
-    let text = axes::value(value, key, mistakes)?.to_string();
+    let text = axes::read_value(value, key, mistakes)?.to_string();
     match Template::new(&text) {
         Ok(template) => Some((template, value.span())),
         Err(problem) => {

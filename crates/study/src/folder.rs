@@ -63,7 +63,7 @@ impl StudyFolder {
     /// Creates the folder of a study file with this text, or continues the folder. The folder of
     /// another study is taken over if no run has succeeded there.
     pub fn create(path: &Path, text: &str) -> Result<Self, ResultError> {
-        let error = |error: &io::Error| ResultError::at(path, error);
+        let error = |error: &io::Error| ResultError::at_path(path, error);
         fs::create_dir_all(path).map_err(|it| error(&it))?;
         let file = path.join(STUDY_FILE);
         match files::read_state(&file) {
@@ -75,7 +75,7 @@ impl StudyFolder {
             Ok(_) => {
                 let problem = "it is the folder of another study: expected the same study.toml, or a \
                                new folder";
-                return Err(ResultError::at(path, problem));
+                return Err(ResultError::at_path(path, problem));
             }
             Err(found) if found.kind() == io::ErrorKind::NotFound => {
                 let entries = fs::read_dir(path).map_err(|it| error(&it))?;
@@ -83,11 +83,11 @@ impl StudyFolder {
                 if names.any(|name| name != files::LOCK_FILE) {
                     let problem = "it has files, but no study.toml: expected the folder of a study, or \
                                    a new one";
-                    return Err(ResultError::at(path, problem));
+                    return Err(ResultError::at_path(path, problem));
                 }
                 files::write(&file, text)?;
             }
-            Err(found) => return Err(ResultError::at(&file, &found)),
+            Err(found) => return Err(ResultError::at_path(&file, &found)),
         }
         Ok(Self {
             path: path.to_owned(),
@@ -97,7 +97,7 @@ impl StudyFolder {
     /// Opens the folder of a study; returns the folder and the text of the study file.
     pub fn open(path: &Path) -> Result<(Self, String), ResultError> {
         let file = path.join(STUDY_FILE);
-        let text = files::read_state(&file).map_err(|it| ResultError::at(&file, &it))?;
+        let text = files::read_state(&file).map_err(|it| ResultError::at_path(&file, &it))?;
         let folder = Self {
             path: path.to_owned(),
         };
@@ -129,16 +129,16 @@ impl StudyFolder {
             let known = self.points()?;
             let differences = points.iter().find_map(|point| {
                 let same = known.iter().find(|known| known.point == point.point);
-                let reason = |known: &PlannedPoint| known.content.difference(&point.content);
+                let reason = |known: &PlannedPoint| known.content.first_difference(&point.content);
                 same.map_or(Some("other points".to_owned()), reason)
             });
             match differences {
                 None => return Ok(()),
                 Some(_) if !has_results(&self.path)? => forget_points(&self.path)?,
-                Some(reason) => return Err(ResultError::at(&file, began_with(&reason))),
+                Some(reason) => return Err(ResultError::at_path(&file, began_with(&reason))),
             }
         }
-        Ok(files::write(&file, lines(points))?)
+        Ok(files::write(&file, point_lines(points))?)
     }
 
     /// Writes the list of points that were chosen so far. An earlier start has chosen the same
@@ -153,12 +153,13 @@ impl StudyFolder {
     ) -> Result<(), ResultError> {
         let file = self.path.join(POINTS_FILE);
         let mut pairs = points.iter().zip(known);
-        let difference = pairs.find_map(|(point, known)| known.content.difference(&point.content));
+        let difference =
+            pairs.find_map(|(point, known)| known.content.first_difference(&point.content));
         if let Some(reason) = difference {
-            return Err(ResultError::at(&file, began_with(&reason)));
+            return Err(ResultError::at_path(&file, began_with(&reason)));
         }
         if points.len() > known.len() {
-            files::write(&file, lines(points))?;
+            files::write(&file, point_lines(points))?;
         }
         Ok(())
     }
@@ -166,11 +167,11 @@ impl StudyFolder {
     /// Reads the list of points, in the order of the list: by keys, or by choice.
     pub fn points(&self) -> Result<Vec<PlannedPoint>, ResultError> {
         let file = self.path.join(POINTS_FILE);
-        let text = files::read_state(&file).map_err(|it| ResultError::at(&file, &it))?;
+        let text = files::read_state(&file).map_err(|it| ResultError::at_path(&file, &it))?;
         let read = |(number, line): (usize, &str)| {
             let wrong = |problem: &dyn std::fmt::Display| {
                 let problem = format!("line {}: no point of a study: {problem}", number + 1);
-                ResultError::at(&file, problem)
+                ResultError::at_path(&file, problem)
             };
             let point: PlannedPoint = serde_json::from_str(line).map_err(|error| wrong(&error))?;
             // The key is the name of files, too.
@@ -183,11 +184,11 @@ impl StudyFolder {
     }
 
     /// Writes a file of the study below `name`, unless the file exists.
-    pub fn keep(&self, name: &str, content: &[u8]) -> Result<PathBuf, ResultError> {
+    pub fn keep_file(&self, name: &str, content: &[u8]) -> Result<PathBuf, ResultError> {
         let file = self.path.join(name);
         if !file.exists() {
             let folder = file.parent().unwrap_or(&self.path);
-            fs::create_dir_all(folder).map_err(|it| ResultError::at(folder, &it))?;
+            fs::create_dir_all(folder).map_err(|it| ResultError::at_path(folder, &it))?;
             files::write(&file, content)?;
         }
         Ok(file)
@@ -197,7 +198,7 @@ impl StudyFolder {
     pub fn keep_failure(&self, key: &Key, text: &[u8]) -> Result<PathBuf, ResultError> {
         let folder = self.path.join(FAILURES_FOLDER);
         let file = folder.join(format!("{key}.txt"));
-        fs::create_dir_all(&folder).map_err(|it| ResultError::at(&folder, &it))?;
+        fs::create_dir_all(&folder).map_err(|it| ResultError::at_path(&folder, &it))?;
         files::write(&file, text)?;
         Ok(file)
     }
@@ -219,7 +220,7 @@ fn forget_points(path: &Path) -> Result<(), ResultError> {
         };
         match removed {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(ResultError::at(&state, &error));
+                return Err(ResultError::at_path(&state, &error));
             }
             _ => {}
         }
@@ -231,7 +232,7 @@ fn began_with(reason: &str) -> String {
     format!("the study began with {reason}: expected the same, or a new folder")
 }
 
-fn lines(points: &[PlannedPoint]) -> Vec<u8> {
+fn point_lines(points: &[PlannedPoint]) -> Vec<u8> {
     let mut lines = Vec::new();
     for point in points {
         serde_json::to_writer(&mut lines, &point).expect("texts and numbers are JSON");
@@ -298,7 +299,7 @@ mod tests {
         };
         let begin = |ranks| {
             folder.write_points(&mut [planned(ranks)]).expect("written");
-            folder.keep("program", &[ranks]).expect("kept");
+            folder.keep_file("program", &[ranks]).expect("kept");
             add_result(&path, &failed);
             assert_eq!(folder.points(), Ok(vec![planned(ranks)]));
             let program = fs::read(path.join("program")).expect("kept");

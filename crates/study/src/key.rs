@@ -68,7 +68,7 @@ impl KeyContent {
     }
 
     /// Returns the first difference of this content to a `later` one, in words.
-    pub(crate) fn difference(&self, later: &Self) -> Option<String> {
+    pub(crate) fn first_difference(&self, later: &Self) -> Option<String> {
         let reason = if self.revision != later.revision {
             let (known, found) = (&self.revision, &later.revision);
             format!("revision {known} of simrun, and this is {found}")

@@ -31,7 +31,7 @@
 //! 3. Each run has a [`Key`], a hash of all inputs that decide the result ([`KeyContent`]).
 //! 4. [`PointResults::pending`] returns the seeds of a point that are still to be run, by the rule
 //!    of [`Replication`].
-//! 5. [`Measure::value`] takes numbers from a run, [`ResultWriter`] appends them to a file,
+//! 5. [`Measure::extract_value`] takes numbers from a run, [`ResultWriter`] appends them to a file,
 //!    [`ResultSet`] reads the files of all workers.
 //! 6. [`statistics`] computes intervals, [`write_table`] and [`write_summary`] write tables.
 //!
@@ -72,7 +72,7 @@ pub use replication::Replication;
 pub use results::{
     Conflict, FINISHED, RESULTS_FOLDER, ResultError, ResultLine, ResultSet, ResultWriter,
 };
-pub use statistics::Progress;
+pub use statistics::StoppingDecision;
 pub use status::StudyStatus;
 pub use table::{write_summary, write_table};
 pub use template::Template;

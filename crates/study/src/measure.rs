@@ -90,7 +90,7 @@ impl Measure {
     }
 
     /// Takes the number from a run.
-    pub fn value(&self, output: RunOutput<'_>) -> Result<MeasuredValue, MeasureError> {
+    pub fn extract_value(&self, output: RunOutput<'_>) -> Result<MeasuredValue, MeasureError> {
         let found = match (&self.source, self.batches) {
             (MeasureSource::Line(pattern), Some(batches)) => {
                 in_batches(output.text, pattern, batches)
@@ -192,7 +192,9 @@ mod tests {
             analysis: None,
             text,
         };
-        measure.value(output).map_err(|error| error.to_string())
+        measure
+            .extract_value(output)
+            .map_err(|error| error.to_string())
     }
 
     #[test]

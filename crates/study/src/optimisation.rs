@@ -66,7 +66,7 @@ impl std::error::Error for ConditionError {}
 
 impl VariableRange {
     /// Returns the value at a coordinate; a coordinate outside of [0, 1] counts as the nearest end.
-    pub fn value(&self, coordinate: f64) -> Value {
+    pub fn value_at(&self, coordinate: f64) -> Value {
         let coordinate = coordinate.clamp(0.0, 1.0);
         match self {
             #[expect(
@@ -79,7 +79,7 @@ impl VariableRange {
                 let place = (coordinate * values.len() as f64) as usize;
                 values[place.min(values.len() - 1)].clone()
             }
-            Self::Continuous(range) => range.value(coordinate),
+            Self::Continuous(range) => range.value_at(coordinate),
         }
     }
 
@@ -96,7 +96,7 @@ impl Optimisation {
     /// Returns the point at coordinates, one per parameter; `None` if `where` excludes the point.
     pub fn point(&self, coordinates: &[f64]) -> Result<Option<Point>, ConditionError> {
         let values = self.variables.iter().zip(coordinates);
-        let values = values.map(|(it, at)| (it.name.clone(), it.range.value(*at)));
+        let values = values.map(|(it, at)| (it.name.clone(), it.range.value_at(*at)));
         let assignment = Assignment::new(values.collect());
         if let Some(condition) = &self.condition {
             let holds = condition.holds(&assignment).map_err(|problem| {

@@ -38,7 +38,7 @@ impl Assignment {
     }
 
     /// Returns the assignment with another value of one parameter.
-    pub fn with(&self, name: &str, value: &Value) -> Self {
+    pub fn with_value(&self, name: &str, value: &Value) -> Self {
         let mut changed = self.clone();
         for (known, old) in &mut changed.0 {
             if known == name {
@@ -89,10 +89,10 @@ pub struct Point {
 impl Point {
     /// Returns true if the same runs at both points, whatever the parameters are called.
     pub fn runs_the_same(&self, other: &Self) -> bool {
-        self.content() == other.content()
+        self.run_content() == other.run_content()
     }
 
-    pub(crate) fn content(&self) -> (&str, &[String], &[String], &[String]) {
+    pub(crate) fn run_content(&self) -> (&str, &[String], &[String], &[String]) {
         (
             &self.platform,
             &self.changes,

@@ -11,7 +11,7 @@ use crate::key::Key;
 use crate::point::Point;
 use crate::replication::Replication;
 use crate::results::{FINISHED, ResultLine, ResultSet};
-use crate::statistics::Progress;
+use crate::statistics::StoppingDecision;
 
 /// The results of one point.
 #[derive(Clone, Debug)]
@@ -37,7 +37,7 @@ pub enum PendingRuns {
 
 impl<'r> PointResults<'r> {
     /// Collects the results of a point; `key` returns the key of the run with a seed.
-    pub fn collect(
+    pub fn collect_results(
         point: &'r Point,
         set: &'r ResultSet,
         replication: &Replication,
@@ -56,7 +56,7 @@ impl<'r> PointResults<'r> {
     /// Returns the values of a column of a measure in the order of the seeds, of runs with this
     /// column. For a measure in batches, a single run gives the batch means; several runs give one
     /// mean each, and these means are independent.
-    pub fn values(&self, column: &str) -> Vec<f64> {
+    pub fn column_values(&self, column: &str) -> Vec<f64> {
         if let Some((_, single)) = self.results.first_key_value()
             && self.results.len() == 1
             && let Some(batches) = single.batches.get(column)
@@ -121,14 +121,17 @@ impl<'r> PointResults<'r> {
         let measures: Vec<Vec<f64>> = study.columns().into_iter().map(values).collect();
         let measures: Vec<&[f64]> = measures.iter().map(Vec::as_slice).collect();
         let draws = results.first().and_then(|result| result.draws);
-        match study.replication.progress(results.len(), draws, &measures) {
-            Progress::Continue(number) => {
+        match study
+            .replication
+            .decide_progress(results.len(), draws, &measures)
+        {
+            StoppingDecision::Continue(number) => {
                 let seeds = 0..number as u64;
                 let missing = seeds.filter(|seed| !self.results.contains_key(seed));
                 PendingRuns::Seeds(missing.collect())
             }
-            Progress::Reached => PendingRuns::None,
-            Progress::NotReached => PendingRuns::NotReached,
+            StoppingDecision::Reached => PendingRuns::None,
+            StoppingDecision::NotReached => PendingRuns::NotReached,
         }
     }
 }
@@ -215,7 +218,7 @@ mod tests {
         let set = ResultSet::read(folder.path()).expect("results");
         let study = study("seeds = 4");
         let key = |seed| result(seed, 1.0, "d").key;
-        let found = PointResults::collect(&study.points[0], &set, &study.replication, key);
+        let found = PointResults::collect_results(&study.points[0], &set, &study.replication, key);
         assert_eq!(found.results.keys().collect::<Vec<_>>(), [&0, &2]);
         let mut other = found.clone();
         other.results.remove(&0);
@@ -239,7 +242,7 @@ mod tests {
         let of = |lines: &[ResultLine]| {
             let results = lines.iter().map(|line| (line.seed, line)).collect();
             let point = &study.points[0];
-            PointResults { point, results }.values("time_s")
+            PointResults { point, results }.column_values("time_s")
         };
         assert_eq!(of(&lines[..1]), [0.5, 1.5, 1.0]);
         assert_eq!(of(&lines), [1.0, 1.0]);

@@ -27,7 +27,7 @@ pub(crate) fn is_range(text: &str) -> bool {
 }
 
 /// Returns the values of a range.
-pub(crate) fn values(text: &str) -> Result<Vec<Value>, (String, String)> {
+pub(crate) fn range_values(text: &str) -> Result<Vec<Value>, (String, String)> {
     let expected = || "\"START..END *FACTOR\" or \"START..END +STEP\"".to_owned();
     let malformed = || (format!("range {text:?} is malformed"), expected());
     let (start, rest) = text.split_once("..").ok_or_else(malformed)?;
@@ -59,7 +59,7 @@ pub(crate) fn values(text: &str) -> Result<Vec<Value>, (String, String)> {
             "a start up to the end, a factor above 1 of a start above 0, or a step above 0";
         return Err((problem, expected.to_owned()));
     }
-    numbers(start.value, end.value, step.value, multiplied)
+    stepped_numbers(start.value, end.value, step.value, multiplied)
         .map(|numbers| {
             let whole = start.whole && step.whole;
             let spell = |number| spelled(number, &start, whole);
@@ -126,7 +126,7 @@ pub(crate) fn continuous(text: &str) -> Option<Result<ContinuousRange, (String, 
 
 impl ContinuousRange {
     /// Returns the value at a coordinate in [0, 1].
-    pub(crate) fn value(&self, coordinate: f64) -> Value {
+    pub(crate) fn value_at(&self, coordinate: f64) -> Value {
         let number = if coordinate <= 0.0 {
             self.start
         } else if coordinate >= 1.0 {
@@ -153,7 +153,7 @@ impl ContinuousRange {
 }
 
 /// Returns the numbers from `start` to `end`, or `None` if there are too many.
-fn numbers(start: f64, end: f64, step: f64, multiplied: bool) -> Option<Vec<f64>> {
+fn stepped_numbers(start: f64, end: f64, step: f64, multiplied: bool) -> Option<Vec<f64>> {
     let mut numbers = Vec::new();
     let mut now = start;
     let mut steps = 0.0;
@@ -209,7 +209,7 @@ fn spelled(number: f64, like: &Bound<'_>, whole: bool) -> Value {
         )]
         None if whole => Value::Whole(number as i64),
         None => Value::Real(number),
-        Some(QuantityKind::Size) => Value::Text(size(number, like.unit)),
+        Some(QuantityKind::Size) => Value::Text(format_size(number, like.unit)),
         Some(_) => {
             let unit = quantity(&format!("1{}", like.unit)).map_or(1.0, |(value, _)| value);
             Value::Text(format!("{}{}", rounded(number / unit), like.unit))
@@ -218,7 +218,7 @@ fn spelled(number: f64, like: &Bound<'_>, whole: bool) -> Value {
 }
 
 /// Returns a size in the greatest unit that divides the size, of the family of `unit`.
-fn size(bytes: f64, unit: &str) -> String {
+fn format_size(bytes: f64, unit: &str) -> String {
     let (factor, prefixes): (f64, &[&str]) = if unit.contains('i') {
         (1024.0, &["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"])
     } else {
@@ -238,7 +238,7 @@ mod tests {
     use super::*;
 
     fn texts(range: &str) -> Vec<String> {
-        let values = values(range).expect("a range");
+        let values = range_values(range).expect("a range");
         values.iter().map(ToString::to_string).collect()
     }
 
@@ -259,14 +259,17 @@ mod tests {
         assert_eq!((tenths.len(), tenths[3].as_str()), (11, "0.3"));
         assert_eq!(texts("1.3us..3.9us +1.3us"), ["1.3us", "2.6us", "3.9us"]);
         assert_eq!(texts("-1..1 +1"), ["-1", "0", "1"]);
-        assert_eq!(values("2..4 +1").expect("a range")[0], Value::Whole(2));
+        assert_eq!(
+            range_values("2..4 +1").expect("a range")[0],
+            Value::Whole(2)
+        );
     }
 
     #[test]
     fn ranges_without_a_step_are_continuous() {
         let values = |range: &str| {
             let range = continuous(range).expect("a range").expect("no mistake");
-            [0.0, 0.5, 1.0].map(|at| range.value(at).to_string())
+            [0.0, 0.5, 1.0].map(|at| range.value_at(at).to_string())
         };
         assert_eq!(values("1us..3us"), ["1us", "2us", "3us"]);
         assert_eq!(values("1KiB..1MiB log"), ["1KiB", "32KiB", "1MiB"]);
@@ -281,7 +284,7 @@ mod tests {
 
     #[test]
     fn mistakes_name_the_range() {
-        let problem = |range: &str| values(range).expect_err("a mistake").0;
+        let problem = |range: &str| range_values(range).expect_err("a mistake").0;
         assert_eq!(problem("1..8"), "range \"1..8\" has no step");
         assert_eq!(problem("1..x *2"), "range \"1..x *2\" is malformed");
         assert_eq!(problem("1..8 *1"), "range \"1..8 *1\" has no end");

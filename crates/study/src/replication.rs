@@ -3,7 +3,7 @@
 //! The seeds of a point are 0, 1, 2… on all points: configurations are compared with common random
 //! numbers. A point that drew no random number is run once.
 
-use crate::statistics::{Progress, StoppingRule};
+use crate::statistics::{StoppingDecision, StoppingRule};
 
 /// The rule for the number of replications.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -40,18 +40,23 @@ impl Replication {
     ///
     /// `draws`: number of random numbers that the first replication drew, if known. With 0 draws,
     /// one replication is sufficient.
-    pub fn progress(&self, n: usize, draws: Option<u64>, measures: &[&[f64]]) -> Progress {
+    pub fn decide_progress(
+        &self,
+        n: usize,
+        draws: Option<u64>,
+        measures: &[&[f64]],
+    ) -> StoppingDecision {
         // The first replication tells if there is anything random.
         if n == 0 {
-            return Progress::Continue(1);
+            return StoppingDecision::Continue(1);
         }
         if draws == Some(0) {
-            return Progress::Reached;
+            return StoppingDecision::Reached;
         }
         match self {
-            Self::Seeds { count, .. } if n < *count => Progress::Continue(*count),
-            Self::Seeds { .. } => Progress::Reached,
-            Self::Precision(rule) => rule.progress(n, measures),
+            Self::Seeds { count, .. } if n < *count => StoppingDecision::Continue(*count),
+            Self::Seeds { .. } => StoppingDecision::Reached,
+            Self::Precision(rule) => rule.decide_progress(n, measures),
         }
     }
 }
@@ -66,10 +71,25 @@ mod tests {
             count: 10,
             confidence: 0.95,
         };
-        assert_eq!(seeds.progress(0, None, &[]), Progress::Continue(1));
-        assert_eq!(seeds.progress(1, Some(0), &[]), Progress::Reached);
-        assert_eq!(seeds.progress(1, Some(3), &[]), Progress::Continue(10));
-        assert_eq!(seeds.progress(1, None, &[]), Progress::Continue(10));
-        assert_eq!(seeds.progress(10, Some(3), &[]), Progress::Reached);
+        assert_eq!(
+            seeds.decide_progress(0, None, &[]),
+            StoppingDecision::Continue(1)
+        );
+        assert_eq!(
+            seeds.decide_progress(1, Some(0), &[]),
+            StoppingDecision::Reached
+        );
+        assert_eq!(
+            seeds.decide_progress(1, Some(3), &[]),
+            StoppingDecision::Continue(10)
+        );
+        assert_eq!(
+            seeds.decide_progress(1, None, &[]),
+            StoppingDecision::Continue(10)
+        );
+        assert_eq!(
+            seeds.decide_progress(10, Some(3), &[]),
+            StoppingDecision::Reached
+        );
     }
 }

@@ -79,7 +79,7 @@ impl ResultWriter {
     /// `worker`: a name that no other running worker has, such as `HOST-PID`.
     pub fn open(study: &Path, worker: &str) -> Result<Self, ResultError> {
         let folder = study.join(RESULTS_FOLDER);
-        fs::create_dir_all(&folder).map_err(|error| ResultError::at(&folder, &error))?;
+        fs::create_dir_all(&folder).map_err(|error| ResultError::at_path(&folder, &error))?;
         let path = folder.join(format!("{worker}.jsonl"));
         Self::open_file(&path)
             .map(|(file, length)| Self {
@@ -87,7 +87,7 @@ impl ResultWriter {
                 path: path.clone(),
                 length,
             })
-            .map_err(|error| ResultError::at(&path, &error))
+            .map_err(|error| ResultError::at_path(&path, &error))
     }
 
     fn open_file(path: &Path) -> io::Result<(File, u64)> {
@@ -106,7 +106,7 @@ impl ResultWriter {
     /// Appends a result; [`sync`](Self::sync) writes the result to the disk.
     pub fn append(&mut self, result: &ResultLine) -> Result<(), ResultError> {
         self.append_line(result)
-            .map_err(|error| ResultError::at(&self.path, &error))
+            .map_err(|error| ResultError::at_path(&self.path, &error))
     }
 
     fn append_line(&mut self, result: &ResultLine) -> io::Result<()> {
@@ -129,7 +129,7 @@ impl ResultWriter {
     /// Brings all results to the disk.
     pub fn sync(&self) -> Result<(), ResultError> {
         let synced = self.file.sync_data();
-        synced.map_err(|error| ResultError::at(&self.path, &error))
+        synced.map_err(|error| ResultError::at_path(&self.path, &error))
     }
 
     /// Returns the path of the file.
@@ -181,7 +181,7 @@ impl ResultSet {
     /// stays, else the first.
     pub fn read(study: &Path) -> Result<Self, ResultError> {
         let folder = study.join(RESULTS_FOLDER);
-        let error = |error: &io::Error| ResultError::at(&folder, error);
+        let error = |error: &io::Error| ResultError::at_path(&folder, error);
         let mut paths = Vec::new();
         match fs::read_dir(&folder) {
             Ok(entries) => {
@@ -199,7 +199,7 @@ impl ResultSet {
         let mut set = Self::default();
         for path in &paths {
             let content = files::read_bytes(path, RESULTS_MAX)
-                .map_err(|error| ResultError::at(path, &error))?;
+                .map_err(|error| ResultError::at_path(path, &error))?;
             set.add_file(path, &content)?;
         }
         Ok(set)
@@ -215,13 +215,13 @@ impl ResultSet {
                     number + 1
                 ))
             })?;
-            self.add(result, path);
+            self.add_result(result, path);
         }
         Ok(())
     }
 
     /// Adds a result of a file.
-    pub fn add(&mut self, result: ResultLine, path: &Path) {
+    pub fn add_result(&mut self, result: ResultLine, path: &Path) {
         let Some((known, known_path)) = self.results.get_mut(&result.key) else {
             let key = result.key.clone();
             self.results.insert(key, (result, path.to_owned()));
@@ -266,7 +266,7 @@ pub struct ResultError(String);
 
 impl ResultError {
     /// A problem with a file.
-    pub fn at(path: &Path, problem: impl fmt::Display) -> Self {
+    pub fn at_path(path: &Path, problem: impl fmt::Display) -> Self {
         Self(format!("{}: {problem}", path.display()))
     }
 }

@@ -25,7 +25,7 @@ mod summary;
 pub use order::{quantile, quantile_interval};
 pub use paired::{Comparison, PairError, holm};
 pub use steady_state::{SteadyState, SteadyStateError};
-pub use stopping::{Progress, StoppingRule};
+pub use stopping::{StoppingDecision, StoppingRule};
 pub use summary::{FEW_BELOW, Interval, LongValues, Summary};
 
 /// A count as a number to compute with.

@@ -70,7 +70,7 @@ pub fn write_summary(
     for point in points {
         let mut row = parameters(point.point);
         for column in &columns {
-            let values = point.values(column);
+            let values = point.column_values(column);
             let summary = Summary::new(&values, study.replication.confidence());
             row.extend(summary_cells(summary.as_ref(), point.deterministic()));
         }

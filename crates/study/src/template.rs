@@ -7,11 +7,11 @@ use crate::point::Assignment;
 /// A text with placeholders.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Template {
-    parts: Vec<Part>,
+    parts: Vec<TemplatePart>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-enum Part {
+enum TemplatePart {
     Text(String),
     Name(String),
 }
@@ -41,23 +41,23 @@ impl Template {
                 return Err(format!("placeholder {{{name}}} has no name of a parameter"));
             }
             if !plain.is_empty() {
-                parts.push(Part::Text(std::mem::take(&mut plain)));
+                parts.push(TemplatePart::Text(std::mem::take(&mut plain)));
             }
-            parts.push(Part::Name(name.to_owned()));
+            parts.push(TemplatePart::Name(name.to_owned()));
             rest = after;
         }
         plain.push_str(rest);
         if !plain.is_empty() {
-            parts.push(Part::Text(plain));
+            parts.push(TemplatePart::Text(plain));
         }
         Ok(Self { parts })
     }
 
     /// Returns the names of the placeholders, in order.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
+    pub fn placeholder_names(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().filter_map(|part| match part {
-            Part::Name(name) => Some(name.as_str()),
-            Part::Text(_) => None,
+            TemplatePart::Name(name) => Some(name.as_str()),
+            TemplatePart::Text(_) => None,
         })
     }
 
@@ -66,8 +66,8 @@ impl Template {
         let mut text = String::new();
         for part in &self.parts {
             match part {
-                Part::Text(plain) => text.push_str(plain),
-                Part::Name(name) => {
+                TemplatePart::Text(plain) => text.push_str(plain),
+                TemplatePart::Name(name) => {
                     if let Some(value) = assignment.get(name) {
                         text.push_str(&value.to_string());
                     }
@@ -94,7 +94,10 @@ mod tests {
         let template = Template::new("--sizes={size},{size} {{x}}").expect("a template");
         let assignment = Assignment::new(vec![("size".to_owned(), Value::Text("1KiB".to_owned()))]);
         assert_eq!(template.filled(&assignment), "--sizes=1KiB,1KiB {x}");
-        assert_eq!(template.names().collect::<Vec<_>>(), ["size", "size"]);
+        assert_eq!(
+            template.placeholder_names().collect::<Vec<_>>(),
+            ["size", "size"]
+        );
     }
 
     #[test]

@@ -26,7 +26,7 @@ pub enum Value {
 
 impl Value {
     /// Returns the number, in the base unit if the value is a quantity.
-    pub fn number(&self) -> Option<f64> {
+    pub fn to_number(&self) -> Option<f64> {
         match self {
             Self::Boolean(_) => None,
             #[expect(
@@ -116,7 +116,7 @@ mod tests {
             ("ring", None),
             ("64", None),
         ] {
-            assert_eq!(Value::Text(text.to_owned()).number(), expected, "{text}");
+            assert_eq!(Value::Text(text.to_owned()).to_number(), expected, "{text}");
         }
         let size = Value::Text("64KiB".to_owned());
         assert_eq!(

@@ -117,7 +117,7 @@ impl Network {
     }
 
     /// Adds an adapter.
-    pub fn adapter(&self, abilities: Abilities) -> Adapter {
+    pub fn add_adapter(&self, abilities: Abilities) -> Adapter {
         let mut net = self.0.borrow_mut();
         let number = net.adapters.len();
         let attributes = DeviceAttributes {
@@ -150,8 +150,8 @@ impl Network {
     }
 
     /// Performs one event; returns false if no event is possible.
-    pub fn step(&self) -> bool {
-        self.0.borrow_mut().step()
+    pub fn process_event(&self) -> bool {
+        self.0.borrow_mut().process_event()
     }
 
     /// Cuts an adapter off: from now on the adapter answers no other adapter.
@@ -181,7 +181,7 @@ pub(crate) fn port(number: usize) -> AdapterPort {
         link_layer: LinkLayer::Ethernet,
         mtu: Mtu::Mtu4096,
         lid: 0,
-        gid: (gid(number), GidType::RoceV2),
+        gid: (adapter_gid(number), GidType::RoceV2),
     }
 }
 
@@ -195,8 +195,8 @@ pub(crate) fn frame(from: usize, route: &GlobalRoute, packet: Packet<'_>) -> Fra
             identification: 0,
             dont_fragment: true,
             ttl: route.hop_limit,
-            source: address(gid(from)),
-            destination: address(route.dgid),
+            source: ipv4_address(adapter_gid(from)),
+            destination: ipv4_address(route.dgid),
         },
         source_port: 0xC000,
         has_udp_checksum: false,
@@ -208,7 +208,7 @@ pub(crate) fn frame(from: usize, route: &GlobalRoute, packet: Packet<'_>) -> Fra
 }
 
 /// Returns the global identifier of an adapter: an address of IPv4.
-fn gid(number: usize) -> Gid {
+fn adapter_gid(number: usize) -> Gid {
     let mut gid = Gid::default();
     gid.0[10..12].copy_from_slice(&[0xff; 2]);
     let address = 10 << 24 | u32::try_from(number + 1).unwrap();
@@ -216,31 +216,31 @@ fn gid(number: usize) -> Gid {
     gid
 }
 
-fn address(gid: Gid) -> Ipv4Addr {
+fn ipv4_address(gid: Gid) -> Ipv4Addr {
     let bytes: [u8; 4] = gid.0[12..].try_into().unwrap();
     bytes.into()
 }
 
 impl Net {
-    fn step(&mut self) -> bool {
-        if self.random.below(4) == 0 {
+    fn process_event(&mut self) -> bool {
+        if self.random.draw_below(4) == 0 {
             self.now.set(self.now.get() + COMPLETION_DELAY / 2);
         }
-        let first = self.random.below(2);
+        let first = self.random.draw_below(2);
         let happened = (0..2).any(|kind| {
             if (first + kind).is_multiple_of(2) {
-                self.send()
+                self.transmit_packet()
             } else {
-                self.deliver()
+                self.deliver_packet()
             }
         });
         happened || self.pass_time()
     }
 
     /// Lets a packet leave.
-    fn send(&mut self) -> bool {
+    fn transmit_packet(&mut self) -> bool {
         let count = self.adapters.len();
-        let first = self.random.below(count);
+        let first = self.random.draw_below(count);
         (0..count).any(|next| {
             let from = (first + next) % count;
             let mut payload = Vec::new();
@@ -252,7 +252,9 @@ impl Net {
                 return false;
             };
             let route = sent.address.grh.expect("Ethernet has global routes");
-            let to = (0..count).find(|to| gid(*to) == route.dgid).unwrap();
+            let to = (0..count)
+                .find(|to| adapter_gid(*to) == route.dgid)
+                .unwrap();
             let packet = Packet::new(sent.bth, sent.extension, &payload);
             self.note_refusal(from, &packet);
             let bytes = frame(from, &route, packet);
@@ -273,8 +275,8 @@ impl Net {
     }
 
     /// Lets a packet arrive.
-    fn deliver(&mut self) -> bool {
-        let chosen = self.random.below(self.flights.len());
+    fn deliver_packet(&mut self) -> bool {
+        let chosen = self.random.draw_below(self.flights.len());
         let Some(&flight) = self.flights.keys().nth(chosen) else {
             return false;
         };

@@ -35,11 +35,11 @@ impl Decisions<'_> {
         *first
     }
 
-    fn below(&mut self, limit: u8) -> u8 {
+    fn draw_below(&mut self, limit: u8) -> u8 {
         self.byte() % limit
     }
 
-    fn word(&mut self) -> u32 {
+    fn draw_word(&mut self) -> u32 {
         u32::from_be_bytes([self.byte(), self.byte(), self.byte(), self.byte()])
     }
 }
@@ -76,7 +76,7 @@ pub fn any_packets(bytes: &[u8]) {
     let mut decisions = Decisions(bytes);
     let mut attacked = Attacked::new(&mut decisions);
     while !decisions.0.is_empty() {
-        attacked.step(&mut decisions);
+        attacked.take_step(&mut decisions);
     }
     attacked.drain();
 }
@@ -137,13 +137,13 @@ impl Attacked {
         this.open_datagrams();
         for side in 0..2 {
             if decisions.byte() != 255 {
-                this.connect(side);
+                this.connect_side(side);
             }
         }
         this
     }
 
-    fn connect(&mut self, side: usize) {
+    fn connect_side(&mut self, side: usize) {
         let (local, remote) = (&self.ends[side], &self.ends[1 - side]);
         let qp = self.qps[side];
         // A queue pair in another state refuses.
@@ -171,16 +171,16 @@ impl Attacked {
     /// Returns one of the three queue pairs.
     fn any_qp(&self, decisions: &mut Decisions<'_>) -> QueuePair {
         let [one, other] = self.qps;
-        [one, other, self.datagram_qp][usize::from(decisions.below(3))]
+        [one, other, self.datagram_qp][usize::from(decisions.draw_below(3))]
     }
 
-    fn step(&mut self, decisions: &mut Decisions<'_>) {
-        let side = usize::from(decisions.below(2));
-        match decisions.below(13) {
+    fn take_step(&mut self, decisions: &mut Decisions<'_>) {
+        let side = usize::from(decisions.draw_below(2));
+        match decisions.draw_below(13) {
             0 | 1 => self.post_send(side, decisions),
             2 => self.post_recv(decisions),
             3 => self.drain(),
-            4 | 5 => self.deliver(decisions),
+            4 | 5 => self.deliver_packet(decisions),
             6 => self.forged(decisions),
             7 => self.raw(decisions),
             8 => self.pass_time(),
@@ -196,9 +196,9 @@ impl Attacked {
     }
 
     /// Returns an address and a key that are valid more often than not.
-    fn place(&self, decisions: &mut Decisions<'_>) -> (u64, u32) {
+    fn draw_address(&self, decisions: &mut Decisions<'_>) -> (u64, u32) {
         let offset = u64::from(decisions.byte()) * 8;
-        match decisions.below(8) {
+        match decisions.draw_below(8) {
             0 => (self.region.addr + offset, !self.region.rkey),
             1 => (u64::MAX - offset, self.region.rkey),
             2 => (self.region.addr + offset + 1, self.region.rkey),
@@ -207,9 +207,9 @@ impl Attacked {
     }
 
     fn post_send(&mut self, side: usize, decisions: &mut Decisions<'_>) {
-        let (remote_addr, rkey) = self.place(decisions);
-        let number = decisions.word();
-        let operation = match decisions.below(7) {
+        let (remote_addr, rkey) = self.draw_address(decisions);
+        let number = decisions.draw_word();
+        let operation = match decisions.draw_below(7) {
             0 => Operation::Send,
             1 => Operation::SendWithImm(number),
             2 => Operation::RdmaWrite { remote_addr, rkey },
@@ -306,7 +306,7 @@ impl Attacked {
         panic!("the adapter does not stop to send");
     }
 
-    fn take(&mut self, bytes: &[u8]) {
+    fn handle_packet(&mut self, bytes: &[u8]) {
         if let Ok(packet) = Packet::parse(bytes) {
             let now = self.now.get();
             self.adapter.borrow_mut().handle_packet(now, &packet);
@@ -315,12 +315,12 @@ impl Attacked {
 
     /// Delivers a packet of the other queue pair, sometimes with one byte changed or kept to be
     /// delivered again.
-    fn deliver(&mut self, decisions: &mut Decisions<'_>) {
+    fn deliver_packet(&mut self, decisions: &mut Decisions<'_>) {
         if self.sent.is_empty() {
             return self.drain();
         }
         let at = usize::from(decisions.byte()) % self.sent.len();
-        let how = decisions.below(8);
+        let how = decisions.draw_below(8);
         let mut bytes = if how == 0 {
             self.sent[at].clone()
         } else {
@@ -330,7 +330,7 @@ impl Attacked {
             let place = usize::from(decisions.byte()) % bytes.len();
             bytes[place] = decisions.byte();
         }
-        self.take(&bytes);
+        self.handle_packet(&bytes);
     }
 
     /// Delivers a packet of any opcode near the expected sequence number.
@@ -349,12 +349,12 @@ impl Attacked {
         let packet = Packet::new(bth, extension, &payload[..length]);
         let mut bytes = Vec::new();
         packet.emit(&mut bytes);
-        self.take(&bytes);
+        self.handle_packet(&bytes);
     }
 
     fn extension(&self, layout: Layout, decisions: &mut Decisions<'_>) -> Extension {
-        let (address, rkey) = self.place(decisions);
-        let number = decisions.word();
+        let (address, rkey) = self.draw_address(decisions);
+        let number = decisions.draw_word();
         let reth = Reth {
             address,
             rkey,
@@ -395,11 +395,11 @@ impl Attacked {
 
     /// Delivers bytes as they are.
     fn raw(&mut self, decisions: &mut Decisions<'_>) {
-        let length = usize::from(decisions.below(64)).min(decisions.0.len());
+        let length = usize::from(decisions.draw_below(64)).min(decisions.0.len());
         let (bytes, rest) = decisions.0.split_at(length);
         let bytes = bytes.to_vec();
         decisions.0 = rest;
-        self.take(&bytes);
+        self.handle_packet(&bytes);
     }
 
     /// Lets the next timer expire.
@@ -414,7 +414,7 @@ impl Attacked {
     /// Changes the state, with attributes that may not be legal.
     fn modify(&mut self, decisions: &mut Decisions<'_>) {
         let qp = self.any_qp(decisions);
-        let state = QpState::ALL[usize::from(decisions.below(7))];
+        let state = QpState::ALL[usize::from(decisions.draw_below(7))];
         let bits = decisions.byte();
         let modify = QpModify {
             en_sqd_async_notify: (bits & 1 != 0).then_some(true),
@@ -435,7 +435,7 @@ impl Attacked {
         let qp = self.qps[side];
         let end = prepare(&self.verbs, qp, &self.options, START);
         self.ends[side] = end.expect("RESET to INIT is legal");
-        self.connect(side);
+        self.connect_side(side);
         let modified = self.verbs.modify_qp(self.datagram_qp, &reset);
         modified.expect("RESET is legal from any state");
         self.open_datagrams();

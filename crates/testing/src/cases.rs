@@ -12,7 +12,7 @@
 
 /// A case: the parts of the input, which arrows separate, and the expected lines.
 #[derive(Clone, Debug)]
-pub struct Case {
+pub struct DataCase {
     /// The line of the case in the file.
     pub line: usize,
     pub given: Vec<String>,
@@ -23,8 +23,8 @@ pub struct Case {
 ///
 /// # Panics
 /// If expected lines come before a case, or there are no cases.
-pub fn read_cases(text: &str) -> Vec<Case> {
-    let mut cases: Vec<Case> = Vec::new();
+pub fn read_cases(text: &str) -> Vec<DataCase> {
+    let mut cases: Vec<DataCase> = Vec::new();
     for (line, text) in (1..).zip(text.lines()) {
         if let Some(expected) = text.strip_prefix("  ") {
             let case = cases.last_mut().expect("a case before expected lines");
@@ -34,7 +34,7 @@ pub fn read_cases(text: &str) -> Vec<Case> {
             case.expected.push_str(expected);
         } else if !text.is_empty() && !text.starts_with('#') {
             let given = text.split('⇒').map(|part| part.trim().replace("\\n", "\n"));
-            cases.push(Case {
+            cases.push(DataCase {
                 line,
                 given: given.collect(),
                 expected: String::new(),
@@ -45,7 +45,7 @@ pub fn read_cases(text: &str) -> Vec<Case> {
     cases
 }
 
-impl Case {
+impl DataCase {
     /// Returns the parts of the input.
     ///
     /// # Panics

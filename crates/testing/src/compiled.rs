@@ -13,7 +13,7 @@ use run::{LogFilter, Options, Output, RankProgram, Run, Stream};
 pub fn compile(source: &str) -> PathBuf {
     let name = format!("simrun-compiled-{}", std::process::id());
     let folder = std::env::temp_dir().join(name);
-    toolchain::prepare(&folder, "cc".as_ref()).expect("there is a C compiler");
+    toolchain::prepare_folder(&folder, "cc".as_ref()).expect("there is a C compiler");
     let source = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../..")
         .join(source);
@@ -31,7 +31,7 @@ pub fn compile(source: &str) -> PathBuf {
 }
 
 /// Simulates a compiled program on a platform of the repository.
-pub fn run(program: &Path, platform: &str, options: &Options, arguments: &str) -> Run {
+pub fn simulate_program(program: &Path, platform: &str, options: &Options, arguments: &str) -> Run {
     let file = std::fs::read(program).expect("the program was compiled");
     let compiled = CompiledProgram::load(program, &file).expect("a program of the standard ABI");
     let words = std::iter::once("program").chain(arguments.split_whitespace());
@@ -73,7 +73,7 @@ pub fn compare_times(
         ranks: Some(ranks),
         ..Options::default()
     };
-    let found = run(program, platform, &options, arguments).report;
+    let found = simulate_program(program, platform, &options, arguments).report;
     // As it was written and read.
     let time = serde_json::json!(found.time.as_secs()).to_string();
     let time: serde_json::Value = serde_json::from_str(&time).expect("it is a number");

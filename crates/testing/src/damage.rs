@@ -47,9 +47,9 @@ const NUMBERS: [u64; 8] = [
 ];
 
 /// Names the damage if the reader panics.
-struct Place(String);
+struct DamageNote(String);
 
-impl Drop for Place {
+impl Drop for DamageNote {
     fn drop(&mut self) {
         if std::thread::panicking() {
             #[expect(clippy::print_stderr, reason = "a test says which file has failed")]
@@ -82,42 +82,42 @@ pub fn read_damaged(valid: &[u8], read: impl FnMut(&[u8])) {
 /// If `read` does, with the damage on standard error.
 pub fn read_each_damage(valid: &[u8], mut read: impl FnMut(&[u8])) {
     for length in (0..=valid.len()).rev() {
-        let _place = Place(format!("the first {length} bytes"));
+        let _place = DamageNote(format!("the first {length} bytes"));
         read(&valid[..length]);
     }
     let mut random = Random(valid.len() as u64);
     for number in 0..MUTATIONS {
         let mut bytes = valid.to_vec();
-        for _ in 0..=random.below(3) {
+        for _ in 0..=random.draw_below(3) {
             mutate(&mut bytes, &mut random);
         }
-        let _place = Place(format!("mutation {number}"));
+        let _place = DamageNote(format!("mutation {number}"));
         read(&bytes);
     }
 }
 
 /// Changes one place.
 fn mutate(bytes: &mut Vec<u8>, random: &mut Random) {
-    let at = random.below(bytes.len());
-    let end = (at + 1 + random.below(32)).min(bytes.len());
+    let at = random.draw_below(bytes.len());
+    let end = (at + 1 + random.draw_below(32)).min(bytes.len());
     let mut put = |new: &[u8]| {
         let end = (at + new.len()).min(bytes.len());
         bytes[at..end].copy_from_slice(&new[..end - at]);
     };
-    match random.below(8) {
-        0 => put(&[random.below(256) as u8]),
-        1 => put(&NUMBERS[random.below(NUMBERS.len())].to_le_bytes()),
+    match random.draw_below(8) {
+        0 => put(&[random.draw_below(256) as u8]),
+        1 => put(&NUMBERS[random.draw_below(NUMBERS.len())].to_le_bytes()),
         // Records and numbers are aligned.
         2 => {
             let at = at & !7;
-            let new = NUMBERS[random.below(NUMBERS.len())].to_le_bytes();
+            let new = NUMBERS[random.draw_below(NUMBERS.len())].to_le_bytes();
             let end = (at + 8).min(bytes.len());
             bytes[at..end].copy_from_slice(&new[..end - at]);
         }
-        3 => put(&(u32::MAX >> random.below(32)).to_le_bytes()),
+        3 => put(&(u32::MAX >> random.draw_below(32)).to_le_bytes()),
         4 => {
             if let Some(byte) = bytes.get_mut(at) {
-                *byte ^= 1 << random.below(8);
+                *byte ^= 1 << random.draw_below(8);
             }
         }
         5 => drop(bytes.drain(at..end)),

@@ -14,7 +14,7 @@ struct Ends<W, S, F> {
 }
 
 impl<W, S: Ord, F: Fn(&W) -> (S, Option<String>)> Observer for Ends<W, S, F> {
-    fn look(&mut self, run: &Run<'_>) -> ControlFlow<()> {
+    fn examine_run(&mut self, run: &Run<'_>) -> ControlFlow<()> {
         if run.end == End::Failed {
             self.fault = Some(run.stepper.failures()[0].message.clone());
         } else {
@@ -45,7 +45,7 @@ pub fn search_world<W: StateMachineModel + Clone + 'static, S: Ord>(
     executions_max: u64,
     look: impl Fn(&W) -> (S, Option<String>),
 ) -> (Statistics, BTreeSet<S>, Option<String>) {
-    let (mut stepper, world) = state_machines::stepper(move || world.clone());
+    let (mut stepper, world) = state_machines::make_stepper(move || world.clone());
     let mut ends = Ends {
         world,
         look,

@@ -23,11 +23,11 @@ impl Lab {
     /// Returns the idle platform of this text.
     pub fn new(text: &str) -> Self {
         let platform = Platform::parse("test.toml", text).unwrap_or_else(|error| panic!("{error}"));
-        Self::on(platform)
+        Self::from_platform(platform)
     }
 
     /// Returns this platform, idle.
-    pub fn on(platform: Platform) -> Self {
+    pub fn from_platform(platform: Platform) -> Self {
         let platform = Arc::new(platform);
         Self {
             model: FlowModel::new(Arc::clone(&platform)),
@@ -136,7 +136,7 @@ impl Lab {
 
     /// Applies a change now.
     pub fn change(&mut self, change: Change) {
-        self.model.change(change, self.now);
+        self.model.apply_change(change, self.now);
     }
 
     /// Applies the changes of a profile at their dates.

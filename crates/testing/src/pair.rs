@@ -5,7 +5,7 @@
 //! The first adapter is the requester and has all work requests posted at the start; the second one
 //! is the responder. Every step is compared with the sequential [`Model`] of the program and with
 //! the rules of packets of [`Monitor`]; a violation is a text that begins with the name of the
-//! property (see [`PairState::take`]).
+//! property (see [`PairState::take_choice`]).
 //!
 //! *Not modelled*: durations. The clock advances only when a timer expires, so that timers may
 //! expire at any moment, at the cost of a fault if another event is possible.
@@ -133,7 +133,7 @@ pub struct Flight {
 }
 
 /// An adapter with a connected queue pair and two regions.
-struct Node {
+struct PairSide {
     adapter: Rc<RefCell<ChannelAdapter>>,
     verbs: LocalAdapter<Clock>,
     cq: CompletionQueue,
@@ -151,7 +151,7 @@ pub struct PairState {
     model: Model,
     monitor: Monitor,
     now: Rc<Cell<u64>>,
-    nodes: [Node; 2],
+    nodes: [PairSide; 2],
     /// By the adapter to which they go.
     flights: [Vec<Flight>; 2],
     serials: [u32; 2],
@@ -173,7 +173,7 @@ impl PairState {
     pub fn new(setup: &PairSetup) -> Self {
         let model = Model::new(setup);
         let now = Rc::new(Cell::new(0));
-        let nodes = [0, 1].map(|number| Node::new(number, setup, &model, &now));
+        let nodes = [0, 1].map(|number| PairSide::new(number, setup, &model, &now));
         let mut this = Self {
             monitor: Monitor::new(setup),
             model,
@@ -189,17 +189,17 @@ impl PairState {
             step: 0,
             setup: setup.clone(),
         };
-        this.connect();
+        this.connect_adapters();
         for _ in setup.late_receives..this.model.receives_to_post() {
             this.post_receive();
         }
         this.post_works();
-        this.settle(0);
-        this.settle(RESPONDER);
+        this.update_readiness(0);
+        this.update_readiness(RESPONDER);
         this
     }
 
-    fn connect(&mut self) {
+    fn connect_adapters(&mut self) {
         let options = ConnectionAttributes {
             path_mtu: Some(self.setup.mtu),
             retry_cnt: self.setup.retry_cnt,
@@ -238,8 +238,8 @@ impl PairState {
             let offset = (number * self.model.slot) as u64;
             let request = SendRequest {
                 wr_id: number as u64,
-                operation: posted.work.operation(target, self.model.counter_at),
-                payload: Payload::Sges(&[node.data.sge(offset, posted.work.length())]),
+                operation: posted.work.target_operation(target, self.model.counter_at),
+                payload: Payload::Sges(&[node.data.sge(offset, posted.work.requester_length())]),
                 flags: SendFlags {
                     fence: posted.fence,
                     ..SendFlags::SIGNALED
@@ -304,19 +304,19 @@ impl PairState {
     }
 
     /// Performs one of the events that [`choices`](Self::choices) returns.
-    pub fn take(&mut self, choice: PairChoice) -> Result<(), String> {
+    pub fn take_choice(&mut self, choice: PairChoice) -> Result<(), String> {
         let result = self.take_unchecked(choice).and_then(|()| {
             match choice {
                 PairChoice::Transmit { from: side } | PairChoice::Arrive { to: side, .. } => {
-                    self.settle(side);
+                    self.update_readiness(side);
                 }
-                PairChoice::PostReceive => self.settle(RESPONDER),
-                PairChoice::Expire => self.settle(0),
+                PairChoice::PostReceive => self.update_readiness(RESPONDER),
+                PairChoice::Expire => self.update_readiness(0),
                 PairChoice::Lose { .. }
                 | PairChoice::Duplicate { .. }
                 | PairChoice::Corrupt { .. } => return Ok(()),
             }
-            self.poll()
+            self.check_completions()
         });
         self.failed = result.is_err();
         result
@@ -328,10 +328,10 @@ impl PairState {
             PairChoice::Arrive { to, at } => {
                 self.faults_left -= u32::from(at > 0);
                 let flight = self.flights[to].remove(at);
-                self.arrive(to, &flight.bytes);
+                self.deliver_packet(to, &flight.bytes);
             }
             PairChoice::PostReceive => self.post_receive(),
-            PairChoice::Expire => self.expire(),
+            PairChoice::Expire => self.expire_timer(),
             PairChoice::Lose { to, at } => {
                 self.faults_left -= 1;
                 self.flights[to].remove(at);
@@ -386,7 +386,7 @@ impl PairState {
         });
     }
 
-    fn arrive(&mut self, to: usize, bytes: &[u8]) {
+    fn deliver_packet(&mut self, to: usize, bytes: &[u8]) {
         let frame = RoceFrame::parse(bytes).expect("it was not corrupted");
         let now = self.now.get();
         if self.setup.checks_packets {
@@ -398,7 +398,7 @@ impl PairState {
         node.adapter.borrow_mut().handle_packet(now, &frame.packet);
     }
 
-    fn expire(&mut self) {
+    fn expire_timer(&mut self) {
         let is_idle = self.flights.iter().all(Vec::is_empty)
             && self.nodes.iter().all(|node| !node.can_transmit);
         if !is_idle {
@@ -416,7 +416,7 @@ impl PairState {
     }
 
     /// Finds out if an adapter has a packet to send.
-    fn settle(&mut self, side: usize) {
+    fn update_readiness(&mut self, side: usize) {
         let node = &mut self.nodes[side];
         let mut adapter = node.adapter.borrow_mut();
         let mut probe = adapter.clone();
@@ -428,7 +428,7 @@ impl PairState {
     }
 
     /// Compares new completions with the model.
-    fn poll(&mut self) -> Result<(), String> {
+    fn check_completions(&mut self) -> Result<(), String> {
         for side in [0, 1] {
             let mut completions = Vec::new();
             let node = &self.nodes[side];
@@ -438,10 +438,10 @@ impl PairState {
                 let number = self.polled[side];
                 self.polled[side] += 1;
                 if side == RESPONDER {
-                    let found = self.memory(RESPONDER, number, true);
+                    let found = self.memory_slot(RESPONDER, number, true);
                     self.model.check_receive(number, &completion, &found)?;
                 } else {
-                    let found = self.memory(0, number, false);
+                    let found = self.memory_slot(0, number, false);
                     self.model.check_send(number, &completion, &found)?;
                 }
             }
@@ -450,7 +450,7 @@ impl PairState {
     }
 
     /// Returns a slot of memory.
-    fn memory(&self, side: usize, slot: usize, receives: bool) -> Vec<u8> {
+    fn memory_slot(&self, side: usize, slot: usize, receives: bool) -> Vec<u8> {
         let node = &self.nodes[side];
         let region = if receives { &node.receives } else { &node.data };
         let mut bytes = vec![0; self.model.slot];
@@ -488,7 +488,7 @@ impl PairState {
 /// Bytes before the base transport header: Ethernet, IPv4, UDP.
 const TRANSPORT: usize = 14 + 20 + 8;
 
-impl Node {
+impl PairSide {
     fn new(number: usize, setup: &PairSetup, model: &Model, now: &Rc<Cell<u64>>) -> Self {
         let attributes = DeviceAttributes::of_model(&format!("pair{number}"), number as u64);
         let adapter = ChannelAdapter::new(attributes, port(number), setup.settings);

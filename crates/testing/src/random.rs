@@ -5,7 +5,7 @@ pub struct Random(pub u64);
 
 impl Random {
     /// Returns a number below `limit`, and 0 for a limit of 0.
-    pub fn below(&mut self, limit: usize) -> usize {
+    pub fn draw_below(&mut self, limit: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -15,12 +15,12 @@ impl Random {
 
     /// Returns one of the texts of a list.
     pub fn one_of<'a>(&mut self, list: &[&'a str]) -> &'a str {
-        list[self.below(list.len())]
+        list[self.draw_below(list.len())]
     }
 
     /// Returns a range within `0..length`, which may be empty.
-    pub fn range(&mut self, length: usize) -> std::ops::Range<usize> {
-        let (a, b) = (self.below(length + 1), self.below(length + 1));
+    pub fn draw_range(&mut self, length: usize) -> std::ops::Range<usize> {
+        let (a, b) = (self.draw_below(length + 1), self.draw_below(length + 1));
         a.min(b)..a.max(b)
     }
 }

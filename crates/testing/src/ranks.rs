@@ -19,8 +19,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
+use mpi::channel::{ChannelEvent, Interest, Packet, PacketHeader, Token};
 use mpi::channel::{ConnectionLifecycle, RankHost, RemoteMemory};
-use mpi::channel::{Event, Interest, Packet, PacketHeader, Token};
 use mpi::exploration::ExplorationHooks;
 use mpi::{Buffer, Channel, Comm, FlowReport, Level, Limits, Process, Result, Settings, Waiting};
 
@@ -65,7 +65,7 @@ struct Timer {
 
 #[derive(Default)]
 struct Endpoint {
-    inbox: VecDeque<Event>,
+    inbox: VecDeque<ChannelEvent>,
     wakers: Vec<Waker>,
     parked: bool,
     awake: bool,
@@ -89,7 +89,7 @@ struct Net {
 }
 
 impl Net {
-    fn number(&mut self) -> u64 {
+    fn next_number(&mut self) -> u64 {
         self.numbers += 1;
         self.numbers
     }
@@ -112,7 +112,7 @@ impl Net {
             .collect()
     }
 
-    fn choose(&mut self) -> Option<usize> {
+    fn choose_packet(&mut self) -> Option<usize> {
         let candidates = self.candidates();
         match &mut self.order {
             Order::Posted => candidates.first().copied(),
@@ -152,8 +152,8 @@ impl Net {
         }
     }
 
-    fn launch(&mut self, from: u32, to: u32, packet: Packet) {
-        let number = self.number();
+    fn launch_packet(&mut self, from: u32, to: u32, packet: Packet) {
+        let number = self.next_number();
         self.flying.push(Flying {
             number,
             from,
@@ -162,7 +162,7 @@ impl Net {
         });
     }
 
-    fn notify(&mut self, rank: u32, event: Event) {
+    fn notify(&mut self, rank: u32, event: ChannelEvent) {
         let endpoint = &mut self.endpoints[rank as usize];
         endpoint.inbox.push_back(event);
         endpoint.awake = true;
@@ -172,22 +172,22 @@ impl Net {
     }
 
     /// Performs one event; returns false if no event is possible.
-    fn step(&mut self) -> bool {
-        if let Some(index) = self.choose() {
+    fn process_event(&mut self) -> bool {
+        if let Some(index) = self.choose_packet() {
             let Flying {
                 from, to, packet, ..
             } = self.flying.remove(index);
-            self.transcript.push(line(from, to, &packet));
+            self.transcript.push(packet_line(from, to, &packet));
             if let Some(token) = packet.notify {
-                self.notify(from, Event::Sent(token));
+                self.notify(from, ChannelEvent::Sent(token));
             }
             if matches!(packet.header, PacketHeader::Socket { .. }) && self.shut.contains(&to) {
-                self.notify(from, Event::Undeliverable { peer: to, packet });
+                self.notify(from, ChannelEvent::Undeliverable { peer: to, packet });
                 return true;
             }
             self.notify(
                 to,
-                Event::Packet {
+                ChannelEvent::Packet {
                     source: from,
                     packet,
                 },
@@ -205,12 +205,12 @@ impl Net {
         let position = self.timers.iter().position(|timer| timer.number == number);
         let timer = self.timers.remove(position.expect("just found"));
         self.now = timer.date;
-        self.notify(timer.rank, Event::Elapsed(timer.token));
+        self.notify(timer.rank, ChannelEvent::Elapsed(timer.token));
         true
     }
 }
 
-fn line(from: u32, to: u32, packet: &Packet) -> String {
+fn packet_line(from: u32, to: u32, packet: &Packet) -> String {
     let length = packet.payload.len();
     let text = match packet.header {
         PacketHeader::Eager { envelope } => format!("eager tag {} length {length}", envelope.tag),
@@ -266,14 +266,16 @@ impl Channel for MemoryChannel {
     }
 
     fn post(&self, peer: u32, packet: Packet) {
-        self.net.borrow_mut().launch(self.rank, peer, packet);
+        self.net.borrow_mut().launch_packet(self.rank, peer, packet);
     }
 
     fn pull(&self, source: u32, packet: Packet) {
-        self.net.borrow_mut().launch(source, self.rank, packet);
+        self.net
+            .borrow_mut()
+            .launch_packet(source, self.rank, packet);
     }
 
-    fn poll_event(&self) -> Option<Event> {
+    fn poll_event(&self) -> Option<ChannelEvent> {
         self.net.borrow_mut().endpoints[self.rank as usize]
             .inbox
             .pop_front()
@@ -296,7 +298,7 @@ impl RankHost for MemoryChannel {
 
     fn timer(&self, seconds: f64, token: Token) {
         let mut net = self.net.borrow_mut();
-        let (number, date) = (net.number(), net.now + seconds);
+        let (number, date) = (net.next_number(), net.now + seconds);
         net.timers.push(Timer {
             date,
             number,
@@ -531,11 +533,11 @@ impl World {
                 Some(body)
             })
             .collect();
-        execute(&net, &processes, bodies)
+        execute_ranks(&net, &processes, bodies)
     }
 }
 
-fn execute(
+fn execute_ranks(
     net: &Rc<RefCell<Net>>,
     processes: &[Rc<Process>],
     mut bodies: Vec<Option<Body>>,
@@ -566,7 +568,7 @@ fn execute(
         }
         started = true;
         // What is still in the air when all have ended arrives, to be found among the leftovers.
-        if net.borrow().aborted.is_some() || !net.borrow_mut().step() {
+        if net.borrow().aborted.is_some() || !net.borrow_mut().process_event() {
             break;
         }
     }
@@ -577,7 +579,7 @@ fn execute(
         for process in processes {
             let _ = process.leftovers();
         }
-        if !net.borrow_mut().step() {
+        if !net.borrow_mut().process_event() {
             break;
         }
     }

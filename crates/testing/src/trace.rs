@@ -108,7 +108,7 @@ fn fields(mut bytes: &[u8]) -> Vec<(u64, Field<'_>)> {
 /// Tables of texts: categories, names, names of arguments, values of arguments.
 type Texts = [BTreeMap<u64, String>; 4];
 
-fn learn(texts: &mut Texts, data: &[u8]) {
+fn learn_texts(texts: &mut Texts, data: &[u8]) {
     for (tag, field) in fields(data) {
         let table = match tag {
             1 => 0,
@@ -145,7 +145,7 @@ fn argument(texts: &Texts, data: &[u8]) -> (String, String) {
     (name, value)
 }
 
-fn event(texts: &Texts, data: &[u8]) -> TraceEvent {
+fn read_event(texts: &Texts, data: &[u8]) -> TraceEvent {
     let mut event = TraceEvent::default();
     for (tag, field) in fields(data) {
         match tag {
@@ -195,7 +195,7 @@ impl Trace {
     ///
     /// # Panics
     /// If the trace violates a rule.
-    pub fn read(bytes: &[u8]) -> Self {
+    pub fn from_bytes(bytes: &[u8]) -> Self {
         let mut trace = Self::default();
         let mut texts = Texts::default();
         let mut now = 0;
@@ -205,7 +205,7 @@ impl Trace {
             let packet = fields(packet.bytes());
             let find = |wanted| packet.iter().find(|(tag, _)| *tag == wanted);
             if let Some((_, data)) = find(12) {
-                learn(&mut texts, data.bytes());
+                learn_texts(&mut texts, data.bytes());
             }
             if let Some((_, data)) = find(60) {
                 let (uuid, parent, name) = track(data.bytes());
@@ -227,7 +227,7 @@ impl Trace {
                         now
                     }
                 };
-                let event = event(&texts, data.bytes());
+                let event = read_event(&texts, data.bytes());
                 assert!(trace.tracks.contains_key(&event.track), "{event:?}");
                 trace.events.push(TraceEvent { time, ..event });
             }
@@ -287,7 +287,7 @@ impl Trace {
     }
 
     /// Returns the events of tracks of this name.
-    pub fn on<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a TraceEvent> {
+    pub fn events_on_track<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a TraceEvent> {
         self.events
             .iter()
             .filter(move |event| self.track(event) == name)

@@ -66,7 +66,7 @@ pub(crate) struct AnalyseCommand {
 }
 
 /// Analyses.
-pub(crate) fn run(command: &AnalyseCommand) -> ExitCode {
+pub(crate) fn run_command(command: &AnalyseCommand) -> ExitCode {
     analysed(command).unwrap_or_else(status::refuse)
 }
 
@@ -87,10 +87,10 @@ fn analysed(command: &AnalyseCommand) -> Result<ExitCode, String> {
         .flatten()
         .for_each(|log| files::add_input(log));
     let timeline = command.trace.as_deref();
-    let timeline = timeline.map(|path| TimelineFile::of(command, path));
+    let timeline = timeline.map(|path| TimelineFile::from_command(command, path));
     let timeline = timeline.transpose()?;
     if let (Some(ranks), Some(timeline)) = (command.check_for, &timeline) {
-        timeline.options.check(ranks)?;
+        timeline.options.check_selection(ranks)?;
     }
     let folder = command.out.as_deref();
     if let Some(folder) = folder {
@@ -107,15 +107,15 @@ fn analysed(command: &AnalyseCommand) -> Result<ExitCode, String> {
     }
     let mut results = match timeline {
         Some(timeline) => traced(command, timeline)?,
-        None => read(&command.log, None)?.0,
+        None => read_log(&command.log, None)?.0,
     };
     if let Some(ideal) = &command.ideal {
-        let (ideal, _) = read(ideal, None)?;
+        let (ideal, _) = read_log(ideal, None)?;
         results.analysis.compare_with_ideal(&ideal.analysis);
     }
     if let Some(folder) = folder {
         let title = command.title.as_deref();
-        write(&results, title.unwrap_or("a run"), folder, None)?;
+        write_files(&results, title.unwrap_or("a run"), folder, None)?;
     }
     if command.no_text {
         return Ok(ExitCode::SUCCESS);
@@ -129,7 +129,7 @@ fn compare_runs(command: &AnalyseCommand, second: &Path) -> Result<ExitCode, Str
     let page = command.out.clone().unwrap_or_default();
     let page = page.join("comparison.html");
     let names = [&command.log, second].map(|log| log.display().to_string());
-    let (one, other) = (read(&command.log, None)?.0, read(second, None)?.0);
+    let (one, other) = (read_log(&command.log, None)?.0, read_log(second, None)?.0);
     let runs = [(&names[0], &one), (&names[1], &other)];
     let runs = runs.map(|(name, run)| (name.as_str(), &run.analysis, &run.network));
     write_comparison(runs, &page)?;
@@ -158,8 +158,8 @@ struct TimelineFile {
 }
 
 impl TimelineFile {
-    fn of(command: &AnalyseCommand, path: &Path) -> Result<Self, String> {
-        let format = TraceFormat::of(path)?;
+    fn from_command(command: &AnalyseCommand, path: &Path) -> Result<Self, String> {
+        let format = TraceFormat::from_path(path)?;
         let options = trace::options_of(&command.trace_options)?;
         let output = Output::new(path).map_err(|error| error.to_string())?;
         output.can_be_written().map_err(|error| error.to_string())?;
@@ -175,9 +175,9 @@ impl TimelineFile {
 fn traced(command: &AnalyseCommand, timeline: TimelineFile) -> Result<Results, String> {
     let (format, options, output) = (timeline.format, timeline.options, timeline.output);
     let (mut results, mut problem) = (None, None);
-    let written = output.draw(|temporary| {
+    let written = output.draw_file(|temporary| {
         let file = File::create(temporary).map_err(|error| error.to_string())?;
-        match read(&command.log, Some((file, &output, format, &options))) {
+        match read_log(&command.log, Some((file, &output, format, &options))) {
             Ok(read) => results = Some(read),
             // The log or an option is at fault, not the file.
             Err(error) => problem = Some(error),
@@ -196,7 +196,10 @@ fn traced(command: &AnalyseCommand, timeline: TimelineFile) -> Result<Results, S
 type Timeline<'a> = (File, &'a Output, TraceFormat, &'a TraceOptions);
 
 /// Reads the log of this name, or the one on standard input.
-fn read(path: &Path, timeline: Option<Timeline<'_>>) -> Result<(Results, TraceSummary), String> {
+fn read_log(
+    path: &Path,
+    timeline: Option<Timeline<'_>>,
+) -> Result<(Results, TraceSummary), String> {
     let is_stdin = path == Path::new("-");
     let name = if is_stdin {
         "standard input".to_owned()
@@ -207,7 +210,7 @@ fn read(path: &Path, timeline: Option<Timeline<'_>>) -> Result<(Results, TraceSu
     let input = if is_stdin {
         pipe(Box::new(io::stdin()))
     } else {
-        let file = files::open(path);
+        let file = files::open_input(path);
         let file = file.map_err(|error| format!("{name}: cannot read it: {error}"))?;
         match file.metadata().is_ok_and(|about| about.is_file()) {
             true => LogInput::File(file),
@@ -263,15 +266,15 @@ fn passes(
     while let Some(entry) = reader.next_entry()? {
         match entry {
             LogEntry::Network(time, event) => {
-                analysis.network(&event);
-                network.network(time, &event);
+                analysis.handle_network_event(&event);
+                network.handle_network_event(time, &event);
                 if let Some(trace) = &mut trace {
-                    trace.network(time, &event, &reader);
+                    trace.handle_network_event(time, &event, &reader);
                 }
             }
             LogEntry::Rank(rank, time, event) => {
-                analysis.event((rank, time, event), |number| reader.text(number));
-                network.event(rank, time, &event);
+                analysis.handle_event((rank, time, event), |number| reader.text(number));
+                network.handle_event(rank, time, &event);
                 for wait in analysis.ended_waits() {
                     overview.wait_class(wait.rank, (wait.from, wait.to), wait.class);
                     // The slice of a computation or a sleep tells its class.
@@ -282,23 +285,23 @@ fn passes(
                 }
                 overview.event(rank, time, &event, |number| reader.text(number));
                 if let Some(trace) = &mut trace {
-                    trace.event(rank, time, &event, &reader);
+                    trace.handle_event(rank, time, &event, &reader);
                 }
             }
         }
     }
     // What has more of each rank goes first.
-    let mut analysis = analysis.finish(&reader);
-    let network = network.finish(&reader);
+    let mut analysis = analysis.finish_report(&reader);
+    let network = network.finish_report(&reader);
     let summary = trace
-        .map(|trace| trace.finish(analysis.end_s))
+        .map(|trace| trace.finish_trace(analysis.end_s))
         .transpose()
         .map_err(TraceError::Timeline)?;
-    overview.finish(analysis.end_s);
+    overview.finish_overview(analysis.end_s);
     match reader.input().get_ref() {
         LogInput::File(file) | LogInput::Pipe(_, Ok(file)) => {
             let log = BackwardReader::new(file)?;
-            analysis.add_backward(BackwardReport::of(log, &reader, analysis.end_s)?);
+            analysis.add_backward(BackwardReport::from_log(log, &reader, analysis.end_s)?);
         }
         LogInput::Pipe(_, Err(error)) => {
             let folder = std::env::temp_dir();
@@ -325,14 +328,14 @@ pub(crate) fn write_results(
     folder: &Path,
     checked: Table<'_>,
 ) -> Result<(), String> {
-    let (results, _) = read(log, None)?;
-    write(&results, title, folder, Some(checked))
+    let (results, _) = read_log(log, None)?;
+    write_files(&results, title, folder, Some(checked))
 }
 
 type Writer<'a> = &'a dyn Fn(&mut Vec<u8>) -> io::Result<()>;
 
 /// Writes the files of the results.
-fn write(
+fn write_files(
     results: &Results,
     title: &str,
     folder: &Path,
@@ -348,7 +351,7 @@ fn write(
         notes: analysis.notes.clone(),
         checked,
     };
-    let content = page.content().map_err(|error| error.to_string())?;
+    let content = page.page_content().map_err(|error| error.to_string())?;
     content.write_files(&folder.join(PAGE))?;
     let files: [(&str, Writer<'_>); 12] = [
         ("ranks.csv", &|out| analysis.write_ranks(out)),

@@ -125,7 +125,7 @@ enum StatisticArg {
 }
 
 /// Calibrates, writes what was asked for, and prints what there is to know.
-pub(crate) fn run(command: &CalibrateCommand) -> ExitCode {
+pub(crate) fn run_command(command: &CalibrateCommand) -> ExitCode {
     files::add_input(&command.measurements);
     if let Some(platform) = &command.platform {
         files::add_input(platform);
@@ -135,14 +135,14 @@ pub(crate) fn run(command: &CalibrateCommand) -> ExitCode {
         Err(problem) => return status::refuse(problem),
     };
     if let Some(platform) = &command.platform {
-        return fit_keys::run(command, platform, &output);
+        return fit_keys::run_fit(command, platform, &output);
     }
     let calibration = match results(command, &output) {
         Ok(calibration) => calibration,
         Err(problem) => return status::refuse(problem),
     };
     let text = match command.format {
-        Format::Text => summary(&calibration),
+        Format::Text => summary_text(&calibration),
         Format::Json => calibration_as_json(&calibration),
     };
     let printed = status::print_beside(&output, text.trim_end());
@@ -170,7 +170,7 @@ fn too_large(command: &CalibrateCommand, calibration: &Calibration) -> Option<St
 }
 
 impl CalibrateCommand {
-    fn options(&self) -> CalibrateOptions {
+    fn calibrate_options(&self) -> CalibrateOptions {
         CalibrateOptions {
             statistic: match self.statistic {
                 StatisticArg::Min => Statistic::Min,
@@ -204,7 +204,7 @@ fn results(command: &CalibrateCommand, output: &Output) -> Result<Calibration, S
     })?;
     let samples = convert_samples(&text).map_err(|error| format!("{file}: {error}"))?;
     let measurements = read(&file, &samples).map_err(|error| error.to_string())?;
-    let calibration = calibrate(&file, &text, &measurements, &command.options())
+    let calibration = calibrate(&file, &text, &measurements, &command.calibrate_options())
         .map_err(|error| format!("{file}: {error}"))?;
     if command.strict && !calibration.warnings.is_empty() {
         let warnings: Vec<String> = calibration
@@ -226,7 +226,7 @@ fn results(command: &CalibrateCommand, output: &Output) -> Result<Calibration, S
     Ok(calibration)
 }
 
-fn summary(calibration: &Calibration) -> String {
+fn summary_text(calibration: &Calibration) -> String {
     let mut text = format!("{}\n", calibration.verdict());
     for program in &calibration.programs {
         let _ = writeln!(text, "{}", program.verdict());
@@ -272,7 +272,7 @@ fn summary(calibration: &Calibration) -> String {
             1e6 * one.measured_s,
             1e6 * one.predicted_s,
             100.0 * one.error(),
-            calibration.place(one.size)
+            calibration.describe_place(one.size)
         );
     }
     text

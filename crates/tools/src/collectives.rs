@@ -85,20 +85,20 @@ pub(crate) fn kind(text: &str) -> Result<Collective, String> {
 }
 
 /// Runs a subcommand.
-pub(crate) fn run(command: &CollectivesCommand) -> ExitCode {
+pub(crate) fn run_command(command: &CollectivesCommand) -> ExitCode {
     match command {
         CollectivesCommand::List { kind, aliases } => {
-            status::print(list(*kind, *aliases).trim_end())
+            status::print(list_algorithms(*kind, *aliases).trim_end())
         }
         CollectivesCommand::Explain(command) => match explain(command) {
             Ok(text) => status::print(text.trim_end()),
             Err(code) => code,
         },
-        CollectivesCommand::Tune(command) => tune::run(command),
+        CollectivesCommand::Tune(command) => tune::run_command(command),
     }
 }
 
-fn list(wanted: Option<Collective>, with_aliases: bool) -> String {
+fn list_algorithms(wanted: Option<Collective>, with_aliases: bool) -> String {
     let mut text = String::new();
     let kinds = Collective::ALL.into_iter();
     for kind in kinds.filter(|kind| wanted.is_none_or(|wanted| wanted == *kind)) {
@@ -110,7 +110,7 @@ fn list(wanted: Option<Collective>, with_aliases: bool) -> String {
             }
         }
         if with_aliases {
-            for alias in aliases::names(kind) {
+            for alias in aliases::alias_names(kind) {
                 let _ = writeln!(text, "  {alias}");
             }
         }
@@ -126,7 +126,7 @@ fn list(wanted: Option<Collective>, with_aliases: bool) -> String {
 fn notes(algorithm: &Algorithm, kind: Collective) -> Vec<String> {
     let mut notes = Vec::new();
     if algorithm.needs != collectives::Requirement::None {
-        let needs = algorithm.needs.words();
+        let needs = algorithm.needs.in_words();
         notes.push(match algorithm.fallback {
             "" => format!("needs {needs}"),
             other => format!("needs {needs}, otherwise {other}"),
@@ -185,7 +185,7 @@ fn explain(command: &ExplainCommand) -> Result<String, ExitCode> {
     if command.ranks_per_node > 1 && call.size > 1 {
         call.nodes = Some(Nodes::blocks(call.size, command.ranks_per_node));
     }
-    let facts = Facts::of(call.nodes.as_ref());
+    let facts = Facts::from_nodes(call.nodes.as_ref());
     let found = collectives::explain(&selector, &call, facts)
         .map_err(|error| status::refuse(format_args!("{}: {error}", command.kind)))?;
     Ok(if command.json {

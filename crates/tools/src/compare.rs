@@ -9,7 +9,7 @@ use std::process::{Command, ExitCode, Stdio};
 
 use clap::Args;
 use files::{Output, OutputError};
-use real::{BOOTSTRAP_FILE, Place, congestion_control};
+use real::{BOOTSTRAP_FILE, ProcessPlace, congestion_control};
 use validation::{
     Comparison, ErrorLimit, Measurements, RoundTimes, SampleMetadata, add_run, common_factor,
     missed_limits, read, read_rounds, reference_times, rounds_as_csv, text_digest,
@@ -102,7 +102,7 @@ struct Plan<'a> {
     platform: &'a Path,
     ranks: u32,
     /// The place of this process, where srun or mpirun has started it.
-    place: Option<Place>,
+    place: Option<ProcessPlace>,
     program: Executable,
     /// Number of processes that have been started in this one's place.
     started: Cell<u32>,
@@ -118,7 +118,7 @@ pub(crate) fn percent(text: &str) -> Result<f64, String> {
 
 /// Compares, writes what was asked for, and prints the table. In an allocation rank 0 does that;
 /// the others only take part in the program's real runs.
-pub(crate) fn run(command: &CompareCommand) -> ExitCode {
+pub(crate) fn run_command(command: &CompareCommand) -> ExitCode {
     for place in statics::of_package(&command.app) {
         status::warn(format_args!(
             "{place}: all simulated ranks share this static, real ranks do not"
@@ -190,7 +190,7 @@ fn plan<'a>(command: &'a CompareCommand, platform: &'a Path) -> Result<Plan<'a>,
         .or(place.as_ref().map(|place| place.size));
     let ranks = ranks.ok_or("no number of ranks: expected -n N, such as -n 2")?;
     if command.measured_times.is_none() {
-        command.way.check(command.backend)?;
+        command.way.check_options(command.backend)?;
         if place.is_none() {
             command.way.tcp.check_here()?;
         }
@@ -239,23 +239,28 @@ fn check_outputs(command: &CompareCommand, platform: &Path) -> Result<(), Output
 fn compared(plan: &Plan<'_>) -> Result<Comparison, String> {
     let command = plan.command;
     let platform = text_of(plan.platform)?;
-    let metadata = SampleMetadata::read(&platform);
+    let metadata = SampleMetadata::from_text(&platform);
     let predicted = predicted(plan)?;
     let predictions = rounds_as_csv(&predicted);
-    keep(command, KEPT[0], &predictions)?;
+    write_output(command, KEPT[0], &predictions)?;
     let (measured, now) = match &command.measured_times {
         Some(path) => {
             let text = text_of(path)?;
             let rounds = read_rounds(&path.display().to_string(), &text);
             (
                 rounds.map_err(|error| error.to_string())?,
-                references_of(&SampleMetadata::read(&text)),
+                references_of(&SampleMetadata::from_text(&text)),
             )
         }
         None => measured(plan)?,
     };
     let factor = common_factor(&references_of(&metadata), &now);
-    let mut comparison = Comparison::new(&predicted, &measured, factor, metadata.number("band_90"));
+    let mut comparison = Comparison::new(
+        &predicted,
+        &measured,
+        factor,
+        metadata.number_value("band_90"),
+    );
     comparison.notes.push(format!(
         "digests: predictions {}, platform {}",
         text_digest(&predictions),
@@ -265,8 +270,8 @@ fn compared(plan: &Plan<'_>) -> Result<Comparison, String> {
         comparison.notes.extend(other_way(plan, &metadata));
     }
     let head = references_as_comment(&now);
-    keep(command, KEPT[1], &(head + &rounds_as_csv(&measured)))?;
-    keep(command, KEPT[2], &(comparison.as_json() + "\n"))?;
+    write_output(command, KEPT[1], &(head + &rounds_as_csv(&measured)))?;
+    write_output(command, KEPT[2], &(comparison.as_json() + "\n"))?;
     for path in command
         .plot
         .iter()
@@ -309,7 +314,7 @@ fn text_of(path: &Path) -> Result<String, String> {
     files::read_text(path).map_err(|error| format!("{}: cannot read it: {error}", path.display()))
 }
 
-fn keep(command: &CompareCommand, name: &str, text: &str) -> Result<(), String> {
+fn write_output(command: &CompareCommand, name: &str, text: &str) -> Result<(), String> {
     let Some(folder) = &command.out else {
         return Ok(());
     };
@@ -359,7 +364,7 @@ fn predicted(plan: &Plan<'_>) -> Result<Vec<RoundTimes>, String> {
     let command = plan.command;
     let mut all = Vec::new();
     for (case, arguments) in command.cases() {
-        let mut simulation = plan.program.command();
+        let mut simulation = plan.program.start_command();
         command.simulation.add_platform(&mut simulation);
         simulation.args(command.simulation.as_arguments());
         simulation.args(command.compute.given());
@@ -391,7 +396,7 @@ fn measured(plan: &Plan<'_>) -> Result<Measured, String> {
     let mut all = Vec::new();
     for _ in 0..command.runs {
         for (case, arguments) in command.cases() {
-            let mut real = plan.start(plan.program.file());
+            let mut real = plan.process_command(plan.program.file());
             // Each line printed at once would wake this process, which would take a rank's core.
             real.args(["real", "--prefix-rank=false", "--output", "at-end", "-q"]);
             let protocol = command.simulation.protocol;
@@ -411,7 +416,7 @@ impl Plan<'_> {
     /// A process that takes this one's place in the allocation, if there is one. Each meets its
     /// like where nobody else does: a rank may have started its next process while the run before
     /// is still ending elsewhere. All ranks start the same ones in the same order.
-    fn start(&self, program: &Path) -> Command {
+    fn process_command(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
         if let Some(place) = &self.place {
             let number = self.started.get() + 1;
@@ -429,7 +434,7 @@ fn references(plan: &Plan<'_>, number: u32) -> Result<Vec<validation::Block>, St
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let path = folder.path().join("references.csv");
     let simrun = std::env::current_exe().map_err(|error| error.to_string())?;
-    let mut measure = plan.start(&simrun);
+    let mut measure = plan.process_command(&simrun);
     measure.arg("measure");
     if plan.place.is_none() {
         measure.args(["-n", &plan.ranks.max(2).to_string()]);

@@ -27,13 +27,13 @@ pub(crate) struct DrawCommand {
 }
 
 /// Draws.
-pub(crate) fn run(command: &DrawCommand) -> ExitCode {
-    match drawn(command) {
+pub(crate) fn run_command(command: &DrawCommand) -> ExitCode {
+    match draw_input(command) {
         Ok(code) | Err(code) => code,
     }
 }
 
-fn drawn(command: &DrawCommand) -> Result<ExitCode, ExitCode> {
+fn draw_input(command: &DrawCommand) -> Result<ExitCode, ExitCode> {
     let (input, out) = (command.input.as_path(), command.out.as_path());
     let to_stdout = out == Path::new("-");
     files::add_input(input);
@@ -69,6 +69,6 @@ fn figure(input: &Path) -> Result<Figure, ExitCode> {
         text.map_err(|error| status::refuse(format_args!("{name}: cannot read it: {error}")))?;
     let figure: Result<Figure, String> =
         serde_json::from_str(&text).map_err(|error| error.to_string());
-    let checked = figure.and_then(|figure| figure.check().map(|()| figure));
+    let checked = figure.and_then(|figure| figure.check_positions().map(|()| figure));
     checked.map_err(|problem| status::refuse(format_args!("{name}: not a figure: {problem}")))
 }

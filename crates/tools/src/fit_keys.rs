@@ -15,7 +15,7 @@ use crate::calibrate::CalibrateCommand;
 use crate::command_line;
 
 /// Fits the keys, writes the platform, and prints factors and errors.
-pub(crate) fn run(command: &CalibrateCommand, path: &Path, output: &Output) -> ExitCode {
+pub(crate) fn run_fit(command: &CalibrateCommand, path: &Path, output: &Output) -> ExitCode {
     let platform = match load(path, &command.changes) {
         Ok(platform) => platform,
         Err(code) => return code,
@@ -37,7 +37,7 @@ pub(crate) fn run(command: &CalibrateCommand, path: &Path, output: &Output) -> E
         return status::refuse(error);
     }
     let text = match command.format {
-        Format::Text => summary(&found),
+        Format::Text => summary_text(&found),
         Format::Json => json(&found),
     };
     let printed = status::print_beside(output, text.trim_end());
@@ -48,7 +48,7 @@ pub(crate) fn run(command: &CalibrateCommand, path: &Path, output: &Output) -> E
     }
 }
 
-fn summary(found: &KeyFit) -> String {
+fn summary_text(found: &KeyFit) -> String {
     let mut text = String::new();
     for factor in &found.factors {
         let _ = writeln!(text, "{factor}");

@@ -91,24 +91,24 @@ fn main() -> ExitCode {
         .try_get_matches_from(std::iter::once(&name).chain(&arguments))
         .and_then(|matches| Tool::from_arg_matches(&matches));
     match found {
-        Ok(Tool::Analyse(command)) => analyse::run(&command),
-        Ok(Tool::Calibrate(command)) => calibrate::run(&command),
-        Ok(Tool::Measure(command)) => measure::run(&command),
-        Ok(Tool::Compare(command)) => compare::run(&command),
-        Ok(Tool::Collectives(command)) => collectives::run(&command),
-        Ok(Tool::Draw(command)) => draw::run(&command),
+        Ok(Tool::Analyse(command)) => analyse::run_command(&command),
+        Ok(Tool::Calibrate(command)) => calibrate::run_command(&command),
+        Ok(Tool::Measure(command)) => measure::run_command(&command),
+        Ok(Tool::Compare(command)) => compare::run_command(&command),
+        Ok(Tool::Collectives(command)) => collectives::run_command(&command),
+        Ok(Tool::Draw(command)) => draw::run_command(&command),
         Ok(Tool::Optimise(command)) => campaign::optimise(&command),
-        Ok(Tool::Study(command)) => campaign::run(&command),
-        Ok(Tool::Trace(command)) => trace::run(&command),
+        Ok(Tool::Study(command)) => campaign::run_command(&command),
+        Ok(Tool::Trace(command)) => trace::run_command(&command),
         Ok(Tool::Fuzz(command)) => fuzz::command_line::run_command(&command),
-        Ok(Tool::Validate(command)) => validate::run(&command),
-        Ok(Tool::Whatif(command)) => whatif::run(&command),
+        Ok(Tool::Validate(command)) => validate::run_command(&command),
+        Ok(Tool::Whatif(command)) => whatif::run_command(&command),
         Ok(Tool::FuzzWorker(command)) => fuzz::command_line::run_worker(&command),
         Ok(Tool::Man { folder }) => match man_pages(&folder) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => status::refuse(error),
         },
-        Err(error) => status::show(&error),
+        Err(error) => status::show_usage_error(&error),
     }
 }
 

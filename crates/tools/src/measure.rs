@@ -142,13 +142,13 @@ fn seconds(text: &str) -> Result<f64, String> {
 
 impl PlanArgs {
     /// The options of session number `session`.
-    pub(crate) fn options(&self, session: u32) -> MeasureOptions {
+    pub(crate) fn session_options(&self, session: u32) -> MeasureOptions {
         let effort = match self.effort {
             EffortArg::Quick => Effort::Quick,
             EffortArg::Standard => Effort::Standard,
             EffortArg::Thorough => Effort::Thorough,
         };
-        let usual = MeasureOptions::of(effort);
+        let usual = MeasureOptions::from_effort(effort);
         let has = |kernel| self.kernels.contains(&kernel) || self.kernels.contains(&KernelArg::All);
         MeasureOptions {
             seed: self.seed,
@@ -174,7 +174,7 @@ impl PlanArgs {
 }
 
 /// Measures, writes the samples, and says what was found.
-pub(crate) fn run(command: &MeasureCommand) -> ExitCode {
+pub(crate) fn run_command(command: &MeasureCommand) -> ExitCode {
     if let Err(wrong) = check_output(command) {
         return status::refuse(wrong);
     }
@@ -183,7 +183,7 @@ pub(crate) fn run(command: &MeasureCommand) -> ExitCode {
         Backend::Verbs => Network::Verbs,
         Backend::Simulated => {
             return match simulated(command) {
-                Ok(sessions) => finish(command, &sessions, None),
+                Ok(sessions) => write_samples(command, &sessions, None),
                 Err(code) => code,
             };
         }
@@ -191,14 +191,14 @@ pub(crate) fn run(command: &MeasureCommand) -> ExitCode {
     if std::env::var_os(RANK_VARIABLE).is_some() {
         return measure_real::run_as_rank(command, network);
     }
-    if let Err(missing) = command.way.check(network) {
+    if let Err(missing) = command.way.check_options(network) {
         return status::refuse(missing);
     }
     match transport_args::placed(command.ranks) {
         Err(wrong) => status::refuse(wrong),
         Ok(Some(place)) => measure_real::run_as_allocated_rank(command, network, &place),
         Ok(None) => match measure_real::sessions(command, network) {
-            Ok((sessions, run)) => finish(command, &sessions, Some(&run)),
+            Ok((sessions, run)) => write_samples(command, &sessions, Some(&run)),
             Err(code) => code,
         },
     }
@@ -220,7 +220,7 @@ fn check_output(command: &MeasureCommand) -> Result<(), String> {
 
 /// Writes the samples of all sessions, the last of which was this real run, and says what was
 /// found.
-pub(crate) fn finish(
+pub(crate) fn write_samples(
     command: &MeasureCommand,
     sessions: &[Session],
     run: Option<&RealRun>,
@@ -232,7 +232,7 @@ pub(crate) fn finish(
     });
     match written {
         Ok(output) => {
-            let printed = status::print_beside(&output, summary(sessions, &command.out));
+            let printed = status::print_beside(&output, summary_text(sessions, &command.out));
             if sessions.iter().any(Session::has_ping_pongs) {
                 return printed;
             }
@@ -255,15 +255,21 @@ fn simulated(command: &MeasureCommand) -> Result<Vec<Session>, ExitCode> {
     })?;
     let platform = Arc::new(load(path, &[])?);
     let session = |number: u32| {
-        let options = command.plan.options(number);
-        measure_simulated(&platform, command.ranks(), &options, tell()).map_err(status::refuse)
+        let options = command.plan.session_options(number);
+        measure_simulated(
+            &platform,
+            command.rank_count(),
+            &options,
+            progress_printer(),
+        )
+        .map_err(status::refuse)
     };
     (1..=command.plan.sessions).map(session).collect()
 }
 
 impl MeasureCommand {
     /// Returns the number of ranks, where they are started here.
-    pub(crate) fn ranks(&self) -> u32 {
+    pub(crate) fn rank_count(&self) -> u32 {
         self.ranks.unwrap_or(2)
     }
 }
@@ -308,7 +314,7 @@ fn real_head(command: &MeasureCommand, network: Network, run: Option<&RealRun>) 
 }
 
 /// Shows progress on a terminal, on one line that is written over.
-pub(crate) fn tell() -> ReportProgress {
+pub(crate) fn progress_printer() -> ReportProgress {
     let is_terminal = std::io::stderr().is_terminal();
     Rc::new(move |elapsed, left, what| {
         if is_terminal {
@@ -319,7 +325,7 @@ pub(crate) fn tell() -> ReportProgress {
     })
 }
 
-fn summary(sessions: &[Session], out: &Path) -> String {
+fn summary_text(sessions: &[Session], out: &Path) -> String {
     let samples: usize = sessions
         .iter()
         .flat_map(|session| &session.blocks)

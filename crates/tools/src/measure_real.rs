@@ -12,8 +12,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use real::{
-    FailureKind, FailurePolicy, LaunchInfo, LaunchMode, LaunchOptions, OutputListener, Place,
-    RealOutcome, RealRun,
+    FailureKind, FailurePolicy, LaunchInfo, LaunchMode, LaunchOptions, OutputListener,
+    ProcessPlace, RealOutcome, RealRun,
 };
 use run::{Program, RankProgram};
 use validation::{ReportProgress, Session, measure, samples_as_csv};
@@ -24,7 +24,7 @@ use simrun::{REVISION, ended, status, watch_signals};
 use crate::measure::MeasureCommand;
 
 /// Where rank 0 leaves a session.
-fn left(command: &MeasureCommand, session: u32) -> PathBuf {
+fn session_path(command: &MeasureCommand, session: u32) -> PathBuf {
     let mut name = command.out.as_os_str().to_owned();
     name.push(format!(".session-{session}.part"));
     PathBuf::from(name)
@@ -47,7 +47,7 @@ pub(crate) fn run_as_rank(command: &MeasureCommand, network: Network) -> ExitCod
             "{elapsed:.0} s, {left:.0} s left: {what}"
         );
     });
-    let options = match command.way.options(network) {
+    let options = match command.way.rank_options(network) {
         Ok(options) => options,
         Err(missing) => return status::refuse(missing),
     };
@@ -62,7 +62,7 @@ pub(crate) fn run_as_rank(command: &MeasureCommand, network: Network) -> ExitCod
 pub(crate) fn run_as_allocated_rank(
     command: &MeasureCommand,
     network: Network,
-    place: &Place,
+    place: &ProcessPlace,
 ) -> ExitCode {
     if place.size < 2 {
         return status::refuse("at least 2 ranks are required");
@@ -73,18 +73,18 @@ pub(crate) fn run_as_allocated_rank(
             command.plan.sessions, place.launcher
         ));
     }
-    let (options, stop) = match (command.way.options(network), stop(place.rank == 0)) {
+    let (options, stop) = match (command.way.rank_options(network), stop(place.rank == 0)) {
         (Ok(options), Ok(stop)) => (options, stop),
         (Err(missing), _) => return status::refuse(missing),
         (_, Err(code)) => return code,
     };
-    let launch = launch(command, LaunchMode::Elsewhere(place.size), stop);
-    let program = measuring(command, &crate::measure::tell());
+    let launch = launch_options(command, LaunchMode::Elsewhere(place.size), stop);
+    let program = measuring(command, &crate::measure::progress_printer());
     let told = command.clone();
     let tell = move |run: &RealRun| {
         let session = finished(run).and_then(|()| read_session(&told, 1));
         let code = match session {
-            Ok(session) => crate::measure::finish(&told, &[session], Some(run)),
+            Ok(session) => crate::measure::write_samples(&told, &[session], Some(run)),
             Err(code) => code,
         };
         // Nobody can ask an exit code for its number.
@@ -99,7 +99,7 @@ pub(crate) fn run_as_allocated_rank(
 /// Returns the rank program. Rank 0 writes the results to a file.
 fn measuring(command: &MeasureCommand, progress: &ReportProgress) -> impl Program + use<> {
     let number = command.session.unwrap_or(1);
-    let mut options = command.plan.options(number);
+    let mut options = command.plan.session_options(number);
     options.thresholds.push(command.way.eager_threshold.0);
     options
         .thresholds
@@ -108,7 +108,7 @@ fn measuring(command: &MeasureCommand, progress: &ReportProgress) -> impl Progra
     let session = Rc::new(RefCell::new(Session::default()));
     // Written by the rank itself, before it ends: after that the launcher may end the process at
     // any time.
-    let path: Rc<std::path::Path> = left(command, number).into();
+    let path: Rc<std::path::Path> = session_path(command, number).into();
     RankProgram::new(move |world| {
         let (options, progress) = (Rc::clone(&options), Rc::clone(&progress));
         let (found, path) = (Rc::clone(&session), Rc::clone(&path));
@@ -131,7 +131,7 @@ pub(crate) fn sessions(
     command: &MeasureCommand,
     network: Network,
 ) -> Result<(Vec<Session>, RealRun), ExitCode> {
-    let _ = command.way.options(network).map_err(status::refuse)?;
+    let _ = command.way.rank_options(network).map_err(status::refuse)?;
     command.way.tcp.check_here().map_err(status::refuse)?;
     let mut sessions = Vec::new();
     let mut number = 1;
@@ -148,7 +148,7 @@ pub(crate) fn sessions(
 
 /// Returns the results that rank 0 has left.
 fn read_session(command: &MeasureCommand, number: u32) -> Result<Session, ExitCode> {
-    let path = left(command, number);
+    let path = session_path(command, number);
     let text = files::read_state(&path)
         .map_err(|error| status::refuse(format_args!("{}: {error}", path.display())))?;
     // What was read is in the file that was asked for.
@@ -165,10 +165,14 @@ fn stop(ours: bool) -> Result<Arc<AtomicBool>, ExitCode> {
         .map_err(|error| status::refuse(format_args!("cannot watch for Ctrl-C: {error}")))
 }
 
-fn launch(command: &MeasureCommand, starts: LaunchMode, stop: Arc<AtomicBool>) -> LaunchOptions {
+fn launch_options(
+    command: &MeasureCommand,
+    starts: LaunchMode,
+    stop: Arc<AtomicBool>,
+) -> LaunchOptions {
     LaunchOptions {
         starts,
-        listen: command.way.arrival.address(),
+        listen: command.way.arrival.listen_address(),
         revision: REVISION.to_owned(),
         arrival: command.way.arrival.startup_timeout(),
         keepalive_timeout: command.way.arrival.keepalive_timeout(),
@@ -188,8 +192,8 @@ fn launched(command: &MeasureCommand, number: u32) -> Result<RealRun, ExitCode> 
     let mut line = vec![program.into_os_string()];
     line.extend(std::env::args_os().skip(1));
     line.push(OsString::from(format!("--session={number}")));
-    let launch = launch(command, LaunchMode::here(&line, command.ranks()), stop);
-    real::launch(&launch, &mut Progress::default(), RealRun::clone).map_err(status::refuse)
+    let launch = launch_options(command, LaunchMode::here(&line, command.rank_count()), stop);
+    real::launch(&launch, &mut ProgressLine::default(), RealRun::clone).map_err(status::refuse)
 }
 
 /// An error if the run did not finish.
@@ -222,11 +226,11 @@ pub(crate) fn finished(run: &RealRun) -> Result<(), ExitCode> {
 
 /// Shows the progress of rank 0 on one line of a terminal, and other output on separate lines.
 #[derive(Default)]
-struct Progress {
+struct ProgressLine {
     shown: bool,
 }
 
-impl OutputListener for Progress {
+impl OutputListener for ProgressLine {
     fn line(&mut self, rank: u32, _: bool, line: &[u8]) -> bool {
         use std::io::IsTerminal as _;
         let text = String::from_utf8_lossy(line);
@@ -246,7 +250,7 @@ impl OutputListener for Progress {
     }
 }
 
-impl Drop for Progress {
+impl Drop for ProgressLine {
     fn drop(&mut self) {
         if self.shown {
             let _ = write!(io::stderr().lock(), "\r\x1b[K");

@@ -40,7 +40,7 @@ pub(crate) struct ConvertCommand {
 }
 
 /// Runs a command.
-pub(crate) fn run(command: &TraceCommand) -> ExitCode {
+pub(crate) fn run_command(command: &TraceCommand) -> ExitCode {
     let TraceCommand::Convert(command) = command;
     match convert(command) {
         Ok(code) => code,
@@ -50,7 +50,7 @@ pub(crate) fn run(command: &TraceCommand) -> ExitCode {
 
 fn convert(command: &ConvertCommand) -> Result<ExitCode, String> {
     let (log, out) = (command.log.as_path(), command.out.as_path());
-    let format = TraceFormat::of(out)?;
+    let format = TraceFormat::from_path(out)?;
     let options = options_of(&command.options)?;
     files::add_input(log);
     let output = Output::new(out).map_err(|error| error.to_string())?;
@@ -64,7 +64,7 @@ fn convert(command: &ConvertCommand) -> Result<ExitCode, String> {
     let input: Box<dyn Read> = if log == Path::new("-") {
         Box::new(io::stdin())
     } else {
-        Box::new(files::open(log).map_err(unreadable)?)
+        Box::new(files::open_input(log).map_err(unreadable)?)
     };
     let reader = LogReader::new(BufReader::with_capacity(BUFFER, input));
     let mut reader = reader.map_err(|error| match error.kind() {
@@ -73,7 +73,7 @@ fn convert(command: &ConvertCommand) -> Result<ExitCode, String> {
     })?;
     let mut summary = TraceSummary::default();
     let mut problem = String::new();
-    let written = output.draw(|path| {
+    let written = output.draw_file(|path| {
         let file = File::create(path).map_err(|error| error.to_string())?;
         let written = report::write_trace(&mut reader, file, format, &options);
         summary = written.map_err(|error| {
@@ -135,10 +135,10 @@ pub(crate) fn options_of(args: &TraceArgs) -> Result<TraceOptions, String> {
     options.hosts = hosts.map(|text| parsed("hosts", text)).transpose()?;
     options.links = links.map(|text| parsed("links", text)).transpose()?;
     if let Some(text) = &args.trace_from {
-        options.from = seconds("from", text)?;
+        options.from = parse_seconds("from", text)?;
     }
     if let Some(text) = &args.trace_until {
-        options.until = seconds("until", text)?;
+        options.until = parse_seconds("until", text)?;
     }
     if let Some(text) = &args.trace_only {
         options.contents = parsed("only", text)?;
@@ -147,7 +147,7 @@ pub(crate) fn options_of(args: &TraceArgs) -> Result<TraceOptions, String> {
         let time = text.strip_suffix("=merge").ok_or_else(|| {
             format!("--trace-shorter-than {text}: expected a time and =merge, such as 1us=merge")
         })?;
-        options.shorter_than = Some(seconds("shorter-than", time)?);
+        options.shorter_than = Some(parse_seconds("shorter-than", time)?);
     }
     options.aggregate = args.trace_aggregate;
     options.unit = match args.trace_unit.as_deref() {
@@ -167,6 +167,6 @@ where
         .map_err(|error| format!("--trace-{name} {text}: {error}"))
 }
 
-fn seconds(name: &str, text: &str) -> Result<f64, String> {
+fn parse_seconds(name: &str, text: &str) -> Result<f64, String> {
     parsed(name, text).map(|time: Duration| time.as_secs())
 }

@@ -92,7 +92,7 @@ pub(crate) struct ValidateCommand {
 }
 
 /// Runs the command.
-pub(crate) fn run(command: &ValidateCommand) -> ExitCode {
+pub(crate) fn run_command(command: &ValidateCommand) -> ExitCode {
     files::add_input(&command.data);
     files::add_input(&command.platform);
     let output = match command.out.as_deref().map(Output::new).transpose() {

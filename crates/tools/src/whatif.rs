@@ -144,7 +144,7 @@ struct Effects {
 }
 
 /// Simulates, and prints the table.
-pub(crate) fn run(command: &WhatifCommand) -> ExitCode {
+pub(crate) fn run_command(command: &WhatifCommand) -> ExitCode {
     let log = TemporaryLog::new();
     let all = match effects(command, log.as_ref().ok()) {
         Ok(all) => all,
@@ -152,7 +152,7 @@ pub(crate) fn run(command: &WhatifCommand) -> ExitCode {
     };
     if let Some(folder) = &command.analyse {
         let written = match &log {
-            Ok(log) if all.is_observed => all.write_analysis(&log.path(), folder),
+            Ok(log) if all.is_observed => all.write_analysis(&log.log_path(), folder),
             Ok(_) => Err("--analyse: the program cannot be observed".to_owned()),
             Err(error) => Err(format!("--analyse: no event log: {error}")),
         };
@@ -173,7 +173,7 @@ pub(crate) fn run(command: &WhatifCommand) -> ExitCode {
 }
 
 /// Checks the outputs before the runs, and makes the directory of `--analyse`.
-fn check(command: &WhatifCommand) -> Result<(), ExitCode> {
+fn check_outputs(command: &WhatifCommand) -> Result<(), ExitCode> {
     let compute = &command.program.compute;
     if let Some(file) = compute.gdb.as_ref().or(compute.record_compute.as_ref()) {
         return Err(status::refuse(format_args!(
@@ -195,7 +195,7 @@ fn check(command: &WhatifCommand) -> Result<(), ExitCode> {
 }
 
 fn effects(command: &WhatifCommand, log: Option<&TemporaryLog>) -> Result<Effects, ExitCode> {
-    check(command)?;
+    check_outputs(command)?;
     let platform = command.program.simulation.load_platform()?;
     warn_of_free_messages(command.program.simulation.platform_file()?, &platform);
     let table: TomlTable = (platform.to_toml().parse())
@@ -204,8 +204,9 @@ fn effects(command: &WhatifCommand, log: Option<&TemporaryLog>) -> Result<Effect
     let quiet = command.format == Format::Json;
     let program = package::executable(&command.app, quiet, &[])
         .map_err(|error| status::refuse(error.to_string()))?;
-    let simulate =
-        |changes: &[String]| time(command, &program, changes, None).map_err(status::refuse);
+    let simulate = |changes: &[String]| {
+        simulate_time(command, &program, changes, None).map_err(status::refuse)
+    };
     let observed = log.and_then(|log| observed(command, &program, &platform, log));
     let (base, prediction) = match observed {
         Some((time, prediction)) => (time, Some(prediction)),
@@ -332,7 +333,7 @@ fn side_by_side(
 /// together.
 fn parameters(table: &TomlTable) -> Vec<Parameter> {
     let mut found = BTreeMap::new();
-    collect(table, &mut Vec::new(), &mut found);
+    collect_parameters(table, &mut Vec::new(), &mut found);
     let mut counts: BTreeMap<(String, String), usize> = BTreeMap::new();
     let family = |path: &[String]| (path[0].clone(), path[path.len() - 1].clone());
     for path in found.keys().filter(|path| path.len() > 2) {
@@ -363,7 +364,7 @@ fn quoted(part: &str) -> String {
 }
 
 /// Finds the parameters in a table at `path`.
-fn collect(
+fn collect_parameters(
     table: &TomlTable,
     path: &mut Vec<String>,
     found: &mut BTreeMap<Vec<String>, Option<u64>>,
@@ -371,7 +372,7 @@ fn collect(
     for (key, value) in table {
         path.push(key.clone());
         match value {
-            toml::Value::Table(inner) => collect(inner, path, found),
+            toml::Value::Table(inner) => collect_parameters(inner, path, found),
             toml::Value::String(text) if VARIED.contains(&key.as_str()) => {
                 let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.');
                 let number: f64 = text[..digits.unwrap_or(text.len())].parse().unwrap_or(0.0);
@@ -395,19 +396,19 @@ fn observed<'a>(
     platform: &'a Platform,
     log: &TemporaryLog,
 ) -> Option<(f64, Prediction<'a>)> {
-    let time = time(command, program, &[], Some(&log.path())).ok()?;
-    let prediction = Prediction::of(platform, &log.path()).ok()?;
+    let time = simulate_time(command, program, &[], Some(&log.log_path())).ok()?;
+    let prediction = Prediction::from_log(platform, &log.log_path()).ok()?;
     Some((time, prediction))
 }
 
 /// Returns the simulated time of a run in seconds. `log`: file for its events.
-fn time(
+fn simulate_time(
     command: &WhatifCommand,
     program: &Executable,
     changes: &[String],
     log: Option<&Path>,
 ) -> Result<f64, String> {
-    let mut simulation = program.command();
+    let mut simulation = program.start_command();
     command.program.simulation.add_platform(&mut simulation);
     simulation.args(command.program.as_arguments());
     for change in changes {
@@ -451,7 +452,12 @@ impl Effects {
 
     /// Writes the analysis of the run without changes from its log.
     fn write_analysis(&self, log: &Path, folder: &Path) -> Result<(), String> {
-        analyse::write_results(log, &command_line(), folder, checked::table(self))
+        analyse::write_results(
+            log,
+            &command_line(),
+            folder,
+            checked::derivative_table(self),
+        )
     }
 
     fn as_text(&self, factor: f64) -> String {

@@ -40,7 +40,7 @@ where
     let console = run::Output::new(Stream::Nowhere, false, LogFilter::default());
     let program = RankProgram::new(program);
     let run = simulate(&platform, &program, &options, &Rc::new(console)).unwrap();
-    log.finish(run.report.time.as_secs()).unwrap();
+    log.finish_log(run.report.time.as_secs()).unwrap();
     path
 }
 
@@ -61,7 +61,7 @@ fn trace_of(log: &Path, options: &[&str]) -> Trace {
     let out = log.with_extension("pftrace");
     let made = convert(log, &out, options);
     assert_eq!(made.status.code(), Some(0), "{made:?}");
-    Trace::read(&std::fs::read(out).unwrap())
+    Trace::from_bytes(&std::fs::read(out).unwrap())
 }
 
 async fn neighbours(world: Comm) -> Result<()> {
@@ -186,7 +186,10 @@ fn selections_and_formats_of_a_run() {
     let merged = trace_of(&log, &["--trace-shorter-than", "1ms=merge"]);
     assert!(merged.named("recv").count() == 0 && merged.named("exchange").count() == 18);
     let sums = trace_of(&log, &["--trace-aggregate"]);
-    assert!(sums.on("ranks in receives").any(|event| event.value > 0.0));
+    assert!(
+        sums.events_on_track("ranks in receives")
+            .any(|event| event.value > 0.0)
+    );
     for (ending, first) in [("csv", "kind,name,rank"), ("paje", "%EventDef Paje")] {
         let out = log.with_extension(ending);
         let made = convert(&log, &out, &[]);

@@ -47,7 +47,7 @@ impl Parts {
         ] {
             let profile = profile.as_ref();
             self.profiles
-                .extend(profile.map(|entry| entry.of(target, 2)));
+                .extend(profile.map(|entry| entry.to_profile(target, 2)));
         }
     }
 
@@ -55,9 +55,9 @@ impl Parts {
     fn host_profiles(&mut self, entry: &HostEntry, host: HostId) {
         let (speed, state) = (&entry.speed_profile, &entry.state_profile);
         let speed = speed.as_ref();
-        let speed = speed.map(|entry| entry.of(Target::Speed(host), 1));
+        let speed = speed.map(|entry| entry.to_profile(Target::Speed(host), 1));
         let state = state.as_ref();
-        let state = state.map(|entry| entry.of(Target::Host(host), 1));
+        let state = state.map(|entry| entry.to_profile(Target::Host(host), 1));
         self.profiles.extend(speed.into_iter().chain(state));
     }
 
@@ -68,7 +68,7 @@ impl Parts {
     }
 
     /// Takes over the members and links of a zone, except clusters and inner zones.
-    fn take(&mut self, number: u32, entry: &ZoneEntry) {
+    fn add_zone(&mut self, number: u32, entry: &ZoneEntry) {
         let coordinates = entry.coordinates.map(|coordinates| (number, coordinates));
         self.zone_coordinates.extend(coordinates);
         for named in &entry.links {
@@ -78,7 +78,7 @@ impl Parts {
             self.link_names.push(named.name.get_ref().clone());
         }
         for named in &entry.hosts {
-            let host = length(&self.singles);
+            let host = entry_count(&self.singles);
             let coordinates = named.entry.coordinates;
             self.coordinates
                 .extend(coordinates.map(|coordinates| (host, coordinates)));
@@ -88,12 +88,12 @@ impl Parts {
             self.singles.push(SingleHost {
                 name: named.name.get_ref().as_str().into(),
                 cores: Cores {
-                    speed: speed.at(*pstate),
+                    speed: speed.state_speed(*pstate),
                     count: named.entry.cores,
                 },
             });
             self.single_zones.push(number);
-            self.disks.add(host, 1, disks(&named.entry.disks));
+            self.disks.add_disks(host, 1, disks(&named.entry.disks));
         }
         for name in &entry.routers {
             self.routers.push(name.get_ref().clone());
@@ -117,13 +117,13 @@ pub(super) fn assemble(file: PlatformFile, resolved: Resolved) -> Platform {
             air: None,
         });
         parts.zone_zones.push(here.outer);
-        parts.take(number, entry);
+        parts.add_zone(number, entry);
     });
     // The number after the declared links is the implicit loopback.
     parts.numbers.next += 1;
     let (clusters, cluster_zones, host_count) = clusters(&file, &mut parts);
     let mut air = air(&file, &mut parts.numbers);
-    let mut by_name: Vec<u32> = (0..length(&parts.singles)).collect();
+    let mut by_name: Vec<u32> = (0..entry_count(&parts.singles)).collect();
     by_name.sort_by(|one, two| {
         let name = |host: &u32| &parts.singles[*host as usize].name;
         name(one).cmp(name(two))
@@ -136,7 +136,7 @@ pub(super) fn assemble(file: PlatformFile, resolved: Resolved) -> Platform {
     ]
     .concat();
     let mut tree = ZoneTree {
-        singles: length(&parts.singles),
+        singles: entry_count(&parts.singles),
         clusters,
         routers: parts.routers,
         zones: parts.zones,
@@ -169,7 +169,7 @@ pub(super) fn assemble(file: PlatformFile, resolved: Resolved) -> Platform {
 fn clusters(file: &PlatformFile, parts: &mut Parts) -> (Vec<Cluster>, Vec<u32>, u32) {
     let mut clusters = Vec::new();
     let mut zones = Vec::new();
-    let mut host_count = length(&parts.singles);
+    let mut host_count = entry_count(&parts.singles);
     let singles = host_count;
     for_each_zone(&file.root, &mut |zone, _, entry| {
         for named in &entry.clusters {
@@ -177,13 +177,15 @@ fn clusters(file: &PlatformFile, parts: &mut Parts) -> (Vec<Cluster>, Vec<u32>, 
             let compat = file.network.compat.is_some();
             let mut cluster = cluster(named, host_count, compat, &mut parts.numbers);
             let count = entry.hosts.count();
-            let end = singles + length(&clusters);
+            let end = singles + entry_count(&clusters);
             parts.power(end, &entry.speed, entry.pstate);
-            let profiles = overrides::take(&mut cluster, entry);
+            let profiles = overrides::apply_overrides(&mut cluster, entry);
             parts.profiles.extend(profiles);
             clusters.push(cluster);
             zones.push(zone);
-            parts.disks.add(host_count, count, disks(&entry.disks));
+            parts
+                .disks
+                .add_disks(host_count, count, disks(&entry.disks));
             host_count += count;
         }
     });
@@ -209,7 +211,7 @@ pub(super) fn cluster(
     let loopback = entry.loopback.as_ref();
     let loopback = loopback.map(|link| numbers.wires(link, count));
     let limiter = entry.limiter.as_ref().map(|limit| Wire {
-        number: numbers.take(count + topology.switches()),
+        number: numbers.take_numbers(count + topology.switches()),
         bandwidth: limit.bytes_per_s(),
         latency_s: 0.0,
         sharing: Sharing::Shared,
@@ -219,7 +221,7 @@ pub(super) fn cluster(
         hosts: entry.hosts.clone(),
         host_first,
         cores: Cores {
-            speed: entry.speed.at(entry.pstate),
+            speed: entry.speed.state_speed(entry.pstate),
             count: entry.cores,
         },
         topology,
@@ -242,7 +244,7 @@ fn air(file: &PlatformFile, numbers: &mut Numbers) -> Vec<(u32, WifiChannel)> {
         let air = WifiChannel {
             name: wifi.name.clone().unwrap_or(usual),
             wire: Wire {
-                number: numbers.take(1),
+                number: numbers.take_numbers(1),
                 bandwidth: wifi.bandwidths[0].bytes_per_s(),
                 latency_s: 0.0,
                 sharing: Sharing::Wifi,
@@ -259,7 +261,7 @@ fn air(file: &PlatformFile, numbers: &mut Numbers) -> Vec<(u32, WifiChannel)> {
 /// Adds to each air the stations and the access point, and to each zone its air.
 fn find_stations(file: &PlatformFile, tree: &mut ZoneTree, air: &mut Vec<(u32, WifiChannel)>) {
     let mut host = 0;
-    let router_first = tree.singles + length(&tree.clusters);
+    let router_first = tree.singles + entry_count(&tree.clusters);
     let mut router = router_first;
     let mut next = air.drain(..).peekable();
     for_each_zone(&file.root, &mut |zone, _, entry| {
@@ -305,7 +307,7 @@ pub(super) fn power(speeds: &Speeds, state: PowerState) -> Option<HostPowerState
     })
 }
 
-fn length<T>(list: &[T]) -> u32 {
+fn entry_count<T>(list: &[T]) -> u32 {
     u32::try_from(list.len()).expect("fewer entries than HOSTS_MAX")
 }
 
@@ -317,7 +319,7 @@ pub(super) struct Numbers {
 
 impl Numbers {
     /// The first of `count` consecutive numbers.
-    fn take(&mut self, count: u32) -> u32 {
+    fn take_numbers(&mut self, count: u32) -> u32 {
         let number = self.next;
         self.next += count;
         number
@@ -326,7 +328,7 @@ impl Numbers {
     /// The first of `count` equal links with consecutive numbers.
     fn wires(&mut self, entry: &LinkEntry, count: u32) -> Wire {
         Wire {
-            number: self.take(count),
+            number: self.take_numbers(count),
             bandwidth: entry.bandwidth.bytes_per_s(),
             latency_s: entry.latency.as_secs(),
             sharing: entry.sharing,

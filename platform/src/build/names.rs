@@ -12,7 +12,7 @@ use crate::pattern::{HOSTS_MAX, HostPattern, names_twice};
 use crate::topology::CABLES_MAX;
 
 /// Refuses names that occur twice, too many hosts, and none at all.
-pub(super) fn check(read: &mut Read) {
+pub(super) fn check_names(read: &mut Read) {
     let Read {
         collector, names, ..
     } = read;

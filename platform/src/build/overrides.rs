@@ -18,7 +18,7 @@ use crate::{HostId, LinkId};
 
 /// Refuses overrides of hosts and links that their clusters do not have, and of power states that
 /// the hosts do not have. There are no other mistakes.
-pub(super) fn check(read: &mut Read) {
+pub(super) fn check_overrides(read: &mut Read) {
     let collector = &mut read.collector;
     for_each_zone(&read.file.root, &mut |_, _, zone| {
         for named in &zone.clusters {
@@ -57,14 +57,14 @@ fn check_links(collector: &mut Collector, named: &Named<ClusterEntry>) {
     let cluster = cluster(named, 0, false, &mut Numbers::default());
     let backbone = cluster.backbone.map(|wire| 2 * wire.number);
     for link in &named.entry.link_overrides {
-        let found = cluster.find(link.name.get_ref());
+        let found = cluster.find_link(link.name.get_ref());
         let is_backbone = found.as_ref().map(|ids| ids.start) == backbone;
         if found.is_some() && !is_backbone {
             continue;
         }
         let name = cut(named.name.get_ref());
         let text = cut(link.name.get_ref());
-        let example = cluster.link(cluster.cable.number, "up");
+        let example = cluster.named_link(cluster.cable.number, "up");
         let example = example.map_or_else(String::new, |(_, name)| name);
         let (problem, expected) = if found.is_some() {
             (
@@ -88,7 +88,7 @@ fn speeds<'f>(cluster: &'f ClusterEntry, host: &'f HostOverride) -> (&'f Speeds,
 }
 
 /// Applies the overrides to a cluster; returns the profiles of all hosts and links of the cluster.
-pub(super) fn take(cluster: &mut Cluster, entry: &ClusterEntry) -> Vec<Profile> {
+pub(super) fn apply_overrides(cluster: &mut Cluster, entry: &ClusterEntry) -> Vec<Profile> {
     const KNOWN: &str = "unknown names have been refused";
     let mut profiles = Vec::new();
     let mut own_hosts = BTreeMap::new();
@@ -96,7 +96,7 @@ pub(super) fn take(cluster: &mut Cluster, entry: &ClusterEntry) -> Vec<Profile> 
         let host = entry.hosts.index_of(named.name.get_ref()).expect(KNOWN);
         let (speeds, pstate) = speeds(entry, &named.entry);
         let cores = Cores {
-            speed: speeds.at(pstate),
+            speed: speeds.state_speed(pstate),
             count: named.entry.cores.unwrap_or(entry.cores),
         };
         let power = power(speeds, pstate);
@@ -108,9 +108,9 @@ pub(super) fn take(cluster: &mut Cluster, entry: &ClusterEntry) -> Vec<Profile> 
     // Those of one direction last: they count more.
     for directions in [2, 1] {
         for named in &entry.link_overrides {
-            let ids = cluster.find(named.name.get_ref()).expect(KNOWN);
+            let ids = cluster.find_link(named.name.get_ref()).expect(KNOWN);
             for id in ids.clone().filter(|_| ids.len() == directions) {
-                own_links.entry(id).or_default().merge(&named.entry);
+                own_links.entry(id).or_default().merge_keys(&named.entry);
             }
         }
     }
@@ -141,8 +141,11 @@ fn host_profiles(
             .filter_map(|(host, own)| Some((*host, of_one(own)?)));
         let own: Vec<(u32, &ProfileEntry)> = own.collect();
         let others = own.iter().map(|(host, _)| *host).collect();
-        add(profiles, of_all, all.clone(), &others, target);
-        profiles.extend(own.iter().map(|(host, own)| own.of(target(*host), 1)));
+        add_profile(profiles, of_all, all.clone(), &others, target);
+        profiles.extend(
+            own.iter()
+                .map(|(host, own)| own.to_profile(target(*host), 1)),
+        );
     };
     take(
         entry.speed_profile.as_deref(),
@@ -192,7 +195,7 @@ fn link_profiles(
             (&link.latency_profile, &latencies, latency),
             (state, &states, is_on),
         ] {
-            add(profiles, profile.as_deref(), all.clone(), without, target);
+            add_profile(profiles, profile.as_deref(), all.clone(), without, target);
         }
     }
     for (id, own) in own {
@@ -201,7 +204,11 @@ fn link_profiles(
             (&own.latency_profile, latency(*id)),
             (&own.state_profile, is_on(*id)),
         ] {
-            profiles.extend(profile.as_ref().map(|profile| profile.of(target, 1)));
+            profiles.extend(
+                profile
+                    .as_ref()
+                    .map(|profile| profile.to_profile(target, 1)),
+            );
         }
     }
 }
@@ -219,7 +226,7 @@ const fn is_on(id: u32) -> Target {
 }
 
 /// Adds a profile of everything in `all` but `without`.
-fn add(
+fn add_profile(
     profiles: &mut Vec<Profile>,
     profile: Option<&ProfileEntry>,
     all: Range<u32>,
@@ -230,7 +237,7 @@ fn add(
     let mut first = all.start;
     for end in without.range(all.clone()).copied().chain([all.end]) {
         if first < end {
-            profiles.push(profile.of(target(first), end - first));
+            profiles.push(profile.to_profile(target(first), end - first));
         }
         first = end + 1;
     }
@@ -238,7 +245,7 @@ fn add(
 
 impl LinkOverride {
     /// Replaces keys by the keys of another override that are set.
-    fn merge(&mut self, other: &Self) {
+    fn merge_keys(&mut self, other: &Self) {
         let other = other.clone();
         self.bandwidth = other.bandwidth.or_else(|| self.bandwidth.take());
         self.latency = other.latency.or_else(|| self.latency.take());

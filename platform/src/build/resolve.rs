@@ -10,7 +10,7 @@ use crate::cluster::SWITCH;
 use crate::diagnostic::Source;
 use crate::file::{Collector, Direction, LinkUse, Names, Read, RouteEntry, ZoneEntry, cut};
 use crate::graph::{FLOYD_MAX, Graph};
-use crate::route::{Place, RouteTable};
+use crate::route::{RouteEnd, RouteTable};
 use crate::{Routing, Sharing};
 
 /// In `from` or `to` of a route of a star: the centre.
@@ -33,7 +33,7 @@ pub(super) fn resolve(source: &Source, read: &mut Read) -> Resolved {
     });
     let ends = resolver.zone_of.len();
     let mut table = resolver.table;
-    table.finish(ends);
+    table.prepare_search(ends);
     Resolved { table, graphs }
 }
 
@@ -56,7 +56,7 @@ struct Resolver<'t> {
     zone_of: Vec<u32>,
     zone_first: u32,
     /// Where ways into clusters and zones begin, if the file says so: by end.
-    defaults: BTreeMap<u32, Place>,
+    defaults: BTreeMap<u32, RouteEnd>,
     table: RouteTable,
     /// The pairs with a declared route, with the zone if the route bypasses the ways of the zone,
     /// and the place of the entry of the route.
@@ -107,7 +107,7 @@ impl<'t> Resolver<'t> {
         }
     }
 
-    fn kind(&self, end: u32) -> EndpointKind {
+    fn endpoint_kind(&self, end: u32) -> EndpointKind {
         let at = end as usize;
         let hosts = self.names.hosts.len();
         if (hosts..hosts + self.names.clusters.len()).contains(&at) {
@@ -148,9 +148,9 @@ impl<'t> Resolver<'t> {
     }
 
     /// The host, router or switch called `name`, which must be in `end`.
-    fn gateway_named(&mut self, end: u32, name: &Spanned<String>) -> Option<Place> {
+    fn gateway_named(&mut self, end: u32, name: &Spanned<String>) -> Option<RouteEnd> {
         let text = name.get_ref().as_str();
-        let place = self.place(text);
+        let place = self.find_route_end(text);
         let inside = place.is_some_and(|place| self.contains(end, place.end));
         if let Some(place) = place.filter(|_| inside) {
             return self.no_station(place, name);
@@ -173,7 +173,7 @@ impl<'t> Resolver<'t> {
     }
 
     /// Refuses a station as the place where routes begin: the air would be in the middle of a way.
-    fn no_station(&mut self, place: Place, name: &Spanned<String>) -> Option<Place> {
+    fn no_station(&mut self, place: RouteEnd, name: &Spanned<String>) -> Option<RouteEnd> {
         let zone = self.zone_of[place.end as usize];
         let Some(access_point) = self.access_points.get(&zone) else {
             return Some(place);
@@ -190,10 +190,10 @@ impl<'t> Resolver<'t> {
         None
     }
 
-    fn place(&self, name: &str) -> Option<Place> {
+    fn find_route_end(&self, name: &str) -> Option<RouteEnd> {
         if let Some(end) = self.ends.get(name).copied() {
-            return match self.kind(end) {
-                EndpointKind::Leaf => Some(Place { end, offset: 0 }),
+            return match self.endpoint_kind(end) {
+                EndpointKind::Leaf => Some(RouteEnd { end, offset: 0 }),
                 EndpointKind::Cluster(at) => self.switch(end, at),
                 EndpointKind::Zone => None,
             };
@@ -203,16 +203,16 @@ impl<'t> Resolver<'t> {
         let mut found = owners.filter_map(|(cluster, end)| {
             let offset = cluster.hosts.as_ref()?.index_of(name)?;
             let end = u32::try_from(end).ok()?;
-            Some(Place { end, offset })
+            Some(RouteEnd { end, offset })
         });
         found.next()
     }
 
     /// The switch of a cluster, if all traffic of the cluster crosses one switch.
-    fn switch(&self, end: u32, cluster: usize) -> Option<Place> {
+    fn switch(&self, end: u32, cluster: usize) -> Option<RouteEnd> {
         let topology = self.names.clusters[cluster].topology.as_ref();
         let has_switch = topology.is_none_or(|topology| topology.centre().is_some());
-        has_switch.then_some(Place {
+        has_switch.then_some(RouteEnd {
             end,
             offset: SWITCH,
         })
@@ -233,15 +233,15 @@ impl<'t> Resolver<'t> {
         key: &str,
         route_end: &Spanned<String>,
         declared: Option<&Spanned<String>>,
-    ) -> Option<Place> {
+    ) -> Option<RouteEnd> {
         if let Some(name) = declared {
             return self.gateway_named(end, name);
         }
         if let Some(place) = self.defaults.get(&end) {
             return Some(*place);
         }
-        let (what, known) = match self.kind(end) {
-            EndpointKind::Leaf => return Some(Place { end, offset: 0 }),
+        let (what, known) = match self.endpoint_kind(end) {
+            EndpointKind::Leaf => return Some(RouteEnd { end, offset: 0 }),
             EndpointKind::Cluster(at) => {
                 if let Some(place) = self.switch(end, at) {
                     return Some(place);
@@ -264,11 +264,11 @@ impl<'t> Resolver<'t> {
         let mut graph =
             matches!(entry.routing, Routing::Dijkstra | Routing::Floyd).then(Graph::default);
         for route in &entry.routes {
-            let pair = self.route(number, entry.routing, route);
+            let pair = self.resolve_route(number, entry.routing, route);
             let pair = pair.filter(|_| !route.bypass);
             if let (Some(graph), Some((from, to))) = (&mut graph, pair) {
-                graph.add(from);
-                graph.add(to);
+                graph.add_member(from);
+                graph.add_member(to);
             }
         }
         let members = graph.as_ref().map_or(0, Graph::len);
@@ -286,14 +286,22 @@ impl<'t> Resolver<'t> {
     }
 
     /// Adds one route; returns the two ends of the route.
-    fn route(&mut self, zone: u32, rule: Routing, route: &RouteEntry) -> Option<(u32, u32)> {
+    fn resolve_route(
+        &mut self,
+        zone: u32,
+        rule: Routing,
+        route: &RouteEntry,
+    ) -> Option<(u32, u32)> {
         let end = |this: &mut Self, name| match route.bypass {
             true => this.end_inside(zone, name),
-            false => this.end(zone, rule, name),
+            false => this.find_endpoint(zone, rule, name),
         };
         let (from, to) = (end(self, &route.from), end(self, &route.to));
-        let links: Vec<Option<(u32, bool)>> =
-            route.links.iter().map(|link| self.link(link)).collect();
+        let links: Vec<Option<(u32, bool)>> = route
+            .links
+            .iter()
+            .map(|link| self.find_link(link))
+            .collect();
         let links: Option<Vec<(u32, bool)>> = links.into_iter().collect();
         let (from, to) = (from?, to?);
         let bypassed = route.bypass.then_some(zone);
@@ -303,7 +311,7 @@ impl<'t> Resolver<'t> {
             return None;
         }
         let centre = self.zone_first + zone;
-        let nowhere = Place {
+        let nowhere = RouteEnd {
             end: centre,
             offset: 0,
         };
@@ -324,7 +332,7 @@ impl<'t> Resolver<'t> {
         let (begin, end, links) = (begin?, end?, links?);
         let symmetric = route.symmetric;
         self.table
-            .add((from, begin), (to, end), &links, symmetric, bypassed);
+            .add_route((from, begin), (to, end), &links, symmetric, bypassed);
         Some((from, to))
     }
 
@@ -355,8 +363,8 @@ impl<'t> Resolver<'t> {
                 "a route between two members of a star".to_owned(),
                 "expected \"*\", the centre, as one of its ends",
             ),
-            _ if from == to && !matches!(self.kind(from), EndpointKind::Leaf) => {
-                let (name, what) = (cut(route.to.get_ref()), self.what(from));
+            _ if from == to && !matches!(self.endpoint_kind(from), EndpointKind::Leaf) => {
+                let (name, what) = (cut(route.to.get_ref()), self.kind_name(from));
                 (
                     format!("a route from {what} {name:?} to itself"),
                     "the hosts of a cluster reach each other over its own links",
@@ -368,8 +376,8 @@ impl<'t> Resolver<'t> {
         true
     }
 
-    fn what(&self, end: u32) -> &'static str {
-        match self.kind(end) {
+    fn kind_name(&self, end: u32) -> &'static str {
+        match self.endpoint_kind(end) {
             EndpointKind::Leaf => "host",
             EndpointKind::Cluster(_) => "cluster",
             EndpointKind::Zone => "zone",
@@ -388,7 +396,7 @@ impl<'t> Resolver<'t> {
         for pair in pairs.into_iter().flatten() {
             let key = (bypassed, pair.0, pair.1);
             if let Some(first) = self.declared.get(&key) {
-                let (line, _) = self.source.position(first.start);
+                let (line, _) = self.source.line_and_column(first.start);
                 let mut names = [cut(route.from.get_ref()), cut(route.to.get_ref())];
                 if pair != (from, to) {
                     names.reverse();
@@ -426,7 +434,7 @@ impl<'t> Resolver<'t> {
     }
 
     /// Finds a member of the zone by name, or the centre of the zone.
-    fn end(&mut self, zone: u32, rule: Routing, name: &Spanned<String>) -> Option<u32> {
+    fn find_endpoint(&mut self, zone: u32, rule: Routing, name: &Spanned<String>) -> Option<u32> {
         let text = name.get_ref().as_str();
         if text == CENTRE && matches!(rule, Routing::Star | Routing::Vivaldi) {
             return Some(self.zone_first + zone);
@@ -474,7 +482,7 @@ impl<'t> Resolver<'t> {
         }
     }
 
-    fn link(&mut self, link: &Spanned<LinkUse>) -> Option<(u32, bool)> {
+    fn find_link(&mut self, link: &Spanned<LinkUse>) -> Option<(u32, bool)> {
         let LinkUse {
             link: name,
             direction,

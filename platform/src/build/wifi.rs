@@ -5,7 +5,7 @@ use crate::Routing;
 use crate::file::{Read, ZoneEntry, cut};
 
 /// Refuses members that cannot be in a Wi-Fi zone, and stations in other zones.
-pub(super) fn check(read: &mut Read) {
+pub(super) fn check_wifi_zones(read: &mut Read) {
     let Read {
         file,
         collector,

@@ -35,9 +35,9 @@ impl Source {
 
     /// Line and column, both from 1, of a byte position; the column counts characters.
     #[must_use]
-    pub fn position(&self, offset: usize) -> (usize, usize) {
+    pub fn line_and_column(&self, offset: usize) -> (usize, usize) {
         let offset = self.text.floor_char_boundary(offset);
-        let line = self.line(offset);
+        let line = self.line_number(offset);
         let before = &self.text[self.starts[line]..offset];
         (line + 1, before.chars().count() + 1)
     }
@@ -45,25 +45,25 @@ impl Source {
     /// Returns the part of a span that is on the first line of the span.
     pub(super) fn on_first_line(&self, span: &Range<usize>) -> Range<usize> {
         let start = self.text.floor_char_boundary(span.start);
-        let line = self.lines(self.line(start), 1);
+        let line = self.line_range(self.line_number(start), 1);
         let last = line.end - usize::from(self.text[line.clone()].ends_with('\n'));
         start..self.text.floor_char_boundary(span.end).clamp(start, last)
     }
 
     /// The longest line, in bytes, among the one of a place and `around` on each side.
-    pub(super) fn longest(&self, offset: usize, around: usize) -> usize {
-        let line = self.line(offset);
+    pub(super) fn longest_line(&self, offset: usize, around: usize) -> usize {
+        let line = self.line_number(offset);
         let lines = line.saturating_sub(around)..=line.saturating_add(around);
-        let lengths = lines.map(|line| self.lines(line, 1).len());
+        let lengths = lines.map(|line| self.line_range(line, 1).len());
         lengths.max().unwrap_or_default()
     }
 
     /// The bytes of the line of a place and of `around` lines on each side, without the last
     /// newline, and the number, from 0, of the first of them.
     pub(super) fn around(&self, span: &Range<usize>, around: usize) -> (Range<usize>, usize) {
-        let first = self.line(span.start).saturating_sub(around);
-        let last = self.line(span.start) + around;
-        let bytes = self.lines(first, last - first + 1);
+        let first = self.line_number(span.start).saturating_sub(around);
+        let last = self.line_number(span.start) + around;
+        let bytes = self.line_range(first, last - first + 1);
         let newline = usize::from(self.text[bytes.clone()].ends_with('\n'));
         (bytes.start..(bytes.end - newline).max(span.end), first)
     }
@@ -74,12 +74,12 @@ impl Source {
     }
 
     /// The number, from 0, of the line that a byte position is on.
-    fn line(&self, offset: usize) -> usize {
+    fn line_number(&self, offset: usize) -> usize {
         self.starts.partition_point(|start| *start <= offset) - 1
     }
 
     /// The bytes of `count` lines; lines beyond the end are empty.
-    fn lines(&self, first: usize, count: usize) -> Range<usize> {
+    fn line_range(&self, first: usize, count: usize) -> Range<usize> {
         let start = |line: usize| self.starts.get(line).copied().unwrap_or(self.text.len());
         start(first)..start(first.saturating_add(count))
     }
@@ -98,7 +98,7 @@ mod tests {
                 let line = text[..cut].matches('\n').count() + 1;
                 let column = text[..cut].chars().rev().take_while(|c| *c != '\n').count() + 1;
                 assert_eq!(
-                    source.position(offset),
+                    source.line_and_column(offset),
                     (line, column),
                     "{text:?} at {offset}"
                 );
@@ -117,6 +117,6 @@ mod tests {
         assert_eq!(shown(8..8), ("two\nthree\nfour", 1));
         assert_eq!(shown(18..18), ("three\nfour", 2));
         assert_eq!(source.on_first_line(&(5..12)), 5..7);
-        assert_eq!(source.longest(0, 1), 4);
+        assert_eq!(source.longest_line(0, 1), 4);
     }
 }

@@ -12,7 +12,7 @@ use super::section::{Collector, Section};
 use super::speeds::speeds;
 use super::zone::{LINK_KEYS, link_entry};
 use super::{ClusterEntry, LinkEntry, ProfileKind, Sharing};
-use crate::topology::{Frame, KINDS, Kind, Topology};
+use crate::topology::{ClusterShape, KINDS, Topology, TopologyKind};
 
 /// The keys of a cluster of any topology.
 const KEYS: [&str; 20] = [
@@ -68,7 +68,7 @@ pub(super) fn cluster_entry(
     let speed_profile = profile("speed_profile", ProfileKind::Speed);
     let host_state_profile = profile("host_state_profile", ProfileKind::State);
     let link_state_profile = profile("link_state_profile", ProfileKind::State);
-    let frame = known.hosts.as_ref().map(|hosts| Frame {
+    let frame = known.hosts.as_ref().map(|hosts| ClusterShape {
         hosts: hosts.count(),
         sharing: link
             .as_ref()
@@ -100,7 +100,7 @@ pub(super) fn cluster_entry(
 }
 
 /// Finds the kind that the key `topology` names; without the key, a backbone if there is one.
-fn kind(collector: &mut Collector, section: &Section<'_>) -> Option<&'static Kind> {
+fn find_kind(collector: &mut Collector, section: &Section<'_>) -> Option<&'static TopologyKind> {
     let named = |name: &str| KINDS.iter().find(|kind| kind.name == name);
     let Some(value) = section.get("topology") else {
         let backbone = section.get("backbone");
@@ -131,9 +131,9 @@ fn kind(collector: &mut Collector, section: &Section<'_>) -> Option<&'static Kin
 fn topology(
     collector: &mut Collector,
     section: &Section<'_>,
-    frame: Option<Frame>,
+    frame: Option<ClusterShape>,
 ) -> Option<Arc<dyn Topology>> {
-    let kind = kind(collector, section)?;
+    let kind = find_kind(collector, section)?;
     let is_foreign = refuse_foreign_keys(collector, section, kind);
     let built = (kind.read)(collector, section, frame?)?;
     match built {
@@ -150,12 +150,16 @@ fn topology(
 }
 
 /// Refuses the keys that belong to other topologies; returns true if there is one.
-fn refuse_foreign_keys(collector: &mut Collector, section: &Section<'_>, kind: &Kind) -> bool {
+fn refuse_foreign_keys(
+    collector: &mut Collector,
+    section: &Section<'_>,
+    kind: &TopologyKind,
+) -> bool {
     let (word, own) = (kind.name, kind.keys);
     let mut seen = Vec::new();
     for other in KINDS {
         for name in other.keys.iter().filter(|key| !own.contains(key)) {
-            let Some(key) = section.key(name).filter(|_| !seen.contains(name)) else {
+            let Some(key) = section.spanned_key(name).filter(|_| !seen.contains(name)) else {
                 continue;
             };
             seen.push(*name);

@@ -211,7 +211,7 @@ fn entry(
         );
     };
     let what = format!("algorithm of {collective}");
-    let section: Section<'_> = collector.open(table, value.span(), what, &KEYS);
+    let section: Section<'_> = collector.open_table(table, value.span(), what, &KEYS);
     let algorithm = collector.required::<String>(&section, "algorithm", "\"ring\"")?;
     let segment = collector.optional(&section, "segment").flatten();
     let radix = collector.optional(&section, "radix").flatten();
@@ -240,7 +240,7 @@ fn checked(
         return Some(entry);
     }
     let known: Vec<&str> = named(collective).map(|algorithm| algorithm.name).collect();
-    let aliases: Vec<String> = aliases::names(collective).collect();
+    let aliases: Vec<String> = aliases::alias_names(collective).collect();
     let all = known
         .iter()
         .copied()

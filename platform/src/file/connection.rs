@@ -69,7 +69,7 @@ fn read_endpoints(collector: &mut Collector, value: &Spanned<DeValue<'_>>) -> Op
 }
 
 /// Reads the table into `connection`, on this network.
-pub(super) fn connection(
+pub(super) fn read_connection(
     collector: &mut Collector,
     value: &Spanned<DeValue<'_>>,
     (connection, network): (&mut Connection, &NetworkParameters),

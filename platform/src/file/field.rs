@@ -41,7 +41,7 @@ impl InvalidValue {
     }
 
     /// A word that is none of `known`.
-    fn word(what: &str, found: &str, known: &[&'static str]) -> Self {
+    fn unknown_word(what: &str, found: &str, known: &[&'static str]) -> Self {
         let list: Vec<String> = known.iter().map(|word| format!("{word:?}")).collect();
         Self {
             problem: format!("unknown {what} {:?}", cut(found)),
@@ -211,7 +211,7 @@ pub(super) fn word<T: Copy>(
         .iter()
         .position(|known| *known == text)
         .and_then(|at| values.get(at).copied())
-        .ok_or_else(|| InvalidValue::word(what, &text, words))
+        .ok_or_else(|| InvalidValue::unknown_word(what, &text, words))
 }
 
 impl ParseField for Sharing {

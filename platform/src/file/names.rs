@@ -43,15 +43,15 @@ pub(crate) struct ClusterName {
 
 impl Names {
     /// Collects the names of all entries of a platform that has been read without a mistake.
-    pub(crate) fn of(root: &ZoneEntry) -> Self {
+    pub(crate) fn from_root(root: &ZoneEntry) -> Self {
         let mut names = Self::default();
         let name = Spanned::new(0..0, String::new());
         names.zones.push(MemberName { name, zone: 0 });
-        names.collect(0, root);
+        names.collect_names(0, root);
         names
     }
 
-    fn collect(&mut self, zone: u32, entry: &ZoneEntry) {
+    fn collect_names(&mut self, zone: u32, entry: &ZoneEntry) {
         let member = |name: &Spanned<String>| MemberName {
             name: name.clone(),
             zone,
@@ -72,7 +72,7 @@ impl Names {
         for Named { name, entry } in &entry.zones {
             let number = u32::try_from(self.zones.len()).unwrap_or(u32::MAX);
             self.zones.push(member(name));
-            self.collect(number, entry);
+            self.collect_names(number, entry);
         }
     }
 }

@@ -77,7 +77,7 @@ pub(super) struct NotNegative(pub(super) f64);
 /// A number of at least 0, or a truth value: `true` is the usual 0.05.
 struct Crosstraffic(f64);
 
-fn number(value: &Spanned<DeValue<'_>>) -> Option<f64> {
+fn read_number(value: &Spanned<DeValue<'_>>) -> Option<f64> {
     let found = match value.get_ref() {
         DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix())
             .ok()
@@ -90,7 +90,7 @@ fn number(value: &Spanned<DeValue<'_>>) -> Option<f64> {
 
 impl ParseField for Positive {
     fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, InvalidValue> {
-        number(value)
+        read_number(value)
             .filter(|number| *number > 0.0 && *number <= FACTOR_MAX)
             .map(Self)
             .ok_or_else(|| {
@@ -102,7 +102,7 @@ impl ParseField for Positive {
 
 impl ParseField for NotNegative {
     fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, InvalidValue> {
-        number(value)
+        read_number(value)
             .filter(|number| (0.0..=FACTOR_MAX).contains(number))
             .map(Self)
             .ok_or_else(|| {
@@ -118,7 +118,7 @@ impl ParseField for Crosstraffic {
         let share = match value.get_ref() {
             DeValue::Boolean(true) => Some(crate::network::CROSSTRAFFIC),
             DeValue::Boolean(false) => Some(0.0),
-            _ => number(value).filter(|share| (0.0..=1.0).contains(share)),
+            _ => read_number(value).filter(|share| (0.0..=1.0).contains(share)),
         };
         share
             .map(Self)
@@ -133,7 +133,7 @@ impl ParseField for Compat {
 }
 
 /// Reads the table; `None` if the value is not a table.
-pub(super) fn network(
+pub(super) fn read_network(
     collector: &mut Collector,
     value: &Spanned<DeValue<'_>>,
 ) -> Option<NetworkParameters> {
@@ -500,7 +500,7 @@ fn factors(
     key: &'static str,
 ) -> Option<Factors> {
     let Some(array) = value.get_ref().as_array() else {
-        if number(value).is_none() {
+        if read_number(value).is_none() {
             let expected = "a number, or an array of { above = SIZE, factor = NUMBER }";
             collector.wrong(value.span(), InvalidValue::kind(value.get_ref(), expected));
             return None;

@@ -100,7 +100,7 @@ impl ProfileEntry {
     }
 
     /// Returns the profile for `count` equal targets with consecutive numbers from `target`.
-    pub(crate) fn of(&self, target: Target, count: u32) -> Profile {
+    pub(crate) fn to_profile(&self, target: Target, count: u32) -> Profile {
         let number = |value: &Value| match value {
             Value::Scale(part) => *part,
             Value::State(on) => f64::from(u8::from(*on)),
@@ -202,7 +202,9 @@ fn profile_value(
     const KEYS: [&str; 5] = ["file", "points", "period", "drawn", "loop"];
     let section = collector.section(value, value.span(), key.to_owned(), &KEYS)?;
     if let Some(name) = section.get("file") {
-        let other = section.key("points").or_else(|| section.key("period"));
+        let other = section
+            .spanned_key("points")
+            .or_else(|| section.spanned_key("period"));
         if let Some(other) = other {
             let problem = format!("a profile in a file has no {:?} here", other.get_ref());
             collector.add(other.span(), problem, "the file has all of it", None);
@@ -211,7 +213,7 @@ fn profile_value(
         return from_file(collector, name, kind);
     }
     if section.get("drawn").is_some() {
-        return drawn(collector, &section);
+        return read_drawn(collector, &section);
     }
     let list = collector.present(&section, "points", example(kind))?;
     let points = points(collector, list, kind);
@@ -235,8 +237,11 @@ fn profile_value(
 }
 
 /// Reads a profile with drawn events.
-fn drawn(collector: &mut Collector, section: &Section<'_>) -> Option<ProfileEntry> {
-    if let Some(other) = section.key("points").or_else(|| section.key("period")) {
+fn read_drawn(collector: &mut Collector, section: &Section<'_>) -> Option<ProfileEntry> {
+    if let Some(other) = section
+        .spanned_key("points")
+        .or_else(|| section.spanned_key("period"))
+    {
         let problem = format!("a profile that is drawn has no {:?}", other.get_ref());
         collector.add(
             other.span(),
@@ -359,7 +364,9 @@ fn point_value(
     kind: ProfileKind,
 ) -> Option<Value> {
     match kind {
-        ProfileKind::Speed => collector.value(value).map(|Part(part)| Value::Scale(part)),
+        ProfileKind::Speed => collector
+            .value(value)
+            .map(|SpeedFraction(part)| Value::Scale(part)),
         ProfileKind::State => collector.value(value).map(|OnOff(on)| Value::State(on)),
         ProfileKind::Bandwidth => collector.value(value).map(Value::Bandwidth),
         ProfileKind::Latency => collector.value(value).map(Value::Latency),
@@ -367,9 +374,9 @@ fn point_value(
 }
 
 /// A part of a speed.
-struct Part(f64);
+struct SpeedFraction(f64);
 
-impl ParseField for Part {
+impl ParseField for SpeedFraction {
     fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, InvalidValue> {
         let part = f64::read(value)?;
         if part >= 0.0 {

@@ -83,7 +83,7 @@ impl ParseField for Count {
 }
 
 /// Reads the table into `protocol`.
-pub(super) fn protocol(
+pub(super) fn read_protocol(
     collector: &mut Collector,
     value: &Spanned<DeValue<'_>>,
     protocol: &mut Protocol,

@@ -30,7 +30,10 @@ pub(crate) struct Read {
 /// # Errors
 /// Only the mistakes that make further reading pointless: TOML syntax, or another version of the
 /// format. All other mistakes are in [`Read::collector`].
-pub(crate) fn read(text: &str, folder: Option<&Path>) -> Result<Read, Vec<Diagnostic>> {
+pub(crate) fn read_platform_file(
+    text: &str,
+    folder: Option<&Path>,
+) -> Result<Read, Vec<Diagnostic>> {
     let (document, errors) = DeTable::parse_recoverable(text);
     if !errors.is_empty() {
         return Err(syntax(text, &errors));
@@ -46,8 +49,8 @@ pub(crate) fn read(text: &str, folder: Option<&Path>) -> Result<Read, Vec<Diagno
 
 impl Read {
     /// Returns the same result for a file that comes from another format.
-    pub(crate) fn of(file: PlatformFile) -> Self {
-        let names = Names::of(&file.root);
+    pub(crate) fn from_file(file: PlatformFile) -> Self {
+        let names = Names::from_root(&file.root);
         Self {
             file,
             collector: Collector::default(),
@@ -98,21 +101,21 @@ impl Read {
             return;
         }
         let what = "platform file".to_owned();
-        let root = self.collector.open(document, 0..0, what, &KEYS);
+        let root = self.collector.open_table(document, 0..0, what, &KEYS);
         if let Some(name) = self.collector.optional(&root, "name") {
             self.file.name = name;
         }
         if let Some(value) = root.get("network") {
-            let read = super::network::network(&mut self.collector, value);
+            let read = super::network::read_network(&mut self.collector, value);
             self.file.network = read.unwrap_or(self.file.network.clone());
         }
         if let Some(value) = root.get("protocol") {
-            self.protocol(value);
+            self.read_protocol(value);
         }
         if let Some(value) = root.get("connection") {
             let connection = &mut self.file.connection;
             let network = &self.file.network;
-            super::connection::connection(&mut self.collector, value, (connection, network));
+            super::connection::read_connection(&mut self.collector, value, (connection, network));
         }
         if let Some(value) = root.get("collectives") {
             let collectives = &mut self.file.collectives;
@@ -170,7 +173,7 @@ impl Read {
         }
     }
 
-    fn protocol(&mut self, value: &Spanned<DeValue<'_>>) {
-        super::protocol::protocol(&mut self.collector, value, &mut self.file.protocol);
+    fn read_protocol(&mut self, value: &Spanned<DeValue<'_>>) {
+        super::protocol::read_protocol(&mut self.collector, value, &mut self.file.protocol);
     }
 }

@@ -111,11 +111,11 @@ impl Collector {
             self.wrong(value.span(), wrong);
             return None;
         };
-        Some(self.open(table, span, what, known))
+        Some(self.open_table(table, span, what, known))
     }
 
     /// Opens `table`; all keys of `table` must be among `known`.
-    pub(super) fn open<'t>(
+    pub(super) fn open_table<'t>(
         &mut self,
         table: &'t DeTable<'t>,
         span: Range<usize>,
@@ -205,7 +205,7 @@ impl<'t> Section<'t> {
     }
 
     /// A key with its place in the file.
-    pub(super) fn key(&self, key: &str) -> Option<Spanned<&'t str>> {
+    pub(super) fn spanned_key(&self, key: &str) -> Option<Spanned<&'t str>> {
         let (key, _) = self.table.get_key_value(key)?;
         Some(Spanned::new(key.span(), key.get_ref().as_ref()))
     }

@@ -2,10 +2,10 @@
 //! of a cluster that differ from the others.
 //!
 //! An absent key has the value of the cluster. A link has the name that
-//! [`Platform::link`](crate::Platform::link) gives; without `:up` or `:down` the entry changes both
-//! directions, and an entry with a direction takes precedence. A link with its own bandwidth or
-//! latency does not follow the `bandwidth_profile` or `latency_profile` of the cluster: the values
-//! of these profiles are absolute.
+//! [`Platform::read_link_override`](crate::Platform::read_link_override) gives; without `:up` or
+//! `:down` the entry changes both directions, and an entry with a direction takes precedence. A
+//! link with its own bandwidth or latency does not follow the `bandwidth_profile` or
+//! `latency_profile` of the cluster: the values of these profiles are absolute.
 //!
 //! *Not modelled*: another sharing or other disks for one link or host. All links of a kind share
 //! alike, and all hosts of a cluster have the same disks.
@@ -67,7 +67,13 @@ pub(super) fn host_overrides(
     cluster: &Section<'_>,
 ) -> Option<Vec<Named<HostOverride>>> {
     const EXAMPLE: &str = "[clusters.nodes.host_overrides.node-3]";
-    entries(collector, cluster, "host_overrides", EXAMPLE, host)
+    entries(
+        collector,
+        cluster,
+        "host_overrides",
+        EXAMPLE,
+        read_host_override,
+    )
 }
 
 /// The links of a cluster that differ from the others; `None` if there is a mistake.
@@ -76,7 +82,13 @@ pub(super) fn link_overrides(
     cluster: &Section<'_>,
 ) -> Option<Vec<Named<LinkOverride>>> {
     const EXAMPLE: &str = "[clusters.nodes.link_overrides.\"node-3:up\"]";
-    entries(collector, cluster, "link_overrides", EXAMPLE, link)
+    entries(
+        collector,
+        cluster,
+        "link_overrides",
+        EXAMPLE,
+        read_link_override,
+    )
 }
 
 fn entries<T>(
@@ -104,7 +116,7 @@ fn entries<T>(
     all.into_iter().collect()
 }
 
-fn host(
+fn read_host_override(
     collector: &mut Collector,
     name: &Spanned<String>,
     value: &Spanned<DeValue<'_>>,
@@ -127,7 +139,7 @@ fn host(
     })
 }
 
-fn link(
+fn read_link_override(
     collector: &mut Collector,
     name: &Spanned<String>,
     value: &Spanned<DeValue<'_>>,

@@ -40,7 +40,7 @@ impl Speeds {
 
     /// The speed in a power state; the first one if there is no such state, which the reader
     /// refuses.
-    pub(crate) fn at(&self, state: PowerState) -> f64 {
+    pub(crate) fn state_speed(&self, state: PowerState) -> f64 {
         let speed = self.0.get(state.0 as usize).unwrap_or(&self.0[0]);
         speed.flop_per_s()
     }

@@ -16,7 +16,7 @@ pub(super) fn syntax(text: &str, errors: &[toml::de::Error]) -> Vec<Diagnostic> 
         let before = headers.partition_point(|header| header.start < span.start.max(1));
         let header = &headers[before - 1];
         if error.message() != DUPLICATE {
-            mistakes.push(one(text, error, span));
+            mistakes.push(syntax_error(text, error, span));
         } else if !tables_twice.contains(&header.start) {
             if span.start <= header.end {
                 tables_twice.insert(header.start);
@@ -43,7 +43,7 @@ fn headers(text: &str) -> Vec<Range<usize>> {
     headers
 }
 
-fn one(text: &str, error: &toml::de::Error, span: Range<usize>) -> Diagnostic {
+fn syntax_error(text: &str, error: &toml::de::Error, span: Range<usize>) -> Diagnostic {
     let message = error.message().lines().next().unwrap_or_default();
     let found = text.get(span.clone()).unwrap_or_default();
     Diagnostic {

@@ -70,10 +70,10 @@ impl<'r> ZoneReader<'r> {
         entry.wifi = wifi(self.collector, section);
         self.routers(section, &mut entry);
         for (name, value) in self.tables(section, "hosts", "[hosts.alice]") {
-            self.host(name, value, &mut entry);
+            self.read_host(name, value, &mut entry);
         }
         for (name, value) in self.tables(section, "links", "[links.wan]") {
-            self.link(name, value, &mut entry);
+            self.read_link(name, value, &mut entry);
         }
         for (name, value) in self.tables(section, "clusters", "[clusters.nodes]") {
             self.cluster(name, value, &mut entry);
@@ -182,7 +182,12 @@ impl<'r> ZoneReader<'r> {
         }
     }
 
-    fn host(&mut self, name: Spanned<String>, value: &Spanned<DeValue<'_>>, outer: &mut ZoneEntry) {
+    fn read_host(
+        &mut self,
+        name: Spanned<String>,
+        value: &Spanned<DeValue<'_>>,
+        outer: &mut ZoneEntry,
+    ) {
         self.names.hosts.push(MemberName {
             name: name.clone(),
             zone: self.zone,
@@ -242,7 +247,12 @@ impl<'r> ZoneReader<'r> {
         }
     }
 
-    fn link(&mut self, name: Spanned<String>, value: &Spanned<DeValue<'_>>, outer: &mut ZoneEntry) {
+    fn read_link(
+        &mut self,
+        name: Spanned<String>,
+        value: &Spanned<DeValue<'_>>,
+        outer: &mut ZoneEntry,
+    ) {
         let what = format!("link {:?}", cut(name.get_ref()));
         let collector = &mut *self.collector;
         let entry = collector
@@ -282,12 +292,12 @@ impl<'r> ZoneReader<'r> {
             return;
         };
         for route in routes {
-            let entry = self.route(route, outer.routing);
+            let entry = self.read_route(route, outer.routing);
             outer.routes.extend(entry);
         }
     }
 
-    fn route(&mut self, value: &Spanned<DeValue<'_>>, routing: Routing) -> Option<RouteEntry> {
+    fn read_route(&mut self, value: &Spanned<DeValue<'_>>, routing: Routing) -> Option<RouteEntry> {
         const KEYS: [&str; 7] = [
             "from",
             "to",

@@ -14,13 +14,13 @@
 //! report RR-2002-40, LIP, ENS Lyon, 2002; constants of `SimGrid` v4.1, `network/model:CM02`.
 
 use super::flow::plain;
-use super::parameters::{FluidParameters, NetworkModel, NetworkParameters, Row, size};
+use super::parameters::{FluidParameters, ModelRow, NetworkModel, NetworkParameters, size};
 
 /// The share of acknowledgements: SimGrid's fixed factor of `network/crosstraffic`.
 pub const CROSSTRAFFIC: f64 = 0.05;
 
 /// The row of the model in the list of all.
-pub(super) const MODEL: NetworkModel = NetworkModel(&Row {
+pub(super) const MODEL: NetworkModel = NetworkModel(&ModelRow {
     name: "cm02",
     summary: "no factors, sharing weighted by round-trip time, window, reverse traffic",
     preset,

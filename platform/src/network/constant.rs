@@ -11,10 +11,10 @@
 //! `network/latency-factor` in seconds. SimGrid's model refuses links; simrun ignores links, so
 //! that one platform file serves all models.
 
-use super::parameters::{NetworkModel, NetworkParameters, Row};
+use super::parameters::{ModelRow, NetworkModel, NetworkParameters};
 
 /// The row of the model in the list of all.
-pub(super) const MODEL: NetworkModel = NetworkModel(&Row {
+pub(super) const MODEL: NetworkModel = NetworkModel(&ModelRow {
     name: "constant",
     summary: "constant transfer time",
     preset,

@@ -36,7 +36,7 @@ impl Factors {
 
     /// The factor for a transfer of `bytes`.
     #[must_use]
-    pub fn of(&self, bytes: f64) -> f64 {
+    pub fn factor_for(&self, bytes: f64) -> f64 {
         match self {
             Self::Same(factor) => *factor,
             Self::Steps(steps) => {
@@ -78,8 +78,9 @@ mod tests {
     #[test]
     fn a_threshold_belongs_to_the_step_below_it() {
         let factors = Factors::steps(&[(0, 2.0), (257, 3.0), (732, 4.0)]);
-        let found = [0.0, 1.0, 257.0, 258.0, 732.0, 733.0, 1e18].map(|bytes| factors.of(bytes));
+        let found =
+            [0.0, 1.0, 257.0, 258.0, 732.0, 733.0, 1e18].map(|bytes| factors.factor_for(bytes));
         assert_eq!(found, [1.0, 2.0, 2.0, 3.0, 3.0, 4.0, 4.0]);
-        assert_eq!(Factors::Same(13.01).of(0.0), 13.01);
+        assert_eq!(Factors::Same(13.01).factor_for(0.0), 13.01);
     }
 }

@@ -24,11 +24,13 @@
 //! - no packets: a fair share is exact at every moment, and buffers never overflow.
 
 use super::factors::Factors;
-use super::parameters::{FluidParameters, Loopback, NetworkModel, NetworkParameters, Row, size};
+use super::parameters::{
+    FluidParameters, Loopback, ModelRow, NetworkModel, NetworkParameters, size,
+};
 use settings::Overheads;
 
 /// The row of the model in the list of all.
-pub(super) const MODEL: NetworkModel = NetworkModel(&Row {
+pub(super) const MODEL: NetworkModel = NetworkModel(&ModelRow {
     name: "flow",
     summary: "latency + size / bandwidth, max-min fair sharing",
     preset,

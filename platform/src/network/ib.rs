@@ -26,11 +26,11 @@
 
 use super::cm02::tcp;
 use super::parameters::{
-    FluidParameters, IbPenaltyFactors, NetworkModel, NetworkParameters, Row, size,
+    FluidParameters, IbPenaltyFactors, ModelRow, NetworkModel, NetworkParameters, size,
 };
 
 /// The row of the model in the list of all.
-pub(super) const MODEL: NetworkModel = NetworkModel(&Row {
+pub(super) const MODEL: NetworkModel = NetworkModel(&ModelRow {
     name: "ib",
     summary: "cm02 with penalties of concurrent transfers on InfiniBand",
     preset,

@@ -31,14 +31,14 @@
 
 use settings::LogGopsParameters;
 
-use super::parameters::{NetworkModel, NetworkParameters, Row};
+use super::parameters::{ModelRow, NetworkModel, NetworkParameters};
 use crate::units::Duration;
 
 /// The parameters of the model, with the texts of the file.
 pub type LogGops = LogGopsParameters<Duration>;
 
 /// The row of the model in the list of all.
-pub(super) const MODEL: NetworkModel = NetworkModel(&Row {
+pub(super) const MODEL: NetworkModel = NetworkModel(&ModelRow {
     name: "loggops",
     summary: "overhead, gap and latency of messages, no links",
     preset,

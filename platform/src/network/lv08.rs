@@ -14,10 +14,10 @@
 
 use super::cm02::tcp;
 use super::factors::Factors;
-use super::parameters::{FluidParameters, NetworkModel, NetworkParameters, Row, size};
+use super::parameters::{FluidParameters, ModelRow, NetworkModel, NetworkParameters, size};
 
 /// The row of the model in the list of all.
-pub(super) const MODEL: NetworkModel = NetworkModel(&Row {
+pub(super) const MODEL: NetworkModel = NetworkModel(&ModelRow {
     name: "lv08",
     summary: "cm02 with factors for TCP on wide-area networks",
     preset,

@@ -29,10 +29,10 @@ use crate::units::{Bandwidth, Duration, Size};
 
 /// A network model, by its name in `[network] model`: an entry of [`NetworkModel::ALL`].
 #[derive(Clone, Copy)]
-pub struct NetworkModel(pub(super) &'static Row);
+pub struct NetworkModel(pub(super) &'static ModelRow);
 
 /// A row of the list of models.
-pub(super) struct Row {
+pub(super) struct ModelRow {
     /// Name of the model in a platform file.
     pub(super) name: &'static str,
     /// Short description of the model.

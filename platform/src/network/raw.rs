@@ -15,10 +15,10 @@
 //! Source: `SimGrid` v4.1, `network/model:raw`.
 
 use super::flow::plain;
-use super::parameters::{FluidParameters, NetworkModel, NetworkParameters, Row};
+use super::parameters::{FluidParameters, ModelRow, NetworkModel, NetworkParameters};
 
 /// The row of the model in the list of all.
-pub(super) const MODEL: NetworkModel = NetworkModel(&Row {
+pub(super) const MODEL: NetworkModel = NetworkModel(&ModelRow {
     name: "raw",
     summary: "no factors, sharing weighted by round-trip time",
     preset,

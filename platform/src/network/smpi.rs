@@ -20,7 +20,7 @@
 
 use super::cm02::tcp;
 use super::factors::Factors;
-use super::parameters::{FluidParameters, NetworkModel, NetworkParameters, Row, size};
+use super::parameters::{FluidParameters, ModelRow, NetworkModel, NetworkParameters, size};
 
 /// Sizes strictly greater than the threshold in bytes, factor of the bandwidth, factor of the
 /// latency.
@@ -37,7 +37,7 @@ const FACTORS: [(u32, f64, f64); 9] = [
 ];
 
 /// The row of the model in the list of all.
-pub(super) const MODEL: NetworkModel = NetworkModel(&Row {
+pub(super) const MODEL: NetworkModel = NetworkModel(&ModelRow {
     name: "smpi",
     summary: "cm02 with factors by size for MPI on Ethernet",
     preset,

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use super::{Override, apply};
+use super::{Override, apply_overrides};
 use crate::build::build;
 use crate::diagnostic::{Diagnostic, Diagnostics, Source};
 
@@ -39,7 +39,7 @@ pub(crate) fn blame(
     }
     let mut mistakes = Vec::new();
     let mut seen = BTreeSet::new();
-    for diagnostic in found.list() {
+    for diagnostic in found.as_slice() {
         for span in culprits(&suspects, &diagnostic.problem) {
             if seen.insert((span.start, &diagnostic.problem)) {
                 let diagnostic = diagnostic.clone();
@@ -52,13 +52,13 @@ pub(crate) fn blame(
 }
 
 fn problems(text: &str, change: &Override) -> BTreeSet<String> {
-    let Ok(text) = apply(text, std::slice::from_ref(change)) else {
+    let Ok(text) = apply_overrides(text, std::slice::from_ref(change)) else {
         return BTreeSet::new();
     };
     let Err(mistakes) = build("", &text, None) else {
         return BTreeSet::new();
     };
-    let list = mistakes.list().iter();
+    let list = mistakes.as_slice().iter();
     list.map(|diagnostic| diagnostic.problem.clone()).collect()
 }
 

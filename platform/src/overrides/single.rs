@@ -103,7 +103,7 @@ impl Platform {
                 let keys = if table == "hosts" {
                     cluster.hosts.index_of(name).map(|_| vec![HOSTS, name])
                 } else {
-                    let ids = cluster.find(name)?;
+                    let ids = cluster.find_link(name)?;
                     let backbone = cluster.backbone.map(|wire| 2 * wire.number);
                     Some(match backbone == Some(ids.start) {
                         true => vec!["backbone"],

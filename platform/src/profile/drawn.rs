@@ -38,7 +38,7 @@ pub(crate) const EXPECTED: &str = "the law of a delay and that of a value, each 
 
 impl Law {
     /// The law at the beginning of some words, and the words after this law.
-    fn of<'a, 'b>(words: &'a [&'b str]) -> Option<(Self, &'a [&'b str])> {
+    fn parse_law<'a, 'b>(words: &'a [&'b str]) -> Option<(Self, &'a [&'b str])> {
         let number = |position: usize| super::amount(words.get(position)?);
         let (law, length) = match *words.first()? {
             "DET" => (Self::Constant(number(1)?), 2),
@@ -80,8 +80,8 @@ impl FromStr for Line {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let words: Vec<&str> = text.split_whitespace().collect();
-        let delay = Law::of(&words);
-        let value = delay.and_then(|(delay, rest)| Some((delay, Law::of(rest)?)));
+        let delay = Law::parse_law(&words);
+        let value = delay.and_then(|(delay, rest)| Some((delay, Law::parse_law(rest)?)));
         match value {
             Some((delay, (value, []))) => Ok(Self(delay, value)),
             _ => Err(EXPECTED),

@@ -6,7 +6,7 @@ use crate::file::{
 };
 
 /// Returns the lines of a zone, without lines of inner zones.
-pub(super) fn lines(zone: &ZoneEntry) -> Vec<String> {
+pub(super) fn zone_lines(zone: &ZoneEntry) -> Vec<String> {
     let mut lines = Vec::new();
     for Named { name, entry } in &zone.hosts {
         let name = name.get_ref();
@@ -15,7 +15,7 @@ pub(super) fn lines(zone: &ZoneEntry) -> Vec<String> {
         lines.extend(profile(name, "state", entry.state_profile.as_deref()));
     }
     for Named { name, entry } in &zone.links {
-        lines.extend(link(name.get_ref(), entry));
+        lines.extend(link_lines(name.get_ref(), entry));
     }
     for Named { name, entry } in &zone.clusters {
         let name = name.get_ref();
@@ -28,7 +28,7 @@ pub(super) fn lines(zone: &ZoneEntry) -> Vec<String> {
             entry.host_state_profile.as_deref(),
         ));
         let cables = format!("cables of {name}");
-        lines.extend(link(&cables, &entry.link));
+        lines.extend(link_lines(&cables, &entry.link));
         lines.extend(profile(
             &cables,
             "state",
@@ -39,7 +39,7 @@ pub(super) fn lines(zone: &ZoneEntry) -> Vec<String> {
             ("loopbacks", &entry.loopback),
         ] {
             let inner = inner.iter();
-            lines.extend(inner.flat_map(|entry| link(&format!("{what} of {name}"), entry)));
+            lines.extend(inner.flat_map(|entry| link_lines(&format!("{what} of {name}"), entry)));
         }
         lines.extend(entry.host_overrides.iter().flat_map(host_override));
         lines.extend(entry.link_overrides.iter().flat_map(link_override));
@@ -86,7 +86,7 @@ fn values_of_its_own(name: &str, values: &[Option<String>]) -> Option<String> {
     (!values.is_empty()).then(|| format!("override  {name}: {}", values.join(", ")))
 }
 
-fn link(name: &str, entry: &LinkEntry) -> Vec<String> {
+fn link_lines(name: &str, entry: &LinkEntry) -> Vec<String> {
     let all = [
         profile(name, "bandwidth", entry.bandwidth_profile.as_deref()),
         profile(name, "latency", entry.latency_profile.as_deref()),

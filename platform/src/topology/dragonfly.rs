@@ -22,13 +22,14 @@ use std::sync::Arc;
 use toml::Value;
 
 use super::{
-    Cable, Impossible, Kind, NodeLabel, Step, Topology, compat_option, limited, product, shape,
+    Cable, Impossible, NodeLabel, RouteStep, Topology, TopologyKind, compat_option, limited,
+    product, shape,
 };
 use crate::Compat;
 use crate::sketch::Shape;
 
 /// The row of the topology in the list of all.
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: TopologyKind = TopologyKind {
     name: "dragonfly",
     keys: &["groups", "chassis", "routers", "nodes", "cables", "compat"],
     read: |collector, section, frame| {
@@ -109,7 +110,7 @@ impl Dragonfly {
         }
         let count = product(counts);
         if count != u64::from(hosts) {
-            return Err(Impossible::count(
+            return Err(Impossible::count_mismatch(
                 "a dragonfly",
                 &shape(&counts),
                 count,
@@ -147,7 +148,7 @@ impl Dragonfly {
         [self.groups, self.chassis, self.routers, self.nodes]
     }
 
-    const fn hosts(&self) -> u32 {
+    const fn host_count(&self) -> u32 {
         self.first[0]
     }
 
@@ -160,32 +161,32 @@ impl Dragonfly {
         }
     }
 
-    const fn number(&self, router: Router) -> u32 {
+    const fn router_number(&self, router: Router) -> u32 {
         (router.group * self.chassis + router.chassis) * self.routers + router.slot
     }
 
-    fn limiter(&self, router: Router) -> Step {
-        Step::Limiter(self.hosts() + self.number(router))
+    fn limiter(&self, router: Router) -> RouteStep {
+        RouteStep::Limiter(self.host_count() + self.router_number(router))
     }
 
-    fn green(&self, from: Router, slot: u32) -> Step {
+    fn green(&self, from: Router, slot: u32) -> RouteStep {
         let row = (from.group * self.chassis + from.chassis) * pairs(self.routers);
         let index = self.first[0] + row + pair(self.routers, from.slot, slot);
         let width = self.cables[2];
-        Step::Cable(Cable { index, width }, from.slot > slot)
+        RouteStep::Cable(Cable { index, width }, from.slot > slot)
     }
 
-    fn black(&self, from: Router, chassis: u32) -> Step {
+    fn black(&self, from: Router, chassis: u32) -> RouteStep {
         let row = from.group * pairs(self.chassis) + pair(self.chassis, from.chassis, chassis);
         let index = self.first[1] + row * self.routers + from.slot;
         let width = self.cables[1];
-        Step::Cable(Cable { index, width }, from.chassis > chassis)
+        RouteStep::Cable(Cable { index, width }, from.chassis > chassis)
     }
 
-    fn blue(&self, from: u32, to: u32) -> Step {
+    fn blue(&self, from: u32, to: u32) -> RouteStep {
         let index = self.first[2] + pair(self.groups, from, to);
         let width = self.cables[0];
-        Step::Cable(Cable { index, width }, from > to)
+        RouteStep::Cable(Cable { index, width }, from > to)
     }
 
     /// To another router of the same group: green, then black; from the first chassis if the
@@ -196,7 +197,7 @@ impl Dragonfly {
         slot: u32,
         chassis: u32,
         lost: bool,
-        step: &mut dyn FnMut(Step),
+        step: &mut dyn FnMut(RouteStep),
     ) {
         if here.slot != slot {
             step(self.limiter(*here));
@@ -215,7 +216,7 @@ impl Dragonfly {
 
     /// The kind of a cable, 0 for local, 1 to 3 for green, black and blue, and the number of the
     /// cable within this kind.
-    fn kind(&self, cable: u32) -> (usize, u32) {
+    fn cable_kind(&self, cable: u32) -> (usize, u32) {
         let kind = self.first[..3].partition_point(|first| *first <= cable);
         let begin = kind.checked_sub(1).map_or(0, |before| self.first[before]);
         (kind, cable - begin)
@@ -227,7 +228,7 @@ impl Topology for Dragonfly {
         KIND.name
     }
 
-    fn options(&self) -> Vec<(&'static str, Value)> {
+    fn option_values(&self) -> Vec<(&'static str, Value)> {
         let mut options: Vec<_> = ["groups", "chassis", "routers", "nodes"]
             .into_iter()
             .zip(self.counts().map(Value::from))
@@ -258,15 +259,15 @@ impl Topology for Dragonfly {
         self.first[3]
     }
 
-    fn walk(&self, from: u32, to: u32, step: &mut dyn FnMut(Step)) {
+    fn walk(&self, from: u32, to: u32, step: &mut dyn FnMut(RouteStep)) {
         let local = |host| Cable {
             index: host,
             width: 1,
         };
         let target = self.router(to / self.nodes);
         let mut here = self.router(from / self.nodes);
-        step(Step::Limiter(from));
-        step(Step::Cable(local(from), false));
+        step(RouteStep::Limiter(from));
+        step(RouteStep::Cable(local(from), false));
         if here.group != target.group {
             self.approach(&mut here, target.group, 0, false, step);
             step(self.blue(here.group, target.group));
@@ -279,19 +280,19 @@ impl Topology for Dragonfly {
         }
         self.approach(&mut here, target.slot, target.chassis, self.compat, step);
         step(self.limiter(target));
-        step(Step::Cable(local(to), true));
-        step(Step::Limiter(to));
+        step(RouteStep::Cable(local(to), true));
+        step(RouteStep::Limiter(to));
     }
 
     fn width(&self, cable: u32) -> u32 {
-        match self.kind(cable).0 {
+        match self.cable_kind(cable).0 {
             0 => 1,
             kind => self.cables[3 - kind],
         }
     }
 
     fn cable_label(&self, cable: u32) -> NodeLabel {
-        let (kind, number) = self.kind(cable);
+        let (kind, number) = self.cable_kind(cable);
         if kind == 0 {
             return NodeLabel::Host(cable, String::new());
         }
@@ -301,8 +302,8 @@ impl Topology for Dragonfly {
         }
         let (one, two) = self.ends(cable);
         let (one, two) = (
-            self.router(one - self.hosts()),
-            self.router(two - self.hosts()),
+            self.router(one - self.host_count()),
+            self.router(two - self.host_count()),
         );
         NodeLabel::Inner(if kind == 1 {
             format!(
@@ -323,17 +324,17 @@ impl Topology for Dragonfly {
     }
 
     fn ends(&self, cable: u32) -> (u32, u32) {
-        let (kind, number) = self.kind(cable);
+        let (kind, number) = self.cable_kind(cable);
         let at = |group, chassis, slot| {
             let router = Router {
                 group,
                 chassis,
                 slot,
             };
-            self.hosts() + self.number(router)
+            self.host_count() + self.router_number(router)
         };
         match kind {
-            0 => (number, self.hosts() + number / self.nodes),
+            0 => (number, self.host_count() + number / self.nodes),
             1 => {
                 let (row, pair) = (number / pairs(self.routers), number % pairs(self.routers));
                 let (one, two) = unpair(self.routers, pair);

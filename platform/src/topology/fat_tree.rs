@@ -23,14 +23,14 @@ use std::sync::Arc;
 use toml::Value;
 
 use super::{
-    Cable, Impossible, Kind, LEVELS_MAX, NodeLabel, Step, Topology, compat_option, limited,
-    product, shape,
+    Cable, Impossible, LEVELS_MAX, NodeLabel, RouteStep, Topology, TopologyKind, compat_option,
+    limited, product, shape,
 };
 use crate::Compat;
 use crate::sketch::Shape;
 
 /// The row of the topology in the list of all.
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: TopologyKind = TopologyKind {
     name: "fat-tree",
     keys: &["down", "up", "cables", "compat"],
     read: |collector, section, frame| {
@@ -61,7 +61,7 @@ pub struct FatTree {
 
 /// A node, given by level and digits.
 #[derive(Clone, Copy, Debug)]
-struct Node {
+struct TreeSwitch {
     level: usize,
     digits: [u32; LEVELS_MAX],
 }
@@ -94,7 +94,12 @@ impl FatTree {
         }
         let count = product(down.iter().copied());
         if count != u64::from(hosts) {
-            return Err(Impossible::count("a fat tree", &shape(down), count, hosts));
+            return Err(Impossible::count_mismatch(
+                "a fat tree",
+                &shape(down),
+                count,
+                hosts,
+            ));
         }
         let mut nodes = Vec::new();
         for level in 0..=levels {
@@ -138,17 +143,17 @@ impl FatTree {
         }
     }
 
-    fn node(&self, level: usize, mut position: u32) -> Node {
+    fn node(&self, level: usize, mut position: u32) -> TreeSwitch {
         let mut digits = [0; LEVELS_MAX];
         for (digit, value) in digits.iter_mut().enumerate().take(self.down.len()) {
             let radix = self.radix(level, digit);
             *value = position % radix;
             position /= radix;
         }
-        Node { level, digits }
+        TreeSwitch { level, digits }
     }
 
-    fn position(&self, node: &Node) -> u32 {
+    fn node_position(&self, node: &TreeSwitch) -> u32 {
         let digits = (0..self.down.len()).rev();
         digits.fold(0, |position, digit| {
             position * self.radix(node.level, digit) + node.digits[digit]
@@ -156,8 +161,8 @@ impl FatTree {
     }
 
     /// The number of a node among all nodes.
-    fn number(&self, node: &Node) -> u32 {
-        self.nodes[..node.level].iter().sum::<u32>() + self.position(node)
+    fn node_number(&self, node: &TreeSwitch) -> u32 {
+        self.nodes[..node.level].iter().sum::<u32>() + self.node_position(node)
     }
 
     fn ports(&self, level: usize) -> u32 {
@@ -165,15 +170,15 @@ impl FatTree {
     }
 
     /// The cable at a port of a node, towards the parents.
-    fn cable(&self, node: &Node, port: u32) -> Cable {
-        let row = self.position(node) * self.ports(node.level);
+    fn cable(&self, node: &TreeSwitch, port: u32) -> Cable {
+        let row = self.node_position(node) * self.ports(node.level);
         let index = self.first[node.level] + row + port;
         Cable { index, width: 1 }
     }
 
     /// Returns the one of the parallel cables that leads down to a child; `counted` is how far
     /// SimGrid has counted.
-    fn cable_down(&self, child: &Node, from: u32, counted: &mut Option<u32>) -> u32 {
+    fn cable_down(&self, child: &TreeSwitch, from: u32, counted: &mut Option<u32>) -> u32 {
         let (down, cables) = (self.down[child.level], self.cables[child.level]);
         let usual = from % cables;
         let Some(begin) = counted.filter(|_| self.compat) else {
@@ -197,7 +202,7 @@ impl Topology for FatTree {
         KIND.name
     }
 
-    fn options(&self) -> Vec<(&'static str, Value)> {
+    fn option_values(&self) -> Vec<(&'static str, Value)> {
         let mut options = vec![
             ("down", self.down.clone().into()),
             ("up", self.up.clone().into()),
@@ -233,20 +238,20 @@ impl Topology for FatTree {
         self.first.last().copied().unwrap_or_default()
     }
 
-    fn walk(&self, from: u32, to: u32, step: &mut dyn FnMut(Step)) {
+    fn walk(&self, from: u32, to: u32, step: &mut dyn FnMut(RouteStep)) {
         let levels = self.down.len();
         let target = self.node(0, to);
         let mut node = self.node(0, from);
         let mut rest = to;
-        let above = |node: &Node| {
+        let above = |node: &TreeSwitch| {
             node.level > 0 && node.digits[node.level..levels] == target.digits[node.level..levels]
         };
         while !above(&node) {
             let ports = self.ports(node.level);
             let port = rest % ports;
             rest /= self.up[node.level];
-            step(Step::Limiter(self.number(&node)));
-            step(Step::Cable(self.cable(&node, port), false));
+            step(RouteStep::Limiter(self.node_number(&node)));
+            step(RouteStep::Cable(self.cable(&node, port), false));
             node.digits[node.level] = port % self.up[node.level];
             node.level += 1;
         }
@@ -258,11 +263,11 @@ impl Topology for FatTree {
             child.digits[below] = target.digits[below];
             let cable = self.cable_down(&child, from, &mut counted);
             let port = node.digits[below] + cable * self.up[below];
-            step(Step::Cable(self.cable(&child, port), true));
-            step(Step::Limiter(self.number(&node)));
+            step(RouteStep::Cable(self.cable(&child, port), true));
+            step(RouteStep::Limiter(self.node_number(&node)));
             node = child;
         }
-        step(Step::Limiter(to));
+        step(RouteStep::Limiter(to));
     }
 
     fn cable_label(&self, cable: u32) -> NodeLabel {
@@ -301,6 +306,6 @@ impl Topology for FatTree {
         let mut parent = child;
         parent.digits[level] = within % ports % self.up[level];
         parent.level += 1;
-        (self.number(&child), self.number(&parent))
+        (self.node_number(&child), self.node_number(&parent))
     }
 }

@@ -8,19 +8,19 @@ use std::sync::Arc;
 
 use toml::Value;
 
-use super::{Cable, Kind, NodeLabel, Step, Topology};
+use super::{Cable, NodeLabel, RouteStep, Topology, TopologyKind};
 use crate::Sharing;
 use crate::sketch::Shape;
 
 /// The row of the switch without backbone in the list of all.
-pub(super) const CROSSBAR: Kind = Kind {
+pub(super) const CROSSBAR: TopologyKind = TopologyKind {
     name: "crossbar",
     keys: &[],
     read: |_, _, frame| Some(Ok(Arc::new(Switch::new(frame.hosts, false, frame.sharing)))),
 };
 
 /// The row of the switch with a backbone in the list of all.
-pub(super) const BACKBONE: Kind = Kind {
+pub(super) const BACKBONE: TopologyKind = TopologyKind {
     name: "backbone",
     keys: &["backbone"],
     read: |collector, section, frame| {
@@ -52,8 +52,8 @@ impl Switch {
     }
 
     /// Passes the steps from a host into the switch, or from the switch to a host (`down`).
-    pub(crate) fn half(&self, host: u32, down: bool, step: &mut dyn FnMut(Step)) {
-        let cable = Step::Cable(
+    pub(crate) fn half(&self, host: u32, down: bool, step: &mut dyn FnMut(RouteStep)) {
+        let cable = RouteStep::Cable(
             Cable {
                 index: host,
                 width: 1,
@@ -62,15 +62,15 @@ impl Switch {
         );
         if down {
             if self.backbone {
-                step(Step::Backbone);
+                step(RouteStep::Backbone);
             }
             step(cable);
-            step(Step::Limiter(host));
+            step(RouteStep::Limiter(host));
         } else {
-            step(Step::Limiter(host));
+            step(RouteStep::Limiter(host));
             step(cable);
             if self.backbone {
-                step(Step::Backbone);
+                step(RouteStep::Backbone);
             }
         }
     }
@@ -85,7 +85,7 @@ impl Topology for Switch {
         }
     }
 
-    fn options(&self) -> Vec<(&'static str, Value)> {
+    fn option_values(&self) -> Vec<(&'static str, Value)> {
         Vec::new()
     }
 
@@ -107,12 +107,12 @@ impl Topology for Switch {
     }
 
     /// Calls `step` once for a part that would occur twice on the route.
-    fn walk(&self, from: u32, to: u32, step: &mut dyn FnMut(Step)) {
+    fn walk(&self, from: u32, to: u32, step: &mut dyn FnMut(RouteStep)) {
         self.half(from, false, step);
         self.half(to, true, &mut |next| match next {
-            Step::Backbone => {}
-            Step::Limiter(host) if host == from => {}
-            Step::Cable(cable, _) if cable.index == from && !self.duplex => {}
+            RouteStep::Backbone => {}
+            RouteStep::Limiter(host) if host == from => {}
+            RouteStep::Cable(cable, _) if cable.index == from && !self.duplex => {}
             next => step(next),
         });
     }

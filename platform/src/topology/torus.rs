@@ -12,12 +12,13 @@ use std::sync::Arc;
 use toml::Value;
 
 use super::{
-    Cable, Impossible, Kind, LEVELS_MAX, NodeLabel, Step, Topology, limited, product, shape,
+    Cable, Impossible, LEVELS_MAX, NodeLabel, RouteStep, Topology, TopologyKind, limited, product,
+    shape,
 };
 use crate::sketch::Shape;
 
 /// The row of the topology in the list of all.
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: TopologyKind = TopologyKind {
     name: "torus",
     keys: &["dimensions"],
     read: |collector, section, frame| {
@@ -52,7 +53,7 @@ impl Torus {
         }
         let count = product(dimensions.iter().copied());
         if count != u64::from(hosts) {
-            return Err(Impossible::count(
+            return Err(Impossible::count_mismatch(
                 "a torus",
                 &shape(dimensions),
                 count,
@@ -76,7 +77,7 @@ impl Topology for Torus {
         KIND.name
     }
 
-    fn options(&self) -> Vec<(&'static str, Value)> {
+    fn option_values(&self) -> Vec<(&'static str, Value)> {
         vec![("dimensions", self.dimensions.clone().into())]
     }
 
@@ -96,7 +97,7 @@ impl Topology for Torus {
         self.hosts * self.per_host()
     }
 
-    fn walk(&self, from: u32, to: u32, step: &mut dyn FnMut(Step)) {
+    fn walk(&self, from: u32, to: u32, step: &mut dyn FnMut(RouteStep)) {
         let mut here = from;
         let mut stride = 1;
         for (size, dimension) in self.dimensions.iter().copied().zip(0..) {
@@ -118,13 +119,13 @@ impl Topology for Torus {
                 let there = here - at * stride + next * stride;
                 let owner = if up { here } else { there };
                 let index = owner * self.per_host() + dimension;
-                step(Step::Limiter(here));
-                step(Step::Cable(Cable { index, width: 1 }, !up));
+                step(RouteStep::Limiter(here));
+                step(RouteStep::Cable(Cable { index, width: 1 }, !up));
                 (here, at) = (there, next);
             }
             stride *= size;
         }
-        step(Step::Limiter(to));
+        step(RouteStep::Limiter(to));
     }
 
     fn cable_label(&self, cable: u32) -> NodeLabel {

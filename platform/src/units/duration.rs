@@ -37,7 +37,7 @@ const fn unit(name: &'static str, decimal: i32, binary: i32) -> Unit {
 impl Default for Duration {
     /// Returns `"0s"`.
     fn default() -> Self {
-        Self::of("0s".to_owned(), 0.0)
+        Self::from_text_value("0s".to_owned(), 0.0)
     }
 }
 

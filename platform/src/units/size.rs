@@ -43,7 +43,7 @@ const fn unit(name: &'static str, decimal: i32, binary: i32) -> Unit {
 impl From<u32> for Size {
     /// Returns a size in bytes, with the text `"NB"`.
     fn from(bytes: u32) -> Self {
-        Self::of(format!("{bytes}B"), bytes.into())
+        Self::from_text_value(format!("{bytes}B"), bytes.into())
     }
 }
 

@@ -31,7 +31,7 @@ pub(crate) enum Status {
 
 /// Kind of an activity.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) enum Kind {
+pub(crate) enum ActivityKind {
     Comm,
     Exec {
         threads: u32,
@@ -54,7 +54,7 @@ pub(crate) struct Activity {
     pub(crate) number: u64,
     pub(crate) status: Status,
     pub(crate) end: End,
-    pub(crate) kind: Kind,
+    pub(crate) kind: ActivityKind,
     /// The sending actor, or the one that computes.
     pub(crate) source: u32,
     /// The receiving actor.
@@ -202,7 +202,7 @@ impl Activities {
         record.status = Status::Free;
         record.message = Message::Empty;
         record.more_waiters = Vec::new();
-        if matches!(record.kind, Kind::Parallel) {
+        if matches!(record.kind, ActivityKind::Parallel) {
             self.parallel.remove(&slot);
         }
         self.free.push(slot);
@@ -222,7 +222,7 @@ impl Activities {
             number: 0,
             status: Status::Prepared,
             end: End::Done,
-            kind: Kind::Comm,
+            kind: ActivityKind::Comm,
             source: NONE,
             destination: NONE,
             mailbox,
@@ -256,14 +256,20 @@ impl Activities {
             None => self.prepare_comm(NONE, Message::Empty, 0.0, f64::INFINITY, true),
         };
         let record = self.get_mut(slot);
-        record.kind = Kind::Device(token);
+        record.kind = ActivityKind::Device(token);
         record.references = 0;
         slot
     }
 
     /// Returns a record for work that involves only one actor, with one reference; `rate` is the
     /// upper limit of the rate.
-    pub(crate) fn prepare_work(&mut self, actor: u32, kind: Kind, amount: f64, rate: f64) -> u32 {
+    pub(crate) fn prepare_work(
+        &mut self,
+        actor: u32,
+        kind: ActivityKind,
+        amount: f64,
+        rate: f64,
+    ) -> u32 {
         let slot = self.prepare_comm(NONE, Message::Empty, amount, rate, false);
         let record = self.get_mut(slot);
         record.kind = kind;
@@ -273,7 +279,7 @@ impl Activities {
 
     /// A record for a parallel task, with one reference.
     pub(crate) fn prepare_parallel(&mut self, actor: u32, work: Rc<ParallelWork>) -> u32 {
-        let slot = self.prepare_work(actor, Kind::Parallel, 1.0, f64::INFINITY);
+        let slot = self.prepare_work(actor, ActivityKind::Parallel, 1.0, f64::INFINITY);
         self.parallel.insert(slot, work);
         slot
     }
@@ -356,7 +362,7 @@ impl Activities {
     /// Suspends or resumes running work that involves only one actor.
     pub(crate) fn suspend_work(&mut self, slot: u32, freeze: bool, calendar: &mut Calendar) {
         let record = self.get_mut(slot);
-        if matches!(record.kind, Kind::Comm | Kind::Device(_))
+        if matches!(record.kind, ActivityKind::Comm | ActivityKind::Device(_))
             || record.status != Status::Ready
             || record.frozen == freeze
         {
@@ -402,14 +408,14 @@ impl Kernel {
             return;
         }
         let work = match record.kind {
-            Kind::Exec { threads, priority } => Work::Exec {
+            ActivityKind::Exec { threads, priority } => Work::Exec {
                 host: self.actors[record.source].host,
                 threads,
                 flops: record.amount,
                 priority,
                 bound: record.rate,
             },
-            Kind::Io {
+            ActivityKind::Io {
                 disk,
                 operation,
                 priority,
@@ -419,11 +425,11 @@ impl Kernel {
                 bytes: record.amount,
                 priority,
             },
-            Kind::Parallel => match self.objects.activities.parallel.remove(&slot) {
+            ActivityKind::Parallel => match self.objects.activities.parallel.remove(&slot) {
                 Some(work) => Work::Parallel(work),
                 None => return,
             },
-            Kind::Comm | Kind::Device(_) => return,
+            ActivityKind::Comm | ActivityKind::Device(_) => return,
         };
         self.start_work(slot, &work);
     }
@@ -469,7 +475,10 @@ impl Kernel {
         {
             self.stop.get_or_insert(Outcome::BadInput(error.0));
             // The resource does not know it, so nobody may cancel it any more.
-            if matches!(self.objects.activities.get(slot).kind, Kind::Device(_)) {
+            if matches!(
+                self.objects.activities.get(slot).kind,
+                ActivityKind::Device(_)
+            ) {
                 self.objects.activities.free(slot);
             } else {
                 self.finish_activity(slot, End::Failed);
@@ -480,7 +489,7 @@ impl Kernel {
     /// Marks an activity as ended and wakes the actors that wait for the activity.
     pub(crate) fn finish_activity(&mut self, slot: u32, end: End) {
         let record = self.objects.activities.get_mut(slot);
-        if let Kind::Device(token) = record.kind {
+        if let ActivityKind::Device(token) = record.kind {
             // Nobody else refers to it.
             record.status = Status::Free;
             self.objects.activities.free.push(slot);
@@ -549,6 +558,6 @@ mod tests {
     /// The rare kinds of work do not make the record of a communication larger.
     #[test]
     fn kinds_stay_small() {
-        assert_eq!(size_of::<Kind>(), 16);
+        assert_eq!(size_of::<ActivityKind>(), 16);
     }
 }

@@ -553,11 +553,11 @@ impl Actors {
         &mut self,
         actor: u32,
         running: &mut Option<Body>,
-        progress: Option<&crate::Progress>,
+        progress: Option<&crate::RunProgress>,
     ) {
         let record = &mut self.records[actor as usize];
         if let Some(progress) = progress {
-            progress.enter(actor, record.host);
+            progress.enter_poll(actor, record.host);
         }
         debug_assert!(running.is_none(), "one future is polled at a time");
         self.sends_in_step = 0;

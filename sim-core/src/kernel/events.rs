@@ -111,7 +111,7 @@ impl Calendar {
             return self.first_date().filter(|&date| date <= self.now);
         }
         while self.stale_timers > 0 {
-            match self.timers.first() {
+            match self.timers.first_timer() {
                 Some(timer) if !is_awaited(&actors.records, &timer) => {
                     self.timers.pop();
                     self.stale_timers -= 1;
@@ -289,7 +289,7 @@ mod tests {
             for _ in 0..10_000 {
                 let work = me.start_execution(1e6);
                 work.wait_timeout(Span::from_secs(3600.0)).await.unwrap();
-                let entries = port.with(|kernel| kernel.calendar.timers.len());
+                let entries = port.with_kernel(|kernel| kernel.calendar.timers.len());
                 assert!(entries < 200, "{entries} timers are in the queue");
             }
         });

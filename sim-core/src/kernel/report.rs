@@ -2,7 +2,7 @@
 
 use super::{
     Activities, ActorRecord, Actors, Kernel, Mailboxes, NONE, Objects, PendingState, Slot, Status,
-    activities::Kind,
+    activities::ActivityKind,
 };
 use crate::code::Code;
 use crate::{ActorId, Blocked, Transition, WaitGraph};
@@ -166,10 +166,10 @@ impl Objects {
                 self.mailboxes.mailbox_name(record.mailbox)
             ),
             Status::Ready => match record.kind {
-                Kind::Exec { .. } => "a computation".to_owned(),
-                Kind::Io { .. } => "a disk".to_owned(),
-                Kind::Parallel => "a parallel task".to_owned(),
-                Kind::Comm | Kind::Device(_) => "an activity".to_owned(),
+                ActivityKind::Exec { .. } => "a computation".to_owned(),
+                ActivityKind::Io { .. } => "a disk".to_owned(),
+                ActivityKind::Parallel => "a parallel task".to_owned(),
+                ActivityKind::Comm | ActivityKind::Device(_) => "an activity".to_owned(),
             },
             Status::Free | Status::Prepared | Status::Ended => "an activity".to_owned(),
         }

@@ -10,7 +10,7 @@ use super::limits::Limits;
 use super::transfers::OVER;
 use super::{
     Activities, Actors, Calendar, Counters, HostTable, Kernel, NONE, Objects, PendingState, Slot,
-    Status, activities::Kind,
+    Status, activities::ActivityKind,
 };
 use crate::code::{Code, TransitionKindSet};
 use crate::{
@@ -568,7 +568,7 @@ impl Activities {
         let record = self.get(slot);
         let as_sender = record.source == actors.current && record.known & 1 != 0;
         let as_receiver = record.destination == actors.current && record.known & 2 != 0;
-        record.kind != Kind::Comm || as_sender || as_receiver
+        record.kind != ActivityKind::Comm || as_sender || as_receiver
     }
 
     /// The mailbox and the position of a communication; [`Footprint::NOTHING`] for other activities
@@ -576,14 +576,14 @@ impl Activities {
     fn place_of(&self, activity: u32, actor: u32) -> (u32, u32) {
         let record = self.get(activity);
         match record.kind {
-            Kind::Comm
+            ActivityKind::Comm
                 if record.status == Status::Ended
                     && record.end != End::Done
                     && (record.source == NONE || !record.received) =>
             {
                 (Footprint::NOTHING, 0)
             }
-            Kind::Comm if record.status != Status::Free => {
+            ActivityKind::Comm if record.status != Status::Free => {
                 let is_receiver = record.received && record.destination == actor;
                 let begun = record.begun_by_send && !is_receiver;
                 let begun = if begun { Footprint::BEGUN } else { 0 };

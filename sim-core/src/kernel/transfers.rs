@@ -15,7 +15,7 @@
 //! *Not modelled*: a drop of a handle and the end of an actor come after the end of the transfer.
 //! The state of an activity ([`crate::Activity::status`]) shows no work in progress.
 
-use super::activities::Kind;
+use super::activities::ActivityKind;
 use super::{Activities, Actors, Calendar, Kernel, NONE, Objects, Status};
 use crate::code::{Code, TransitionKindSet};
 use crate::{ControlParameter, End, Transition, Work};
@@ -75,7 +75,7 @@ impl Activities {
         let is_receiver = record.received && record.destination == actor;
         let own = u8::from(record.source == actor) | u8::from(is_receiver) << 1;
         record.status == Status::Ended
-            && (record.kind != Kind::Comm || has_met)
+            && (record.kind != ActivityKind::Comm || has_met)
             && record.known & own == 0
     }
 
@@ -83,7 +83,7 @@ impl Activities {
     fn on_their_way(&self) -> Vec<u32> {
         let is_on_its_way = |slot: &u32| {
             let record = self.get(*slot);
-            record.kind == Kind::Comm && self.is_in_progress(*slot)
+            record.kind == ActivityKind::Comm && self.is_in_progress(*slot)
         };
         let mut all: Vec<u32> = self.slots().filter(is_on_its_way).collect();
         all.sort_unstable_by_key(|&slot| {

@@ -117,7 +117,7 @@ impl Stepper {
             sender: NONE,
             causes: Vec::new(),
         };
-        stepper.begin();
+        stepper.begin_run();
         stepper
     }
 
@@ -214,15 +214,15 @@ impl Stepper {
     /// Begins anew.
     pub fn restart(&mut self) {
         self.device = None;
-        self.simulation.recycle();
+        self.simulation.clear_objects();
         if self.stale {
             self.stale = false;
             self.simulation = (self.build)();
         }
-        self.begin();
+        self.begin_run();
     }
 
-    fn begin(&mut self) {
+    fn begin_run(&mut self) {
         self.failures.clear();
         self.is_cut = false;
         self.failures_before = 0;
@@ -238,7 +238,7 @@ impl Stepper {
         (self.start)(&mut self.simulation);
         self.start_fault_injector();
         self.device = self.simulation.kernel.borrow().exploration.device.clone();
-        self.settle();
+        self.settle_actors();
         self.let_time_pass();
         self.failures_before = self.failures.len();
         self.simulation.kernel.borrow().actors.effects.take();
@@ -358,7 +358,7 @@ impl Stepper {
 
     /// Returns the steps that the latest step needs. They are set for a delivery if its
     /// [sender](Self::sender) does not [choose](Self::order_sensitivity), for a step that
-    /// [draws](Branch::draws), and for a step of a device if its actor does not choose.
+    /// [draws](crate::Branch::draws), and for a step of a device if its actor does not choose.
     /// [`QueueHead::BEFORE`] may be among them.
     #[must_use]
     pub fn causes(&self) -> &[u32] {
@@ -369,27 +369,27 @@ impl Stepper {
     ///
     /// # Panics
     /// If an invariant of the kernel is broken; never because of an actor.
-    pub fn execute(&mut self, actor: u32, choice: u32) -> Option<Executed> {
+    pub fn execute_step(&mut self, actor: u32, choice: u32) -> Option<Executed> {
         if actor >= self.simulation.kernel.borrow().actors.count_actors() {
-            return self.deliver(actor);
+            return self.deliver_head(actor);
         }
-        let shielded = catch_unwind(AssertUnwindSafe(|| self.take(actor, choice)));
+        let shielded = catch_unwind(AssertUnwindSafe(|| self.take_step(actor, choice)));
         let mut failed = 0;
         match shielded {
             Ok(None) => return None,
             Ok(Some(false)) => {}
-            Ok(Some(true)) => self.settle(),
+            Ok(Some(true)) => self.settle_actors(),
             Err(panic) => {
                 self.note_panic(&*panic);
-                self.settle();
+                self.settle_actors();
                 failed = Executed::FAILED;
             }
         }
-        Some(self.report(failed))
+        Some(self.report_step(failed))
     }
 
     /// Returns the executed step with its effects.
-    fn report(&mut self, mut failed: u8) -> Executed {
+    fn report_step(&mut self, mut failed: u8) -> Executed {
         self.let_time_pass();
         if self.failures.len() > self.failures_before {
             failed = Executed::FAILED;
@@ -420,10 +420,10 @@ impl Stepper {
         }
     }
 
-    /// [`Stepper::execute`] without the shield. The executed step is in `latest`; the answer is
-    /// true if other actors must be looked after.
+    /// [`Stepper::execute_step`] without the shield. The executed step is in `latest`; the answer
+    /// is true if other actors must be looked after.
     #[inline]
-    fn take(&mut self, actor: u32, choice: u32) -> Option<bool> {
+    fn take_step(&mut self, actor: u32, choice: u32) -> Option<bool> {
         let simulation = &mut self.simulation;
         let (goes_on, scan) = {
             let mut kernel = simulation.kernel.borrow_mut();
@@ -485,7 +485,7 @@ impl Stepper {
             (!paused, paused || kind == StepKind::Resume)
         };
         let outcome = if goes_on {
-            simulation.poll(actor)
+            simulation.poll_actor(actor)
         } else {
             simulation.after_poll()
         };
@@ -498,7 +498,7 @@ impl Stepper {
 
     /// Lets the actors without a choice continue: new actors, and actors that were stopped with an
     /// answer.
-    fn settle(&mut self) {
+    fn settle_actors(&mut self) {
         loop {
             self.simulation.poll_device();
             let actor = {
@@ -512,7 +512,7 @@ impl Stepper {
                 kernel.actors.current = actor;
                 actor
             };
-            let shielded = catch_unwind(AssertUnwindSafe(|| self.simulation.poll(actor)));
+            let shielded = catch_unwind(AssertUnwindSafe(|| self.simulation.poll_actor(actor)));
             match shielded {
                 Ok(None) => {}
                 Ok(Some(outcome)) => self.end_failed_actor(actor, outcome),
@@ -677,7 +677,7 @@ impl Drop for Stepper {
     /// The kernel and its device keep each other alive until here.
     fn drop(&mut self) {
         self.device = None;
-        self.simulation.recycle();
+        self.simulation.clear_objects();
     }
 }
 
@@ -691,7 +691,7 @@ impl fmt::Debug for Stepper {
 
 impl Simulation {
     /// Forgets all actors and objects and keeps the memory.
-    fn recycle(&mut self) {
+    fn clear_objects(&mut self) {
         self.drop_bodies();
         self.result = Ok(None);
         let messages = self.kernel.borrow_mut().objects.activities.take_messages();

@@ -58,7 +58,7 @@ impl Input {
         let source = format!("Measurements: {file}, digest {}.", input.origin.digest);
         input.origin.sources.insert(0, source);
         if matches!(measurements, Measurements::Samples(_)) {
-            input.origin.metadata = SampleMetadata::read(text);
+            input.origin.metadata = SampleMetadata::from_text(text);
         }
         for key in [
             "backend",
@@ -112,7 +112,7 @@ fn of_table(benchmark: &str, rows: &[(u64, f64)]) -> Input {
         samples: Vec::new(),
         speed: MachineSpeed::default(),
         reference_times: Vec::new(),
-        rules: FitOptions::table(),
+        rules: FitOptions::for_tables(),
         origin: MeasurementOrigin {
             sources: vec![format!(
                 "{benchmark}: {} sizes, one value each.",
@@ -132,7 +132,7 @@ fn of_samples(all: &[Block], options: &CalibrateOptions) -> Result<Input, Calibr
     let kernel = Kernel::PING_PONGS
         .into_iter()
         .find(|kernel| is_training(*kernel))
-        .ok_or_else(|| CalibrateError::NoPingPong(names(all)))?;
+        .ok_or_else(|| CalibrateError::NoPingPong(kernel_names(all)))?;
     let states = states(all);
     let references = references(all, kernel, &states);
     let steady: Vec<Block> = all
@@ -154,7 +154,7 @@ fn of_samples(all: &[Block], options: &CalibrateOptions) -> Result<Input, Calibr
     others.dedup();
     let (programs, others): (Vec<Kernel>, Vec<Kernel>) = others
         .into_iter()
-        .partition(|kernel| Program::ranks(*kernel).is_some());
+        .partition(|kernel| Program::rank_count(*kernel).is_some());
     let programs = programs
         .into_iter()
         .map(|kernel| (kernel, summary(kernel, Set::Validation)));
@@ -169,7 +169,7 @@ fn of_samples(all: &[Block], options: &CalibrateOptions) -> Result<Input, Calibr
         points: summaries.iter().map(|summary| summary.point).collect(),
         empty: None,
         hidden_points: hidden.iter().map(|summary| summary.point).collect(),
-        samples: shown(&training),
+        samples: shown_samples(&training),
         origin: MeasurementOrigin {
             sources: vec![format!(
                 "Kernel {kernel}: {samples} samples in {} blocks at {} sizes, {} session(s); statistic {:?}, seed {}.",
@@ -197,7 +197,7 @@ fn of_samples(all: &[Block], options: &CalibrateOptions) -> Result<Input, Calibr
     })
 }
 
-fn names(blocks: &[Block]) -> String {
+fn kernel_names(blocks: &[Block]) -> String {
     let mut names: Vec<String> = blocks
         .iter()
         .map(|block| block.kernel.to_string())
@@ -208,7 +208,7 @@ fn names(blocks: &[Block]) -> String {
 }
 
 /// Some of the samples, spread over all of them.
-fn shown(blocks: &[&Block]) -> Vec<(u64, f64)> {
+fn shown_samples(blocks: &[&Block]) -> Vec<(u64, f64)> {
     let all: usize = blocks.iter().map(|block| kept(block).len()).sum();
     let each = blocks
         .iter()
@@ -231,7 +231,7 @@ fn states(blocks: &[Block]) -> Vec<States> {
 fn steady(block: &Block, states: &[States]) -> Option<Block> {
     let mut block = block.clone();
     if let Some(ours) = states.iter().find(|one| one.session == block.session) {
-        if !ours.keeps(block.number) {
+        if !ours.is_kept_block(block.number) {
             return None;
         }
         let slowness = ours.slowness(block.number);
@@ -268,7 +268,7 @@ fn references(blocks: &[Block], kernel: Kernel, states: &[States]) -> Vec<Refere
                 number: block.number,
                 size: block.size,
                 relative: time / middles[&block.size],
-                kept: of_session.is_none_or(|one| one.keeps(block.number)),
+                kept: of_session.is_none_or(|one| one.is_kept_block(block.number)),
             }
         })
         .collect()

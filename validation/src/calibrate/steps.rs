@@ -23,7 +23,7 @@ const SELF_CHECK_MAX: f64 = 0.01;
 /// The platform's eager threshold if neither options nor measurements name another.
 const DEFAULT_THRESHOLD: u64 = 65_536;
 
-pub(super) fn finish(
+pub(super) fn finish_calibration(
     mut input: Input,
     options: &CalibrateOptions,
 ) -> Result<Calibration, CalibrateError> {
@@ -35,7 +35,7 @@ pub(super) fn finish(
     let sharing = sharing::factors(&input.kernels, |size| fitted.predict(size));
     let copy = memory_bandwidth(&input.kernels, Kernel::Copy);
     let eager_end = threshold.unwrap_or(DEFAULT_THRESHOLD);
-    let (calls, copy) = calls(
+    let (calls, copy) = call_costs(
         &input,
         eager_end,
         copy.filter(|_| options.handshake == RendezvousCost::InTable),
@@ -48,11 +48,11 @@ pub(super) fn finish(
         copy_bandwidth: copy.filter(|_| options.preset != Preset::LogGops),
         reduce_bandwidth: memory_bandwidth(&input.kernels, Kernel::Reduce),
         empty_s: input.empty.map(|point| point.time_s),
-        ..PlatformMetadata::of(options)
+        ..PlatformMetadata::from_options(options)
     };
     let split = CostSplit::new(&fitted, &calls, eager_end, metadata.envelope());
     let mut written = Written::new(&input, (&fitted, &calls, &split), metadata)?;
-    let self_check = written.check(&input.points, &fitted, &split, eager_end)?;
+    let self_check = written.check_simulated(&input.points, &fitted, &split, eager_end)?;
     let (bands, validation) = held_back(&input, &fitted, &cross_check, written.loggp.as_ref());
     let measured = std::mem::take(&mut input.programs);
     let programs = programs(measured, &bands, |ranks| {
@@ -99,7 +99,7 @@ pub(super) fn finish(
 
 impl PlatformMetadata {
     /// Returns metadata from the options, without any measured values.
-    const fn of(options: &CalibrateOptions) -> Self {
+    const fn from_options(options: &CalibrateOptions) -> Self {
         Self {
             sources: Vec::new(),
             eager_threshold: None,
@@ -118,7 +118,10 @@ impl PlatformMetadata {
 /// the band, and the reference blocks, in microseconds.
 fn said(input: &Input, bands: &ErrorBands, fitted: &Fit) -> Vec<String> {
     let mut said = input.origin.sources.clone();
-    said.push(format!("band_90: {:.4}", bands.at(fitted.range().1, 0.9)));
+    said.push(format!(
+        "band_90: {:.4}",
+        bands.error_at(fitted.range().1, 0.9)
+    ));
     if !input.reference_times.is_empty() {
         let each = input.reference_times.iter();
         let each: Vec<String> = each
@@ -174,11 +177,15 @@ fn programs(
 
 /// Returns the size from which messages use rendezvous, from the options or the measurements.
 fn threshold(input: &Input, options: &CalibrateOptions) -> Option<u64> {
-    let was_looked_for = input.origin.metadata.number("late_delay_us").is_some();
+    let was_looked_for = input
+        .origin
+        .metadata
+        .number_value("late_delay_us")
+        .is_some();
     let largest = input.points.iter().map(|point| point.size).max();
     options
         .eager_threshold
-        .or_else(|| input.origin.metadata.whole("eager_threshold"))
+        .or_else(|| input.origin.metadata.whole_value("eager_threshold"))
         // All that was measured is eager.
         .or_else(|| largest.filter(|_| was_looked_for).map(|size| size + 1))
 }
@@ -214,7 +221,7 @@ fn fitted(
 
 /// Returns the costs of calls. Also returns the copy bandwidth if the simulator adds the copy of a
 /// waiting message; the copy is then subtracted from the cost of the receive.
-fn calls(input: &Input, eager_end: u64, copy: Option<f64>) -> (CallCosts, Option<f64>) {
+fn call_costs(input: &Input, eager_end: u64, copy: Option<f64>) -> (CallCosts, Option<f64>) {
     let of = |kernel: Kernel| {
         let summaries = input.kernels.get(&kernel)?;
         of_call(summaries, eager_end)
@@ -309,7 +316,7 @@ impl Written {
     }
 
     /// Returns the largest difference between simulated kernels and the fit, if small enough.
-    fn check(
+    fn check_simulated(
         &self,
         points: &[Point],
         fitted: &Fit,
@@ -334,8 +341,8 @@ impl Written {
                 if size < eager_end {
                     add(Kernel::Stream(1), model.stream(1, size));
                     add(Kernel::Stream(16), model.stream(16, size));
-                    add(Kernel::Send, model.send(size));
-                    add(Kernel::Receive, model.receive(size));
+                    add(Kernel::Send, model.send_time(size));
+                    add(Kernel::Receive, model.receive_time(size));
                 }
                 continue;
             }
@@ -349,10 +356,10 @@ impl Written {
             add(Kernel::Stream(1), time + empty_s);
             // The calls of an empty message cost nothing.
             if size > 0 && size < eager_end {
-                let piece = split.piece(size);
+                let piece = split.segment_at(size);
                 let copy = self.metadata.copy_bandwidth.map_or(0.0, |copy| 1.0 / copy);
-                add(Kernel::Send, piece.os.at(bytes(size)));
-                add(Kernel::Isend, piece.ois.at(bytes(size)));
+                add(Kernel::Send, piece.os.time_at(bytes(size)));
+                add(Kernel::Isend, piece.ois.time_at(bytes(size)));
                 add(
                     Kernel::Receive,
                     (piece.or.slope_s + copy) * bytes(size) + piece.or.intercept_s,

@@ -70,21 +70,21 @@ impl Break {
 pub(crate) fn between(old: Line, new: Line, gap: (u64, u64), forced: &[u64]) -> Break {
     let (low, high) = (bytes(gap.0), bytes(gap.1));
     let middle = (low.max(1.0) * high).sqrt();
-    let jump = new.at(middle) / old.at(middle);
+    let jump = new.time_at(middle) / old.time_at(middle);
     if let Some(threshold) = forced.iter().find(|at| gap.0 < **at && **at <= gap.1) {
         let at = bytes(*threshold);
         return Break {
             kind: BreakKind::Forced,
             above: threshold - 1,
             gap: (threshold - 1, *threshold),
-            jump: new.at(at) / old.at(at),
+            jump: new.time_at(at) / old.time_at(at),
         };
     }
     let meet = (old.intercept_s - new.intercept_s) / (new.slope_s - old.slope_s);
     if meet.is_finite() && (low..=high).contains(&meet) {
         return Break {
             kind: BreakKind::Kink,
-            above: whole(meet),
+            above: whole_size(meet),
             gap,
             jump: 1.0,
         };
@@ -92,7 +92,7 @@ pub(crate) fn between(old: Line, new: Line, gap: (u64, u64), forced: &[u64]) -> 
     let guess = power_of_two(gap, middle).filter(|_| high > REFINED * low);
     Break {
         kind: BreakKind::Jump,
-        above: guess.unwrap_or_else(|| whole(middle)),
+        above: guess.unwrap_or_else(|| whole_size(middle)),
         gap,
         jump,
     }
@@ -112,7 +112,7 @@ fn power_of_two(gap: (u64, u64), middle: f64) -> Option<u64> {
 }
 
 /// The size below a place between sizes.
-fn whole(place: f64) -> u64 {
+fn whole_size(place: f64) -> u64 {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,

@@ -96,7 +96,7 @@ fn least_squares(points: &[Point], sigmas: &[f64], hinges: &[f64]) -> Option<Vec
             equations[i][n] += weight * row[i] * point.time_s;
         }
     }
-    let mut solution = solve(equations)?;
+    let mut solution = solve_equations(equations)?;
     for value in &mut solution[1..] {
         *value /= scale;
     }
@@ -105,7 +105,7 @@ fn least_squares(points: &[Point], sigmas: &[f64], hinges: &[f64]) -> Option<Vec
 
 /// Returns the solution of linear equations by Gauss's elimination with the largest pivot; each row
 /// ends with its right side. `None` if there is no unique solution.
-pub(crate) fn solve(mut rows: Vec<Vec<f64>>) -> Option<Vec<f64>> {
+pub(crate) fn solve_equations(mut rows: Vec<Vec<f64>>) -> Option<Vec<f64>> {
     let n = rows.len();
     for column in 0..n {
         let pivot = (column..n).max_by(|one, other| {
@@ -162,7 +162,7 @@ mod tests {
             assert_eq!(place.kind, BreakKind::Kink);
             let hinge = (bytes(place.gap.0) * bytes(place.gap.1)).sqrt();
             let [old, new] = [joined.segments()[at].line, joined.segments()[at + 1].line];
-            assert!((old.at(hinge) / new.at(hinge) - 1.0).abs() < 1e-9);
+            assert!((old.time_at(hinge) / new.time_at(hinge) - 1.0).abs() < 1e-9);
         }
         for point in &points {
             assert!((joined.predict(point.size) / point.time_s - 1.0).abs() < 0.03);

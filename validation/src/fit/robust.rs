@@ -31,12 +31,12 @@ impl Fit {
                     .zip(&usual)
                     .map(|(point, sigma)| {
                         let far =
-                            (point.time_s - line.at(point.x())).abs() / (sigma * point.time_s);
+                            (point.time_s - line.time_at(point.x())).abs() / (sigma * point.time_s);
                         // The weight is 1/σ², and is to be FAR / far as large.
                         sigma * (far / FAR).max(1.0).sqrt()
                     })
                     .collect();
-                again.segments[at].line = search::line(&inside, &wider, 0, inside.len());
+                again.segments[at].line = search::line_of_points(&inside, &wider, 0, inside.len());
             }
         }
         again

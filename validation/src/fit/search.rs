@@ -50,7 +50,7 @@ pub(crate) fn search(
     let mut end = n;
     for level in levels[1..=segments].iter().rev() {
         let (_, first) = level[end]?;
-        let line = line(points, sigmas, first, end);
+        let line = line_of_points(points, sigmas, first, end);
         cuts.push(SegmentCut { first, end, line });
         end = first;
     }
@@ -59,12 +59,12 @@ pub(crate) fn search(
 }
 
 /// The line of points `first..end`.
-pub(crate) fn line(points: &[Point], sigmas: &[f64], first: usize, end: usize) -> Line {
+pub(crate) fn line_of_points(points: &[Point], sigmas: &[f64], first: usize, end: usize) -> Line {
     let mut sums = LeastSquaresSums::default();
     for (point, sigma) in points[first..end].iter().zip(&sigmas[first..end]) {
-        sums.add(point.x(), point.time_s, *sigma);
+        sums.add_point(point.x(), point.time_s, *sigma);
     }
-    sums.line()
+    sums.nearest_line()
 }
 
 /// Returns the best last segment that ends before point `j`: the cost of all segments up to there,
@@ -101,13 +101,13 @@ fn segment_costs(points: &[Point], sigmas: &[f64], rules: &FitOptions) -> Vec<Ve
             let mut sums = LeastSquaresSums::default();
             (i..points.len())
                 .map(|j| {
-                    sums.add(points[j].x(), points[j].time_s, sigmas[j]);
+                    sums.add_point(points[j].x(), points[j].time_s, sigmas[j]);
                     let long_enough = || {
                         let (first, last) = (points[i].x().max(32.0), points[j].x().max(32.0));
                         j + 1 - i >= rules.points_min && last >= rules.span_min * first
                     };
                     let allowed = regions[i] == regions[j] && (is_whole(i, j) || long_enough());
-                    allowed.then(|| sums.cost(sums.line()))
+                    allowed.then(|| sums.cost(sums.nearest_line()))
                 })
                 .collect()
         })

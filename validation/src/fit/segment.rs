@@ -16,7 +16,7 @@ pub struct Line {
 
 impl Line {
     /// Seconds for a message of `bytes`.
-    pub fn at(&self, bytes: f64) -> f64 {
+    pub fn time_at(&self, bytes: f64) -> f64 {
         self.intercept_s + self.slope_s * bytes
     }
 }
@@ -34,7 +34,7 @@ pub(crate) struct LeastSquaresSums {
 
 impl LeastSquaresSums {
     /// Adds a point of size `s` and time `y` with the relative uncertainty `sigma`.
-    pub(crate) fn add(&mut self, s: f64, y: f64, sigma: f64) {
+    pub(crate) fn add_point(&mut self, s: f64, y: f64, sigma: f64) {
         let w = 1.0 / (sigma * y * sigma * y);
         self.w += w;
         self.ws += w * s;
@@ -45,7 +45,7 @@ impl LeastSquaresSums {
     }
 
     /// The nearest line with a ≥ 0 and b ≥ 0.
-    pub(crate) fn line(&self) -> Line {
+    pub(crate) fn nearest_line(&self) -> Line {
         let determinant = self.w * self.wss - self.ws * self.ws;
         // One size only, or sizes that differ less than rounding: no slope can be seen.
         let slope_s = if determinant > 1e-12 * self.w * self.wss {
@@ -90,7 +90,7 @@ mod tests {
     fn of(points: &[(f64, f64)]) -> LeastSquaresSums {
         let mut sums = LeastSquaresSums::default();
         for (s, y) in points {
-            sums.add(*s, *y, 0.02);
+            sums.add_point(*s, *y, 0.02);
         }
         sums
     }
@@ -98,17 +98,17 @@ mod tests {
     #[test]
     fn a_line_is_found_exactly_and_costs_nothing() {
         let sums = of(&[(1.0, 3.5), (10.0, 8.0), (100.0, 53.0)]);
-        let line = sums.line();
+        let line = sums.nearest_line();
         assert!((line.intercept_s - 3.0).abs() < 1e-9 && (line.slope_s - 0.5).abs() < 1e-10);
         assert!(sums.cost(line) < 1e-6);
     }
 
     #[test]
     fn parameters_are_never_negative() {
-        let falling = of(&[(1.0, 5.0), (10.0, 4.0), (100.0, 3.0)]).line();
+        let falling = of(&[(1.0, 5.0), (10.0, 4.0), (100.0, 3.0)]).nearest_line();
         assert_eq!(falling.slope_s, 0.0);
         assert!(falling.intercept_s > 3.0 && falling.intercept_s < 5.0);
-        let steep = of(&[(10.0, 1.0), (20.0, 3.0), (40.0, 7.0)]).line();
+        let steep = of(&[(10.0, 1.0), (20.0, 3.0), (40.0, 7.0)]).nearest_line();
         assert_eq!(steep.intercept_s, 0.0);
         assert!(steep.slope_s > 0.1 && steep.slope_s < 0.175);
     }
@@ -117,11 +117,11 @@ mod tests {
     fn the_cost_is_the_sum_of_squares() {
         let points = [(1.0, 5.0), (10.0, 4.5), (100.0, 9.0)];
         let sums = of(&points);
-        let line = sums.line();
+        let line = sums.nearest_line();
         let direct: f64 = points
             .iter()
             .map(|(s, y)| {
-                let distance = (y - line.at(*s)) / (0.02 * y);
+                let distance = (y - line.time_at(*s)) / (0.02 * y);
                 distance * distance
             })
             .sum();

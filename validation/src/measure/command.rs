@@ -24,7 +24,7 @@ pub(crate) struct Block {
 }
 
 /// Numbers of kernels in commands: kind and count.
-fn code(kernel: Kernel) -> (u32, u32) {
+fn kernel_code(kernel: Kernel) -> (u32, u32) {
     match kernel {
         Kernel::PingPong => (1, 0),
         Kernel::PingPongOccupied => (2, 0),
@@ -64,7 +64,7 @@ fn kernel((kind, number): (u32, u32)) -> Option<Kernel> {
 }
 
 /// Tells all other ranks to do their part of a block, or to stop.
-pub(crate) async fn tell(world: &Comm, block: Option<&Block>) -> Result<()> {
+pub(crate) async fn announce_block(world: &Comm, block: Option<&Block>) -> Result<()> {
     let message = Buffer::from(encoded(block).to_vec());
     for rank in 1..world.size() {
         world.send(&message, rank, COMMAND).await?;
@@ -73,7 +73,7 @@ pub(crate) async fn tell(world: &Comm, block: Option<&Block>) -> Result<()> {
 }
 
 /// Waits for the next command; `None` is the command to stop.
-pub(crate) async fn told(world: &Comm) -> Result<Option<Block>> {
+pub(crate) async fn receive_block(world: &Comm) -> Result<Option<Block>> {
     let mut message = Buffer::zeroed(LENGTH);
     world.recv(&mut message, 0, COMMAND).await?;
     Ok(message.bytes().and_then(decoded))
@@ -82,7 +82,7 @@ pub(crate) async fn told(world: &Comm) -> Result<Option<Block>> {
 fn encoded(block: Option<&Block>) -> [u8; LENGTH as usize] {
     let mut bytes = [0; LENGTH as usize];
     if let Some(block) = block {
-        let (kind, number) = code(block.kernel);
+        let (kind, number) = kernel_code(block.kernel);
         bytes[0..4].copy_from_slice(&kind.to_le_bytes());
         bytes[4..8].copy_from_slice(&number.to_le_bytes());
         bytes[8..16].copy_from_slice(&block.size.to_le_bytes());

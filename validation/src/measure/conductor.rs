@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use mpi::{Comm, Result};
 
-use super::command::{self, tell, told};
+use super::command::{self, announce_block, receive_block};
 use super::kernels::{Found, KernelRunner, partner};
 use super::plan::{MeasureOptions, Plan, REFERENCE_BYTES, Task, ping_pong};
 use super::session::Session;
@@ -53,7 +53,7 @@ pub async fn measure(
     progress: ReportProgress,
 ) -> Result<()> {
     if world.rank() != 0 {
-        while let Some(block) = told(&world).await? {
+        while let Some(block) = receive_block(&world).await? {
             partner(&world, &block).await?;
         }
         return Ok(());
@@ -66,9 +66,9 @@ pub async fn measure(
         return Ok(());
     }
     let mut conductor = MeasureDriver::new(&world, (*options).clone(), progress).await;
-    let result = conductor.all().await;
-    tell(&world, None).await?;
-    *session.borrow_mut() = conductor.finish();
+    let result = conductor.measure_all().await;
+    announce_block(&world, None).await?;
+    *session.borrow_mut() = conductor.finish_session();
     result
 }
 
@@ -116,14 +116,14 @@ impl<'a> MeasureDriver<'a> {
         self.world.wtime() - self.start
     }
 
-    async fn all(&mut self) -> Result<()> {
+    async fn measure_all(&mut self) -> Result<()> {
         self.clock();
         self.warm_up().await?;
         self.warm = self.elapsed();
         let about = self.about;
         let (size_max, repetitions) = (self.options.size_max, self.options.repetitions);
         let guess = |task: &Task| cost(task, about, size_max, repetitions);
-        if let Some(note) = self.options.cut(self.ranks, guess) {
+        if let Some(note) = self.options.cut_to_limit(self.ranks, guess) {
             self.session.notes.push(note);
         }
         if self.options.kernels.late {
@@ -140,7 +140,7 @@ impl<'a> MeasureDriver<'a> {
                 break "time limit reached";
             }
             stopping.judge(&self.options);
-            let (done, all) = stopping.counts();
+            let (done, all) = stopping.task_counts();
             let left = pass_s * f64::from(self.options.blocks_max - self.session.passes);
             (self.progress)(self.elapsed(), left, &format!("{done} of {all} converged"));
             if stopping.is_enough() {
@@ -151,7 +151,7 @@ impl<'a> MeasureDriver<'a> {
             }
         };
         stopping.judge(&self.options);
-        let (done, all) = stopping.counts();
+        let (done, all) = stopping.task_counts();
         let text = format!(
             "{ended}; {done} of {all} known to {} %",
             100.0 * self.options.target
@@ -163,7 +163,7 @@ impl<'a> MeasureDriver<'a> {
         Ok(())
     }
 
-    fn finish(mut self) -> Session {
+    fn finish_session(mut self) -> Session {
         self.session.elapsed_s = self.elapsed();
         self.session
     }
@@ -194,7 +194,7 @@ impl<'a> MeasureDriver<'a> {
             .zip(sizes.into_iter().zip([WARM_UP.0, WARM_UP.1]))
         {
             let found = self
-                .block(ping_pong(self.ranks), size, repetitions, 0.0)
+                .measure_block(ping_pong(self.ranks), size, repetitions, 0.0)
                 .await?;
             *time = found
                 .first()
@@ -206,7 +206,7 @@ impl<'a> MeasureDriver<'a> {
     }
 
     /// One block, told to all and timed here.
-    async fn block(
+    async fn measure_block(
         &mut self,
         kernel: Kernel,
         size: u64,
@@ -219,12 +219,12 @@ impl<'a> MeasureDriver<'a> {
             repetitions,
             delay_s,
         };
-        tell(self.world, Some(&block)).await?;
-        self.bench.run(&block).await
+        announce_block(self.world, Some(&block)).await?;
+        self.bench.run_block(&block).await
     }
 
     /// One block that is kept.
-    async fn keep(&mut self, task: Task) -> Result<Option<Block>> {
+    async fn measure_task(&mut self, task: Task) -> Result<Option<Block>> {
         let single = single(self.about, task.size, self.options.size_max);
         let repetitions = repetitions(single, self.options.repetitions);
         let empty = self.about.0;
@@ -234,7 +234,7 @@ impl<'a> MeasureDriver<'a> {
             _ => 0.0,
         };
         let found = self
-            .block(task.kernel, task.size, repetitions, delay_s)
+            .measure_block(task.kernel, task.size, repetitions, delay_s)
             .await?;
         self.number += 1;
         let blocks = found.into_iter().map(|(kernel, times_s)| Block {
@@ -263,7 +263,7 @@ impl<'a> MeasureDriver<'a> {
                 size,
                 set: Set::Reference,
             };
-            self.keep(task).await?;
+            self.measure_task(task).await?;
         }
         Ok(())
     }
@@ -284,8 +284,8 @@ impl<'a> MeasureDriver<'a> {
             if self.elapsed() > patience {
                 return Ok(true);
             }
-            if let Some(block) = self.keep(task).await? {
-                stopping.add(task, block);
+            if let Some(block) = self.measure_task(task).await? {
+                stopping.add_block(task, block);
             }
             self.references().await?;
         }
@@ -324,7 +324,7 @@ impl<'a> MeasureDriver<'a> {
 
     async fn is_synchronous(&mut self, size: u64, late_s: f64) -> Result<bool> {
         let found = self
-            .block(Kernel::Late, size, LATE_REPETITIONS, late_s)
+            .measure_block(Kernel::Late, size, LATE_REPETITIONS, late_s)
             .await?;
         self.number += 1;
         let times_s = found.into_iter().flat_map(|(_, times)| times).collect();
@@ -381,7 +381,7 @@ impl<'a> MeasureDriver<'a> {
                 // What is held back stays so: where such a size is asked for, its neighbour
                 // answers.
                 let size = if is_hidden { size + 1 } else { size };
-                here.extend(self.keep(Task { size, ..task }).await?);
+                here.extend(self.measure_task(Task { size, ..task }).await?);
             }
             self.since_reference = REFERENCE_EVERY;
             self.references().await?;
@@ -389,14 +389,14 @@ impl<'a> MeasureDriver<'a> {
             let Some(summary) = summarise(&here, Statistic::P10, self.options.seed).pop() else {
                 break;
             };
-            plan.add(summary.point.size, self.ranks);
+            plan.add_size(summary.point.size, self.ranks);
             measured += 1;
             (self.progress)(
                 self.elapsed(),
                 0.0,
                 &format!("adaptive sampling at {size} B"),
             );
-            refinement.tell(summary.point);
+            refinement.add_measurement(summary.point);
         }
         if measured > 0 {
             let text = format!("{measured} sizes added at jumps");

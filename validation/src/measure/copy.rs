@@ -22,9 +22,9 @@ pub(crate) struct CopyBenchmark {
 
 impl CopyBenchmark {
     /// Seconds to copy `size` bytes, by the clock `now`.
-    pub(crate) fn copy(&mut self, size: u64, now: impl Fn() -> f64) -> f64 {
+    pub(crate) fn time_copy(&mut self, size: u64, now: impl Fn() -> f64) -> f64 {
         let size = usize::try_from(size.max(1)).unwrap_or(usize::MAX);
-        self.grow(size);
+        self.allocate_pool(size);
         let times = (usize::try_from(SAMPLE).unwrap_or(usize::MAX) / size).max(1);
         let start = now();
         for _ in 0..times {
@@ -39,7 +39,7 @@ impl CopyBenchmark {
         (now() - start) / crate::point::count(times)
     }
 
-    fn grow(&mut self, size: usize) {
+    fn allocate_pool(&mut self, size: usize) {
         if self.from.is_empty() {
             let pool = (4 * last_level_cache()).min(POOL_MAX);
             let pool = usize::try_from(pool).unwrap_or(usize::MAX).max(2 * size);

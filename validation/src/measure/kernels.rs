@@ -8,7 +8,7 @@ use mpi::prelude::*;
 use super::command::{Block, DATA};
 use super::copy::CopyBenchmark;
 use super::plan::IdleMode;
-use super::reduction::reduce;
+use super::reduction::time_reduction;
 use crate::sample::Kernel;
 
 /// Rank 0's side of the kernels.
@@ -62,7 +62,7 @@ impl<'a> KernelRunner<'a> {
     }
 
     /// One block: samples in seconds, in the order in which they were taken.
-    pub(crate) async fn run(&mut self, block: &Block) -> Result<Found> {
+    pub(crate) async fn run_block(&mut self, block: &Block) -> Result<Found> {
         let mut found: Found = kinds(block.kernel)
             .into_iter()
             .map(|kernel| (kernel, Vec::new()))
@@ -71,12 +71,12 @@ impl<'a> KernelRunner<'a> {
             for _ in 0..block.repetitions {
                 found[0]
                     .1
-                    .push(self.copier.copy(block.size, || self.world.wtime()));
+                    .push(self.copier.time_copy(block.size, || self.world.wtime()));
             }
             return Ok(found);
         }
         if block.kernel == Kernel::Reduce {
-            found[0].1 = reduce(block.size, block.repetitions, || self.world.wtime())?;
+            found[0].1 = time_reduction(block.size, block.repetitions, || self.world.wtime())?;
             return Ok(found);
         }
         let mut message = self.world.buffer(block.size);

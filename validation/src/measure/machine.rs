@@ -18,7 +18,7 @@ pub struct Machine {
     pub load: String,
 }
 
-fn line(path: &str) -> Option<String> {
+fn first_line(path: &str) -> Option<String> {
     let text = fs::read_to_string(path).ok()?;
     Some(text.lines().next().unwrap_or_default().trim().to_owned())
 }
@@ -36,10 +36,10 @@ impl Machine {
             .map_or_else(unknown, |(_, name)| name.trim().to_owned());
         let cores = std::thread::available_parallelism()
             .map_or(1, |cores| u32::try_from(cores.get()).unwrap_or(u32::MAX));
-        let release = line("/proc/sys/kernel/osrelease").unwrap_or_else(unknown);
-        let system = line("/proc/sys/kernel/ostype").unwrap_or_else(unknown);
-        let governor = line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
-        let load = line("/proc/loadavg").unwrap_or_else(unknown);
+        let release = first_line("/proc/sys/kernel/osrelease").unwrap_or_else(unknown);
+        let system = first_line("/proc/sys/kernel/ostype").unwrap_or_else(unknown);
+        let governor = first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
+        let load = first_line("/proc/loadavg").unwrap_or_else(unknown);
         let three: Vec<&str> = load.split(' ').take(3).collect();
         Self {
             processor,

@@ -122,7 +122,7 @@ pub struct MeasureOptions {
 
 impl MeasureOptions {
     /// The options of an effort: sizes, blocks and time.
-    pub const fn of(effort: Effort) -> Self {
+    pub const fn from_effort(effort: Effort) -> Self {
         let (sizes, held_out, blocks_max, time_limit_s) = match effort {
             Effort::Quick => (30, 12, 5, 30.0),
             Effort::Standard => (60, 24, 10, 120.0),
@@ -173,7 +173,7 @@ pub struct Plan {
 impl Plan {
     /// The plan for this many ranks.
     pub fn new(options: &MeasureOptions, ranks: u32) -> Self {
-        let mut training: BTreeSet<u64> = drawn(
+        let mut training: BTreeSet<u64> = draw_sizes(
             options.seed,
             "validation/training sizes",
             options.sizes,
@@ -186,7 +186,7 @@ impl Plan {
         training.extend(triples.filter(|size| *size <= options.size_max));
         let mut validation = BTreeSet::new();
         let name = "validation/validation sizes";
-        for size in drawn(options.seed, name, options.held_out, options.size_max) {
+        for size in draw_sizes(options.seed, name, options.held_out, options.size_max) {
             let is_free = |size: &u64| !training.contains(size) && !validation.contains(size);
             let free = (size..=options.size_max)
                 .chain((0..size).rev())
@@ -278,7 +278,7 @@ impl Plan {
     }
 
     /// Measures this size with ping-pongs too, for the fit.
-    pub(crate) fn add(&mut self, size: u64, ranks: u32) {
+    pub(crate) fn add_size(&mut self, size: u64, ranks: u32) {
         if self.validation.contains(&size) || self.training.contains(&size) {
             return;
         }
@@ -302,7 +302,7 @@ pub(crate) const fn ping_pong(ranks: u32) -> Kernel {
 }
 
 /// One size in each of `number` equal intervals of ln s over [1, largest].
-fn drawn(seed: u64, name: &str, number: u32, largest: u64) -> impl Iterator<Item = u64> {
+fn draw_sizes(seed: u64, name: &str, number: u32, largest: u64) -> impl Iterator<Item = u64> {
     let mut stream = Stream::new(seed, name);
     let step = libm::log(bytes(largest.max(1))) / f64::from(number.max(1));
     (0..number).map(move |at| {
@@ -319,7 +319,11 @@ fn drawn(seed: u64, name: &str, number: u32, largest: u64) -> impl Iterator<Item
 impl MeasureOptions {
     /// Cuts the options to the time limit, if a block of a task takes `cost` seconds: fewer blocks
     /// first, then smaller sizes, then fewer sizes. Returns the cuts as text; `None` if all fits.
-    pub(crate) fn cut(&mut self, ranks: u32, cost: impl Fn(&Task) -> f64) -> Option<String> {
+    pub(crate) fn cut_to_limit(
+        &mut self,
+        ranks: u32,
+        cost: impl Fn(&Task) -> f64,
+    ) -> Option<String> {
         let before = self.clone();
         let pass = |options: &Self| -> f64 {
             let plan = Plan::new(options, ranks);
@@ -362,7 +366,7 @@ mod tests {
         MeasureOptions {
             seed,
             thresholds: vec![16_384],
-            ..MeasureOptions::of(Effort::Standard)
+            ..MeasureOptions::from_effort(Effort::Standard)
         }
     }
 
@@ -426,18 +430,18 @@ mod tests {
             time_limit_s: 1e9,
             ..options(1)
         };
-        assert_eq!(enough.cut(2, cost), None);
+        assert_eq!(enough.cut_to_limit(2, cost), None);
         let mut less = MeasureOptions {
             time_limit_s: 1.2,
             ..options(1)
         };
-        let said = less.cut(2, cost).unwrap();
+        let said = less.cut_to_limit(2, cost).unwrap();
         assert!(less.blocks_max < 10, "{said}");
         let mut least = MeasureOptions {
             time_limit_s: 1e-3,
             ..options(1)
         };
-        least.cut(2, cost).unwrap();
+        least.cut_to_limit(2, cost).unwrap();
         assert_eq!((least.blocks_max, least.size_max), (5, 65_536));
         assert!(least.sizes <= 16 && least.held_out >= 4);
     }

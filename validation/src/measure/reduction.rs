@@ -14,7 +14,11 @@ const ELEMENT: u64 = 8;
 
 /// Returns the seconds that a sum of `size` bytes takes, by the clock `now`. A rest that is no
 /// whole element is left out.
-pub(crate) fn reduce(size: u64, repetitions: u32, now: impl Fn() -> f64) -> Result<Vec<f64>> {
+pub(crate) fn time_reduction(
+    size: u64,
+    repetitions: u32,
+    now: impl Fn() -> f64,
+) -> Result<Vec<f64>> {
     let elements = usize::try_from(size / ELEMENT).unwrap_or(usize::MAX).max(1);
     let incoming = Buffer::of(&vec![1.0; elements]);
     let mut sum = Buffer::of(&vec![0.0; elements]);

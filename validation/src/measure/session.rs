@@ -60,12 +60,12 @@ impl Session {
 impl Session {
     /// Reads one session from the text of a file that [`samples_as_csv`] has written.
     pub fn from_csv(file: &str, text: &str) -> Result<Self, ReadError> {
-        let metadata = SampleMetadata::read(text);
+        let metadata = SampleMetadata::from_text(text);
         let blocks = match read(file, text)? {
             Measurements::Samples(blocks) => blocks,
             Measurements::Table(_) => Vec::new(),
         };
-        let micro = |key: &str| metadata.number(key).unwrap_or(0.0) / 1e6;
+        let micro = |key: &str| metadata.number_value(key).unwrap_or(0.0) / 1e6;
         let notes: Vec<String> = text
             .lines()
             .take_while(|line| line.starts_with('#'))
@@ -86,10 +86,10 @@ impl Session {
             blocks,
             clock_step_s: micro("clock_step_us"),
             clock_cost_s: micro("clock_cost_us"),
-            eager_threshold: metadata.whole("eager_threshold"),
+            eager_threshold: metadata.whole_value("eager_threshold"),
             late_delay_s: micro("late_delay_us"),
             ranks: metadata
-                .whole("ranks")
+                .whole_value("ranks")
                 .and_then(|ranks| u32::try_from(ranks).ok())
                 .unwrap_or(0),
             passes,
@@ -120,12 +120,12 @@ pub fn samples_as_csv(head: &str, sessions: &[Session]) -> String {
     }
     text.push_str("session,block,kernel,size_bytes,set,sample,time_us\n");
     for block in sessions.iter().flat_map(|session| &session.blocks) {
-        add(&mut text, block);
+        append_block(&mut text, block);
     }
     text
 }
 
-fn add(text: &mut String, block: &Block) {
+fn append_block(text: &mut String, block: &Block) {
     let set = block.set.name();
     for (sample, time) in block.times_s.iter().enumerate() {
         let _ = writeln!(

@@ -40,7 +40,7 @@ pub fn measure_simulated(
     });
     let session = Rc::new(RefCell::new(Session::default()));
     let found = Rc::clone(&session);
-    run(platform, ranks, (None, false), move |world| {
+    simulate_ranks(platform, ranks, (None, false), move |world| {
         measure(
             world,
             Rc::clone(&options),
@@ -62,7 +62,7 @@ pub fn simulated_times(
     let wanted: Rc<[(Kernel, u64)]> = wanted.into();
     let times = Rc::new(RefCell::new(Vec::new()));
     let found = Rc::clone(&times);
-    run(platform, ranks, (mode, true), move |world| {
+    simulate_ranks(platform, ranks, (mode, true), move |world| {
         single(world, Rc::clone(&wanted), Rc::clone(&found))
     })?;
     Ok(times.take())
@@ -84,7 +84,7 @@ async fn single(
             delay_s: 10.0,
         };
         if world.rank() == 0 {
-            let found = bench.run(&block).await?;
+            let found = bench.run_block(&block).await?;
             let first = found.first().and_then(|(_, times)| times.first());
             times.borrow_mut().extend(first);
         } else {
@@ -94,7 +94,7 @@ async fn single(
     Ok(())
 }
 
-fn run<F, Fut>(
+fn simulate_ranks<F, Fut>(
     platform: &Arc<Platform>,
     ranks: u32,
     (protocol, phantom): (Option<MessageProtocol>, bool),

@@ -22,7 +22,7 @@ pub(crate) struct StoppingRule {
 }
 
 impl StoppingRule {
-    pub(crate) fn add(&mut self, task: Task, block: Block) {
+    pub(crate) fn add_block(&mut self, task: Task, block: Block) {
         self.done.entry(task).or_insert(false);
         self.blocks.entry(task).or_default().push(block);
     }
@@ -54,7 +54,7 @@ impl StoppingRule {
     }
 
     /// Returns the number of tasks are done, of how many.
-    pub(crate) fn counts(&self) -> (usize, usize) {
+    pub(crate) fn task_counts(&self) -> (usize, usize) {
         (self.done_count(), self.done.len())
     }
 
@@ -79,12 +79,12 @@ mod tests {
             set,
             times_s: times.to_vec(),
         };
-        stopping.add(Task { kernel, size, set }, block);
+        stopping.add_block(Task { kernel, size, set }, block);
     }
 
     #[test]
     fn five_equal_blocks_are_enough_and_wild_ones_have_the_most() {
-        let options = MeasureOptions::of(Effort::Quick);
+        let options = MeasureOptions::from_effort(Effort::Quick);
         let options = MeasureOptions {
             blocks_max: 8,
             ..options
@@ -96,7 +96,12 @@ mod tests {
             add(&mut stopping, 16, number, &[wild; 20]);
             stopping.judge(&options);
             let expected = (usize::from(number >= 4) + usize::from(number >= 7), 2);
-            assert_eq!(stopping.counts(), expected, "after {} blocks", number + 1);
+            assert_eq!(
+                stopping.task_counts(),
+                expected,
+                "after {} blocks",
+                number + 1
+            );
             assert_eq!(stopping.is_enough(), number == 7);
         }
     }

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{LineError, positive, size};
+use super::{LineError, parse_size, positive};
 use crate::sample::{Block, Kernel, Set};
 
 /// Names of columns.
@@ -44,12 +44,12 @@ pub(super) fn read(text: &str) -> Result<Vec<Block>, Vec<LineError>> {
             mistakes.push(LineError::new(number, problem, expected));
             continue;
         }
-        let row = Row {
+        let row = CsvLine {
             columns: &columns,
             fields: &fields,
             number,
         };
-        if let Some((key, sample, time)) = row.read(&mut mistakes) {
+        if let Some((key, sample, time)) = row.read_row(&mut mistakes) {
             let samples = blocks.entry(key).or_default();
             let next = u32::try_from(samples.len()).unwrap_or(u32::MAX);
             samples.push((sample.unwrap_or(next), time));
@@ -61,10 +61,10 @@ pub(super) fn read(text: &str) -> Result<Vec<Block>, Vec<LineError>> {
     if !mistakes.is_empty() {
         return Err(mistakes);
     }
-    Ok(blocks.into_iter().map(block).collect())
+    Ok(blocks.into_iter().map(build_block).collect())
 }
 
-fn block(((session, number, kernel, size, set), mut samples): (Key, Samples)) -> Block {
+fn build_block(((session, number, kernel, size, set), mut samples): (Key, Samples)) -> Block {
     // By number; equal ones by time, so that the order of lines means nothing.
     samples.sort_by(|one, other| one.0.cmp(&other.0).then(one.1.total_cmp(&other.1)));
     Block {
@@ -107,7 +107,7 @@ impl Columns {
             count: names.len(),
         };
         for name in ["size_bytes", "time_us"] {
-            if columns.place(name).is_none() {
+            if columns.column_position(name).is_none() {
                 let problem = format!("the column {name:?} is missing");
                 let expected = "size_bytes and time_us among the columns";
                 mistakes.push(LineError::new(number, problem, expected));
@@ -120,20 +120,20 @@ impl Columns {
         }
     }
 
-    fn place(&self, name: &str) -> Option<usize> {
+    fn column_position(&self, name: &str) -> Option<usize> {
         let column = COLUMNS.iter().position(|column| *column == name)?;
         self.places[column]
     }
 }
 
 /// One line.
-struct Row<'a> {
+struct CsvLine<'a> {
     columns: &'a Columns,
     fields: &'a [&'a str],
     number: usize,
 }
 
-impl Row<'_> {
+impl CsvLine<'_> {
     /// Returns the value of a column: `default` without that column, `None` if the value is wrong.
     fn value<T>(
         &self,
@@ -143,7 +143,7 @@ impl Row<'_> {
         expected: &str,
         mistakes: &mut Vec<LineError>,
     ) -> Option<T> {
-        let Some(place) = self.columns.place(name) else {
+        let Some(place) = self.columns.column_position(name) else {
             return default;
         };
         let text = self.fields[place];
@@ -155,9 +155,9 @@ impl Row<'_> {
         value
     }
 
-    fn read(&self, mistakes: &mut Vec<LineError>) -> Option<(Key, Option<u32>, f64)> {
-        let kernels: Vec<String> = Kernel::names().collect();
-        let sets: Vec<&str> = Set::names().collect();
+    fn read_row(&self, mistakes: &mut Vec<LineError>) -> Option<(Key, Option<u32>, f64)> {
+        let kernels: Vec<String> = Kernel::all_names().collect();
+        let sets: Vec<&str> = Set::all_names().collect();
         let whole = |text: &str| text.parse().ok();
         let kernel = self.value(
             "kernel",
@@ -169,7 +169,7 @@ impl Row<'_> {
         let bytes = self.value(
             "size_bytes",
             None,
-            size,
+            parse_size,
             "a whole number of bytes, such as 4096",
             mistakes,
         );
@@ -215,7 +215,7 @@ mod tests {
         ];
         let found: Vec<_> = blocks
             .iter()
-            .map(|block| (block.key(), block.times_s.clone()))
+            .map(|block| (block.sort_key(), block.times_s.clone()))
             .collect();
         for ((key, times), (found, seconds)) in expected.iter().zip(&found) {
             assert_eq!(key, found);

@@ -3,10 +3,10 @@
 //! Other benchmarks in the same file are skipped; without a `PingPong` table the error names the
 //! benchmarks. A second `PingPong` table (other process counts) is a mistake.
 
-use super::{LineError, finish, positive, size};
-use crate::sample::Table;
+use super::{LineError, finish_table, parse_size, positive};
+use crate::sample::BenchmarkTable;
 
-pub(super) fn read(text: &str) -> Result<Table, Vec<LineError>> {
+pub(super) fn read_table(text: &str) -> Result<BenchmarkTable, Vec<LineError>> {
     let (mut rows, mut mistakes) = (Vec::new(), Vec::new());
     let mut others: Vec<&str> = Vec::new();
     let mut is_ours = false;
@@ -37,7 +37,7 @@ pub(super) fn read(text: &str) -> Result<Table, Vec<LineError>> {
         } else if let Some(column) = column
             && line.starts_with(|first: char| !first.is_ascii_punctuation())
         {
-            match row(line, column) {
+            match parse_row(line, column) {
                 Ok((size, time)) => rows.push((number, size, time)),
                 Err((problem, expected)) => {
                     mistakes.push(LineError::new(number, problem, expected));
@@ -56,15 +56,15 @@ pub(super) fn read(text: &str) -> Result<Table, Vec<LineError>> {
         );
         mistakes.push(LineError::new(0, problem, "the benchmark PingPong"));
     }
-    Ok(Table {
+    Ok(BenchmarkTable {
         benchmark: "IMB-MPI1 PingPong".to_owned(),
-        rows: finish(rows, mistakes)?,
+        rows: finish_table(rows, mistakes)?,
     })
 }
 
-fn row(line: &str, column: usize) -> Result<(u64, f64), (String, &'static str)> {
+fn parse_row(line: &str, column: usize) -> Result<(u64, f64), (String, &'static str)> {
     let fields: Vec<&str> = line.split_whitespace().collect();
-    let Some(size) = size(fields[0]) else {
+    let Some(size) = parse_size(fields[0]) else {
         let problem = format!("the size is {:?}", fields[0]);
         return Err((problem, "a whole number of bytes, such as 4096"));
     };
@@ -98,16 +98,16 @@ mod tests {
 
     #[test]
     fn the_pingpong_of_a_file() {
-        let table = read(TEXT).unwrap();
+        let table = read_table(TEXT).unwrap();
         assert_eq!(table.rows, [(0, 1.59 / 1e6), (64, 1.57 / 1e6)]);
     }
 
     #[test]
     fn mistakes_name_line_and_value() {
-        let mistakes = read(&TEXT.replace("1.57 ", "-1 ")).unwrap_err();
+        let mistakes = read_table(&TEXT.replace("1.57 ", "-1 ")).unwrap_err();
         assert_eq!((mistakes[0].line, mistakes.len()), (7, 1));
         assert_eq!(mistakes[0].problem, "t[usec] for 64 B is \"-1\"");
-        let mistakes = read(&TEXT.replace("PingPong", "Bcast")).unwrap_err();
+        let mistakes = read_table(&TEXT.replace("PingPong", "Bcast")).unwrap_err();
         assert_eq!(mistakes[0].problem, "it has Bcast, Sendrecv");
     }
 }

@@ -4,9 +4,9 @@
 //! before the title of the benchmark, such as lines of a launcher, are skipped; so are further
 //! columns.
 
-use super::{LineError, finish, positive, size};
+use super::{LineError, finish_table, parse_size, positive};
 use crate::point::bytes;
-use crate::sample::Table;
+use crate::sample::BenchmarkTable;
 
 #[derive(Clone, Copy)]
 enum Unit {
@@ -14,7 +14,7 @@ enum Unit {
     MegabytesPerSecond,
 }
 
-pub(super) fn read(text: &str) -> Result<Table, Vec<LineError>> {
+pub(super) fn read(text: &str) -> Result<BenchmarkTable, Vec<LineError>> {
     let mut benchmark = String::new();
     let mut unit = None;
     let (mut rows, mut mistakes) = (Vec::new(), Vec::new());
@@ -41,7 +41,7 @@ pub(super) fn read(text: &str) -> Result<Table, Vec<LineError>> {
         } else if let Some(unit) = unit
             && !line.is_empty()
         {
-            match row(line, unit) {
+            match parse_row(line, unit) {
                 Ok(Some((size, time))) => rows.push((number, size, time)),
                 Ok(None) => {}
                 Err((problem, expected)) => {
@@ -58,9 +58,9 @@ pub(super) fn read(text: &str) -> Result<Table, Vec<LineError>> {
             "\"# Size   Latency (us)\" or the like",
         ));
     }
-    Ok(Table {
+    Ok(BenchmarkTable {
         benchmark,
-        rows: finish(rows, mistakes)?,
+        rows: finish_table(rows, mistakes)?,
     })
 }
 
@@ -75,10 +75,10 @@ fn unit_of(columns: &str) -> Option<Unit> {
 }
 
 /// Parses a row into size and seconds; `None` for 0 bytes of a bandwidth table.
-fn row(line: &str, unit: Unit) -> Result<Option<(u64, f64)>, (String, &'static str)> {
+fn parse_row(line: &str, unit: Unit) -> Result<Option<(u64, f64)>, (String, &'static str)> {
     let mut fields = line.split_whitespace();
     let first = fields.next().unwrap_or_default();
-    let Some(size) = size(first) else {
+    let Some(size) = parse_size(first) else {
         let problem = format!("the size is {first:?}");
         return Err((problem, "a whole number of bytes, such as 4096"));
     };

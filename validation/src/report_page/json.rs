@@ -28,7 +28,7 @@ pub(super) fn predictions_as_csv(calibration: &Calibration) -> String {
     ] {
         for size in sizes {
             if let Some(time) = calibration.predict(size) {
-                let band = calibration.bands.at(size, 0.9);
+                let band = calibration.bands.error_at(size, 0.9);
                 let _ = writeln!(text, "{set},{size},{},{band}", 1e6 * time);
             }
         }
@@ -101,7 +101,7 @@ fn validation(calibration: &Calibration) -> Value {
             "predicted_us": 1e6 * one.predicted_s,
             "measured_us": 1e6 * one.measured_s,
             "error": one.error(),
-            "inside_band": one.error().abs() <= calibration.bands.at(one.size, 0.9),
+            "inside_band": one.error().abs() <= calibration.bands.error_at(one.size, 0.9),
         })
     });
     Value::Array(validation.collect())
@@ -179,7 +179,7 @@ pub(super) fn as_value(calibration: &Calibration) -> Value {
         "errors_cross_validation": errors(&calibration.cross_check.piecewise),
         "errors_line": errors(&calibration.cross_check.line),
         "errors_log_log": errors(&calibration.cross_check.interpolated),
-        "band_90": calibration.bands.at(calibration.fit.range().1, 0.9),
+        "band_90": calibration.bands.error_at(calibration.fit.range().1, 0.9),
         "range": [calibration.fit.range().0, calibration.fit.range().1],
         "eager_threshold": calibration.eager_threshold,
         "copy_bandwidth": calibration.memory.copy,

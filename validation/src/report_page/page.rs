@@ -29,7 +29,7 @@ pub(super) fn page(
     values["warning_lines"] = warnings.collect();
     values["uncertain_breaks"] = uncertain.collect();
     values["empty_us"] = calibration.empty.map(|empty| 1e6 * empty.time_s).into();
-    values["calls"] = calls(calibration);
+    values["calls"] = calls_json(calibration);
     values["svgs"] = svgs.into();
     values["errors_held_back"] = errors(&calibration.validation);
     values["held_back_rows"] = held_back_rows.into();
@@ -48,7 +48,7 @@ pub(super) fn page(
 }
 
 /// Returns the costs of calls.
-fn calls(calibration: &Calibration) -> Value {
+fn calls_json(calibration: &Calibration) -> Value {
     let calls = [
         ("send", &calibration.calls.os, "os"),
         ("nonblocking send", &calibration.calls.ois, "ois"),
@@ -79,7 +79,7 @@ fn held_back(
         let mut summaries = summaries.iter();
         let summary = summaries.find(|summary| summary.point.size == one.size)?;
         let error = one.error().abs();
-        let inside = if error <= calibration.bands.at(one.size, 0.9) {
+        let inside = if error <= calibration.bands.error_at(one.size, 0.9) {
             "yes"
         } else if error <= summary.half_width {
             "no (within measurement error)"

@@ -24,7 +24,7 @@ pub fn pictures(calibration: &Calibration) -> Vec<(&'static str, Scatter)> {
         all.push(("errors", errors_by_rank(calibration)));
     }
     if calibration.calls.os.is_some() || calibration.calls.or.is_some() {
-        all.push(("split", split(calibration)));
+        all.push(("split", plot_split(calibration)));
     }
     all
 }
@@ -130,7 +130,7 @@ fn errors(predictions: &[Prediction]) -> Vec<(f64, f64)> {
 /// The band, above and below, in percent.
 fn band(calibration: &Calibration, sign: f64) -> Vec<(f64, f64)> {
     let sizes = sizes(calibration);
-    let height = |size: &u64| 100.0 * sign * calibration.bands.at(*size, 0.9);
+    let height = |size: &u64| 100.0 * sign * calibration.bands.error_at(*size, 0.9);
     sizes
         .iter()
         .map(|size| (bytes(*size), height(size)))
@@ -188,7 +188,7 @@ fn predicted(calibration: &Calibration) -> Scatter {
                 let time = 1e6 * point.time_s;
                 (
                     time,
-                    time * (1.0 + sign * calibration.bands.at(point.size, 0.9)),
+                    time * (1.0 + sign * calibration.bands.error_at(point.size, 0.9)),
                 )
             })
             .collect();
@@ -268,8 +268,8 @@ fn errors_by_rank(calibration: &Calibration) -> Scatter {
     }
 }
 
-fn split(calibration: &Calibration) -> Scatter {
-    let piece = |size: u64| calibration.split.piece(size);
+fn plot_split(calibration: &Calibration) -> Scatter {
+    let piece = |size: u64| calibration.split.segment_at(size);
     Scatter {
         title: "Message time: send, send + receive, total".to_owned(),
         x: "size (bytes)".to_owned(),
@@ -280,19 +280,19 @@ fn split(calibration: &Calibration) -> Scatter {
             Series::new(
                 "total (send + receive + network)",
                 Marker::Line,
-                curve(calibration, &|size| piece(size).whole.at(bytes(size))),
+                curve(calibration, &|size| piece(size).whole.time_at(bytes(size))),
             ),
             Series::new(
                 "send + receive",
                 Marker::Second,
                 curve(calibration, &|size| {
-                    piece(size).os.at(bytes(size)) + piece(size).or.at(bytes(size))
+                    piece(size).os.time_at(bytes(size)) + piece(size).or.time_at(bytes(size))
                 }),
             ),
             Series::new(
                 "send",
                 Marker::Third,
-                curve(calibration, &|size| piece(size).os.at(bytes(size))),
+                curve(calibration, &|size| piece(size).os.time_at(bytes(size))),
             ),
         ],
         verticals: breaks(calibration),

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Stage, is_installed};
+use super::{CiStage, is_installed};
 
 /// A way to look for a need.
 #[derive(Clone, Copy, Debug)]
@@ -17,14 +17,14 @@ enum Probe {
     Llvm(&'static str),
 }
 
+use CiStage::{Interop, Lint, Test, Verbs};
 use Probe::{File, Llvm, Module, Program};
-use Stage::{Interop, Lint, Test, Verbs};
 
 /// Stages, their needs, and the package of each need. Git tells the revision that `--version`
 /// prints. Test: without the packages of interop, tests that compare with other programs are
 /// skipped, unless environment variables `SIMRUN_REQUIRE_…` require these tests.
 #[rustfmt::skip]
-const NEEDS: &[(Stage, Probe, &[&str])] = &[
+const NEEDS: &[(CiStage, Probe, &[&str])] = &[
     (Lint, Program("cc"), &["gcc", "libc6-dev"]),
     (Lint, Program("git"), &["git"]),
     (Test, Program("cc"), &["gcc", "libc6-dev"]),
@@ -58,7 +58,7 @@ const NEEDS: &[(Stage, Probe, &[&str])] = &[
 ];
 
 /// Returns the Debian packages that stages need and this machine lacks, each once.
-pub(super) fn missing(stages: &[Stage]) -> Vec<&'static str> {
+pub(super) fn missing_packages(stages: &[CiStage]) -> Vec<&'static str> {
     let needed = NEEDS.iter().filter(|(stage, ..)| stages.contains(stage));
     let missing = needed.filter(|(_, probe, _)| !is_there(*probe));
     let mut packages: Vec<&str> = Vec::new();

@@ -5,12 +5,12 @@ pub(super) const PATH: &str = "results/instructions.md";
 
 /// The page, line by line.
 pub(super) struct Page {
-    lines: Vec<(String, Option<(String, Row)>)>,
+    lines: Vec<(String, Option<(String, PageRow)>)>,
 }
 
 /// A row of the table.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Row {
+pub(super) struct PageRow {
     /// The unit that the figure counts instructions for.
     pub(super) per: String,
     /// The figure to reach, as text.
@@ -30,14 +30,14 @@ impl Page {
     }
 
     /// Returns the row of a workload.
-    pub(super) fn row(&self, workload: &str) -> Result<&Row, String> {
+    pub(super) fn workload_row(&self, workload: &str) -> Result<&PageRow, String> {
         let mut rows = self.lines.iter().filter_map(|(_, row)| row.as_ref());
         let row = rows.find(|(name, _)| name == workload).map(|(_, row)| row);
         row.ok_or_else(|| format!("{PATH}: no row {workload:?}: expected one"))
     }
 
     /// Replaces the figure of a workload.
-    pub(super) fn store(&mut self, workload: &str, now: u64) {
+    pub(super) fn store_figure(&mut self, workload: &str, now: u64) {
         for (line, row) in &mut self.lines {
             if let Some((name, row)) = row
                 && name == workload
@@ -49,7 +49,7 @@ impl Page {
     }
 
     /// Returns the page as text.
-    pub(super) fn text(&self) -> String {
+    pub(super) fn page_text(&self) -> String {
         self.lines
             .iter()
             .map(|(line, _)| format!("{line}\n"))
@@ -58,7 +58,7 @@ impl Page {
 }
 
 /// Reads a line as a row: workload, unit, goal, figure. The header line has no figure.
-fn parse_row(number: usize, line: &str) -> Result<Option<(String, Row)>, String> {
+fn parse_row(number: usize, line: &str) -> Result<Option<(String, PageRow)>, String> {
     let cells: Vec<&str> = line.split('|').map(str::trim).collect();
     let ["", name, per, goal, now, ""] = cells[..] else {
         return Ok(None);
@@ -74,7 +74,7 @@ fn parse_row(number: usize, line: &str) -> Result<Option<(String, Row)>, String>
         Some(stored.map_err(|_| format!("{PATH}:{number}: {now:?}: expected a number, or -"))?)
     };
     let (per, goal) = (per.to_owned(), goal.to_owned());
-    Ok(Some((name.to_owned(), Row { per, goal, stored })))
+    Ok(Some((name.to_owned(), PageRow { per, goal, stored })))
 }
 
 /// Returns a number with spaces between thousands.
@@ -100,16 +100,16 @@ mod tests {
     #[test]
     fn figures_are_read_and_replaced() {
         let mut page = Page::parse(TEXT).unwrap();
-        assert_eq!(page.row("ring").unwrap().stored, Some(7340));
-        assert_eq!(page.row("yield").unwrap().stored, None);
-        assert!(page.row("workload").is_err());
-        assert_eq!(page.text(), TEXT);
-        page.store("ring", 1_002_500);
-        page.store("yield", 99);
+        assert_eq!(page.workload_row("ring").unwrap().stored, Some(7340));
+        assert_eq!(page.workload_row("yield").unwrap().stored, None);
+        assert!(page.workload_row("workload").is_err());
+        assert_eq!(page.page_text(), TEXT);
+        page.store_figure("ring", 1_002_500);
+        page.store_figure("yield", 99);
         let expected = TEXT
             .replace("7 340", "1 002 500")
             .replace("| - |", "| 99 |");
-        assert_eq!(page.text(), expected);
+        assert_eq!(page.page_text(), expected);
     }
 
     #[test]

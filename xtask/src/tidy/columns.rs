@@ -6,7 +6,7 @@ use super::repository::Repository;
 
 const COLUMNS_MAX: usize = 100;
 
-pub(super) fn find(repository: &Repository) -> Vec<Finding> {
+pub(super) fn collect_findings(repository: &Repository) -> Vec<Finding> {
     let mut findings = Vec::new();
     for source in &repository.sources {
         for (number, line) in source.lines() {
@@ -48,7 +48,7 @@ mod tests {
             "//! It decides.\n/// {wide}\n//  {}é\nlet x = \"{wide}\";\n/// | {wide} |",
             &wide[2..]
         );
-        let found = find(&Repository::of_sources(&[("crates/mpi/src/a.rs", &text)]));
+        let found = collect_findings(&Repository::of_sources(&[("crates/mpi/src/a.rs", &text)]));
         assert_eq!(found.len(), 1, "{found:?}");
         assert_eq!(found[0].place, "crates/mpi/src/a.rs:2");
         assert_eq!(found[0].key, "mpi");
@@ -60,7 +60,7 @@ mod tests {
         let text = format!("| {wide} |\n```\n{wide}\n```\n    {wide}\n{wide}\n");
         let mut repository = Repository::of_sources(&[("docs/a.md", &text)]);
         std::mem::swap(&mut repository.pages, &mut repository.sources);
-        let found = find(&repository);
+        let found = collect_findings(&repository);
         assert_eq!(found.len(), 1, "{found:?}");
         assert_eq!(found[0].place, "docs/a.md:6");
     }

@@ -11,7 +11,7 @@ use super::repository::{Repository, Source};
 
 const PAGE: &str = "docs/mpi-coverage.md";
 
-pub(super) fn find(repository: &Repository) -> Vec<Finding> {
+pub(super) fn collect_findings(repository: &Repository) -> Vec<Finding> {
     let sources = repository.sources.iter();
     let sources: Vec<&Source> = sources
         .filter(|source| source.path.starts_with("crates/mpi/src/"))
@@ -93,7 +93,7 @@ mod tests {
             "| `MPI_Wtime` | |",
         ];
         repository.mpi_coverage = lines.join("\n");
-        let found = find(&repository);
+        let found = collect_findings(&repository);
         let found: Vec<(&str, &str)> = found
             .iter()
             .map(|finding| (&*finding.place, &*finding.text))

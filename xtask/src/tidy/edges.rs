@@ -15,8 +15,8 @@ const HEADER: &str = "| folder | depends on |";
 /// Rows of the table: the number of the line, and the dependencies of the folder.
 type Rows = BTreeMap<String, (usize, BTreeSet<String>)>;
 
-pub(super) fn find(repository: &Repository) -> Vec<Finding> {
-    let (header, written) = rows(&repository.architecture);
+pub(super) fn collect_findings(repository: &Repository) -> Vec<Finding> {
+    let (header, written) = table_rows(&repository.architecture);
     let mut real: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (folder, package) in &repository.packages {
         let row = match folder.split_once('/') {
@@ -66,7 +66,7 @@ pub(super) fn find(repository: &Repository) -> Vec<Finding> {
 }
 
 /// Returns the line of the table's header, and the rows.
-fn rows(page: &str) -> (usize, Rows) {
+fn table_rows(page: &str) -> (usize, Rows) {
     let mut lines = (1..).zip(page.lines());
     let header = lines.find(|(_, line)| *line == HEADER);
     let header = header.map_or(1, |(number, _)| number);
@@ -107,7 +107,7 @@ mod tests {
             packages: packages.iter().map(package).collect(),
             ..Repository::default()
         };
-        let findings = find(&repository).into_iter();
+        let findings = collect_findings(&repository).into_iter();
         findings
             .map(|f| format!("{}: {}", f.place, f.text))
             .collect()

@@ -8,7 +8,7 @@ use super::repository::{LICENCES, Repository};
 /// The folder of the package with the name of the project.
 const PROJECT: &str = "simrun";
 
-pub(super) fn find(repository: &Repository) -> Vec<Finding> {
+pub(super) fn collect_findings(repository: &Repository) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (folder, package) in &repository.packages {
         let name = folder.rsplit('/').next().unwrap_or_default();
@@ -63,7 +63,10 @@ mod tests {
             packages: packages.into(),
             ..Repository::default()
         };
-        let places: Vec<String> = find(&repository).into_iter().map(|f| f.place).collect();
+        let places: Vec<String> = collect_findings(&repository)
+            .into_iter()
+            .map(|f| f.place)
+            .collect();
         assert_eq!(places, ["run/Cargo.toml:2", "xtask/Cargo.toml:2"]);
     }
 
@@ -80,7 +83,7 @@ mod tests {
                 packages: [("mpi".to_owned(), package)].into(),
                 ..Repository::default()
             };
-            let found = find(&repository).into_iter();
+            let found = collect_findings(&repository).into_iter();
             found.map(|finding| finding.place).collect::<Vec<_>>()
         };
         assert_eq!(

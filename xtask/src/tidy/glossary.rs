@@ -9,7 +9,7 @@ use super::repository::Repository;
 
 const PAGE: &str = "docs/glossary.md";
 
-pub(super) fn find(repository: &Repository) -> Vec<Finding> {
+pub(super) fn collect_findings(repository: &Repository) -> Vec<Finding> {
     let mut used = String::new();
     for source in &repository.sources {
         used.push_str(&squeezed(&source.text));
@@ -57,7 +57,7 @@ mod tests {
             "* **Sleep set (of steps)**: A set. [Source]",
         ];
         repository.glossary = lines.join("\n");
-        let found = find(&repository);
+        let found = collect_findings(&repository);
         let places: Vec<&str> = found.iter().map(|finding| &*finding.place).collect();
         assert_eq!(places, ["docs/glossary.md:4"]);
     }

@@ -3,7 +3,7 @@
 use super::Finding;
 use super::repository::Repository;
 
-pub(super) fn find(repository: &Repository) -> Vec<Finding> {
+pub(super) fn collect_findings(repository: &Repository) -> Vec<Finding> {
     let sources = repository.sources.iter();
     let without = sources.filter(|source| !source.text.starts_with("//! "));
     without
@@ -24,7 +24,7 @@ mod tests {
             ("a/src/b.rs", "//! It decides.\n"),
             ("a/src/c.rs", "use x;\n"),
         ];
-        let found = find(&Repository::of_sources(&sources));
+        let found = collect_findings(&Repository::of_sources(&sources));
         let places: Vec<&str> = found.iter().map(|finding| finding.place.as_str()).collect();
         assert_eq!(places, ["a/src/c.rs:1"]);
     }

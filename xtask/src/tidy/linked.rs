@@ -9,7 +9,7 @@ use super::repository::Repository;
 /// Above 60: `collectives`, `observe`, `source-location` and `channel` are packages of their own.
 const PACKAGES_MAX: usize = 64;
 
-pub(super) fn find(repository: &Repository) -> Vec<Finding> {
+pub(super) fn collect_findings(repository: &Repository) -> Vec<Finding> {
     let mut findings = too_many(repository);
     findings.extend(built_twice(repository));
     findings
@@ -59,8 +59,8 @@ mod tests {
             built: ["", features, ""].map(|one| [("rdma".to_owned(), one.to_owned())].into()),
             ..Repository::default()
         };
-        assert_eq!(find(&with("")), []);
-        assert_eq!(find(&with("dialogue")).len(), 1);
+        assert_eq!(collect_findings(&with("")), []);
+        assert_eq!(collect_findings(&with("dialogue")).len(), 1);
     }
 
     #[test]
@@ -69,7 +69,7 @@ mod tests {
             linked_by_ring: (0..count).map(|number| format!("p{number}")).collect(),
             ..Repository::default()
         };
-        assert_eq!(find(&with(PACKAGES_MAX)), []);
-        assert_eq!(find(&with(PACKAGES_MAX + 1)).len(), 1);
+        assert_eq!(collect_findings(&with(PACKAGES_MAX)), []);
+        assert_eq!(collect_findings(&with(PACKAGES_MAX + 1)).len(), 1);
     }
 }

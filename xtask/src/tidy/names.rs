@@ -56,11 +56,11 @@ const GIVEN_UP: &[(&str, &str)] = &[
     ("nudge", "wake"),
 ];
 
-pub(super) fn find(repository: &Repository) -> Vec<Finding> {
+pub(super) fn collect_findings(repository: &Repository) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut known = BTreeSet::new();
     for source in &repository.sources {
-        for (line, word, instead) in words(source) {
+        for (line, word, instead) in listed_words(source) {
             let key = format!("{}: {word}", source.folder());
             if known.insert(key.clone()) {
                 findings.push(Finding {
@@ -74,7 +74,7 @@ pub(super) fn find(repository: &Repository) -> Vec<Finding> {
 }
 
 /// Returns the words of the list in a file, with their lines and replacements.
-fn words(source: &Source) -> Vec<(usize, &'static str, &'static str)> {
+fn listed_words(source: &Source) -> Vec<(usize, &'static str, &'static str)> {
     // Most files have none, and finding letters is much faster than finding identifiers.
     let mut possible = GIVEN_UP
         .iter()
@@ -86,7 +86,7 @@ fn words(source: &Source) -> Vec<(usize, &'static str, &'static str)> {
     let mut identifiers = Vec::new();
     // What the compiler refuses is its business.
     if let Ok(tokens) = source.text.parse::<TokenStream>() {
-        collect(tokens, &mut identifiers);
+        collect_identifiers(tokens, &mut identifiers);
     }
     possible
         .filter_map(|&(word, instead)| {
@@ -96,11 +96,11 @@ fn words(source: &Source) -> Vec<(usize, &'static str, &'static str)> {
         .collect()
 }
 
-fn collect(tokens: TokenStream, identifiers: &mut Vec<Ident>) {
+fn collect_identifiers(tokens: TokenStream, identifiers: &mut Vec<Ident>) {
     for token in tokens {
         match token {
             TokenTree::Ident(identifier) => identifiers.push(identifier),
-            TokenTree::Group(group) => collect(group.stream(), identifiers),
+            TokenTree::Group(group) => collect_identifiers(group.stream(), identifiers),
             TokenTree::Punct(_) | TokenTree::Literal(_) => {}
         }
     }
@@ -119,7 +119,7 @@ mod tests {
             ("a/src/b.rs", text),
             ("b/src/b.rs", text),
         ];
-        let found = find(&Repository::of_sources(&sources));
+        let found = collect_findings(&Repository::of_sources(&sources));
         let places: Vec<&str> = found.iter().map(|finding| finding.place.as_str()).collect();
         assert_eq!(places, ["a/src/a.rs:5", "b/src/b.rs:5"]);
         assert_eq!(found[0].text, "`Porter`: expected ConnectionManager");

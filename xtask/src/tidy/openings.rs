@@ -8,7 +8,7 @@ use super::repository::Repository;
 
 const QUESTIONS: [&str; 5] = ["What", "How", "Whether", "Who", "Which"];
 
-pub(super) fn find(repository: &Repository) -> Vec<Finding> {
+pub(super) fn collect_findings(repository: &Repository) -> Vec<Finding> {
     let mut findings = Vec::new();
     for source in &repository.sources {
         for (number, line) in source.lines() {
@@ -44,7 +44,7 @@ mod tests {
             "/// How, then?",
         ];
         let text = lines.join("\n");
-        let found = find(&Repository::of_sources(&[("crates/mpi/src/a.rs", &text)]));
+        let found = collect_findings(&Repository::of_sources(&[("crates/mpi/src/a.rs", &text)]));
         let places: Vec<&str> = found.iter().map(|finding| finding.place.as_str()).collect();
         assert_eq!(
             places,

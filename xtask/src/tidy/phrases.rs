@@ -15,7 +15,7 @@ const PHRASES: [(&str, &str); 6] = [
     ("go on", "continue"),
 ];
 
-pub(super) fn find(repository: &Repository) -> Vec<Finding> {
+pub(super) fn collect_findings(repository: &Repository) -> Vec<Finding> {
     let mut findings = Vec::new();
     for source in &repository.sources {
         if source.path.ends_with("tidy/phrases.rs") {
@@ -23,7 +23,7 @@ pub(super) fn find(repository: &Repository) -> Vec<Finding> {
         }
         for (number, line) in source.lines() {
             for (phrase, better) in PHRASES {
-                if contains(&line.to_lowercase(), phrase) {
+                if has_phrase(&line.to_lowercase(), phrase) {
                     let text = format!("{phrase:?}: expected {better:?}");
                     findings.push(source.finding(number, text));
                 }
@@ -34,7 +34,7 @@ pub(super) fn find(repository: &Repository) -> Vec<Finding> {
 }
 
 /// Returns true if the words occur in the line; "so many that" is ordinary English.
-fn contains(line: &str, phrase: &str) -> bool {
+fn has_phrase(line: &str, phrase: &str) -> bool {
     let is_letter = |letter: Option<char>| letter.is_some_and(char::is_alphanumeric);
     line.match_indices(phrase).any(|(start, _)| {
         let (before, after) = (&line[..start], &line[start + phrase.len()..]);
@@ -57,7 +57,7 @@ mod tests {
             "let text = \"the rank went on\";",
         ];
         let text = lines.join("\n");
-        let found = find(&Repository::of_sources(&[("crates/mpi/src/a.rs", &text)]));
+        let found = collect_findings(&Repository::of_sources(&[("crates/mpi/src/a.rs", &text)]));
         let places: Vec<&str> = found.iter().map(|finding| finding.place.as_str()).collect();
         let expected = [1, 2, 2, 4].map(|line| format!("crates/mpi/src/a.rs:{line}"));
         assert_eq!(places, expected);

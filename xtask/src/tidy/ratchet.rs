@@ -16,12 +16,12 @@ pub(super) fn judge(
     bless: bool,
 ) -> Result<(Vec<Finding>, String), String> {
     let path = format!("xtask/tidy/{name}.toml");
-    let now = count(&found);
+    let now = count_findings(&found);
     if bless && !root.join(&path).exists() {
-        crate::write(root, &path, &text(name, &now))?;
+        crate::write_file(root, &path, &counts_text(name, &now))?;
         return Ok((Vec::new(), format!(", {} now", sum(&now))));
     }
-    let stored = parse(&path, &crate::read(root, &path)?)?;
+    let stored = parse_counts(&path, &crate::read(root, &path)?)?;
     let (before, after) = (sum(&stored), sum(&now));
     if bless && after > before {
         return Err(format!(
@@ -29,13 +29,13 @@ pub(super) fn judge(
         ));
     }
     if bless {
-        crate::write(root, &path, &text(name, &now))?;
+        crate::write_file(root, &path, &counts_text(name, &now))?;
         return Ok((Vec::new(), format!(", {before} before, {after} now")));
     }
-    let more = above(found, &stored);
+    let more = findings_above(found, &stored);
     let note = match before.saturating_sub(after) {
         _ if !more.is_empty() => {
-            let keys = count(&more).into_iter();
+            let keys = count_findings(&more).into_iter();
             let keys = keys.map(|(key, count)| {
                 let stored = stored.get(&key).copied().unwrap_or(0);
                 format!("; {key}: {count} found, stored {stored}")
@@ -49,8 +49,8 @@ pub(super) fn judge(
 }
 
 /// Returns the findings of each key that has more of them than are stored.
-fn above(found: Vec<Finding>, stored: &Counts) -> Vec<Finding> {
-    let now = count(&found);
+fn findings_above(found: Vec<Finding>, stored: &Counts) -> Vec<Finding> {
+    let now = count_findings(&found);
     let is_above = |finding: &Finding| {
         let stored = stored.get(&finding.key).copied().unwrap_or(0);
         now[&finding.key] > stored
@@ -58,7 +58,7 @@ fn above(found: Vec<Finding>, stored: &Counts) -> Vec<Finding> {
     found.into_iter().filter(is_above).collect()
 }
 
-fn count(findings: &[Finding]) -> Counts {
+fn count_findings(findings: &[Finding]) -> Counts {
     let mut counts = Counts::new();
     for finding in findings {
         *counts.entry(finding.key.clone()).or_default() += 1;
@@ -70,11 +70,11 @@ fn sum(counts: &Counts) -> usize {
     counts.values().sum()
 }
 
-fn parse(path: &str, text: &str) -> Result<Counts, String> {
+fn parse_counts(path: &str, text: &str) -> Result<Counts, String> {
     toml::from_str(text).map_err(|error| format!("{path}: {error}"))
 }
 
-fn text(name: &str, counts: &Counts) -> String {
+fn counts_text(name: &str, counts: &Counts) -> String {
     let mut text = format!(
         "# Findings of the check `{name}` that were there before it. They may only fall: cargo xtask tidy --bless.\n"
     );
@@ -103,28 +103,34 @@ mod tests {
             finding("a", "a:2"),
             finding("b", "b:1"),
         ];
-        let stored = parse("x.toml", "a = 1\nb = 1\nc = 7").unwrap();
-        let places: Vec<String> = above(found, &stored).into_iter().map(|f| f.place).collect();
+        let stored = parse_counts("x.toml", "a = 1\nb = 1\nc = 7").unwrap();
+        let places: Vec<String> = findings_above(found, &stored)
+            .into_iter()
+            .map(|f| f.place)
+            .collect();
         assert_eq!(places, ["a:1", "a:2"]);
     }
 
     #[test]
     fn a_folder_that_is_not_stored_may_have_none() {
-        assert_eq!(above(vec![finding("new", "n:1")], &Counts::new()).len(), 1);
+        assert_eq!(
+            findings_above(vec![finding("new", "n:1")], &Counts::new()).len(),
+            1
+        );
     }
 
     #[test]
     fn blessing_stores_fewer_and_refuses_more() {
         let root = std::env::temp_dir().join(format!("xtask-ratchet-{}", std::process::id()));
         std::fs::create_dir_all(root.join("xtask/tidy")).unwrap();
-        crate::write(&root, "xtask/tidy/x.toml", "a = 1\nb = 1\n").unwrap();
+        crate::write_file(&root, "xtask/tidy/x.toml", "a = 1\nb = 1\n").unwrap();
         assert_eq!(
             judge(&root, "y", vec![finding("a", "1")], true).unwrap().0,
             []
         );
         assert_eq!(
             crate::read(&root, "xtask/tidy/y.toml").unwrap(),
-            text("y", &Counts::from([("a".into(), 1)]))
+            counts_text("y", &Counts::from([("a".into(), 1)]))
         );
         let three = ["1", "2", "3"].map(|place| finding("a", place));
         assert!(judge(&root, "x", three.into(), true).is_err());
@@ -133,7 +139,7 @@ mod tests {
         assert_eq!(judge(&root, "x", moved, true).unwrap().0, []);
         let stored = crate::read(&root, "xtask/tidy/x.toml").unwrap();
         assert_eq!(
-            parse("x", &stored).unwrap(),
+            parse_counts("x", &stored).unwrap(),
             Counts::from([("c".into(), 2)])
         );
         std::fs::remove_dir_all(&root).unwrap();

@@ -40,7 +40,7 @@ const EXEMPT: [(&str, &str); 9] = [
 /// Names of files of the kernel, which have an end.
 const OF_KERNEL: [&str; 2] = ["\"/proc/", "\"/sys/"];
 
-pub(super) fn find(repository: &Repository) -> Vec<Finding> {
+pub(super) fn collect_findings(repository: &Repository) -> Vec<Finding> {
     let mut findings = Vec::new();
     for source in repository
         .sources
@@ -93,7 +93,7 @@ mod tests {
             "crates/cmpi/src/toolchain.rs",
         ];
         let sources = paths.map(|path| (path, text));
-        let found = find(&Repository::of_sources(&sources));
+        let found = collect_findings(&Repository::of_sources(&sources));
         let places: Vec<&str> = found.iter().map(|finding| finding.place.as_str()).collect();
         assert_eq!(
             places,

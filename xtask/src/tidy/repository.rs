@@ -57,7 +57,7 @@ pub(super) struct Package {
 
 impl Repository {
     /// Reads the repository.
-    pub(super) fn read(root: &Path) -> Result<Self, String> {
+    pub(super) fn read_repository(root: &Path) -> Result<Self, String> {
         Ok(Self {
             sources: texts(root, "rs")?,
             pages: texts(root, "md")?,
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn this_package_is_read() {
-        let repository = Repository::read(&crate::root()).unwrap();
+        let repository = Repository::read_repository(&crate::root()).unwrap();
         let path = "xtask/src/tidy/repository.rs";
         assert!(repository.sources.iter().any(|source| source.path == path));
         assert_eq!(repository.packages["xtask"].edges, BTreeSet::new());

@@ -5,7 +5,7 @@
 use super::Finding;
 use super::repository::{Repository, Source};
 
-pub(super) fn find(repository: &Repository) -> Vec<Finding> {
+pub(super) fn collect_findings(repository: &Repository) -> Vec<Finding> {
     let mut findings = Vec::new();
     for source in &repository.sources {
         for (number, line) in source.lines() {
@@ -50,7 +50,7 @@ mod tests {
             ),
             ("apps/x/tests/four.rs", "#[path = \"../src/x.rs\"]\nmod x;"),
         ];
-        let found = find(&Repository::of_sources(&sources));
+        let found = collect_findings(&Repository::of_sources(&sources));
         let places: Vec<&str> = found.iter().map(|finding| finding.place.as_str()).collect();
         assert_eq!(places, ["a/tests/one.rs:1", "apps/x/tests/three.rs:1"]);
     }

@@ -24,7 +24,7 @@ const LINES: usize = 1000;
 
 /// Finds types with too many methods.
 pub(super) fn methods(repository: &Repository) -> Vec<Finding> {
-    above(
+    findings_above(
         repository,
         METHODS_MAX,
         "methods",
@@ -40,7 +40,7 @@ pub(super) fn methods(repository: &Repository) -> Vec<Finding> {
 
 /// Finds types with too many fields.
 pub(super) fn fields(repository: &Repository) -> Vec<Finding> {
-    above(
+    findings_above(
         repository,
         FIELDS_MAX,
         "fields",
@@ -76,7 +76,7 @@ pub(super) fn function_names(repository: &Repository) -> Vec<Finding> {
 }
 
 /// Counts lines of packages.
-pub(super) fn lines(repository: &Repository) -> Vec<Finding> {
+pub(super) fn line_findings(repository: &Repository) -> Vec<Finding> {
     let mut counts: BTreeMap<&str, (&Source, usize)> = BTreeMap::new();
     for source in &repository.sources {
         let (_, count) = counts.entry(source.folder()).or_insert((source, 0));
@@ -92,7 +92,7 @@ pub(super) fn lines(repository: &Repository) -> Vec<Finding> {
 
 /// Sums numbers by type, and returns a finding for each sum above the limit. The name of a type is
 /// unique in each place.
-fn above(
+fn findings_above(
     repository: &Repository,
     limit: usize,
     noun: &str,
@@ -205,7 +205,7 @@ mod tests {
         let names = function_names(&repository);
         assert_eq!(names.len(), 1, "{names:?}");
         let text = "\n".repeat(2500);
-        let found = lines(&Repository::of_sources(&[("b/src/a.rs", &text)]));
+        let found = line_findings(&Repository::of_sources(&[("b/src/a.rs", &text)]));
         assert_eq!(found.len(), 2);
     }
 }

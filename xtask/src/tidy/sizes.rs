@@ -6,7 +6,7 @@ use super::repository::Repository;
 /// Largest number of lines of a file. Look for a seam long before.
 const LINES_MAX: usize = 800;
 
-pub(super) fn find(repository: &Repository) -> Vec<Finding> {
+pub(super) fn collect_findings(repository: &Repository) -> Vec<Finding> {
     let mut findings = Vec::new();
     for source in &repository.sources {
         let lines = source.text.lines().count();
@@ -26,7 +26,7 @@ mod tests {
     fn a_long_file_is_found() {
         let longest = "\n".repeat(LINES_MAX);
         let too_long = "\n".repeat(LINES_MAX + 1);
-        let found = find(&Repository::of_sources(&[
+        let found = collect_findings(&Repository::of_sources(&[
             ("a/b.rs", &longest),
             ("a/c.rs", &too_long),
         ]));

@@ -5,7 +5,7 @@ use super::repository::Repository;
 
 const MARKS: [&str; 3] = ["TODO", "FIXME", "XXX"];
 
-pub(super) fn find(repository: &Repository) -> Vec<Finding> {
+pub(super) fn collect_findings(repository: &Repository) -> Vec<Finding> {
     let mut findings = Vec::new();
     for source in &repository.sources {
         for (number, line) in source.lines() {
@@ -44,7 +44,7 @@ mod tests {
             "/// A list of todos.",
         ];
         let text = lines.join("\n");
-        let found = find(&Repository::of_sources(&[("a/b.rs", &text)]));
+        let found = collect_findings(&Repository::of_sources(&[("a/b.rs", &text)]));
         let places: Vec<&str> = found.iter().map(|finding| finding.place.as_str()).collect();
         assert_eq!(places, ["a/b.rs:2", "a/b.rs:3", "a/b.rs:4"]);
     }

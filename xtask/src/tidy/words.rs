@@ -14,7 +14,7 @@ const STAND_INS: [(&str, &[&str]); 5] = [
     ("nothing", &["nobody", "nothing", "something"]),
 ];
 
-pub(super) fn find(repository: &Repository) -> Vec<Finding> {
+pub(super) fn collect_findings(repository: &Repository) -> Vec<Finding> {
     let mut findings = Vec::new();
     for source in &repository.sources {
         for (number, line) in source.lines() {
@@ -47,7 +47,7 @@ mod tests {
     #[test]
     fn stand_ins_are_counted_by_word() {
         let text = "/// Its limits, and what it has.\n// It is no documentation.\nfn it() {}\n";
-        let found = find(&Repository::of_sources(&[("mpi/src/a.rs", text)]));
+        let found = collect_findings(&Repository::of_sources(&[("mpi/src/a.rs", text)]));
         let keys: Vec<&str> = found.iter().map(|finding| finding.key.as_str()).collect();
         assert_eq!(keys, ["mpi: it", "mpi: what", "mpi: it"]);
         assert_eq!(found[0].place, "mpi/src/a.rs:1");

@@ -65,7 +65,7 @@ impl Mode {
 
 impl Task {
     /// Returns the arguments of the programs.
-    pub(crate) fn words(&self) -> Vec<String> {
+    pub(crate) fn to_arguments(&self) -> Vec<String> {
         let mode = Mode::ALL.iter().find(|(mode, _)| *mode == self.mode);
         vec![
             self.platform.display().to_string(),
@@ -96,7 +96,7 @@ impl Task {
 struct Random(u64);
 
 impl Random {
-    const fn below(&mut self, limit: u64) -> u64 {
+    const fn random_below(&mut self, limit: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -132,20 +132,20 @@ impl Flows {
         }
     }
 
-    fn host(&self, number: u64) -> HostId {
+    fn host_id(&self, number: u64) -> HostId {
         self.hosts[usize::try_from(number).expect("a number below the number of hosts")]
     }
 
     #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
     fn next(&mut self) -> Flow {
         let hosts = self.hosts.len() as u64;
-        let from = self.random.below(hosts);
-        let other = self.random.below(hosts - 1);
-        let bytes = 100_000_000 + self.random.below(100_000_001);
-        self.microseconds += self.random.below(2000);
+        let from = self.random.random_below(hosts);
+        let other = self.random.random_below(hosts - 1);
+        let bytes = 100_000_000 + self.random.random_below(100_000_001);
+        self.microseconds += self.random.random_below(2000);
         Flow {
-            from: self.host(from),
-            to: self.host(if other < from { other } else { other + 1 }),
+            from: self.host_id(from),
+            to: self.host_id(if other < from { other } else { other + 1 }),
             bytes: bytes as f64,
             date: Time::from_secs(self.microseconds as f64 * 1e-6),
         }
@@ -221,7 +221,7 @@ impl World {
         };
         let token = u64::from(me.id().number());
         self.port
-            .with(|kernel| kernel.start_for_device(&work, token));
+            .with_kernel(|kernel| kernel.start_for_device(&work, token));
         Carried {
             port: &self.port,
             parked: None,
@@ -229,7 +229,7 @@ impl World {
     }
 
     /// Notes the end of a flow; returns the number of ended flows.
-    fn end(&self, number: u64) -> u64 {
+    fn note_end(&self, number: u64) -> u64 {
         let date = self.port.now().as_secs();
         let _ = writeln!(self.dates.borrow_mut(), "end {number} {date}");
         self.ended.set(self.ended.get() + 1);
@@ -241,7 +241,7 @@ impl World {
             let number = self.taken.replace(self.taken.get() + 1);
             let carried = self.carry(me, self.flows.borrow_mut().next());
             carried.await;
-            let ended = self.end(number);
+            let ended = self.note_end(number);
             if ended == 1 {
                 self.start.set(user());
             } else if ended > self.task.count
@@ -249,17 +249,17 @@ impl World {
                     && user() - self.start.get() > self.task.seconds
             {
                 // The flows in flight would take long to end.
-                self.report(ended - 1);
+                self.report_usage(ended - 1);
                 std::process::exit(0);
             }
         }
     }
 
-    fn report(&self, operations: u64) {
+    fn report_usage(&self, operations: u64) {
         let (end, memory) = used().unwrap_or((f64::NAN, 0));
         std::fs::write(&self.task.dates, self.dates.borrow().as_str())
             .expect("the file for the dates can be written");
-        crate::print(&format!(
+        crate::print_result(&format!(
             "operations={operations} user_s={:.6} memory_kib={memory}\n",
             end - self.start.get()
         ));
@@ -279,7 +279,7 @@ pub(crate) fn serve(words: &[String]) -> ExitCode {
     let lv08 = "network.model=lv08".parse().expect("a change");
     match run::load_platform(&task.platform, &[lv08]) {
         Ok(platform) => {
-            run(&Arc::new(platform), &task);
+            run_simulations(&Arc::new(platform), &task);
             ExitCode::SUCCESS
         }
         Err(error) => {
@@ -289,7 +289,7 @@ pub(crate) fn serve(words: &[String]) -> ExitCode {
     }
 }
 
-fn run(platform: &Arc<Platform>, task: &Task) {
+fn run_simulations(platform: &Arc<Platform>, task: &Task) {
     let routes = routes(platform);
     let start = user();
     let mut world = once(platform, task, routes.clone(), start);
@@ -298,7 +298,7 @@ fn run(platform: &Arc<Platform>, task: &Task) {
             world = once(platform, task, routes.clone(), start);
         }
     }
-    world.report(world.ended.get() * task.count.max(1));
+    world.report_usage(world.ended.get() * task.count.max(1));
 }
 
 /// Runs one simulation from beginning to end. The simulation of a churn ends the process.
@@ -348,7 +348,7 @@ fn spawn(simulation: &mut Simulation, world: &Rc<World>) {
                 me.sleep_until(flow.date).await;
             }
             own.carry(&me, flow).await;
-            own.end(u64::from(number));
+            own.note_end(u64::from(number));
         });
     }
 }

@@ -13,7 +13,7 @@ pub(crate) struct Dates {
 
 impl Dates {
     /// Reads a file.
-    pub(crate) fn read(path: &Path) -> Result<Self, String> {
+    pub(crate) fn read_file(path: &Path) -> Result<Self, String> {
         let text = std::fs::read_to_string(path);
         let text = text.map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
         Self::parse(&text).ok_or_else(|| format!("{} has no dates", path.display()))

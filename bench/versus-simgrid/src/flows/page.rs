@@ -12,7 +12,7 @@ use crate::simgrid::SimGrid;
 use crate::workload::Sample;
 
 /// Writes the page and, if there are points, the picture of the curve.
-pub(crate) fn write(
+pub(crate) fn write_page(
     results: &[Measured],
     simgrid: Option<&SimGrid>,
     runs: u32,
@@ -20,7 +20,7 @@ pub(crate) fn write(
     folder: &Path,
 ) -> Result<(), String> {
     let curves = curves(results, simgrid);
-    crate::write(
+    crate::write_file(
         &folder.join("flows.md"),
         &markdown(results, simgrid, runs, quick),
     )?;

@@ -9,11 +9,11 @@ use sim_core::Simulation;
 
 /// A simulation on a crossbar of `hosts` hosts, model LV08.
 pub(crate) fn simulation(hosts: u64) -> Simulation {
-    on(Arc::new(platform(hosts, "lv08")))
+    simulation_on(Arc::new(crossbar_platform(hosts, "lv08")))
 }
 
 /// A crossbar of `hosts` hosts under a model.
-pub(crate) fn platform(hosts: u64, model: &str) -> Platform {
+pub(crate) fn crossbar_platform(hosts: u64, model: &str) -> Platform {
     let last = hosts - 1;
     let text = format!(
         "version = 1\n[network]\nmodel = \"{model}\"\n[clusters.nodes]\nhosts = \"node-[0-{last}]\"\n\
@@ -23,7 +23,7 @@ pub(crate) fn platform(hosts: u64, model: &str) -> Platform {
 }
 
 /// A simulation on any platform.
-pub(crate) fn on(platform: Arc<Platform>) -> Simulation {
+pub(crate) fn simulation_on(platform: Arc<Platform>) -> Simulation {
     let names = Rc::new(HostNames(Arc::clone(&platform)));
     Simulation::new(models::model(platform), names, 0)
 }

@@ -3,7 +3,7 @@
 
 use sim_core::ActivityError;
 
-use crate::workload::{Goal, Metric, Row, Side, Workload};
+use crate::workload::{Goal, Metric, Side, Workload, WorkloadRow};
 
 const WORKERS: u64 = 1000;
 
@@ -15,7 +15,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     ours,
     side: Side::Actors("master_worker"),
     model: "LV08",
-    rows: &[Row {
+    rows: &[WorkloadRow {
         title: "tasks, a master and 1e3 workers, LV08",
         metric: Metric::PerSecond,
         goal: Goal::Times(20.0),

@@ -3,7 +3,7 @@
 
 use sim_core::Simulation;
 
-use crate::workload::{Goal, Metric, Row, Side, Workload};
+use crate::workload::{Goal, Metric, Side, Workload, WorkloadRow};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "mutex",
@@ -13,7 +13,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     ours,
     side: Side::Actors("mutex"),
     model: "CM02",
-    rows: &[Row {
+    rows: &[WorkloadRow {
         title: "acquisitions of a mutex, 1000 actors × 1000",
         metric: Metric::PerSecond,
         goal: Goal::Times(5.0),

@@ -4,7 +4,7 @@
 
 use sim_core::Simulation;
 
-use crate::workload::{Goal, Metric, Row, Side, Workload};
+use crate::workload::{Goal, Metric, Side, Workload, WorkloadRow};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "pingpong",
@@ -14,7 +14,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     ours,
     side: Side::Actors("pingpong"),
     model: "CM02",
-    rows: &[Row {
+    rows: &[WorkloadRow {
         title: "messages, mailbox ping-pong",
         metric: Metric::PerSecond,
         goal: Goal::AtLeast(8e6),
@@ -52,7 +52,7 @@ pub(crate) const LV08: Workload = Workload {
     ours: lv08,
     side: Side::Actors("pingpong_lv08"),
     model: "LV08",
-    rows: &[Row {
+    rows: &[WorkloadRow {
         title: "messages, ping-pong of 1 B and 1 MB, LV08",
         metric: Metric::PerSecond,
         goal: Goal::Times(15.0),

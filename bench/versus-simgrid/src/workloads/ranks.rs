@@ -8,7 +8,7 @@ use mpi::{Comm, Error, Result, waitall};
 use run::{LogFilter, Options, Output, RankProgram, Stream, simulate};
 use sim_core::Outcome;
 
-use crate::workload::{Goal, Metric, Row, Side, Workload};
+use crate::workload::{Goal, Metric, Side, Workload, WorkloadRow};
 
 const BYTES: u64 = 1024;
 const ROUNDS: u64 = 100;
@@ -20,7 +20,7 @@ const fn workload(
     size: u64,
     ours: fn(u64) -> u64,
     side: Side,
-    rows: &'static [Row],
+    rows: &'static [WorkloadRow],
 ) -> Workload {
     Workload {
         name,
@@ -34,8 +34,8 @@ const fn workload(
     }
 }
 
-const fn row(title: &'static str, metric: Metric, goal: Goal) -> Row {
-    Row {
+const fn row(title: &'static str, metric: Metric, goal: Goal) -> WorkloadRow {
+    WorkloadRow {
         title,
         metric,
         goal,
@@ -43,7 +43,7 @@ const fn row(title: &'static str, metric: Metric, goal: Goal) -> Row {
     }
 }
 
-impl Row {
+impl WorkloadRow {
     const fn limited_by(self, limit: &'static str) -> Self {
         Self {
             limit: Some(limit),
@@ -125,7 +125,7 @@ pub(crate) const ALL: &[Workload] = &[
     workload(
         "smpi-alltoall-256",
         256,
-        alltoall,
+        simulate_alltoall,
         ALLTOALL,
         &[row(
             "alltoall of 256 ranks, all at once",
@@ -136,7 +136,7 @@ pub(crate) const ALL: &[Workload] = &[
     workload(
         "smpi-alltoall-1024",
         1024,
-        alltoall,
+        simulate_alltoall,
         ALLTOALL,
         &[
             row(
@@ -183,12 +183,12 @@ pub(crate) const ALL: &[Workload] = &[
     ),
 ];
 
-fn finish<F, Fut>(ranks: u64, program: F)
+fn run_to_end<F, Fut>(ranks: u64, program: F)
 where
     F: Fn(Comm) -> Fut + 'static,
     Fut: Future<Output = Result<()>> + 'static,
 {
-    let platform = Arc::new(super::crossbar::platform(ranks, "smpi"));
+    let platform = Arc::new(super::crossbar::crossbar_platform(ranks, "smpi"));
     let options = Options {
         ranks: Some(u32::try_from(ranks).expect("ranks are counted in 32 bits")),
         phantom: true,
@@ -201,7 +201,7 @@ where
 }
 
 fn ring_of(ranks: u64, rounds: u64) -> u64 {
-    finish(ranks, move |world| async move {
+    run_to_end(ranks, move |world| async move {
         let (rank, size) = (world.rank(), world.size());
         let word = world.buffer(BYTES);
         let mut room = world.buffer(BYTES);
@@ -222,8 +222,8 @@ fn one_round(ranks: u64) -> u64 {
     ring_of(ranks, 1)
 }
 
-fn alltoall(ranks: u64) -> u64 {
-    finish(ranks, |world| async move {
+fn simulate_alltoall(ranks: u64) -> u64 {
+    run_to_end(ranks, |world| async move {
         let (rank, size) = (world.rank(), world.size());
         let block = world.buffer(BYTES);
         let mut requests = Vec::with_capacity(2 * (size - 1));
@@ -240,7 +240,7 @@ fn alltoall(ranks: u64) -> u64 {
 
 /// All ranks wait at once: the token of rank 0 goes round.
 fn waiting(ranks: u64) -> u64 {
-    finish(ranks, |world| async move {
+    run_to_end(ranks, |world| async move {
         let (rank, size) = (world.rank(), world.size());
         let mut token = world.buffer(BYTES);
         if rank > 0 {
@@ -256,7 +256,7 @@ fn waiting(ranks: u64) -> u64 {
 
 fn unexpected(messages: u64) -> u64 {
     let count = u32::try_from(messages).expect("tags have 32 bits");
-    finish(2, move |world| async move {
+    run_to_end(2, move |world| async move {
         let mut token = world.buffer(BYTES);
         if world.rank() == 0 {
             for tag in 0..count {

@@ -3,12 +3,12 @@
 
 use sim_core::ActivityError;
 
-use crate::workload::{Goal, Metric, Row, Side, Workload};
+use crate::workload::{Goal, Metric, Side, Workload, WorkloadRow};
 
 /// Messages of one simulation, if the rounds come out whole.
 const MESSAGES: u64 = 100_000;
 
-const fn workload(name: &'static str, size: u64, rows: &'static [Row]) -> Workload {
+const fn workload(name: &'static str, size: u64, rows: &'static [WorkloadRow]) -> Workload {
     Workload {
         name,
         size,
@@ -21,8 +21,8 @@ const fn workload(name: &'static str, size: u64, rows: &'static [Row]) -> Worklo
     }
 }
 
-const fn row(title: &'static str, goal: Goal) -> Row {
-    Row {
+const fn new_row(title: &'static str, goal: Goal) -> WorkloadRow {
+    WorkloadRow {
         title,
         metric: Metric::PerSecond,
         goal,
@@ -33,17 +33,26 @@ const fn row(title: &'static str, goal: Goal) -> Row {
 pub(crate) const THOUSAND: Workload = workload(
     "ring-1e3",
     1000,
-    &[row("messages, ring of 1e3 actors, LV08", Goal::Times(15.0))],
+    &[new_row(
+        "messages, ring of 1e3 actors, LV08",
+        Goal::Times(15.0),
+    )],
 );
 pub(crate) const TEN_THOUSAND: Workload = workload(
     "ring-1e4",
     10_000,
-    &[row("messages, ring of 1e4 actors, LV08", Goal::Times(35.0))],
+    &[new_row(
+        "messages, ring of 1e4 actors, LV08",
+        Goal::Times(35.0),
+    )],
 );
 pub(crate) const HUNDRED_THOUSAND: Workload = workload(
     "ring-1e5",
     100_000,
-    &[row("messages, ring of 1e5 actors, LV08", Goal::Times(30.0))],
+    &[new_row(
+        "messages, ring of 1e5 actors, LV08",
+        Goal::Times(30.0),
+    )],
 );
 pub(crate) const MILLION: Workload = Workload {
     side: Side::None,
@@ -51,8 +60,8 @@ pub(crate) const MILLION: Workload = Workload {
         "ring-1e6",
         1_000_000,
         &[
-            row("messages, ring of 1e6 actors, LV08", Goal::AtLeast(2.5e6)),
-            Row {
+            new_row("messages, ring of 1e6 actors, LV08", Goal::AtLeast(2.5e6)),
+            WorkloadRow {
                 title: "memory of the ring of 1e6 actors",
                 metric: Metric::Gigabytes,
                 goal: Goal::AtMost(2.0),

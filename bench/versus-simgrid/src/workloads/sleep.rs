@@ -3,9 +3,9 @@
 
 use sim_core::{Simulation, Span};
 
-use crate::workload::{Goal, Metric, Row, Side, Workload};
+use crate::workload::{Goal, Metric, Side, Workload, WorkloadRow};
 
-const BYTES_EACH: Row = Row {
+const BYTES_EACH: WorkloadRow = WorkloadRow {
     title: "memory per sleeping actor, 1e6",
     metric: Metric::BytesEach,
     goal: Goal::AtMost(300.0),
@@ -20,7 +20,7 @@ pub(crate) const SMALL: Workload = Workload {
     ours,
     side: Side::Actors("sleep"),
     model: "CM02",
-    rows: &[Row {
+    rows: &[WorkloadRow {
         title: "sleeps, 1e4 actors",
         metric: Metric::PerSecond,
         goal: Goal::Times(35.0),
@@ -37,7 +37,7 @@ pub(crate) const LARGE: Workload = Workload {
     side: Side::Actors("sleep"),
     model: "CM02",
     rows: &[
-        Row {
+        WorkloadRow {
             title: "sleeps, 1e6 actors",
             metric: Metric::PerSecond,
             goal: Goal::Times(15.0),
@@ -56,13 +56,13 @@ pub(crate) const HUGE: Workload = Workload {
     side: Side::None,
     model: "CM02",
     rows: &[
-        Row {
+        WorkloadRow {
             title: "sleeps, 1e7 actors",
             metric: Metric::PerSecond,
             goal: Goal::AtLeast(0.0),
             limit: None,
         },
-        Row {
+        WorkloadRow {
             title: "memory of 1e7 sleeping actors",
             metric: Metric::Gigabytes,
             goal: Goal::AtMost(4.0),

@@ -3,7 +3,7 @@
 
 use sim_core::Simulation;
 
-use crate::workload::{Goal, Metric, Row, Side, Workload};
+use crate::workload::{Goal, Metric, Side, Workload, WorkloadRow};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "yield",
@@ -13,7 +13,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     ours,
     side: Side::Actors("yield"),
     model: "CM02",
-    rows: &[Row {
+    rows: &[WorkloadRow {
         title: "yield",
         metric: Metric::Nanoseconds,
         goal: Goal::Times(9.0),

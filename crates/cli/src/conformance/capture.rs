@@ -48,7 +48,7 @@ impl<'a> CapturedDevice<'a> {
     }
 
     /// Adds a packet that passes now.
-    fn add(&mut self, packet: &Packet<'_>, source: Ipv4Addr, destination: Ipv4Addr) {
+    fn add_packet(&mut self, packet: &Packet<'_>, source: Ipv4Addr, destination: Ipv4Addr) {
         let frame = RoceFrame {
             destination_mac: [0; 6],
             source_mac: [0; 6],
@@ -67,7 +67,7 @@ impl<'a> CapturedDevice<'a> {
         let mut bytes = Vec::new();
         frame.emit(&mut bytes);
         // Of picoseconds.
-        self.capture.add(self.device.now() / 1000, &bytes);
+        self.capture.add_packet(self.device.now() / 1000, &bytes);
     }
 }
 
@@ -77,7 +77,7 @@ impl DeviceUnderTest for CapturedDevice<'_> {
     }
 
     fn transmit(&mut self, packet: &Packet<'_>) -> Result<(), String> {
-        self.add(packet, self.ends.tester, self.ends.device);
+        self.add_packet(packet, self.ends.tester, self.ends.device);
         self.device.transmit(packet)
     }
 
@@ -86,7 +86,7 @@ impl DeviceUnderTest for CapturedDevice<'_> {
         if let Some(Ok(bytes)) = &arrival
             && let Ok(packet) = Packet::parse(bytes)
         {
-            self.add(&packet, self.ends.device, self.ends.tester);
+            self.add_packet(&packet, self.ends.device, self.ends.tester);
         }
         Ok(arrival)
     }

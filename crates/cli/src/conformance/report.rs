@@ -19,7 +19,7 @@ struct VerdictCounts {
 }
 
 impl VerdictCounts {
-    fn of<'a>(played: impl IntoIterator<Item = &'a PlayedCase>) -> Self {
+    fn from_played<'a>(played: impl IntoIterator<Item = &'a PlayedCase>) -> Self {
         let mut counts = Self::default();
         for played in played {
             match played.verdict {
@@ -32,13 +32,13 @@ impl VerdictCounts {
         counts
     }
 
-    const fn all(&self) -> usize {
+    const fn total_count(&self) -> usize {
         self.passed + self.failed + self.known + self.not_applicable
     }
 }
 
 /// Returns the list of cases with their rules.
-pub(super) fn list(cases: &[ChosenCase]) -> String {
+pub(super) fn list_cases(cases: &[ChosenCase]) -> String {
     let mut text = String::new();
     for (family, case) in cases {
         let name = case_name(family, case);
@@ -83,11 +83,11 @@ fn parameters(played: &PlayedCase) -> String {
 }
 
 /// Returns the report as text: a line for each case, the failures, and the counts.
-pub(super) fn text(adapter: &str, played: &[PlayedCase]) -> String {
+pub(super) fn text_report(adapter: &str, played: &[PlayedCase]) -> String {
     let mut text = String::new();
     let runs = played.chunk_by(|one, two| std::ptr::eq(one.case, two.case));
     for runs in runs {
-        let counts = VerdictCounts::of(runs);
+        let counts = VerdictCounts::from_played(runs);
         let verdict = match counts {
             VerdictCounts { failed: 1.., .. } => "FAIL",
             VerdictCounts { known: 1.., .. } => "known",
@@ -99,7 +99,7 @@ pub(super) fn text(adapter: &str, played: &[PlayedCase]) -> String {
             text,
             "{verdict:<5} {name:<14}  {title} ({} of {})",
             counts.passed,
-            counts.all()
+            counts.total_count()
         );
         for run in runs {
             let why = match &run.verdict {
@@ -113,7 +113,7 @@ pub(super) fn text(adapter: &str, played: &[PlayedCase]) -> String {
             let _ = writeln!(text, "      known: {judgement}");
         }
     }
-    let counts = VerdictCounts::of(played);
+    let counts = VerdictCounts::from_played(played);
     let known = match counts.known {
         0 => String::new(),
         known => format!("{known} known, "),
@@ -158,7 +158,7 @@ pub(super) fn json(adapter: &str, played: &[PlayedCase]) -> String {
         }
         case
     };
-    let counts = VerdictCounts::of(played);
+    let counts = VerdictCounts::from_played(played);
     let report = json!({
         "adapter": adapter,
         "passed": counts.passed,
@@ -177,12 +177,12 @@ pub(super) fn junit(adapter: &str, played: &[PlayedCase]) -> String {
         families.entry(played.family.name).or_default().push(played);
     }
     let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-    let counts = VerdictCounts::of(played);
+    let counts = VerdictCounts::from_played(played);
     let attributes = |name: &str, counts: &VerdictCounts| {
         format!(
             "name=\"{}\" tests=\"{}\" failures=\"{}\" skipped=\"{}\"",
             escaped(name),
-            counts.all(),
+            counts.total_count(),
             counts.failed,
             counts.known + counts.not_applicable
         )
@@ -190,7 +190,7 @@ pub(super) fn junit(adapter: &str, played: &[PlayedCase]) -> String {
     let root = attributes(&format!("simrun conformance: {adapter}"), &counts);
     let _ = writeln!(xml, "<testsuites {root}>");
     for (family, played) in families {
-        let counts = VerdictCounts::of(played.iter().copied());
+        let counts = VerdictCounts::from_played(played.iter().copied());
         let _ = writeln!(xml, "  <testsuite {}>", attributes(family, &counts));
         for played in played {
             junit_case(&mut xml, played);
@@ -305,7 +305,7 @@ mod tests {
         };
         assert!(!known.is_new_failure());
         let known = [known];
-        let report = text("x", &known);
+        let report = text_report("x", &known);
         assert!(report.starts_with("known C09-027/12 "), "{report}");
         let end = "known: wrong <here>\nadapter x: 0 passed, 0 failed, 1 known, 0 not applicable\n";
         assert!(report.ends_with(end), "{report}");
@@ -326,7 +326,7 @@ mod tests {
             (Some("PSN"), Some("1"))
         );
         assert_eq!(found["cases"][2]["reason"], "no \"atomics\"");
-        let text = text("x", &all_verdicts());
+        let text = text_report("x", &all_verdicts());
         assert!(text.starts_with("FAIL  C09-027/12 "), "{text}");
         assert!(
             text.ends_with("adapter x: 1 passed, 1 failed, 1 not applicable\n"),

@@ -2,13 +2,13 @@
 //! have exit status 2, an empty standard output, and a message that names the place, the value
 //! found and the values expected.
 
-use testing::cases::{Case, read_cases};
+use testing::cases::{DataCase, read_cases};
 
 use crate::support::{Folder, Output, program, simrun};
 
 /// Runs the command line of a case, in which a name in braces is a test program or the file with
 /// the name and the content that follow. Both streams have these names again.
-fn run_case(case: &Case, folder: &Folder) -> Output {
+fn run_case(case: &DataCase, folder: &Folder) -> Output {
     let mut names: Vec<(String, String)> = ["actors", "cases", "checked"]
         .map(|name| (format!("{{{name}}}"), program(name)))
         .to_vec();

@@ -19,7 +19,7 @@ pub(crate) struct Owner(pub(super) Rc<Cell<*const Inner>>);
 
 impl Owner {
     /// Calls a function of the program, unless that has ended.
-    pub(crate) fn call(&self, function: &mut dyn FnMut()) {
+    pub(crate) fn call_function(&self, function: &mut dyn FnMut()) {
         // SAFETY: the rank sets the pointer to null before its program and its parts go.
         if let Some(rank) = unsafe { self.0.get().as_ref() } {
             rank.call_back(function);
@@ -41,12 +41,12 @@ impl Inner {
         // One function is called at a time. The stack is none of the ranks'.
         let slot = match StackSlot::new(&self.memory, self.world.size()) {
             Ok(slot) => slot,
-            Err(refusal) => return self.end(End::Failed(refusal.to_string())),
+            Err(refusal) => return self.note_end(End::Failed(refusal.to_string())),
         };
         let running = CURRENT.replace(self);
         let outer = (
             self.stack.yielder.get(),
-            self.stack.end.replace(slot.end()),
+            self.stack.end.replace(slot.stack_end()),
             self.stack.trap.get(),
             self.is_in_call.replace(true),
             self.is_called_back.replace(true),
@@ -74,12 +74,12 @@ impl Inner {
         self.is_called_back.set(outer.4);
         CURRENT.set(running);
         if let Some(fault) = self.fault.take() {
-            self.end(End::Failed(self.described(fault)));
+            self.note_end(End::Failed(self.described(fault)));
         }
     }
 
     /// Notes the end of the rank.
-    pub(super) fn end(&self, end: End) {
+    pub(super) fn note_end(&self, end: End) {
         self.end.set(Some(Box::new(end)));
     }
 
@@ -105,7 +105,7 @@ impl Inner {
         }
         let deferred = std::mem::take(&mut *self.files.deferred.borrow_mut());
         for (stream, bytes) in deferred {
-            self.write(stream, &bytes);
+            self.write_lines(stream, &bytes);
         }
     }
 }

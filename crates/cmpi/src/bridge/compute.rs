@@ -105,12 +105,12 @@ fn processor_time() -> f64 {
         host::read_clock(libc::CLOCK_THREAD_CPUTIME_ID, time.as_mut_ptr());
         time.assume_init()
     };
-    seconds(time)
+    timespec_seconds(time)
 }
 
 /// Returns a time in seconds.
 #[expect(clippy::cast_precision_loss, reason = "times of processes are short")]
-pub(super) fn seconds(time: libc::timespec) -> f64 {
+pub(super) fn timespec_seconds(time: libc::timespec) -> f64 {
     time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }
 

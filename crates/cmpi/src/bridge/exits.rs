@@ -90,7 +90,7 @@ extern "C" fn at_exit(status: c_int, _: *mut c_void) {
             kept = next;
         }
     }
-    register();
+    register_exit_hook();
     process::exit(status);
 }
 
@@ -113,7 +113,7 @@ extern "C" fn abort_from(caller: usize) -> ! {
 
 /// Registers the function for the end of the process; the C library removes the registration at the
 /// call.
-fn register() {
+fn register_exit_hook() {
     // SAFETY: the function takes these arguments, and is never unloaded.
     unsafe { on_exit(at_exit, ptr::null_mut()) };
 }
@@ -122,6 +122,6 @@ fn register() {
 /// rank, because the function that was registered last is called first.
 pub(super) fn install() {
     static INSTALLED: Once = Once::new();
-    INSTALLED.call_once(|| (0..THREADS).for_each(|_| register()));
+    INSTALLED.call_once(|| (0..THREADS).for_each(|_| register_exit_hook()));
     std::hint::black_box(abort as extern "C" fn() -> !);
 }

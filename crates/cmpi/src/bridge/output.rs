@@ -39,7 +39,7 @@ impl Inner {
     }
 
     /// Returns the stream of standard input.
-    pub(crate) const fn input(&self) -> *mut libc::FILE {
+    pub(crate) const fn input_stream(&self) -> *mut libc::FILE {
         self.files.input.get()
     }
 
@@ -56,7 +56,7 @@ impl Inner {
     }
 
     /// Writes bytes of standard output (0) or standard error (1), line by line.
-    pub(crate) fn write(&self, stream: usize, bytes: &[u8]) {
+    pub(crate) fn write_lines(&self, stream: usize, bytes: &[u8]) {
         if self.is_called_back.get() {
             self.files
                 .deferred
@@ -71,7 +71,7 @@ impl Inner {
         let last = parts.next_back().unwrap_or_default();
         for part in parts {
             line.extend_from_slice(part);
-            self.print(stream, line);
+            self.print_line(stream, line);
             line.clear();
         }
         line.extend_from_slice(last);
@@ -89,11 +89,11 @@ impl Inner {
             .enumerate()
             .filter(|(_, line)| !line.is_empty())
         {
-            self.print(stream, line);
+            self.print_line(stream, line);
         }
     }
 
-    fn print(&self, stream: usize, line: &[u8]) {
+    fn print_line(&self, stream: usize, line: &[u8]) {
         let text = String::from_utf8_lossy(line);
         if stream == 0 {
             self.world.println(format_args!("{text}"));

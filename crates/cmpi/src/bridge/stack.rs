@@ -61,7 +61,7 @@ pub(super) struct StackSlot {
 impl StackSlot {
     pub(super) fn new(memory: &Rc<Memory>, rank: usize) -> Result<Self, Refusal> {
         let slot = Self {
-            slot: memory.stacks.take(rank)?,
+            slot: memory.stacks.take_slot(rank)?,
             memory: Rc::clone(memory),
         };
         // The page of a number would be memory of each rank.
@@ -73,7 +73,7 @@ impl StackSlot {
     }
 
     /// Returns the end of the stack.
-    pub(super) const fn end(&self) -> StackEnd {
+    pub(super) const fn stack_end(&self) -> StackEnd {
         StackEnd {
             lowest: self.slot.address,
             is_guarded: self.slot.guard.1,
@@ -95,7 +95,7 @@ impl Drop for StackSlot {
 // the guard below cannot be accessed as long as the system has mappings left for that.
 unsafe impl Stack for StackSlot {
     fn base(&self) -> StackPointer {
-        let base = NonZeroUsize::new(self.slot.address + self.pool().length());
+        let base = NonZeroUsize::new(self.slot.address + self.pool().slot_length());
         base.expect("memory is not at address 0")
     }
 

@@ -26,7 +26,7 @@ static WAS_EXCEEDED: AtomicBool = AtomicBool::new(false);
 
 /// Progress of the ranks of a thread.
 #[derive(Debug)]
-pub(super) struct Progress {
+pub(super) struct CallProgress {
     /// Odd while a program runs; changes with each call.
     count: AtomicU64,
     /// The count of which the rank is to end.
@@ -40,12 +40,12 @@ pub(super) struct Progress {
 
 /// The watch over the ranks of a thread, until this is dropped.
 #[derive(Debug)]
-pub(crate) struct Watch(Arc<Progress>);
+pub(crate) struct Watch(Arc<CallProgress>);
 
 impl Watch {
     /// Begins to watch this thread.
     pub(crate) fn new(limit: f64) -> Self {
-        let progress = Arc::new(Progress {
+        let progress = Arc::new(CallProgress {
             count: AtomicU64::new(0),
             suspect: AtomicU64::new(0),
             limit,
@@ -55,21 +55,21 @@ impl Watch {
         });
         let same = Arc::clone(&progress);
         // Without the thread nothing is watched.
-        let _ = thread::Builder::new().spawn(move || same.watch());
+        let _ = thread::Builder::new().spawn(move || same.watch_progress());
         Self(progress)
     }
 
     /// Notes that a program begins or ends to run.
     pub(super) fn switch(&self) {
-        self.add(1);
+        self.advance_count(1);
     }
 
     /// Notes a call of a program.
     pub(super) fn note_call(&self) {
-        self.add(2);
+        self.advance_count(2);
     }
 
-    fn add(&self, step: u64) {
+    fn advance_count(&self, step: u64) {
         let count = &self.0.count;
         // Only this thread writes it.
         count.store(count.load(Ordering::Relaxed) + step, Ordering::Relaxed);
@@ -102,8 +102,8 @@ impl Drop for Watch {
     }
 }
 
-impl Progress {
-    fn watch(&self) {
+impl CallProgress {
+    fn watch_progress(&self) {
         let mut seen = (0, 0.0);
         loop {
             thread::park_timeout(PERIOD);
@@ -136,6 +136,6 @@ impl Progress {
             libc::clock_gettime(clock, time.as_mut_ptr());
             time.assume_init()
         };
-        super::compute::seconds(time)
+        super::compute::timespec_seconds(time)
     }
 }

@@ -63,7 +63,7 @@ pub(super) fn compile(arguments: &[OsString], compiler: Compiler) -> ExitCode {
         (Err(problem), _) | (_, Err(problem)) => return status::refuse(problem),
     };
     let folder = toolchain::folder();
-    if let Err(error) = toolchain::prepare(&folder, &cc) {
+    if let Err(error) = toolchain::prepare_folder(&folder, &cc) {
         let folder = folder.display();
         return status::refuse(format_args!(
             "{folder}: cannot make the stub library: {error}"

@@ -78,7 +78,7 @@ impl App<Self> for Compiled {
             }
             ranks.rank(world)
         });
-        Ok(Box::new(program.at(place)))
+        Ok(Box::new(program.with_location(place)))
     }
 }
 
@@ -137,7 +137,7 @@ pub(super) fn act_as(app: &Path, arguments: &[OsString]) -> ExitCode {
         }
         Some(program) => run_with(program, app, arguments),
         // The file of another program: what is wrong with it is said as of every program.
-        None => match package::program(app, true, &[]) {
+        None => match package::find_program(app, true, &[]) {
             Err(problem) => status::refuse(problem),
             Ok(_) => status::refuse(format_args!(
                 "{}: expected a compiled MPI program",

@@ -17,7 +17,7 @@ use super::active;
 use super::memory;
 use crate::arguments::{Count, natural, rank};
 use crate::bridge::{block, caller};
-use crate::datatypes::{element, numbers};
+use crate::datatypes::{common_number_type, element};
 use crate::errors::CallError;
 use crate::handles::{Memory, Parts, Target};
 use crate::ops::predefined;
@@ -100,7 +100,7 @@ impl Places {
     }
 
     /// Checks that the origin has as many bytes.
-    fn check(&self, length: usize) -> Result<(), CallError> {
+    fn check_length(&self, length: usize) -> Result<(), CallError> {
         let expected = self.length();
         if self.rank == PROC_NULL || length as u64 == expected {
             return Ok(());
@@ -129,7 +129,7 @@ enum Access {
 
 impl Access {
     /// Returns the memory of the program that the access fills.
-    fn result(&self) -> Option<Target> {
+    fn result_memory(&self) -> Option<Target> {
         match self {
             Self::Put(_) | Self::Accumulate(..) => None,
             Self::Get(result) | Self::GetAccumulate(_, result, _) => Some(*result),
@@ -146,21 +146,25 @@ impl Access {
     }
 
     /// Compares the memory of the access with the memory of incomplete operations.
-    fn compare(&self) -> Result<(), CallError> {
-        active::compare(self.given().as_slice(), self.result().as_slice())
+    fn check_conflicts(&self) -> Result<(), CallError> {
+        active::compare(self.given().as_slice(), self.result_memory().as_slice())
     }
 
     /// Records the memory of the access until the access ends.
-    fn note(&self, window: Handle, rank: usize, request: Option<Handle>) {
+    fn note_memory(&self, window: Handle, rank: usize, request: Option<Handle>) {
         let owner = ActiveOwner {
             request,
             access: Some((window, rank)),
         };
-        active::note(owner, self.given().as_slice(), self.result().as_slice());
+        active::note_memory(
+            owner,
+            self.given().as_slice(),
+            self.result_memory().as_slice(),
+        );
     }
 
     /// Starts the access.
-    async fn start(
+    async fn start_access(
         &self,
         state: &mut MpiState,
         (window, remote): (Handle, Remote),
@@ -176,7 +180,7 @@ impl Access {
                 world.buffer(result.length as u64)
             }
         };
-        places.check(usize::try_from(data.len()).unwrap_or(usize::MAX))?;
+        places.check_length(usize::try_from(data.len()).unwrap_or(usize::MAX))?;
         let rank = places.rank;
         let place = places.target_place();
         let request = match self {
@@ -189,22 +193,22 @@ impl Access {
     }
 
     /// Performs the access as a call; a later synchronisation waits for the end of the access.
-    fn perform(self, window: Handle, remote: Remote) -> Result<(), CallError> {
-        self.compare()?;
+    fn issue_access(self, window: Handle, remote: Remote) -> Result<(), CallError> {
+        self.check_conflicts()?;
         let (access, rank) = block(async |state| {
             let access = self;
-            let (rank, request) = access.start(state, (window, remote)).await?;
+            let (rank, request) = access.start_access(state, (window, remote)).await?;
             let own = state.window(window)?;
             own.epochs.note_access(caller().location());
             let given = access.given().map(|place| (place, false));
-            let result = access.result().map(|place| (place, true));
+            let result = access.result_memory().map(|place| (place, true));
             for (place, is_filled) in given.into_iter().chain(result) {
                 for (start, length) in memory::all_pieces(place) {
                     own.note_buffer(rank, (start, start + length), is_filled)
                         .await?;
                 }
             }
-            match access.result() {
+            match access.result_memory() {
                 Some(result) => {
                     let get = PendingGet {
                         rank,
@@ -217,7 +221,7 @@ impl Access {
             }
             Ok::<_, CallError>((access, rank))
         })?;
-        access.note(window, rank, None);
+        access.note_memory(window, rank, None);
         Ok(())
     }
 
@@ -228,35 +232,35 @@ impl Access {
         remote: Remote,
         request: *mut Handle,
     ) -> Result<(), CallError> {
-        self.compare()?;
+        self.check_conflicts()?;
         let (access, rank, handle) = block(async |state| {
             let access = self;
-            let (rank, started) = access.start(state, (window, remote)).await?;
-            let result: Vec<Target> = access.result().into_iter().collect();
+            let (rank, started) = access.start_access(state, (window, remote)).await?;
+            let result: Vec<Target> = access.result_memory().into_iter().collect();
             let parts = Parts {
                 contribution: None,
                 result,
                 is_collective: true,
             };
             let handle = state.insert(started, Memory::Parts(Rc::new(parts)));
-            if access.result().is_some() {
+            if access.result_memory().is_some() {
                 state.window(window)?.requests.push((rank, handle));
             }
             Ok::<_, CallError>((access, rank, handle))
         })?;
-        access.note(window, rank, Some(handle));
+        access.note_memory(window, rank, Some(handle));
         memory::store(request, handle);
         Ok(())
     }
 }
 
 /// Returns the operation on the numbers of `count` elements of a datatype.
-fn operation(op: Handle, count: i64, datatype: Handle) -> Result<Op, CallError> {
+fn accumulate_op(op: Handle, count: i64, datatype: Handle) -> Result<Op, CallError> {
     match op {
         // The numbers are not looked at.
         REPLACE | NO_OP => predefined(op, BYTE),
         _ if count == 0 || element(datatype)?.size == 0 => predefined(REPLACE, BYTE),
-        _ => predefined(op, numbers(datatype)?),
+        _ => predefined(op, common_number_type(datatype)?),
     }
 }
 
@@ -265,12 +269,12 @@ fn get_accumulate<N: Count>(
     result: (*mut c_void, N, Handle),
     (op, count, datatype): (Handle, N, Handle),
 ) -> Result<Access, CallError> {
-    let result = memory::place(result.0, result.1, result.2)?;
-    let op_of = operation(op, count.into(), datatype)?;
+    let result = memory::elements_at(result.0, result.1, result.2)?;
+    let op_of = accumulate_op(op, count.into(), datatype)?;
     // MPI_NO_OP reads only, and ignores the data.
     let data = match op {
         NO_OP => None,
-        _ => Some(memory::place(origin.0, origin.1, origin.2)?),
+        _ => Some(memory::elements_at(origin.0, origin.1, origin.2)?),
     };
     Ok(Access::GetAccumulate(data, result, op_of))
 }
@@ -279,25 +283,25 @@ fn accumulate<N: Count>(
     origin: (*const c_void, N, Handle),
     (op, elements, datatype): (Handle, N, Handle),
 ) -> Result<Access, CallError> {
-    let data = memory::place(origin.0, origin.1, origin.2)?;
-    let op = operation(op, elements.into(), datatype)?;
+    let data = memory::elements_at(origin.0, origin.1, origin.2)?;
+    let op = accumulate_op(op, elements.into(), datatype)?;
     Ok(Access::Accumulate(data, op))
 }
 
 exports! {
     fn MPI_Put<N>(origin: *const c_void, count: N, datatype: Handle, target: c_int, at: isize, target_count: N, target_type: Handle, window: Handle) {
-        let data = memory::place(origin, count, datatype)?;
-        Access::Put(data).perform(window, (target, at, target_count.into(), target_type))
+        let data = memory::elements_at(origin, count, datatype)?;
+        Access::Put(data).issue_access(window, (target, at, target_count.into(), target_type))
     }
 
     fn MPI_Get<N>(origin: *mut c_void, count: N, datatype: Handle, target: c_int, at: isize, target_count: N, target_type: Handle, window: Handle) {
-        let result = memory::place(origin, count, datatype)?;
-        Access::Get(result).perform(window, (target, at, target_count.into(), target_type))
+        let result = memory::elements_at(origin, count, datatype)?;
+        Access::Get(result).issue_access(window, (target, at, target_count.into(), target_type))
     }
 
     fn MPI_Accumulate<N>(origin: *const c_void, count: N, datatype: Handle, target: c_int, at: isize, target_count: N, target_type: Handle, op: Handle, window: Handle) {
         let access = accumulate((origin, count, datatype), (op, target_count, target_type))?;
-        access.perform(window, (target, at, target_count.into(), target_type))
+        access.issue_access(window, (target, at, target_count.into(), target_type))
     }
 
     fn MPI_Get_accumulate<N>(
@@ -307,17 +311,17 @@ exports! {
     ) {
         let result = (result, result_count, result_type);
         let access = get_accumulate((origin, count, datatype), result, (op, target_count, target_type))?;
-        access.perform(window, (target, at, target_count.into(), target_type))
+        access.issue_access(window, (target, at, target_count.into(), target_type))
     }
 
     fn MPI_Fetch_and_op(origin: *const c_void, result: *mut c_void, datatype: Handle, target: c_int, at: isize, op: Handle, window: Handle) {
         let access = get_accumulate((origin, 1, datatype), (result, 1, datatype), (op, 1, datatype))?;
-        access.perform(window, (target, at, 1, datatype))
+        access.issue_access(window, (target, at, 1, datatype))
     }
 
     fn MPI_Compare_and_swap(origin: *const c_void, compare: *const c_void, result: *mut c_void, datatype: Handle, target: c_int, at: isize, window: Handle) {
-        let [data, compared] = [memory::place(origin, 1, datatype)?, memory::place(compare, 1, datatype)?];
-        let result = memory::place(result, 1, datatype)?;
+        let [data, compared] = [memory::elements_at(origin, 1, datatype)?, memory::elements_at(compare, 1, datatype)?];
+        let result = memory::elements_at(result, 1, datatype)?;
         let floats = [Element::of::<f32>(), Element::of::<f64>()];
         let length = if floats.contains(&result.element.numbers) { 0 } else { result.length };
         block(async |state| {
@@ -335,18 +339,18 @@ exports! {
                     return Err(CallError::new("MPI_ERR_TYPE", text));
                 }
             };
-            memory::fill(result, &before, before.len());
+            memory::fill_place(result, &before, before.len());
             Ok(())
         })
     }
 
     fn MPI_Rput<N>(origin: *const c_void, count: N, datatype: Handle, target: c_int, at: isize, target_count: N, target_type: Handle, window: Handle, request: *mut Handle) {
-        let data = memory::place(origin, count, datatype)?;
+        let data = memory::elements_at(origin, count, datatype)?;
         Access::Put(data).request(window, (target, at, target_count.into(), target_type), request)
     }
 
     fn MPI_Rget<N>(origin: *mut c_void, count: N, datatype: Handle, target: c_int, at: isize, target_count: N, target_type: Handle, window: Handle, request: *mut Handle) {
-        let result = memory::place(origin, count, datatype)?;
+        let result = memory::elements_at(origin, count, datatype)?;
         Access::Get(result).request(window, (target, at, target_count.into(), target_type), request)
     }
 

@@ -13,7 +13,7 @@
 //! [`PIECES_MAX`] pieces.
 
 use super::memory;
-use crate::bridge::{caller, with};
+use crate::bridge::{caller, with_state};
 use crate::errors::CallError;
 use crate::handles::Target;
 use crate::state::requests::{ActiveMemory, ActiveOwner};
@@ -121,7 +121,7 @@ impl MpiState {
 
 /// Compares a new operation with the incomplete operations.
 pub(super) fn compare(given: &[Target], result: &[Target]) -> Result<(), CallError> {
-    if !caller().is_checked() || with(|state| state.active.memory.is_empty()) {
+    if !caller().is_checked() || with_state(|state| state.active.memory.is_empty()) {
         return Ok(());
     }
     let nobody = ActiveOwner {
@@ -129,11 +129,11 @@ pub(super) fn compare(given: &[Target], result: &[Target]) -> Result<(), CallErr
         access: None,
     };
     let new = memory_of(nobody, given, result);
-    with(|state| state.compare_active(&new))
+    with_state(|state| state.compare_active(&new))
 }
 
 /// Notes the memory of an operation that has begun.
-pub(super) fn note(owner: ActiveOwner, given: &[Target], result: &[Target]) {
+pub(super) fn note_memory(owner: ActiveOwner, given: &[Target], result: &[Target]) {
     if !caller().is_checked() {
         return;
     }
@@ -141,7 +141,7 @@ pub(super) fn note(owner: ActiveOwner, given: &[Target], result: &[Target]) {
     for part in &mut new {
         part.contents = contents(part.place);
     }
-    with(|state| state.active.memory.extend(new));
+    with_state(|state| state.active.memory.extend(new));
 }
 
 /// Notes the memory of the operation of a request.
@@ -150,13 +150,13 @@ pub(super) fn note_request(request: Handle, given: &[Target], result: &[Target])
         request: Some(request),
         access: None,
     };
-    note(owner, given, result);
+    note_memory(owner, given, result);
 }
 
 /// Ends operations with results that are not stored yet. Fails if the program has changed the
 /// memory of such an operation.
-pub(super) fn end(is_over: impl Fn(ActiveOwner) -> bool) -> Result<(), CallError> {
-    with(|state| {
+pub(super) fn end_operations(is_over: impl Fn(ActiveOwner) -> bool) -> Result<(), CallError> {
+    with_state(|state| {
         if state.active.memory.is_empty() {
             return Ok(());
         }
@@ -177,7 +177,7 @@ pub(super) fn end(is_over: impl Fn(ActiveOwner) -> bool) -> Result<(), CallError
 
 /// Ends the operation of a request.
 pub(super) fn end_request(request: Handle) -> Result<(), CallError> {
-    end(|owner| owner.request == Some(request))
+    end_operations(|owner| owner.request == Some(request))
 }
 
 /// Compares the send buffer of one call with the receive buffer of the same call.

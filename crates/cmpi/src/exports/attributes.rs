@@ -8,7 +8,7 @@
 use std::ffi::{c_int, c_void};
 
 use super::memory;
-use crate::bridge::{call_program, with};
+use crate::bridge::{call_program, with_state};
 use crate::errors::CallError;
 use crate::state::Handle;
 use crate::state::properties::{Copy, CopyFunction, Delete, FIRST_KEYVAL, Keyval, Owner};
@@ -64,10 +64,10 @@ fn succeeded(code: c_int, what: &str) -> Result<(), CallError> {
 }
 
 /// Copies the attributes of an object for one that is made next.
-pub(super) fn copy(object: Handle) -> Result<(), CallError> {
-    with(|state| state.attributes.copied.clear());
+pub(super) fn copy_attributes(object: Handle) -> Result<(), CallError> {
+    with_state(|state| state.attributes.copied.clear());
     for index in 0.. {
-        let next = with(|state| {
+        let next = with_state(|state| {
             let &(number, value) = state.attributes.of_objects.get(&object)?.get(index)?;
             Some((number, value, state.attributes.keyval(number)?))
         });
@@ -75,7 +75,7 @@ pub(super) fn copy(object: Handle) -> Result<(), CallError> {
             break;
         };
         if let Some(value) = keyval.copied(object, number, value)? {
-            with(|state| state.attributes.copied.push((number, value)));
+            with_state(|state| state.attributes.copied.push((number, value)));
         }
     }
     Ok(())
@@ -84,7 +84,7 @@ pub(super) fn copy(object: Handle) -> Result<(), CallError> {
 /// Deletes all attributes of an object, the latest first.
 pub(super) fn delete_all(object: Handle) -> Result<(), CallError> {
     loop {
-        let last = with(|state| {
+        let last = with_state(|state| {
             let &(number, value) = state.attributes.of_objects.get(&object)?.last()?;
             Some((number, value, state.attributes.keyval(number)?))
         });
@@ -92,14 +92,14 @@ pub(super) fn delete_all(object: Handle) -> Result<(), CallError> {
             break;
         };
         keyval.deleted(object, number, value)?;
-        remove(object, number);
+        remove_attribute(object, number);
     }
-    with(|state| state.attributes.of_objects.remove(&object));
+    with_state(|state| state.attributes.of_objects.remove(&object));
     Ok(())
 }
 
-fn remove(object: Handle, keyval: c_int) {
-    with(|state| {
+fn remove_attribute(object: Handle, keyval: c_int) {
+    with_state(|state| {
         if let Some(all) = state.attributes.of_objects.get_mut(&object) {
             all.retain(|found| found.0 != keyval);
         }
@@ -121,7 +121,7 @@ fn create_keyval(
             std::mem::transmute::<usize, Copy>(address)
         })),
     };
-    let number = with(|state| {
+    let number = with_state(|state| {
         state.attributes.keyvals.push(Keyval {
             owner,
             copy,
@@ -136,7 +136,7 @@ fn create_keyval(
 
 fn free_keyval(owner: Owner, keyval: *mut c_int) -> Result<(), CallError> {
     let number = memory::load(keyval, "keyval")?;
-    with(|state| {
+    with_state(|state| {
         state.attributes.known_keyval(owner, number)?;
         let index = usize::try_from(number - FIRST_KEYVAL).unwrap_or(usize::MAX);
         if let Some(found) = state.attributes.keyvals.get_mut(index) {
@@ -148,9 +148,14 @@ fn free_keyval(owner: Owner, keyval: *mut c_int) -> Result<(), CallError> {
     Ok(())
 }
 
-fn set(owner: Owner, object: Handle, keyval: c_int, value: usize) -> Result<(), CallError> {
+fn set_attribute(
+    owner: Owner,
+    object: Handle,
+    keyval: c_int,
+    value: usize,
+) -> Result<(), CallError> {
     owner.check(object)?;
-    let (known, before) = with(|state| {
+    let (known, before) = with_state(|state| {
         let known = state.attributes.known_keyval(owner, keyval)?;
         if known.is_freed {
             let text = format!("the keyval {keyval} has been freed");
@@ -160,23 +165,23 @@ fn set(owner: Owner, object: Handle, keyval: c_int, value: usize) -> Result<(), 
     })?;
     if let Some(before) = before {
         known.deleted(object, keyval, before)?;
-        remove(object, keyval);
+        remove_attribute(object, keyval);
     }
-    with(|state| {
+    with_state(|state| {
         let all = state.attributes.of_objects.entry(object).or_default();
         all.push((keyval, value));
     });
     Ok(())
 }
 
-fn get(
+fn get_attribute(
     owner: Owner,
     object: Handle,
     keyval: c_int,
     (value, flag): (*mut usize, *mut c_int),
 ) -> Result<(), CallError> {
     owner.check(object)?;
-    let found = with(|state| {
+    let found = with_state(|state| {
         let predefined = match owner {
             Owner::Comm => state.attributes.predefined.get(keyval),
             Owner::Window => state.window(object)?.predefined(keyval),
@@ -197,13 +202,13 @@ fn get(
 
 fn delete(owner: Owner, object: Handle, keyval: c_int) -> Result<(), CallError> {
     owner.check(object)?;
-    let (known, value) = with(|state| {
+    let (known, value) = with_state(|state| {
         let known = state.attributes.known_keyval(owner, keyval)?;
         Ok::<_, CallError>((known, state.attributes.attribute(object, keyval)))
     })?;
     if let Some(value) = value {
         known.deleted(object, keyval, value)?;
-        remove(object, keyval);
+        remove_attribute(object, keyval);
     }
     Ok(())
 }
@@ -219,11 +224,11 @@ exports! {
     }
 
     fn MPI_Comm_set_attr(comm: Handle, keyval: c_int, value: usize) {
-        set(Owner::Comm, comm, keyval, value)
+        set_attribute(Owner::Comm, comm, keyval, value)
     }
 
     fn MPI_Comm_get_attr(comm: Handle, keyval: c_int, value: *mut c_void, flag: *mut c_int) {
-        get(Owner::Comm, comm, keyval, (value.cast(), flag))
+        get_attribute(Owner::Comm, comm, keyval, (value.cast(), flag))
     }
 
     fn MPI_Comm_delete_attr(comm: Handle, keyval: c_int) {
@@ -240,11 +245,11 @@ exports! {
     }
 
     fn MPI_Type_set_attr(datatype: Handle, keyval: c_int, value: usize) {
-        set(Owner::Datatype, datatype, keyval, value)
+        set_attribute(Owner::Datatype, datatype, keyval, value)
     }
 
     fn MPI_Type_get_attr(datatype: Handle, keyval: c_int, value: *mut c_void, flag: *mut c_int) {
-        get(Owner::Datatype, datatype, keyval, (value.cast(), flag))
+        get_attribute(Owner::Datatype, datatype, keyval, (value.cast(), flag))
     }
 
     fn MPI_Type_delete_attr(datatype: Handle, keyval: c_int) {
@@ -261,11 +266,11 @@ exports! {
     }
 
     fn MPI_Win_set_attr(window: Handle, keyval: c_int, value: usize) {
-        set(Owner::Window, window, keyval, value)
+        set_attribute(Owner::Window, window, keyval, value)
     }
 
     fn MPI_Win_get_attr(window: Handle, keyval: c_int, value: *mut c_void, flag: *mut c_int) {
-        get(Owner::Window, window, keyval, (value.cast(), flag))
+        get_attribute(Owner::Window, window, keyval, (value.cast(), flag))
     }
 
     fn MPI_Win_delete_attr(window: Handle, keyval: c_int) {

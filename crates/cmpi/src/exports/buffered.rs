@@ -11,7 +11,7 @@ use mpi::prelude::*;
 use super::communication::{isend, send};
 use super::memory;
 use crate::arguments::{Count, in_c, natural};
-use crate::bridge::{block, with};
+use crate::bridge::{block, with_state};
 use crate::errors::CallError;
 use crate::state::{Handle, WORLD};
 
@@ -27,7 +27,7 @@ fn attach(owner: Handle, buffer: *mut c_void, size: impl Count) -> Result<(), Ca
         AUTOMATIC => (Buffer::LENGTH_MAX, 0),
         _ => (size as u64, size),
     };
-    with(|state| {
+    with_state(|state| {
         // Only its length counts.
         let room = Buffer::phantom(length);
         match owner {
@@ -47,7 +47,7 @@ fn detach<N: Count>(owner: Handle, buffer: *mut usize, size: *mut N) -> Result<(
         };
         Ok::<_, CallError>(())
     })?;
-    if let Some((address, length)) = with(|state| state.attached.remove(&owner)) {
+    if let Some((address, length)) = with_state(|state| state.attached.remove(&owner)) {
         memory::store(buffer, address);
         memory::store(size, in_c(length).unwrap_or_else(N::undefined));
     }

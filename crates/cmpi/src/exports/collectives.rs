@@ -9,7 +9,7 @@ use mpi::{Blocks, Graph, InterRoot, prelude::*};
 
 use super::memory;
 use crate::arguments::{Count, PROC_NULL_IN_C, natural};
-use crate::bridge::with;
+use crate::bridge::with_state;
 use crate::errors::CallError;
 use crate::handles::Target;
 use crate::state::Handle;
@@ -57,18 +57,18 @@ pub(super) fn contribution(
         result.cast_const()
     };
     Ok((
-        memory::place(given, count, datatype)?,
-        memory::place(result, count, datatype)?,
+        memory::elements_at(given, count, datatype)?,
+        memory::elements_at(result, count, datatype)?,
     ))
 }
 
 /// Returns `count` elements that begin `blocks` blocks of as many elements behind an address.
-fn part(
+fn block_place(
     address: *const c_void,
     (count, datatype): Elements<impl Count>,
     blocks: usize,
 ) -> Result<Target, CallError> {
-    let mut place = memory::place(address, count, datatype)?;
+    let mut place = memory::elements_at(address, count, datatype)?;
     let elements = natural(count, "count", "MPI_ERR_COUNT")?;
     let distance = (blocks * elements)
         .cast_signed()
@@ -78,24 +78,24 @@ fn part(
 }
 
 /// Returns the places of blocks of all ranks.
-fn whole(
+fn whole_place(
     address: *const c_void,
     (count, datatype): Elements<impl Count>,
     ranks: usize,
 ) -> Result<Target, CallError> {
-    let mut place = memory::place(address, count, datatype)?;
+    let mut place = memory::elements_at(address, count, datatype)?;
     place.length *= ranks;
     Ok(place)
 }
 
 /// Returns the rank of the caller, and the number of ranks with which the caller exchanges blocks.
 fn ranks(comm: Handle) -> Result<(usize, usize), CallError> {
-    with(|state| state.peers(comm).map(|comm| (comm.rank(), comm.size())))
+    with_state(|state| state.peers(comm).map(|comm| (comm.rank(), comm.size())))
 }
 
 /// Returns the rank of the caller, and the number of ranks in the group of the caller.
 fn own_ranks(comm: Handle) -> Result<(usize, usize), CallError> {
-    with(|state| state.comm(comm).map(|comm| (comm.rank(), comm.size())))
+    with_state(|state| state.comm(comm).map(|comm| (comm.rank(), comm.size())))
 }
 
 /// Returns the places of blocks.
@@ -107,7 +107,7 @@ fn placed<N: Count>(
     let place = |index: usize| {
         let count = memory::load(counts.wrapping_add(index), "counts")?;
         let displacement: i64 = memory::load(displacements.wrapping_add(index), "displs")?.into();
-        let mut place = memory::place(address, count, datatype)?;
+        let mut place = memory::elements_at(address, count, datatype)?;
         let distance = (displacement as isize).wrapping_mul(place.element.extent);
         place.address = place.address.wrapping_add_signed(distance);
         Ok(place)
@@ -138,7 +138,7 @@ fn packed(parts: &[Target]) -> Blocks {
 }
 
 /// Returns the same as bytes.
-fn bytes(parts: &[Target]) -> Bytes {
+fn blocks_as_bytes(parts: &[Target]) -> Bytes {
     let mut offset = 0;
     let block = |part: &Target| {
         let length = part.length as u64;
@@ -150,8 +150,8 @@ fn bytes(parts: &[Target]) -> Bytes {
 
 fn byte_blocks(given: &[Target], result: &[Target]) -> ByteBlocks {
     ByteBlocks {
-        send: bytes(given),
-        receive: bytes(result),
+        send: blocks_as_bytes(given),
+        receive: blocks_as_bytes(result),
         room: result.iter().map(|part| part.length as u64).sum(),
     }
 }
@@ -166,7 +166,7 @@ struct Role {
 }
 
 fn role(root: c_int, comm: Handle) -> Result<Role, CallError> {
-    let (rank, is_between) = with(|state| {
+    let (rank, is_between) = with_state(|state| {
         let rank = state.comm(comm)?.rank();
         Ok::<_, CallError>((rank, state.comms.between.contains_key(&comm)))
     })?;
@@ -229,7 +229,7 @@ fn reduce(
     (op, comm): (Handle, Handle),
 ) -> Result<(), CallError> {
     let (rank, _) = ranks(comm)?;
-    let op = with(|state| state.op(op, datatype))?;
+    let op = with_state(|state| state.op(op, datatype))?;
     let (operation, gives, has_result) = match kind {
         Reduction::All => (Operation::Allreduce(op), true, true),
         Reduction::Root(to) => {
@@ -260,12 +260,12 @@ fn gather<N: Count>(
 ) -> Result<(), CallError> {
     let ((rank, size), role) = (ranks(comm)?, role(to, comm)?);
     let given = || match is_in_place(data) {
-        true => part(result, received, rank),
-        false => memory::place(data, sent.0, sent.1),
+        true => block_place(result, received, rank),
+        false => memory::elements_at(data, sent.0, sent.1),
     };
     let prepared = Prepared {
         given: only(role.is_member, given)?,
-        result: only(role.is_root, || whole(result, received, size))?,
+        result: only(role.is_root, || whole_place(result, received, size))?,
         operation: Operation::Gather(role.root),
     };
     perform(form, comm, prepared)
@@ -284,7 +284,7 @@ fn gather_v<N: Count>(
     };
     let given = || match role.is_root && is_in_place(data) {
         true => Ok(result[rank]),
-        false => memory::place(data, sent.0, sent.1),
+        false => memory::elements_at(data, sent.0, sent.1),
     };
     let given = only(role.is_member, given)?;
     let blocks = role.is_root.then(|| packed(&result));
@@ -305,8 +305,8 @@ fn scatter<N: Count>(
     let ((_, size), role) = (ranks(comm)?, role(from, comm)?);
     let is_in_place = is_in_place(result);
     let target = || match is_in_place {
-        true => memory::place(data, sent.0, sent.1),
-        false => memory::place(result, received.0, received.1),
+        true => memory::elements_at(data, sent.0, sent.1),
+        false => memory::elements_at(result, received.0, received.1),
     };
     let mut target = only(role.is_member, target)?;
     let place = target.first().copied().unwrap_or_default();
@@ -314,7 +314,7 @@ fn scatter<N: Count>(
         target.clear();
     }
     let prepared = Prepared {
-        given: only(role.is_root, || whole(data, sent, size))?,
+        given: only(role.is_root, || whole_place(data, sent, size))?,
         result: target,
         operation: Operation::Scatter(role.root, place, role.is_root),
     };
@@ -335,7 +335,7 @@ fn scatter_v<N: Count>(
     };
     let target = || match is_in_place {
         true => Ok(given[rank]),
-        false => memory::place(result, received.0, received.1),
+        false => memory::elements_at(result, received.0, received.1),
     };
     let mut target = only(role.is_member, target)?;
     let place = target.first().copied().unwrap_or_default();
@@ -359,12 +359,12 @@ fn allgather<N: Count>(
 ) -> Result<(), CallError> {
     let (rank, size) = ranks(comm)?;
     let given = match is_in_place(data) {
-        true => part(result, received, rank)?,
-        false => memory::place(data, sent.0, sent.1)?,
+        true => block_place(result, received, rank)?,
+        false => memory::elements_at(data, sent.0, sent.1)?,
     };
     let prepared = Prepared {
         given: vec![given],
-        result: vec![whole(result, received, size)?],
+        result: vec![whole_place(result, received, size)?],
         operation: Operation::Allgather,
     };
     perform(form, comm, prepared)
@@ -380,7 +380,7 @@ fn allgather_v<N: Count>(
     let result = placed(result, received, size)?;
     let given = match is_in_place(data) {
         true => result[rank],
-        false => memory::place(data, sent.0, sent.1)?,
+        false => memory::elements_at(data, sent.0, sent.1)?,
     };
     let operation = Operation::AllgatherV(packed(&result));
     let prepared = Prepared {
@@ -398,12 +398,12 @@ fn alltoall<N: Count>(
     comm: Handle,
 ) -> Result<(), CallError> {
     let (_, size) = ranks(comm)?;
-    let target = whole(result, received, size)?;
+    let target = whole_place(result, received, size)?;
     let is_waiting = matches!(form, Form::Waiting);
     let (given, operation) = match is_in_place(data) {
         true if is_waiting => (target, Operation::AlltoallInPlace),
         true => (target, Operation::Alltoall),
-        false => (whole(data, sent, size)?, Operation::Alltoall),
+        false => (whole_place(data, sent, size)?, Operation::Alltoall),
     };
     let prepared = Prepared {
         given: vec![given],
@@ -467,10 +467,10 @@ fn reduce_scatter_block(
     } else {
         data.cast_mut()
     };
-    let op = with(|state| state.op(op, datatype))?;
+    let op = with_state(|state| state.op(op, datatype))?;
     let prepared = Prepared {
-        given: vec![whole(given, (count, datatype), size)?],
-        result: vec![memory::place(result, count, datatype)?],
+        given: vec![whole_place(given, (count, datatype), size)?],
+        result: vec![memory::elements_at(result, count, datatype)?],
         operation: Operation::ReduceScatterBlock(op),
     };
     perform(form, comm, prepared)
@@ -491,13 +491,13 @@ fn reduce_scatter<N: Count>(
     let mut parts = Vec::with_capacity(size);
     for rank in 0..size {
         let count = memory::load(counts.wrapping_add(rank), "recvcounts")?;
-        parts.push(memory::place(data, count, datatype)?);
+        parts.push(memory::elements_at(data, count, datatype)?);
     }
-    let mut given = memory::place(data, 0, datatype)?;
+    let mut given = memory::elements_at(data, 0, datatype)?;
     given.length = parts.iter().map(|part| part.length).sum();
-    let mut target = memory::place(result, 0, datatype)?;
+    let mut target = memory::elements_at(result, 0, datatype)?;
     target.length = parts[rank].length;
-    let op = with(|state| state.op(op, datatype))?;
+    let op = with_state(|state| state.op(op, datatype))?;
     let prepared = Prepared {
         given: vec![given],
         result: vec![target],
@@ -507,7 +507,7 @@ fn reduce_scatter<N: Count>(
 }
 
 fn graph(comm: Handle) -> Result<Graph, CallError> {
-    with(|state| Ok(state.topology(comm)?.graph().clone()))
+    with_state(|state| Ok(state.topology(comm)?.graph().clone()))
 }
 
 /// Returns the places of the blocks of neighbours. The block of a null process gets no place, so
@@ -528,7 +528,9 @@ fn parts_of_neighbors(
     graph: &Graph,
 ) -> Result<Vec<Target>, CallError> {
     let number = graph.sources().len();
-    let parts: Result<_, CallError> = (0..number).map(|at| part(result, received, at)).collect();
+    let parts: Result<_, CallError> = (0..number)
+        .map(|at| block_place(result, received, at))
+        .collect();
     Ok(of_neighbors(parts?, graph))
 }
 
@@ -540,7 +542,7 @@ fn neighbor_allgather<N: Count>(
 ) -> Result<(), CallError> {
     let graph = graph(comm)?;
     let prepared = Prepared {
-        given: vec![memory::place(data, sent.0, sent.1)?],
+        given: vec![memory::elements_at(data, sent.0, sent.1)?],
         result: parts_of_neighbors(result, received, &graph)?,
         operation: Operation::Neighbors(graph, Exchange::Allgather),
     };
@@ -558,7 +560,7 @@ fn neighbor_allgather_v<N: Count>(
     let result = of_neighbors(result, &graph);
     let operation = Operation::Neighbors(graph, Exchange::AllgatherV(packed(&result)));
     let prepared = Prepared {
-        given: vec![memory::place(data, sent.0, sent.1)?],
+        given: vec![memory::elements_at(data, sent.0, sent.1)?],
         result,
         operation,
     };
@@ -572,7 +574,7 @@ fn neighbor_alltoall<N: Count>(
     comm: Handle,
 ) -> Result<(), CallError> {
     let graph = graph(comm)?;
-    let given = whole(data, sent, graph.destinations().len())?;
+    let given = whole_place(data, sent, graph.destinations().len())?;
     let prepared = Prepared {
         given: vec![given],
         result: parts_of_neighbors(result, received, &graph)?,

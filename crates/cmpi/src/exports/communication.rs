@@ -11,7 +11,7 @@ use mpi::prelude::*;
 use super::objects::about;
 use super::{active, memory};
 use crate::arguments::{Count, pattern, rank, source, tag};
-use crate::bridge::{ask, block, with};
+use crate::bridge::{await_answer, block, with_state};
 use crate::errors::CallError;
 use crate::handles::{ActiveRequest, Memory, Target};
 use crate::state::requests::Status;
@@ -51,7 +51,7 @@ pub(super) fn isend(
     let (destination, number) = (rank(destination)?, tag(number)?);
     let data = memory::place_or_null(data.0, data.1, data.2)?;
     active::compare(&[data], &[])?;
-    let handle = with(|state| {
+    let handle = with_state(|state| {
         let comm = state.peers(comm)?;
         let message = memory::message(comm, data);
         let started = match mode {
@@ -69,7 +69,7 @@ pub(super) fn isend(
 
 /// Starts a send and a receive. The request is the request of the receive. The data of the send
 /// have been copied, so the send completes without a request.
-fn exchange(
+fn start_exchange(
     (data, destination, send_tag): (Target, c_int, c_int),
     (target, from, recv_tag): (Target, c_int, c_int),
     comm: Handle,
@@ -78,10 +78,10 @@ fn exchange(
     let (destination, send_tag) = (rank(destination)?, tag(send_tag)?);
     let (from, recv_tag) = (source(from)?, pattern(recv_tag)?);
     active::compare(&[data], &[target])?;
-    let handle = with(|state| {
+    let handle = with_state(|state| {
         let comm = state.peers(comm)?;
         let message = memory::message(comm, data);
-        let receiving = comm.irecv(memory::received(target), from, recv_tag)?;
+        let receiving = comm.irecv(memory::receive_buffer(target), from, recv_tag)?;
         comm.isend(message, destination, send_tag)?.free();
         Ok::<_, CallError>(state.insert(receiving, Memory::Message(target)))
     })?;
@@ -133,11 +133,11 @@ exports! {
         active::compare(&[], &[target])?;
         let (received, buffer) = block(async |state| {
             let comm = state.peers(comm)?;
-            let mut buffer = memory::received(target);
+            let mut buffer = memory::receive_buffer(target);
             let received = comm.recv(&mut buffer, from, number).await?;
             Ok::<_, CallError>((received, buffer))
         })?;
-        memory::fill(target, &buffer, received.length);
+        memory::fill_place(target, &buffer, received.length);
         memory::set_status(status, received);
         Ok(())
     }
@@ -147,9 +147,9 @@ exports! {
         let target = memory::place_or_null(buf, count, datatype)?;
         let (from, number) = (source(from)?, pattern(number)?);
         active::compare(&[], &[target])?;
-        let handle = with(|state| {
+        let handle = with_state(|state| {
             let comm = state.peers(comm)?;
-            let started = comm.irecv(memory::received(target), from, number)?;
+            let started = comm.irecv(memory::receive_buffer(target), from, number)?;
             Ok::<_, CallError>(state.insert(started, Memory::Message(target)))
         })?;
         active::note_request(handle, &[], &[target]);
@@ -172,13 +172,13 @@ exports! {
         let (received, buffer) = block(async |state| {
             let comm = state.peers(comm)?;
             let message = memory::message(comm, data);
-            let mut buffer = memory::received(target);
+            let mut buffer = memory::receive_buffer(target);
             let exchange = comm.sendrecv(&message, dest, sendtag, &mut buffer, from, recvtag);
             drop(message);
             let received = exchange.await?;
             Ok::<_, CallError>((received, buffer))
         })?;
-        memory::fill(target, &buffer, received.length);
+        memory::fill_place(target, &buffer, received.length);
         memory::set_status(status, received);
         Ok(())
     }
@@ -198,7 +198,7 @@ exports! {
             let received = comm.sendrecv_replace(&mut buffer, dest, sendtag, from, recvtag).await?;
             Ok::<_, CallError>((received, buffer))
         })?;
-        memory::fill(target, &buffer, received.length);
+        memory::fill_place(target, &buffer, received.length);
         memory::set_status(status, received);
         Ok(())
     }
@@ -212,7 +212,7 @@ exports! {
         let data = memory::place_or_null(sendbuf, sendcount, sendtype)?;
         let target = memory::place_or_null(recvbuf, recvcount, recvtype)?;
         active::distinct(data, target)?;
-        exchange((data, dest, sendtag), (target, from, recvtag), comm, request)
+        start_exchange((data, dest, sendtag), (target, from, recvtag), comm, request)
     }
 
     fn MPI_Isendrecv_replace<N>(
@@ -221,7 +221,7 @@ exports! {
     ) {
         about(comm)?;
         let place = memory::place_or_null(buf, count, datatype)?;
-        exchange((place, dest, sendtag), (place, from, recvtag), comm, request)
+        start_exchange((place, dest, sendtag), (place, from, recvtag), comm, request)
     }
 
     fn MPI_Probe(from: c_int, number: c_int, comm: Handle, status: *mut Status) {
@@ -238,7 +238,7 @@ exports! {
         about(comm)?;
         let (from, number) = (source(from)?, pattern(number)?);
         let found = block(async |state| {
-            Ok::<_, CallError>(ask(state.peers(comm)?.iprobe(from, number)).await?)
+            Ok::<_, CallError>(await_answer(state.peers(comm)?.iprobe(from, number)).await?)
         })?;
         memory::store(flag, c_int::from(found.is_some()));
         if let Some(found) = found {

@@ -7,12 +7,12 @@ use std::rc::Rc;
 
 use mpi::{Attributes, CommunicatorManagement, Comparison};
 
-use super::groups::{compared, make};
+use super::groups::{compared, make_group};
 use super::info::INFO_NULL;
 use super::objects::about;
 use super::{attributes, memory};
 use crate::arguments::{UNDEFINED, natural, tag};
-use crate::bridge::{block, with};
+use crate::bridge::{block, with_state};
 use crate::errors::CallError;
 use crate::handles::{Duplicated, Memory};
 use crate::state::{Handle, MpiState};
@@ -30,7 +30,7 @@ const TYPE_GUIDED: c_int = 223;
 /// Copies a communicator, with the hints of the original or with the hints of `info`.
 fn dup(comm: Handle, info: Option<Handle>, new: *mut Handle) -> Result<(), CallError> {
     about(comm)?;
-    attributes::copy(comm)?;
+    attributes::copy_attributes(comm)?;
     let handle = block(async |state| {
         if let Some(inter) = state.comms.between.get(&comm) {
             let made = inter.dup().await?;
@@ -39,7 +39,7 @@ fn dup(comm: Handle, info: Option<Handle>, new: *mut Handle) -> Result<(), CallE
         let made = state.comm(comm)?.dup().await?;
         Ok::<_, CallError>(state.comms.made.insert(made))
     })?;
-    with(|state| {
+    with_state(|state| {
         state.comms.copy_topology(comm, handle);
         state.inherit(comm, handle);
         state.attributes.keep_copied(handle);
@@ -71,7 +71,7 @@ impl MpiState {
     }
 
     /// Forgets all about a communicator or a datatype that is freed.
-    pub(super) fn forget(&mut self, object: Handle) {
+    pub(super) fn forget_object(&mut self, object: Handle) {
         self.comms.topologies.remove(&object);
         self.errors.of_objects.remove(&object);
         self.infos.hints.remove(&object);
@@ -87,8 +87,8 @@ fn idup(
     request: *mut Handle,
 ) -> Result<(), CallError> {
     about(comm)?;
-    attributes::copy(comm)?;
-    let (made, started) = with(|state| {
+    attributes::copy_attributes(comm)?;
+    let (made, started) = with_state(|state| {
         let (started, copied) = match state.comms.between.get(&comm) {
             Some(inter) => (inter.idup()?, Duplicated::Inter(inter.clone())),
             None => {
@@ -152,9 +152,9 @@ exports! {
         // Refuses handles that name none.
         about(handle)?;
         attributes::delete_all(handle)?;
-        with(|state| {
+        with_state(|state| {
             let inter = state.comms.between.remove(&handle);
-            state.forget(handle);
+            state.forget_object(handle);
             let Some(freed) = state.comms.made.remove(handle) else {
                 return Err(CallError::new("MPI_ERR_COMM", "MPI_COMM_WORLD cannot be freed"));
             };
@@ -174,7 +174,7 @@ exports! {
     }
 
     fn MPI_Comm_compare(one: Handle, other: Handle, result: *mut c_int) {
-        let found = with(|state| {
+        let found = with_state(|state| {
             let groups = state.comm(one)?.compare(state.comm(other)?);
             Ok::<_, CallError>(match (state.comms.between.get(&one), state.comms.between.get(&other)) {
                 (None, None) => groups,
@@ -188,7 +188,7 @@ exports! {
 
     fn MPI_Comm_create(comm: Handle, group: Handle, new: *mut Handle) {
         about(comm)?;
-        let group = with(|state| state.group(group))?;
+        let group = with_state(|state| state.group(group))?;
         let handle = block(async |state| {
             if let Some(inter) = state.comms.between.get(&comm) {
                 let making = inter.create(&group);
@@ -206,7 +206,7 @@ exports! {
     }
 
     fn MPI_Comm_create_group(comm: Handle, group: Handle, number: c_int, new: *mut Handle) {
-        let (group, number) = (with(|state| state.group(group))?, tag(number)?);
+        let (group, number) = (with_state(|state| state.group(group))?, tag(number)?);
         let handle = block(async |state| {
             let making = state.comm(comm)?.create_group(&group, number);
             drop(group);
@@ -243,19 +243,19 @@ exports! {
 
     fn MPI_Comm_test_inter(comm: Handle, flag: *mut c_int) {
         about(comm)?;
-        let is_inter = with(|state| state.comms.between.contains_key(&comm));
+        let is_inter = with_state(|state| state.comms.between.contains_key(&comm));
         memory::store(flag, c_int::from(is_inter));
         Ok(())
     }
 
     fn MPI_Comm_remote_size(comm: Handle, size: *mut c_int) {
-        let found = with(|state| Ok::<_, CallError>(state.inter(comm)?.remote_size()))?;
+        let found = with_state(|state| Ok::<_, CallError>(state.inter(comm)?.remote_size()))?;
         memory::store(size, c_int::try_from(found).unwrap_or(c_int::MAX));
         Ok(())
     }
 
     fn MPI_Comm_remote_group(comm: Handle, new: *mut Handle) {
-        make(new, |state| Ok(state.inter(comm)?.remote_group()))
+        make_group(new, |state| Ok(state.inter(comm)?.remote_group()))
     }
 
     fn MPI_Intercomm_create(local: Handle, local_leader: c_int, peer: Handle, remote_leader: c_int, number: c_int, new: *mut Handle) {
@@ -273,7 +273,7 @@ exports! {
             let made = own.intercomm_create(leader, peer, remote, number).await?;
             Ok::<_, CallError>(state.comms.insert_inter(made))
         })?;
-        with(|state| state.inherit(local, handle));
+        with_state(|state| state.inherit(local, handle));
         memory::store(new, handle);
         Ok(())
     }
@@ -283,21 +283,21 @@ exports! {
             let made = state.inter(inter)?.merge(high != 0).await?;
             Ok::<_, CallError>(state.comms.made.insert(made))
         })?;
-        with(|state| state.inherit(inter, handle));
+        with_state(|state| state.inherit(inter, handle));
         memory::store(new, handle);
         Ok(())
     }
 
     fn MPI_Comm_set_name(comm: Handle, name: *const c_char) {
         let name = memory::text(name);
-        with(|state| {
+        with_state(|state| {
             state.comm(comm)?.set_name(name);
             Ok(())
         })
     }
 
     fn MPI_Comm_get_name(comm: Handle, name: *mut c_char, length: *mut c_int) {
-        let found = with(|state| Ok::<_, CallError>(state.comm(comm)?.name()))?;
+        let found = with_state(|state| Ok::<_, CallError>(state.comm(comm)?.name()))?;
         memory::store_text(name, length, &found, 128);
         Ok(())
     }

@@ -10,7 +10,7 @@ use mpi::{CommunicatorManagement, Completed, Completion};
 
 use super::{active, memory};
 use crate::arguments::{UNDEFINED, natural};
-use crate::bridge::{ask, block, with};
+use crate::bridge::{await_answer, block, with_state};
 use crate::errors::CallError;
 use crate::handles::{ActiveRequest, Duplicated, Memory, REQUEST_NULL};
 use crate::state::requests::{Listed, Status};
@@ -28,14 +28,14 @@ pub(super) fn deliver(completion: &Completion, memory: &Memory, status: *mut Sta
         Memory::Message(target) => *target,
         Memory::Generalized(generalized) => {
             let due = generalized.due(status, false);
-            return with(|state| state.generalized.due.push_back(due));
+            return with_state(|state| state.generalized.due.push_back(due));
         }
         Memory::Comm {
             handle,
             original,
             of,
         } => {
-            with(|state| {
+            with_state(|state| {
                 let made = match &**of {
                     Duplicated::Comm(of) => of.duplicated(completion),
                     Duplicated::Inter(of) => {
@@ -52,7 +52,7 @@ pub(super) fn deliver(completion: &Completion, memory: &Memory, status: *mut Sta
             return;
         }
     };
-    memory::fill(target, &completion.buffer, completion.status.length);
+    memory::fill_place(target, &completion.buffer, completion.status.length);
     memory::set_status(status, completion.status);
 }
 
@@ -63,7 +63,7 @@ pub(super) fn unknown(handle: Handle) -> CallError {
 /// Returns false if a request is a persistent request that has not been started, else true. Only
 /// active requests are waited for.
 pub(super) fn is_active(handle: Handle) -> Result<bool, CallError> {
-    with(|state| {
+    with_state(|state| {
         let found = state.requests.get(handle).ok_or_else(|| unknown(handle))?;
         state.concerned.set(found.comm);
         Ok(found.request.is_active())
@@ -71,7 +71,7 @@ pub(super) fn is_active(handle: Handle) -> Result<bool, CallError> {
 }
 
 /// Ends a request that is over; a persistent one stays.
-fn finish(
+fn finish_request(
     request: *mut Handle,
     completion: &Completion,
     memory: &Memory,
@@ -145,9 +145,9 @@ fn several(
     (statuses, is_dense): (*mut Status, bool),
     ask: impl AsyncFnOnce(&mut MpiState) -> mpi::Result<Option<Done>>,
 ) -> Result<Option<Vec<usize>>, CallError> {
-    with(|state| state.take_listed(count, list))?;
+    with_state(|state| state.take_listed(count, list))?;
     let answer = block(ask);
-    let listed = with(|state| {
+    let listed = with_state(|state| {
         state.return_listed();
         std::mem::take(&mut state.list.listed)
     });
@@ -157,17 +157,17 @@ fn several(
             let Listed { index, memory, .. } = &listed[position];
             let status = if is_dense { places.len() } else { *index };
             let status = memory::element(statuses, status);
-            finish(memory::element(list, *index), &completion, memory, status)?;
+            finish_request(memory::element(list, *index), &completion, memory, status)?;
             places.push(*index);
         }
         Ok::<_, CallError>(places)
     };
     let places = answer.map(|done| done.map(finish).transpose());
-    with(|state| state.list.listed = listed);
+    with_state(|state| state.list.listed = listed);
     places?
 }
 
-fn all(completions: Vec<Option<Completion>>) -> Done {
+fn done_from_all(completions: Vec<Option<Completion>>) -> Done {
     let numbered = completions.into_iter().enumerate();
     numbered
         .filter_map(|(position, completion)| Some((position, completion?)))
@@ -188,7 +188,7 @@ fn set_empty_statuses(
 ) -> Result<(), CallError> {
     for index in 0..usize::try_from(count).unwrap_or(0) {
         let handle = memory::load(memory::element(list, index), "array_of_requests")?;
-        let is_active = with(|state| {
+        let is_active = with_state(|state| {
             let found = state.requests.get(handle);
             found.is_some_and(|found| found.request.is_active())
         });
@@ -243,7 +243,7 @@ exports! {
         if result.is_err() {
             memory::store(request, REQUEST_NULL);
         }
-        finish(request, &result?, &filled, status)
+        finish_request(request, &result?, &filled, status)
     }
 
     fn MPI_Test(request: *mut Handle, flag: *mut c_int, status: *mut Status) {
@@ -260,7 +260,7 @@ exports! {
         }
         let (result, filled) = block(async |state| {
             let active = state.requests.get_mut(handle).ok_or_else(|| unknown(handle))?;
-            let result = ask(active.request.test()).await;
+            let result = await_answer(active.request.test()).await;
             let filled = active.memory.clone();
             if active.request.is_null() {
                 state.requests.remove(handle);
@@ -270,7 +270,7 @@ exports! {
         let result = result?;
         memory::store(flag, c_int::from(result.is_some()));
         if let Some(completion) = result {
-            finish(request, &completion, &filled, status)?;
+            finish_request(request, &completion, &filled, status)?;
         }
         Ok(())
     }
@@ -278,14 +278,14 @@ exports! {
     fn MPI_Waitall(count: c_int, list: *mut Handle, statuses: *mut Status) {
         set_empty_statuses((count, list), statuses)?;
         several((count, list), (statuses, false), async |state| {
-            mpi::waitall(&mut state.list.requests).await.map(|done| Some(all(done)))
+            mpi::waitall(&mut state.list.requests).await.map(|done| Some(done_from_all(done)))
         })?;
         Ok(())
     }
 
     fn MPI_Testall(count: c_int, list: *mut Handle, flag: *mut c_int, statuses: *mut Status) {
         let done = several((count, list), (statuses, false), async |state| {
-            ask(mpi::testall(&mut state.list.requests)).await.map(|done| done.map(all))
+            await_answer(mpi::testall(&mut state.list.requests)).await.map(|done| done.map(done_from_all))
         })?;
         if done.is_some() {
             set_empty_statuses((count, list), statuses)?;
@@ -311,7 +311,7 @@ exports! {
             if state.list.requests.is_empty() {
                 return Ok(Some(Vec::new()));
             }
-            ask(mpi::testany(&mut state.list.requests)).await.map(|done| done.map(|done| vec![done]))
+            await_answer(mpi::testany(&mut state.list.requests)).await.map(|done| done.map(|done| vec![done]))
         })?;
         memory::store(flag, c_int::from(done.is_some()));
         let is_null = done.as_ref().is_some_and(Vec::is_empty);
@@ -336,7 +336,7 @@ exports! {
                 return Ok(None);
             }
             let testing = mpi::testsome(&mut state.list.requests);
-            let done = ask(async { testing.await.map(Some) }).await?;
+            let done = await_answer(async { testing.await.map(Some) }).await?;
             some(done.unwrap_or_default()).map(Some)
         })?;
         store_positions(done.as_deref(), outcount, indices);
@@ -345,7 +345,7 @@ exports! {
 
     fn MPI_Request_free(request: *mut Handle) {
         let handle = memory::load(request, "request")?;
-        with(|state| {
+        with_state(|state| {
             if !state.free_generalized(handle) {
                 let freed = state.requests.remove(handle).ok_or_else(|| unknown(handle))?;
                 state.active.free_request(handle, freed);
@@ -358,7 +358,7 @@ exports! {
 
     fn MPI_Cancel(request: *mut Handle) {
         let handle = memory::load(request, "request")?;
-        if super::generalized::cancel(handle)? {
+        if super::generalized::cancel_generalized(handle)? {
             return Ok(());
         }
         block(async |state| {

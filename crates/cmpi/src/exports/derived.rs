@@ -12,9 +12,9 @@ use std::rc::Rc;
 
 use super::{attributes, memory};
 use crate::arguments::{Count, in_c, natural};
-use crate::bridge::{with, with_datatypes};
+use crate::bridge::{with_datatypes, with_state};
 use crate::datatypes::{
-    Contents, DATATYPE_NULL, MadeDatatype, Part, datatype as of, element, number_length,
+    ComponentType, Contents, DATATYPE_NULL, MadeDatatype, datatype as of, element, number_length,
     predefined_name,
 };
 use crate::errors::CallError;
@@ -68,7 +68,7 @@ const PAIRS: [(Handle, Handle, Handle); 9] = [
 /// `MPI_ORDER_C`, `MPI_ORDER_FORTRAN`.
 const ORDERS: [c_int; 2] = [12, 15];
 
-fn store(made: Datatype, contents: Contents, new: *mut Handle) {
+fn store_datatype(made: Datatype, contents: Contents, new: *mut Handle) {
     let handle = with_datatypes(|all| all.insert(MadeDatatype::new(made, contents)));
     memory::store(new, handle);
 }
@@ -93,7 +93,11 @@ fn blocks<N: Count>(
         ))
     };
     let blocks: Result<Vec<Block<'_>>, CallError> = lengths.zip(displacements).map(block).collect();
-    store(Datatype::of_blocks(&blocks?)?, contents.of(&[old]), new);
+    store_datatype(
+        Datatype::of_blocks(&blocks?)?,
+        contents.with_parts(&[old]),
+        new,
+    );
     Ok(())
 }
 
@@ -112,10 +116,12 @@ fn strided(count: usize, stride: isize) -> Vec<isize> {
 
 /// Returns the values of a list.
 fn list<T: Copy>(count: usize, list: *const T, name: &str) -> Result<Vec<T>, CallError> {
-    (0..count).map(|index| listed(list, index, name)).collect()
+    (0..count)
+        .map(|index| load_element(list, index, name))
+        .collect()
 }
 
-fn listed<T: Copy>(list: *const T, index: usize, name: &str) -> Result<T, CallError> {
+fn load_element<T: Copy>(list: *const T, index: usize, name: &str) -> Result<T, CallError> {
     memory::load(list.wrapping_add(index), name)
 }
 
@@ -236,17 +242,25 @@ fn store_all<T: Copy>(list: *mut T, most: impl Count, values: &[T]) -> Result<()
 }
 
 /// Stores the datatypes of which another datatype is made; made datatypes get new handles.
-fn store_parts(list: *mut Handle, most: impl Count, parts: &[Part]) -> Result<(), CallError> {
-    let handle = |part: &Part| match part {
-        Part::Predefined(handle) => *handle,
-        Part::Made(made) => with_datatypes(|all| all.insert(MadeDatatype::clone(made))),
+fn store_parts(
+    list: *mut Handle,
+    most: impl Count,
+    parts: &[ComponentType],
+) -> Result<(), CallError> {
+    let handle = |part: &ComponentType| match part {
+        ComponentType::Predefined(handle) => *handle,
+        ComponentType::Made(made) => with_datatypes(|all| all.insert(MadeDatatype::clone(made))),
     };
     let handles: Vec<Handle> = parts.iter().map(handle).collect();
     store_all(list, most, &handles)
 }
 
 /// Returns the place in a packed message of `length` bytes more, and stores the one behind them.
-fn advance<N: Count>(position: *mut N, length: usize, size: N) -> Result<usize, CallError> {
+fn advance_position<N: Count>(
+    position: *mut N,
+    length: usize,
+    size: N,
+) -> Result<usize, CallError> {
     let start = number(memory::load(position, "position")?, "position")?;
     let (end, size) = (start + length, number(size, "size")?);
     if end > size {
@@ -270,7 +284,7 @@ exports! {
     }
 
     fn MPI_Type_create_hvector<N>(count: N, length: N, stride: isize, old: Handle, new: *mut Handle) {
-        let contents = Contents::new(HVECTOR).counts(&[count, length]).bytes::<N>(&[stride]);
+        let contents = Contents::new(HVECTOR).counts(&[count, length]).with_displacements::<N>(&[stride]);
         let places = strided(number(count, "count")?, stride);
         blocks((iter::repeat(length), &places), contents, (old, new))
     }
@@ -287,7 +301,7 @@ exports! {
         let blocks_number = number(count, "count")?;
         let lengths = list(blocks_number, lengths, "array_of_blocklengths")?;
         let places = list(blocks_number, displs, "array_of_displacements")?;
-        let contents = Contents::new(HINDEXED).counts(&[count]).counts(&lengths).bytes::<N>(&places);
+        let contents = Contents::new(HINDEXED).counts(&[count]).counts(&lengths).with_displacements::<N>(&places);
         blocks((lengths.into_iter(), &places), contents, (old, new))
     }
 
@@ -299,7 +313,7 @@ exports! {
 
     fn MPI_Type_create_hindexed_block<N>(count: N, length: N, displs: *const isize, old: Handle, new: *mut Handle) {
         let places = list(number(count, "count")?, displs, "array_of_displacements")?;
-        let contents = Contents::new(HINDEXED_BLOCK).counts(&[count, length]).bytes::<N>(&places);
+        let contents = Contents::new(HINDEXED_BLOCK).counts(&[count, length]).with_displacements::<N>(&places);
         blocks((iter::repeat(length), &places), contents, (old, new))
     }
 
@@ -315,8 +329,8 @@ exports! {
         }
         let blocks: Vec<Block<'_>> = parts.iter().map(|(place, length, old)| (*place, *length, old)).collect();
         let contents = Contents::new(STRUCT).counts(&[count]).counts(&lengths);
-        let contents = contents.bytes::<N>(&places).of(&types);
-        store(Datatype::of_blocks(&blocks)?.aligned(), contents, new);
+        let contents = contents.with_displacements::<N>(&places).with_parts(&types);
+        store_datatype(Datatype::of_blocks(&blocks)?.aligned(), contents, new);
         Ok(())
     }
 
@@ -334,7 +348,7 @@ exports! {
         }
         let contents = Contents::new(SUBARRAY).integers(&[dims]);
         let contents = contents.counts(&sizes).counts(&subsizes).counts(&starts).integers(&[order]);
-        store(of(old)?.part_of_array(&parts)?, contents.of(&[old]), new);
+        store_datatype(of(old)?.part_of_array(&parts)?, contents.with_parts(&[old]), new);
         Ok(())
     }
 
@@ -363,13 +377,13 @@ exports! {
         if !is_fortran(order)? {
             parts.reverse();
         }
-        store(of(old)?.part_of_array(&parts)?, contents.of(&[old]), new);
+        store_datatype(of(old)?.part_of_array(&parts)?, contents.with_parts(&[old]), new);
         Ok(())
     }
 
     fn MPI_Type_create_resized<N>(old: Handle, lower: isize, extent: isize, new: *mut Handle) {
-        let contents = Contents::new(RESIZED).bytes::<N>(&[lower, extent]).of(&[old]);
-        store(of(old)?.resized(lower, extent), contents, new);
+        let contents = Contents::new(RESIZED).with_displacements::<N>(&[lower, extent]).with_parts(&[old]);
+        store_datatype(of(old)?.resized(lower, extent), contents, new);
         Ok(())
     }
 
@@ -438,13 +452,13 @@ exports! {
     fn MPI_Type_set_name(datatype: Handle, name: *const c_char) {
         of(datatype)?;
         let name = memory::text(name);
-        with(|state| state.type_names.insert(datatype, name));
+        with_state(|state| state.type_names.insert(datatype, name));
         Ok(())
     }
 
     fn MPI_Type_get_name(datatype: Handle, name: *mut c_char, length: *mut c_int) {
         of(datatype)?;
-        let given = with(|state| state.type_names.get(&datatype).cloned());
+        let given = with_state(|state| state.type_names.get(&datatype).cloned());
         let name_of = || predefined_name(datatype).unwrap_or_default().to_owned();
         memory::store_text(name, length, &given.unwrap_or_else(name_of), 128);
         Ok(())
@@ -452,13 +466,13 @@ exports! {
 
     fn MPI_Type_dup(old: Handle, new: *mut Handle) {
         of(old)?;
-        attributes::copy(old)?;
-        let mut made = MadeDatatype::new(of(old)?, Contents::new(DUP).of(&[old]));
+        attributes::copy_attributes(old)?;
+        let mut made = MadeDatatype::new(of(old)?, Contents::new(DUP).with_parts(&[old]));
         if element(old).is_ok() {
             made.commit();
         }
         let handle = with_datatypes(|all| all.insert(made));
-        with(|state| state.attributes.keep_copied(handle));
+        with_state(|state| state.attributes.keep_copied(handle));
         memory::store(new, handle);
         Ok(())
     }
@@ -479,7 +493,7 @@ exports! {
         }
         attributes::delete_all(handle)?;
         with_datatypes(|all| all.remove(handle));
-        with(|state| state.type_names.remove(&handle));
+        with_state(|state| state.type_names.remove(&handle));
         memory::store(datatype, DATATYPE_NULL);
         Ok(())
     }
@@ -505,8 +519,8 @@ exports! {
     }
 
     fn MPI_Pack<N>(data: *const c_void, count: N, datatype: Handle, buffer: *mut c_void, size: N, position: *mut N, _comm: Handle) {
-        let given = memory::place(data, count, datatype)?;
-        let start = advance(position, given.length, size)?;
+        let given = memory::elements_at(data, count, datatype)?;
+        let start = advance_position(position, given.length, size)?;
         let mut target = memory::bytes_at(buffer, given.length)?;
         target.address += start;
         memory::with_bytes(given, |bytes| memory::store_bytes(target, bytes));
@@ -514,8 +528,8 @@ exports! {
     }
 
     fn MPI_Unpack<N>(buffer: *const c_void, size: N, position: *mut N, data: *mut c_void, count: N, datatype: Handle, _comm: Handle) {
-        let target = memory::place(data, count, datatype)?;
-        let start = advance(position, target.length, size)?;
+        let target = memory::elements_at(data, count, datatype)?;
+        let start = advance_position(position, target.length, size)?;
         let mut given = memory::bytes_at(buffer, target.length)?;
         given.address += start;
         memory::with_bytes(given, |bytes| memory::store_bytes(target, bytes));
@@ -530,8 +544,8 @@ exports! {
 
     fn MPI_Pack_external<N>(name: *const c_char, data: *const c_void, count: N, datatype: Handle, buffer: *mut c_void, size: isize, position: *mut i64) {
         let swap = external(name, datatype)?;
-        let given = memory::place(data, count, datatype)?;
-        let start = advance(position, given.length, size as i64)?;
+        let given = memory::elements_at(data, count, datatype)?;
+        let start = advance_position(position, given.length, size as i64)?;
         let mut target = memory::bytes_at(buffer, given.length)?;
         target.address += start;
         memory::with_bytes(given, |bytes| memory::store_bytes(target, &swapped(bytes, swap)));
@@ -540,8 +554,8 @@ exports! {
 
     fn MPI_Unpack_external<N>(name: *const c_char, buffer: *const c_void, size: isize, position: *mut i64, data: *mut c_void, count: N, datatype: Handle) {
         let swap = external(name, datatype)?;
-        let target = memory::place(data, count, datatype)?;
-        let start = advance(position, target.length, size as i64)?;
+        let target = memory::elements_at(data, count, datatype)?;
+        let start = advance_position(position, target.length, size as i64)?;
         let mut given = memory::bytes_at(buffer, target.length)?;
         given.address += start;
         memory::with_bytes(given, |bytes| memory::store_bytes(target, &swapped(bytes, swap)));

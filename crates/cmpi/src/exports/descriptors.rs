@@ -52,7 +52,7 @@ pub(super) fn write_bytes(rank: &Inner, descriptor: c_int, bytes: &[u8]) -> ssiz
     let target = rank.descriptors().borrow().target(descriptor);
     match target {
         Target::Lines(number) => {
-            rank.write(number, bytes);
+            rank.write_lines(number, bytes);
             bytes.len().cast_signed()
         }
         // SAFETY: the bytes are there.
@@ -257,7 +257,7 @@ extern "C" fn duplicate_to(from: c_int, to: c_int) -> c_int {
     }
     let entry = match source {
         Target::Lines(number) => Entry::Lines(number),
-        Target::Process(file) => match copy(file) {
+        Target::Process(file) => match copy_descriptor(file) {
             Some(copy) => Entry::File(copy),
             None => return -1,
         },
@@ -309,7 +309,7 @@ extern "C" fn duplicate_with(from: c_int, to: c_int, _flags: c_int) -> c_int {
 }
 
 /// Returns a copy of a descriptor of the process; `None` with an error number.
-fn copy(file: c_int) -> Option<OwnedFd> {
+fn copy_descriptor(file: c_int) -> Option<OwnedFd> {
     // SAFETY: the call has no conditions.
     let copy = unsafe { libc::fcntl(file, libc::F_DUPFD_CLOEXEC, 3) };
     // SAFETY: the descriptor is new.
@@ -318,7 +318,7 @@ fn copy(file: c_int) -> Option<OwnedFd> {
 
 /// Makes a file the standard input of the rank.
 fn replace_input(file: &OwnedFd) {
-    if let Some(copy) = copy(file.as_raw_fd()) {
+    if let Some(copy) = copy_descriptor(file.as_raw_fd()) {
         // SAFETY: the descriptor is one that the stream owns from now on.
         let stream = unsafe { libc::fdopen(copy.into_raw_fd(), c"r".as_ptr()) };
         set_input(stream);
@@ -428,7 +428,7 @@ extern "C" fn number(stream: *mut FILE) -> c_int {
     if let Some(number) = descriptors.streams.get(&(stream as usize)) {
         return *number;
     }
-    if stream == rank.input() {
+    if stream == rank.input_stream() {
         return 0;
     }
     // SAFETY: the program's own call.
@@ -444,14 +444,14 @@ extern "C" fn open_stream(descriptor: c_int, mode: *const c_char) -> *mut FILE {
             ptr::null_mut()
         }
         Target::Lines(_) => {
-            let stream = streams::open(descriptor);
+            let stream = streams::open_stream(descriptor);
             let mut descriptors = rank.descriptors().borrow_mut();
             descriptors.streams.insert(stream as usize, descriptor);
             stream
         }
         // The stream closes its descriptor.
         Target::Process(file) if file != descriptor => {
-            let copy = copy(file).map_or(-1, IntoRawFd::into_raw_fd);
+            let copy = copy_descriptor(file).map_or(-1, IntoRawFd::into_raw_fd);
             // SAFETY: the program's own call.
             unsafe { libc::fdopen(copy, mode) }
         }
@@ -464,7 +464,7 @@ extern "C" fn open_stream(descriptor: c_int, mode: *const c_char) -> *mut FILE {
 extern "C" fn reopen(path: *const c_char, mode: *const c_char, stream: *mut FILE) -> *mut FILE {
     let rank = caller();
     let standard = streams::standard_number(stream);
-    let is_input = stream == rank.input();
+    let is_input = stream == rank.input_stream();
     if standard.is_none() && !is_input {
         // SAFETY: the program's own call.
         return unsafe { libc::freopen(path, mode, stream) };
@@ -478,7 +478,7 @@ extern "C" fn reopen(path: *const c_char, mode: *const c_char, stream: *mut FILE
         if !file.is_null() {
             set_input(file);
             // SAFETY: the stream was opened above.
-            if let Some(copied) = copy(unsafe { libc::fileno(file) }) {
+            if let Some(copied) = copy_descriptor(unsafe { libc::fileno(file) }) {
                 let mut descriptors = rank.descriptors().borrow_mut();
                 descriptors.entries.insert(0, Entry::File(copied));
             }
@@ -487,7 +487,7 @@ extern "C" fn reopen(path: *const c_char, mode: *const c_char, stream: *mut FILE
     };
     // SAFETY: the stream was opened above; its descriptor is copied before that is closed.
     let copied = unsafe {
-        let copied = copy(libc::fileno(file));
+        let copied = copy_descriptor(libc::fileno(file));
         libc::fclose(file);
         copied
     };
@@ -505,7 +505,7 @@ extern "C" fn close_stream(stream: *mut FILE) -> c_int {
     if streams::standard_number(stream).is_some() {
         return 0;
     }
-    if stream == rank.input() {
+    if stream == rank.input_stream() {
         return close(0).max(0);
     }
     let known = rank

@@ -9,7 +9,7 @@ use std::ffi::{c_char, c_double, c_int, c_void};
 
 use super::objects::about;
 use super::{attributes, memory};
-use crate::bridge::{block, read_clock, with, with_datatypes};
+use crate::bridge::{block, read_clock, with_datatypes, with_state};
 use crate::errors::CallError;
 use crate::state::{Handle, SELF, Stage, WORLD};
 
@@ -20,7 +20,7 @@ pub(super) const FUNNELED: c_int = 1024;
 const TICK: c_double = 1e-9;
 
 fn init() -> Result<(), CallError> {
-    with(|state| match state.stage {
+    with_state(|state| match state.stage {
         Stage::Before => {
             state.stage = Stage::Initialized;
             Ok(())
@@ -68,12 +68,12 @@ exports! {
     }
 
     fn MPI_Initialized(flag: *mut c_int) {
-        memory::store(flag, c_int::from(with(|state| state.stage != Stage::Before)));
+        memory::store(flag, c_int::from(with_state(|state| state.stage != Stage::Before)));
         Ok(())
     }
 
     fn MPI_Finalized(flag: *mut c_int) {
-        memory::store(flag, c_int::from(with(|state| state.stage == Stage::Finalized)));
+        memory::store(flag, c_int::from(with_state(|state| state.stage == Stage::Finalized)));
         Ok(())
     }
 
@@ -82,7 +82,7 @@ exports! {
         about(WORLD)?;
         attributes::delete_all(SELF)?;
         attributes::delete_all(WORLD)?;
-        with(|state| {
+        with_state(|state| {
             state.stage = Stage::Finalized;
             // Those that are active are reported as never waited for.
             let persistent = state.requests.objects().filter(|it| !it.request.is_active());
@@ -109,19 +109,19 @@ exports! {
     }
 
     fn MPI_Comm_rank(comm: Handle, rank: *mut c_int) {
-        let found = with(|state| Ok::<_, CallError>(state.comm(comm)?.rank()))?;
+        let found = with_state(|state| Ok::<_, CallError>(state.comm(comm)?.rank()))?;
         memory::store(rank, c_int::try_from(found).unwrap_or(c_int::MAX));
         Ok(())
     }
 
     fn MPI_Comm_size(comm: Handle, size: *mut c_int) {
-        let found = with(|state| Ok::<_, CallError>(state.comm(comm)?.size()))?;
+        let found = with_state(|state| Ok::<_, CallError>(state.comm(comm)?.size()))?;
         memory::store(size, c_int::try_from(found).unwrap_or(c_int::MAX));
         Ok(())
     }
 
     fn MPI_Get_processor_name(name: *mut c_char, length: *mut c_int) {
-        memory::store_text(name, length, &with(|state| state.world.host_name()), 256);
+        memory::store_text(name, length, &with_state(|state| state.world.host_name()), 256);
         Ok(())
     }
 
@@ -144,7 +144,7 @@ exports! {
     fn MPI_Abi_get_info(info: *mut Handle) {
         let sizes = ["mpi_aint_size", "mpi_count_size", "mpi_offset_size"];
         let pairs = sizes.map(|key| (key.to_owned(), "8".to_owned()));
-        memory::store(info, with(|state| state.infos.made.insert(pairs.to_vec())));
+        memory::store(info, with_state(|state| state.infos.made.insert(pairs.to_vec())));
         Ok(())
     }
 
@@ -161,7 +161,7 @@ exports! {
 
     fn MPI_Get_hw_resource_info(info: *mut Handle) {
         // No part of a host is known.
-        memory::store(info, with(|state| state.infos.made.insert(Vec::new())));
+        memory::store(info, with_state(|state| state.infos.made.insert(Vec::new())));
         Ok(())
     }
 

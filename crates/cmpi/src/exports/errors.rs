@@ -8,7 +8,7 @@
 use std::ffi::{c_char, c_int};
 
 use super::memory;
-use crate::bridge::{call_program, with};
+use crate::bridge::{call_program, with_state};
 use crate::errors::{CallError, class_of};
 use crate::state::properties::{ARE_FATAL, ErrorHandler, HandlerFunction, Owner};
 use crate::state::{Handle, MpiState};
@@ -16,14 +16,14 @@ use crate::state::{Handle, MpiState};
 /// `MPI_ERRHANDLER_NULL`.
 const HANDLER_NULL: Handle = 0x140;
 
-fn set(owner: Owner, object: Handle, handler: Handle) -> Result<(), CallError> {
+fn set_handler(owner: Owner, object: Handle, handler: Handle) -> Result<(), CallError> {
     owner.check(object)?;
-    with(|state| state.errors.set_handler(object, handler))
+    with_state(|state| state.errors.set_handler(object, handler))
 }
 
-fn get(owner: Owner, object: Handle, handler: *mut Handle) -> Result<(), CallError> {
+fn get_handler(owner: Owner, object: Handle, handler: *mut Handle) -> Result<(), CallError> {
     owner.check(object)?;
-    let found = with(|state| state.errors.of_objects.get(&object).copied());
+    let found = with_state(|state| state.errors.of_objects.get(&object).copied());
     memory::store(handler, found.unwrap_or(ARE_FATAL));
     Ok(())
 }
@@ -36,7 +36,7 @@ fn add_error(state: &mut MpiState, class: Option<c_int>) -> c_int {
 }
 
 fn remove_error(code: c_int, is_class: bool) -> Result<(), CallError> {
-    with(|state| {
+    with_state(|state| {
         state.errors.remove_error(code, is_class)?;
         let last = state.errors.last_code();
         state.attributes.predefined.set_last_code(last);
@@ -45,9 +45,9 @@ fn remove_error(code: c_int, is_class: bool) -> Result<(), CallError> {
 }
 
 /// Calls the error handler of an object.
-fn call(owner: Owner, object: Handle, code: c_int) -> Result<(), CallError> {
+fn call_handler(owner: Owner, object: Handle, code: c_int) -> Result<(), CallError> {
     owner.check(object)?;
-    match with(|state| state.errors.find_handler(state.concerned.get())) {
+    match with_state(|state| state.errors.find_handler(state.concerned.get())) {
         ErrorHandler::Returns => Ok(()),
         ErrorHandler::Program(function, mut object) => {
             call_program(|| function(&raw mut object, &raw const code));
@@ -62,44 +62,44 @@ fn call(owner: Owner, object: Handle, code: c_int) -> Result<(), CallError> {
 
 exports! {
     fn MPI_Comm_create_errhandler(function: HandlerFunction, handler: *mut Handle) {
-        memory::store(handler, with(|state| state.errors.made.insert(function)));
+        memory::store(handler, with_state(|state| state.errors.made.insert(function)));
         Ok(())
     }
 
     fn MPI_Comm_set_errhandler(comm: Handle, handler: Handle) {
-        set(Owner::Comm, comm, handler)
+        set_handler(Owner::Comm, comm, handler)
     }
 
     fn MPI_Comm_get_errhandler(comm: Handle, handler: *mut Handle) {
-        get(Owner::Comm, comm, handler)
+        get_handler(Owner::Comm, comm, handler)
     }
 
     fn MPI_Comm_call_errhandler(comm: Handle, code: c_int) {
-        call(Owner::Comm, comm, code)
+        call_handler(Owner::Comm, comm, code)
     }
 
     fn MPI_Win_set_errhandler(window: Handle, handler: Handle) {
-        set(Owner::Window, window, handler)
+        set_handler(Owner::Window, window, handler)
     }
 
     fn MPI_Win_get_errhandler(window: Handle, handler: *mut Handle) {
-        get(Owner::Window, window, handler)
+        get_handler(Owner::Window, window, handler)
     }
 
     fn MPI_Win_call_errhandler(window: Handle, code: c_int) {
-        call(Owner::Window, window, code)
+        call_handler(Owner::Window, window, code)
     }
 
     fn MPI_Session_set_errhandler(session: Handle, handler: Handle) {
-        set(Owner::Session, session, handler)
+        set_handler(Owner::Session, session, handler)
     }
 
     fn MPI_Session_get_errhandler(session: Handle, handler: *mut Handle) {
-        get(Owner::Session, session, handler)
+        get_handler(Owner::Session, session, handler)
     }
 
     fn MPI_Session_call_errhandler(session: Handle, code: c_int) {
-        call(Owner::Session, session, code)
+        call_handler(Owner::Session, session, code)
     }
 
     fn MPI_Errhandler_free(handler: *mut Handle) {
@@ -109,12 +109,12 @@ exports! {
     }
 
     fn MPI_Add_error_class(class: *mut c_int) {
-        memory::store(class, with(|state| add_error(state, None)));
+        memory::store(class, with_state(|state| add_error(state, None)));
         Ok(())
     }
 
     fn MPI_Add_error_code(class: c_int, code: *mut c_int) {
-        let added = with(|state| {
+        let added = with_state(|state| {
             if class_of(class).is_none() {
                 state.errors.find_added(class)?;
             }
@@ -126,7 +126,7 @@ exports! {
 
     fn MPI_Add_error_string(code: c_int, text: *const c_char) {
         let text = memory::text(text);
-        with(|state| {
+        with_state(|state| {
             if let Some(error) = state.errors.find_added(code)? {
                 error.text = text;
             }
@@ -143,7 +143,7 @@ exports! {
     }
 
     fn MPI_Remove_error_string(code: c_int) {
-        with(|state| {
+        with_state(|state| {
             if let Some(error) = state.errors.find_added(code)? {
                 error.text.clear();
             }
@@ -152,7 +152,7 @@ exports! {
     }
 
     fn MPI_Error_class(code: c_int, class: *mut c_int) {
-        let added = with(|state| {
+        let added = with_state(|state| {
             let error = state.errors.find_added(code).ok()?.as_ref()?;
             error.class
         });
@@ -161,7 +161,7 @@ exports! {
     }
 
     fn MPI_Error_string(code: c_int, text: *mut c_char, length: *mut c_int) {
-        let added = with(|state| Some(state.errors.find_added(code).ok()?.as_ref()?.text.clone()));
+        let added = with_state(|state| Some(state.errors.find_added(code).ok()?.as_ref()?.text.clone()));
         let known = class_of(code).unwrap_or("unknown error").to_owned();
         memory::store_text(text, length, &added.unwrap_or(known), 512);
         Ok(())

@@ -8,12 +8,12 @@ use std::ptr;
 
 use super::active;
 use super::completion::deliver;
-use crate::bridge::with;
+use crate::bridge::with_state;
 use crate::errors::CallError;
 
 /// Fills the memory of receives with freed requests that have got their messages.
 pub(crate) fn fill_freed() -> Result<(), CallError> {
-    let landed = with(|state| {
+    let landed = with_state(|state| {
         if state.active.freed.is_empty() {
             return Vec::new();
         }
@@ -28,7 +28,7 @@ pub(crate) fn fill_freed() -> Result<(), CallError> {
         landed
     });
     for (handle, result, memory, comm) in landed {
-        with(|state| state.concerned.set(comm));
+        with_state(|state| state.concerned.set(comm));
         active::end_request(handle)?;
         deliver(&result?, &memory, ptr::null_mut());
     }

@@ -13,7 +13,7 @@ use std::rc::Rc;
 
 use super::completion::unknown;
 use super::memory;
-use crate::bridge::{call_program, with};
+use crate::bridge::{call_program, with_state};
 use crate::errors::CallError;
 use crate::handles::Memory;
 use crate::state::requests::Status;
@@ -23,7 +23,7 @@ use crate::state::{Handle, MpiState, WORLD, alone};
 /// Calls the functions that are due. Returns the code of the first that fails.
 pub(crate) fn call_due() -> c_int {
     let mut code = 0;
-    while let Some(due) = with(|state| state.generalized.due.pop_front()) {
+    while let Some(due) = with_state(|state| state.generalized.due.pop_front()) {
         let mut ignored = Status::empty();
         let Due { query, free, extra } = due;
         let queried = query.map_or(0, |(query, status)| {
@@ -67,8 +67,8 @@ impl MpiState {
 }
 
 /// Cancels a generalized request. Returns false for other ones.
-pub(super) fn cancel(request: Handle) -> Result<bool, CallError> {
-    let found = with(|state| {
+pub(super) fn cancel_generalized(request: Handle) -> Result<bool, CallError> {
+    let found = with_state(|state| {
         let generalized = state.generalized(request).ok()?;
         let is_complete = generalized.is_complete.get();
         Some((
@@ -91,7 +91,7 @@ pub(super) fn cancel(request: Handle) -> Result<bool, CallError> {
 
 exports! {
     fn MPI_Grequest_start(query: Query, free: Free, cancel: Cancel, extra: usize, request: *mut Handle) {
-        let handle = with(|state| {
+        let handle = with_state(|state| {
             state.comm(WORLD)?;
             let comm = state.generalized.comm.get_or_init(|| alone(&state.world));
             state.generalized.tag = (state.generalized.tag + 1) & mpi::TAG_UB;
@@ -113,7 +113,7 @@ exports! {
     }
 
     fn MPI_Grequest_complete(request: Handle) {
-        with(|state| {
+        with_state(|state| {
             let generalized = Rc::clone(state.generalized(request)?);
             let comm = state.generalized.comm.get_or_init(|| alone(&state.world));
             comm.isend(comm.buffer(0), 0, generalized.tag)?.free();

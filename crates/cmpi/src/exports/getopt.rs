@@ -8,7 +8,7 @@
 use std::ffi::{CStr, c_char, c_int};
 use std::ptr;
 
-use crate::bridge::{Inner, caller, with};
+use crate::bridge::{Inner, caller, with_state};
 use crate::state::library::{OptionScan, Order};
 
 /// `struct option`.
@@ -33,7 +33,7 @@ struct Call<'a> {
     index: usize,
 }
 
-fn text<'a>(place: *const c_char) -> &'a [u8] {
+fn text_bytes<'a>(place: *const c_char) -> &'a [u8] {
     if place.is_null() {
         return b"";
     }
@@ -43,7 +43,7 @@ fn text<'a>(place: *const c_char) -> &'a [u8] {
 
 impl Call<'_> {
     fn argument(&self, index: usize) -> &'static [u8] {
-        text(self.arguments[index])
+        text_bytes(self.arguments[index])
     }
 
     fn is_option(&self, index: usize) -> bool {
@@ -55,19 +55,20 @@ impl Call<'_> {
         unsafe { ptr::write_unaligned(self.rank.image().variable(variable), value) }
     }
 
-    fn get(&self, variable: &str) -> c_int {
+    fn get_variable(&self, variable: &str) -> c_int {
         // SAFETY: as above.
         unsafe { ptr::read_unaligned(self.rank.image().variable(variable)) }
     }
 
     fn complain(&self, what: &str) {
-        if self.get("opterr") != 0 && self.letters.first() != Some(&b':') {
+        if self.get_variable("opterr") != 0 && self.letters.first() != Some(&b':') {
             let name = String::from_utf8_lossy(self.argument(0)).into_owned();
-            self.rank.write(1, format!("{name}: {what}\n").as_bytes());
+            self.rank
+                .write_lines(1, format!("{name}: {what}\n").as_bytes());
         }
     }
 
-    fn begin(&mut self, order: Option<Order>) {
+    fn begin_scan(&mut self, order: Option<Order>) {
         if self.index == 0 || !self.scan.is_begun {
             self.index = self.index.max(1);
             self.scan = OptionScan {
@@ -89,7 +90,7 @@ impl Call<'_> {
     }
 
     /// Moves the arguments that were passed over behind the options that came after them.
-    fn exchange(&mut self) {
+    fn permute_arguments(&mut self) {
         let (first, last) = (self.scan.first, self.scan.last);
         self.arguments[first..self.index].rotate_left(last - first);
         self.scan.first += self.index - last;
@@ -103,7 +104,7 @@ impl Call<'_> {
         self.scan.first = self.scan.first.min(self.index);
         let settle = |call: &mut Self| {
             if call.scan.first != call.scan.last && call.scan.last != call.index {
-                call.exchange();
+                call.permute_arguments();
             } else if call.scan.last != call.index || call.scan.first == call.scan.last {
                 call.scan.first = call.index;
             }
@@ -162,7 +163,7 @@ impl Call<'_> {
     fn find_long(&self, name: &[u8]) -> Result<usize, Vec<usize>> {
         let mut found = Vec::new();
         for (index, option) in self.long.iter().enumerate() {
-            let known = text(option.name);
+            let known = text_bytes(option.name);
             if known == name {
                 return Ok(index);
             }
@@ -179,7 +180,7 @@ impl Call<'_> {
     }
 
     fn long_option(&mut self, prefix: &str) -> Option<c_int> {
-        let rest = text(self.scan.next as *const c_char);
+        let rest = text_bytes(self.scan.next as *const c_char);
         let length = rest.iter().position(|letter| *letter == b'=');
         let (name, has_value) = (&rest[..length.unwrap_or(rest.len())], length.is_some());
         let shown = String::from_utf8_lossy(name).into_owned();
@@ -222,7 +223,7 @@ impl Call<'_> {
             if self.index >= self.arguments.len() {
                 self.complain(&format!("option '{prefix}{shown}' requires an argument"));
                 self.set("optopt", option.value);
-                return Some(self.missing());
+                return Some(self.missing_argument());
             }
             self.set("optarg", self.arguments[self.index]);
             self.index += 1;
@@ -238,7 +239,7 @@ impl Call<'_> {
     }
 
     /// Returns the result for an option that lacks its argument.
-    fn missing(&self) -> c_int {
+    fn missing_argument(&self) -> c_int {
         c_int::from(if self.letters.first() == Some(&b':') {
             b':'
         } else {
@@ -247,7 +248,7 @@ impl Call<'_> {
     }
 
     fn short_option(&mut self) -> c_int {
-        let rest = text(self.scan.next as *const c_char);
+        let rest = text_bytes(self.scan.next as *const c_char);
         let letter = rest.first().copied().unwrap_or_default();
         self.scan.next += 1;
         let is_last = rest.len() <= 1;
@@ -272,7 +273,7 @@ impl Call<'_> {
                 let shown = char::from(letter);
                 self.complain(&format!("option requires an argument -- '{shown}'"));
                 self.set("optopt", c_int::from(letter));
-                return self.missing();
+                return self.missing_argument();
             }
             [b':', ..] => {
                 self.set("optarg", self.arguments[self.index]);
@@ -283,9 +284,9 @@ impl Call<'_> {
         c_int::from(letter)
     }
 
-    fn run(&mut self, order: Option<Order>) -> c_int {
+    fn scan_option(&mut self, order: Option<Order>) -> c_int {
         self.set("optarg", 0_usize);
-        self.begin(order);
+        self.begin_scan(order);
         if self.scan.next == 0
             && let Some(result) = self.next_argument()
         {
@@ -295,7 +296,7 @@ impl Call<'_> {
     }
 }
 
-fn parse(
+fn parse_options(
     (count, arguments): (c_int, *mut *mut c_char),
     letters: *const c_char,
     (long, long_index, is_long_only): (*const LongOption, *mut c_int, bool),
@@ -310,7 +311,7 @@ fn parse(
             number += 1;
         }
     }
-    let (order, letters) = match text(letters) {
+    let (order, letters) = match text_bytes(letters) {
         [b'+', rest @ ..] => (Some(Order::Require), rest),
         [b'-', rest @ ..] => (Some(Order::Return), rest),
         all => (None, all),
@@ -328,7 +329,7 @@ fn parse(
     };
     let mut call = Call {
         rank,
-        scan: with(|state| state.library.options),
+        scan: with_state(|state| state.library.options),
         arguments,
         letters,
         long,
@@ -336,16 +337,16 @@ fn parse(
         long_index,
         index: 0,
     };
-    call.index = usize::try_from(call.get("optind")).unwrap_or(0);
-    let result = call.run(order);
+    call.index = usize::try_from(call.get_variable("optind")).unwrap_or(0);
+    let result = call.scan_option(order);
     call.set("optind", c_int::try_from(call.index).unwrap_or(c_int::MAX));
     let scan = call.scan;
-    with(|state| state.library.options = scan);
+    with_state(|state| state.library.options = scan);
     result
 }
 
 extern "C" fn getopt(count: c_int, arguments: *mut *mut c_char, letters: *const c_char) -> c_int {
-    parse(
+    parse_options(
         (count, arguments),
         letters,
         (ptr::null(), ptr::null_mut(), false),
@@ -359,7 +360,7 @@ extern "C" fn getopt_long(
     long: *const LongOption,
     index: *mut c_int,
 ) -> c_int {
-    parse((count, arguments), letters, (long, index, false))
+    parse_options((count, arguments), letters, (long, index, false))
 }
 
 extern "C" fn getopt_long_only(
@@ -369,7 +370,7 @@ extern "C" fn getopt_long_only(
     long: *const LongOption,
     index: *mut c_int,
 ) -> c_int {
-    parse((count, arguments), letters, (long, index, true))
+    parse_options((count, arguments), letters, (long, index, true))
 }
 
 /// Returns the address of a function of this file.

@@ -12,7 +12,7 @@ use super::memory;
 use super::objects::about;
 use super::topologies::{count, place_among, rank_in_c, store_list, without};
 use crate::arguments::{natural, rank};
-use crate::bridge::{block, with};
+use crate::bridge::{block, with_state};
 use crate::errors::CallError;
 use crate::state::communicators::Topology;
 use crate::state::{Handle, MpiState};
@@ -57,13 +57,13 @@ fn neighbors_of((ends, edges): Lists<'_>, rank: usize) -> Result<&[c_int], CallE
         })
 }
 
-fn listed(number: usize, list: *const c_int, name: &str) -> Result<Vec<c_int>, CallError> {
+fn load_list(number: usize, list: *const c_int, name: &str) -> Result<Vec<c_int>, CallError> {
     (0..number)
         .map(|index| memory::load(list.wrapping_add(index), name))
         .collect()
 }
 
-fn ranks(list: &[c_int]) -> Result<Vec<usize>, CallError> {
+fn check_ranks(list: &[c_int]) -> Result<Vec<usize>, CallError> {
     list.iter().map(|number| rank(*number)).collect()
 }
 
@@ -72,7 +72,7 @@ fn weights(number: usize, list: *const c_int) -> Result<Option<Vec<c_int>>, Call
     match list as usize {
         UNWEIGHTED => Ok(None),
         WEIGHTS_EMPTY => Ok(Some(Vec::new())),
-        _ => listed(number, list, "weights").map(Some),
+        _ => load_list(number, list, "weights").map(Some),
     }
 }
 
@@ -108,12 +108,12 @@ fn distribute(
 ) -> Result<(), CallError> {
     let handle = block(async move |state| {
         let [sources, destinations] = lists;
-        let (sources, destinations) = (ranks(&sources)?, ranks(&destinations)?);
+        let (sources, destinations) = (check_ranks(&sources)?, check_ranks(&destinations)?);
         let graph = state.comm(comm)?.graph(&sources, &destinations).await?;
         let topology = Topology::Distributed(graph, weights.map(Rc::new));
         Ok::<_, CallError>(state.comms.insert_topology(topology))
     })?;
-    with(|state| state.inherit(comm, handle));
+    with_state(|state| state.inherit(comm, handle));
     memory::store(new, handle);
     Ok(())
 }
@@ -125,14 +125,14 @@ exports! {
         let handle = block(async |state| {
             let comm = state.comm(comm)?;
             place_among(comm, nodes)?;
-            let ends = listed(nodes, index, "index")?;
+            let ends = load_list(nodes, index, "index")?;
             let number = natural(ends.last().copied().unwrap_or(0), "number of edges", "MPI_ERR_ARG")?;
-            let edges = listed(number, edges, "edges")?;
+            let edges = load_list(number, edges, "edges")?;
             let own = comm.rank();
             let Some(made) = comm.split((own < nodes).then_some(0), 0).await? else {
                 return Ok(COMM_NULL);
             };
-            let neighbors = ranks(neighbors_of((&ends, &edges), own)?)?;
+            let neighbors = check_ranks(neighbors_of((&ends, &edges), own)?)?;
             let graph = Graph::new(made, &neighbors, &neighbors)?;
             let (ends, edges) = (ends.into(), edges.into());
             Ok::<_, CallError>(state.comms.insert_topology(Topology::Graph { graph, ends, edges }))
@@ -143,13 +143,13 @@ exports! {
 
     fn MPI_Graph_map(comm: Handle, nodes: c_int, _index: *const c_int, _edges: *const c_int, rank: *mut c_int) {
         let nodes = count(nodes)?;
-        let found = with(|state| place_among(state.comm(comm)?, nodes))?;
+        let found = with_state(|state| place_among(state.comm(comm)?, nodes))?;
         memory::store(rank, found);
         Ok(())
     }
 
     fn MPI_Graphdims_get(comm: Handle, nodes: *mut c_int, number: *mut c_int) {
-        with(|state| {
+        with_state(|state| {
             let (ends, edges) = state.graph_lists(comm)?;
             memory::store(nodes, rank_in_c(ends.len()));
             memory::store(number, rank_in_c(edges.len()));
@@ -158,7 +158,7 @@ exports! {
     }
 
     fn MPI_Graph_get(comm: Handle, maxindex: c_int, maxedges: c_int, index: *mut c_int, edges: *mut c_int) {
-        with(|state| {
+        with_state(|state| {
             let (ends, all) = state.graph_lists(comm)?;
             store_list(index, maxindex, ends.iter().copied());
             store_list(edges, maxedges, all.iter().copied());
@@ -168,7 +168,7 @@ exports! {
 
     fn MPI_Graph_neighbors_count(comm: Handle, node: c_int, number: *mut c_int) {
         let node = rank(node)?;
-        with(|state| {
+        with_state(|state| {
             let found = neighbors_of(state.graph_lists(comm)?, node)?;
             memory::store(number, rank_in_c(found.len()));
             Ok(())
@@ -177,7 +177,7 @@ exports! {
 
     fn MPI_Graph_neighbors(comm: Handle, node: c_int, most: c_int, neighbors: *mut c_int) {
         let node = rank(node)?;
-        with(|state| {
+        with_state(|state| {
             let found = neighbors_of(state.graph_lists(comm)?, node)?;
             store_list(neighbors, most, found.iter().copied());
             Ok(())
@@ -192,8 +192,8 @@ exports! {
         about(comm)?;
         let (sources_number, destinations_number) = (count(indegree)?, count(outdegree)?);
         let lists = [
-            listed(sources_number, sources, "sources")?,
-            listed(destinations_number, destinations, "destinations")?,
+            load_list(sources_number, sources, "sources")?,
+            load_list(destinations_number, destinations, "destinations")?,
         ];
         let weights = weights(sources_number, sourceweights)?
             .zip(weights(destinations_number, destweights)?)
@@ -241,7 +241,7 @@ exports! {
     }
 
     fn MPI_Dist_graph_neighbors_count(comm: Handle, indegree: *mut c_int, outdegree: *mut c_int, weighted: *mut c_int) {
-        with(|state| {
+        with_state(|state| {
             let (graph, weights) = state.distributed(comm)?;
             memory::store(indegree, rank_in_c(graph.sources().len()));
             memory::store(outdegree, rank_in_c(graph.destinations().len()));
@@ -254,7 +254,7 @@ exports! {
         comm: Handle, maxindegree: c_int, sources: *mut c_int, sourceweights: *mut c_int,
         maxoutdegree: c_int, destinations: *mut c_int, destweights: *mut c_int,
     ) {
-        with(|state| {
+        with_state(|state| {
             let (graph, weights) = state.distributed(comm)?;
             store_list(sources, maxindegree, graph.sources().map(rank_in_c));
             store_list(destinations, maxoutdegree, graph.destinations().map(rank_in_c));

@@ -8,7 +8,7 @@ use mpi::{Comparison, prelude::*};
 
 use super::memory;
 use crate::arguments::{PROC_NULL_IN_C, UNDEFINED, natural};
-use crate::bridge::with;
+use crate::bridge::with_state;
 use crate::errors::CallError;
 use crate::state::{Handle, MpiState};
 
@@ -44,11 +44,11 @@ pub(super) const fn compared(found: Comparison) -> c_int {
 }
 
 /// Makes a group of others.
-pub(super) fn make(
+pub(super) fn make_group(
     new: *mut Handle,
     made: impl FnOnce(&mut MpiState) -> Result<Group, CallError>,
 ) -> Result<(), CallError> {
-    let handle = with(|state| {
+    let handle = with_state(|state| {
         let made = made(state)?;
         Ok::<_, CallError>(if made.size() == 0 {
             GROUP_EMPTY
@@ -64,7 +64,7 @@ fn member(rank: c_int) -> Result<usize, CallError> {
     natural(rank, "rank", "MPI_ERR_RANK")
 }
 
-fn count(number: c_int) -> Result<usize, CallError> {
+fn check_rank_count(number: c_int) -> Result<usize, CallError> {
     usize::try_from(number).map_err(|_| {
         let text = format!("invalid number {number} of ranks: expected at least 0");
         CallError::new("MPI_ERR_ARG", text)
@@ -72,18 +72,18 @@ fn count(number: c_int) -> Result<usize, CallError> {
 }
 
 /// Returns the ranks of a list.
-fn listed(number: c_int, list: *const c_int) -> Result<Vec<usize>, CallError> {
+fn load_ranks(number: c_int, list: *const c_int) -> Result<Vec<usize>, CallError> {
     let rank = |index| {
         let rank = memory::load(list.wrapping_add(index), "ranks")?;
         member(rank)
     };
-    (0..count(number)?).map(rank).collect()
+    (0..check_rank_count(number)?).map(rank).collect()
 }
 
 /// Returns the ranks of ranges: first, last and distance of each.
 fn ranged(number: c_int, ranges: *const c_int) -> Result<Vec<usize>, CallError> {
     let mut ranks = Vec::new();
-    for index in 0..count(number)? {
+    for index in 0..check_rank_count(number)? {
         let part = |part| memory::load(ranges.wrapping_add(3 * index + part), "ranges");
         let (mut rank, last, step) = (part(0)?, part(1)?, part(2)?);
         if step == 0 {
@@ -100,57 +100,57 @@ fn ranged(number: c_int, ranges: *const c_int) -> Result<Vec<usize>, CallError> 
 
 exports! {
     fn MPI_Comm_group(comm: Handle, new: *mut Handle) {
-        make(new, |state| Ok(state.comm(comm)?.group()))
+        make_group(new, |state| Ok(state.comm(comm)?.group()))
     }
 
     fn MPI_Group_size(group: Handle, size: *mut c_int) {
-        let found = with(|state| state.group(group))?.size();
+        let found = with_state(|state| state.group(group))?.size();
         memory::store(size, c_int::try_from(found).unwrap_or(c_int::MAX));
         Ok(())
     }
 
     fn MPI_Group_rank(group: Handle, rank: *mut c_int) {
-        let found = with(|state| state.group(group))?.rank();
+        let found = with_state(|state| state.group(group))?.rank();
         let found = found.and_then(|rank| c_int::try_from(rank).ok());
         memory::store(rank, found.unwrap_or(UNDEFINED));
         Ok(())
     }
 
     fn MPI_Group_incl(group: Handle, number: c_int, ranks: *const c_int, new: *mut Handle) {
-        let ranks = listed(number, ranks)?;
-        make(new, |state| Ok(state.group(group)?.incl(&ranks)?))
+        let ranks = load_ranks(number, ranks)?;
+        make_group(new, |state| Ok(state.group(group)?.incl(&ranks)?))
     }
 
     fn MPI_Group_excl(group: Handle, number: c_int, ranks: *const c_int, new: *mut Handle) {
-        let ranks = listed(number, ranks)?;
-        make(new, |state| Ok(state.group(group)?.excl(&ranks)?))
+        let ranks = load_ranks(number, ranks)?;
+        make_group(new, |state| Ok(state.group(group)?.excl(&ranks)?))
     }
 
     fn MPI_Group_range_incl(group: Handle, number: c_int, ranges: *const c_int, new: *mut Handle) {
         let ranks = ranged(number, ranges)?;
-        make(new, |state| Ok(state.group(group)?.incl(&ranks)?))
+        make_group(new, |state| Ok(state.group(group)?.incl(&ranks)?))
     }
 
     fn MPI_Group_range_excl(group: Handle, number: c_int, ranges: *const c_int, new: *mut Handle) {
         let ranks = ranged(number, ranges)?;
-        make(new, |state| Ok(state.group(group)?.excl(&ranks)?))
+        make_group(new, |state| Ok(state.group(group)?.excl(&ranks)?))
     }
 
     fn MPI_Group_union(one: Handle, other: Handle, new: *mut Handle) {
-        make(new, |state| Ok(state.group(one)?.union(&state.group(other)?)))
+        make_group(new, |state| Ok(state.group(one)?.union(&state.group(other)?)))
     }
 
     fn MPI_Group_intersection(one: Handle, other: Handle, new: *mut Handle) {
-        make(new, |state| Ok(state.group(one)?.intersection(&state.group(other)?)))
+        make_group(new, |state| Ok(state.group(one)?.intersection(&state.group(other)?)))
     }
 
     fn MPI_Group_difference(one: Handle, other: Handle, new: *mut Handle) {
-        make(new, |state| Ok(state.group(one)?.difference(&state.group(other)?)))
+        make_group(new, |state| Ok(state.group(one)?.difference(&state.group(other)?)))
     }
 
     fn MPI_Group_translate_ranks(one: Handle, number: c_int, ranks: *const c_int, other: Handle, translated: *mut c_int) {
-        let (one, other) = with(|state| Ok::<_, CallError>((state.group(one)?, state.group(other)?)))?;
-        for index in 0..count(number)? {
+        let (one, other) = with_state(|state| Ok::<_, CallError>((state.group(one)?, state.group(other)?)))?;
+        for index in 0..check_rank_count(number)? {
             let rank = memory::load(ranks.wrapping_add(index), "ranks")?;
             let found = match rank {
                 PROC_NULL_IN_C => PROC_NULL_IN_C,
@@ -167,7 +167,7 @@ exports! {
     }
 
     fn MPI_Group_compare(one: Handle, other: Handle, result: *mut c_int) {
-        let found = with(|state| {
+        let found = with_state(|state| {
             Ok::<_, CallError>(state.group(one)?.compare(&state.group(other)?))
         })?;
         memory::store(result, compared(found));
@@ -176,7 +176,7 @@ exports! {
 
     fn MPI_Group_free(group: *mut Handle) {
         let handle = memory::load(group, "group")?;
-        with(|state| {
+        with_state(|state| {
             // Refuses handles that name none; that of the empty group is predefined.
             state.group(handle)?;
             state.groups.remove(handle);

@@ -14,7 +14,7 @@ use crate::loader::heap::{Heap, HeapError};
 const ALIGNMENT: usize = 16;
 
 /// Returns the heap of the running rank, if the rank has a heap.
-fn own() -> Option<Heap> {
+fn own_heap() -> Option<Heap> {
     current()?.heap()
 }
 
@@ -28,14 +28,14 @@ fn checked(call: &str, result: Result<usize, HeapError>) -> *mut c_void {
         Ok(address) => address as *mut c_void,
         Err(error) => {
             let rank = caller();
-            let text = format!("{call}{}: {}", rank.call_line(), error.text());
+            let text = format!("{call}{}: {}", rank.call_line(), error.error_text());
             rank.finish(End::Failed(text))
         }
     }
 }
 
 pub(super) extern "C" fn malloc(bytes: usize) -> *mut c_void {
-    match own() {
+    match own_heap() {
         Some(heap) => checked("malloc()", heap.allocate(bytes, ALIGNMENT)),
         // SAFETY: the program's own call.
         None => unsafe { libc::malloc(bytes) },
@@ -43,7 +43,7 @@ pub(super) extern "C" fn malloc(bytes: usize) -> *mut c_void {
 }
 
 extern "C" fn calloc(count: usize, bytes: usize) -> *mut c_void {
-    let Some(heap) = own() else {
+    let Some(heap) = own_heap() else {
         // SAFETY: the program's own call.
         return unsafe { libc::calloc(count, bytes) };
     };
@@ -60,7 +60,7 @@ extern "C" fn realloc(address: *mut c_void, bytes: usize) -> *mut c_void {
     if address.is_null() {
         return malloc(bytes);
     }
-    match Heap::of(address as usize) {
+    match Heap::from_address(address as usize) {
         Some(_) if bytes == 0 => {
             free(address);
             ptr::null_mut()
@@ -76,7 +76,7 @@ extern "C" fn realloc_array(address: *mut c_void, count: usize, bytes: usize) ->
 }
 
 pub(super) extern "C" fn free(address: *mut c_void) {
-    if let Some(heap) = Heap::of(address as usize) {
+    if let Some(heap) = Heap::from_address(address as usize) {
         checked("free()", heap.free(address as usize).map(|()| 1));
         return;
     }
@@ -90,7 +90,7 @@ pub(super) extern "C" fn free(address: *mut c_void) {
 
 /// `memalign` and `aligned_alloc`.
 extern "C" fn aligned(alignment: usize, bytes: usize) -> *mut c_void {
-    match own() {
+    match own_heap() {
         Some(heap) => {
             let alignment = alignment.checked_next_power_of_two().unwrap_or(usize::MAX);
             checked("memalign()", heap.allocate(bytes, alignment))
@@ -117,7 +117,7 @@ extern "C" fn page_aligned(bytes: usize) -> *mut c_void {
 }
 
 extern "C" fn usable(address: *mut c_void) -> usize {
-    match Heap::of(address as usize) {
+    match Heap::from_address(address as usize) {
         Some(heap) => heap.usable(address as usize).unwrap_or(0),
         // SAFETY: the program's own call.
         None => unsafe { libc::malloc_usable_size(address) },

@@ -7,7 +7,7 @@
 use std::ffi::{c_char, c_int};
 
 use super::memory;
-use crate::bridge::with;
+use crate::bridge::with_state;
 use crate::errors::CallError;
 use crate::state::properties::{Info, Owner};
 use crate::state::{Handle, MpiState};
@@ -38,9 +38,9 @@ impl MpiState {
 }
 
 /// Returns a value.
-fn value(info: Handle, key: *const c_char) -> Result<Option<String>, CallError> {
+fn info_value(info: Handle, key: *const c_char) -> Result<Option<String>, CallError> {
     let key = memory::text(key);
-    with(|state| {
+    with_state(|state| {
         let pair = state.info(info)?.iter().find(|pair| pair.0 == key);
         Ok(pair.map(|pair| pair.1.clone()))
     })
@@ -49,13 +49,13 @@ fn value(info: Handle, key: *const c_char) -> Result<Option<String>, CallError> 
 /// Adds hints to the hints of an object.
 fn set_hints(owner: Owner, object: Handle, info: Handle) -> Result<(), CallError> {
     owner.check(object)?;
-    with(|state| state.set_hints(object, info))
+    with_state(|state| state.set_hints(object, info))
 }
 
 /// Makes an info object of the hints of an object.
 fn hints(owner: Owner, object: Handle, info: *mut Handle) -> Result<(), CallError> {
     owner.check(object)?;
-    let found = with(|state| {
+    let found = with_state(|state| {
         let hints = state.infos.hints.get(&object).cloned().unwrap_or_default();
         state.infos.made.insert(hints)
     });
@@ -85,13 +85,13 @@ exports! {
     }
 
     fn MPI_Info_create(info: *mut Handle) {
-        let handle = with(|state| state.infos.made.insert(Info::new()));
+        let handle = with_state(|state| state.infos.made.insert(Info::new()));
         memory::store(info, handle);
         Ok(())
     }
 
     fn MPI_Info_create_env(_argc: c_int, _argv: usize, info: *mut Handle) {
-        let handle = with(|state| {
+        let handle = with_state(|state| {
             let environment = state.info(INFO_ENV)?.clone();
             Ok::<_, CallError>(state.infos.made.insert(environment))
         })?;
@@ -101,7 +101,7 @@ exports! {
 
     fn MPI_Info_set(info: Handle, key: *const c_char, value: *const c_char) {
         let (key, value) = (memory::text(key), memory::text(value));
-        with(|state| {
+        with_state(|state| {
             let pairs = state.info(info)?;
             match pairs.iter_mut().find(|pair| pair.0 == key) {
                 Some(pair) => pair.1 = value,
@@ -112,7 +112,7 @@ exports! {
     }
 
     fn MPI_Info_get(info: Handle, key: *const c_char, length: c_int, text: *mut c_char, flag: *mut c_int) {
-        let found = value(info, key)?;
+        let found = info_value(info, key)?;
         memory::store(flag, c_int::from(found.is_some()));
         if let Some(found) = found {
             // Without the 0 behind.
@@ -123,7 +123,7 @@ exports! {
     }
 
     fn MPI_Info_get_string(info: Handle, key: *const c_char, length: *mut c_int, text: *mut c_char, flag: *mut c_int) {
-        let found = value(info, key)?;
+        let found = info_value(info, key)?;
         memory::store(flag, c_int::from(found.is_some()));
         if let Some(found) = found {
             let room = usize::try_from(memory::load(length, "buflen")?).unwrap_or(0);
@@ -136,7 +136,7 @@ exports! {
     }
 
     fn MPI_Info_get_valuelen(info: Handle, key: *const c_char, length: *mut c_int, flag: *mut c_int) {
-        let found = value(info, key)?;
+        let found = info_value(info, key)?;
         memory::store(flag, c_int::from(found.is_some()));
         if let Some(found) = found {
             memory::store(length, c_int::try_from(found.len()).unwrap_or(c_int::MAX));
@@ -145,13 +145,13 @@ exports! {
     }
 
     fn MPI_Info_get_nkeys(info: Handle, count: *mut c_int) {
-        let found = with(|state| Ok::<_, CallError>(state.info(info)?.len()))?;
+        let found = with_state(|state| Ok::<_, CallError>(state.info(info)?.len()))?;
         memory::store(count, c_int::try_from(found).unwrap_or(c_int::MAX));
         Ok(())
     }
 
     fn MPI_Info_get_nthkey(info: Handle, number: c_int, key: *mut c_char) {
-        let found = with(|state| {
+        let found = with_state(|state| {
             let pairs = state.info(info)?;
             let pair = usize::try_from(number).ok().and_then(|number| pairs.get(number));
             pair.map(|pair| pair.0.clone()).ok_or_else(|| {
@@ -166,7 +166,7 @@ exports! {
 
     fn MPI_Info_delete(info: Handle, key: *const c_char) {
         let key = memory::text(key);
-        with(|state| {
+        with_state(|state| {
             let pairs = state.info(info)?;
             let place = pairs.iter().position(|pair| pair.0 == key).ok_or_else(|| {
                 CallError::new("MPI_ERR_INFO_NOKEY", format!("no key {key}"))
@@ -177,7 +177,7 @@ exports! {
     }
 
     fn MPI_Info_dup(info: Handle, new: *mut Handle) {
-        let handle = with(|state| {
+        let handle = with_state(|state| {
             let copy = state.info(info)?.clone();
             Ok::<_, CallError>(state.infos.made.insert(copy))
         })?;
@@ -187,7 +187,7 @@ exports! {
 
     fn MPI_Info_free(info: *mut Handle) {
         let handle = memory::load(info, "info")?;
-        with(|state| {
+        with_state(|state| {
             state.info(handle)?;
             state.infos.made.remove(handle);
             Ok::<_, CallError>(())

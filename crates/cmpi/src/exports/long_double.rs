@@ -77,7 +77,7 @@ fn each<const N: usize>(name: &'static str, apply: fn([u8; N], [u8; N]) -> [u8; 
 }
 
 /// Returns a predefined operation on numbers.
-pub(crate) fn number(op: usize) -> Option<Op> {
+pub(crate) fn number_op(op: usize) -> Option<Op> {
     match op {
         0x21 => each("sum", add),
         0x22 => each(
@@ -94,12 +94,12 @@ pub(crate) fn number(op: usize) -> Option<Op> {
 }
 
 /// Real and imaginary part.
-fn parts(bytes: [u8; 2 * SIZE]) -> [Number; 2] {
+fn complex_parts(bytes: [u8; 2 * SIZE]) -> [Number; 2] {
     let parts = bytes.as_chunks::<SIZE>().0;
     [parts[0], parts[1]]
 }
 
-fn joined([real, imaginary]: [Number; 2]) -> [u8; 2 * SIZE] {
+fn join_parts([real, imaginary]: [Number; 2]) -> [u8; 2 * SIZE] {
     let mut bytes = [0; 2 * SIZE];
     bytes[..SIZE].copy_from_slice(&real);
     bytes[SIZE..].copy_from_slice(&imaginary);
@@ -110,13 +110,13 @@ fn joined([real, imaginary]: [Number; 2]) -> [u8; 2 * SIZE] {
 pub(crate) fn complex(op: usize) -> Option<Op> {
     match op {
         0x21 => each("sum", |one, other| {
-            let ([a, b], [c, d]) = (parts(one), parts(other));
-            joined([add(a, c), add(b, d)])
+            let ([a, b], [c, d]) = (complex_parts(one), complex_parts(other));
+            join_parts([add(a, c), add(b, d)])
         }),
         0x24 => each("product", |one, other| {
-            let ([a, b], [c, d]) = (parts(one), parts(other));
+            let ([a, b], [c, d]) = (complex_parts(one), complex_parts(other));
             let real = subtract(multiply(a, c), multiply(b, d));
-            joined([real, add(multiply(a, d), multiply(b, c))])
+            join_parts([real, add(multiply(a, d), multiply(b, c))])
         }),
         _ => None,
     }

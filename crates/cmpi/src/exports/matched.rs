@@ -10,7 +10,7 @@ use super::completion::deliver;
 use super::objects::about;
 use super::{active, memory};
 use crate::arguments::{pattern, source};
-use crate::bridge::{ask, block, with};
+use crate::bridge::{await_answer, block, with_state};
 use crate::errors::CallError;
 use crate::handles::Memory;
 use crate::state::Handle;
@@ -22,7 +22,7 @@ const MESSAGE_NULL: Handle = 0x128;
 /// Takes a message that a probe has found.
 fn taken(message: *mut Handle) -> Result<Message, CallError> {
     let handle = memory::load(message, "message")?;
-    let found = with(|state| state.messages.remove(handle)).ok_or_else(|| {
+    let found = with_state(|state| state.messages.remove(handle)).ok_or_else(|| {
         let text = format!("invalid message {handle:#x}: expected one that MPI_Mprobe has found");
         CallError::new("MPI_ERR_REQUEST", text)
     })?;
@@ -33,7 +33,7 @@ fn taken(message: *mut Handle) -> Result<Message, CallError> {
 /// Stores a message that a probe has found.
 fn found(found: Message, message: *mut Handle, status: *mut Status) {
     memory::set_status(status, found.status());
-    memory::store(message, with(|state| state.messages.insert(found)));
+    memory::store(message, with_state(|state| state.messages.insert(found)));
 }
 
 exports! {
@@ -51,7 +51,7 @@ exports! {
         about(comm)?;
         let (from, number) = (source(from)?, pattern(number)?);
         let taken = block(async |state| {
-            Ok::<_, CallError>(ask(state.peers(comm)?.improbe(from, number)).await?)
+            Ok::<_, CallError>(await_answer(state.peers(comm)?.improbe(from, number)).await?)
         })?;
         memory::store(flag, c_int::from(taken.is_some()));
         if let Some(taken) = taken {
@@ -65,7 +65,7 @@ exports! {
         active::compare(&[], &[target])?;
         let taken = taken(message)?;
         let completion = block(async |_| {
-            Ok::<_, CallError>(taken.recv(memory::received(target)).await?)
+            Ok::<_, CallError>(taken.recv(memory::receive_buffer(target)).await?)
         })?;
         deliver(&completion, &Memory::Message(target), status);
         Ok(())
@@ -75,8 +75,8 @@ exports! {
         let target = memory::place_or_null(buf, count, datatype)?;
         active::compare(&[], &[target])?;
         let taken = taken(message)?;
-        let handle = with(|state| {
-            let started = taken.irecv(memory::received(target));
+        let handle = with_state(|state| {
+            let started = taken.irecv(memory::receive_buffer(target));
             state.insert(started, Memory::Message(target))
         });
         active::note_request(handle, &[], &[target]);

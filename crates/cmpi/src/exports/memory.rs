@@ -34,7 +34,7 @@ pub(super) fn room(comm: &Comm, place: Target) -> Buffer {
 }
 
 /// Returns a buffer for one message with elements of the program; the message provides the memory.
-pub(super) fn received(place: Target) -> Buffer {
+pub(super) fn receive_buffer(place: Target) -> Buffer {
     Buffer::room(place.length as u64).with_element(place.element.numbers)
 }
 
@@ -99,11 +99,11 @@ pub(super) fn place_or_null(
             element: Element::default(),
         });
     }
-    place(address, count, datatype)
+    elements_at(address, count, datatype)
 }
 
 /// Returns the place of elements of the program.
-pub(super) fn place(
+pub(super) fn elements_at(
     address: *const c_void,
     count: impl Count,
     datatype: Handle,
@@ -137,13 +137,13 @@ pub(super) fn place(
 /// Returns the place of bytes of the program.
 pub(super) fn bytes_at(address: *const c_void, length: usize) -> Result<Target, CallError> {
     // MPI_BYTE.
-    let mut bytes = place(address, 1_i64, 0x247)?;
+    let mut bytes = elements_at(address, 1_i64, 0x247)?;
     bytes.length = length;
     Ok(bytes)
 }
 
 /// Copies the first `length` bytes of a message to their place.
-pub(super) fn fill(target: Target, message: &Buffer, length: u64) {
+pub(super) fn fill_place(target: Target, message: &Buffer, length: u64) {
     let Some(bytes) = message.bytes() else {
         return;
     };
@@ -200,13 +200,13 @@ pub(super) fn message_of(comm: &Comm, parts: &[Target]) -> Buffer {
 /// other. Parts beyond the message are skipped: not all ranks of a collective get a result.
 pub(super) fn fill_parts(parts: &[Target], message: &Buffer) {
     if let [only] = parts {
-        return fill(*only, message, message.len());
+        return fill_place(*only, message, message.len());
     }
     let mut offset = 0;
     for part in parts {
         let length = part.length as u64;
         if offset + length <= message.len() {
-            fill(*part, &message.slice(offset, length), length);
+            fill_place(*part, &message.slice(offset, length), length);
         }
         offset += length;
     }

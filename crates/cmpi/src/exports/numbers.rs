@@ -8,21 +8,21 @@
 
 use std::ffi::c_int;
 
-use crate::bridge::{with, with_datatypes};
-use crate::handles::Table;
+use crate::bridge::{with_datatypes, with_state};
+use crate::handles::HandleTable;
 use crate::state::Handle;
 
-fn number<T, const KIND: u8>(table: &Table<T, KIND>, handle: Handle) -> c_int {
+fn number<T, const KIND: u8>(table: &HandleTable<T, KIND>, handle: Handle) -> c_int {
     let number = table
-        .number(handle)
+        .handle_number(handle)
         .and_then(|number| c_int::try_from(number).ok());
     number.unwrap_or(-1)
 }
 
-fn handle<T, const KIND: u8>(table: &Table<T, KIND>, number: c_int) -> Handle {
+fn handle<T, const KIND: u8>(table: &HandleTable<T, KIND>, number: c_int) -> Handle {
     let number = usize::try_from(number).ok();
     number
-        .and_then(|number| table.handle(number))
+        .and_then(|number| table.find_handle(number))
         .unwrap_or(usize::MAX)
 }
 
@@ -57,15 +57,15 @@ macro_rules! numbers {
 }
 
 numbers! {
-    MPI_Comm_toint, MPI_Comm_fromint, with, |state| state.comms.made;
-    MPI_Errhandler_toint, MPI_Errhandler_fromint, with, |state| state.errors.made;
-    MPI_Group_toint, MPI_Group_fromint, with, |state| state.groups;
-    MPI_Info_toint, MPI_Info_fromint, with, |state| state.infos.made;
-    MPI_Message_toint, MPI_Message_fromint, with, |state| state.messages;
-    MPI_Op_toint, MPI_Op_fromint, with, |state| state.ops;
-    MPI_Request_toint, MPI_Request_fromint, with, |state| state.requests;
-    MPI_Session_toint, MPI_Session_fromint, with, |state| state.sessions;
-    MPI_Win_toint, MPI_Win_fromint, with, |state| state.windows;
+    MPI_Comm_toint, MPI_Comm_fromint, with_state, |state| state.comms.made;
+    MPI_Errhandler_toint, MPI_Errhandler_fromint, with_state, |state| state.errors.made;
+    MPI_Group_toint, MPI_Group_fromint, with_state, |state| state.groups;
+    MPI_Info_toint, MPI_Info_fromint, with_state, |state| state.infos.made;
+    MPI_Message_toint, MPI_Message_fromint, with_state, |state| state.messages;
+    MPI_Op_toint, MPI_Op_fromint, with_state, |state| state.ops;
+    MPI_Request_toint, MPI_Request_fromint, with_state, |state| state.requests;
+    MPI_Session_toint, MPI_Session_fromint, with_state, |state| state.sessions;
+    MPI_Win_toint, MPI_Win_fromint, with_state, |state| state.windows;
     MPI_Type_toint, MPI_Type_fromint, with_datatypes, |all| *all;
 }
 

@@ -1,6 +1,6 @@
 //! Kinds of objects that have properties: attributes, error handlers, hints.
 
-use crate::bridge::with;
+use crate::bridge::with_state;
 use crate::datatypes::datatype as datatype_of;
 use crate::errors::CallError;
 use crate::state::Handle;
@@ -12,8 +12,8 @@ impl Owner {
         match self {
             Self::Comm => about(object),
             Self::Datatype => datatype_of(object).map(drop),
-            Self::Window => with(|state| state.window(object).map(drop)),
-            Self::Session => with(|state| state.session(object)),
+            Self::Window => with_state(|state| state.window(object).map(drop)),
+            Self::Session => with_state(|state| state.session(object)),
         }
     }
 }
@@ -21,5 +21,5 @@ impl Owner {
 /// Records the communicator of a call before the other arguments are checked: errors in these
 /// arguments go to the error handler of the communicator.
 pub(super) fn about(comm: Handle) -> Result<(), CallError> {
-    with(|state| state.comm(comm).map(drop))
+    with_state(|state| state.comm(comm).map(drop))
 }

@@ -8,7 +8,7 @@ use mpi::Op;
 
 use super::collectives::contribution;
 use super::memory;
-use crate::bridge::{caller, with};
+use crate::bridge::{caller, with_state};
 use crate::datatypes::element;
 use crate::errors::CallError;
 use crate::ops;
@@ -18,12 +18,12 @@ use crate::state::{Handle, MpiState, WORLD};
 /// `MPI_OP_NULL`.
 const OP_NULL: Handle = 0x20;
 
-fn create(function: AnyFunction, commute: c_int, op: *mut Handle) {
+fn create_op(function: AnyFunction, commute: c_int, op: *mut Handle) {
     let user = UserOp {
         function,
         is_commutative: commute != 0,
     };
-    let handle = with(|state| state.ops.insert(user));
+    let handle = with_state(|state| state.ops.insert(user));
     memory::store(op, handle);
 }
 
@@ -46,7 +46,7 @@ impl MpiState {
         let apply = move |incoming: &[u8], inout: &mut [u8]| {
             let count = inout.len() / element.size;
             let mut function = || user.function.call(incoming, inout, count, datatype);
-            owner.call(&mut function);
+            owner.call_function(&mut function);
         };
         let size = element.size as u64;
         Ok(Op::on_bytes(
@@ -61,30 +61,30 @@ impl MpiState {
 exports! {
     fn MPI_Reduce_local<N>(data: *const c_void, inout: *mut c_void, count: N, datatype: Handle, op: Handle) {
         let (given, target) = contribution(data, inout, (count, datatype))?;
-        let reduced = with(|state| {
+        let reduced = with_state(|state| {
             let op = state.op(op, datatype)?;
             let comm = state.comm(WORLD)?;
             let mut reduced = memory::message(comm, target);
             op.reduce_local(&memory::message(comm, given), &mut reduced)?;
             Ok::<_, CallError>(reduced)
         })?;
-        memory::fill(target, &reduced, reduced.len());
+        memory::fill_place(target, &reduced, reduced.len());
         Ok(())
     }
 
     fn MPI_Op_create(function: UserFunction<c_int>, commute: c_int, op: *mut Handle) {
-        create(AnyFunction::Small(function), commute, op);
+        create_op(AnyFunction::Small(function), commute, op);
         Ok(())
     }
 
     fn MPI_Op_create_c(function: UserFunction<i64>, commute: c_int, op: *mut Handle) {
-        create(AnyFunction::Large(function), commute, op);
+        create_op(AnyFunction::Large(function), commute, op);
         Ok(())
     }
 
     fn MPI_Op_free(op: *mut Handle) {
         let handle = memory::load(op, "op")?;
-        if with(|state| state.ops.remove(handle)).is_none() {
+        if with_state(|state| state.ops.remove(handle)).is_none() {
             let text = format!("invalid operation {handle:#x}");
             return Err(CallError::new("MPI_ERR_OP", text));
         }
@@ -93,7 +93,7 @@ exports! {
     }
 
     fn MPI_Op_commutative(op: Handle, commute: *mut c_int) {
-        let user = with(|state| state.user_op(op));
+        let user = with_state(|state| state.user_op(op));
         memory::store(commute, user.map_or(1, |user| c_int::from(user.is_commutative)));
         Ok(())
     }

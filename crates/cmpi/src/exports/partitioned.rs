@@ -12,7 +12,7 @@ use super::completion::unknown;
 use super::memory;
 use super::objects::about;
 use crate::arguments::{natural, rank, tag};
-use crate::bridge::{ask, block, caller, with};
+use crate::bridge::{await_answer, block, caller, with_state};
 use crate::errors::CallError;
 use crate::handles::{Memory, Parts, REQUEST_NULL, Target};
 use crate::state::{Handle, WORLD};
@@ -30,9 +30,9 @@ fn init(
     let number = natural(partitions, "partitions", "MPI_ERR_ARG")?;
     let all = count.checked_mul(partitions.into());
     let all = all.ok_or_else(|| CallError::new("MPI_ERR_COUNT", "too many elements"))?;
-    let place = memory::place(data, all, datatype)?;
+    let place = memory::elements_at(data, all, datatype)?;
     let number = u32::try_from(number).unwrap_or(u32::MAX);
-    let handle = with(|state| {
+    let handle = with_state(|state| {
         let made = init(state.peers(comm)?, place, number)?;
         // What a send has is copied later.
         let parts = Parts {
@@ -53,7 +53,7 @@ fn ready(
 ) -> Result<(), CallError> {
     for partition in partitions {
         let partition = partition?;
-        with(|state| {
+        with_state(|state| {
             let world = state.comm(WORLD)?.clone();
             let active = state.requests.get_mut(handle);
             let active = active.ok_or_else(|| unknown(handle))?;
@@ -84,14 +84,14 @@ fn has_arrived(request: Handle, partition: usize) -> Result<bool, CallError> {
             let has_arrived = active.request.parrived(partition).await?;
             Ok(has_arrived.then_some(()))
         };
-        if ask(question).await?.is_none() {
+        if await_answer(question).await?.is_none() {
             return Ok(false);
         }
         if let Memory::Parts(parts) = &active.memory
             && let [whole] = parts.result[..]
             && let Some(data) = active.request.arrived_partition(partition)
         {
-            memory::fill(part_of(whole, partition, data.len()), &data, data.len());
+            memory::fill_place(part_of(whole, partition, data.len()), &data, data.len());
         }
         Ok::<_, CallError>(true)
     })

@@ -12,7 +12,7 @@ use super::completion::unknown;
 use super::objects::about;
 use super::{active, memory};
 use crate::arguments::{Count, pattern, rank, source, tag};
-use crate::bridge::with;
+use crate::bridge::with_state;
 use crate::errors::CallError;
 use crate::handles::{Memory, Parts};
 use crate::state::{Handle, WORLD};
@@ -25,7 +25,7 @@ fn send_init(
     about(comm)?;
     let (destination, number) = (rank(destination)?, tag(number)?);
     let data = memory::place_or_null(data.0, data.1, data.2)?;
-    let handle = with(|state| {
+    let handle = with_state(|state| {
         let comm = state.peers(comm)?;
         let request = comm.send_init(mode, memory::room(comm, data), destination, number);
         let parts = Parts {
@@ -40,8 +40,8 @@ fn send_init(
 }
 
 /// Starts a request with the present content of the contribution.
-fn start(handle: Handle) -> Result<(), CallError> {
-    let parts = with(|state| {
+fn start_request(handle: Handle) -> Result<(), CallError> {
+    let parts = with_state(|state| {
         let active = state.requests.get(handle)?;
         match &active.memory {
             // The program writes to partitions of a message until they are ready.
@@ -55,7 +55,7 @@ fn start(handle: Handle) -> Result<(), CallError> {
             &parts.result,
         )?;
     }
-    with(|state| {
+    with_state(|state| {
         let world = state.comm(WORLD)?.clone();
         let active = state
             .requests
@@ -97,7 +97,7 @@ exports! {
         about(comm)?;
         let target = memory::place_or_null(buf, count, datatype)?;
         let (from, number) = (source(from)?, pattern(number)?);
-        let handle = with(|state| {
+        let handle = with_state(|state| {
             let comm = state.peers(comm)?;
             let request = comm.recv_init(memory::room(comm, target), from, number);
             let parts = Parts {
@@ -112,12 +112,12 @@ exports! {
     }
 
     fn MPI_Start(request: *mut Handle) {
-        start(memory::load(request, "request")?)
+        start_request(memory::load(request, "request")?)
     }
 
     fn MPI_Startall(count: c_int, list: *mut Handle) {
         for index in 0..usize::try_from(count).unwrap_or(0) {
-            start(memory::load(memory::element(list, index), "array_of_requests")?)?;
+            start_request(memory::load(memory::element(list, index), "array_of_requests")?)?;
         }
         Ok(())
     }

@@ -7,7 +7,7 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use mpi::Level;
 
 use super::memory;
-use crate::bridge::{End, caller, with};
+use crate::bridge::{End, caller, with_state};
 use crate::loader;
 use crate::state::{MpiState, Stage};
 
@@ -62,7 +62,7 @@ pub(crate) extern "C" fn exit(status: c_int) -> c_int {
             .pop()
             .or_else(|| state.library.exits.at_exit.pop())
     };
-    while let Some((function, argument)) = with(registered) {
+    while let Some((function, argument)) = with_state(registered) {
         // SAFETY: the program or a library that it called has registered this function for its
         // end, with this argument.
         let function: AtExit = unsafe { std::mem::transmute(function) };
@@ -77,7 +77,7 @@ pub(crate) extern "C" fn exit(status: c_int) -> c_int {
 extern "C" fn end(status: c_int) -> c_int {
     let rank = caller();
     rank.enter_call();
-    let (status, stage) = (status & 0xff, with(|state| state.stage));
+    let (status, stage) = (status & 0xff, with_state(|state| state.stage));
     if status != 0 && stage == Stage::Finalized {
         // No rank waits for this one.
         let number = rank.world().rank();
@@ -99,7 +99,7 @@ extern "C" fn end(status: c_int) -> c_int {
 /// `_exit`, similar functions and the corresponding system calls: with status 0 before
 /// `MPI_Finalize`, the other ranks would wait for this one.
 pub(super) extern "C" fn end_at_once(status: c_int) -> c_int {
-    if status & 0xff == 0 && with(|state| state.stage) == Stage::Initialized {
+    if status & 0xff == 0 && with_state(|state| state.stage) == Stage::Initialized {
         let rank = caller();
         let line = rank.call_line();
         rank.finish(End::Failed(format!(
@@ -111,7 +111,9 @@ pub(super) extern "C" fn end_at_once(status: c_int) -> c_int {
 
 /// `quick_exit`.
 extern "C" fn quick_exit(status: c_int) -> c_int {
-    while let Some((function, argument)) = with(|state| state.library.exits.at_quick_exit.pop()) {
+    while let Some((function, argument)) =
+        with_state(|state| state.library.exits.at_quick_exit.pop())
+    {
         // SAFETY: as in `exit`.
         let function: AtExit = unsafe { std::mem::transmute(function) };
         function(argument as *mut c_void);
@@ -121,7 +123,7 @@ extern "C" fn quick_exit(status: c_int) -> c_int {
 
 /// `__cxa_at_quick_exit`.
 extern "C" fn at_quick_exit(function: usize, _library: usize) -> c_int {
-    with(|state| state.library.exits.at_quick_exit.push((function, 0)));
+    with_state(|state| state.library.exits.at_quick_exit.push((function, 0)));
     0
 }
 
@@ -160,13 +162,13 @@ pub(super) extern "C" fn terminate() {
 
 /// `__cxa_atexit`.
 extern "C" fn at_exit(function: usize, argument: usize, _library: usize) -> c_int {
-    with(|state| state.library.exits.at_exit.push((function, argument)));
+    with_state(|state| state.library.exits.at_exit.push((function, argument)));
     0
 }
 
 /// `__cxa_thread_atexit`: a thread-local object, which is destroyed before other objects.
 extern "C" fn at_thread_exit(function: usize, argument: usize, _library: usize) -> c_int {
-    with(|state| {
+    with_state(|state| {
         state
             .library
             .exits

@@ -5,7 +5,7 @@
 
 use std::ffi::{c_double, c_int, c_long, c_uint};
 
-use crate::bridge::with;
+use crate::bridge::with_state;
 use crate::state::library::{Drand48Data, RandomData};
 
 unsafe extern "C" {
@@ -18,7 +18,7 @@ unsafe extern "C" {
 }
 
 extern "C" fn random() -> c_long {
-    with(|state| {
+    with_state(|state| {
         let mut result = 0;
         // SAFETY: the state is initialized, and belongs to this rank.
         unsafe { random_r(state.library.random.data(), &raw mut result) };
@@ -28,16 +28,16 @@ extern "C" fn random() -> c_long {
 
 extern "C" fn seed_random(seed: c_uint) {
     // SAFETY: the state is initialized, and belongs to this rank.
-    with(|state| unsafe { srandom_r(seed, state.library.random.data()) });
+    with_state(|state| unsafe { srandom_r(seed, state.library.random.data()) });
 }
 
 extern "C" fn seed_48(seed: c_long) {
     // SAFETY: the structure is that of the C library, and belongs to this rank.
-    with(|state| unsafe { srand48_r(seed, &raw mut state.library.random.drand48) });
+    with_state(|state| unsafe { srand48_r(seed, &raw mut state.library.random.drand48) });
 }
 
 extern "C" fn real_48() -> c_double {
-    with(|state| {
+    with_state(|state| {
         let mut result = 0.0;
         // SAFETY: as above.
         unsafe { drand48_r(&raw mut state.library.random.drand48, &raw mut result) };
@@ -46,7 +46,7 @@ extern "C" fn real_48() -> c_double {
 }
 
 extern "C" fn positive_48() -> c_long {
-    with(|state| {
+    with_state(|state| {
         let mut result = 0;
         // SAFETY: as above.
         unsafe { lrand48_r(&raw mut state.library.random.drand48, &raw mut result) };
@@ -55,7 +55,7 @@ extern "C" fn positive_48() -> c_long {
 }
 
 extern "C" fn integer_48() -> c_long {
-    with(|state| {
+    with_state(|state| {
         let mut result = 0;
         // SAFETY: as above.
         unsafe { mrand48_r(&raw mut state.library.random.drand48, &raw mut result) };

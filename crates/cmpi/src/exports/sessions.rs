@@ -10,7 +10,7 @@ use mpi::CommunicatorManagement;
 
 use super::{groups, memory};
 use crate::arguments::natural;
-use crate::bridge::{block, with};
+use crate::bridge::{block, with_state};
 use crate::errors::CallError;
 use crate::state::{Handle, MpiState};
 
@@ -32,7 +32,7 @@ impl MpiState {
 }
 
 /// Returns the number of a process set.
-fn set(name: *const c_char) -> Result<usize, CallError> {
+fn find_process_set(name: *const c_char) -> Result<usize, CallError> {
     let name = memory::text(name);
     let found = SETS.iter().position(|set| set.eq_ignore_ascii_case(&name));
     found.ok_or_else(|| {
@@ -50,7 +50,7 @@ fn tag_of(text: &str) -> u32 {
 
 exports! {
     fn MPI_Session_init(_info: Handle, handler: Handle, session: *mut Handle) {
-        let made = with(|state| {
+        let made = with_state(|state| {
             let made = state.sessions.insert(());
             state.errors.of_objects.insert(made, handler);
             made
@@ -61,10 +61,10 @@ exports! {
 
     fn MPI_Session_finalize(session: *mut Handle) {
         let handle = memory::load(session, "session")?;
-        with(|state| {
+        with_state(|state| {
             state.session(handle)?;
             state.sessions.remove(handle);
-            state.forget(handle);
+            state.forget_object(handle);
             Ok::<_, CallError>(())
         })?;
         memory::store(session, SESSION_NULL);
@@ -72,13 +72,13 @@ exports! {
     }
 
     fn MPI_Session_get_num_psets(session: Handle, _info: Handle, number: *mut c_int) {
-        with(|state| state.session(session))?;
+        with_state(|state| state.session(session))?;
         memory::store(number, c_int::try_from(SETS.len()).unwrap_or(c_int::MAX));
         Ok(())
     }
 
     fn MPI_Session_get_nth_pset(session: Handle, _info: Handle, number: c_int, length: *mut c_int, name: *mut c_char) {
-        with(|state| state.session(session))?;
+        with_state(|state| state.session(session))?;
         let number = natural(number, "number of a process set", "MPI_ERR_ARG")?;
         let found = SETS.get(number).ok_or_else(|| {
             let text = format!("invalid number {number} of a process set: there are {}", SETS.len());
@@ -93,8 +93,8 @@ exports! {
     }
 
     fn MPI_Session_get_pset_info(session: Handle, name: *const c_char, info: *mut Handle) {
-        let number = set(name)?;
-        let found = with(|state| {
+        let number = find_process_set(name)?;
+        let found = with_state(|state| {
             state.session(session)?;
             let size = if number == 0 { state.world.size() } else { 1 };
             let pair = ("mpi_size".to_owned(), size.to_string());
@@ -105,9 +105,9 @@ exports! {
     }
 
     fn MPI_Group_from_session_pset(session: Handle, name: *const c_char, new: *mut Handle) {
-        with(|state| state.session(session))?;
-        let number = set(name)?;
-        groups::make(new, |state| {
+        with_state(|state| state.session(session))?;
+        let number = find_process_set(name)?;
+        groups::make_group(new, |state| {
             let world = state.world.group();
             Ok(match number {
                 0 => world,

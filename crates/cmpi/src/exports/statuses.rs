@@ -7,7 +7,7 @@ use std::ffi::c_int;
 use super::completion::{deliver, is_active};
 use super::memory;
 use crate::arguments::{Count, UNDEFINED, in_c, natural};
-use crate::bridge::{block, with};
+use crate::bridge::{block, with_state};
 use crate::datatypes::{datatype as datatype_of, element, elements_in};
 use crate::errors::CallError;
 use crate::handles::{Memory, REQUEST_NULL};
@@ -36,7 +36,7 @@ fn get_status(request: Handle, status: *mut Status) -> Result<bool, CallError> {
             return Ok(None);
         };
         let found = active.request.peek().await?;
-        Ok::<_, CallError>(found.map(|found| (found, active.memory.take())))
+        Ok::<_, CallError>(found.map(|found| (found, active.memory.take_memory())))
     })?;
     let Some((found, memory)) = found else {
         return Ok(false);
@@ -45,7 +45,7 @@ fn get_status(request: Handle, status: *mut Status) -> Result<bool, CallError> {
     match memory {
         Memory::Generalized(generalized) => {
             let due = generalized.due(status, true);
-            with(|state| state.generalized.due.push_back(due));
+            with_state(|state| state.generalized.due.push_back(due));
         }
         memory => deliver(&found, &memory, status),
     }
@@ -55,7 +55,7 @@ fn get_status(request: Handle, status: *mut Status) -> Result<bool, CallError> {
 /// Tests the active requests of a list. For a completed request, calls `each` with its number and
 /// position, and stores the status where `place` says. Returns the number of active requests and
 /// the number of completed requests.
-fn ask(
+fn test_requests(
     (count, list): (c_int, *const Handle),
     is_enough: impl Fn(usize) -> bool,
     place: impl Fn(usize, usize) -> *mut Status,
@@ -79,7 +79,7 @@ fn ask(
     Ok((active, over))
 }
 
-fn position(index: usize) -> c_int {
+fn position_in_c(index: usize) -> c_int {
     in_c(index).unwrap_or(UNDEFINED)
 }
 
@@ -156,8 +156,8 @@ exports! {
     }
 
     fn MPI_Request_get_status_any(count: c_int, list: *const Handle, index: *mut c_int, flag: *mut c_int, status: *mut Status) {
-        let each = |_, place| memory::store(index, position(place));
-        let (active, over) = ask((count, list), |over| over > 0, |_, _| status, each)?;
+        let each = |_, place| memory::store(index, position_in_c(place));
+        let (active, over) = test_requests((count, list), |over| over > 0, |_, _| status, each)?;
         if over == 0 {
             memory::store(index, UNDEFINED);
         }
@@ -169,10 +169,10 @@ exports! {
     }
 
     fn MPI_Request_get_status_some(count: c_int, list: *const Handle, outcount: *mut c_int, indices: *mut c_int, statuses: *mut Status) {
-        let each = |number, index| memory::store(memory::element(indices, number), position(index));
+        let each = |number, index| memory::store(memory::element(indices, number), position_in_c(index));
         let place = |number, _| memory::element(statuses, number);
-        let (active, over) = ask((count, list), |_| false, place, each)?;
-        memory::store(outcount, if active == 0 { UNDEFINED } else { position(over) });
+        let (active, over) = test_requests((count, list), |_| false, place, each)?;
+        memory::store(outcount, if active == 0 { UNDEFINED } else { position_in_c(over) });
         Ok(())
     }
 
@@ -181,7 +181,7 @@ exports! {
             memory::set_empty_status(memory::element(statuses, index));
         }
         let place = |_, index| memory::element(statuses, index);
-        let (active, over) = ask((count, list), |_| false, place, |_, _| ())?;
+        let (active, over) = test_requests((count, list), |_| false, place, |_, _| ())?;
         memory::store(flag, c_int::from(active == over));
         Ok(())
     }

@@ -46,7 +46,7 @@ extern "C" fn read_nothing(_: *mut c_void, _: *mut c_char, _: size_t) -> ssize_t
 }
 
 /// Opens a stream without a buffer that writes to a descriptor of the rank that is running.
-pub(super) fn open(descriptor: c_int) -> *mut FILE {
+pub(super) fn open_stream(descriptor: c_int) -> *mut FILE {
     let functions = StreamFunctions {
         read: ptr::null(),
         write,
@@ -81,7 +81,7 @@ pub(crate) fn install() {
             host::INPUTS[1].store(empty as usize, Ordering::Relaxed);
         }
         for descriptor in [1, 2] {
-            let stream = open(descriptor);
+            let stream = open_stream(descriptor);
             if stream.is_null() {
                 continue;
             }

@@ -10,7 +10,7 @@ use std::ptr;
 use mpi::Level;
 
 use super::memory;
-use crate::bridge::{End, caller, set_errno, with};
+use crate::bridge::{End, caller, set_errno, with_state};
 
 /// Number of the process of rank 0.
 const FIRST_PROCESS: c_int = 1000;
@@ -21,7 +21,7 @@ const IGNORED: usize = 1;
 
 /// Warns of a call, once.
 fn warn(call: &'static str, what: &str) {
-    let is_first = with(|state| {
+    let is_first = with_state(|state| {
         let is_known = state.library.system.warned.contains(&call);
         if !is_known {
             state.library.system.warned.push(call);
@@ -37,7 +37,7 @@ fn warn(call: &'static str, what: &str) {
 }
 
 /// Refuses a call.
-fn refuse(call: &'static str, what: &str) -> c_int {
+fn refuse_call(call: &'static str, what: &str) -> c_int {
     warn(call, what);
     set_errno(libc::ENOSYS);
     -1
@@ -122,12 +122,12 @@ pub(crate) extern "C" fn start_cpp_thread() -> c_int {
 }
 
 extern "C" fn make_timer() -> c_int {
-    refuse("a timer", "its signal would be that of all ranks: refused")
+    refuse_call("a timer", "its signal would be that of all ranks: refused")
 }
 
 extern "C" fn change_folder(path: *const c_char) -> c_int {
     if caller().is_checked() {
-        return refuse("chdir", "the directory is that of all executions: refused");
+        return refuse_call("chdir", "the directory is that of all executions: refused");
     }
     warn("chdir", "the directory is that of all ranks");
     // SAFETY: the program's own call.
@@ -154,7 +154,7 @@ extern "C" fn set_locale(category: c_int, locale: *const c_char) -> *mut c_char 
 
 /// `signal`: notes the handler, which only `raise` calls.
 extern "C" fn set_handler(signal: c_int, handler: usize) -> usize {
-    let before = with(|state| state.library.system.handlers.insert(signal, handler));
+    let before = with_state(|state| state.library.system.handlers.insert(signal, handler));
     before.unwrap_or(DEFAULT)
 }
 
@@ -163,7 +163,7 @@ extern "C" fn set_action(
     action: *const libc::sigaction,
     before: *mut libc::sigaction,
 ) -> c_int {
-    let known = with(|state| state.library.system.handlers.get(&signal).copied());
+    let known = with_state(|state| state.library.system.handlers.get(&signal).copied());
     if !before.is_null() {
         // SAFETY: the program gave this place; all zero is an action.
         unsafe {
@@ -180,7 +180,7 @@ extern "C" fn set_action(
 }
 
 extern "C" fn raise(signal: c_int) -> c_int {
-    let known = with(|state| state.library.system.handlers.get(&signal).copied());
+    let known = with_state(|state| state.library.system.handlers.get(&signal).copied());
     match known.unwrap_or(DEFAULT) {
         IGNORED => 0,
         DEFAULT if matches!(signal, libc::SIGCHLD | libc::SIGCONT | libc::SIGURG) => 0,
@@ -204,7 +204,7 @@ extern "C" fn kill(target: c_int, signal: c_int) -> c_int {
     if target == process() {
         return raise(signal);
     }
-    refuse("kill", "other processes cannot be reached: refused")
+    refuse_call("kill", "other processes cannot be reached: refused")
 }
 
 /// `alarm`, `setitimer`, `sigprocmask`, `pthread_sigmask`: no signal comes.
@@ -221,7 +221,7 @@ pub(super) extern "C" fn random(place: *mut c_void, length: usize, flags: u32) -
     }
     let number = rank.world().rank() as u64;
     for index in 0..length {
-        let drawn = with(|state| {
+        let drawn = with_state(|state| {
             state.library.system.drawn += 1;
             state.library.system.drawn
         });

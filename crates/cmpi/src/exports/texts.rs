@@ -6,7 +6,7 @@ use std::ptr;
 
 use libc::tm;
 
-use crate::bridge::{caller, set_errno, with};
+use crate::bridge::{caller, set_errno, with_state};
 
 unsafe extern "C" {
     fn asctime_r(time: *const tm, text: *mut c_char) -> *mut c_char;
@@ -15,37 +15,37 @@ unsafe extern "C" {
 }
 
 extern "C" fn token(text: *mut c_char, ends: *const c_char) -> *mut c_char {
-    let place = with(|state| &raw mut state.library.texts.token);
+    let place = with_state(|state| &raw mut state.library.texts.token);
     // SAFETY: the program's own call, with the state of its rank.
     unsafe { libc::strtok_r(text, ends, place) }
 }
 
 extern "C" fn utc(time: *const i64) -> *mut tm {
-    let place = with(|state| &raw mut state.library.texts.time);
+    let place = with_state(|state| &raw mut state.library.texts.time);
     // SAFETY: as above; the place is in a box of the rank.
     unsafe { libc::gmtime_r(time, place) }
 }
 
 extern "C" fn local(time: *const i64) -> *mut tm {
-    let place = with(|state| &raw mut state.library.texts.time);
+    let place = with_state(|state| &raw mut state.library.texts.time);
     // SAFETY: as above.
     unsafe { libc::localtime_r(time, place) }
 }
 
 extern "C" fn date(time: *const tm) -> *mut c_char {
-    let place = with(|state| state.library.texts.date.as_mut_ptr());
+    let place = with_state(|state| state.library.texts.date.as_mut_ptr());
     // SAFETY: as above; the text has at most 26 bytes.
     unsafe { asctime_r(time, place) }
 }
 
 extern "C" fn date_of_seconds(time: *const i64) -> *mut c_char {
-    let place = with(|state| state.library.texts.date.as_mut_ptr());
+    let place = with_state(|state| state.library.texts.date.as_mut_ptr());
     // SAFETY: as above.
     unsafe { ctime_r(time, place) }
 }
 
 extern "C" fn error_text(error: c_int) -> *mut c_char {
-    with(|state| {
+    with_state(|state| {
         let text = &mut state.library.texts.error;
         // SAFETY: the place has this length.
         unsafe { __xpg_strerror_r(error, text.as_mut_ptr(), text.len()) };
@@ -101,7 +101,7 @@ fn replace(name: &[u8], entry: Option<*mut c_char>) {
     entries.retain(|entry| !is_of(*entry, name));
     entries.extend(entry);
     entries.push(ptr::null_mut());
-    let place = with(|state| {
+    let place = with_state(|state| {
         state.library.texts.environment = entries;
         state.library.texts.environment.as_mut_ptr()
     });
@@ -120,7 +120,7 @@ extern "C" fn set(name: *const c_char, value: *const c_char, overwrite: c_int) -
     let value = unsafe { CStr::from_ptr(value) }.to_bytes();
     let text = CString::new([&known, &b"="[..], value].concat()).unwrap_or_default();
     let entry = text.as_ptr().cast_mut();
-    with(|state| state.library.texts.entries.push(text));
+    with_state(|state| state.library.texts.entries.push(text));
     replace(&known, Some(entry));
     0
 }

@@ -34,7 +34,7 @@ struct Timeb {
 }
 
 /// Returns whole seconds and nanoseconds of a time in seconds.
-pub(super) fn parts(time: f64) -> (i64, c_long) {
+pub(super) fn split_seconds(time: f64) -> (i64, c_long) {
     let nanoseconds = ((time - time.floor()) * 1e9).round();
     #[expect(clippy::cast_possible_truncation, reason = "simulated times are short")]
     let (seconds, rest) = (time.floor() as i64, nanoseconds as c_long);
@@ -45,12 +45,12 @@ pub(super) fn parts(time: f64) -> (i64, c_long) {
 }
 
 fn to_timespec(time: f64) -> timespec {
-    let (tv_sec, tv_nsec) = parts(time);
+    let (tv_sec, tv_nsec) = split_seconds(time);
     timespec { tv_sec, tv_nsec }
 }
 
 fn to_timeval(time: f64) -> timeval {
-    let (tv_sec, nanoseconds) = parts(time);
+    let (tv_sec, nanoseconds) = split_seconds(time);
     timeval {
         tv_sec,
         tv_usec: nanoseconds / 1000,
@@ -111,13 +111,13 @@ fn processor_time() -> (f64, f64) {
 }
 
 pub(crate) extern "C" fn time(place: *mut i64) -> i64 {
-    let seconds = EPOCH + parts(read_clock()).0;
+    let seconds = EPOCH + split_seconds(read_clock()).0;
     memory::store(place, seconds);
     seconds
 }
 
 pub(crate) extern "C" fn clock() -> c_long {
-    let (seconds, rest) = parts(processor_time().0);
+    let (seconds, rest) = split_seconds(processor_time().0);
     seconds * 1_000_000 + rest / 1000
 }
 
@@ -176,7 +176,7 @@ extern "C" fn resolution_in_base(place: *mut timespec, base: c_int) -> c_int {
 
 /// `ftime`.
 extern "C" fn time_with_zone(place: *mut Timeb) -> c_int {
-    let (seconds, rest) = parts(read_clock());
+    let (seconds, rest) = split_seconds(read_clock());
     let milliseconds = c_ushort::try_from(rest / 1_000_000).unwrap_or(0);
     memory::store(
         place,

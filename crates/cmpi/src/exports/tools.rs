@@ -8,7 +8,7 @@
 use std::ffi::{c_char, c_int};
 
 use super::memory;
-use crate::bridge::with;
+use crate::bridge::with_state;
 use crate::errors::CallError;
 use crate::state::{Handle, TOOLS};
 
@@ -16,41 +16,41 @@ use crate::state::{Handle, TOOLS};
 const SESSION_NULL: Handle = 0;
 
 /// Returns the error of a call of the tool interface, which has no error handler.
-fn refused(class: &'static str, text: String) -> CallError {
-    with(|state| state.concerned.set(TOOLS));
+fn tool_error(class: &'static str, text: String) -> CallError {
+    with_state(|state| state.concerned.set(TOOLS));
     CallError::new(class, text)
 }
 
 fn no_name(name: *const c_char) -> CallError {
     let text = format!("no variable {}", memory::text(name));
-    refused("MPI_T_ERR_INVALID_NAME", text)
+    tool_error("MPI_T_ERR_INVALID_NAME", text)
 }
 
 fn no_index(index: c_int) -> CallError {
     let text = format!("invalid index {index}: there are no variables");
-    refused("MPI_T_ERR_INVALID_INDEX", text)
+    tool_error("MPI_T_ERR_INVALID_INDEX", text)
 }
 
 fn no_handle() -> CallError {
     let text = "invalid handle: there are no variables".to_owned();
-    refused("MPI_T_ERR_INVALID_HANDLE", text)
+    tool_error("MPI_T_ERR_INVALID_HANDLE", text)
 }
 
 /// Refuses handles that name no session of variables.
 fn session_of(session: Handle) -> Result<(), CallError> {
-    let found = with(|state| state.tool_sessions.get(session).copied());
+    let found = with_state(|state| state.tool_sessions.get(session).copied());
     found.ok_or_else(|| {
         let text = format!("invalid session {session:#x}");
-        refused("MPI_T_ERR_INVALID_SESSION", text)
+        tool_error("MPI_T_ERR_INVALID_SESSION", text)
     })
 }
 
 /// Returns an error if the tool interface is not initialised.
-fn check() -> Result<(), CallError> {
-    match with(|state| state.tool_inits) {
+fn check_initialized() -> Result<(), CallError> {
+    match with_state(|state| state.tool_inits) {
         0 => {
             let text = "called before MPI_T_init_thread".to_owned();
-            Err(refused("MPI_T_ERR_NOT_INITIALIZED", text))
+            Err(tool_error("MPI_T_ERR_NOT_INITIALIZED", text))
         }
         _ => Ok(()),
     }
@@ -58,7 +58,7 @@ fn check() -> Result<(), CallError> {
 
 /// Stores that there is none.
 fn none(number: *mut c_int) -> Result<(), CallError> {
-    check()?;
+    check_initialized()?;
     memory::store(number, 0);
     Ok(())
 }
@@ -70,14 +70,14 @@ fn no_handle_of(session: Handle) -> CallError {
 
 exports! {
     fn MPI_T_init_thread(_required: c_int, provided: *mut c_int) {
-        with(|state| state.tool_inits += 1);
+        with_state(|state| state.tool_inits += 1);
         memory::store(provided, super::environment::FUNNELED);
         Ok(())
     }
 
     fn MPI_T_finalize() {
-        check()?;
-        with(|state| state.tool_inits -= 1);
+        check_initialized()?;
+        with_state(|state| state.tool_inits -= 1);
         Ok(())
     }
 
@@ -123,15 +123,15 @@ exports! {
     }
 
     fn MPI_T_pvar_session_create(session: *mut Handle) {
-        check()?;
-        memory::store(session, with(|state| state.tool_sessions.insert(())));
+        check_initialized()?;
+        memory::store(session, with_state(|state| state.tool_sessions.insert(())));
         Ok(())
     }
 
     fn MPI_T_pvar_session_free(session: *mut Handle) {
         let handle = memory::load(session, "session")?;
         session_of(handle)?;
-        with(|state| state.tool_sessions.remove(handle));
+        with_state(|state| state.tool_sessions.remove(handle));
         memory::store(session, SESSION_NULL);
         Ok(())
     }

@@ -11,7 +11,7 @@ use mpi::{Cartesian, prelude::*};
 use super::communicators::COMM_NULL;
 use super::memory;
 use crate::arguments::{PROC_NULL_IN_C, UNDEFINED};
-use crate::bridge::{block, with};
+use crate::bridge::{block, with_state};
 use crate::errors::CallError;
 use crate::state::communicators::Topology;
 use crate::state::{Handle, MpiState};
@@ -120,13 +120,13 @@ exports! {
 
     fn MPI_Cart_map(comm: Handle, number: c_int, dims: *const c_int, _periods: *const c_int, rank: *mut c_int) {
         let ranks = lengths(number, dims)?.into_iter().product();
-        let found = with(|state| place_among(state.comm(comm)?, ranks))?;
+        let found = with_state(|state| place_among(state.comm(comm)?, ranks))?;
         memory::store(rank, found);
         Ok(())
     }
 
     fn MPI_Cart_sub(comm: Handle, remain: *const c_int, new: *mut Handle) {
-        let number = with(|state| Ok::<_, CallError>(state.grid(comm)?.lengths().len()))?;
+        let number = with_state(|state| Ok::<_, CallError>(state.grid(comm)?.lengths().len()))?;
         let keep = flags(number, remain)?;
         let handle = block(async |state| {
             let part = state.grid(comm)?.sub(&keep);
@@ -140,13 +140,13 @@ exports! {
 
     fn MPI_Cart_coords(comm: Handle, rank: c_int, number: c_int, coords: *mut c_int) {
         let rank = crate::arguments::rank(rank)?;
-        let found = with(|state| Ok::<_, CallError>(state.grid(comm)?.coordinates(rank)?))?;
+        let found = with_state(|state| Ok::<_, CallError>(state.grid(comm)?.coordinates(rank)?))?;
         store_list(coords, number, found.into_iter().map(rank_in_c));
         Ok(())
     }
 
     fn MPI_Cart_rank(comm: Handle, coords: *const c_int, rank: *mut c_int) {
-        let found = with(|state| {
+        let found = with_state(|state| {
             let grid = state.grid(comm)?;
             let mut place = Vec::new();
             for index in 0..grid.lengths().len() {
@@ -159,7 +159,7 @@ exports! {
     }
 
     fn MPI_Cart_shift(comm: Handle, direction: c_int, displacement: c_int, source: *mut c_int, dest: *mut c_int) {
-        let (from, to) = with(|state| {
+        let (from, to) = with_state(|state| {
             let direction = usize::try_from(direction).unwrap_or(usize::MAX);
             Ok::<_, CallError>(state.grid(comm)?.shift(direction, i64::from(displacement))?)
         })?;
@@ -169,7 +169,7 @@ exports! {
     }
 
     fn MPI_Cart_get(comm: Handle, number: c_int, dims: *mut c_int, periods: *mut c_int, coords: *mut c_int) {
-        with(|state| {
+        with_state(|state| {
             let grid = state.grid(comm)?;
             store_list(dims, number, grid.lengths().map(rank_in_c));
             store_list(periods, number, grid.periods().map(c_int::from));
@@ -180,13 +180,13 @@ exports! {
     }
 
     fn MPI_Cartdim_get(comm: Handle, number: *mut c_int) {
-        let found = with(|state| Ok::<_, CallError>(state.grid(comm)?.lengths().len()))?;
+        let found = with_state(|state| Ok::<_, CallError>(state.grid(comm)?.lengths().len()))?;
         memory::store(number, rank_in_c(found));
         Ok(())
     }
 
     fn MPI_Topo_test(comm: Handle, status: *mut c_int) {
-        let found = with(|state| {
+        let found = with_state(|state| {
             state.comm(comm)?;
             Ok::<_, CallError>(match state.comms.topologies.get(&comm) {
                 Some(Topology::Grid(_)) => CART,

@@ -21,7 +21,7 @@ use super::completion::deliver;
 use super::objects::about;
 use super::{active, attributes, heap, memory};
 use crate::arguments::{in_c, rank};
-use crate::bridge::{block, caller, with};
+use crate::bridge::{block, caller, with_state};
 use crate::errors::CallError;
 use crate::handles::{Memory, Target};
 use crate::loader::heap::Heap;
@@ -121,7 +121,7 @@ fn check_base(address: usize, bytes: usize) -> Result<(), CallError> {
         let text = format!("invalid base: address 0 for {bytes} bytes");
         return Err(CallError::new("MPI_ERR_BUFFER", text));
     }
-    match Heap::of(address).map(|heap| heap.usable(address)) {
+    match Heap::from_address(address).map(|heap| heap.usable(address)) {
         Some(Ok(usable)) if usable < bytes => {
             let text = format!("a window of {bytes} bytes at a block of at most {usable}");
             Err(CallError::new("MPI_ERR_SIZE", text))
@@ -131,7 +131,7 @@ fn check_base(address: usize, bytes: usize) -> Result<(), CallError> {
 }
 
 /// Makes a window.
-fn make(
+fn create_window(
     new: New,
     (length, unit): (isize, i64),
     (info, comm): (Handle, Handle),
@@ -216,7 +216,7 @@ fn synchronise(
     of: Option<usize>,
     call: impl AsyncFnOnce(&Window) -> Result<()>,
 ) -> Result<(), CallError> {
-    active::end(|owner| {
+    active::end_operations(|owner| {
         let access = owner.access.filter(|access| access.0 == window);
         access.is_some_and(|(_, rank)| of.is_none_or(|of| of == rank))
     })?;
@@ -233,7 +233,7 @@ fn attached(
     window: Handle,
     change: impl FnOnce(&mut Vec<(usize, usize)>) -> Result<(), CallError>,
 ) -> Result<(), CallError> {
-    with(|state| match &state.window(window)?.exposure.0.place {
+    with_state(|state| match &state.window(window)?.exposure.0.place {
         Place::Attached(regions) => change(&mut regions.borrow_mut()),
         _ => {
             let text = "the window is not one of MPI_Win_create_dynamic";
@@ -263,24 +263,24 @@ exports! {
     }
 
     fn MPI_Win_create<N>(base: *mut c_void, size: isize, unit: N, info: Handle, comm: Handle, window: *mut Handle) {
-        make(New::At(base as usize), (size, unit.into()), (info, comm), window).map(drop)
+        create_window(New::At(base as usize), (size, unit.into()), (info, comm), window).map(drop)
     }
 
     fn MPI_Win_allocate<N>(size: isize, unit: N, info: Handle, comm: Handle, base: *mut usize, window: *mut Handle) {
-        let address = make(New::Allocated, (size, unit.into()), (info, comm), window)?;
+        let address = create_window(New::Allocated, (size, unit.into()), (info, comm), window)?;
         memory::store(base, address);
         Ok(())
     }
 
     fn MPI_Win_allocate_shared<N>(size: isize, unit: N, info: Handle, comm: Handle, base: *mut usize, window: *mut Handle) {
-        let address = make(New::Shared, (size, unit.into()), (info, comm), window)?;
+        let address = create_window(New::Shared, (size, unit.into()), (info, comm), window)?;
         memory::store(base, address);
         Ok(())
     }
 
     fn MPI_Win_shared_query<N>(window: Handle, of: c_int, size: *mut isize, unit: *mut N, base: *mut usize) {
         let of = rank(of)?;
-        let (length, scale, start) = with(|state| {
+        let (length, scale, start) = with_state(|state| {
             let window = state.window(window)?;
             let Place::Shared(memory, _) = &window.exposure.0.place else {
                 let text = "the window is not one of MPI_Win_allocate_shared";
@@ -299,7 +299,7 @@ exports! {
     }
 
     fn MPI_Win_create_dynamic(info: Handle, comm: Handle, window: *mut Handle) {
-        make(New::Attached, (0, 1), (info, comm), window).map(drop)
+        create_window(New::Attached, (0, 1), (info, comm), window).map(drop)
     }
 
     fn MPI_Win_attach(window: Handle, base: *const c_void, size: isize) {
@@ -325,13 +325,13 @@ exports! {
     fn MPI_Win_free(window: *mut Handle) {
         let handle = memory::load(window, "win")?;
         // Refuses handles that name none.
-        with(|state| state.window(handle).map(drop))?;
+        with_state(|state| state.window(handle).map(drop))?;
         attributes::delete_all(handle)?;
         block(async |state| {
             let Some(freed) = state.windows.remove(handle) else {
                 return Ok(());
             };
-            state.forget(handle);
+            state.forget_object(handle);
             // Its memory is accessed until all ranks have called.
             let ProgramWindow { window, exposure, .. } = freed;
             window.free().await?;
@@ -343,7 +343,7 @@ exports! {
     }
 
     fn MPI_Win_get_group(window: Handle, group: *mut Handle) {
-        let handle = with(|state| {
+        let handle = with_state(|state| {
             let found = state.window(window)?.window.group();
             Ok::<_, CallError>(state.groups.insert(found))
         })?;
@@ -353,21 +353,21 @@ exports! {
 
     fn MPI_Win_set_name(window: Handle, name: *const c_char) {
         let name = memory::text(name);
-        with(|state| {
+        with_state(|state| {
             state.window(window)?.name = name;
             Ok(())
         })
     }
 
     fn MPI_Win_get_name(window: Handle, name: *mut c_char, length: *mut c_int) {
-        let found = with(|state| Ok::<_, CallError>(state.window(window)?.name.clone()))?;
+        let found = with_state(|state| Ok::<_, CallError>(state.window(window)?.name.clone()))?;
         memory::store_text(name, length, &found, 128);
         Ok(())
     }
 
     fn MPI_Win_fence(assert: c_int, window: Handle) {
         let is_checked = caller().is_checked();
-        with(|state| state.window(window)?.epochs.begin_fence(assert, is_checked))?;
+        with_state(|state| state.window(window)?.epochs.begin_fence(assert, is_checked))?;
         synchronise(window, None, async |window| match assert & MODE_NOPRECEDE {
             0 => window.fence().await,
             _ => window.first_fence().await,
@@ -387,23 +387,23 @@ exports! {
         };
         let of = rank(of)?;
         block(async |state| Ok::<_, CallError>(state.window(window)?.window.lock(of, is_exclusive).await?))?;
-        with(|state| state.window(window).map(|window| window.epochs.lock()))
+        with_state(|state| state.window(window).map(|window| window.epochs.lock()))
     }
 
     fn MPI_Win_unlock(of: c_int, window: Handle) {
         let of = rank(of)?;
         synchronise(window, Some(of), async |window| window.unlock(of).await)?;
-        with(|state| state.window(window).map(|window| window.epochs.unlock()))
+        with_state(|state| state.window(window).map(|window| window.epochs.unlock()))
     }
 
     fn MPI_Win_lock_all(_assert: c_int, window: Handle) {
         block(async |state| Ok::<_, CallError>(state.window(window)?.window.lock_all().await?))?;
-        with(|state| state.window(window).map(|window| window.epochs.lock()))
+        with_state(|state| state.window(window).map(|window| window.epochs.lock()))
     }
 
     fn MPI_Win_unlock_all(window: Handle) {
         synchronise(window, None, async |window| window.unlock_all().await)?;
-        with(|state| state.window(window).map(|window| window.epochs.unlock()))
+        with_state(|state| state.window(window).map(|window| window.epochs.unlock()))
     }
 
     fn MPI_Win_flush(of: c_int, window: Handle) {

@@ -34,7 +34,7 @@ impl ExceptionState {
 }
 
 /// Returns the address of a function of the libraries that are loaded.
-fn find(name: &CStr) -> Option<*mut c_void> {
+fn find_function(name: &CStr) -> Option<*mut c_void> {
     let name: *const c_char = name.as_ptr();
     // SAFETY: the name ends with 0; the call only looks it up.
     let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name) };
@@ -45,7 +45,7 @@ impl Exceptions {
     /// Prepares the loaded libraries of a program in C++. `frames`: offsets of descriptions of
     /// frames in the image of the program.
     pub(super) fn new(frames: Vec<u64>, terminate: extern "C" fn()) -> Self {
-        if let Some(init) = find(c"_ZNSt8ios_base4InitC1Ev") {
+        if let Some(init) = find_function(c"_ZNSt8ios_base4InitC1Ev") {
             let mut object = 0_u64;
             // SAFETY: the constructor of `std::ios_base::Init`, an object without members, which
             // makes the streams. They have to be there before a program copies them.
@@ -54,7 +54,7 @@ impl Exceptions {
                 init(&raw mut object);
             }
         }
-        if let Some(set) = find(c"_ZSt13set_terminatePFvvE") {
+        if let Some(set) = find_function(c"_ZSt13set_terminatePFvvE") {
             // SAFETY: `std::set_terminate`, which gets a function without arguments.
             unsafe {
                 let set: extern "C" fn(extern "C" fn()) -> *mut c_void = std::mem::transmute(set);
@@ -65,15 +65,15 @@ impl Exceptions {
         unsafe {
             Self {
                 frames,
-                register: find(c"__register_frame").map(|it| std::mem::transmute(it)),
-                deregister: find(c"__deregister_frame").map(|it| std::mem::transmute(it)),
-                globals: find(c"__cxa_get_globals").map(|it| std::mem::transmute(it)),
+                register: find_function(c"__register_frame").map(|it| std::mem::transmute(it)),
+                deregister: find_function(c"__deregister_frame").map(|it| std::mem::transmute(it)),
+                globals: find_function(c"__cxa_get_globals").map(|it| std::mem::transmute(it)),
             }
         }
     }
 
     /// Registers the frames of an image at this address.
-    pub(super) fn register(&self, base: usize) -> Vec<Registered> {
+    pub(super) fn register_frames(&self, base: usize) -> Vec<Registered> {
         let Some((register, deregister)) = self.register.zip(self.deregister) else {
             return Vec::new();
         };
@@ -88,7 +88,7 @@ impl Exceptions {
     }
 
     /// Replaces the state of the thread by the state of a rank, and returns the old state.
-    pub(crate) fn exchange(&self, state: ExceptionState) -> ExceptionState {
+    pub(crate) fn exchange_state(&self, state: ExceptionState) -> ExceptionState {
         let Some(globals) = self.globals else {
             return state;
         };

@@ -14,7 +14,7 @@ use std::ptr;
 use std::rc::Rc;
 
 use super::memory::{HEAP, HEAPS, Slot};
-use super::{Memory, clear};
+use super::{Memory, zero_memory};
 use elf::Refusal;
 
 /// Length of a header, and alignment of blocks, in bytes.
@@ -66,7 +66,7 @@ pub(crate) enum HeapError {
 
 impl HeapError {
     /// Returns the message for the error, in the words of the GNU C library.
-    pub(crate) const fn text(self) -> &'static str {
+    pub(crate) const fn error_text(self) -> &'static str {
         match self {
             Self::Invalid => "invalid pointer",
             Self::Freed => "double free detected",
@@ -101,7 +101,7 @@ pub(crate) struct Heap(usize);
 
 impl Heap {
     /// Returns the heap that contains an address, or `None`.
-    pub(crate) fn of(address: usize) -> Option<Self> {
+    pub(crate) fn from_address(address: usize) -> Option<Self> {
         let is_there = HEAPS.contains(&address);
         is_there.then_some(Self(address / HEAP * HEAP))
     }
@@ -238,7 +238,7 @@ impl HeapSlot {
     /// Takes the slot of a rank.
     pub(crate) fn new(memory: &Rc<Memory>, rank: usize) -> Result<Self, Refusal> {
         Ok(Self {
-            slot: memory.heaps.take(rank)?,
+            slot: memory.heaps.take_slot(rank)?,
             memory: Rc::clone(memory),
         })
     }
@@ -254,7 +254,7 @@ impl Drop for HeapSlot {
         // SAFETY: the heap is mapped; its rank has ended, so no program has an address in it.
         unsafe {
             let top = (*heap.control()).top.min(HEAP);
-            clear(heap.0 as *mut u8, top.max(FIRST));
+            zero_memory(heap.0 as *mut u8, top.max(FIRST));
         }
         self.memory.heaps.give_back(&self.slot);
     }
@@ -269,7 +269,7 @@ unsafe extern "C" {
 /// a program has allocated, such as the memory of a string.
 #[unsafe(no_mangle)]
 extern "C" fn free(address: *mut c_void) {
-    match Heap::of(address as usize) {
+    match Heap::from_address(address as usize) {
         // A mistake of a library is not that of the program.
         Some(heap) => drop(heap.free(address as usize)),
         // SAFETY: the caller's contract, which is that of the C library.
@@ -280,7 +280,7 @@ extern "C" fn free(address: *mut c_void) {
 /// `realloc` of this process, for the same reason.
 #[unsafe(no_mangle)]
 extern "C" fn realloc(address: *mut c_void, bytes: usize) -> *mut c_void {
-    match Heap::of(address as usize) {
+    match Heap::from_address(address as usize) {
         Some(heap) => heap
             .reallocate(address as usize, bytes)
             .map_or(ptr::null_mut(), |new| new as *mut c_void),

@@ -54,7 +54,7 @@ pub(crate) struct Files {
 
 impl Files {
     /// Finds and reads the libraries of a program.
-    pub(crate) fn collect(path: &Path, mut template: Template) -> Result<Self, Refusal> {
+    pub(crate) fn collect_files(path: &Path, mut template: Template) -> Result<Self, Refusal> {
         template.needed.splice(0..0, preloaded());
         let mut files = Self {
             modules: vec![Module {
@@ -71,16 +71,16 @@ impl Files {
         while let Some(module) = files.modules.get(number) {
             for name in module.template.needed.clone() {
                 if known.iter().all(|(known, _)| *known != name) {
-                    files.add(name, number, &mut known)?;
+                    files.add_library(name, number, &mut known)?;
                 }
             }
             number += 1;
         }
-        files.order = order(&files.modules, &known);
+        files.order = constructor_order(&files.modules, &known);
         Ok(files)
     }
 
-    fn add(
+    fn add_library(
         &mut self,
         name: String,
         needed_by: usize,
@@ -101,7 +101,7 @@ impl Files {
                  the standard ABI of MPI 5.0, with mpicc_abi or simrun cc"
             )));
         }
-        let path = self.find(&name, needed_by)?;
+        let path = self.find_library(&name, needed_by)?;
         let named = |problem: String| Refusal(format!("{}: {problem}", path.display()));
         let file = std::fs::read(&path).map_err(|error| named(error.to_string()))?;
         let template = Template::read_library(&file).map_err(|refusal| named(refusal.0))?;
@@ -114,12 +114,12 @@ impl Files {
         Ok(())
     }
 
-    fn find(&self, name: &str, needed_by: usize) -> Result<PathBuf, Refusal> {
+    fn find_library(&self, name: &str, needed_by: usize) -> Result<PathBuf, Refusal> {
         let searched = |number: usize| {
             let module: &Module = &self.modules[number];
             (&*module.path, &module.template.folders)
         };
-        let found = find(name, searched(needed_by), searched(0));
+        let found = search_library(name, searched(needed_by), searched(0));
         found.ok_or_else(|| {
             let by = self.modules[needed_by].path.display();
             Refusal(format!(
@@ -149,7 +149,7 @@ pub fn kind(path: &Path, file: &[u8]) -> Kind {
                 continue;
             }
             known.push(name.clone());
-            let found = find(name, (by, &links.folders), (path, &files[0].1.folders));
+            let found = search_library(name, (by, &links.folders), (path, &files[0].1.folders));
             let bytes = found.and_then(|found| Some((std::fs::read(&found).ok()?, found)));
             if let Some((bytes, found)) = bytes
                 && let Ok(links) = Links::from_file(&bytes)
@@ -175,7 +175,7 @@ pub fn kind(path: &Path, file: &[u8]) -> Kind {
 /// Returns true if a library calls MPI, itself or through its libraries; `name` is as for `dlopen`.
 pub(crate) fn calls_mpi(name: &str) -> bool {
     let none = (Path::new(""), &[const { Vec::new() }; 2]);
-    let path = find(name, none, none);
+    let path = search_library(name, none, none);
     let file = path.and_then(|path| Some((std::fs::read(&path).ok()?, path)));
     file.is_some_and(|(bytes, path)| kind(&path, &bytes) != Kind::Other)
 }
@@ -194,7 +194,7 @@ fn preloaded() -> Vec<String> {
 
 /// Returns the file of a library that a file needs, with the search order of the system (ld.so(8)),
 /// but without the system cache. A file is given by a path and lists of folders.
-fn find(
+fn search_library(
     name: &str,
     by: (&Path, &[Vec<String>; 2]),
     program: (&Path, &[Vec<String>; 2]),
@@ -228,7 +228,7 @@ fn folders(path: &Path, list: &[String]) -> Vec<PathBuf> {
 }
 
 /// Returns the order of constructors: a library comes before the files that need the library.
-fn order(modules: &[Module], known: &[(String, usize)]) -> Vec<usize> {
+fn constructor_order(modules: &[Module], known: &[(String, usize)]) -> Vec<usize> {
     let needed = |number: usize| {
         let needed = modules[number].template.needed.iter();
         let number = |name: &String| Some(known.iter().find(|(known, _)| known == name)?.1);

@@ -52,7 +52,7 @@ const VARIABLES: &[&str] = &[
 
 /// A part of an image: a file, or data added behind the files.
 #[derive(Debug)]
-pub(super) struct Part {
+pub(super) struct ImagePart {
     pub(super) start: u64,
     /// First bytes of the part, before addresses are added; zeros follow.
     pub(super) bytes: Vec<u8>,
@@ -72,7 +72,7 @@ pub(super) enum Source {
 /// A program with bound symbols. All places are offsets in an image.
 #[derive(Debug)]
 pub(crate) struct Linked {
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<ImagePart>,
     /// The thunks and the beginning of the program, up to the first writable byte.
     pub(super) text: Option<Arc<Text>>,
     /// Thunks, whole pages before the program.
@@ -125,9 +125,9 @@ impl Placed<'_> {
         [&self.template.before, &self.template.after].map(moved)
     }
 
-    fn part(&self) -> Part {
+    fn to_part(&self) -> ImagePart {
         let writable = self.template.writable.iter();
-        Part {
+        ImagePart {
             start: self.start,
             bytes: self.template.bytes.clone(),
             writable: writable
@@ -169,7 +169,7 @@ impl<'a> Scope<'a> {
     }
 
     /// Returns the first file that has a symbol, but for the one with this start.
-    fn find(&self, name: &str, but: Option<u64>) -> Option<(Placed<'a>, Export)> {
+    fn find_symbol(&self, name: &str, but: Option<u64>) -> Option<(Placed<'a>, Export)> {
         let mut all = self.0.iter().filter(|placed| Some(placed.start) != but);
         all.find_map(|placed| Some((*placed, *placed.template.exports.get(name)?)))
     }
@@ -206,7 +206,7 @@ impl Linked {
         let names = scope.imports().filter(|(_, import)| import.own.is_none());
         let names = names.map(|(_, import)| import.name.as_str());
         let outside: BTreeSet<&str> = names
-            .filter(|name| scope.find(name, None).is_none())
+            .filter(|name| scope.find_symbol(name, None).is_none())
             .collect();
         let functions = outside.iter();
         let functions: Vec<_> = functions
@@ -227,8 +227,8 @@ impl Linked {
         if length > IMAGE_MAX {
             return Err(Refusal(TOO_LONG.to_owned()));
         }
-        let mut parts: Vec<Part> = scope.0.iter().map(Placed::part).collect();
-        parts.push(Part {
+        let mut parts: Vec<ImagePart> = scope.0.iter().map(Placed::to_part).collect();
+        parts.push(ImagePart {
             start: data,
             bytes: Vec::new(),
             writable: std::iter::once(data..end).collect(),
@@ -313,7 +313,7 @@ impl Linked {
         self.relative
             .extend(places.map(|place| (place + start, block)));
         for &(place, value) in &template.thread_offsets {
-            self.store(place + start, value)?;
+            self.store_word(place + start, value)?;
         }
         if let Some(variables) = template.thread_locals {
             let (source, length) = variables.initial;
@@ -333,7 +333,7 @@ impl Linked {
     ) -> Result<(), Refusal> {
         let (offset, name) = (import.offset + placed.start, import.name.as_str());
         let own = || Some((*placed, import.own?));
-        let found = scope.find(name, None).or_else(own);
+        let found = scope.find_symbol(name, None).or_else(own);
         let found = found.map(|(file, export)| match export.is_indirect {
             true => Err(Refusal(format!(
                 "the program has indirect functions (attribute ifunc), {name}: not supported"
@@ -372,7 +372,7 @@ impl Linked {
                 0
             }
         };
-        self.store(offset, value.wrapping_add_signed(import.addend))
+        self.store_word(offset, value.wrapping_add_signed(import.addend))
     }
 
     /// Returns the offsets of the files of the program.
@@ -401,7 +401,7 @@ impl Linked {
     }
 
     /// Stores a value that is the same in all images.
-    fn store(&mut self, offset: u64, value: u64) -> Result<(), Refusal> {
+    fn store_word(&mut self, offset: u64, value: u64) -> Result<(), Refusal> {
         let part = self.parts.iter_mut().rfind(|part| part.start <= offset);
         let place = part.and_then(|part| {
             let start = index(offset - part.start);
@@ -422,7 +422,8 @@ impl Linked {
             let offset = copied.offset + placed.start;
             if let Some(name) = VARIABLES.iter().find(|name| **name == copied.name) {
                 self.variables.insert(name, offset);
-            } else if let Some((file, export)) = scope.find(&copied.name, Some(placed.start)) {
+            } else if let Some((file, export)) = scope.find_symbol(&copied.name, Some(placed.start))
+            {
                 let end = export.value.checked_add(export.length);
                 if end.is_none_or(|end| end > file.template.length) {
                     let text = "damaged ELF file: a variable is outside of its segments";

@@ -95,7 +95,7 @@ impl Text {
 
     /// Puts the text to the beginning of a slot. Returns false if the system refuses: then the slot
     /// is as before.
-    fn map(&self, address: usize) -> bool {
+    fn map_text(&self, address: usize) -> bool {
         let protection = libc::PROT_READ | libc::PROT_EXEC;
         let flags = libc::MAP_PRIVATE | libc::MAP_FIXED;
         let (start, file) = (address as *mut c_void, self.file.as_raw_fd());
@@ -186,7 +186,7 @@ impl Slots {
         let bytes = count * (guard + length);
         let open = libc::PROT_READ | libc::PROT_WRITE;
         let protection = if is_closed { libc::PROT_NONE } else { open };
-        let start = map(STACKS_AT + mapped, bytes, protection, 0)?;
+        let start = map_pages(STACKS_AT + mapped, bytes, protection, 0)?;
         let mut special = 0;
         for slot in (0..count).filter(|_| is_closed) {
             let end = start + (slot + 1) * (guard + length);
@@ -219,7 +219,7 @@ impl Slots {
 }
 
 /// Maps memory that occupies only the pages in use, at `address` if this address is free.
-fn map(address: usize, bytes: usize, protection: i32, flags: i32) -> io::Result<usize> {
+fn map_pages(address: usize, bytes: usize, protection: i32, flags: i32) -> io::Result<usize> {
     let flags = flags | libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
     let wanted = address as *mut c_void;
     // SAFETY: a new anonymous mapping where there is room touches no other memory.
@@ -257,21 +257,21 @@ impl Pool {
     }
 
     /// Returns the length of a slot in bytes.
-    pub(crate) const fn length(&self) -> usize {
+    pub(crate) const fn slot_length(&self) -> usize {
         self.length
     }
 
     /// Returns the address of the slot with this number.
-    pub(crate) fn address(&self, number: usize) -> Result<usize, Refusal> {
+    pub(crate) fn slot_address(&self, number: usize) -> Result<usize, Refusal> {
         let mut slots = self.slots.borrow_mut();
         while slots.slots.len() <= number {
-            self.map(&mut slots)?;
+            self.map_slots(&mut slots)?;
         }
         Ok(slots.slots[number].0)
     }
 
     /// Takes the slot with this number, or another one if a rank has that.
-    pub(crate) fn take(&self, number: usize) -> Result<Slot, Refusal> {
+    pub(crate) fn take_slot(&self, number: usize) -> Result<Slot, Refusal> {
         let mut slots = self.slots.borrow_mut();
         let is_free = |slots: &Slots, number: usize| {
             let slot = slots.slots.get(number);
@@ -283,7 +283,7 @@ impl Pool {
             number = (0..count).find(|it| is_free(&slots, *it)).unwrap_or(count);
         }
         while slots.slots.len() <= number {
-            self.map(&mut slots)?;
+            self.map_slots(&mut slots)?;
         }
         let (address, state) = &mut slots.slots[number];
         let is_fresh = *state == SlotState::Fresh;
@@ -305,7 +305,7 @@ impl Pool {
         self.slots.borrow_mut().slots[slot.number].1 = SlotState::Used;
     }
 
-    fn map(&self, slots: &mut Slots) -> Result<(), Refusal> {
+    fn map_slots(&self, slots: &mut Slots) -> Result<(), Refusal> {
         let before = slots.slots.len();
         let count = before.clamp(1, CHUNK_MAX);
         let bytes = count * self.length;
@@ -316,7 +316,7 @@ impl Pool {
         let start = match self.purpose {
             Purpose::Image => {
                 let at = IMAGES_AT + before * self.length;
-                let mapped = map(at, bytes, read | write | libc::PROT_EXEC, 0);
+                let mapped = map_pages(at, bytes, read | write | libc::PROT_EXEC, 0);
                 mapped.map_err(|error| {
                     refused("images of ranks, which have to be executable", error)
                 })?
@@ -336,7 +336,7 @@ impl Pool {
             }
             Purpose::Heap => {
                 let at = NEXT_HEAP.fetch_add(bytes, Ordering::Relaxed);
-                let mapped = map(at, bytes, read | write, libc::MAP_FIXED_NOREPLACE);
+                let mapped = map_pages(at, bytes, read | write, libc::MAP_FIXED_NOREPLACE);
                 let is_inside = |start: &usize| *start == at && at + bytes <= HEAPS.end;
                 let mapped = mapped.and_then(|start| {
                     let outside = || io::Error::other("no room in the range of heaps");
@@ -351,7 +351,7 @@ impl Pool {
             if let Some(text) = self.text.as_ref().filter(|_| before + slot < SHARED_MAX)
                 && special == slot
             {
-                special += usize::from(text.map(address));
+                special += usize::from(text.map_text(address));
             }
             slots.slots.push((address, SlotState::Fresh));
         }

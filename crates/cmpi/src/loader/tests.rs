@@ -32,7 +32,7 @@ fn folder() -> &'static PathBuf {
     FOLDER.get_or_init(|| {
         let name = format!("simrun-loader-{}", std::process::id());
         let folder = std::env::temp_dir().join(name);
-        toolchain::prepare(&folder, "cc".as_ref()).unwrap();
+        toolchain::prepare_folder(&folder, "cc".as_ref()).unwrap();
         folder
     })
 }
@@ -63,7 +63,7 @@ fn library(name: &str, soname: &str) {
 fn loaded(file: &[u8]) -> Result<Linked, Refusal> {
     let template = Template::read_program(file)?;
     streams::install();
-    let files = Files::collect(&folder().join("program"), template)?;
+    let files = Files::collect_files(&folder().join("program"), template)?;
     Linked::new(&files, &OWN_FUNCTIONS)
 }
 

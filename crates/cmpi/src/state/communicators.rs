@@ -8,12 +8,12 @@ use std::rc::Rc;
 use mpi::{Cartesian, Graph, prelude::*};
 
 use super::Handle;
-use crate::handles::{Table, kinds};
+use crate::handles::{HandleTable, kinds};
 
 /// Communicators of a rank.
 #[derive(Default, Debug)]
 pub(crate) struct Communicators {
-    pub(crate) made: Table<Comm, { kinds::COMM }>,
+    pub(crate) made: HandleTable<Comm, { kinds::COMM }>,
     /// Intercommunicators by handle; `made` has the local group of each.
     pub(crate) between: BTreeMap<Handle, InterComm>,
     /// Topologies by the handles of their communicators.
@@ -48,13 +48,15 @@ impl Topology {
     /// Returns the same topology on a copy of the communicator.
     pub(crate) fn on(&self, comm: Comm) -> Self {
         match self {
-            Self::Grid(grid) => Self::Grid(grid.on(comm)),
+            Self::Grid(grid) => Self::Grid(grid.with_comm(comm)),
             Self::Graph { graph, ends, edges } => Self::Graph {
-                graph: graph.on(comm),
+                graph: graph.with_comm(comm),
                 ends: Rc::clone(ends),
                 edges: Rc::clone(edges),
             },
-            Self::Distributed(graph, weights) => Self::Distributed(graph.on(comm), weights.clone()),
+            Self::Distributed(graph, weights) => {
+                Self::Distributed(graph.with_comm(comm), weights.clone())
+            }
         }
     }
 }

@@ -6,7 +6,7 @@ use std::ffi::c_int;
 
 use super::{Handle, SELF, TOOLS, WORLD};
 use crate::errors::CallError;
-use crate::handles::{Table, kinds};
+use crate::handles::{HandleTable, kinds};
 
 /// The kind of an object that has properties.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -168,7 +168,7 @@ pub(crate) type Added = Vec<Option<AddedError>>;
 /// Error handlers and added errors of a rank.
 #[derive(Default, Debug)]
 pub(crate) struct ErrorHandlers {
-    pub(crate) made: Table<HandlerFunction, { kinds::ERROR_HANDLER }>,
+    pub(crate) made: HandleTable<HandlerFunction, { kinds::ERROR_HANDLER }>,
     /// Error handlers of objects that have one, by their handles.
     pub(crate) of_objects: BTreeMap<Handle, Handle>,
     added: Added,
@@ -265,7 +265,7 @@ pub(crate) type Info = Vec<(String, String)>;
 /// Info objects of a rank.
 #[derive(Default, Debug)]
 pub(crate) struct InfoObjects {
-    pub(crate) made: Table<Info, { kinds::INFO }>,
+    pub(crate) made: HandleTable<Info, { kinds::INFO }>,
     /// `MPI_INFO_ENV`, after the first use by a call.
     pub(crate) environment: Option<Info>,
     /// Hints of communicators, by their handles.

@@ -72,7 +72,7 @@ impl Exposed {
         let offset = usize::try_from(offset).unwrap_or(usize::MAX);
         let end = offset.checked_add(length)?;
         assert!(
-            end as u64 <= self.length(),
+            end as u64 <= self.byte_length(),
             "accesses lie within the window"
         );
         if self.is_gone.get() {
@@ -100,7 +100,7 @@ impl ProgramWindow {
     ) -> Result<(), CallError> {
         let exposed = &self.exposure.0;
         let first = exposed.start();
-        let length = usize::try_from(exposed.length()).unwrap_or(usize::MAX);
+        let length = usize::try_from(exposed.byte_length()).unwrap_or(usize::MAX);
         let last = first.saturating_add(length).min(end);
         let start = start.max(first);
         if rank != PROC_NULL && start < last {
@@ -112,7 +112,7 @@ impl ProgramWindow {
 }
 
 impl ProgramMemory for Exposed {
-    fn length(&self) -> u64 {
+    fn byte_length(&self) -> u64 {
         let length = match &self.place {
             Place::Fixed { length, .. } | Place::Allocated { length, .. } => *length,
             Place::Attached(_) => isize::MAX.cast_unsigned(),
@@ -121,7 +121,7 @@ impl ProgramMemory for Exposed {
         length as u64
     }
 
-    fn read(&self, offset: u64, bytes: &mut [u8]) {
+    fn read_bytes(&self, offset: u64, bytes: &mut [u8]) {
         if let Some(from) = self.at(offset, bytes.len()) {
             // SAFETY: the program said that this memory is its own until it frees the window, and
             // no program runs while the message layer does. `bytes` is other memory.
@@ -129,7 +129,7 @@ impl ProgramMemory for Exposed {
         }
     }
 
-    fn write(&self, offset: u64, bytes: &[u8]) {
+    fn write_bytes(&self, offset: u64, bytes: &[u8]) {
         if let Some(to) = self.at(offset, bytes.len()) {
             // SAFETY: as above.
             unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), to as *mut u8, bytes.len()) };

@@ -15,7 +15,7 @@
 
 use std::ops::Range;
 
-use crate::levels::{Group, Level, Stage, Stages};
+use crate::levels::{Group, Level, ScheduleStage, Stages};
 use crate::parts::Places;
 use crate::{Algorithm, Area, Call, Collective, Operand, Part, Steps};
 
@@ -39,14 +39,14 @@ pub(crate) static DIRECT: Algorithm = Algorithm {
     ordered: true,
     temp: |call| match operand(call) {
         0 => 0,
-        bytes => bytes * length(call.other_group()),
+        bytes => bytes * rank_count(call.other_group()),
     },
     round: direct,
     ..Algorithm::BASE
 };
 
 /// Number of ranks.
-fn length(ranks: Range<u32>) -> u64 {
+fn rank_count(ranks: Range<u32>) -> u64 {
     u64::from(ranks.end - ranks.start)
 }
 
@@ -160,7 +160,7 @@ fn is_alone(call: &Call) -> bool {
 }
 
 /// Exchanges a message with the leader of the other group, at leaders.
-fn exchange(call: &Call, out: Part, into: Part, steps: &mut dyn Steps) -> bool {
+fn exchange_leaders(call: &Call, out: Part, into: Part, steps: &mut dyn Steps) -> bool {
     let is_leader = call.rank == call.own_group().start;
     if is_leader {
         let other = call.other_group().start;
@@ -172,9 +172,9 @@ fn exchange(call: &Call, out: Part, into: Part, steps: &mut dyn Steps) -> bool {
 static BARRIER: Algorithm = Algorithm {
     about: "a barrier in each group, the leaders meet, a broadcast in each group",
     levels: BARRIER_LEVELS,
-    temp: |call| barrier(call).temp(),
-    rounds: |call| barrier(call).rounds(),
-    round: |call, round, steps| barrier(call).round(round, steps),
+    temp: |call| barrier_stages(call).temp(),
+    rounds: |call| barrier_stages(call).rounds(),
+    round: |call, round, steps| barrier_stages(call).round(round, steps),
     ..LEADERS
 };
 
@@ -184,7 +184,7 @@ const BARRIER_LEVELS: &[Level] = &[
     Level::new(Group::Own, Collective::Bcast, |_| 1),
 ];
 
-fn barrier(call: &Call) -> Stages<'_, 3> {
+fn barrier_stages(call: &Call) -> Stages<'_, 3> {
     let in_temp = Places {
         recv: (Area::Temp, 0),
         ..Places::behind(1)
@@ -193,11 +193,11 @@ fn barrier(call: &Call) -> Stages<'_, 3> {
         call,
         levels: BARRIER_LEVELS,
         stages: [
-            Stage::Level(0, Places::behind(1)),
-            Stage::Steps(|call, steps| {
-                exchange(call, Part::EMPTY, Part::EMPTY, steps);
+            ScheduleStage::Level(0, Places::behind(1)),
+            ScheduleStage::Steps(|call, steps| {
+                exchange_leaders(call, Part::EMPTY, Part::EMPTY, steps);
             }),
-            Stage::Level(1, in_temp),
+            ScheduleStage::Level(1, in_temp),
         ],
     }
 }
@@ -238,19 +238,19 @@ fn bcast(call: &Call) -> Stages<'_, 2> {
         call,
         levels: BCAST_LEVELS,
         stages: [
-            message(call, call.root, leader(call), data),
-            Stage::Level(0, Places::behind(0)),
+            leader_message(call, call.root, leader(call), data),
+            ScheduleStage::Level(0, Places::behind(0)),
         ],
     }
 }
 
 /// A message between the root and the leader of the other group.
-fn message(call: &Call, source: u32, destination: u32, data: Part) -> Stage {
+fn leader_message(call: &Call, source: u32, destination: u32, data: Part) -> ScheduleStage {
     let (source, destination) = match takes_part(call) {
         true => (source, destination),
         false => (Call::NO_ROOT, Call::NO_ROOT),
     };
-    Stage::Message {
+    ScheduleStage::Message {
         source,
         destination,
         out: data,
@@ -261,22 +261,22 @@ fn message(call: &Call, source: u32, destination: u32, data: Part) -> Stage {
 static REDUCE: Algorithm = Algorithm {
     about: "a reduction in the other group, its leader to the root",
     levels: REDUCE_LEVELS,
-    temp: |call| reduce(call).temp(),
-    rounds: |call| reduce(call).rounds(),
-    round: |call, round, steps| reduce(call).round(round, steps),
+    temp: |call| reduce_stages(call).temp(),
+    rounds: |call| reduce_stages(call).rounds(),
+    round: |call, round, steps| reduce_stages(call).round(round, steps),
     ..LEADERS
 };
 
 const REDUCE_LEVELS: &[Level] = &[away_from_root(Collective::Reduce)];
 
-fn reduce(call: &Call) -> Stages<'_, 2> {
+fn reduce_stages(call: &Call) -> Stages<'_, 2> {
     let data = Part::recv(0, call.bytes);
     Stages {
         call,
         levels: REDUCE_LEVELS,
         stages: [
-            Stage::Level(0, Places::behind(0)),
-            message(call, leader(call), call.root, data),
+            ScheduleStage::Level(0, Places::behind(0)),
+            leader_message(call, leader(call), call.root, data),
         ],
     }
 }
@@ -300,14 +300,14 @@ fn allreduce(call: &Call) -> Stages<'_, 3> {
         call,
         levels: ALLREDUCE_LEVELS,
         stages: [
-            Stage::Level(0, Places::behind(call.bytes)),
-            Stage::Steps(|call, steps| {
+            ScheduleStage::Level(0, Places::behind(call.bytes)),
+            ScheduleStage::Steps(|call, steps| {
                 let (own, other) = (Part::recv(0, call.bytes), Part::temp(0, call.bytes));
-                if exchange(call, own, other, steps) {
+                if exchange_leaders(call, own, other, steps) {
                     steps.copy(other, own);
                 }
             }),
-            Stage::Level(1, Places::behind(call.bytes)),
+            ScheduleStage::Level(1, Places::behind(call.bytes)),
         ],
     }
 }
@@ -315,9 +315,9 @@ fn allreduce(call: &Call) -> Stages<'_, 3> {
 static ALLGATHER: Algorithm = Algorithm {
     about: "a gather in each group, the leaders exchange, a broadcast in each group",
     levels: ALLGATHER_LEVELS,
-    temp: |call| gathered(call).max(allgather(call).temp()),
-    rounds: |call| allgather(call).rounds(),
-    round: |call, round, steps| allgather(call).round(round, steps),
+    temp: |call| gathered(call).max(allgather_stages(call).temp()),
+    rounds: |call| allgather_stages(call).rounds(),
+    round: |call, round, steps| allgather_stages(call).round(round, steps),
     ..LEADERS
 };
 
@@ -328,10 +328,10 @@ const ALLGATHER_LEVELS: &[Level] = &[
 
 /// Returns the length of the blocks of the own group.
 fn gathered(call: &Call) -> u64 {
-    call.bytes * length(call.own_group())
+    call.bytes * rank_count(call.own_group())
 }
 
-fn allgather(call: &Call) -> Stages<'_, 3> {
+fn allgather_stages(call: &Call) -> Stages<'_, 3> {
     let in_temp = Places {
         recv: (Area::Temp, 0),
         ..Places::behind(gathered(call))
@@ -340,15 +340,15 @@ fn allgather(call: &Call) -> Stages<'_, 3> {
         call,
         levels: ALLGATHER_LEVELS,
         stages: [
-            Stage::Level(0, in_temp),
-            Stage::Steps(|call, steps| {
+            ScheduleStage::Level(0, in_temp),
+            ScheduleStage::Steps(|call, steps| {
                 let own = match is_alone(call) {
                     true => Part::send(0, call.bytes),
                     false => Part::temp(0, gathered(call)),
                 };
-                exchange(call, own, Part::recv(0, call.recv_total()), steps);
+                exchange_leaders(call, own, Part::recv(0, call.recv_total()), steps);
             }),
-            Stage::Level(1, Places::behind(gathered(call))),
+            ScheduleStage::Level(1, Places::behind(gathered(call))),
         ],
     }
 }
@@ -390,20 +390,20 @@ fn reduce_scatter(call: &Call) -> Stages<'_, 4> {
         call,
         levels: REDUCE_SCATTER_LEVELS,
         stages: [
-            Stage::Steps(|call, steps| {
+            ScheduleStage::Steps(|call, steps| {
                 let total = call.send_total();
                 steps.copy(Part::send(0, total), Part::temp(0, total));
             }),
-            Stage::Level(0, in_temp),
-            Stage::Steps(|call, steps| {
+            ScheduleStage::Level(0, in_temp),
+            ScheduleStage::Steps(|call, steps| {
                 let total = call.send_total();
                 let (own, other) = (Part::temp(0, total), Part::temp(total, total));
-                exchange(call, own, other, steps);
+                exchange_leaders(call, own, other, steps);
                 if is_alone(call) {
                     steps.copy(other, Part::recv(0, total));
                 }
             }),
-            Stage::Level(1, from_temp),
+            ScheduleStage::Level(1, from_temp),
         ],
     }
 }

@@ -28,7 +28,7 @@ fn own(call: &Call) -> Part {
 }
 
 /// Returns the place of the block of a rank at the root.
-fn place(call: &Call, rank: u32) -> Part {
+fn root_block(call: &Call, rank: u32) -> Part {
     let block = call.send_block(rank);
     Part::send(block.offset, block.length)
 }

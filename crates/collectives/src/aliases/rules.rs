@@ -14,7 +14,7 @@ pub(super) type Rule = fn(&mut Call) -> Option<&'static str>;
 
 const RULES: &[(&str, Rule)] = &[
     ("alltoall_allgather", |call| {
-        let block = alltoall_allgather::block(call);
+        let block = alltoall_allgather::block_bytes(call);
         call.parts[0] = find_algorithm(Alltoall, ompi_alltoall(call.size, block));
         call.parts[1] = find_algorithm(Allgather, "linear");
         None
@@ -76,7 +76,7 @@ const RULES: &[(&str, Rule)] = &[
 ];
 
 /// Returns the rule of this name.
-pub(super) fn find(name: &str) -> Option<Rule> {
+pub(super) fn find_rule(name: &str) -> Option<Rule> {
     let found = RULES.iter().find(|(known, _)| *known == name);
     found.map(|(_, rule)| *rule)
 }
@@ -277,9 +277,9 @@ pub(super) fn set_levels(call: &mut Call, algorithm: &Algorithm, names: &[impl A
         return;
     }
     for (number, (level, name)) in algorithm.levels.iter().zip(names).enumerate() {
-        let part = level.call(call);
+        let part = level.group_call(call);
         call.parts[number] = part.and_then(|mut part| {
-            let name = match find(name.as_ref()) {
+            let name = match find_rule(name.as_ref()) {
                 Some(rule) => rule(&mut part)?,
                 None => name.as_ref(),
             };

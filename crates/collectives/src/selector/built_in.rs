@@ -43,7 +43,9 @@ impl BuiltIn {
     /// Returns the selector; tests check the text and the tables.
     pub(super) fn selector(&self) -> &Selector {
         self.selector.get_or_init(|| {
-            let text = self.text().ok_or_else(|| "expected a text".to_owned());
+            let text = self
+                .unpack_text()
+                .ok_or_else(|| "expected a text".to_owned());
             let selector = text.and_then(|text| file::parse(&text));
             let name = self.name;
             Box::new(selector.unwrap_or_else(|error| panic!("the selector {name}: {error}")))
@@ -51,7 +53,7 @@ impl BuiltIn {
     }
 
     /// Returns the text of the file; `None` if the packed bytes do not come from the build script.
-    fn text(&self) -> Option<String> {
+    fn unpack_text(&self) -> Option<String> {
         String::from_utf8(unpack(self.packed)?).ok()
     }
 }
@@ -60,14 +62,14 @@ impl BuiltIn {
 fn unpack(mut packed: &[u8]) -> Option<Vec<u8>> {
     let mut text = Vec::new();
     loop {
-        let count = number(&mut packed)?;
+        let count = take_number(&mut packed)?;
         let (new, rest) = packed.split_at_checked(count)?;
         text.extend_from_slice(new);
         packed = rest;
         if packed.is_empty() {
             return Some(text);
         }
-        let (mut length, distance) = (number(&mut packed)?, number(&mut packed)?);
+        let (mut length, distance) = (take_number(&mut packed)?, take_number(&mut packed)?);
         let start = text.len().checked_sub(distance).filter(|_| distance > 0)?;
         // A string can overlap with its repetition: then the copied part is copied, too.
         while length > 0 {
@@ -79,7 +81,7 @@ fn unpack(mut packed: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// Takes a number in LEB128.
-fn number(packed: &mut &[u8]) -> Option<usize> {
+fn take_number(packed: &mut &[u8]) -> Option<usize> {
     let mut number = 0;
     for shift in (0..usize::BITS).step_by(7) {
         let (byte, rest) = packed.split_first()?;

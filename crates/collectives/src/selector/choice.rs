@@ -35,7 +35,7 @@ impl PartialEq for Choice {
 
 impl Choice {
     /// Returns the choice with a name: a name of this package, or an alias with its library.
-    pub(super) fn named(
+    pub(super) fn from_name(
         collective: Collective,
         name: &str,
         parts: &[String],
@@ -72,19 +72,19 @@ impl Choice {
 
     /// Sets the parameters and the parts of a call. Returns the algorithm, or its fallback; `None`
     /// if neither can execute the call.
-    pub(super) fn apply(&self, call: &mut Call) -> Option<&'static Algorithm> {
+    pub(super) fn apply_parameters(&self, call: &mut Call) -> Option<&'static Algorithm> {
         (call.segment, call.radix) = (self.segment, self.radix);
         call.parts = self.parts;
         let mut algorithm = match self.alias {
             None => self.algorithm,
             Some((_, alias)) => {
                 // The usual algorithm of an alias is known with its parts.
-                let is_usual = alias.choose(call).name == self.algorithm.name;
+                let is_usual = alias.choose_algorithm(call).name == self.algorithm.name;
                 if is_usual && self.algorithm.suits(call) {
                     return Some(self.algorithm);
                 }
                 call.parts = [None; PARTS];
-                alias.apply(call)
+                alias.apply_parameters(call)
             }
         };
         if call.nodes.is_none()

@@ -5,8 +5,8 @@
 
 use std::fmt;
 
-use super::row::{Measure, Properties, Row};
-use super::table::Table;
+use super::row::{Measure, Properties, SelectorRow};
+use super::table::OperationTable;
 use crate::partners::power_of_two_below;
 
 /// The properties of calls beside the limits of a table.
@@ -25,7 +25,7 @@ pub(super) struct Point {
 }
 
 impl Properties for Point {
-    fn ranks(&self) -> u32 {
+    fn rank_count(&self) -> u32 {
         self.ranks
     }
 
@@ -107,15 +107,15 @@ const fn neighbors_u64(value: u64) -> [Option<u64>; 3] {
 }
 
 /// Returns both values of a condition if a row has this condition.
-fn values(is_used: bool) -> &'static [bool] {
+fn condition_values(is_used: bool) -> &'static [bool] {
     if is_used { &[true, false] } else { &[true] }
 }
 
 /// Calls `visit` with the properties of calls beside all limits, until `visit` returns true.
 /// Returns the properties of this last call of `visit`.
-pub(super) fn find_point(table: &Table, visit: impl Fn(&Point) -> bool) -> Option<Point> {
+pub(super) fn find_point(table: &OperationTable, visit: impl Fn(&Point) -> bool) -> Option<Point> {
     let rows = table.rows();
-    let limits = |row: &Row| [row.ranks.first, row.ranks.last];
+    let limits = |row: &SelectorRow| [row.ranks.first, row.ranks.last];
     let mut ranks = beside(1, rows.iter().map(limits), neighbors_u32);
     // A power of two and another number of ranks within the same limits.
     let mut more = Vec::new();
@@ -128,18 +128,18 @@ pub(super) fn find_point(table: &Table, visit: impl Fn(&Point) -> bool) -> Optio
     ranks.extend(more.into_iter().flatten());
     ranks.sort_unstable();
     ranks.dedup();
-    let limits = |row: &Row| [row.ranks_per_node.first, row.ranks_per_node.last];
+    let limits = |row: &SelectorRow| [row.ranks_per_node.first, row.ranks_per_node.last];
     let ranks_per_node = beside(1, rows.iter().map(limits), neighbors_u32);
     for ranks in ranks {
         for ranks_per_node in &ranks_per_node {
-            let matching = |row: &&Row| {
+            let matching = |row: &&SelectorRow| {
                 row.ranks.contain(ranks)
                     && row.ranks_per_node.contain(*ranks_per_node)
                     && row
                         .power_of_two
                         .is_none_or(|wanted| wanted == ranks.is_power_of_two())
             };
-            let rows: Vec<&Row> = rows.iter().filter(matching).collect();
+            let rows: Vec<&SelectorRow> = rows.iter().filter(matching).collect();
             let found = find_in(&rows, ranks, *ranks_per_node, &visit);
             if found.is_some() {
                 return found;
@@ -150,13 +150,13 @@ pub(super) fn find_point(table: &Table, visit: impl Fn(&Point) -> bool) -> Optio
 }
 
 fn find_in(
-    rows: &[&Row],
+    rows: &[&SelectorRow],
     ranks: u32,
     ranks_per_node: u32,
     visit: &impl Fn(&Point) -> bool,
 ) -> Option<Point> {
-    let used = |condition: fn(&Row) -> Option<bool>| {
-        values(rows.iter().any(|row| condition(row).is_some()))
+    let used = |condition: fn(&SelectorRow) -> Option<bool>| {
+        condition_values(rows.iter().any(|row| condition(row).is_some()))
     };
     let bytes = Measure::ALL.map(|measure| {
         let limited = rows.iter().filter(|row| row.measure == measure);
@@ -205,9 +205,11 @@ fn find_in(
 }
 
 /// Returns the properties of calls that no row matches.
-pub(super) fn uncovered(table: &Table) -> Option<Point> {
+pub(super) fn uncovered(table: &OperationTable) -> Option<Point> {
     if table.rows().is_empty() {
         return None;
     }
-    find_point(table, |point| table.find(point, |_, _| Some(())).is_none())
+    find_point(table, |point| {
+        table.find_row(point, |_, _| Some(())).is_none()
+    })
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::nccl::{CostModel, Machine};
-use super::row::{Limits, Measure, Row};
-use super::table::Table;
+use super::row::{Limits, Measure, SelectorRow};
+use super::table::OperationTable;
 use super::{Choice, Selector};
 use crate::Collective;
 
@@ -62,9 +62,9 @@ struct FileText {
     tables: BTreeMap<String, Vec<RowText>>,
 }
 
-impl Row {
+impl SelectorRow {
     fn new(collective: Collective, text: RowText) -> Result<Self, String> {
-        let mut choice = Choice::named(collective, &text.algorithm, &text.parts)?;
+        let mut choice = Choice::from_name(collective, &text.algorithm, &text.parts)?;
         (choice.segment, choice.radix) = (text.segment, text.radix);
         choice.asks_nodes |= text.asks_nodes;
         if text.bytes.is_some() && !text.measure.is_common(collective) {
@@ -112,19 +112,19 @@ pub(super) fn parse(text: &str) -> Result<Selector, String> {
         let collective: Collective = name.parse().map_err(|()| unknown_operation(name))?;
         asks_nodes[collective as usize] = true;
     }
-    let mut tables: [Table; Collective::ALL.len()] = Default::default();
+    let mut tables: [OperationTable; Collective::ALL.len()] = Default::default();
     for (name, rows) in file.tables {
         let Ok(collective) = name.parse::<Collective>() else {
             return Err(unknown_operation(&name));
         };
         let numbered = rows.into_iter().enumerate();
-        let rows: Result<Vec<Row>, String> = numbered
+        let rows: Result<Vec<SelectorRow>, String> = numbered
             .map(|(number, row)| {
-                let row = Row::new(collective, row);
+                let row = SelectorRow::new(collective, row);
                 row.map_err(|error| format!("{name}, row {}: {error}", number + 1))
             })
             .collect();
-        tables[collective as usize] = Table::new(rows?);
+        tables[collective as usize] = OperationTable::new(rows?);
     }
     Ok(Selector {
         name: file.name,

@@ -18,7 +18,7 @@ use std::fmt;
 
 use serde::Deserialize;
 
-use cost::{Job, Pattern, Protocol};
+use cost::{EstimatedCall, Pattern, Protocol};
 
 use super::Choice;
 use crate::{Call, Collective, Nodes};
@@ -153,7 +153,7 @@ impl CostModel {
         }
         let mut candidates = Vec::new();
         for (collective, pattern) in PATTERNS {
-            let choice = Choice::named(collective, &format!("nccl:{}", pattern.name()), &[])?;
+            let choice = Choice::from_name(collective, &format!("nccl:{}", pattern.name()), &[])?;
             for protocol in Protocol::ALL {
                 let exists = match protocol {
                     Protocol::Ll => pattern != Pattern::Pat,
@@ -178,11 +178,11 @@ impl CostModel {
 
     /// Returns the choice with the shortest estimate, and the length of the messages; `None` for
     /// calls that NCCL does not estimate.
-    pub(super) fn choose(&self, call: &Call) -> Option<(&Choice, u64, Estimate)> {
+    pub(super) fn choose_fastest(&self, call: &Call) -> Option<(&Choice, u64, Estimate)> {
         let job = self.job(call)?;
         let mut shortest: Option<(&Candidate, f64)> = None;
         for candidate in self.candidates_of(job) {
-            let time = candidate.time(&self.machine, job);
+            let time = candidate.estimated_time(&self.machine, job);
             // Of equal ones NCCL takes the first.
             if shortest.is_none_or(|(_, least)| time < least) {
                 shortest = Some((candidate, time));
@@ -199,8 +199,9 @@ impl CostModel {
         let Some(job) = self.job(call) else {
             return Vec::new();
         };
-        let estimate =
-            |candidate: &Candidate| candidate.estimate(candidate.time(&self.machine, job));
+        let estimate = |candidate: &Candidate| {
+            candidate.estimate(candidate.estimated_time(&self.machine, job))
+        };
         let mut all: Vec<Estimate> = self.candidates_of(job).map(estimate).collect();
         all.sort_by(|one, other| one.microseconds.total_cmp(&other.microseconds));
         all
@@ -216,7 +217,7 @@ impl CostModel {
         }
     }
 
-    fn job(&self, call: &Call) -> Option<Job> {
+    fn job(&self, call: &Call) -> Option<EstimatedCall> {
         let collective = call.collective;
         let is_known = (self.candidates.iter()).any(|one| one.collective == collective);
         if !is_known || call.size == 1 || !call.commutative {
@@ -231,7 +232,7 @@ impl CostModel {
             Collective::Allgather | Collective::ReduceScatterBlock
         );
         let factor = if total { u64::from(call.size) } else { 1 };
-        Some(Job {
+        Some(EstimatedCall {
             collective,
             ranks: call.size,
             nodes,
@@ -239,7 +240,7 @@ impl CostModel {
         })
     }
 
-    fn candidates_of(&self, job: Job) -> impl Iterator<Item = &Candidate> {
+    fn candidates_of(&self, job: EstimatedCall) -> impl Iterator<Item = &Candidate> {
         let of_kind = move |one: &&Candidate| {
             one.collective == job.collective
                 && (one.pattern != Pattern::Pat || job.nodes == job.ranks)
@@ -249,8 +250,8 @@ impl CostModel {
 }
 
 impl Candidate {
-    fn time(&self, machine: &Machine, job: Job) -> f64 {
-        machine.time(job, self.pattern, self.protocol)
+    fn estimated_time(&self, machine: &Machine, job: EstimatedCall) -> f64 {
+        machine.estimated_time(job, self.pattern, self.protocol)
     }
 
     const fn estimate(&self, microseconds: f64) -> Estimate {

@@ -52,7 +52,7 @@ impl Measure {
 
 /// The properties of a call that rows have conditions for.
 pub(super) trait Properties {
-    fn ranks(&self) -> u32;
+    fn rank_count(&self) -> u32;
     fn ranks_per_node(&self) -> u32;
     /// Returns true if ranks are on several nodes.
     fn has_several_nodes(&self) -> bool;
@@ -73,7 +73,7 @@ pub(super) struct Described<'a> {
 }
 
 impl Properties for Described<'_> {
-    fn ranks(&self) -> u32 {
+    fn rank_count(&self) -> u32 {
         self.call.size
     }
 
@@ -159,7 +159,7 @@ impl Limits<u64> {
 
 /// A row of a selector.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) struct Row {
+pub(super) struct SelectorRow {
     pub(super) ranks: Limits<u32>,
     pub(super) bytes: Limits<u64>,
     pub(super) measure: Measure,
@@ -174,7 +174,7 @@ pub(super) struct Row {
     pub(super) choice: Choice,
 }
 
-impl Row {
+impl SelectorRow {
     /// Returns true if the conditions hold that are either true or false.
     pub(super) fn matches_flags(&self, properties: &impl Properties) -> bool {
         let is = |wanted: Option<bool>, value: bool| wanted.is_none_or(|wanted| wanted == value);
@@ -185,7 +185,7 @@ impl Row {
             && is(self.regular_nodes, properties.has_regular_nodes())
             && self
                 .power_of_two
-                .is_none_or(|wanted| wanted == properties.ranks().is_power_of_two())
+                .is_none_or(|wanted| wanted == properties.rank_count().is_power_of_two())
             && self
                 .elements
                 .is_none_or(|wanted| wanted == properties.has_elements())
@@ -198,7 +198,7 @@ impl Row {
 
     /// Returns true if all conditions hold.
     pub(super) fn matches(&self, properties: &impl Properties) -> bool {
-        self.ranks.contain(properties.ranks())
+        self.ranks.contain(properties.rank_count())
             && self.ranks_per_node.contain(properties.ranks_per_node())
             && self.matches_flags(properties)
             && self.matches_bytes(properties)
@@ -217,7 +217,7 @@ impl Row {
 }
 
 /// Writes the row as in a file, without the braces.
-impl fmt::Display for Row {
+impl fmt::Display for SelectorRow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (name, limits) in [
             ("ranks_per_node", self.ranks_per_node),

@@ -5,12 +5,12 @@
 //! bytes. So three binary searches find the few rows that can match. The index omits rows behind a
 //! row that matches all calls there. Results are the same as for a scan of all rows.
 
-use super::row::{Measure, Properties, Row};
+use super::row::{Measure, Properties, SelectorRow};
 
 /// The rows of a kind of operation.
 #[derive(Clone, PartialEq, Default, Debug)]
-pub(super) struct Table {
-    rows: Vec<Row>,
+pub(super) struct OperationTable {
+    rows: Vec<SelectorRow>,
     /// The first number of ranks of each range.
     ranks: Vec<u32>,
     /// The first number of ranks per node of each range.
@@ -41,7 +41,7 @@ struct List {
 }
 
 /// Returns the first numbers of the ranges into which limits cut all numbers.
-fn cut<T: Ord + Default>(limits: impl Iterator<Item = (T, Option<T>)>) -> Vec<T> {
+fn range_starts<T: Ord + Default>(limits: impl Iterator<Item = (T, Option<T>)>) -> Vec<T> {
     let mut starts = vec![T::default()];
     for (first, behind) in limits {
         starts.push(first);
@@ -57,14 +57,14 @@ fn range_of<T: Ord>(starts: &[T], value: &T) -> usize {
     starts.partition_point(|start| start <= value) - 1
 }
 
-impl Table {
+impl OperationTable {
     /// A table of rows, of which the first one that matches a call counts.
-    pub(super) fn new(rows: Vec<Row>) -> Self {
+    pub(super) fn new(rows: Vec<SelectorRow>) -> Self {
         let behind = |last: u32| last.checked_add(1);
         let limits = rows.iter().map(|row| row.ranks);
-        let ranks = cut(limits.map(|ranks| (ranks.first, behind(ranks.last))));
+        let ranks = range_starts(limits.map(|ranks| (ranks.first, behind(ranks.last))));
         let limits = rows.iter().map(|row| row.ranks_per_node);
-        let ranks_per_node = cut(limits.map(|ranks| (ranks.first, behind(ranks.last))));
+        let ranks_per_node = range_starts(limits.map(|ranks| (ranks.first, behind(ranks.last))));
         let mut table = Self {
             rows,
             ranks,
@@ -85,7 +85,7 @@ impl Table {
     fn add_cell(&mut self, ranks: usize, ranks_per_node: usize) {
         let (ranks, ranks_per_node) = (self.ranks[ranks], self.ranks_per_node[ranks_per_node]);
         let all = self.rows.iter().enumerate();
-        let rows: Vec<(usize, &Row)> = all
+        let rows: Vec<(usize, &SelectorRow)> = all
             .filter(|(_, row)| {
                 row.ranks.contain(ranks) && row.ranks_per_node.contain(ranks_per_node)
             })
@@ -96,7 +96,8 @@ impl Table {
             .map_or(Measure::Own, |(_, row)| row.measure);
         // Limits of another measure are compared with each call.
         let limits = limited().filter(|(_, row)| row.measure == measure);
-        let starts = cut(limits.map(|(_, row)| (row.bytes.first, row.bytes.last.checked_add(1))));
+        let starts =
+            range_starts(limits.map(|(_, row)| (row.bytes.first, row.bytes.last.checked_add(1))));
         let first = self.bytes.len();
         for start in starts {
             let begin = self.candidates.len();
@@ -124,20 +125,20 @@ impl Table {
     }
 
     /// Returns the rows.
-    pub(super) fn rows(&self) -> &[Row] {
+    pub(super) fn rows(&self) -> &[SelectorRow] {
         &self.rows
     }
 
     /// Calls `accept` with the matching rows in their order, until `accept` returns a value.
-    pub(super) fn find<'a, T>(
+    pub(super) fn find_row<'a, T>(
         &'a self,
         properties: &impl Properties,
-        mut accept: impl FnMut(usize, &'a Row) -> Option<T>,
+        mut accept: impl FnMut(usize, &'a SelectorRow) -> Option<T>,
     ) -> Option<T> {
         if self.rows.is_empty() {
             return None;
         }
-        let ranks = range_of(&self.ranks, &properties.ranks());
+        let ranks = range_of(&self.ranks, &properties.rank_count());
         let nodes = range_of(&self.ranks_per_node, &properties.ranks_per_node());
         let cell = self.cells[ranks * self.ranks_per_node.len() + nodes];
         let starts = &self.bytes[cell.first..cell.end];
@@ -183,7 +184,7 @@ mod tests {
     }
 
     impl Properties for Random {
-        fn ranks(&self) -> u32 {
+        fn rank_count(&self) -> u32 {
             self.ranks
         }
 
@@ -221,21 +222,27 @@ mod tests {
     }
 
     /// Returns the rows that match, in their order, by a scan of all rows.
-    fn scan(rows: &[Row], properties: &impl Properties) -> Vec<usize> {
+    fn scan(rows: &[SelectorRow], properties: &impl Properties) -> Vec<usize> {
         let all = rows.iter().enumerate();
         let matching = all.filter(|(_, row)| row.matches(properties));
         matching.map(|(number, _)| number).collect()
     }
 
     /// Returns the rows that the index offers if all are refused, and the first one otherwise.
-    fn indexed(table: &Table, properties: &impl Properties) -> (Vec<usize>, Option<usize>) {
+    fn indexed(
+        table: &OperationTable,
+        properties: &impl Properties,
+    ) -> (Vec<usize>, Option<usize>) {
         let mut offered = Vec::new();
-        let refused = table.find(properties, |number, _| {
+        let refused = table.find_row(properties, |number, _| {
             offered.push(number);
             None::<usize>
         });
         assert_eq!(refused, None);
-        (offered, table.find(properties, |number, _| Some(number)))
+        (
+            offered,
+            table.find_row(properties, |number, _| Some(number)),
+        )
     }
 
     fn limits<T: Copy + Ord + std::fmt::Debug>(
@@ -258,7 +265,7 @@ mod tests {
         prop_oneof![4 => Just(None), 1 => any::<bool>().prop_map(Some)]
     }
 
-    fn row() -> impl Strategy<Value = Row> {
+    fn row() -> impl Strategy<Value = SelectorRow> {
         let (ranks, nodes) = (1_u32..6, 1_u32..4);
         let fields = (
             limits(ranks, (0, u32::MAX)),
@@ -267,20 +274,22 @@ mod tests {
             0_usize..6,
             [flag(), flag(), flag(), flag(), flag(), flag(), flag()],
         );
-        fields.prop_map(|(ranks, ranks_per_node, bytes, measure, flags)| Row {
-            ranks,
-            bytes,
-            measure: Measure::ALL.get(measure).copied().unwrap_or_default(),
-            commutative: flags[0],
-            built_in: flags[1],
-            power_of_two: flags[2],
-            elements: flags[3],
-            equal_blocks: flags[4],
-            several_nodes: flags[5],
-            regular_nodes: flags[6],
-            ranks_per_node,
-            choice: Choice::from(DISSEMINATION),
-        })
+        fields.prop_map(
+            |(ranks, ranks_per_node, bytes, measure, flags)| SelectorRow {
+                ranks,
+                bytes,
+                measure: Measure::ALL.get(measure).copied().unwrap_or_default(),
+                commutative: flags[0],
+                built_in: flags[1],
+                power_of_two: flags[2],
+                elements: flags[3],
+                equal_blocks: flags[4],
+                several_nodes: flags[5],
+                regular_nodes: flags[6],
+                ranks_per_node,
+                choice: Choice::from(DISSEMINATION),
+            },
+        )
     }
 
     proptest! {
@@ -292,7 +301,7 @@ mod tests {
                 1..40,
             ),
         ) {
-            let table = Table::new(rows);
+            let table = OperationTable::new(rows);
             for (ranks, ranks_per_node, flags, measured) in calls {
                 let call = Random { ranks, ranks_per_node, flags, measured };
                 let expected = scan(table.rows(), &call);

@@ -23,7 +23,7 @@ impl DoubleTree {
     /// Returns the parent of a rank among `size`; `None` for the root.
     #[must_use]
     pub fn parent(self, rank: u32, size: u32) -> Option<u32> {
-        let number = self.number(rank, size);
+        let number = self.first_tree_number(rank, size);
         let bit = lowest_bit(number)?;
         let above = bit.checked_mul(2).map(|higher| number ^ bit | higher);
         let parent = above.filter(|above| *above < size).unwrap_or(number ^ bit);
@@ -32,7 +32,7 @@ impl DoubleTree {
 
     /// Returns the children of a rank among `size`, at most two.
     pub fn children(self, rank: u32, size: u32) -> impl Iterator<Item = u32> {
-        let number = self.number(rank, size);
+        let number = self.first_tree_number(rank, size);
         let distance = match lowest_bit(number) {
             Some(bit) => bit / 2,
             None => size.next_power_of_two() / 2,
@@ -50,7 +50,7 @@ impl DoubleTree {
     }
 
     /// Returns the number in the first tree of the rank that has the place of `rank` in this one.
-    const fn number(self, rank: u32, size: u32) -> u32 {
+    const fn first_tree_number(self, rank: u32, size: u32) -> u32 {
         match self {
             Self::First => rank,
             Self::Second if size.is_multiple_of(2) => size - 1 - rank,

@@ -6,8 +6,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use endpoint::{
-    Attribute, ConnectionId, Endpoint, EndpointSettings, Error, EventId, EventKind, Flags, Message,
-    RequestId, Uri, simulated,
+    Attribute, ConnectionId, Endpoint, EndpointSettings, Error, EventId, EventKind, Flags,
+    MessageBytes, RequestId, Uri, simulated,
 };
 use rdma::wire::Packet;
 use rdma::{
@@ -262,7 +262,7 @@ impl Desk {
             silent: true,
             ..Flags::default()
         };
-        let message = Message::Copied(bytes);
+        let message = MessageBytes::Copied(bytes);
         self.endpoints[from]
             .send(connection, 1, message, flags)
             .unwrap();

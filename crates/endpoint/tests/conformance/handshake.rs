@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use endpoint::{
-    Access, Attribute, EndpointSettings, Error, EventKind, Flags, Message, Stage, Status,
+    Access, Attribute, ConnectionStage, EndpointSettings, Error, EventKind, Flags, MessageBytes,
+    Status,
 };
 
 use super::desk::{ACCEPT, Desk, ESTABLISHED, Letter, MESSAGE, REJECT, REQUEST};
@@ -33,8 +34,8 @@ pub(crate) fn contexts_and_payloads(settings: EndpointSettings) {
         let initiator = desk.connected(0);
         desk.carry(0, ESTABLISHED);
         let acceptor = desk.connected(1);
-        assert_eq!(desk.endpoint(0).stage(initiator), Stage::Open);
-        assert_eq!(desk.endpoint(1).stage(acceptor), Stage::Open);
+        assert_eq!(desk.endpoint(0).stage(initiator), ConnectionStage::Open);
+        assert_eq!(desk.endpoint(1).stage(acceptor), ConnectionStage::Open);
         assert_eq!((desk.letters(0), desk.letters(1)), (vec![], vec![]));
     }
     let mut desk = Desk::new(settings);
@@ -96,10 +97,10 @@ pub(crate) fn a_repeated_acceptance_is_acknowledged_again(settings: EndpointSett
             let endpoint = desk.endpoint(0);
             endpoint.set_send_timeout(None, Some(1)).unwrap();
             let flags = Flags::default();
-            let sent = endpoint.send(connection, 1, Message::Copied(b"x"), flags);
+            let sent = endpoint.send(connection, 1, MessageBytes::Copied(b"x"), flags);
             assert!(sent.is_ok());
             desk.endpoint(0).handle_timeout(1);
-            assert_eq!(desk.endpoint(0).stage(connection), Stage::Broken);
+            assert_eq!(desk.endpoint(0).stage(connection), ConnectionStage::Broken);
             desk.events(0);
         }
         desk.pass(settings.resend_after);
@@ -411,7 +412,7 @@ pub(crate) fn no_event_after_disconnect(settings: EndpointSettings) {
     let (initiator, acceptor, _) = desk.connect(UU);
     let (second, second_acceptor, _) = desk.connect(UU);
     for connection in [initiator, second] {
-        let sent = Message::Copied(b"x");
+        let sent = MessageBytes::Copied(b"x");
         let sent = desk.endpoint(0).send(connection, 5, sent, Flags::default());
         assert!(sent.is_ok());
     }
@@ -441,12 +442,12 @@ pub(crate) fn disconnect_is_local(settings: EndpointSettings) {
         let mut desk = Desk::new(settings);
         let (initiator, acceptor, _) = desk.connect(attribute);
         assert_eq!(desk.endpoint(1).disconnect(acceptor), Ok(()));
-        assert_eq!(desk.endpoint(1).stage(acceptor), Stage::Closed);
+        assert_eq!(desk.endpoint(1).stage(acceptor), ConnectionStage::Closed);
         let again = desk.endpoint(1).disconnect(acceptor);
         assert_eq!(again, Err(Error::Disconnected));
         assert_eq!((desk.letters(1), desk.events(0)), (vec![], vec![]));
-        assert_eq!(desk.endpoint(0).stage(initiator), Stage::Open);
-        let message = Message::Copied(b"x");
+        assert_eq!(desk.endpoint(0).stage(initiator), ConnectionStage::Open);
+        let message = MessageBytes::Copied(b"x");
         let refused = desk
             .endpoint(1)
             .send(acceptor, 1, message, Flags::default());

@@ -1,6 +1,6 @@
 //! Cases of the supervision of peers.
 
-use endpoint::{Attribute, ConnectionId, EndpointSettings, Error, EventKind, Stage};
+use endpoint::{Attribute, ConnectionId, ConnectionStage, EndpointSettings, Error, EventKind};
 
 use super::desk::{Desk, Letter, MESSAGE, PING, PONG};
 
@@ -33,7 +33,7 @@ pub(crate) fn a_silent_peer_is_reported_once(settings: EndpointSettings) {
             desk.letters(number);
             assert_eq!(desk.endpoint(number).next_timeout(), None);
         }
-        assert_eq!(desk.endpoint(0).stage(initiator), Stage::Open);
+        assert_eq!(desk.endpoint(0).stage(initiator), ConnectionStage::Open);
         desk.send(0, initiator, b"x");
         desk.deliver_all(|_| true);
         assert_eq!(desk.events(1).len(), 1);

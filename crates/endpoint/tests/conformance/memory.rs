@@ -2,8 +2,8 @@
 
 use endpoint::simulated::Network;
 use endpoint::{
-    Access, Attribute, ConnectionId, Direction, EndpointSettings, Error, Flags, RmaHandle, Stage,
-    Status, Transfer,
+    Access, Attribute, ConnectionId, ConnectionStage, Direction, EndpointSettings, Error, Flags,
+    RmaHandle, Status, Transfer,
 };
 
 use super::simulation::{connect, network, run, run_watched, send, successes};
@@ -219,7 +219,7 @@ pub(crate) fn deregistered_memory_is_not_accessed(settings: EndpointSettings) {
         assert_eq!(observed.ends, [(1, Status::RmaHandle)]);
         assert!(observed.received.is_empty());
         let endpoint = memories.network.endpoint(0);
-        assert_eq!(endpoint.stage(memories.connection), Stage::Broken);
+        assert_eq!(endpoint.stage(memories.connection), ConnectionStage::Broken);
         let connection = memories.connection;
         let flags = Flags::default();
         let refused = endpoint.rma(connection, 2, &transfer, None, flags);

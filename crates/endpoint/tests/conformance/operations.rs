@@ -6,8 +6,8 @@ use std::rc::Rc;
 
 use endpoint::simulated::Network;
 use endpoint::{
-    Access, Attribute, ConnectionId, Direction, EndpointSettings, Error, EventKind, Flags, Message,
-    Stage, Status, Transfer,
+    Access, Attribute, ConnectionId, ConnectionStage, Direction, EndpointSettings, Error,
+    EventKind, Flags, MessageBytes, Status, Transfer,
 };
 
 use super::desk::Desk;
@@ -52,7 +52,10 @@ pub(crate) fn an_operation_that_takes_too_long_breaks_the_connection(settings: E
     let expected = vec![(7, Status::TimedOut), (8, Status::TimedOut)];
     assert_eq!(ends(&mut network, 2), expected);
     assert_eq!(network.now() - begin, timeout);
-    assert_eq!(network.endpoint(0).stage(connection), Stage::Broken);
+    assert_eq!(
+        network.endpoint(0).stage(connection),
+        ConnectionStage::Broken
+    );
     let refused = send(&mut network, connection, 9);
     assert_eq!(refused, Err(Error::Disconnected));
 }
@@ -66,7 +69,10 @@ pub(crate) fn a_peer_that_does_not_answer(settings: EndpointSettings) {
     send(&mut network, connection, 8).unwrap();
     let expected = vec![(7, Status::TimedOut), (8, Status::TimedOut)];
     assert_eq!(ends(&mut network, 2), expected);
-    assert_eq!(network.endpoint(0).stage(connection), Stage::Broken);
+    assert_eq!(
+        network.endpoint(0).stage(connection),
+        ConnectionStage::Broken
+    );
 }
 
 /// An adapter that fails is reported once.
@@ -127,7 +133,7 @@ pub(crate) fn lent_messages_and_blocking_sends(settings: EndpointSettings) {
         blocking: true,
         ..Flags::default()
     };
-    let message = Message::Lent(Rc::new(b"lent".to_vec()));
+    let message = MessageBytes::Lent(Rc::new(b"lent".to_vec()));
     let endpoint = network.endpoint(0);
     let operation = endpoint.send(connection, 1, message, flags).unwrap();
     let mut status = None;
@@ -141,7 +147,7 @@ pub(crate) fn lent_messages_and_blocking_sends(settings: EndpointSettings) {
     let event = network.endpoint(1).get_event().unwrap().unwrap();
     assert!(matches!(event.kind, EventKind::Receive { message, .. } if message == b"lent"));
     // One without bytes.
-    let empty = Message::Lent(Rc::new(Vec::new()));
+    let empty = MessageBytes::Lent(Rc::new(Vec::new()));
     let endpoint = network.endpoint(0);
     let sent = endpoint.send(connection, 2, empty, Flags::default());
     assert!(sent.is_ok(), "{sent:?}");
@@ -157,8 +163,8 @@ pub(crate) fn blocking_operations_end_with_the_connection(settings: EndpointSett
         ..Flags::default()
     };
     let endpoint = network.endpoint(0);
-    let lent = Message::Lent(Rc::new(b"lent".to_vec()));
-    let operations = [Message::Copied(b"copied"), lent]
+    let lent = MessageBytes::Lent(Rc::new(b"lent".to_vec()));
+    let operations = [MessageBytes::Copied(b"copied"), lent]
         .map(|message| endpoint.send(connection, 1, message, flags).unwrap());
     let mut disconnected = |status| {
         let found = operations.map(|one| endpoint.blocking_status(one));
@@ -169,7 +175,7 @@ pub(crate) fn blocking_operations_end_with_the_connection(settings: EndpointSett
     assert!(disconnected(Some(Status::Disconnected)).is_err());
     assert!(disconnected(None).is_err());
     // Lent memory is given back, too.
-    assert_eq!(network.destroy(0), Ok(()));
+    assert_eq!(network.destroy_endpoint(0), Ok(()));
 }
 
 pub(crate) fn wrong_arguments_are_refused(settings: EndpointSettings) {
@@ -177,7 +183,7 @@ pub(crate) fn wrong_arguments_are_refused(settings: EndpointSettings) {
     let (unreliable, _) = connect(&mut network, Attribute::UnreliableUnordered);
     let endpoint = network.endpoint(0);
     let long = vec![0; 4097];
-    let too_long = endpoint.send(reliable, 1, Message::Copied(&long), Flags::default());
+    let too_long = endpoint.send(reliable, 1, MessageBytes::Copied(&long), Flags::default());
     assert_eq!(too_long, Err(Error::MessageSize));
     let silent = Flags {
         silent: true,
@@ -191,10 +197,10 @@ pub(crate) fn wrong_arguments_are_refused(settings: EndpointSettings) {
         fence: true,
         ..Flags::default()
     };
-    let lent = Message::Lent(Rc::new(vec![1]));
+    let lent = MessageBytes::Lent(Rc::new(vec![1]));
     for (message, flags) in [
-        (Message::Copied(b"x"), contradictory),
-        (Message::Copied(b"x"), fenced),
+        (MessageBytes::Copied(b"x"), contradictory),
+        (MessageBytes::Copied(b"x"), fenced),
         (lent, silent),
     ] {
         let refused = endpoint.send(reliable, 1, message, flags);

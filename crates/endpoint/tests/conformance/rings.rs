@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use endpoint::{
-    Access, Attribute, Direction, EndpointSettings, Error, EventKind, Flags, Message, Transfer,
+    Access, Attribute, Direction, EndpointSettings, Error, EventKind, Flags, MessageBytes, Transfer,
 };
 
 use super::simulation::{advance, connect, connected, network, run, send, successes};
@@ -61,7 +61,7 @@ pub(crate) fn all_work_requests_fit(settings: EndpointSettings) {
     let buffers = u64::from(send_buffers);
     for round in 0..2 {
         let endpoint = network.endpoint(0);
-        let lent = |number| Message::Lent(Rc::new(numbered(number)));
+        let lent = |number| MessageBytes::Lent(Rc::new(numbered(number)));
         for number in 0..2 * buffers {
             let sent = endpoint.send(connection, number, lent(number), Flags::default());
             assert!(sent.is_ok(), "{round}: message {number}: {sent:?}");
@@ -208,9 +208,9 @@ pub(crate) fn messages_and_completions_in_order(settings: EndpointSettings) {
         for number in numbers.clone() {
             let bytes = numbered(number);
             let message = if number % 3 == 0 {
-                Message::Lent(Rc::new(bytes.clone()))
+                MessageBytes::Lent(Rc::new(bytes.clone()))
             } else {
-                Message::Copied(&bytes)
+                MessageBytes::Copied(&bytes)
             };
             let endpoint = network.endpoint(0);
             let sent = endpoint.send(connection, number, message, Flags::default());
@@ -234,7 +234,7 @@ pub(crate) fn silent_operations(settings: EndpointSettings) {
             send(&mut network, connection, (context, b"x"), flags).unwrap();
         }
         if attribute == Attribute::ReliableOrdered {
-            let lent = Message::Lent(Rc::new(b"x".to_vec()));
+            let lent = MessageBytes::Lent(Rc::new(b"x".to_vec()));
             let sent = network.endpoint(0).send(connection, 4, lent, silent);
             assert!(sent.is_ok(), "{sent:?}");
         }

@@ -2,7 +2,7 @@
 
 use endpoint::simulated::{Network, NetworkSettings};
 use endpoint::{
-    Attribute, ConnectionId, EndpointSettings, Error, EventKind, Flags, Message, Status,
+    Attribute, ConnectionId, EndpointSettings, Error, EventKind, Flags, MessageBytes, Status,
 };
 
 /// Returns a network of two endpoints with these settings.
@@ -19,7 +19,7 @@ const LIMIT: u64 = 10_000_000_000_000;
 
 /// Continues to the next event of the network, which there has to be.
 pub(crate) fn advance(network: &mut Network) {
-    assert!(network.advance(None), "nothing can happen");
+    assert!(network.advance_time(None), "nothing can happen");
     assert!(network.now() < LIMIT, "it does not come");
 }
 
@@ -67,7 +67,7 @@ pub(crate) fn send(
     flags: Flags,
 ) -> Result<(), Error> {
     let endpoint = network.endpoint(0);
-    let sent = endpoint.send(connection, context, Message::Copied(bytes), flags);
+    let sent = endpoint.send(connection, context, MessageBytes::Copied(bytes), flags);
     sent.map(|_| ())
 }
 
@@ -104,7 +104,7 @@ pub(crate) fn run_watched(network: &mut Network, mut watch: impl FnMut(&mut Netw
                 network.endpoint(number).return_event(event.id).unwrap();
             }
         }
-        if is_idle && !network.advance(None) {
+        if is_idle && !network.advance_time(None) {
             return observed;
         }
         assert!(network.now() < LIMIT, "it does not end");

@@ -54,7 +54,7 @@ fn any_event(random: &mut Random, actors: u32, list: u32) -> Event {
 }
 
 fn push(path: &mut Path, event: Event, lists: &Lists) {
-    let step = Step {
+    let step = ExecutedStep {
         event,
         answer: 0,
         alternatives: 1,
@@ -77,10 +77,10 @@ fn compared(events: &[Event], lists: &Lists) -> Path {
             if !path.happens_before(other, position) && dependent(&path.events[other], event, lists)
             {
                 path.races.push(small(other));
-                path.clocks.join(other);
+                path.clocks.join_clock(other);
             }
         }
-        path.clocks.set(event.actor as usize, rank);
+        path.clocks.set_count(event.actor as usize, rank);
         path.ranks.push(rank);
         path.by_actor[event.actor as usize].push(small(position));
         path.events.push(*event);
@@ -91,7 +91,7 @@ fn compared(events: &[Event], lists: &Lists) -> Path {
 #[test]
 fn candidates_leave_no_race_out() {
     let mut lists = Lists::default();
-    let list = lists.number(&[(0, 1), (1, 2)]);
+    let list = lists.list_number(&[(0, 1), (1, 2)]);
     for (seed, actors) in [
         (1, 3),
         (2, 8),

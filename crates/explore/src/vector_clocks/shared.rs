@@ -41,7 +41,7 @@ impl SharedClocks {
             clocks.push(None);
             for (actor, &count) in row.iter().enumerate() {
                 if count > 0 {
-                    clocks.set(actor, count);
+                    clocks.set_count(actor, count);
                 }
             }
         }
@@ -69,26 +69,26 @@ impl SharedClocks {
         node
     }
 
-    pub(super) fn set(&mut self, actor: usize, count: u32) {
-        let root = self.own(self.last().root);
+    pub(super) fn set_count(&mut self, actor: usize, count: u32) {
+        let root = self.own_node(self.last().root);
         self.set_root(root);
         let mut node = root;
         for level in (1..LEVELS).rev() {
             let place = child(actor, level);
-            let below = self.own(self.nodes[node as usize][place]);
+            let below = self.own_node(self.nodes[node as usize][place]);
             self.nodes[node as usize][place] = below;
             node = below;
         }
         self.nodes[node as usize][child(actor, 0)] = count;
     }
 
-    pub(super) fn join(&mut self, event: usize) {
-        let root = self.joined(self.last().root, self.clocks[event].root, LEVELS - 1);
+    pub(super) fn join_clock(&mut self, event: usize) {
+        let root = self.joined_node(self.last().root, self.clocks[event].root, LEVELS - 1);
         self.set_root(root);
     }
 
     /// Returns a node with the greater of each two numbers, or the argument that has these numbers.
-    fn joined(&mut self, one: u32, other: u32, level: u32) -> u32 {
+    fn joined_node(&mut self, one: u32, other: u32, level: u32) -> u32 {
         if one == other || other == ZERO {
             return one;
         }
@@ -101,7 +101,7 @@ impl SharedClocks {
             *own = if level == 0 {
                 (*own).max(theirs)
             } else {
-                self.joined(*own, theirs, level - 1)
+                self.joined_node(*own, theirs, level - 1)
             };
         }
         if new == old {
@@ -110,13 +110,13 @@ impl SharedClocks {
         if new == theirs {
             return other;
         }
-        let node = self.own(one);
+        let node = self.own_node(one);
         self.nodes[node as usize] = new;
         node
     }
 
     /// Returns the node if it was created for the last clock, otherwise a copy.
-    fn own(&mut self, node: u32) -> u32 {
+    fn own_node(&mut self, node: u32) -> u32 {
         if node >= self.last().first {
             return node;
         }
@@ -136,7 +136,7 @@ impl SharedClocks {
 
     /// Bytes that the clocks take.
     #[cfg(test)]
-    pub(super) fn bytes(&self) -> usize {
+    pub(super) fn memory_bytes(&self) -> usize {
         size_of_val(&self.nodes[..]) + size_of_val(&self.clocks[..])
     }
 }

@@ -1,6 +1,6 @@
 //! Wakeup trees as plain lists, to be written down and read back.
 
-use super::{Frame, NONE, Node, Trees};
+use super::{Frame, NONE, PendingStep, Trees};
 use crate::Event;
 
 /// Trees, to be written down.
@@ -32,12 +32,12 @@ impl Trees {
             saved.shape.push(u8::from(frame.pending != NONE));
             let mut todo = vec![frame.pending];
             while let Some(next) = todo.pop().filter(|&next| next != NONE) {
-                let Node {
+                let PendingStep {
                     event,
                     child,
                     sibling,
                     ..
-                } = *self.nodes.at(next);
+                } = *self.nodes.node_at(next);
                 saved.pending.push(event);
                 let has = |node: u32| u8::from(node != NONE);
                 saved.shape.push(has(child) | has(sibling) << 1);
@@ -49,7 +49,7 @@ impl Trees {
 
     /// Returns the trees from their saved form; `None` if the parts do not fit together.
     pub(crate) fn restore(saved: Saved) -> Option<Self> {
-        let mut trees = Self::at(0);
+        let mut trees = Self::at_leaf(0);
         trees.frames.clear();
         let mut shape = saved.shape.into_iter();
         let mut pending = saved.pending.into_iter();
@@ -65,7 +65,7 @@ impl Trees {
                 todo.push((NONE, false));
             }
             while let Some((above, is_child)) = todo.pop() {
-                let node = trees.nodes.add(pending.next()?);
+                let node = trees.nodes.add_node(pending.next()?);
                 match trees.nodes.nodes.get_mut(above as usize) {
                     None => first = node,
                     Some(parent) if is_child => parent.child = node,

@@ -10,7 +10,7 @@ use explore::{Observer, Run, TraceId};
 pub(crate) struct Observation(pub(crate) BTreeSet<TraceId>);
 
 impl Observer for Observation {
-    fn look(&mut self, run: &Run<'_>) -> ControlFlow<()> {
+    fn examine_run(&mut self, run: &Run<'_>) -> ControlFlow<()> {
         self.0.insert(run.path.trace_id());
         ControlFlow::Continue(())
     }

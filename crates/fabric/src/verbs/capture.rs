@@ -8,7 +8,7 @@ use rdma::{Capture, CaptureLink};
 use sim_core::HostId;
 
 use super::CaptureFilter;
-use super::state::{InFlight, gid, lid};
+use super::state::{InFlight, lid, port_gid};
 
 /// Routers that a packet may cross: all that a header can count.
 const HOP_LIMIT: u8 = u8::MAX;
@@ -36,7 +36,7 @@ impl HostCapture {
     }
 
     /// Adds a packet between two hosts that reaches the link at a time in picoseconds.
-    pub(super) fn add(&mut self, now: u64, hosts: [HostId; 2], packet: &InFlight) {
+    pub(super) fn add_packet(&mut self, now: u64, hosts: [HostId; 2], packet: &InFlight) {
         let numbers = [packet.source_qp, packet.bth.dest_qp];
         let has_host = self.filter.host.is_none_or(|host| hosts.contains(&host));
         let has_qp = self.filter.qp_num.is_none_or(|qp| numbers.contains(&qp));
@@ -55,13 +55,13 @@ impl HostCapture {
                 traffic_class: 0,
                 flow_label: 0,
                 hop_limit: HOP_LIMIT,
-                source: gid(from),
-                destination: gid(to),
+                source: port_gid(from),
+                destination: port_gid(to),
             }),
             packet: Packet::new(packet.bth, packet.extension, &packet.payload),
         };
         self.frame.clear();
         frame.emit(&mut self.frame);
-        self.capture.add(now / 1000, &self.frame);
+        self.capture.add_packet(now / 1000, &self.frame);
     }
 }

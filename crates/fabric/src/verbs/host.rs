@@ -55,7 +55,7 @@ impl AdapterHost for ProgramHost {
         let Surroundings { called, rank, .. } = &self.surroundings;
         if called.borrow_mut().insert(*rank) {
             self.port
-                .with(|kernel| kernel.set_device_timer(kernel.now(), WAKE));
+                .with_kernel(|kernel| kernel.set_device_timer(kernel.now(), WAKE));
         }
     }
 }

@@ -60,7 +60,7 @@ impl HostPort {
     /// Begins to process a packet now, and returns the time at which the packet reaches the link.
     /// The adapter reads `payload` bytes of the packet from memory; the packet may be the response
     /// to an atomic operation.
-    pub(super) fn send(
+    pub(super) fn begin_packet(
         &mut self,
         now: u64,
         costs: &AdapterCosts,
@@ -68,10 +68,10 @@ impl HostPort {
         is_atomic: bool,
     ) -> u64 {
         self.waiting += 1;
-        self.tx_free = now + costs.tx_packet.max(transfer(costs, payload));
+        self.tx_free = now + costs.tx_packet.max(transfer_time(costs, payload));
         let mut work = if is_atomic { costs.atomic } else { 0 };
         if payload > 0 {
-            work += costs.dma_read + transfer(costs, payload);
+            work += costs.dma_read + transfer_time(costs, payload);
         }
         self.last_at_link = self.last_at_link.max(now + work + costs.tx_packet);
         self.last_at_link
@@ -83,10 +83,10 @@ impl HostPort {
     }
 
     /// Returns the time at which the adapter has processed a packet that arrives now.
-    pub(super) fn receive(&mut self, now: u64, costs: &AdapterCosts, payload: usize) -> u64 {
+    pub(super) fn receive_packet(&mut self, now: u64, costs: &AdapterCosts, payload: usize) -> u64 {
         let start = now.max(self.rx_free);
-        self.rx_free = start + costs.rx_packet.max(transfer(costs, payload));
-        start + costs.rx_packet + transfer(costs, payload)
+        self.rx_free = start + costs.rx_packet.max(transfer_time(costs, payload));
+        start + costs.rx_packet + transfer_time(costs, payload)
     }
 }
 
@@ -97,6 +97,6 @@ impl HostPort {
     clippy::cast_sign_loss,
     reason = "payloads of 4096 bytes at most, and costs that are not negative"
 )]
-fn transfer(costs: &AdapterCosts, payload: usize) -> u64 {
+fn transfer_time(costs: &AdapterCosts, payload: usize) -> u64 {
     (payload as f64 * costs.pcie_per_byte).round() as u64
 }

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use channel::{Event, Packet, Token};
+use channel::{ChannelEvent, Packet, Token};
 use models::packet::{
     Encapsulation, OutboundPacket, PacketNetwork, PacketOverhead, PacketSettings, PacketTopology,
 };
@@ -49,7 +49,7 @@ pub(super) struct InFlight {
 
 /// A step of a packet through an adapter.
 #[derive(Clone, Copy, Debug)]
-enum Step {
+enum PacketStep {
     /// The packet reaches the link.
     Inject(u32),
     /// The packet is processed at its destination.
@@ -89,7 +89,7 @@ pub(super) struct VerbsState {
     /// Payload buffers to be used again.
     spare: Vec<Vec<u8>>,
     /// By time and, at one time, in the order in which they were noted.
-    steps: BTreeMap<u64, VecDeque<Step>>,
+    steps: BTreeMap<u64, VecDeque<PacketStep>>,
     timeouts: BTreeSet<(u64, u32)>,
     /// The time of the kernel's next wake-up.
     armed: Option<u64>,
@@ -121,7 +121,7 @@ impl VerbsState {
                 used.push(host);
                 used.len() - 1
             });
-            let adapter = Rc::new(RefCell::new(adapter(rank, verbs)));
+            let adapter = Rc::new(RefCell::new(new_adapter(rank, verbs)));
             let surroundings = Surroundings {
                 clock: Rc::clone(&clock),
                 called: Rc::clone(&called),
@@ -175,7 +175,7 @@ impl VerbsState {
 
     pub(super) fn network_deadlock(&self) -> Vec<String> {
         let stall = self.network.stall();
-        stall.map_or_else(Vec::new, |stall| stall.lines(&*self.topology))
+        stall.map_or_else(Vec::new, |stall| stall.report_lines(&*self.topology))
     }
 
     pub(super) fn device(&mut self, rank: u32) -> &mut Device {
@@ -184,7 +184,7 @@ impl VerbsState {
     }
 
     /// Returns a rank's adapter and its surroundings.
-    pub(super) fn adapter(&self, rank: u32) -> (Rc<RefCell<ChannelAdapter>>, Surroundings) {
+    pub(super) fn rank_adapter(&self, rank: u32) -> (Rc<RefCell<ChannelAdapter>>, Surroundings) {
         let surroundings = Surroundings {
             clock: Rc::clone(&self.clock),
             called: Rc::clone(&self.called),
@@ -195,7 +195,7 @@ impl VerbsState {
 
     /// Lets the rank get [`Event::Elapsed`] at the next event of its adapter; returns false if an
     /// event has happened since the rank waited last.
-    pub(super) fn watch(&mut self, rank: u32, token: Token) -> bool {
+    pub(super) fn watch_adapter(&mut self, rank: u32, token: Token) -> bool {
         let place = &mut self.ranks[rank as usize];
         let has_news = std::mem::take(&mut place.has_news);
         place.watch = (!has_news).then_some(token);
@@ -203,21 +203,21 @@ impl VerbsState {
     }
 
     /// Posts a packet, after the two ranks are connected.
-    pub(super) fn post(&mut self, rank: u32, peer: u32, packet: Packet) {
-        if !self.ranks[rank as usize].device.has(peer) {
-            self.connect(rank, peer);
+    pub(super) fn post_packet(&mut self, rank: u32, peer: u32, packet: Packet) {
+        if !self.ranks[rank as usize].device.has_link(peer) {
+            self.connect_ranks(rank, peer);
         }
-        self.device(rank).post(peer, packet);
+        self.device(rank).post_packet(peer, packet);
     }
 
-    fn connect(&mut self, rank: u32, peer: u32) {
+    fn connect_ranks(&mut self, rank: u32, peer: u32) {
         let asking = self.device(rank).endpoint(peer, peer);
         let asking = asking.expect("queue pairs are not limited");
         let answering = self.device(peer).endpoint(rank, rank);
         let answering = answering.expect("queue pairs are not limited");
-        let connected = self.device(peer).connect(rank, &asking, false);
+        let connected = self.device(peer).connect_link(rank, &asking, false);
         connected.expect("the endpoint of an adapter");
-        let connected = self.device(rank).connect(peer, &answering, true);
+        let connected = self.device(rank).connect_link(peer, &answering, true);
         connected.expect("the endpoint of an adapter");
         let both = [(rank, peer), (peer, rank)];
         let incidents = both.map(|(rank, peer)| ("connection", rank, peer));
@@ -225,7 +225,7 @@ impl VerbsState {
     }
 
     /// Does everything that is due now, and asks the kernel for a call at the next time.
-    pub(super) fn run(&mut self, kernel: &mut Kernel, ranks: &Ranks) {
+    pub(super) fn handle_due_events(&mut self, kernel: &mut Kernel, ranks: &Ranks) {
         let now = self.clock.get();
         loop {
             let called = std::mem::take(&mut *self.called.borrow_mut());
@@ -235,14 +235,14 @@ impl VerbsState {
                 let watch = place.watch.take();
                 place.has_news = watch.is_none();
                 if let Some(token) = watch {
-                    ranks.notify(kernel, rank, Event::Elapsed(token));
+                    ranks.notify(kernel, rank, ChannelEvent::Elapsed(token));
                 }
                 self.note_timeout(rank);
                 let port = self.ranks[rank as usize].port;
                 self.ports[port].mark_ready(rank);
-                self.send(now, port);
+                self.send_from_port(now, port);
             }
-            let happened = self.step(now, kernel);
+            let happened = self.handle_next_event(now, kernel);
             if !happened && called.is_empty() {
                 break;
             }
@@ -265,10 +265,10 @@ impl VerbsState {
     }
 
     /// Handles the next event that is due now; returns false if no event is due.
-    fn step(&mut self, now: u64, kernel: &mut Kernel) -> bool {
+    fn handle_next_event(&mut self, now: u64, kernel: &mut Kernel) -> bool {
         if self.network.next_event_at().is_some_and(|at| at <= now) {
             self.network.handle_events(now);
-            self.collect(now);
+            self.collect_network(now);
             return true;
         }
         if let Some(mut entry) = self.steps.first_entry()
@@ -304,7 +304,7 @@ impl VerbsState {
     }
 
     /// Takes the copies, the departures, the losses and the deliveries of the network.
-    fn collect(&mut self, now: u64) {
+    fn collect_network(&mut self, now: u64) {
         while let Some(doubled) = self.network.poll_copy() {
             self.packets.get_mut(tag(doubled)).copies += 1;
         }
@@ -312,12 +312,12 @@ impl VerbsState {
             let from = self.packets.get(tag(departure.tag)).from;
             let port = self.ranks[from as usize].port;
             self.ports[port].note_departure();
-            self.send(now, port);
+            self.send_from_port(now, port);
         }
         // A packet may be lost on the link on which it departs.
         while let Some(lost) = self.network.poll_loss() {
             self.note_loss(tag(lost));
-            self.release(tag(lost));
+            self.release_packet(tag(lost));
         }
         while let Some(delivery) = self.network.poll_delivery() {
             let index = tag(delivery.tag);
@@ -325,11 +325,11 @@ impl VerbsState {
             let port = self.ranks[packet.to as usize].port;
             if delivery.corrupted {
                 self.note_loss(index);
-                self.release(index);
+                self.release_packet(index);
                 continue;
             }
-            let at = self.ports[port].receive(now, &self.costs, packet.payload.len());
-            self.note_step(at, Step::Handle(index));
+            let at = self.ports[port].receive_packet(now, &self.costs, packet.payload.len());
+            self.note_step(at, PacketStep::Handle(index));
         }
     }
 
@@ -340,23 +340,23 @@ impl VerbsState {
         self.incidents.push(incident);
     }
 
-    fn do_step(&mut self, now: u64, step: Step, kernel: &mut Kernel) {
+    fn do_step(&mut self, now: u64, step: PacketStep, kernel: &mut Kernel) {
         match step {
-            Step::Inject(index) => self.inject(now, index, kernel),
-            Step::Resume(port) => self.send(now, port as usize),
-            Step::Handle(index) => {
+            PacketStep::Inject(index) => self.inject(now, index, kernel),
+            PacketStep::Resume(port) => self.send_from_port(now, port as usize),
+            PacketStep::Handle(index) => {
                 let packet = self.packets.get(index);
                 let wire = WirePacket::new(packet.bth, packet.extension, &packet.payload);
                 let adapter = &self.ranks[packet.to as usize].adapter;
                 adapter.borrow_mut().handle_packet(now, &wire);
                 self.called.borrow_mut().insert(packet.to);
-                self.release(index);
+                self.release_packet(index);
             }
         }
     }
 
     /// Lets the adapters of a host send as long as its port takes packets.
-    fn send(&mut self, now: u64, port: usize) {
+    fn send_from_port(&mut self, now: u64, port: usize) {
         while let Some(rank) = self.ports[port].next_sender(now) {
             let mut payload = self.spare.pop().unwrap_or_default();
             let adapter = Rc::clone(&self.ranks[rank as usize].adapter);
@@ -369,7 +369,7 @@ impl VerbsState {
             self.ports[port].mark_ready(rank);
             let read = if sent.reads_memory { payload.len() } else { 0 };
             let is_atomic = sent.bth.opcode == Opcode::RcAtomicAcknowledge;
-            let at = self.ports[port].send(now, &self.costs, read, is_atomic);
+            let at = self.ports[port].begin_packet(now, &self.costs, read, is_atomic);
             let to = destination(&sent.address);
             let index = self.packets.insert(InFlight {
                 from: rank,
@@ -382,11 +382,11 @@ impl VerbsState {
                 payload,
                 copies: 1,
             });
-            self.note_step(at, Step::Inject(index));
+            self.note_step(at, PacketStep::Inject(index));
         }
         if let Some(at) = self.ports[port].next_free(now) {
             let port = u32::try_from(port).expect("ports are as many as ranks at most");
-            self.note_step(at, Step::Resume(port));
+            self.note_step(at, PacketStep::Resume(port));
         }
     }
 
@@ -401,37 +401,37 @@ impl VerbsState {
         };
         if let Some(capture) = &mut self.capture {
             let hosts = [from, to].map(|rank| self.hosts[self.ranks[rank as usize].port]);
-            capture.add(now, hosts, packet);
+            capture.add_packet(now, hosts, packet);
         }
         let bytes = packet.payload.len() + packet.extension.length();
         let bytes = u32::try_from(bytes).expect("a packet has 4096 bytes and headers at most");
         let outbound = OutboundPacket {
-            destination: self.host(to),
+            destination: self.rank_host(to),
             wire_bytes: PacketOverhead::new(encapsulation).wire_bytes(bytes),
             service_level: packet.service_level,
             flow_hash: packet.bth.dest_qp,
             tag: u64::from(index),
         };
-        if let Err(error) = self.network.send(now, self.host(from), outbound) {
+        if let Err(error) = self.network.send(now, self.rank_host(from), outbound) {
             kernel.fail_actor(actor(from), format!("packet to rank {to}: {error}"));
-            self.release(index);
+            self.release_packet(index);
         }
-        self.collect(now);
+        self.collect_network(now);
     }
 
     /// Returns the service level of the route between two ranks, which the connection manager of a
     /// real adapter asks the subnet manager for.
     fn service_level(&self, from: u32, to: u32) -> u8 {
-        let hosts = (self.host(from), self.host(to));
+        let hosts = (self.rank_host(from), self.rank_host(to));
         self.service_levels.get(&hosts).copied().unwrap_or(0)
     }
 
-    fn host(&self, rank: u32) -> HostId {
+    fn rank_host(&self, rank: u32) -> HostId {
         self.hosts[self.ranks[rank as usize].port]
     }
 
     /// Frees the place of a packet, unless other copies of the packet are in flight.
-    fn release(&mut self, index: u32) {
+    fn release_packet(&mut self, index: u32) {
         let packet = self.packets.get_mut(index);
         packet.copies -= 1;
         if packet.copies > 0 {
@@ -442,7 +442,7 @@ impl VerbsState {
         self.spare.push(payload);
     }
 
-    fn note_step(&mut self, at: u64, step: Step) {
+    fn note_step(&mut self, at: u64, step: PacketStep) {
         self.steps.entry(at).or_default().push_back(step);
     }
 
@@ -465,14 +465,14 @@ impl VerbsState {
     fn handle_completions(&mut self, kernel: &mut Kernel, ranks: &Ranks, rank: u32) {
         let device = &mut self.ranks[rank as usize].device;
         device.poll_async_events();
-        device.progress();
-        while let Some(event) = device.take() {
+        device.poll_completions();
+        while let Some(event) = device.take_event() {
             match event {
                 DeviceEvent::Arrived { event, .. } | DeviceEvent::Event(event) => {
                     ranks.notify(kernel, rank, event);
                 }
                 DeviceEvent::Broken { peer, why, .. } => {
-                    ranks.notify(kernel, rank, Event::Failed { peer, why });
+                    ranks.notify(kernel, rank, ChannelEvent::Failed { peer, why });
                 }
                 // Nobody says goodbye: the ranks end together with the run.
                 DeviceEvent::Bye(_) | DeviceEvent::Notice(_) => {}
@@ -505,7 +505,7 @@ fn tag(tag: u64) -> u32 {
 
 /// Returns the global identifier of a rank's port: the prefix of link-local addresses, and the
 /// number of the rank. IBA 4.1.1.
-pub(super) fn gid(rank: u32) -> Gid {
+pub(super) fn port_gid(rank: u32) -> Gid {
     let mut gid = Gid::default();
     gid.0[..2].copy_from_slice(&[0xFE, 0x80]);
     gid.0[12..].copy_from_slice(&(rank + 1).to_be_bytes());
@@ -521,13 +521,13 @@ pub(super) fn lid(rank: u32) -> u16 {
 }
 
 /// Returns the adapter of a rank.
-fn adapter(rank: u32, verbs: &VerbsSettings) -> ChannelAdapter {
+fn new_adapter(rank: u32, verbs: &VerbsSettings) -> ChannelAdapter {
     let lid = lid(rank);
     let port = AdapterPort {
         link_layer: LinkLayer::InfiniBand,
         mtu: Mtu::from_bytes(verbs.mtu).expect("an MTU of InfiniBand"),
         lid,
-        gid: (gid(rank), GidType::Ib),
+        gid: (port_gid(rank), GidType::Ib),
     };
     let settings = SoftAdapterSettings {
         doorbell_delay: verbs.costs.doorbell,

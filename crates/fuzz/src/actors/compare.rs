@@ -41,10 +41,10 @@ impl Layer for ActorLayer {
     type Program = ActorProgram;
 
     fn generate(&self, choices: &mut Choices<'_>) -> ActorProgram {
-        ActorProgram::draw(choices)
+        ActorProgram::draw_program(choices)
     }
 
-    fn compare(&self, program: &ActorProgram, digest: &mut Digest) -> Comparison {
+    fn compare_executions(&self, program: &ActorProgram, digest: &mut Digest) -> Comparison {
         let brute_force = Options {
             reduction: Reduction::None,
             ..self.options.clone()
@@ -56,7 +56,7 @@ impl Layer for ActorLayer {
             Ok((found, statistics)) => {
                 found.fold_into(digest);
                 digest.mix(statistics.executions, statistics.transitions);
-                difference(&all, &found, &statistics)
+                find_difference(&all, &found, &statistics)
             }
             Err(Unfinished::Bound) => Comparison::different(
                 "each-class-once",
@@ -69,13 +69,13 @@ impl Layer for ActorLayer {
 
 /// Observations of a search.
 #[derive(Default)]
-struct Observation {
+struct SearchOutcomes {
     ends: BTreeSet<End>,
     states: BTreeSet<(TraceId, u64)>,
     classes: BTreeSet<TraceId>,
 }
 
-impl Observation {
+impl SearchOutcomes {
     fn fold_into(&self, digest: &mut Digest) {
         for end in &self.ends {
             digest.mix_str(&format!("{end:?}"));
@@ -87,8 +87,8 @@ impl Observation {
     }
 }
 
-impl Observer for Observation {
-    fn look(&mut self, run: &Run<'_>) -> ControlFlow<()> {
+impl Observer for SearchOutcomes {
+    fn examine_run(&mut self, run: &Run<'_>) -> ControlFlow<()> {
         self.ends.insert(run.end);
         let objects = run.stepper.object_digest().value();
         self.states.insert((run.path.histories(), objects));
@@ -112,8 +112,8 @@ enum Unfinished {
 fn search(
     program: &ActorProgram,
     options: &Options,
-) -> Result<(Observation, Statistics), Unfinished> {
-    let mut seen = Observation::default();
+) -> Result<(SearchOutcomes, Statistics), Unfinished> {
+    let mut seen = SearchOutcomes::default();
     let (statistics, broken) = explore(&mut program.stepper(), options, &mut seen);
     match broken {
         Some(text) => Err(Unfinished::Broken(text)),
@@ -122,7 +122,11 @@ fn search(
     }
 }
 
-fn difference(all: &Observation, found: &Observation, statistics: &Statistics) -> Comparison {
+fn find_difference(
+    all: &SearchOutcomes,
+    found: &SearchOutcomes,
+    statistics: &Statistics,
+) -> Comparison {
     let count = |name: &str, all: usize, found: usize| {
         format!("brute force finds {all} {name}, the checker {found}")
     };

@@ -43,7 +43,8 @@ pub fn start(simulation: &mut Simulation, program: &Program) {
     for (number, ops) in (0..).zip(program) {
         let (ops, own) = (ops.clone(), objects.clone());
         let host = u32::from(on_two_hosts && number % 2 == 1);
-        let actor = simulation.spawn_anonymous(host, move |me| execute(me, own, ops, number));
+        let actor =
+            simulation.spawn_anonymous(host, move |me| execute_operations(me, own, ops, number));
         objects.actors.borrow_mut().push(actor);
     }
     if program.iter().flatten().any(|op| *op == Op::Receiver) {
@@ -65,7 +66,7 @@ struct Interpreter {
     latest: u64,
 }
 
-async fn execute(
+async fn execute_operations(
     me: Actor,
     objects: Objects,
     ops: Vec<Op>,

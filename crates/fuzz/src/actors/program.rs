@@ -17,13 +17,13 @@ pub type Program = Vec<Vec<Op>>;
 /// Returns the program of a family with this number.
 pub fn program(family: Family, number: u64) -> Program {
     let mut stream = Stream::new(number, &format!("{family:?}"));
-    draw(family, &mut Choices::drawn(&mut stream))
+    draw_family_program(family, &mut Choices::from_stream(&mut stream))
 }
 
 /// Draws a program of a family.
-fn draw(family: Family, choices: &mut Choices<'_>) -> Program {
+fn draw_family_program(family: Family, choices: &mut Choices<'_>) -> Program {
     let ops = family.ops();
-    let count = 2 + choices.below(3);
+    let count = 2 + choices.draw_below(3);
     let mut actors = Vec::new();
     for _ in 0..count {
         let Some(actor) = choices.enter() else {
@@ -31,26 +31,26 @@ fn draw(family: Family, choices: &mut Choices<'_>) -> Program {
         };
         let length = match (count, family) {
             // Many operations of this family do nothing, and are left out.
-            (_, Family::OneMutex) => 4 + choices.below(5),
-            (4, _) => 2 + choices.below(3),
-            _ => 2 + choices.below(5),
+            (_, Family::OneMutex) => 4 + choices.draw_below(5),
+            (4, _) => 2 + choices.draw_below(3),
+            _ => 2 + choices.draw_below(5),
         };
         let mut drawn = Vec::new();
         for _ in 0..length {
             if let Some(element) = choices.enter() {
                 drawn.push(choices.pick(&ops));
-                choices.leave(element);
+                choices.leave_element(element);
             }
         }
         actors.push(drawn);
-        choices.leave(actor);
+        choices.leave_element(actor);
     }
     actors
 }
 
-/// Returns the program for the model checker, with the rules of [`ActorProgram::of`].
+/// Returns the program for the model checker, with the rules of [`ActorProgram::from_actors`].
 pub fn stepper(program: &Program) -> Stepper {
-    ActorProgram::of(program.clone()).stepper()
+    ActorProgram::from_actors(program.clone()).stepper()
 }
 
 /// An actor program with the rules of the exploration.
@@ -71,7 +71,7 @@ pub struct ActorProgram {
 impl ActorProgram {
     /// Returns a program with rules that the lengths determine: transfers are instant in a third of
     /// the programs, and timeouts are late in a quarter of the programs.
-    pub fn of(actors: Program) -> Self {
+    pub fn from_actors(actors: Program) -> Self {
         let operations: usize = actors.iter().map(Vec::len).sum();
         Self {
             version: Self::VERSION,
@@ -82,9 +82,9 @@ impl ActorProgram {
     }
 
     /// Draws a program of any family. A program that becomes shorter keeps its rules.
-    pub(super) fn draw(choices: &mut Choices<'_>) -> Self {
+    pub(super) fn draw_program(choices: &mut Choices<'_>) -> Self {
         let family = choices.pick(&Family::ALL);
-        let program = Self::of(draw(family, choices));
+        let program = Self::from_actors(draw_family_program(family, choices));
         let mut rule = |rule: bool| choices.fixed(rule.into(), 2) == 1;
         Self {
             instant_transfers: rule(program.instant_transfers),

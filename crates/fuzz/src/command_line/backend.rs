@@ -41,7 +41,7 @@ impl Backend {
     }
 
     /// Runs an interaction.
-    pub(super) fn run(&self, interaction: &Interaction) -> Result<Outcome, String> {
+    pub(super) fn run_interaction(&self, interaction: &Interaction) -> Result<Outcome, String> {
         match self {
             Self::Simulated(settings) => run(interaction, settings),
             Self::Processes(..) if interaction.faults.is_faulty() => {

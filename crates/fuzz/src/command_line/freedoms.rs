@@ -12,7 +12,7 @@ use serde_json::json;
 use simrun::args::Format;
 use simrun::{ProgressLine, quoted, status};
 
-use super::layers::{CommonArgs, keep, read, replay};
+use super::layers::{CommonArgs, keep_failure, read, replay};
 use super::shrinking_text;
 use crate::freedoms::{Effort, Family, FreedomLayer, FreedomProgram, c_program};
 use crate::{Comparison, FuzzProgram, LayerLimits, LayerReport, compare, layer_campaign};
@@ -171,7 +171,7 @@ fn keep_all(one: &FamilyReport, out: &Path) -> Result<Vec<PathBuf>, String> {
     let folder = out.join(one.family.as_str());
     let mut kept = Vec::new();
     for failure in &one.report.failures {
-        let file = keep(&folder, failure)?.with_extension("c");
+        let file = keep_failure(&folder, failure)?.with_extension("c");
         let how = format!("{}: {}", failure.property, failure.description);
         let text = c_program(&failure.shrunk.program, &how);
         files::write(&file, text).map_err(|error| error.to_string())?;

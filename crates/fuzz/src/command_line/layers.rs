@@ -18,11 +18,11 @@ use simrun::{ProgressLine, quoted, status};
 
 use super::freedoms::{FreedomArgs, parse_family, run_families};
 #[cfg(feature = "verbs")]
-use super::verbs::adapter;
+use super::verbs::find_adapter;
 use super::{package, processes, shrinking_text};
 use crate::actors::ActorLayer;
 use crate::freedoms::Family;
-use crate::ranks::{MpiLayer, RankProgram, source};
+use crate::ranks::{MpiLayer, RankProgram, program_source};
 use crate::verbs::{VerbsLayer, VerbsProgram, c_source};
 use crate::{
     Comparison, FuzzProgram, Layer, LayerFailure, LayerLimits, LayerReport, compare, layer_campaign,
@@ -125,7 +125,7 @@ pub(super) struct CommonArgs<'a> {
 }
 
 /// Runs a campaign over a layer, or replays a program of it; `None` for the layer of endpoints.
-pub(super) fn run(args: &LayerArgs, common: &CommonArgs<'_>) -> Option<ExitCode> {
+pub(super) fn run_layer(args: &LayerArgs, common: &CommonArgs<'_>) -> Option<ExitCode> {
     let ran = match args.layer {
         LayerArg::Endpoint | LayerArg::Actors | LayerArg::Verbs | LayerArg::MpiCheck
             if args.tcp =>
@@ -146,7 +146,7 @@ pub(super) fn run(args: &LayerArgs, common: &CommonArgs<'_>) -> Option<ExitCode>
         }
         LayerArg::Actors => {
             let layer = ActorLayer::new(args.max_executions());
-            execute(&layer, "actors", common, |_, _| Ok(()))
+            execute_layer(&layer, "actors", common, |_, _| Ok(()))
         }
         LayerArg::Verbs => verbs(args, common),
         LayerArg::Mpi if args.as_rank => match common.replay.map(read) {
@@ -176,7 +176,7 @@ fn mpi(args: &LayerArgs, common: &CommonArgs<'_>) -> Result<ExitCode, String> {
     if let (Some(file), Some(folder)) = (common.replay, &args.export) {
         export(&read(file)?, folder)?;
     }
-    execute(&layer, "mpi", common, export)
+    execute_layer(&layer, "mpi", common, export)
 }
 
 fn verbs(args: &LayerArgs, common: &CommonArgs<'_>) -> Result<ExitCode, String> {
@@ -185,9 +185,9 @@ fn verbs(args: &LayerArgs, common: &CommonArgs<'_>) -> Result<ExitCode, String> 
     }
     let mut layer = VerbsLayer::default();
     if let Some(device) = common.adapter {
-        layer.adapter = Some(adapter(device)?);
+        layer.adapter = Some(find_adapter(device)?);
     }
-    execute(&layer, "verbs", common, |program, app| {
+    execute_layer(&layer, "verbs", common, |program, app| {
         export_c(program, &app.with_extension("c"))
     })
 }
@@ -199,14 +199,14 @@ fn export_c(program: &VerbsProgram, file: &Path) -> Result<(), String> {
 }
 
 #[cfg(not(feature = "verbs"))]
-fn adapter(_device: Option<&str>) -> Result<crate::verbs::VerbsAdapter, String> {
+fn find_adapter(_device: Option<&str>) -> Result<crate::verbs::VerbsAdapter, String> {
     Err(super::backend::WITHOUT_VERBS.to_owned())
 }
 
 /// Writes what a layer has besides the text of a shrunk program, into a folder.
 type Extra<P> = fn(&P, &Path) -> Result<(), String>;
 
-fn execute<L: Layer>(
+fn execute_layer<L: Layer>(
     layer: &L,
     name: &str,
     common: &CommonArgs<'_>,
@@ -243,12 +243,12 @@ fn execute<L: Layer>(
     drop(line);
     let mut kept = Vec::new();
     for failure in &report.failures {
-        kept.push(keep(common.out, failure)?);
+        kept.push(keep_failure(common.out, failure)?);
         let app = format!("{}-app", failure.attempt);
         extra(&failure.shrunk.program, &common.out.join(app))?;
     }
     let text = match common.format {
-        Format::Text => text(name, &report, &kept, common.seed),
+        Format::Text => text_report(name, &report, &kept, common.seed),
         Format::Json => json(&report, &kept, common.seed),
     };
     let printed = status::print(text);
@@ -319,7 +319,7 @@ fn replay_json(operations: usize, compared: &Comparison) -> ExitCode {
 }
 
 /// Writes a failure as it was generated and shrunk; returns the file of the shrunk one.
-pub(super) fn keep<P: FuzzProgram>(
+pub(super) fn keep_failure<P: FuzzProgram>(
     folder: &Path,
     failure: &LayerFailure<P>,
 ) -> Result<PathBuf, String> {
@@ -342,11 +342,11 @@ pub(super) fn keep<P: FuzzProgram>(
 /// Writes a rank program as a package that depends on the checkout of this executable.
 fn export(program: &RankProgram, folder: &Path) -> Result<(), String> {
     let dependencies = [("mpi", "simrun-mpi", "mpi"), ("simrun", "simrun", "simrun")];
-    let source = ("src/main.rs", source(program));
-    package::write(folder, &dependencies, "", vec![source])
+    let source = ("src/main.rs", program_source(program));
+    package::write_package(folder, &dependencies, "", vec![source])
 }
 
-fn text<P: FuzzProgram>(
+fn text_report<P: FuzzProgram>(
     layer: &str,
     report: &LayerReport<P>,
     kept: &[PathBuf],
@@ -417,7 +417,7 @@ mod tests {
             self.0.generate(choices)
         }
 
-        fn compare(&self, program: &RankProgram, _: &mut Digest) -> Comparison {
+        fn compare_executions(&self, program: &RankProgram, _: &mut Digest) -> Comparison {
             let mut ops = program.ranks.iter().flatten();
             if ops.all(|op| !matches!(op, RankOp::Ssend(_) | RankOp::Issend(_))) {
                 return Comparison::Same;
@@ -443,7 +443,7 @@ mod tests {
             budget: None,
             adapter: None,
         };
-        let code = execute(&layer, "mpi", &common, export).unwrap();
+        let code = execute_layer(&layer, "mpi", &common, export).unwrap();
         assert_eq!(code, ExitCode::from(status::FAILED));
         let shrunk = folder.join("0-shrunk.toml");
         let program: RankProgram = read(&shrunk).unwrap();

@@ -9,7 +9,7 @@ use simrun::args::Format;
 use super::backend::WITHOUT_ADAPTER;
 use super::layers::LayerArgs;
 use crate::{
-    Attribute, EndpointSettings, Faults, GeneratorSettings, Mode, NetworkSettings, Progress,
+    Attribute, EndpointSettings, Faults, GeneratorSettings, Mode, NetworkSettings, ProgressDriver,
     RunSettings,
 };
 
@@ -360,8 +360,8 @@ impl FuzzCommand {
             endpoints.queue_pairs.rnr_retry = 7;
         }
         let progress = match self.progress {
-            ProgressKind::Thread => Progress::Thread,
-            ProgressKind::Polling => Progress::Polling,
+            ProgressKind::Thread => ProgressDriver::Thread,
+            ProgressKind::Polling => ProgressDriver::Polling,
         };
         RunSettings {
             network: NetworkSettings {

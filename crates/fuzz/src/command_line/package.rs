@@ -6,7 +6,7 @@ use serde_json::json;
 
 /// Writes a package with these source files; the package depends on packages of this checkout
 /// (name, package, folder) and on `others`, lines of a manifest.
-pub(super) fn write(
+pub(super) fn write_package(
     folder: &Path,
     dependencies: &[(&str, &str, &str)],
     others: &str,

@@ -13,12 +13,12 @@ fn file(folder: &Path) -> PathBuf {
 }
 
 /// Returns a text that differs between campaigns with other interactions or runs.
-pub(super) fn identity(settings: &CampaignSettings, backend: &Backend) -> String {
+pub(super) fn campaign_identity(settings: &CampaignSettings, backend: &Backend) -> String {
     format!("{} {:?} {backend:?}", settings.seed, settings.generator)
 }
 
 /// Returns the position in a folder; the first one if there is none.
-pub(super) fn read(folder: &Path, identity: &str) -> Result<Position, String> {
+pub(super) fn read_position(folder: &Path, identity: &str) -> Result<Position, String> {
     let file = file(folder);
     let text = match files::read_state(&file) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Position::default()),
@@ -36,7 +36,11 @@ pub(super) fn read(folder: &Path, identity: &str) -> Result<Position, String> {
 }
 
 /// Writes a position.
-pub(super) fn write(folder: &Path, identity: &str, position: &Position) -> Result<(), String> {
+pub(super) fn write_position(
+    folder: &Path,
+    identity: &str,
+    position: &Position,
+) -> Result<(), String> {
     let text = serde_json::json!([identity, position]).to_string();
     files::write(&file(folder), text).map_err(|error| error.to_string())
 }

@@ -36,14 +36,14 @@ pub(super) fn device() -> Result<Device, String> {
     line.extend(words);
     line.push(file.clone().into_os_string());
     Ok(Device::new("tcp", move |program| {
-        let execution = execute(program, &file, &line);
+        let execution = execute_program(program, &file, &line);
         // It was only for the ranks.
         let _ = std::fs::remove_file(&file);
         execution
     }))
 }
 
-fn execute(program: &RankProgram, file: &Path, line: &[OsString]) -> Execution {
+fn execute_program(program: &RankProgram, file: &Path, line: &[OsString]) -> Execution {
     let mut lines = ReceivedLines(vec![Vec::new(); program.ranks.len()]);
     let ranks = u32::try_from(program.ranks.len()).unwrap_or(0);
     let launch = LaunchOptions {
@@ -96,14 +96,14 @@ pub(super) fn run_as_rank(program: &RankProgram) -> ExitCode {
             ));
         }
     };
-    let options = options(program.eager_threshold);
+    let options = rank_options(program.eager_threshold);
     ended(
         launch_info.rank,
         real::run_rank(&printing(program), &options, &launch_info),
     )
 }
 
-fn options(eager_threshold: u64) -> RankOptions {
+fn rank_options(eager_threshold: u64) -> RankOptions {
     RankOptions {
         backend: Backend::default(),
         eager_threshold,

@@ -9,7 +9,7 @@ use simrun::quoted;
 use crate::{CampaignReport, Command, Failure, Interaction, Outcome, PROPERTIES, Response};
 
 /// Returns the report for people.
-pub(super) fn text(report: &CampaignReport, kept: &[PathBuf], seed: u64) -> String {
+pub(super) fn text_report(report: &CampaignReport, kept: &[PathBuf], seed: u64) -> String {
     let mut text = String::new();
     for (failure, file) in report.failures.iter().zip(kept) {
         let (before, after) = (failure.original.steps.len(), failure.shrunk.steps.len());
@@ -121,7 +121,8 @@ pub(super) fn observations(interaction: &Interaction, outcome: &Outcome) -> Stri
     let blocked = outcome.blocked.as_ref().map(|blocked| blocked.step);
     for (number, step) in interaction.steps.iter().enumerate() {
         let commands = step.commands.iter();
-        let commands = commands.map(|one| format!("{}: {}", one.worker, name(&one.command)));
+        let commands =
+            commands.map(|one| format!("{}: {}", one.worker, command_text(&one.command)));
         let commands: Vec<String> = commands.collect();
         let mark = if blocked == Some(number) {
             " (blocked)"
@@ -140,13 +141,13 @@ pub(super) fn observations(interaction: &Interaction, outcome: &Outcome) -> Stri
 }
 
 /// Returns the text of a command, on one line.
-fn name(command: &Command) -> String {
+fn command_text(command: &Command) -> String {
     let value = serde_json::to_value(command).unwrap_or_default();
     let fields = value.as_object().into_iter().flatten();
     let fields = fields.filter(|(name, _)| *name != "command");
     let fields: Vec<String> = fields
         .map(|(name, value)| format!("{name} {value}"))
         .collect();
-    let name = Command::NAMES[command.kind()];
+    let name = Command::NAMES[command.name_index()];
     format!("{name} {}", fields.join(", "))
 }

@@ -14,7 +14,7 @@ use crate::verbs::{ExecutionError, Session, VerbsAdapter};
 const LIMIT: Duration = Duration::from_secs(3);
 
 /// Returns the adapter with this name, or the first one.
-pub(super) fn adapter(device: Option<&str>) -> Result<VerbsAdapter, String> {
+pub(super) fn find_adapter(device: Option<&str>) -> Result<VerbsAdapter, String> {
     let open = {
         let device = device.map(str::to_owned);
         move || LibVerbs::open(device.as_deref()).map_err(|error| error.to_string())
@@ -28,7 +28,7 @@ pub(super) fn adapter(device: Option<&str>) -> Result<VerbsAdapter, String> {
             let first = first.map_err(ExecutionError::Call)?;
             let second = second.map_err(ExecutionError::Call)?;
             let begin = Instant::now();
-            Session::new(program, [&first, &second], None)?.run(&mut || {
+            Session::new(program, [&first, &second], None)?.execute_rounds(&mut || {
                 std::thread::yield_now();
                 begin.elapsed() < LIMIT
             })

@@ -48,14 +48,14 @@ const NAP: Duration = Duration::from_millis(20);
 
 /// Works until it is told to end.
 pub fn run_worker(command: &WorkerCommand) -> ExitCode {
-    match Process::start(command).and_then(Process::work) {
+    match Process::start_endpoint(command).and_then(Process::execute_commands) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => status::refuse(error),
     }
 }
 
 impl WorkerCommand {
-    fn adapter(&self) -> Adapter {
+    fn selected_adapter(&self) -> Adapter {
         #[cfg(feature = "verbs")]
         if self.verbs {
             return Adapter::Verbs(self.device.clone());
@@ -64,7 +64,7 @@ impl WorkerCommand {
         Adapter::Tcp
     }
 
-    fn settings(&self) -> EndpointSettings {
+    fn endpoint_settings(&self) -> EndpointSettings {
         let mut settings = EndpointSettings {
             send_buffers: self.send_buffers,
             receive_buffers: self.receive_buffers,
@@ -92,12 +92,16 @@ struct Process {
 }
 
 impl Process {
-    fn start(command: &WorkerCommand) -> Result<Self, String> {
+    fn start_endpoint(command: &WorkerCommand) -> Result<Self, String> {
         let any = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0);
-        let host = EndpointHost::new(any, &command.adapter(), command.settings());
+        let host = EndpointHost::new(
+            any,
+            &command.selected_adapter(),
+            command.endpoint_settings(),
+        );
         let mut host = host.map_err(|error| error.to_string())?;
         let lines = read_lines(&host)?;
-        answer(&FromWorker::Address(host.endpoint().uri().to_string()))?;
+        answer_driver(&FromWorker::Address(host.endpoint().uri().to_string()))?;
         let Ok(ToWorker::Addresses(addresses)) = lines.recv() else {
             return Err("expected the addresses of all workers".to_owned());
         };
@@ -111,10 +115,10 @@ impl Process {
         })
     }
 
-    fn work(mut self) -> Result<(), String> {
+    fn execute_commands(mut self) -> Result<(), String> {
         loop {
             match self.lines.try_recv() {
-                Ok(ToWorker::Command(command)) => self.perform(&command)?,
+                Ok(ToWorker::Command(command)) => self.execute_command(&command)?,
                 Ok(ToWorker::Quit) => return self.quit(),
                 Ok(ToWorker::Addresses(_)) => return Err("unexpected addresses".to_owned()),
                 Err(TryRecvError::Disconnected) => return Ok(()),
@@ -126,7 +130,7 @@ impl Process {
     /// Does what happens without a command.
     fn idle(&mut self) -> Result<(), String> {
         if self.polls {
-            self.poll()?;
+            self.poll_worker()?;
         } else if self.has_thread {
             self.host.progress().map_err(|error| error.to_string())?;
         } else {
@@ -135,23 +139,23 @@ impl Process {
         self.host.wait(NAP).map_err(|error| error.to_string())
     }
 
-    fn poll(&mut self) -> Result<(), String> {
+    fn poll_worker(&mut self) -> Result<(), String> {
         self.host.progress().map_err(|error| error.to_string())?;
         self.worker.poll(self.host.endpoint());
         self.host.progress().map_err(|error| error.to_string())
     }
 
-    fn perform(&mut self, command: &Command) -> Result<(), String> {
+    fn execute_command(&mut self, command: &Command) -> Result<(), String> {
         let now = self.host.now();
         self.host.progress().map_err(|error| error.to_string())?;
         self.worker.begin(command, self.host.endpoint(), now);
         loop {
-            self.poll()?;
+            self.poll_worker()?;
             let now = self.host.now();
             let ended = self.worker.has_ended(command, self.host.endpoint(), now);
             self.write_responses()?;
             if ended {
-                return answer(&FromWorker::Idle);
+                return answer_driver(&FromWorker::Idle);
             }
             self.host.wait(NAP).map_err(|error| error.to_string())?;
         }
@@ -159,7 +163,7 @@ impl Process {
 
     fn write_responses(&mut self) -> Result<(), String> {
         for response in &self.worker.responses()[self.written..] {
-            answer(&FromWorker::Response(response.clone()))?;
+            answer_driver(&FromWorker::Response(response.clone()))?;
         }
         self.written = self.worker.responses().len();
         Ok(())
@@ -170,14 +174,14 @@ impl Process {
         self.write_responses()?;
         if let Err(error) = self.host.destroy() {
             let what = format!("the endpoint cannot be destroyed: {error}");
-            answer(&FromWorker::Response(Response::Failed(what)))?;
+            answer_driver(&FromWorker::Response(Response::Failed(what)))?;
         }
-        answer(&FromWorker::Idle)
+        answer_driver(&FromWorker::Idle)
     }
 }
 
 /// Writes a line to the driver.
-fn answer(line: &FromWorker) -> Result<(), String> {
+fn answer_driver(line: &FromWorker) -> Result<(), String> {
     let text = serde_json::to_string(line).map_err(|error| error.to_string())?;
     let mut output = std::io::stdout().lock();
     let written = writeln!(output, "{text}").and_then(|()| output.flush());

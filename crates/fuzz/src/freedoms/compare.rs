@@ -68,7 +68,7 @@ const TAGS_IN_ORDER: &str = "messages of one rank on one communicator arrive in 
 const ONE_OR_ALL: &str = "single requests and all of them, no other subsets";
 
 /// The outcomes of the executions of a search.
-struct Observation {
+struct ExecutionOutcomes {
     log: AnswerLog,
     found: Outcomes,
     bounds: StatedBounds,
@@ -78,8 +78,8 @@ struct Observation {
     has_leftovers: bool,
 }
 
-impl Observer for Observation {
-    fn look(&mut self, run: &Run<'_>) -> ControlFlow<()> {
+impl Observer for ExecutionOutcomes {
+    fn examine_run(&mut self, run: &Run<'_>) -> ControlFlow<()> {
         self.has_leftovers |= run.end == End::Leftovers;
         let bounds = &mut self.bounds;
         run.stepper.visit_notes(&mut |note| {
@@ -114,7 +114,7 @@ impl Layer for FreedomLayer {
         generate_program(&self.families, choices)
     }
 
-    fn compare(&self, program: &FreedomProgram, digest: &mut Digest) -> Comparison {
+    fn compare_executions(&self, program: &FreedomProgram, digest: &mut Digest) -> Comparison {
         let enumerate = |bounds| enumerate_outcomes(program, bounds, STATES_MAX);
         let Some(legal) = enumerate(StatedBounds::default()) else {
             return Comparison::TooLarge;
@@ -155,10 +155,10 @@ impl FreedomLayer {
     fn explore_program(
         &self,
         program: &FreedomProgram,
-    ) -> Result<(Observation, Statistics), Comparison> {
+    ) -> Result<(ExecutionOutcomes, Statistics), Comparison> {
         let ranks = u32::try_from(program.ranks.len()).unwrap_or(0);
         let (object, log) = as_object(program);
-        let mut seen = Observation {
+        let mut seen = ExecutionOutcomes {
             log,
             found: Outcomes::default(),
             bounds: StatedBounds::default(),
@@ -187,7 +187,7 @@ impl FreedomLayer {
 /// cut may miss outcomes and deadlocks.
 fn first_difference(
     (legal, required): (&Outcomes, &Outcomes),
-    seen: &Observation,
+    seen: &ExecutionOutcomes,
     is_cut: bool,
 ) -> Option<Comparison> {
     let found = &seen.found;

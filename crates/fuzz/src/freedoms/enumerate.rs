@@ -12,8 +12,8 @@ use std::hash::BuildHasher as _;
 use foldhash::quality::FixedState;
 
 use super::answers;
-use super::program::{Accepts, Answer, Answers, FreedomOp, FreedomProgram, Message, SendMode};
-use super::state::{ALL_PARTS, Active, InFlight, Rank, Request, State, second_half};
+use super::program::{Accepts, Answer, Answers, FreedomOp, FreedomProgram, SendMode, SentMessage};
+use super::state::{ALL_PARTS, Active, InFlight, RankState, RankStates, Request, second_half};
 
 /// The outcomes of a program.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -45,7 +45,7 @@ pub fn enumerate_outcomes(
     // Half a million states have 1e11 pairs, and there are 3e38 hashes of 128 bits.
     let hashers = [1, 2].map(FixedState::with_seed);
     let mut seen = HashSet::new();
-    let mut open = vec![State::new(program)];
+    let mut open = vec![RankStates::new(program)];
     let mut outcomes = Outcomes::default();
     while let Some(state) = open.pop() {
         if !seen.insert(hashers.each_ref().map(|hasher| hasher.hash_one(&state))) {
@@ -70,7 +70,7 @@ pub fn enumerate_outcomes(
     Some(outcomes)
 }
 
-impl State {
+impl RankStates {
     /// Returns the states after each possible step.
     fn next_steps(&self, program: &FreedomProgram, bounds: StatedBounds) -> Vec<Self> {
         if let Some(matched) = self.match_arrived() {
@@ -275,7 +275,7 @@ impl State {
     fn send_steps(
         &self,
         rank: usize,
-        message: Message,
+        message: SentMessage,
         (place, request): (usize, usize),
     ) -> Vec<Self> {
         let after = |waits: bool| {
@@ -321,7 +321,7 @@ impl State {
             let InFlight { from, tag, .. } = state.messages[number];
             if takes {
                 let message = state.messages.remove(number);
-                let own: &mut Rank = &mut state.ranks[rank];
+                let own: &mut RankState = &mut state.ranks[rank];
                 own.taken.push((own.at, message));
             } else {
                 state.messages[number].is_seen = true;

@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 
 use super::program::{
-    Accepts, Communicator, FreedomOp, FreedomProgram, Message, Operation, RankedCall, SendMode,
+    Accepts, Communicator, FreedomOp, FreedomProgram, Operation, RankedCall, SendMode, SentMessage,
 };
 
 /// Declarations of the program. A request and a message have the place of their operation.
@@ -125,7 +125,7 @@ fn call_name(prefix: &str, name: &str) -> String {
     first.into_iter().chain(letters).collect()
 }
 
-fn send_arguments(own: usize, place: usize, message: &Message) -> String {
+fn send_arguments(own: usize, place: usize, message: &SentMessage) -> String {
     let (to, comm) = (
         peer_rank(own, message.comm, message.to),
         comm_name(message.comm),

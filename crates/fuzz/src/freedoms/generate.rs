@@ -5,8 +5,8 @@
 
 use super::family::Family;
 use super::program::{
-    Accepts, Access, Communicator, FreedomOp, FreedomProgram, Message, Operation, RankedCall,
-    SendMode, Stripes,
+    Accepts, Access, Communicator, FreedomOp, FreedomProgram, Operation, RankedCall, SendMode,
+    SentMessage, Stripes,
 };
 use crate::choices::Choices;
 
@@ -23,7 +23,7 @@ pub(super) fn generate_program(families: &[Family], choices: &mut Choices<'_>) -
     for _ in 0..elements {
         if let Some(element) = choices.enter() {
             draft.add_element(choices);
-            choices.leave(element);
+            choices.leave_element(element);
         }
     }
     for rank in 0..ranks {
@@ -152,7 +152,7 @@ impl Draft {
                 SendMode::Buffered,
             ]),
         };
-        let message = Message {
+        let message = SentMessage {
             comm,
             to,
             tag,
@@ -320,7 +320,7 @@ impl Draft {
     fn add_poll(&mut self, family: Family, choices: &mut Choices<'_>) {
         let rank = self.probing_rank(choices);
         let started = self.started_places(rank);
-        let (which, times) = (choices.below(8), 2 + choices.index(2));
+        let (which, times) = (choices.draw_below(8), 2 + choices.index(2));
         let accepts = self.draw_accepts(family, (rank, Communicator::World), choices);
         let op = match started.get(which as usize % started.len().max(1)) {
             Some(place) => FreedomOp::Test(*place),
@@ -354,7 +354,7 @@ impl Draft {
         let started = self.started_places(rank);
         let comm = Self::draw_communicator(family, choices);
         let accepts = self.draw_accepts(family, (rank, comm), choices);
-        let (kind, which) = (choices.below(COMPLETIONS), choices.below(8));
+        let (kind, which) = (choices.draw_below(COMPLETIONS), choices.draw_below(8));
         if started.is_empty() && kind > 2 {
             self.add_message(family, choices);
             return;
@@ -499,8 +499,8 @@ impl Draft {
 }
 
 /// A message of tag 0 in the world.
-const fn to_rank(to: usize, mode: SendMode) -> Message {
-    Message {
+const fn to_rank(to: usize, mode: SendMode) -> SentMessage {
+    SentMessage {
         comm: Communicator::World,
         to,
         tag: 0,

@@ -12,8 +12,8 @@ use mpi::{Completion, NativeLocation, Source, Tag, prelude::*, set_native_caller
 
 use super::answers;
 use super::program::{
-    Accepts, Access, Answer, Answers, Communicator, FreedomOp, FreedomProgram, Message, Operation,
-    RankedCall, SendMode, Stripes,
+    Accepts, Access, Answer, Answers, Communicator, FreedomOp, FreedomProgram, Operation,
+    RankedCall, SendMode, SentMessage, Stripes,
 };
 
 /// The answers of the latest execution.
@@ -333,7 +333,7 @@ impl<'p> Player<'p> {
         answer
     }
 
-    async fn send_message(&self, place: usize, message: Message) -> Result<()> {
+    async fn send_message(&self, place: usize, message: SentMessage) -> Result<()> {
         let (comm, content) = (self.comm_of(message.comm), self.content_of(place));
         let (to, tag) = (self.peer_of(message.comm, message.to), message.tag);
         match message.mode {
@@ -343,7 +343,7 @@ impl<'p> Player<'p> {
         }
     }
 
-    fn start_send(&self, place: usize, message: Message) -> Result<Request> {
+    fn start_send(&self, place: usize, message: SentMessage) -> Result<Request> {
         let (comm, content) = (self.comm_of(message.comm), self.content_of(place));
         let (to, tag) = (self.peer_of(message.comm, message.to), message.tag);
         match message.mode {

@@ -49,7 +49,7 @@ pub enum SendMode {
 
 /// A message to send.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
-pub struct Message {
+pub struct SentMessage {
     /// The communicator.
     #[serde(default)]
     pub comm: Communicator,
@@ -144,11 +144,11 @@ pub struct Access {
 #[serde(rename_all = "kebab-case")]
 pub enum FreedomOp {
     /// A blocking send.
-    Send(Message),
+    Send(SentMessage),
     /// A send that a request completes.
-    Isend(Message),
+    Isend(SentMessage),
     /// A persistent send.
-    SendInit(Message),
+    SendInit(SentMessage),
     /// `MPI_Recv`.
     Recv(Accepts),
     /// `MPI_Irecv`.
@@ -158,7 +158,7 @@ pub enum FreedomOp {
     /// `MPI_Start`.
     Start(usize),
     /// `MPI_Sendrecv`.
-    Sendrecv(Message, Accepts),
+    Sendrecv(SentMessage, Accepts),
     /// `MPI_Probe`.
     Probe(Accepts),
     /// `MPI_Iprobe`.

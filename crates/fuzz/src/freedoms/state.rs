@@ -34,8 +34,8 @@ impl<T: Clone> DerefMut for Shared<T> {
 
 /// A state of all ranks.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub(super) struct State {
-    pub(super) ranks: Vec<Shared<Rank>>,
+pub(super) struct RankStates {
+    pub(super) ranks: Vec<Shared<RankState>>,
     /// Messages that no receive has matched, in the order of their sends.
     pub(super) messages: Vec<InFlight>,
     pub(super) windows: Shared<Windows>,
@@ -43,7 +43,7 @@ pub(super) struct State {
 
 /// A rank.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
-pub(super) struct Rank {
+pub(super) struct RankState {
     pub(super) at: usize,
     /// True if the operation at `at` has started and is waited for.
     pub(super) is_blocked: bool,
@@ -145,7 +145,7 @@ pub(super) fn needs_call_of(call: RankedCall, rank: usize, other: usize) -> bool
     }
 }
 
-impl State {
+impl RankStates {
     pub(super) fn new(program: &FreedomProgram) -> Self {
         let count = program.ranks.len();
         Self {
@@ -402,7 +402,7 @@ fn other_end(program: &FreedomProgram, rank: usize, place: usize) -> Option<(usi
     Some((stripes.peer, other))
 }
 
-impl Rank {
+impl RankState {
     /// Returns the active request of a place.
     pub(super) fn active_request(&self, place: usize) -> Option<Active> {
         let mut requests = self.requests.iter();

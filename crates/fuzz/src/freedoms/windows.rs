@@ -11,7 +11,7 @@ use std::rc::Rc;
 
 use super::answers;
 use super::program::{Access, FreedomOp};
-use super::state::{Shared, State};
+use super::state::{RankStates, Shared};
 
 /// The window of each rank, and all epochs.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -37,7 +37,7 @@ pub(super) struct Windows {
 struct Epoch {
     origin: usize,
     target: usize,
-    kind: Kind,
+    kind: WindowCall,
     queue: Vec<(Access, bool)>,
     /// Results of swaps, in their order.
     results: Vec<(usize, u32)>,
@@ -47,7 +47,7 @@ struct Epoch {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Kind {
+enum WindowCall {
     /// True if the lock is exclusive.
     Lock(bool, Grant),
     /// The number of the fence that has begun the epoch.
@@ -93,26 +93,26 @@ impl Windows {
     /// Returns true if the target permits the accesses of an epoch.
     fn is_open(&self, epoch: &Epoch) -> bool {
         match epoch.kind {
-            Kind::Lock(_, grant) => grant == Grant::Granted,
-            Kind::Fence(number) => self.passed[epoch.target] >= number,
-            Kind::Post(number) => self.posts[epoch.target][epoch.origin] >= number,
+            WindowCall::Lock(_, grant) => grant == Grant::Granted,
+            WindowCall::Fence(number) => self.passed[epoch.target] >= number,
+            WindowCall::Post(number) => self.posts[epoch.target][epoch.origin] >= number,
         }
     }
 
     /// Returns the windows after the lock of an epoch was granted or queued.
     fn lock_steps(&self, at: usize) -> Vec<Self> {
         let mut next = Vec::new();
-        let Kind::Lock(is_exclusive, grant) = self.epochs[at].kind else {
+        let WindowCall::Lock(is_exclusive, grant) = self.epochs[at].kind else {
             return next;
         };
         let target = self.epochs[at].target;
         let excludes = |other: &Epoch| {
             other.target == target
-                && matches!(other.kind, Kind::Lock(exclusive, Grant::Granted)
+                && matches!(other.kind, WindowCall::Lock(exclusive, Grant::Granted)
                     if exclusive || is_exclusive)
         };
         let is_queued = |other: &Epoch| {
-            other.target == target && matches!(other.kind, Kind::Lock(_, Grant::Queued))
+            other.target == target && matches!(other.kind, WindowCall::Lock(_, Grant::Queued))
         };
         let is_free = !self.epochs.iter().any(excludes);
         let can_queue = grant == Grant::Asked && (!is_free || self.epochs.iter().any(is_queued));
@@ -123,13 +123,13 @@ impl Windows {
         };
         if can_be_granted {
             let mut windows = self.clone();
-            windows.epochs[at].kind = Kind::Lock(is_exclusive, Grant::Granted);
+            windows.epochs[at].kind = WindowCall::Lock(is_exclusive, Grant::Granted);
             next.push(windows);
         }
         if can_queue {
             let mut windows = self.clone();
             let mut epoch = windows.epochs.remove(at);
-            epoch.kind = Kind::Lock(is_exclusive, Grant::Queued);
+            epoch.kind = WindowCall::Lock(is_exclusive, Grant::Queued);
             windows.epochs.push(epoch);
             next.push(windows);
         }
@@ -151,7 +151,7 @@ impl Windows {
     }
 }
 
-impl State {
+impl RankStates {
     /// Returns the states after each grant of a lock and each access; perhaps the accesses of one
     /// rank to one target only in their order.
     pub(super) fn window_steps(&self, in_order: bool) -> Vec<Self> {
@@ -190,7 +190,7 @@ impl State {
     pub(super) fn window_calls(&self, rank: usize, op: &FreedomOp) -> Vec<Self> {
         let mut state = self.clone();
         let windows = &mut state.windows;
-        let epoch = |target: usize, kind: Kind| Epoch {
+        let epoch = |target: usize, kind: WindowCall| Epoch {
             origin: rank,
             target,
             kind,
@@ -205,9 +205,10 @@ impl State {
         };
         match op {
             FreedomOp::Lock(target, is_exclusive) => {
-                windows
-                    .epochs
-                    .push(epoch(*target, Kind::Lock(*is_exclusive, Grant::Asked)));
+                windows.epochs.push(epoch(
+                    *target,
+                    WindowCall::Lock(*is_exclusive, Grant::Asked),
+                ));
                 // The lock protects loads and stores of the own memory.
                 if *target == rank {
                     return vec![waits(state)];
@@ -217,7 +218,7 @@ impl State {
                 let completes = windows.completes[rank][*target];
                 windows
                     .epochs
-                    .push(epoch(*target, Kind::Post(completes + 1)));
+                    .push(epoch(*target, WindowCall::Post(completes + 1)));
             }
             FreedomOp::Replace(access) | FreedomOp::Swap(access) => {
                 let is_swap = matches!(op, FreedomOp::Swap(_));
@@ -227,7 +228,7 @@ impl State {
                         let number = windows.fences[rank];
                         windows
                             .epochs
-                            .push(epoch(access.target, Kind::Fence(number)));
+                            .push(epoch(access.target, WindowCall::Fence(number)));
                         windows.current_epoch(rank, Some(access.target))
                     });
                 if let Some(at) = at {
@@ -297,7 +298,7 @@ impl State {
             let posts = windows.posts[rank][origin];
             let is_from = |epoch: &Epoch| {
                 (epoch.origin, epoch.target) == (origin, rank)
-                    && matches!(epoch.kind, Kind::Post(number) if number <= posts)
+                    && matches!(epoch.kind, WindowCall::Post(number) if number <= posts)
             };
             windows.completes[origin][rank] >= posts && !windows.epochs.iter().any(is_from)
         })
@@ -330,7 +331,7 @@ impl State {
                 let number = windows.fences[rank];
                 let all_called = windows.fences.iter().all(|&fences| fences >= number);
                 let is_earlier = |epoch: &Epoch| {
-                    matches!(epoch.kind, Kind::Fence(begun) if begun < number)
+                    matches!(epoch.kind, WindowCall::Fence(begun) if begun < number)
                         && (epoch.origin == rank || epoch.target == rank)
                 };
                 let mut earlier = windows.epochs.iter().filter(|epoch| is_earlier(epoch));
@@ -349,7 +350,8 @@ impl State {
                 let target = windows.completed[rank];
                 let number = windows.completes[rank][target];
                 let is_own = |epoch: &Epoch| {
-                    (epoch.origin, epoch.target, epoch.kind) == (rank, target, Kind::Post(number))
+                    (epoch.origin, epoch.target, epoch.kind)
+                        == (rank, target, WindowCall::Post(number))
                 };
                 let is_done = !windows.epochs.iter().any(is_own);
                 let is_posted = windows.posts[target][rank] >= number;

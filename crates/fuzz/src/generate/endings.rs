@@ -2,30 +2,30 @@
 
 use super::Elemental;
 use super::messages::Sent;
-use super::transfers::transfer;
+use super::transfers::transfer_command;
 use crate::command::Command;
-use crate::swarm::Kind;
+use crate::swarm::Feature;
 
 impl Elemental<'_, '_> {
     /// Waits for the last messages, or abandons them, and disconnects.
-    pub(super) fn end(&mut self, has_buffers: bool, mut waits: Vec<Sent>) {
-        if !self.happens(Kind::Abandoned) {
-            self.flush(&mut waits);
+    pub(super) fn end_connection(&mut self, has_buffers: bool, mut waits: Vec<Sent>) {
+        if !self.happens(Feature::Abandoned) {
+            self.wait_for_messages(&mut waits);
         }
         let connection = self.connection;
         let deregisters = if has_buffers && waits.is_empty() {
-            self.enter_if(Kind::Deregister)
+            self.enter_if(Feature::Deregister)
         } else {
             None
         };
         if let Some(element) = deregisters {
             self.deregister();
-            self.choices.leave(element);
+            self.choices.leave_element(element);
         } else if has_buffers {
             self.append_element(|this| this.both(&Command::RmaFreeHandles { connection }));
         }
         // A broken connection is not supervised.
-        if waits.is_empty() && deregisters.is_none() && self.happens(Kind::Keepalive) {
+        if waits.is_empty() && deregisters.is_none() && self.happens(Feature::Keepalive) {
             self.keepalive();
         } else if self.flip() {
             self.append_element(|this| this.both(&Command::Disconnect { connection }));
@@ -46,7 +46,10 @@ impl Elemental<'_, '_> {
         let (worker, peer) = self.direction();
         let span = self.span(0);
         let is_read = self.flip();
-        let transfer = vec![(worker, transfer((connection, message), span, is_read))];
+        let transfer = vec![(
+            worker,
+            transfer_command((connection, message), span, is_read),
+        )];
         let deregister = vec![(peer, Command::RmaDeregister { connection })];
         if self.flip() {
             self.step(transfer);

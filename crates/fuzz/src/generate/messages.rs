@@ -2,7 +2,7 @@
 
 use super::Elemental;
 use crate::command::{Attribute, Command, SendFlags};
-use crate::swarm::Kind;
+use crate::swarm::Feature;
 
 /// A message for which no command has waited.
 pub(super) struct Sent {
@@ -13,14 +13,14 @@ pub(super) struct Sent {
 }
 
 impl Elemental<'_, '_> {
-    /// Waits for the connection; with [`Kind::Early`] the initiator sends the first message before
-    /// the other side knows that the connection is in use. Returns that message, and the number of
-    /// the next one.
+    /// Waits for the connection; with [`Feature::Early`] the initiator sends the first message
+    /// before the other side knows that the connection is in use. Returns that message, and the
+    /// number of the next one.
     pub(super) fn establish(&mut self) -> (Vec<Sent>, u32) {
         let connection = self.connection;
         let wait = Command::WaitConnection { connection };
         // Twice as often as other kinds: what it needs of the network is rare.
-        let is_early = self.happens(Kind::Early) || self.happens(Kind::Early);
+        let is_early = self.happens(Feature::Early) || self.happens(Feature::Early);
         let is_early = is_early && self.sends > 0;
         let Some(element) = is_early.then(|| self.choices.enter()).flatten() else {
             self.both(&wait);
@@ -28,9 +28,9 @@ impl Elemental<'_, '_> {
         };
         let request = Command::WaitRequest { connection };
         self.step(vec![(self.from, wait.clone()), (self.to, request)]);
-        let sent = self.send(1, (self.from, self.to), false);
+        let sent = self.send_message(1, (self.from, self.to), false);
         self.step(vec![(self.to, wait)]);
-        self.choices.leave(element);
+        self.choices.leave_element(element);
         (vec![sent], 2)
     }
 
@@ -40,24 +40,29 @@ impl Elemental<'_, '_> {
             self.append_element(|this| {
                 let direction = this.direction();
                 if this.flip() || waits.len() >= this.settings.outstanding as usize {
-                    this.flush(waits);
+                    this.wait_for_messages(waits);
                 }
                 let may_block = waits.is_empty();
-                waits.push(this.send(message, direction, may_block));
+                waits.push(this.send_message(message, direction, may_block));
             });
         }
     }
 
     /// Sends a message.
-    fn send(&mut self, message: u32, (sender, receiver): (u32, u32), may_block: bool) -> Sent {
-        let silent = self.happens(Kind::Silent);
+    fn send_message(
+        &mut self,
+        message: u32,
+        (sender, receiver): (u32, u32),
+        may_block: bool,
+    ) -> Sent {
+        let silent = self.happens(Feature::Silent);
         let flags = SendFlags {
             silent,
             // A blocking send may need the receiver to free buffers, which it does not.
-            blocking: self.happens_if(!silent && may_block, Kind::Blocking),
-            lent: self.happens_if(!silent || self.attribute == Attribute::Ro, Kind::Lent),
+            blocking: self.happens_if(!silent && may_block, Feature::Blocking),
+            lent: self.happens_if(!silent || self.attribute == Attribute::Ro, Feature::Lent),
         };
-        let length = self.length();
+        let length = self.draw_length();
         let connection = self.connection;
         let send = Command::Send {
             connection,
@@ -75,8 +80,8 @@ impl Elemental<'_, '_> {
     }
 
     /// Draws the length of a message.
-    fn length(&mut self) -> u32 {
-        if self.happens(Kind::Extreme) {
+    fn draw_length(&mut self) -> u32 {
+        if self.happens(Feature::Extreme) {
             return if self.flip() {
                 0
             } else {
@@ -89,7 +94,7 @@ impl Elemental<'_, '_> {
 
     /// Lets senders and receivers wait for sent messages: one step for each message, in which both
     /// poll.
-    pub(super) fn flush(&mut self, waits: &mut Vec<Sent>) {
+    pub(super) fn wait_for_messages(&mut self, waits: &mut Vec<Sent>) {
         let connection = self.connection;
         for sent in waits.drain(..) {
             let message = sent.message;

@@ -23,12 +23,12 @@ impl Elemental<'_, '_> {
         } else {
             self.between(first - 1, end)
         };
-        self.exchange(0);
+        self.exchange_handles(0);
         self.bursts(first, middle);
         if middle < end {
             self.append_element(|this| {
                 this.both(&Command::RmaFreeHandles { connection });
-                this.exchange(1);
+                this.exchange_handles(1);
                 this.bursts(middle + 1, end);
             });
         }
@@ -48,7 +48,7 @@ impl Elemental<'_, '_> {
     }
 
     /// Exchanges the handles of both sides for the n-th time.
-    fn exchange(&mut self, time: u32) {
+    fn exchange_handles(&mut self, time: u32) {
         let connection = self.connection;
         let first = 3 * self.sends + 1 + 2 * time;
         let sides = [(self.from, first), (self.to, first + 1)];
@@ -110,9 +110,9 @@ impl Elemental<'_, '_> {
             }
             self.step(vec![(
                 worker,
-                transfer((connection, message), span, is_read),
+                transfer_command((connection, message), span, is_read),
             )]);
-            self.choices.leave(element);
+            self.choices.leave_element(element);
         }
         for (message, is_quiet) in waits {
             let wait = Command::RmaWait {
@@ -142,7 +142,7 @@ impl Elemental<'_, '_> {
     }
 }
 
-pub(super) const fn transfer(
+pub(super) const fn transfer_command(
     (connection, message): (u32, u32),
     span: Span,
     is_read: bool,

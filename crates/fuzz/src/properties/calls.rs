@@ -10,14 +10,14 @@ use crate::driver::Outcome;
 use crate::interaction::Interaction;
 use crate::response::Response;
 
-pub(super) fn check(interaction: &Interaction, outcome: &Outcome) -> Option<String> {
+pub(super) fn find_violation(interaction: &Interaction, outcome: &Outcome) -> Option<String> {
     let is_noteworthy = |response: &&Response| match response {
         Response::Failed(_) | Response::RmaEnded { .. } => true,
         Response::Sent { status, .. } => *status != Status::Success,
         _ => false,
     };
     outcome.responses.iter().flatten().find(is_noteworthy)?;
-    let expected = Expected::of(interaction);
+    let expected = Expected::from_interaction(interaction);
     let workers = (0..).zip(&outcome.responses);
     workers.into_iter().find_map(|(worker, responses)| {
         let mut responses = responses.iter().filter(is_noteworthy);
@@ -38,14 +38,14 @@ struct Expected {
 }
 
 impl Expected {
-    fn of(interaction: &Interaction) -> Self {
+    fn from_interaction(interaction: &Interaction) -> Self {
         let mut expected = Self::default();
         let mut deregistered = BTreeSet::new();
         // Transfers that have not been waited for.
         let mut open: BTreeSet<(u32, u32)> = BTreeSet::new();
         for one in interaction.commands() {
             let connection = one.command.connection();
-            let key = (connection, one.command.message().unwrap_or(0));
+            let key = (connection, one.command.message_number().unwrap_or(0));
             match one.command {
                 Command::Send { flags, .. } if !flags.blocking => {
                     expected.abandoned.insert(key);

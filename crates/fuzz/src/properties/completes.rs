@@ -5,7 +5,7 @@ use crate::interaction::Interaction;
 use crate::response::Response;
 
 /// Checks that no worker has ended, and that no step is blocked.
-pub(super) fn check(interaction: &Interaction, outcome: &Outcome) -> Option<String> {
+pub(super) fn find_violation(interaction: &Interaction, outcome: &Outcome) -> Option<String> {
     let ended = (0..).zip(&outcome.responses);
     let ended = ended.into_iter().find_map(|(worker, responses): (u32, _)| {
         let how = responses.iter().find_map(|response| match response {

@@ -17,14 +17,14 @@ struct Count {
     found: u32,
 }
 
-pub(super) fn check(interaction: &Interaction, outcome: &Outcome) -> Option<String> {
+pub(super) fn find_violation(interaction: &Interaction, outcome: &Outcome) -> Option<String> {
     let mut counts = operations(interaction);
     let find = |counts: &[Count], key: &Key| counts.binary_search_by_key(key, |count| count.key);
     for one in interaction.commands() {
         if let Command::WaitSendCompletion { .. }
         | Command::RmaWait { .. }
         | Command::RmaWaitExchange { .. } = one.command
-            && let Ok(at) = find(&counts, &key(one.worker, &one.command))
+            && let Ok(at) = find(&counts, &command_key(one.worker, &one.command))
         {
             counts[at].least = 1;
         }
@@ -66,8 +66,12 @@ pub(super) fn check(interaction: &Interaction, outcome: &Outcome) -> Option<Stri
     ))
 }
 
-fn key(worker: u32, command: &Command) -> Key {
-    (worker, command.connection(), command.message().unwrap_or(0))
+fn command_key(worker: u32, command: &Command) -> Key {
+    (
+        worker,
+        command.connection(),
+        command.message_number().unwrap_or(0),
+    )
 }
 
 /// Returns the operations, in the order of their keys.
@@ -81,7 +85,7 @@ fn operations(interaction: &Interaction) -> Vec<Count> {
             _ => return None,
         };
         Some(Count {
-            key: key(worker, command),
+            key: command_key(worker, command),
             least,
             most,
             found: 0,

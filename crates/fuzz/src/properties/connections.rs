@@ -16,7 +16,7 @@ enum Decision {
     Ignore,
 }
 
-pub(super) fn check(interaction: &Interaction, outcome: &Outcome) -> Option<String> {
+pub(super) fn find_violation(interaction: &Interaction, outcome: &Outcome) -> Option<String> {
     let mut decisions = BTreeMap::new();
     for one in interaction.commands() {
         let decision = match one.command {

@@ -16,7 +16,7 @@ type Receiver = (u32, u32);
 /// Number and length of a message.
 type Sent = (u32, u32);
 
-pub(super) fn check(interaction: &Interaction, outcome: &Outcome) -> Option<String> {
+pub(super) fn find_violation(interaction: &Interaction, outcome: &Outcome) -> Option<String> {
     let mut received: Vec<(Receiver, &[u8])> = Vec::new();
     for (worker, responses) in (0..).zip(&outcome.responses) {
         for response in responses {

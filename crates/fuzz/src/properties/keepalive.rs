@@ -7,7 +7,7 @@ use crate::driver::Outcome;
 use crate::interaction::Interaction;
 use crate::response::Response;
 
-pub(super) fn check(interaction: &Interaction, outcome: &Outcome) -> Option<String> {
+pub(super) fn find_violation(interaction: &Interaction, outcome: &Outcome) -> Option<String> {
     // Supervisions and reports, by worker and connection.
     let mut counts: BTreeMap<(u32, u32), (u32, u32)> = BTreeMap::new();
     for one in interaction.commands() {

@@ -13,10 +13,10 @@ use crate::response::Response;
 /// Expected bytes; `None` for bytes that later transfers may have changed.
 type Expected = Vec<Option<u8>>;
 
-pub(super) fn check(interaction: &Interaction, outcome: &Outcome) -> Option<String> {
+pub(super) fn find_violation(interaction: &Interaction, outcome: &Outcome) -> Option<String> {
     let mut model = Model::default();
     for one in interaction.commands() {
-        model.execute(one.worker, &one.command);
+        model.execute_command(one.worker, &one.command);
     }
     for (worker, responses) in (0..).zip(&outcome.responses) {
         let mut contents = 0;
@@ -40,7 +40,7 @@ pub(super) fn check(interaction: &Interaction, outcome: &Outcome) -> Option<Stri
                 _ => continue,
             };
             let expected = model.expected.get(&(what, worker, connection, number));
-            if let Some(place) = expected.and_then(|expected| difference(expected, bytes)) {
+            if let Some(place) = expected.and_then(|expected| first_difference(expected, bytes)) {
                 return Some(format!(
                     "worker {worker} on connection {connection}: {what} {number} has a wrong byte at {place} of {}",
                     bytes.len()
@@ -52,7 +52,7 @@ pub(super) fn check(interaction: &Interaction, outcome: &Outcome) -> Option<Stri
 }
 
 /// Returns the place of the first byte that is not as expected.
-fn difference(expected: &[Option<u8>], found: &[u8]) -> Option<usize> {
+fn first_difference(expected: &[Option<u8>], found: &[u8]) -> Option<usize> {
     // Bytes of a buffer that is gone cannot be compared.
     if found.is_empty() {
         return None;
@@ -84,7 +84,7 @@ struct Model {
 }
 
 impl Model {
-    fn execute(&mut self, worker: u32, command: &Command) {
+    fn execute_command(&mut self, worker: u32, command: &Command) {
         let connection = command.connection();
         let key = (worker, connection);
         match command {
@@ -94,13 +94,13 @@ impl Model {
             Command::RmaReuseHandle { .. } => {
                 self.reuses.insert(key, true);
             }
-            Command::RmaHandleExchange { .. } => self.exchange(key),
+            Command::RmaHandleExchange { .. } => self.exchange_handles(key),
             Command::RmaPrepareRead { message, .. } => {
                 let bytes = pattern_bytes(*message, BUFFER);
                 self.buffers.insert(key, bytes);
             }
-            Command::RmaWrite { message, span, .. } => self.write(key, *message, *span),
-            Command::RmaRead { message, span, .. } => self.read(key, *message, *span),
+            Command::RmaWrite { message, span, .. } => self.apply_write(key, *message, *span),
+            Command::RmaRead { message, span, .. } => self.apply_read(key, *message, *span),
             Command::RmaWait { message, .. } => {
                 self.open
                     .retain(|(of, _)| *of != (worker, connection, *message));
@@ -125,7 +125,7 @@ impl Model {
         }
     }
 
-    fn exchange(&mut self, key: (u32, u32)) {
+    fn exchange_handles(&mut self, key: (u32, u32)) {
         if self.buffers.contains_key(&key) {
             return;
         }
@@ -143,7 +143,7 @@ impl Model {
         Some((if worker == from { to } else { from }, connection))
     }
 
-    fn write(&mut self, key: (u32, u32), message: u32, span: Span) {
+    fn apply_write(&mut self, key: (u32, u32), message: u32, span: Span) {
         let Some(peer) = self.peer(key) else {
             return;
         };
@@ -155,7 +155,7 @@ impl Model {
             if let Some(buffer) = self.buffers.get_mut(&peer) {
                 buffer[(span.remote + place) as usize] = byte;
             }
-            self.forget(peer, span.remote + place);
+            self.mark_unknown(peer, span.remote + place);
         }
         let bytes = pattern_bytes(message, span.length);
         let bytes = bytes.into_iter().map(Some).collect();
@@ -166,7 +166,7 @@ impl Model {
     }
 
     /// Notes that a byte may have changed when the completion messages of earlier writes arrive.
-    fn forget(&mut self, (worker, connection): (u32, u32), place: u32) {
+    fn mark_unknown(&mut self, (worker, connection): (u32, u32), place: u32) {
         for ((of, at, message), begin) in &self.open {
             if (*of, *at) == (worker, connection)
                 && let Some(offset) = place.checked_sub(*begin)
@@ -178,7 +178,7 @@ impl Model {
         }
     }
 
-    fn read(&mut self, key: (u32, u32), message: u32, span: Span) {
+    fn apply_read(&mut self, key: (u32, u32), message: u32, span: Span) {
         let remote = self.peer(key).and_then(|peer| self.buffers.get(&peer));
         let Some(remote) = remote else {
             return;

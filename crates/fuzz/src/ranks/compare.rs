@@ -12,8 +12,8 @@ use run::{MessageProtocol, explorable, without_panic_messages};
 use sim_core::Digest;
 
 use super::device::{Device, Execution, ExecutionEnd, as_object, devices};
-use super::generate::generate;
-use super::interpreter::{ReceiveLog, Received, content, digest};
+use super::generate::generate_program;
+use super::interpreter::{ReceiveLog, Received, digest, message_content};
 use super::program::RankProgram;
 use crate::choices::Choices;
 use crate::{Comparison, Layer};
@@ -41,13 +41,13 @@ impl Layer for MpiLayer {
     type Program = RankProgram;
 
     fn generate(&self, choices: &mut Choices<'_>) -> RankProgram {
-        generate(choices)
+        generate_program(choices)
     }
 
-    fn compare(&self, program: &RankProgram, digest: &mut Digest) -> Comparison {
+    fn compare_executions(&self, program: &RankProgram, digest: &mut Digest) -> Comparison {
         let mut executions: Vec<(&str, Execution)> = Vec::new();
         for device in &self.devices {
-            let execution = device.execute(program);
+            let execution = device.execute_program(program);
             fold(&execution, digest);
             let found = against_program(device.name(), program, &execution);
             let found = found.or_else(|| {
@@ -56,7 +56,7 @@ impl Layer for MpiLayer {
                     return None;
                 }
                 let names = (*reference, device.name());
-                difference(names, &first.received, &execution.received)
+                find_difference(names, &first.received, &execution.received)
             });
             if let Some(different) = found {
                 return different;
@@ -104,7 +104,7 @@ fn against_program(
         let messages = program.messages.iter().enumerate();
         let to_rank = messages.filter(|(_, one)| one.to == rank);
         let sent = to_rank.map(|(number, one)| {
-            let digest = digest(&content(number, one.bytes));
+            let digest = digest(&message_content(number, one.bytes));
             (one.from, one.tag, one.bytes, digest)
         });
         let mut sent: Vec<_> = sent.collect();
@@ -118,7 +118,7 @@ fn against_program(
     None
 }
 
-fn difference(
+fn find_difference(
     (reference, device): (&str, &str),
     first: &[Vec<Received>],
     other: &[Vec<Received>],
@@ -132,13 +132,13 @@ fn difference(
 }
 
 /// Receives of all executions that the checker finds, and their ends.
-struct Observation {
+struct ReceiveOutcomes {
     log: ReceiveLog,
     found: BTreeSet<(End, Vec<Vec<Received>>)>,
 }
 
-impl Observer for Observation {
-    fn look(&mut self, run: &Run<'_>) -> ControlFlow<()> {
+impl Observer for ReceiveOutcomes {
+    fn examine_run(&mut self, run: &Run<'_>) -> ControlFlow<()> {
         let mut received = self.log.borrow().clone();
         received.iter_mut().for_each(|one| one.sort_unstable());
         self.found.insert((run.end, received));
@@ -167,7 +167,7 @@ impl MpiLayer {
             ..Options::default()
         };
         let found = BTreeSet::new();
-        let mut seen = Observation { log, found };
+        let mut seen = ReceiveOutcomes { log, found };
         let (statistics, broken) = without_panic_messages(|| {
             explore(
                 &mut explorable(object, ranks, protocol),

@@ -78,7 +78,7 @@ impl Device {
     }
 
     /// Executes a program.
-    pub fn execute(&self, program: &RankProgram) -> Execution {
+    pub fn execute_program(&self, program: &RankProgram) -> Execution {
         (self.execute)(program)
     }
 

@@ -6,7 +6,7 @@ use super::program::{RankOp, RankProgram};
 
 /// Returns `src/main.rs` of the program. Run the program with this option for its eager threshold:
 /// `--protocol threshold=BYTES`.
-pub fn source(program: &RankProgram) -> String {
+pub fn program_source(program: &RankProgram) -> String {
     let mut text = format!(
         "//! A program that `simrun fuzz --layer mpi` has generated, for {} ranks.\n\
          //!\n\
@@ -26,7 +26,7 @@ pub fn source(program: &RankProgram) -> String {
         }
         let _ = writeln!(text, "        {rank} => {{");
         for op in ops {
-            for line in lines(program, rank, *op) {
+            for line in operation_lines(program, rank, *op) {
                 let _ = writeln!(text, "            {line}");
             }
         }
@@ -37,8 +37,8 @@ pub fn source(program: &RankProgram) -> String {
 }
 
 /// Returns the lines of an operation.
-fn lines(program: &RankProgram, rank: usize, op: RankOp) -> Vec<String> {
-    let Some(number) = op.message() else {
+fn operation_lines(program: &RankProgram, rank: usize, op: RankOp) -> Vec<String> {
+    let Some(number) = op.message_index() else {
         return vec!["world.barrier().await?;".to_owned()];
     };
     let message = program.messages[number];

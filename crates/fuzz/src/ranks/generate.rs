@@ -11,7 +11,7 @@ use crate::FuzzProgram;
 use crate::choices::{Choices, Element};
 
 /// Draws a program.
-pub(super) fn generate(choices: &mut Choices<'_>) -> RankProgram {
+pub(super) fn generate_program(choices: &mut Choices<'_>) -> RankProgram {
     let ranks = 2 + choices.index(3);
     let mut program = RankProgram {
         version: RankProgram::VERSION,
@@ -26,7 +26,7 @@ pub(super) fn generate(choices: &mut Choices<'_>) -> RankProgram {
             for ops in &mut program.ranks {
                 ops.push(RankOp::Barrier);
             }
-            choices.leave(element);
+            choices.leave_element(element);
         }
         append_phase(&mut program, choices);
     }
@@ -44,15 +44,15 @@ fn append_phase(program: &mut RankProgram, choices: &mut Choices<'_>) {
     let has_wildcards: Vec<bool> = (0..ranks).map(|_| choices.once_in(4)).collect();
     let first = program.messages.len();
     // One sender and one receiver: their messages wait for each other.
-    let burst = choices.once_in(4).then(|| ends(ranks, choices));
+    let burst = choices.once_in(4).then(|| draw_rank_pair(ranks, choices));
     let mut elements: Vec<(usize, Element)> = Vec::new();
     for _ in 0..=choices.index(MESSAGES_MAX) {
         if let Some(element) = choices.enter() {
-            let ends = burst.unwrap_or_else(|| ends(ranks, choices));
-            let message = message(ends, &has_wildcards, program.eager_threshold, choices);
+            let ends = burst.unwrap_or_else(|| draw_rank_pair(ranks, choices));
+            let message = draw_message(ends, &has_wildcards, program.eager_threshold, choices);
             elements.push((program.messages.len(), element));
             program.messages.push(message);
-            choices.leave(element);
+            choices.leave_element(element);
         }
     }
     for number in (first..program.messages.len()).filter(|&at| program.messages[at].any_source) {
@@ -64,7 +64,7 @@ fn append_phase(program: &mut RankProgram, choices: &mut Choices<'_>) {
         let element = choices.enter_again(element);
         let RankMessage { from, to, .. } = program.messages[number];
         let form = choices.pick(&FORMS);
-        program.ranks[from].push(RankOp::send(form, number));
+        program.ranks[from].push(RankOp::send_in_form(form, number));
         pending.extend((!form.is_blocking()).then_some((from, number)));
         let is_posted = program.messages[number].any_source;
         let is_started = choices.is_if(!is_posted, |stream| stream.below(2) == 0);
@@ -79,7 +79,7 @@ fn append_phase(program: &mut RankProgram, choices: &mut Choices<'_>) {
         while !pending.is_empty() && choices.once_in(3) {
             append_wait(program, &mut pending, choices);
         }
-        choices.leave(element);
+        choices.leave_element(element);
     }
     while !pending.is_empty() {
         append_wait(program, &mut pending, choices);
@@ -104,12 +104,12 @@ fn append_wait(
 }
 
 /// Draws a sender and a receiver.
-fn ends(ranks: usize, choices: &mut Choices<'_>) -> (usize, usize) {
+fn draw_rank_pair(ranks: usize, choices: &mut Choices<'_>) -> (usize, usize) {
     let to = choices.index(ranks);
     ((to + 1 + choices.index(ranks - 1)) % ranks, to)
 }
 
-fn message(
+fn draw_message(
     (from, to): (usize, usize),
     has_wildcards: &[bool],
     eager_threshold: u64,
@@ -120,19 +120,19 @@ fn message(
         from,
         to,
         tag: choices.pick(&[0, 1, 2]),
-        bytes: bytes(eager_threshold, choices),
+        bytes: draw_length(eager_threshold, choices),
         any_source,
         any_tag: choices.is_if(!any_source, |stream| stream.below(3) == 0) || any_source,
     }
 }
 
 /// Draws a length: empty, short, about the threshold, or long.
-fn bytes(threshold: u64, choices: &mut Choices<'_>) -> u64 {
-    match choices.below(6) {
+fn draw_length(threshold: u64, choices: &mut Choices<'_>) -> u64 {
+    match choices.draw_below(6) {
         0 => 0,
-        1 | 2 => choices.below(200),
-        3 => (threshold + choices.below(3)).saturating_sub(1),
-        4 => threshold + choices.below(50_000),
-        _ => choices.below(threshold + 1),
+        1 | 2 => choices.draw_below(200),
+        3 => (threshold + choices.draw_below(3)).saturating_sub(1),
+        4 => threshold + choices.draw_below(50_000),
+        _ => choices.draw_below(threshold + 1),
     }
 }

@@ -29,7 +29,7 @@ pub struct Received {
 pub(super) type ReceiveLog = Rc<RefCell<Vec<Vec<Received>>>>;
 
 /// Returns the content of a message.
-pub(super) fn content(number: usize, bytes: u64) -> Vec<u8> {
+pub(super) fn message_content(number: usize, bytes: u64) -> Vec<u8> {
     let at = |at: u64| (at.wrapping_mul(31) + at / 251 + 7 * number as u64 + 1).to_le_bytes()[0];
     (0..bytes).map(at).collect()
 }
@@ -50,13 +50,13 @@ pub(super) async fn play(
     let to_this_rank = program.messages.iter().filter(|one| one.to == world.rank());
     let longest = to_this_rank.map(|one| one.bytes).max().unwrap_or(0);
     for op in &program.ranks[world.rank()] {
-        let Some(number) = op.message() else {
+        let Some(number) = op.message_index() else {
             world.barrier().await?;
             continue;
         };
         let message = program.messages[number];
         let (to, tag) = (message.to, message.tag);
-        let sent = || world.buffer_from(&content(number, message.bytes));
+        let sent = || world.buffer_from(&message_content(number, message.bytes));
         let source = if message.any_source {
             ANY_SOURCE
         } else {
@@ -74,14 +74,14 @@ pub(super) async fn play(
             RankOp::Isend(_) => drop(pending.insert(number, world.isend(sent(), to, tag)?)),
             RankOp::Issend(_) => drop(pending.insert(number, world.issend(sent(), to, tag)?)),
             RankOp::Irecv(_) => drop(pending.insert(number, receive()?)),
-            RankOp::Recv(_) => receives(received(number, &receive()?.wait().await?)),
+            RankOp::Recv(_) => receives(to_received(number, &receive()?.wait().await?)),
             RankOp::Wait(_) => {
                 let Some(mut request) = pending.remove(&number) else {
                     continue;
                 };
                 let done = request.wait().await?;
                 if message.to == world.rank() {
-                    receives(received(number, &done));
+                    receives(to_received(number, &done));
                 }
             }
             RankOp::Barrier => {}
@@ -90,7 +90,7 @@ pub(super) async fn play(
     Ok(())
 }
 
-fn received(receive: usize, done: &Completion) -> Received {
+fn to_received(receive: usize, done: &Completion) -> Received {
     let status = done.status;
     let length = usize::try_from(status.length).unwrap_or(usize::MAX);
     let bytes = done.buffer.bytes().unwrap_or_default();

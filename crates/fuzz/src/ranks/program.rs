@@ -72,7 +72,7 @@ pub enum RankOp {
 
 impl RankOp {
     /// Returns the send of a message in a form.
-    pub(super) const fn send(form: SendForm, message: usize) -> Self {
+    pub(super) const fn send_in_form(form: SendForm, message: usize) -> Self {
         match form {
             SendForm::Send => Self::Send(message),
             SendForm::Ssend => Self::Ssend(message),
@@ -82,7 +82,7 @@ impl RankOp {
     }
 
     /// Returns the message.
-    pub const fn message(self) -> Option<usize> {
+    pub const fn message_index(self) -> Option<usize> {
         match self {
             Self::Send(message)
             | Self::Ssend(message)
@@ -140,7 +140,7 @@ impl RankProgram {
         for (at, op) in self.ranks[rank].iter().enumerate() {
             let refuse =
                 |expected: &str| Err(format!("ranks[{rank}][{at}]: {op:?}: expected {expected}"));
-            let Some(number) = op.message() else {
+            let Some(number) = op.message_index() else {
                 continue;
             };
             let Some(message) = self.messages.get(number) else {
@@ -198,7 +198,7 @@ impl RankProgram {
             ));
         }
         let ops = || self.ranks.iter().flatten();
-        let own = |op: &&RankOp| op.message() == Some(number);
+        let own = |op: &&RankOp| op.message_index() == Some(number);
         let sends = ops().filter(own).filter(|op| op.is_send()).count();
         let receives = ops().filter(own).filter(|op| op.is_receive()).count();
         if (sends, receives) != (1, 1) {
@@ -265,7 +265,9 @@ fn stuck_ranks(ranks: &[Vec<RankOp>], messages: usize) -> Vec<usize> {
         let before = at.clone();
         for (rank, ops) in ranks.iter().enumerate() {
             while let Some(op) = ops.get(at[rank]) {
-                let Some(number) = op.message() else { break };
+                let Some(number) = op.message_index() else {
+                    break;
+                };
                 posted[number].insert(rank);
                 if !op.is_nonblocking() && posted[number].len() < 2 {
                     break;

@@ -6,9 +6,9 @@ use rdma::{Mtu, SoftAdapterSettings, WcStatus};
 use sim_core::Digest;
 
 use super::execution::ExecutionError;
-use super::generate::generate;
+use super::generate::generate_program;
 use super::model::{CompletionRecord, Model, Observation, SideObservation};
-use super::network::{NetworkSettings, execute};
+use super::network::{NetworkSettings, execute_program};
 use super::program::{RequestFault, VerbsProgram};
 use crate::choices::Choices;
 use crate::{Comparison, Layer};
@@ -82,18 +82,20 @@ impl Layer for VerbsLayer {
     type Program = VerbsProgram;
 
     fn generate(&self, choices: &mut Choices<'_>) -> VerbsProgram {
-        generate(choices)
+        generate_program(choices)
     }
 
-    fn compare(&self, program: &VerbsProgram, digest: &mut Digest) -> Comparison {
-        let expected = match Model::observe(program) {
+    fn compare_executions(&self, program: &VerbsProgram, digest: &mut Digest) -> Comparison {
+        let expected = match Model::expected_observation(program) {
             Ok(expected) => expected,
             Err(error) => return Comparison::different("is-valid", error),
         };
         for (name, settings) in self.networks(program) {
-            let observed = execute(program, &settings);
+            let observed = execute_program(program, &settings);
             digest.mix_str(&format!("{observed:?}"));
-            if let Some(difference) = difference(name, &expected, &observed, |_, status| status) {
+            if let Some(difference) =
+                find_difference(name, &expected, &observed, |_, status| status)
+            {
                 return difference;
             }
         }
@@ -101,7 +103,7 @@ impl Layer for VerbsLayer {
             && !meets_deviation(program)
         {
             let observed = (adapter.execute)(program);
-            if let Some(difference) = difference(&adapter.name, &expected, &observed, coarse) {
+            if let Some(difference) = find_difference(&adapter.name, &expected, &observed, coarse) {
                 return difference;
             }
         }
@@ -152,7 +154,7 @@ fn coarse(kind: &str, status: WcStatus) -> WcStatus {
     }
 }
 
-fn difference(
+fn find_difference(
     name: &str,
     expected: &Observation<Option<u8>>,
     observed: &Result<Observation<u8>, ExecutionError>,
@@ -194,7 +196,7 @@ fn side_difference(
         for at in 0..expected.len().max(observed.len()) {
             let (expected, observed) = (expected.get(at), observed.get(at));
             if expected.map(same) != observed.map(same) {
-                let (expected, observed) = (text(expected), text(observed));
+                let (expected, observed) = (completion_text(expected), completion_text(observed));
                 let text = format!("{kind} completion {at} is {observed}, expected {expected}");
                 return Some(("completions-agree", text));
             }
@@ -227,7 +229,7 @@ fn side_difference(
     None
 }
 
-fn text(completion: Option<&CompletionRecord>) -> String {
+fn completion_text(completion: Option<&CompletionRecord>) -> String {
     completion.map_or("missing".to_owned(), |one| {
         let opcode = one.opcode.map(|opcode| format!(" {opcode:?}"));
         let immediate = one.imm_data.map(|data| format!(", immediate {data}"));

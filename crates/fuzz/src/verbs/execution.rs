@@ -73,7 +73,7 @@ impl<'a> Session<'a> {
                 session.side((number, 0), connection, domains[0])?,
                 session.side((number, 1), connection, domains[1])?,
             ];
-            session.connect(connection, &sides, mtu)?;
+            session.connect_sides(connection, &sides, mtu)?;
             session.connections.push(sides);
         }
         Ok(session)
@@ -131,7 +131,7 @@ impl<'a> Session<'a> {
         })
     }
 
-    fn connect(
+    fn connect_sides(
         &self,
         connection: &Connection,
         sides: &[Side; 2],
@@ -160,18 +160,18 @@ impl<'a> Session<'a> {
     }
 
     /// Executes the rounds. `advance` lets time pass, and returns false if there is none left.
-    pub fn run(
+    pub fn execute_rounds(
         mut self,
         advance: &mut dyn FnMut() -> bool,
     ) -> Result<Observation<u8>, ExecutionError> {
         let mut model = Model::new(self.program);
         for (number, round) in self.program.rounds.iter().enumerate() {
-            self.post(round)?;
-            model.execute(round).map_err(ExecutionError::Call)?;
+            self.post_round(round)?;
+            model.execute_round(round).map_err(ExecutionError::Call)?;
             let mut has_time = true;
             loop {
-                self.poll()?;
-                let Some(missing) = self.missing(&model) else {
+                self.poll_completions()?;
+                let Some(missing) = self.describe_missing(&model) else {
                     break;
                 };
                 if !has_time {
@@ -184,12 +184,12 @@ impl<'a> Session<'a> {
         // Completions that should not be.
         for _ in 0..SURPLUS_STEPS {
             advance();
-            self.poll()?;
+            self.poll_completions()?;
         }
-        self.observe()
+        self.read_observation()
     }
 
-    fn post(&mut self, round: &Round) -> Result<(), ExecutionError> {
+    fn post_round(&mut self, round: &Round) -> Result<(), ExecutionError> {
         for receive in &round.receives {
             self.post_receive(receive)?;
         }
@@ -215,7 +215,7 @@ impl<'a> Session<'a> {
 
     fn post_request(&mut self, request: &Request) -> Result<(), ExecutionError> {
         let sides = &mut self.connections[request.connection];
-        let operation = operation(request, &sides[1 - request.side].target);
+        let operation = request_operation(request, &sides[1 - request.side].target);
         let side = &mut sides[request.side];
         let number = side.posted[0];
         side.posted[0] += 1;
@@ -248,14 +248,14 @@ impl<'a> Session<'a> {
         posted.map_err(refused("post_send"))
     }
 
-    fn poll(&mut self) -> Result<(), ExecutionError> {
+    fn poll_completions(&mut self) -> Result<(), ExecutionError> {
         let mut completions = Vec::new();
         for sides in &mut self.connections {
             for (verbs, side) in self.verbs.iter().zip(sides) {
                 for (queue, records) in side.queues.iter().zip(&mut side.completions) {
                     let polled = verbs.poll_cq(*queue, usize::MAX, &mut completions);
                     polled.map_err(refused("poll_cq"))?;
-                    records.extend(completions.drain(..).map(record));
+                    records.extend(completions.drain(..).map(completion_record));
                 }
             }
         }
@@ -263,7 +263,7 @@ impl<'a> Session<'a> {
     }
 
     /// Returns a description of the first completions that are missing.
-    fn missing(&self, model: &Model) -> Option<String> {
+    fn describe_missing(&self, model: &Model) -> Option<String> {
         for (connection, sides) in self.connections.iter().enumerate() {
             for (number, side) in sides.iter().enumerate() {
                 let expected = model.completions(connection, number);
@@ -281,7 +281,7 @@ impl<'a> Session<'a> {
         None
     }
 
-    fn observe(mut self) -> Result<Observation<u8>, ExecutionError> {
+    fn read_observation(mut self) -> Result<Observation<u8>, ExecutionError> {
         let mut solicited = [Vec::new(), Vec::new()];
         for (verbs, events) in self.verbs.iter().zip(&mut solicited) {
             while let Some(queue) = verbs.get_cq_event().map_err(refused("get_cq_event"))? {
@@ -319,7 +319,7 @@ const SURPLUS_STEPS: u32 = 100;
 /// Difference of a wrong key and a right one.
 pub(super) const WRONG_KEY: u32 = 0x55;
 
-fn record(completion: WorkCompletion) -> CompletionRecord {
+fn completion_record(completion: WorkCompletion) -> CompletionRecord {
     CompletionRecord {
         wr_id: completion.wr_id,
         status: completion.status,
@@ -330,8 +330,8 @@ fn record(completion: WorkCompletion) -> CompletionRecord {
 }
 
 /// Returns the operation of a request on a target region.
-fn operation(request: &Request, target: &MemoryRegion) -> Operation {
-    let remote_addr = target.addr + u64::from(place(request));
+fn request_operation(request: &Request, target: &MemoryRegion) -> Operation {
+    let remote_addr = target.addr + u64::from(target_offset(request));
     let rkey = if request.fault == Some(RequestFault::WrongRkey) {
         target.rkey ^ WRONG_KEY
     } else {
@@ -363,7 +363,7 @@ fn operation(request: &Request, target: &MemoryRegion) -> Operation {
 }
 
 /// Returns the offset of a request from the begin of the target region.
-pub(super) const fn place(request: &Request) -> u32 {
+pub(super) const fn target_offset(request: &Request) -> u32 {
     match request.fault {
         Some(RequestFault::OutOfRange) => layout::TARGET + 8 - request.length.next_multiple_of(8),
         Some(RequestFault::Unaligned) => request.offset + 4,

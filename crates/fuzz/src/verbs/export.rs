@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use rdma::{QpState, WcOpcode};
 
-use super::execution::{WRONG_KEY, place};
+use super::execution::{WRONG_KEY, target_offset};
 use super::layout::{Slots, target_number};
 use super::model::{CompletionRecord, Model, SideObservation};
 use super::program::{Receive, Request, RequestFault, RequestKind, VerbsProgram};
@@ -15,30 +15,30 @@ use crate::export_c::ADAPTER;
 
 /// Returns the text of the C program.
 pub fn c_source(program: &VerbsProgram) -> Result<String, String> {
-    let expected = Model::observe(program)?;
+    let expected = Model::expected_observation(program)?;
     let mut export = Export {
         slots: Vec::new(),
         posted: vec![[[0; 2]; 2]; program.connections.len()],
         body: String::new(),
     };
     for number in 0..program.connections.len() {
-        export.connect(program, number);
+        export.export_connection(program, number);
     }
     let mut model = Model::new(program);
     for (number, round) in program.rounds.iter().enumerate() {
         export.line(&format!("step = \"rounds[{number}]\""));
         for receive in &round.receives {
-            export.receive(receive);
+            export.export_receive(receive);
         }
         for request in &round.requests {
             export.request(request);
         }
-        model.execute(round)?;
-        export.wait(program, &model);
+        model.execute_round(round)?;
+        export.export_wait(program, &model);
     }
     for (connection, sides) in expected.iter().enumerate() {
         for (side, expected) in sides.iter().enumerate() {
-            export.expect(connection, side, expected);
+            export.check_observation(connection, side, expected);
         }
     }
     Ok(format!(
@@ -65,7 +65,7 @@ impl Export {
         let _ = writeln!(self.body, "  {line};");
     }
 
-    fn connect(&mut self, program: &VerbsProgram, number: usize) {
+    fn export_connection(&mut self, program: &VerbsProgram, number: usize) {
         let connection = program.connections[number];
         let mut access = "IBV_ACCESS_LOCAL_WRITE".to_owned();
         for (is_set, name) in [
@@ -108,15 +108,15 @@ impl Export {
     }
 
     /// Returns the number of the next request or receive of a side.
-    fn next(&mut self, (connection, side): (usize, usize), kind: usize) -> usize {
+    fn next_number(&mut self, (connection, side): (usize, usize), kind: usize) -> usize {
         let posted = &mut self.posted[connection][side][kind];
         *posted += 1;
         *posted - 1
     }
 
-    fn receive(&mut self, receive: &Receive) {
+    fn export_receive(&mut self, receive: &Receive) {
         let (connection, side) = (receive.connection, receive.side);
-        let number = self.next((connection, side), 1);
+        let number = self.next_number((connection, side), 1);
         let offset = self.slots[connection][side].receives[number];
         self.line(&format!(
             "post_receive(&c[{connection}].side[{side}], {number}, {offset}, {})",
@@ -126,7 +126,7 @@ impl Export {
 
     fn request(&mut self, request: &Request) {
         let (connection, side) = (request.connection, request.side);
-        let number = self.next((connection, side), 0);
+        let number = self.next_number((connection, side), 0);
         let offset = self.slots[connection][side].requests[number];
         let flags: String = [
             (!request.unsignaled, "IBV_SEND_SIGNALED | "),
@@ -149,7 +149,7 @@ impl Export {
             "post_request(&c[{connection}], {side}, {number}, {}, {flags}0, {offset}, {}, {}, {}, {}, {}, {})",
             opcode(request.kind),
             request.length,
-            place(request),
+            target_offset(request),
             request.value,
             request.compare,
             key(RequestFault::WrongLkey),
@@ -157,7 +157,7 @@ impl Export {
         ));
     }
 
-    fn wait(&mut self, program: &VerbsProgram, model: &Model) {
+    fn export_wait(&mut self, program: &VerbsProgram, model: &Model) {
         let count = program.connections.len();
         let row = |number| {
             let ([sends, receives], [others, taken]) =
@@ -171,7 +171,12 @@ impl Export {
         ));
     }
 
-    fn expect(&mut self, connection: usize, side: usize, expected: &SideObservation<Option<u8>>) {
+    fn check_observation(
+        &mut self,
+        connection: usize,
+        side: usize,
+        expected: &SideObservation<Option<u8>>,
+    ) {
         self.line(&format!("step = \"connection {connection}, side {side}\""));
         let place = format!("c[{connection}].side[{side}]");
         for (kind, completions) in [&expected.sends, &expected.receives].iter().enumerate() {

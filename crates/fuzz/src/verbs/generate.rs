@@ -14,10 +14,10 @@ use crate::FuzzProgram;
 use crate::choices::Choices;
 
 /// Draws a program.
-pub(super) fn generate(choices: &mut Choices<'_>) -> VerbsProgram {
+pub(super) fn generate_program(choices: &mut Choices<'_>) -> VerbsProgram {
     loop {
         choices.restart();
-        let program = draw(choices);
+        let program = draw_program(choices);
         if choices.are_given() || program.validate().is_ok() {
             return program;
         }
@@ -57,16 +57,16 @@ const KINDS: [RequestKind; 7] = [
     RequestKind::CompareSwap,
 ];
 
-fn below(choices: &mut Choices<'_>, limit: u32) -> u32 {
-    choices.below(limit.into()) as u32
+fn draw_below(choices: &mut Choices<'_>, limit: u32) -> u32 {
+    choices.draw_below(limit.into()) as u32
 }
 
-fn draw(choices: &mut Choices<'_>) -> VerbsProgram {
+fn draw_program(choices: &mut Choices<'_>) -> VerbsProgram {
     let count = 1 + choices.index(3);
     let failing = choices.enter_if(|stream| stream.below(3) == 0);
     let failing = failing.map(|element| {
         let failing = (choices.index(count), choices.pick(&FAILURES));
-        choices.leave(element);
+        choices.leave_element(element);
         (element, failing)
     });
     let mut program = VerbsProgram {
@@ -79,9 +79,9 @@ fn draw(choices: &mut Choices<'_>) -> VerbsProgram {
     for number in 0..count {
         let failure = failing.filter(|(_, (one, _))| *one == number);
         let failure = failure.map(|(_, (_, failure))| failure);
-        program.connections.push(connection(choices, failure));
+        program.connections.push(draw_connection(choices, failure));
     }
-    for _ in 0..=below(choices, 3) {
+    for _ in 0..=draw_below(choices, 3) {
         append_round(&mut program, choices);
         for connection in 0..count {
             append_requests(&mut program, choices, connection);
@@ -100,7 +100,7 @@ fn draw(choices: &mut Choices<'_>) -> VerbsProgram {
             let side = choices.index(2);
             append_request(&mut program, choices, (failing, side));
         }
-        choices.leave(element);
+        choices.leave_element(element);
     }
     let failing = failing.map(|(_, failing)| failing);
     set_signaled(&mut program);
@@ -140,10 +140,10 @@ fn remove_unused(program: &mut VerbsProgram) {
     }
 }
 
-fn connection(choices: &mut Choices<'_>, failure: Option<Failure>) -> Connection {
+fn draw_connection(choices: &mut Choices<'_>, failure: Option<Failure>) -> Connection {
     let mut access = TargetAccess::ALL;
     if failure == Some(Failure::NoRight) {
-        match below(choices, 3) {
+        match draw_below(choices, 3) {
             0 => access.write = false,
             1 => access.read = false,
             _ => access.atomic = false,
@@ -151,22 +151,22 @@ fn connection(choices: &mut Choices<'_>, failure: Option<Failure>) -> Connection
     }
     // Half of them soon have packet sequence numbers that wrap.
     let psn = if choices.once_in(2) {
-        PSN_MAX - below(choices, 12)
+        PSN_MAX - draw_below(choices, 12)
     } else {
-        below(choices, PSN_MAX)
+        draw_below(choices, PSN_MAX)
     };
     let is_limited = failure == Some(Failure::NoReceive);
     Connection {
         psn,
-        max_rd_atomic: 1 + below(choices, 4) as u8,
+        max_rd_atomic: 1 + draw_below(choices, 4) as u8,
         // Retries of both kinds are counted apart.
         retry_cnt: if is_limited {
-            1 + below(choices, 2) as u8
+            1 + draw_below(choices, 2) as u8
         } else {
             RETRY_MAX
         },
         rnr_retry: if is_limited {
-            below(choices, 4) as u8
+            draw_below(choices, 4) as u8
         } else {
             7
         },
@@ -181,10 +181,10 @@ const REQUESTS_MAX: u32 = 4;
 fn append_requests(program: &mut VerbsProgram, choices: &mut Choices<'_>, connection: usize) {
     for side in [0, 1] {
         if let Some(element) = choices.enter_if(|stream| stream.below(3) != 0) {
-            for _ in 0..=below(choices, REQUESTS_MAX) {
+            for _ in 0..=draw_below(choices, REQUESTS_MAX) {
                 append_request(program, choices, (connection, side));
             }
-            choices.leave(element);
+            choices.leave_element(element);
         }
     }
 }
@@ -210,13 +210,13 @@ fn append_request(program: &mut VerbsProgram, choices: &mut Choices<'_>, place: 
     let may_be_late = connection.rnr_retry == 7;
     let is_late = choices.is_if(may_be_late, |stream| stream.below(12) == 0);
     let may_be_alone = is_late && kind.consumes_receive();
-    push(program, request, !is_late);
+    push_request(program, request, !is_late);
     if choices.is_if(may_be_alone, |stream| stream.below(2) == 0) {
         // In a round of its own.
         program.rounds.push(Round::default());
         push_receive(program, place);
     }
-    choices.leave(element);
+    choices.leave_element(element);
 }
 
 /// Begins a round, unless the choice is that the last one continues.
@@ -226,7 +226,7 @@ fn append_round(program: &mut VerbsProgram, choices: &mut Choices<'_>) {
     }
 }
 
-fn push(program: &mut VerbsProgram, request: Request, has_receive: bool) {
+fn push_request(program: &mut VerbsProgram, request: Request, has_receive: bool) {
     if has_receive && request.kind.consumes_receive() {
         push_receive(program, (request.connection, request.side));
     }
@@ -253,7 +253,7 @@ fn request(
 ) -> Request {
     let is_atomic = kind.is_atomic();
     let about_mtu = [mtu - 1, mtu, mtu + 1, 2 * mtu, 3 * mtu + 5];
-    let random = below(choices, 2 * mtu);
+    let random = draw_below(choices, 2 * mtu);
     let about_mtu = about_mtu[choices.below_if(!is_atomic, 5) as usize];
     let lengths = [0, 1, 8, random, about_mtu];
     let length = lengths[choices.below_if(!is_atomic, 5) as usize];
@@ -277,7 +277,7 @@ fn request(
         inline: choices.is_if(is_short, |stream| stream.below(2) == 0),
         value: match kind {
             RequestKind::SendWithImm | RequestKind::WriteWithImm => choices.bits() as u32,
-            _ if is_atomic => 1 + below(choices, 3),
+            _ if is_atomic => 1 + draw_below(choices, 3),
             _ => choices.below_if(false, 1) as u32,
         },
         compare: choices.below_if(kind == RequestKind::CompareSwap, 3) as u32,
@@ -296,7 +296,7 @@ fn append_failure(
     failure: Failure,
 ) {
     let is_first = failure == Failure::Fault(RequestFault::WrongLkey);
-    let before = if is_first { 0 } else { below(choices, 3) };
+    let before = if is_first { 0 } else { draw_below(choices, 3) };
     for _ in 0..before {
         append_request(program, choices, place);
     }
@@ -322,10 +322,10 @@ fn append_failure(
             request.fault = Some(fault);
             request.inline &= fault != RequestFault::WrongLkey;
         }
-        push(program, request, failure != Failure::NoReceive);
-        choices.leave(element);
+        push_request(program, request, failure != Failure::NoReceive);
+        choices.leave_element(element);
     }
-    for _ in 0..below(choices, 3) {
+    for _ in 0..draw_below(choices, 3) {
         append_request(program, choices, place);
     }
 }
@@ -357,7 +357,7 @@ fn message_lengths(program: &VerbsProgram, connection: usize, side: usize) -> Ve
 fn set_receive_lengths(program: &mut VerbsProgram, choices: &mut Choices<'_>) {
     let rounds = program.rounds.iter();
     let count = rounds.map(|round| round.receives.len()).sum();
-    let mut drawn = choices.list(count, 3).into_iter();
+    let mut drawn = choices.draw_list(count, 3).into_iter();
     for connection in 0..program.connections.len() {
         for side in [0, 1] {
             let lengths = message_lengths(program, connection, side);
@@ -415,7 +415,7 @@ fn append_faults(program: &mut VerbsProgram, choices: &mut Choices<'_>, failing:
                 kind
             },
         });
-        choices.leave(element);
+        choices.leave_element(element);
     }
 }
 

@@ -105,10 +105,12 @@ impl Model {
     }
 
     /// Returns the expected observation at the end of a program.
-    pub(super) fn observe(program: &VerbsProgram) -> Result<Observation<Option<u8>>, String> {
+    pub(super) fn expected_observation(
+        program: &VerbsProgram,
+    ) -> Result<Observation<Option<u8>>, String> {
         let mut model = Self::new(program);
         for (number, round) in program.rounds.iter().enumerate() {
-            let executed = model.execute(round);
+            let executed = model.execute_round(round);
             executed.map_err(|error| format!("rounds[{number}]: {error}"))?;
         }
         for (at, fault) in program.faults.iter().enumerate() {
@@ -135,7 +137,7 @@ impl Model {
     }
 
     /// Executes a round.
-    pub(super) fn execute(&mut self, round: &Round) -> Result<(), String> {
+    pub(super) fn execute_round(&mut self, round: &Round) -> Result<(), String> {
         for receive in &round.receives {
             let side = &mut self.connections[receive.connection].1[receive.side];
             if side.has_failed() {
@@ -198,10 +200,10 @@ fn proceed(
                          expected one of both"
                     ));
                 }
-                side.expected.sends.push(failed(number, status));
-                side.fail();
+                side.expected.sends.push(failed_completion(number, status));
+                side.enter_error_state();
                 if peer_fails {
-                    peer.fail();
+                    peer.enter_error_state();
                 }
             }
         }
@@ -222,7 +224,7 @@ const fn opcode(kind: RequestKind) -> WcOpcode {
     }
 }
 
-const fn failed(number: usize, status: WcStatus) -> CompletionRecord {
+const fn failed_completion(number: usize, status: WcStatus) -> CompletionRecord {
     CompletionRecord {
         wr_id: number as u64,
         status,
@@ -270,7 +272,7 @@ fn effect(
         }
         if request.kind.has_target() {
             // All packets but the last have arrived.
-            peer.expected.target[range(request)].fill(None);
+            peer.expected.target[target_range(request)].fill(None);
             side.overtake(peer, request);
         }
         return Ok(if connection.rnr_retry == 7 {
@@ -290,11 +292,11 @@ fn effect(
     match request.kind {
         RequestKind::Send | RequestKind::SendWithImm => {
             let bytes = side.expected.local[slot].to_vec();
-            return Ok(peer.receive(request, &bytes));
+            return Ok(peer.receive_message(request, &bytes));
         }
         RequestKind::Write | RequestKind::WriteWithImm => {
             let bytes = &side.expected.local[slot];
-            peer.expected.target[range(request)].copy_from_slice(bytes);
+            peer.expected.target[target_range(request)].copy_from_slice(bytes);
             side.overtake(peer, request);
             if request.kind == RequestKind::WriteWithImm {
                 peer.complete_receive(request, WcOpcode::RecvRdmaWithImm);
@@ -303,9 +305,9 @@ fn effect(
         }
         RequestKind::Read | RequestKind::FetchAdd | RequestKind::CompareSwap => {}
     }
-    let old = peer.expected.target[range(request)].to_vec();
+    let old = peer.expected.target[target_range(request)].to_vec();
     if request.kind.is_atomic() {
-        peer.expected.target[range(request)].copy_from_slice(&after_atomic(request, &old));
+        peer.expected.target[target_range(request)].copy_from_slice(&after_atomic(request, &old));
         side.overtake(peer, request);
     }
     side.open.push(OpenFetch {
@@ -319,7 +321,7 @@ fn effect(
 }
 
 /// Returns the bytes of the target region that a request names.
-const fn range(request: &Request) -> Range<usize> {
+const fn target_range(request: &Request) -> Range<usize> {
     let begin = request.offset as usize;
     begin..begin + request.length as usize
 }
@@ -387,18 +389,18 @@ impl Side {
     }
 
     /// Enters the error state: receives are flushed here, requests when they are due.
-    fn fail(&mut self) {
+    fn enter_error_state(&mut self) {
         self.expected.state = QpState::Err;
         // Adapters differ in the flushed receives that are solicited events.
         self.expected.solicited = None;
         while let Some((number, _)) = self.receives.pop_front() {
-            let record = failed(number, WcStatus::WrFlushErr);
+            let record = failed_completion(number, WcStatus::WrFlushErr);
             self.expected.receives.push(record);
         }
     }
 
     /// Takes a message.
-    fn receive(&mut self, request: &Request, bytes: &[Option<u8>]) -> Effect {
+    fn receive_message(&mut self, request: &Request, bytes: &[Option<u8>]) -> Effect {
         let Some(&(number, length)) = self.receives.front() else {
             return Effect::Blocked;
         };
@@ -407,7 +409,7 @@ impl Side {
             // Packets before the one that is too long may have arrived.
             self.expected.local[slot..slot + length as usize].fill(None);
             self.receives.pop_front();
-            let record = failed(number, WcStatus::LocLenErr);
+            let record = failed_completion(number, WcStatus::LocLenErr);
             self.expected.receives.push(record);
             return fails(WcStatus::RemInvReqErr, true);
         }

@@ -50,13 +50,13 @@ struct Network {
 }
 
 /// Executes a program.
-pub(super) fn execute(
+pub(super) fn execute_program(
     program: &VerbsProgram,
     settings: &NetworkSettings,
 ) -> Result<Observation<u8>, ExecutionError> {
     let mut network = Network {
         clock: PolledClock::default(),
-        adapters: [0, 1].map(|side| adapter(side, settings.adapters)),
+        adapters: [0, 1].map(|side| create_adapter(side, settings.adapters)),
         flights: BTreeMap::new(),
         serial: 0,
         sent: BTreeMap::new(),
@@ -75,10 +75,10 @@ pub(super) fn execute(
             network.faults.insert(packet, fault.kind);
         }
     }
-    session.run(&mut || network.advance())
+    session.execute_rounds(&mut || network.process_event())
 }
 
-fn adapter(side: u16, settings: SoftAdapterSettings) -> Rc<RefCell<ChannelAdapter>> {
+fn create_adapter(side: u16, settings: SoftAdapterSettings) -> Rc<RefCell<ChannelAdapter>> {
     let attributes = DeviceAttributes::of_model(&format!("adapter{side}"), side.into());
     let port = AdapterPort {
         link_layer: LinkLayer::InfiniBand,
@@ -94,7 +94,7 @@ fn adapter(side: u16, settings: SoftAdapterSettings) -> Rc<RefCell<ChannelAdapte
 impl Network {
     /// Sends the packets that leave now, moves to the next event and handles this event. Returns
     /// false if there is no event, or the time is over.
-    fn advance(&mut self) -> bool {
+    fn process_event(&mut self) -> bool {
         self.transmit();
         let arrival = self.flights.keys().next().map(|(at, _)| *at);
         let timeouts = self.adapters.iter();

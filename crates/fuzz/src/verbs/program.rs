@@ -417,6 +417,6 @@ impl FuzzProgram for VerbsProgram {
             self.validate_side(fault.connection, fault.side)
                 .map_err(|error| format!("faults[{at}]: {error}"))?;
         }
-        Model::observe(self).map(|_| ())
+        Model::expected_observation(self).map(|_| ())
     }
 }

@@ -12,7 +12,7 @@ pub(super) fn check(solver: &mut Solver, told: &mut BTreeMap<u32, (f64, Option<u
     let mut slots = Vec::new();
     solver.take_changes(&mut slots);
     for slot in slots {
-        told.insert(slot, (solver.rate(slot), solver.limit(slot)));
+        told.insert(slot, (solver.rate(slot), solver.limiting_capacity(slot)));
     }
     let slots = (0..).zip(&solver.flows);
     let present = slots.filter(|(_, flow)| flow.position != GONE);
@@ -29,7 +29,7 @@ pub(super) fn check(solver: &mut Solver, told: &mut BTreeMap<u32, (f64, Option<u
     }
     for slot in present {
         let flow = &solver.flows[slot as usize];
-        let (rate, limit) = (solver.rate(slot), solver.limit(slot));
+        let (rate, limit) = (solver.rate(slot), solver.limiting_capacity(slot));
         // The same limit is not needed: of equal ones either may be named.
         assert_eq!(
             told.get(&slot).map(|told| told.0),

@@ -16,7 +16,7 @@ pub(super) struct Activity {
     pub(super) id: ActivityId,
     pub(super) phase: Phase,
     pub(super) suspended: bool,
-    pub(super) place: Place,
+    pub(super) place: ActivityResources,
     /// Of a computation.
     pub(super) threads: u32,
     /// The hosts between which a transfer goes, if that matters to others.
@@ -39,7 +39,7 @@ pub(super) struct Activity {
 
 /// Where an activity is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Place {
+pub(super) enum ActivityResources {
     Exec(HostId),
     Transfer(HostId, HostId),
     Io(DiskId),
@@ -65,7 +65,7 @@ impl Activity {
         id: ActivityId { number: 0, slot: 0 },
         phase: Phase::Idle,
         suspended: false,
-        place: Place::Exec(HostId(0)),
+        place: ActivityResources::Exec(HostId(0)),
         threads: 1,
         between: None,
         scale: 1.0,

@@ -13,7 +13,11 @@ use platform::LinkId;
 use platform::profile::Change;
 
 /// Makes a change at the date `now`.
-pub(super) fn apply(model: &mut FlowModel, control: Control, now: Time) -> Result<(), StartError> {
+pub(super) fn apply_control(
+    model: &mut FlowModel,
+    control: Control,
+    now: Time,
+) -> Result<(), StartError> {
     let change = match control {
         Control::PowerState { host, state } => {
             let states = model.platform.pstate_count(host);
@@ -55,7 +59,7 @@ pub(super) fn apply(model: &mut FlowModel, control: Control, now: Time) -> Resul
     };
     // What happens by itself at this date, such as a profile, has happened already.
     model.play(now);
-    model.change(change, now);
+    model.apply_change(change, now);
     Ok(())
 }
 

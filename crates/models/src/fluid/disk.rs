@@ -13,7 +13,7 @@
 
 use sim_core::{DiskId, Io, Span, StartError};
 
-use super::{FlowModel, Place};
+use super::{ActivityResources, FlowModel};
 use platform::Platform;
 
 /// Capacities per disk: all, reading, writing.
@@ -49,7 +49,7 @@ impl FlowModel {
             self.solver.cross(slot, number, capacity, 1.0);
         }
         let activity = &mut self.activities.0[slot as usize];
-        activity.place = Place::Io(disk);
+        activity.place = ActivityResources::Io(disk);
         activity.weight = priority;
         (activity.remaining, activity.wanted) = (bytes, f64::INFINITY);
         activity.set_bound(1.0);

@@ -44,7 +44,7 @@ impl Twister {
         self.next = 0;
     }
 
-    fn word(&mut self) -> u32 {
+    fn next_word(&mut self) -> u32 {
         if self.next == WORDS {
             self.twist();
         }
@@ -57,9 +57,9 @@ impl Twister {
     }
 
     /// A number from 0 to 1, without the latter.
-    fn unit(&mut self) -> f64 {
+    fn draw_unit(&mut self) -> f64 {
         loop {
-            let word = self.word();
+            let word = self.next_word();
             if word < u32::MAX {
                 return f64::from(word) / f64::from(u32::MAX);
             }
@@ -67,14 +67,14 @@ impl Twister {
     }
 
     /// A number by a law; 0 in place of numbers below 0.
-    fn draw(&mut self, law: Law) -> f64 {
+    fn draw_number(&mut self, law: Law) -> f64 {
         let drawn = match law {
             Law::Constant(number) => number,
-            Law::Uniform(from, to) => from + (to - from) * self.unit(),
-            Law::Exponential(rate) => -1.0 / rate * libm::log(self.unit()),
+            Law::Uniform(from, to) => from + (to - from) * self.draw_unit(),
+            Law::Exponential(rate) => -1.0 / rate * libm::log(self.draw_unit()),
             Law::Normal(mean, deviation) => {
-                let radius = libm::sqrt(-2.0 * libm::log(self.unit()));
-                mean + deviation * radius * libm::cos(TAU * self.unit())
+                let radius = libm::sqrt(-2.0 * libm::log(self.draw_unit()));
+                mean + deviation * radius * libm::cos(TAU * self.draw_unit())
             }
         };
         // A logarithm of 0 has no use either.
@@ -82,11 +82,11 @@ impl Twister {
     }
 
     /// The events of one round, with dates; `begin_s`: the date of the event before.
-    pub(super) fn round(&mut self, drawn: &Drawn, begin_s: f64) -> Vec<(f64, f64)> {
+    pub(super) fn draw_round(&mut self, drawn: &Drawn, begin_s: f64) -> Vec<(f64, f64)> {
         let mut date_s = begin_s;
         let event = |&(delay, value): &(Law, Law)| {
-            date_s += self.draw(delay);
-            (date_s, self.draw(value))
+            date_s += self.draw_number(delay);
+            (date_s, self.draw_number(value))
         };
         drawn.laws.iter().map(event).collect()
     }
@@ -101,8 +101,8 @@ mod tests {
     #[test]
     fn the_words_are_those_of_the_published_generator() {
         let mut twister = Twister::default();
-        assert_eq!(twister.word(), 3_499_211_612);
-        let word = (0..9_999).map(|_| twister.word()).last();
+        assert_eq!(twister.next_word(), 3_499_211_612);
+        let word = (0..9_999).map(|_| twister.next_word()).last();
         assert_eq!(word, Some(4_123_659_995));
     }
 
@@ -111,7 +111,7 @@ mod tests {
     fn laws_are_those_of_simgrid() {
         let first = |law, count: usize| {
             let mut twister = Twister::default();
-            let drawn: Vec<f64> = (0..count).map(|_| twister.draw(law)).collect();
+            let drawn: Vec<f64> = (0..count).map(|_| twister.draw_number(law)).collect();
             drawn
         };
         let near = |law, wanted: &[f64]| {
@@ -143,6 +143,6 @@ mod tests {
                 6.985_685_931_136_13,
             ],
         );
-        assert_eq!(Twister::default().draw(Law::Normal(0.0, 0.0)), 0.0);
+        assert_eq!(Twister::default().draw_number(Law::Normal(0.0, 0.0)), 0.0);
     }
 }

@@ -29,7 +29,7 @@ use observe::LinkParameter;
 use sim_core::{HostId, LinkState, Span, Time};
 
 use super::timetable::{DueEvent, ProfileSchedule};
-use super::{FlowModel, Phase, Place};
+use super::{ActivityResources, FlowModel, Phase};
 use platform::profile::{Change, Profile, Target};
 use platform::{Hop, LinkId, Platform, Route};
 
@@ -140,7 +140,7 @@ impl DynamicState {
             || platform.has_stopped_host()
     }
 
-    fn link(&mut self, link: u32) -> &mut CurrentLink {
+    fn link_mut(&mut self, link: u32) -> &mut CurrentLink {
         self.links.entry(LinkId(link)).or_insert(CurrentLink {
             bandwidth: None,
             latency_change: 0.0,
@@ -148,7 +148,7 @@ impl DynamicState {
         })
     }
 
-    fn host(&mut self, host: u32) -> &mut CurrentHost {
+    fn host_mut(&mut self, host: u32) -> &mut CurrentHost {
         let same = CurrentHost {
             scale: 1.0,
             on: true,
@@ -163,12 +163,12 @@ impl FlowModel {
     /// Adds a profile, which changes a link or a host in time; profiles with the same date take
     /// effect in the order in which they were added.
     pub fn add_profile(&mut self, profile: Profile) {
-        self.dynamics.timetable.add(profile);
+        self.dynamics.timetable.add_profile(profile);
     }
 
     /// Changes a link or a host at the date `now`, at which the model is.
-    pub fn change(&mut self, change: Change, now: Time) {
-        self.ways.forget();
+    pub fn apply_change(&mut self, change: Change, now: Time) {
+        self.ways.forget_pairs();
         let single = |number: u32| number..number + 1;
         match change {
             Change::Bandwidth(link, _) if self.is_air(link) => {}
@@ -199,9 +199,9 @@ impl FlowModel {
             target,
             count,
             value,
-        }) = self.dynamics.timetable.pop(now)
+        }) = self.dynamics.timetable.pop_due(now)
         {
-            self.ways.forget();
+            self.ways.forget_pairs();
             let row = |first: u32| first..first + count;
             match target {
                 Target::Bandwidth(link) => self.set_bandwidth(row(link.0), value, now),
@@ -220,7 +220,7 @@ impl FlowModel {
                 let least = STANDSTILL * self.platform.link(LinkId(link)).bandwidth;
                 bytes_per_s = bytes_per_s.max(least);
             }
-            self.dynamics.link(link).bandwidth = Some(bytes_per_s);
+            self.dynamics.link_mut(link).bandwidth = Some(bytes_per_s);
             self.solver.set_capacity(link, bytes_per_s, now.as_secs());
         }
         self.observe_links(links.clone(), LinkParameter::Bandwidth, bytes_per_s, now);
@@ -230,7 +230,7 @@ impl FlowModel {
     fn set_latency(&mut self, links: Range<u32>, latency_s: f64, now: Time) {
         for link in links.clone() {
             let base = self.platform.link(LinkId(link)).latency;
-            self.dynamics.link(link).latency_change = latency_s - base.as_secs();
+            self.dynamics.link_mut(link).latency_change = latency_s - base.as_secs();
         }
         self.observe_links(links.clone(), LinkParameter::Latency, latency_s, now);
         self.renew_transfers(&links, now);
@@ -238,16 +238,16 @@ impl FlowModel {
 
     fn set_links(&mut self, links: Range<u32>, on: bool, now: Time) {
         for link in links.clone() {
-            self.dynamics.link(link).on = on;
+            self.dynamics.link_mut(link).on = on;
         }
         let state = f64::from(u8::from(on));
         self.observe_links(links.clone(), LinkParameter::State, state, now);
         if !on {
             for slot in self.transfers_over(&links) {
-                self.fail(slot, now);
+                self.fail_activity(slot, now);
             }
             for slot in self.tasks_over(&links) {
-                self.fail(slot, now);
+                self.fail_activity(slot, now);
             }
         }
     }
@@ -257,7 +257,7 @@ impl FlowModel {
         let way_back = self.model_kind.uses_reverse_route();
         let mut found = Vec::new();
         for (activity, slot) in self.activities.0.iter().zip(0..) {
-            let Place::Transfer(from, to) = activity.place else {
+            let ActivityResources::Transfer(from, to) = activity.place else {
                 continue;
             };
             let runs = !matches!(activity.phase, Phase::Idle | Phase::Failed);
@@ -279,7 +279,7 @@ impl FlowModel {
     fn renew_transfers(&mut self, links: &Range<u32>, now: Time) {
         for slot in self.transfers_over(links) {
             let activity = &mut self.activities.0[slot as usize];
-            let Place::Transfer(from, to) = activity.place else {
+            let ActivityResources::Transfer(from, to) = activity.place else {
                 continue;
             };
             let found = self.model_kind.find_routes(
@@ -319,7 +319,7 @@ impl FlowModel {
 
     fn set_scale(&mut self, hosts: Range<u32>, scale: f64, now: Time) {
         for host in hosts.clone() {
-            self.dynamics.host(host).scale = scale.max(STANDSTILL);
+            self.dynamics.host_mut(host).scale = scale.max(STANDSTILL);
         }
         self.observe_hosts(hosts.clone(), "speed of the host", Some(scale), now);
         self.renew_computations(hosts, now);
@@ -327,7 +327,7 @@ impl FlowModel {
 
     fn set_pstate(&mut self, host: HostId, state: u32, now: Time) {
         let speed = self.platform.pstate_speed(host, state);
-        let entry = self.dynamics.host(host.0);
+        let entry = self.dynamics.host_mut(host.0);
         entry.pstate = Some(state);
         entry.state_speed = speed;
         let single = host.0..host.0 + 1;
@@ -345,7 +345,7 @@ impl FlowModel {
         }
         for slot in (0..).take(self.activities.0.len()) {
             let activity = &mut self.activities.0[slot as usize];
-            let Place::Exec(host) = activity.place else {
+            let ActivityResources::Exec(host) = activity.place else {
                 continue;
             };
             let runs = !matches!(activity.phase, Phase::Idle | Phase::Failed);
@@ -364,7 +364,7 @@ impl FlowModel {
     pub(super) fn set_hosts(&mut self, hosts: Range<u32>, on: bool, now: Time) {
         let mut changed = false;
         for host in hosts.clone() {
-            if std::mem::replace(&mut self.dynamics.host(host).on, on) != on {
+            if std::mem::replace(&mut self.dynamics.host_mut(host).on, on) != on {
                 self.dynamics.switched.push((HostId(host), on));
                 changed = true;
                 let name = if on { "host on" } else { "host off" };
@@ -378,23 +378,25 @@ impl FlowModel {
             let activity = &self.activities.0[slot as usize];
             let runs = !matches!(activity.phase, Phase::Idle | Phase::Failed);
             let there = match activity.place {
-                Place::Exec(place) => hosts.contains(&place.0),
-                Place::Transfer(from, to) => hosts.contains(&from.0) || hosts.contains(&to.0),
-                Place::Io(disk) => hosts.contains(&self.platform.disk_host(disk).0),
-                Place::Parallel => self.parallel.get(&slot).is_some_and(|task| {
+                ActivityResources::Exec(place) => hosts.contains(&place.0),
+                ActivityResources::Transfer(from, to) => {
+                    hosts.contains(&from.0) || hosts.contains(&to.0)
+                }
+                ActivityResources::Io(disk) => hosts.contains(&self.platform.disk_host(disk).0),
+                ActivityResources::Parallel => self.parallel.get(&slot).is_some_and(|task| {
                     let mut used = task.work.hosts().iter();
                     used.any(|host| hosts.contains(&host.0))
                 }),
             };
             if runs && there {
-                self.fail(slot, now);
+                self.fail_activity(slot, now);
             }
         }
     }
 
     /// Ends an activity with a failure; the next `advance` reports the failure.
-    pub(super) fn fail(&mut self, slot: u32, now: Time) {
-        self.leave(slot, now);
+    pub(super) fn fail_activity(&mut self, slot: u32, now: Time) {
+        self.stop_progress(slot, now);
         self.activities.0[slot as usize].phase = Phase::Failed;
         self.dynamics.failed.push(slot);
     }

@@ -16,11 +16,11 @@ use platform::{LinkId, Sharing};
 use sim_core::{Span, Time, Work};
 
 use super::FlowModel;
-use super::activity::{Phase, Place};
+use super::activity::{ActivityResources, Phase};
 
 /// An observer and the last rates that were reported to this observer.
 #[derive(Debug)]
-pub(super) struct Observation {
+pub(super) struct RateObserver {
     observer: NetworkObserver,
     /// The last rate and bottleneck of the transfer in each slot.
     told: Vec<Option<(f64, Option<u32>)>>,
@@ -29,18 +29,18 @@ pub(super) struct Observation {
     slots: Vec<u32>,
 }
 
-impl Observation {
-    fn tell(&self, now: Time, event: NetworkEvent<&[u32]>) {
-        self.observer.observe(now.as_secs(), event);
+impl RateObserver {
+    fn report_event(&self, now: Time, event: NetworkEvent<&[u32]>) {
+        self.observer.observe_event(now.as_secs(), event);
     }
 }
 
 impl FlowModel {
     /// Reports all transfers that begin from now on to an observer. The numbers of links are the
     /// numbers in the platform.
-    pub fn observe(&mut self, observer: NetworkObserver) {
+    pub fn set_observer(&mut self, observer: NetworkObserver) {
         self.solver.keep_changes();
-        self.observation = Some(Box::new(Observation {
+        self.observation = Some(Box::new(RateObserver {
             observer,
             told: Vec::new(),
             links: Vec::new(),
@@ -59,7 +59,7 @@ impl FlowModel {
             } else {
                 0.0
             };
-            return observation.tell(now, NetworkEvent::Computation { alone_s });
+            return observation.report_event(now, NetworkEvent::Computation { alone_s });
         }
         let (
             Some(observation),
@@ -96,7 +96,7 @@ impl FlowModel {
             alone_s: latency_s + sharing_s,
             links: &*observation.links,
         };
-        observation.tell(now, begin);
+        observation.report_event(now, begin);
     }
 
     /// Tells of the rates that a solve has changed.
@@ -109,16 +109,16 @@ impl FlowModel {
         self.solver.take_changes(&mut slots);
         for slot in slots.drain(..) {
             let activity = &self.activities.0[slot as usize];
-            let is_transfer = matches!(activity.place, Place::Transfer(..));
+            let is_transfer = matches!(activity.place, ActivityResources::Transfer(..));
             if !is_transfer || activity.phase != Phase::Work || activity.suspended {
                 continue;
             }
             let rate = self.solver.rate(slot) * activity.scale;
-            let link = self.solver.limit(slot);
+            let link = self.solver.limiting_capacity(slot);
             let told = observation.told.get_mut(slot as usize);
             if told.is_some_and(|told| told.replace((rate, link)) != Some((rate, link))) {
                 let flow = slot;
-                observation.tell(now, NetworkEvent::Rate { flow, rate, link });
+                observation.report_event(now, NetworkEvent::Rate { flow, rate, link });
             }
         }
         observation.slots = slots;
@@ -146,7 +146,7 @@ impl FlowModel {
                 parameter,
                 value,
             };
-            observation.tell(now, change);
+            observation.report_event(now, change);
         }
     }
 
@@ -168,16 +168,19 @@ impl FlowModel {
                 peer: None,
                 value,
             };
-            observation.tell(now, incident);
+            observation.report_event(now, incident);
         }
     }
 
     /// Tells of the end of a transfer.
     #[inline(never)]
     pub(super) fn observe_end(&self, slot: u32, now: Time) {
-        let is_transfer = matches!(self.activities.0[slot as usize].place, Place::Transfer(..));
+        let is_transfer = matches!(
+            self.activities.0[slot as usize].place,
+            ActivityResources::Transfer(..)
+        );
         if let (Some(observation), true) = (&self.observation, is_transfer) {
-            observation.tell(now, NetworkEvent::End { flow: slot });
+            observation.report_event(now, NetworkEvent::End { flow: slot });
         }
     }
 }

@@ -33,7 +33,7 @@ use sim_core::{ParallelWork, Span, StartError, Time};
 
 use super::dynamics::DynamicState;
 use super::wifi::{self, WifiDecay};
-use super::{FlowModel, ModelKind, Phase, Place};
+use super::{ActivityResources, FlowModel, ModelKind, Phase};
 use platform::Route;
 use platform::{Hop, LinkId, NoRoute, Platform};
 
@@ -74,7 +74,7 @@ struct DemandBuilder<'a> {
 }
 
 impl DemandBuilder<'_> {
-    fn compute(&mut self, work: &ParallelWork) {
+    fn add_computations(&mut self, work: &ParallelWork) {
         for (host, flops) in work.flops() {
             let speed = self.dynamics.speed(self.platform, host);
             let capacity = speed * f64::from(self.platform.cores(host));
@@ -89,7 +89,7 @@ impl DemandBuilder<'_> {
     }
 
     /// Adds the ways of all pairs; returns the largest latency.
-    fn transfer(
+    fn add_transfers(
         &mut self,
         work: &ParallelWork,
         tcp_gamma: f64,
@@ -121,7 +121,7 @@ impl DemandBuilder<'_> {
         Ok(latency_s)
     }
 
-    fn finish(mut self, latency_s: f64) -> Demand {
+    fn finish_demand(mut self, latency_s: f64) -> Demand {
         for Use {
             capacity, amount, ..
         } in summed(self.fatpipes)
@@ -188,7 +188,7 @@ impl FlowModel {
             self.solver.share_by_bottleneck();
         }
         let activity = &mut self.activities.0[slot as usize];
-        activity.place = Place::Parallel;
+        activity.place = ActivityResources::Parallel;
         activity.wanted = f64::INFINITY;
         activity.limit = demand.limit;
         let idle = demand.uses.is_empty() && demand.limit == f64::INFINITY;
@@ -211,17 +211,17 @@ impl FlowModel {
             fatpipes: Vec::new(),
             limit: f64::INFINITY,
         };
-        survey.compute(work);
+        survey.add_computations(work);
         let latency_s = match &self.model_kind {
             ModelKind::Fluid { tcp_gamma, .. } => {
-                survey.transfer(work, *tcp_gamma, &mut self.route)?
+                survey.add_transfers(work, *tcp_gamma, &mut self.route)?
             }
             ModelKind::FixedDuration(alone) => {
                 let durations = work.transfers().map(|(_, _, bytes)| alone.duration(bytes));
                 durations.max().unwrap_or(Span::ZERO).as_secs()
             }
         };
-        Ok(survey.finish(latency_s))
+        Ok(survey.finish_demand(latency_s))
     }
 
     /// Computes the limit of a task again, after a host or a link of the task has changed.

@@ -7,7 +7,7 @@ use sim_core::{
     Time, Work,
 };
 
-use super::activity::{Phase, Place};
+use super::activity::{ActivityResources, Phase};
 use super::{FlowModel, control};
 use maxmin::least;
 use platform::profile;
@@ -34,7 +34,7 @@ impl FlowModel {
             let goes_on = self.activities.0[slot as usize].remaining > 0.0;
             if goes_on {
                 self.agenda.pop_first();
-                self.enter(slot, date);
+                self.start_progress(slot, date);
             }
             return goes_on;
         }
@@ -45,7 +45,7 @@ impl FlowModel {
             due.sort_unstable_by_key(|slot| self.activities.0[*slot as usize].id.number);
             for &slot in &due {
                 self.agenda.pop_until(last);
-                self.enter(slot, date);
+                self.start_progress(slot, date);
             }
         }
         due.clear();
@@ -82,10 +82,10 @@ impl FlowModel {
     ) -> Result<(), StartError> {
         // Nobody may have asked for the changes of links and speeds while nothing ran.
         self.play(now);
-        let mut latency = match self.prepare(id, work) {
+        let mut latency = match self.prepare_activity(id, work) {
             Ok(latency) => latency,
             Err(error) => {
-                self.solver.forget(id.slot);
+                self.solver.forget_uses(id.slot);
                 return Err(error);
             }
         };
@@ -98,13 +98,13 @@ impl FlowModel {
         }
         self.meet(id.slot, now);
         if !self.is_on(id.slot) {
-            self.fail(id.slot, now);
+            self.fail_activity(id.slot, now);
             return Ok(());
         }
         if latency > Span::ZERO || self.activities.0[id.slot as usize].remaining == 0.0 {
             self.pay(id.slot, latency, now);
         } else {
-            self.enter(id.slot, now);
+            self.start_progress(id.slot, now);
         }
         Ok(())
     }
@@ -116,12 +116,12 @@ impl Resource for FlowModel {
     }
 
     fn cancel(&mut self, id: ActivityId, now: Time) {
-        self.leave(id.slot, now);
-        self.finish(id.slot, now);
+        self.stop_progress(id.slot, now);
+        self.forget_activity(id.slot, now);
     }
 
     fn suspend(&mut self, id: ActivityId, now: Time) {
-        self.leave(id.slot, now);
+        self.stop_progress(id.slot, now);
         self.activities.0[id.slot as usize].suspended = true;
     }
 
@@ -133,7 +133,7 @@ impl Resource for FlowModel {
         match activity.phase {
             Phase::Idle | Phase::Failed => {}
             Phase::Latency { left, .. } => self.pay(id.slot, left, now),
-            Phase::Work => self.enter(id.slot, now),
+            Phase::Work => self.start_progress(id.slot, now),
         }
     }
 
@@ -141,15 +141,21 @@ impl Resource for FlowModel {
     fn update(&mut self, id: ActivityId, change: Change, now: Time) {
         let activity = &mut self.activities.0[id.slot as usize];
         match (change, activity.place) {
-            (Change::Priority(priority), Place::Exec(_)) => {
+            (Change::Priority(priority), ActivityResources::Exec(_)) => {
                 activity.weight = priority * f64::from(activity.threads);
             }
-            (Change::Priority(priority), Place::Io(_)) => activity.weight = priority,
-            (Change::Bound(bound), Place::Exec(_) | Place::Transfer(..)) => {
+            (Change::Priority(priority), ActivityResources::Io(_)) => activity.weight = priority,
+            (
+                Change::Bound(bound),
+                ActivityResources::Exec(_) | ActivityResources::Transfer(..),
+            ) => {
                 activity.wanted = bound / activity.scale;
             }
-            (Change::Priority(_), Place::Transfer(..) | Place::Parallel)
-            | (Change::Bound(_), Place::Io(_) | Place::Parallel) => return,
+            (
+                Change::Priority(_),
+                ActivityResources::Transfer(..) | ActivityResources::Parallel,
+            )
+            | (Change::Bound(_), ActivityResources::Io(_) | ActivityResources::Parallel) => return,
         }
         self.update_share(id.slot, now);
     }
@@ -158,7 +164,7 @@ impl Resource for FlowModel {
         let activity = &self.activities.0[id.slot as usize];
         let shares = activity.phase == Phase::Work && !activity.suspended;
         let left = if shares {
-            self.solver.remaining(id.slot, now.as_secs())
+            self.solver.remaining_work(id.slot, now.as_secs())
         } else {
             activity.remaining
         };
@@ -179,7 +185,7 @@ impl Resource for FlowModel {
             return Some(now);
         }
         let end_s = self.first_end_s();
-        let change = self.dynamics.timetable.next(end_s < f64::INFINITY);
+        let change = self.dynamics.timetable.next_date(end_s < f64::INFINITY);
         let first_s = change.map_or(end_s, |change| least(end_s, change.as_secs()));
         (first_s < HORIZON_S).then(|| Time::from_secs(first_s).max(now))
     }
@@ -221,12 +227,12 @@ impl Resource for FlowModel {
     }
 
     fn switch_host(&mut self, host: HostId, on: bool, now: Time) -> Result<(), StartError> {
-        self.change(profile::Change::Host(host, on), now);
+        self.apply_change(profile::Change::Host(host, on), now);
         Ok(())
     }
 
     fn control(&mut self, control: Control, now: Time) -> Result<(), StartError> {
-        control::apply(self, control, now)
+        control::apply_control(self, control, now)
     }
 
     fn link_by_name(&self, name: &str) -> Option<u32> {
@@ -253,7 +259,7 @@ impl Resource for FlowModel {
             for slot in std::mem::take(&mut self.dynamics.failed) {
                 if self.activities.0[slot as usize].phase == Phase::Failed {
                     ended.push((self.activities.0[slot as usize].id, End::Failed));
-                    self.finish(slot, now);
+                    self.forget_activity(slot, now);
                 }
             }
         }
@@ -272,7 +278,7 @@ impl Resource for FlowModel {
             let activity = &mut self.activities.0[slot as usize];
             let pays = matches!(activity.phase, Phase::Latency { .. });
             if pays && activity.remaining > 0.0 {
-                self.enter(slot, now);
+                self.start_progress(slot, now);
                 continue;
             }
             if !pays {
@@ -281,7 +287,7 @@ impl Resource for FlowModel {
             let activity = &mut self.activities.0[slot as usize];
             activity.remaining = 0.0;
             ended.push((activity.id, End::Done));
-            self.finish(slot, now);
+            self.forget_activity(slot, now);
         }
         self.due = due;
     }

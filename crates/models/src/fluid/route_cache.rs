@@ -55,7 +55,7 @@ impl RouteCache {
         }
     }
 
-    fn place(&self, from: HostId, to: HostId) -> usize {
+    fn pair_place(&self, from: HostId, to: HostId) -> usize {
         let pair = u64::from(from.0) << 32 | u64::from(to.0);
         // Fibonacci hashing: 2^64 divided by the golden ratio spreads neighbours evenly.
         let spread = pair.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40;
@@ -65,7 +65,7 @@ impl RouteCache {
     /// Returns the place of a pair, if the pair is in the table.
     #[inline]
     pub(super) fn place_of(&self, from: HostId, to: HostId) -> Option<usize> {
-        let place = self.place(from, to);
+        let place = self.pair_place(from, to);
         let way = self.pairs.get(place)?;
         (way.from == from && way.to == to && way.era == self.era).then_some(place)
     }
@@ -82,11 +82,11 @@ impl RouteCache {
     }
 
     /// Returns the place for a newly found way of a pair, and empties this place.
-    pub(super) fn keep(&mut self, from: HostId, to: HostId) -> usize {
+    pub(super) fn claim_place(&mut self, from: HostId, to: HostId) -> usize {
         if self.pairs.is_empty() {
             self.pairs.resize(self.mask + 1, CachedRoute::NONE);
         }
-        let place = self.place(from, to);
+        let place = self.pair_place(from, to);
         let way = &mut self.pairs[place];
         (way.from, way.to, way.era) = (from, to, self.era);
         way.uses.clear();
@@ -94,7 +94,7 @@ impl RouteCache {
     }
 
     /// Forgets all pairs: a link has changed.
-    pub(super) fn forget(&mut self) {
+    pub(super) fn forget_pairs(&mut self) {
         self.era = self.era.checked_add(1).unwrap_or_else(|| {
             self.pairs.clear();
             NEVER + 1
@@ -128,7 +128,7 @@ mod tests {
         assert!(ways.place_of(HostId(0), HostId(0)).is_none());
         for n in 0..100 {
             let (from, to) = pair(n);
-            let place = ways.keep(from, to);
+            let place = ways.claim_place(from, to);
             ways.at_mut(place).latency_s = f64::from(n);
             assert_eq!(ways.place_of(from, to), Some(place));
             assert_eq!(ways.at(place).latency_s, f64::from(n));
@@ -136,7 +136,7 @@ mod tests {
         }
         let known = (0..100).filter(|n| ways.place_of(pair(*n).0, pair(*n).1).is_some());
         assert!(known.count() <= 8, "the table does not grow");
-        ways.forget();
+        ways.forget_pairs();
         assert!(ways.place_of(HostId(99), HostId(100)).is_none());
     }
 }

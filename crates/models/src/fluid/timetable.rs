@@ -61,7 +61,7 @@ impl Running {
 
     /// Goes to the next event. When a new round begins, a whole round has just taken effect, so
     /// rounds that are over at `now` would change no value and are left out.
-    fn step(&mut self, now: Time, twister: &mut Option<Box<Twister>>) {
+    fn step_to_next(&mut self, now: Time, twister: &mut Option<Box<Twister>>) {
         self.next += 1;
         if let Some(drawn) = &self.profile.drawn {
             if drawn.repeats && self.next >= self.profile.events.len() {
@@ -71,7 +71,7 @@ impl Running {
                 let begin_s = last_s.max(begun_s + ROUND_MIN_S);
                 if begin_s > begun_s {
                     let twister = twister.get_or_insert_default();
-                    self.profile.events = twister.round(drawn, begin_s).into();
+                    self.profile.events = twister.draw_round(drawn, begin_s).into();
                     (self.next, self.begun_s) = (0, [begin_s, begun_s]);
                 }
             }
@@ -120,12 +120,12 @@ impl ProfileSchedule {
         self.running.is_empty()
     }
 
-    pub(super) fn add(&mut self, mut profile: Profile) {
+    pub(super) fn add_profile(&mut self, mut profile: Profile) {
         if let Some(drawn) = &profile.drawn {
             profile.events = self
                 .twister
                 .get_or_insert_default()
-                .round(drawn, 0.0)
+                .draw_round(drawn, 0.0)
                 .into();
         }
         let running = Running {
@@ -135,11 +135,11 @@ impl ProfileSchedule {
             begun_s: [0.0; 2],
         };
         self.running.push(running);
-        self.enter(self.running.len() - 1);
+        self.queue_next_event(self.running.len() - 1);
     }
 
     /// Notes the next event of a profile, if there is one.
-    fn enter(&mut self, number: usize) {
+    fn queue_next_event(&mut self, number: usize) {
         let running = &self.running[number];
         if let Some(date) = running.date() {
             let set = if running.switches_hosts() {
@@ -155,7 +155,7 @@ impl ProfileSchedule {
     /// events of hosts count, because actors may start again on a host. So a periodic profile of a
     /// link does not keep a deadlock alive.
     #[inline]
-    pub(super) fn next(&self, is_busy: bool) -> Option<Time> {
+    pub(super) fn next_date(&self, is_busy: bool) -> Option<Time> {
         if self.is_empty() {
             return None;
         }
@@ -172,7 +172,7 @@ impl ProfileSchedule {
     }
 
     /// Takes the first event up to the date `now`.
-    pub(super) fn pop(&mut self, now: Time) -> Option<DueEvent> {
+    pub(super) fn pop_due(&mut self, now: Time) -> Option<DueEvent> {
         let (hosts, others) = (self.hosts.first(), self.others.first());
         let first = hosts.into_iter().chain(others).min().copied()?;
         let (date, number) = first;
@@ -184,13 +184,13 @@ impl ProfileSchedule {
         let running = &mut self.running[number];
         let events = Arc::clone(&running.profile.events);
         let (_, value) = events[running.next];
-        running.step(now, &mut self.twister);
+        running.step_to_next(now, &mut self.twister);
         let due = DueEvent {
             target: running.profile.target,
             count: running.profile.count,
             value,
         };
-        self.enter(number);
+        self.queue_next_event(number);
         Some(due)
     }
 }
@@ -203,7 +203,7 @@ mod tests {
 
     fn table(target: Target, events: &[(f64, f64)], period_s: Option<f64>) -> ProfileSchedule {
         let mut table = ProfileSchedule::default();
-        table.add(Profile {
+        table.add_profile(Profile {
             target,
             count: 1,
             events: events.into(),
@@ -218,20 +218,20 @@ mod tests {
         let events = [(0.0, 1.0), (2.0, 3.0)];
         let mut table = table(Target::Speed(HostId(0)), &events, Some(10.0));
         let now = Time::from_secs(1e9 + 1.0);
-        let values: Vec<f64> = std::iter::from_fn(|| table.pop(now))
+        let values: Vec<f64> = std::iter::from_fn(|| table.pop_due(now))
             .map(|due| due.value)
             .collect();
         // One round in full, and the part of the present one.
         assert_eq!(values, [1.0, 3.0, 1.0]);
-        assert_eq!(table.next(true), Some(Time::from_secs(1e9 + 2.0)));
-        assert_eq!(table.next(false), None);
+        assert_eq!(table.next_date(true), Some(Time::from_secs(1e9 + 2.0)));
+        assert_eq!(table.next_date(false), None);
     }
 
     #[test]
     fn drawn_rounds_take_time_and_are_counted() {
         let drawn = |law, repeats| {
             let mut table = ProfileSchedule::default();
-            table.add(Profile {
+            table.add_profile(Profile {
                 target: Target::Host(HostId(0)),
                 count: 1,
                 events: [].into(),
@@ -245,7 +245,7 @@ mod tests {
         };
         let count = |table: &mut ProfileSchedule, seconds| {
             let now = Time::from_secs(seconds);
-            std::iter::from_fn(|| table.pop(now)).count()
+            std::iter::from_fn(|| table.pop_due(now)).count()
         };
         // Without delays a round takes a nanosecond.
         let mut table = drawn(Law::Normal(0.0, 0.0), true);
@@ -265,6 +265,6 @@ mod tests {
     fn dates_that_cannot_be_told_apart_end_the_repetition() {
         let mut table = table(Target::Speed(HostId(0)), &[(0.0, 1.0)], Some(1e-9));
         let now = Time::from_secs(1e18);
-        assert!(std::iter::from_fn(|| table.pop(now)).count() < 10);
+        assert!(std::iter::from_fn(|| table.pop_due(now)).count() < 10);
     }
 }

@@ -36,7 +36,7 @@ const EACH: f64 = 5_424.0;
 const BEYOND_MAX: u32 = 1_046;
 
 /// The part of the air that is left to this number of stations.
-fn part(stations: u32) -> f64 {
+fn air_share(stations: u32) -> f64 {
     let beyond = stations.saturating_sub(UNDISTURBED).min(BEYOND_MAX);
     (ALONE - EACH * f64::from(beyond)) / ALONE
 }
@@ -65,7 +65,7 @@ impl WifiDecay {
     }
 
     /// Records the stations of a transfer on the air.
-    pub(super) fn begin(&mut self, slot: u32, way: &Route) {
+    pub(super) fn begin_transfer(&mut self, slot: u32, way: &Route) {
         let hops = way.hops.iter().filter(|hop| hop.air).map(|hop| hop.link);
         let air = hops.filter(|link| self.parts.iter().any(|(known, _)| known == link));
         let air: Vec<LinkId> = air.collect();
@@ -76,7 +76,7 @@ impl WifiDecay {
 
     /// Forgets a transfer.
     #[inline]
-    pub(super) fn end(&mut self, slot: u32) {
+    pub(super) fn end_transfer(&mut self, slot: u32) {
         if !self.stations.is_empty() {
             self.stations.remove(&slot);
         }
@@ -131,7 +131,7 @@ impl FlowModel {
             };
             let sharing = transfers.chain(tasks).filter(|(slot, _)| shares(*slot));
             let stations: usize = sharing.map(|(_, stations)| stations).sum();
-            let present = part(u32::try_from(stations).unwrap_or(u32::MAX));
+            let present = air_share(u32::try_from(stations).unwrap_or(u32::MAX));
             if present != *known {
                 *known = present;
                 self.solver.set_capacity(link.0, present, now.as_secs());
@@ -142,12 +142,12 @@ impl FlowModel {
 
 #[cfg(test)]
 mod tests {
-    use super::part;
+    use super::air_share;
 
     #[test]
     fn the_air_decays_and_never_vanishes() {
-        assert_eq!((part(0), part(20)), (1.0, 1.0));
-        assert_eq!(part(21), (5_678_270.0 - 5_424.0) / 5_678_270.0);
-        assert!(part(1066) > 0.0 && part(u32::MAX) == part(1066));
+        assert_eq!((air_share(0), air_share(20)), (1.0, 1.0));
+        assert_eq!(air_share(21), (5_678_270.0 - 5_424.0) / 5_678_270.0);
+        assert!(air_share(1066) > 0.0 && air_share(u32::MAX) == air_share(1066));
     }
 }

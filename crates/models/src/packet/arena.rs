@@ -42,7 +42,7 @@ impl Packet {
         self.flags & 0xf
     }
 
-    pub(super) const fn has(&self, flag: u8) -> bool {
+    pub(super) const fn has_flag(&self, flag: u8) -> bool {
         self.flags & flag != 0
     }
 }
@@ -90,7 +90,7 @@ impl PacketArena {
     }
 
     /// Bytes that the arena occupies.
-    pub(super) const fn memory(&self) -> usize {
+    pub(super) const fn memory_bytes(&self) -> usize {
         self.packets.capacity() * size_of::<Packet>()
     }
 }

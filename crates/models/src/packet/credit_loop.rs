@@ -73,7 +73,7 @@ impl CreditDependencies {
     /// Adds a route: the links in order, with the virtual lane of each.
     pub fn add_route(&mut self, hosts: (HostId, HostId), route: &[LaneOfLink]) {
         for pair in route.windows(2) {
-            let (from, to) = (self.number(pair[0]), self.number(pair[1]));
+            let (from, to) = (self.node_number(pair[0]), self.node_number(pair[1]));
             self.edges[from].entry(to).or_insert(hosts);
         }
     }
@@ -82,11 +82,11 @@ impl CreditDependencies {
     pub fn add_if_acyclic(&mut self, hosts: (HostId, HostId), route: &[LaneOfLink]) -> bool {
         let mut added = Vec::new();
         for pair in route.windows(2) {
-            let (from, to) = (self.number(pair[0]), self.number(pair[1]));
+            let (from, to) = (self.node_number(pair[0]), self.node_number(pair[1]));
             if self.edges[from].contains_key(&to) {
                 continue;
             }
-            if self.path(to, from, &|_| true).is_some() {
+            if self.shortest_path(to, from, &|_| true).is_some() {
                 for (from, to) in added {
                     let edges: &mut BTreeMap<_, _> = &mut self.edges[from];
                     edges.remove(&to);
@@ -107,7 +107,7 @@ impl CreditDependencies {
         // In the order of buffers, so that the order of routes does not matter.
         for &start in self.numbers.values() {
             let is_inside = |node: usize| component[node] == component[start];
-            let Some(cycle) = self.path(start, start, &is_inside) else {
+            let Some(cycle) = self.shortest_path(start, start, &is_inside) else {
                 continue;
             };
             let best = shortest.entry(component[start]).or_default();
@@ -115,13 +115,15 @@ impl CreditDependencies {
                 *best = cycle;
             }
         }
-        let mut loops: Vec<PossibleCreditLoop> =
-            shortest.values().map(|cycle| self.named(cycle)).collect();
+        let mut loops: Vec<PossibleCreditLoop> = shortest
+            .values()
+            .map(|cycle| self.loop_from_cycle(cycle))
+            .collect();
         loops.sort_by_key(|found| found.members.first().map(|first| (first.link, first.vl)));
         loops
     }
 
-    fn named(&self, cycle: &[usize]) -> PossibleCreditLoop {
+    fn loop_from_cycle(&self, cycle: &[usize]) -> PossibleCreditLoop {
         let next = cycle.iter().cycle().skip(1);
         let members = cycle.iter().zip(next).map(|(&node, next)| {
             let (link, vl) = self.nodes[node];
@@ -136,7 +138,7 @@ impl CreditDependencies {
         }
     }
 
-    fn number(&mut self, node: LaneOfLink) -> usize {
+    fn node_number(&mut self, node: LaneOfLink) -> usize {
         let next = self.nodes.len();
         let number = *self.numbers.entry(node).or_insert(next);
         if number == next {
@@ -147,7 +149,7 @@ impl CreditDependencies {
     }
 
     /// Returns the nodes of a shortest path of at least one edge, without the last node.
-    fn path(
+    fn shortest_path(
         &self,
         from: usize,
         to: usize,

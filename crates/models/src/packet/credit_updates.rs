@@ -10,7 +10,7 @@
 
 use super::arena::Packet;
 use super::credit_counters::{COUNTER_MODULUS, blocks_allowed, credit_limit};
-use super::event_queue::{Event, EventKind};
+use super::event_queue::{EventKind, PacketEvent};
 use super::network::PacketNetwork;
 use super::settings::FlowControl;
 use super::topology::PacketLinkId;
@@ -77,7 +77,7 @@ impl PacketNetwork {
         let (link, now) = (port.link, port.last_start);
         if let Some(time) = arrival {
             let subject = blocks << 8 | u32::from(vl);
-            let event = Event::new(time, link.0, EventKind::Received, subject);
+            let event = PacketEvent::new(time, link.0, EventKind::Received, subject);
             self.events.push(event);
         }
         self.plan_credit_packet(link, vl, now);
@@ -110,7 +110,7 @@ impl PacketNetwork {
     pub(super) fn plan_free_blocks(&mut self, packet: &Packet, freed: u64) {
         let link = self.ports[packet.stored_at as usize].link;
         let subject = u32::from(packet.blocks) << 8 | u32::from(packet.vl);
-        let event = Event::new(freed, link.0, EventKind::Released, subject);
+        let event = PacketEvent::new(freed, link.0, EventKind::Released, subject);
         self.events.push(event);
     }
 
@@ -128,7 +128,7 @@ impl PacketNetwork {
         let time = lane
             .last_at
             .map_or(now, |last| now.max(last + min_interval_ps));
-        let event = Event::new(time, link.0, EventKind::CreditSend, u32::from(vl));
+        let event = PacketEvent::new(time, link.0, EventKind::CreditSend, u32::from(vl));
         self.events.push(event);
     }
 
@@ -156,7 +156,7 @@ impl PacketNetwork {
         }
         if busy_until > now {
             lane.is_planned = true;
-            let event = Event::new(busy_until, link.0, EventKind::CreditSend, subject);
+            let event = PacketEvent::new(busy_until, link.0, EventKind::CreditSend, subject);
             self.events.push(event);
             return;
         }
@@ -170,7 +170,7 @@ impl PacketNetwork {
         let packet = CreditPacket { vl, sent, limit };
         let number = self.credit_updates.insert(packet);
         self.statistics.credit_packets += 1;
-        let event = Event::new(time, link.0, EventKind::CreditArrival, number);
+        let event = PacketEvent::new(time, link.0, EventKind::CreditArrival, number);
         self.events.push(event);
     }
 

@@ -196,7 +196,7 @@ impl ReactionPoint {
         });
         match parameters.cut {
             CutRule::PerNotification => {
-                limiter.cut(parameters, now);
+                limiter.cut_rate(parameters, now);
                 limiter.raise_alpha(parameters);
                 limiter.alpha_at = now + parameters.alpha_period_ps;
             }
@@ -205,7 +205,7 @@ impl ReactionPoint {
                 limiter.is_notified = limiter.last_cut.is_some();
                 limiter.is_cut_due = true;
                 if limiter.last_cut.is_none_or(|last| last + interval <= now) {
-                    limiter.cut(parameters, now);
+                    limiter.cut_rate(parameters, now);
                 }
             }
         }
@@ -242,7 +242,7 @@ impl ReactionPoint {
                 return;
             };
             if cut_at == Some(time) {
-                limiter.cut(parameters, time);
+                limiter.cut_rate(parameters, time);
             } else if limiter.alpha_at == time {
                 limiter.alpha_at += parameters.alpha_period_ps;
                 if std::mem::take(&mut limiter.is_notified) {
@@ -274,7 +274,7 @@ impl Limiter {
         self.alpha = (1.0 - parameters.gain) * self.alpha + parameters.gain;
     }
 
-    fn cut(&mut self, parameters: &DcqcnParameters, now: u64) {
+    fn cut_rate(&mut self, parameters: &DcqcnParameters, now: u64) {
         if parameters.clamp == TargetClamp::Always || !self.was_cut {
             self.target = self.rate;
         }

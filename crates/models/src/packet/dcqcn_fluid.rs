@@ -152,7 +152,7 @@ impl DcqcnFluid {
             let (marked, delayed) =
                 std::mem::replace(&mut past[slot], (probability(queue), rates(&flows)));
             for (flow, delayed) in flows.iter_mut().zip(delayed) {
-                self.advance(flow, (marked, delayed), STEP);
+                self.advance_flow(flow, (marked, delayed), STEP);
             }
             let total: f64 = rates(&flows).iter().sum();
             queue = (queue + (total - capacity) * STEP).max(0.0);
@@ -165,7 +165,7 @@ impl DcqcnFluid {
         (time, queue * self.packet_bytes)
     }
 
-    fn advance(&self, flow: &mut FluidFlow, (marked, delayed): (f64, f64), step: f64) {
+    fn advance_flow(&self, flow: &mut FluidFlow, (marked, delayed): (f64, f64), step: f64) {
         let capacity = self.capacity / self.packet_bits();
         let log_unmarked = libm::log1p(-marked);
         let events = self.increase_events(marked, delayed);

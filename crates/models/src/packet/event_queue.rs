@@ -34,9 +34,9 @@ pub(super) enum EventKind {
 
 /// An event as one integer, ordered by one comparison: 64 bits time, 28 link, 4 kind, 32 subject.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) struct Event(u128);
+pub(super) struct PacketEvent(u128);
 
-impl Event {
+impl PacketEvent {
     /// Packs an event; `subject` is the packet, or the port of a wake-up.
     pub(super) const fn new(time: u64, link: u32, kind: EventKind, subject: u32) -> Self {
         let low = (link as u64) << 36 | (kind as u64) << 32 | subject as u64;
@@ -76,7 +76,7 @@ impl Event {
 /// A min-heap of events.
 #[derive(Clone, Default, Debug)]
 pub(super) struct EventQueue {
-    heap: Vec<Event>,
+    heap: Vec<PacketEvent>,
 }
 
 const ARITY: usize = 4;
@@ -90,17 +90,17 @@ impl EventQueue {
         self.heap.is_empty()
     }
 
-    pub(super) fn peek(&self) -> Option<Event> {
+    pub(super) fn peek(&self) -> Option<PacketEvent> {
         self.heap.first().copied()
     }
 
-    pub(super) fn push(&mut self, event: Event) {
+    pub(super) fn push(&mut self, event: PacketEvent) {
         self.heap.push(event);
         self.sift_up(self.heap.len() - 1, event);
     }
 
     /// Puts an event into `hole`, or above `hole`.
-    fn sift_up(&mut self, mut hole: usize, event: Event) {
+    fn sift_up(&mut self, mut hole: usize, event: PacketEvent) {
         while hole > 0 {
             let parent = (hole - 1) / ARITY;
             if self.heap[parent] <= event {
@@ -115,7 +115,7 @@ impl EventQueue {
     /// Removes and returns the first event. The hole of this event moves to a leaf, and the last
     /// event moves from there upwards: the last event is one of the latest and stays low, so
     /// comparisons on the way down would be in vain.
-    pub(super) fn pop(&mut self) -> Option<Event> {
+    pub(super) fn pop(&mut self) -> Option<PacketEvent> {
         let last = self.heap.pop()?;
         let Some(&first) = self.heap.first() else {
             return Some(last);
@@ -144,7 +144,7 @@ impl EventQueue {
 }
 
 /// Returns the place of the least of four events: two independent comparisons and one more.
-fn least_of(four: &[Event; ARITY]) -> usize {
+fn least_of(four: &[PacketEvent; ARITY]) -> usize {
     let left = usize::from(four[1] < four[0]);
     let right = 2 + usize::from(four[3] < four[2]);
     if four[right] < four[left] {
@@ -170,7 +170,7 @@ mod tests {
             let packet = u32::try_from(stream.below(50)).unwrap();
             let time = stream.below(20);
             expected.push((time, link, kind as u8, packet));
-            queue.push(Event::new(time, link, kind, packet));
+            queue.push(PacketEvent::new(time, link, kind, packet));
         }
         expected.sort_unstable();
         let mut found = Vec::new();

@@ -11,7 +11,7 @@ use std::fmt;
 use sim_core::Stream;
 
 use super::arena::Packet;
-use super::event_queue::{Event, EventKind};
+use super::event_queue::{EventKind, PacketEvent};
 use super::network::PacketNetwork;
 use super::settings::PacketSettings;
 use super::topology::PacketLinkId;
@@ -49,7 +49,7 @@ impl fmt::Display for InvalidFaults {
 impl std::error::Error for InvalidFaults {}
 
 impl LinkFaults {
-    fn check(&self) -> Result<(), InvalidFaults> {
+    fn check_probabilities(&self) -> Result<(), InvalidFaults> {
         let probabilities = [
             ("loss", self.loss),
             ("bit_error_rate", self.bit_error_rate),
@@ -115,7 +115,7 @@ impl FaultState {
     }
 
     /// Draws the fate of a packet that is on the wire from `start` to `end`.
-    pub(super) fn draw(&mut self, (start, end): (u64, u64), bytes: u32) -> Fate {
+    pub(super) fn draw_fate(&mut self, (start, end): (u64, u64), bytes: u32) -> Fate {
         let draws: [f64; 4] = std::array::from_fn(|_| self.stream.uniform());
         let faults = &self.faults;
         let at = faults.outages.partition_point(|(_, up)| *up <= start);
@@ -150,7 +150,7 @@ impl PacketNetwork {
         let Some(faults) = &mut port.faults else {
             return;
         };
-        let fate = faults.draw((now, last_bit), u32::from(self.packets[at].wire_bytes));
+        let fate = faults.draw_fate((now, last_bit), u32::from(self.packets[at].wire_bytes));
         if fate.is_lost {
             let packet = self.packets[at];
             if self.has_credit_packets(out) {
@@ -174,11 +174,11 @@ impl PacketNetwork {
             self.reports.note_copy(&copy);
             let copy = self.packets.insert(copy);
             self.events
-                .push(Event::new(time + wire_time, link, kind, copy));
+                .push(PacketEvent::new(time + wire_time, link, kind, copy));
         }
         self.note_started(out, at, Some(last_bit));
         self.events
-            .push(Event::new(time + fate.delay, link, kind, at));
+            .push(PacketEvent::new(time + fate.delay, link, kind, at));
     }
 
     /// Gives a link faults from now on; the default ends them.
@@ -187,7 +187,7 @@ impl PacketNetwork {
         link: PacketLinkId,
         faults: LinkFaults,
     ) -> Result<(), InvalidFaults> {
-        faults.check()?;
+        faults.check_probabilities()?;
         let port = self.port(link);
         let state = FaultState::of_link(&self.settings, link, faults);
         self.ports[port as usize].faults = state;

@@ -51,7 +51,7 @@ enum Phase {
     Down = 1,
 }
 
-const fn slot(node: GraphNode, phase: Phase) -> usize {
+const fn phase_slot(node: GraphNode, phase: Phase) -> usize {
     2 * node.0 as usize + phase as usize
 }
 
@@ -63,8 +63,8 @@ impl GraphTopology {
 
     /// Adds a host; hosts are numbered from 0.
     pub fn add_host(&mut self, name: impl Into<String>) -> GraphNode {
-        let host = HostId(number(self.hosts.len()));
-        let node = self.add(name.into(), Some(host), 0);
+        let host = HostId(checked_u32(self.hosts.len()));
+        let node = self.add_node(name.into(), Some(host), 0);
         self.hosts.push(node);
         self.distances.push(OnceLock::new());
         node
@@ -72,11 +72,11 @@ impl GraphTopology {
 
     /// Adds a switch with the seed of the hash; switches with equal seeds choose equally.
     pub fn add_switch(&mut self, name: impl Into<String>, seed: u32) -> GraphNode {
-        self.add(name.into(), None, seed)
+        self.add_node(name.into(), None, seed)
     }
 
-    fn add(&mut self, name: String, host: Option<HostId>, seed: u32) -> GraphNode {
-        let node = GraphNode(number(self.nodes.len()));
+    fn add_node(&mut self, name: String, host: Option<HostId>, seed: u32) -> GraphNode {
+        let node = GraphNode(checked_u32(self.nodes.len()));
         self.nodes.push(NodeState {
             name,
             host,
@@ -93,7 +93,7 @@ impl GraphTopology {
         b: GraphNode,
         spec: PacketLinkSpec,
     ) -> (PacketLinkId, PacketLinkId) {
-        let first = number(self.links.len());
+        let first = checked_u32(self.links.len());
         let (forth, back) = (PacketLinkId(first), PacketLinkId(first + 1));
         for (from, to, link, reverse) in [(a, b, forth, back), (b, a, back, forth)] {
             self.links.push(GraphLink {
@@ -150,12 +150,12 @@ impl GraphTopology {
             let target = self.hosts[to.0 as usize];
             let mut queue = VecDeque::new();
             for phase in [Phase::Up, Phase::Down] {
-                distance[slot(target, phase)] = 0;
+                distance[phase_slot(target, phase)] = 0;
                 queue.push_back((target, phase));
             }
             // Backwards over links into the node; cables have both directions.
             while let Some((node, phase)) = queue.pop_front() {
-                let length = distance[slot(node, phase)];
+                let length = distance[phase_slot(node, phase)];
                 for output in &self.nodes[node.0 as usize].outputs {
                     let link = self.links[output.0 as usize].reverse;
                     if self.phase_after(link) != phase {
@@ -165,8 +165,8 @@ impl GraphTopology {
                     // A link up comes only after links up, a link down after all.
                     for before in [Phase::Up, Phase::Down] {
                         let is_possible = before == Phase::Up || phase == Phase::Down;
-                        if is_possible && distance[slot(from, before)] == u32::MAX {
-                            distance[slot(from, before)] = length + 1;
+                        if is_possible && distance[phase_slot(from, before)] == u32::MAX {
+                            distance[phase_slot(from, before)] = length + 1;
                             if self.nodes[from.0 as usize].host.is_none() {
                                 queue.push_back((from, before));
                             }
@@ -181,11 +181,11 @@ impl GraphTopology {
     /// Returns the outputs of a node on shortest routes to a host.
     fn shortest(&self, at: GraphNode, phase: Phase, to: HostId) -> Vec<PacketLinkId> {
         let distance = self.distances(to);
-        let here = distance[slot(at, phase)];
+        let here = distance[phase_slot(at, phase)];
         let is_closer = |link: &&PacketLinkId| {
             let next = self.phase_after(**link);
             let is_allowed = phase == Phase::Up || next == Phase::Down;
-            let then = distance[slot(self.links[link.0 as usize].to, next)];
+            let then = distance[phase_slot(self.links[link.0 as usize].to, next)];
             is_allowed && then != u32::MAX && then + 1 == here
         };
         let outputs = &self.nodes[at.0 as usize].outputs;
@@ -193,13 +193,13 @@ impl GraphTopology {
     }
 }
 
-fn number(length: usize) -> u32 {
+fn checked_u32(length: usize) -> u32 {
     u32::try_from(length).expect("fewer than 2^32 nodes and links")
 }
 
 impl PacketTopology for GraphTopology {
     fn link_id_end(&self) -> u32 {
-        number(self.links.len())
+        checked_u32(self.links.len())
     }
 
     fn link(&self, link: PacketLinkId) -> PacketLinkSpec {

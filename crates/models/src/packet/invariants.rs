@@ -20,12 +20,12 @@ struct Scenario {
 }
 
 impl Scenario {
-    fn below(&mut self, limit: u32) -> u32 {
+    fn draw_below(&mut self, limit: u32) -> u32 {
         u32::try_from(self.stream.below(u64::from(limit))).expect("a small number")
     }
 
     fn chance(&mut self) -> bool {
-        self.below(2) == 0
+        self.draw_below(2) == 0
     }
 
     /// Returns hosts at switches in a tree or ring, and a few more cables.
@@ -33,13 +33,13 @@ impl Scenario {
         let mut graph = GraphTopology::new();
         let mut switches = Vec::new();
         let is_ring = self.is_ring;
-        for number in 0..if is_ring { 5 } else { 2 + self.below(5) } {
-            let switch = graph.add_switch(format!("s{number}"), self.below(1000));
+        for number in 0..if is_ring { 5 } else { 2 + self.draw_below(5) } {
+            let switch = graph.add_switch(format!("s{number}"), self.draw_below(1000));
             if number > 0 {
                 let other = if is_ring {
                     number - 1
                 } else {
-                    self.below(number)
+                    self.draw_below(number)
                 };
                 let spec = self.cable();
                 graph.add_cable(switch, switches[other as usize], spec);
@@ -51,17 +51,17 @@ impl Scenario {
             let spec = self.cable();
             graph.add_cable(switches[4], switches[0], spec);
         }
-        for _ in 0..if is_ring { 0 } else { self.below(4) } {
-            let (a, b) = (self.below(count), self.below(count));
+        for _ in 0..if is_ring { 0 } else { self.draw_below(4) } {
+            let (a, b) = (self.draw_below(count), self.draw_below(count));
             if a != b {
                 let spec = self.cable();
                 graph.add_cable(switches[a as usize], switches[b as usize], spec);
             }
         }
-        let hosts = if is_ring { 5 } else { 2 + self.below(8) };
+        let hosts = if is_ring { 5 } else { 2 + self.draw_below(8) };
         for number in 0..hosts {
             let host = graph.add_host(format!("h{number}"));
-            let (any, spec) = (self.below(count), self.cable());
+            let (any, spec) = (self.draw_below(count), self.cable());
             let switch = if is_ring { number } else { any };
             graph.add_cable(host, switches[switch as usize], spec);
         }
@@ -72,10 +72,10 @@ impl Scenario {
     }
 
     fn cable(&mut self) -> PacketLinkSpec {
-        let rate = [20, 40, 80, 160][self.below(4) as usize];
-        let propagation = [0, 1_000, 10_000, 700_000][self.below(4) as usize];
-        let buffer = [65, 65, 66, 130, 512][self.below(5) as usize];
-        let latency = [0, 100_000, 3_000_000][self.below(3) as usize];
+        let rate = [20, 40, 80, 160][self.draw_below(4) as usize];
+        let propagation = [0, 1_000, 10_000, 700_000][self.draw_below(4) as usize];
+        let buffer = [65, 65, 66, 130, 512][self.draw_below(5) as usize];
+        let latency = [0, 100_000, 3_000_000][self.draw_below(3) as usize];
         PacketLinkSpec {
             buffer_blocks: Some(buffer),
             switch_latency_ps: Some(latency),
@@ -83,9 +83,9 @@ impl Scenario {
         }
     }
 
-    fn settings(&mut self) -> PacketSettings {
-        let min_interval_ps = u64::from(self.below(3)) * 256_000;
-        let flow_control = match self.below(5) {
+    fn draw_settings(&mut self) -> PacketSettings {
+        let min_interval_ps = u64::from(self.draw_below(3)) * 256_000;
+        let flow_control = match self.draw_below(5) {
             0 => FlowControl::CreditsAtIntervals { min_interval_ps },
             1 => FlowControl::CreditPackets { min_interval_ps },
             2 => FlowControl::Pfc(PfcSettings {
@@ -97,19 +97,19 @@ impl Scenario {
             _ => FlowControl::IdealCredits,
         };
         let is_pfc = matches!(flow_control, FlowControl::Pfc(_));
-        let data_vls = 1 + u8::try_from(self.below(3)).expect("few");
+        let data_vls = 1 + u8::try_from(self.draw_below(3)).expect("few");
         PacketSettings {
             data_vls,
-            vl_arbitration: (self.below(3) == 0).then(VlArbitrationTables::opensm),
-            forwarding: if is_pfc || self.below(4) == 0 {
+            vl_arbitration: (self.draw_below(3) == 0).then(VlArbitrationTables::opensm),
+            forwarding: if is_pfc || self.draw_below(4) == 0 {
                 Forwarding::StoreAndForward
             } else {
                 Forwarding::CutThrough
             },
             flow_control,
-            virtual_output_queues: self.below(4) > 0,
+            virtual_output_queues: self.draw_below(4) > 0,
             ecn: self.chance().then(EcnThresholds::sigcomm15),
-            adaptive_routing: self.below(4) == 0,
+            adaptive_routing: self.draw_below(4) == 0,
             deadlock_check_ps: 5_000_000,
             seed: self.seed,
             ..PacketSettings::default()
@@ -132,21 +132,21 @@ fn send_all(scenario: &mut Scenario, hosts: u32, network: &mut PacketNetwork) ->
     let mut sent = Sent::default();
     let mut now = 0;
     for tag in 0..PACKETS {
-        if scenario.below(4) == 0 {
-            now += u64::from(scenario.below(400_000));
+        if scenario.draw_below(4) == 0 {
+            now += u64::from(scenario.draw_below(400_000));
             network.handle_events(now);
         }
-        let from = scenario.below(hosts);
+        let from = scenario.draw_below(hosts);
         let to = if scenario.is_ring {
             (from + 2) % hosts
         } else {
-            (from + 1 + scenario.below(hosts - 1)) % hosts
+            (from + 1 + scenario.draw_below(hosts - 1)) % hosts
         };
-        let service_level = u8::try_from(scenario.below(4)).expect("few");
+        let service_level = u8::try_from(scenario.draw_below(4)).expect("few");
         let flow_hash = from * 64 + to;
         let packet = OutboundPacket {
             destination: HostId(to),
-            wire_bytes: [34, 90, 1_054, 4_126][scenario.below(4) as usize],
+            wire_bytes: [34, 90, 1_054, 4_126][scenario.draw_below(4) as usize],
             service_level,
             flow_hash,
             tag,
@@ -174,7 +174,7 @@ fn check_deliveries(network: &mut PacketNetwork, sent: &Sent, is_ordered: bool, 
 }
 
 /// Runs a scenario and returns true if everything arrived.
-fn run(seed: u64) -> bool {
+fn run_scenario(seed: u64) -> bool {
     let mut scenario = Scenario {
         stream: Stream::new(seed, "packet network"),
         seed,
@@ -182,12 +182,12 @@ fn run(seed: u64) -> bool {
         is_up_down: seed % 12 > 7,
     };
     let (graph, hosts) = scenario.graph();
-    let settings = scenario.settings();
+    let settings = scenario.draw_settings();
     let is_adaptive = settings.adaptive_routing;
     let mut network = PacketNetwork::new(Arc::new(graph), settings);
-    let is_faulty = scenario.below(4) == 0;
+    let is_faulty = scenario.draw_below(4) == 0;
     if is_faulty {
-        let link = PacketLinkId(scenario.below(network.topology().link_id_end()));
+        let link = PacketLinkId(scenario.draw_below(network.topology().link_id_end()));
         let faults = LinkFaults {
             loss: 0.2,
             duplication: 0.1,
@@ -245,7 +245,7 @@ fn check_credits(network: &mut PacketNetwork, seed: u64) {
 
 #[test]
 fn random_networks_keep_their_invariants() {
-    let complete = (0..400).filter(|seed| run(*seed)).count();
+    let complete = (0..400).filter(|seed| run_scenario(*seed)).count();
     // Both ends occur: complete runs and credit loops.
     assert!((200..400).contains(&complete), "{complete}");
 }

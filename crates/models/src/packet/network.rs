@@ -11,7 +11,7 @@ use sim_core::HostId;
 
 use super::arena::{NONE, Packet, PacketArena};
 use super::credit_updates::CreditUpdates;
-use super::event_queue::{Event, EventKind, EventQueue};
+use super::event_queue::{EventKind, EventQueue, PacketEvent};
 use super::faults::FaultState;
 use super::lane_choice::lane;
 use super::overhead::credit_blocks;
@@ -251,7 +251,7 @@ impl PacketNetwork {
             return Err(PacketSendError::TooLong { wire_bytes });
         };
         let blocks = credit_blocks(wire_bytes, self.settings.delimiter_bytes);
-        let route = self.route(source, destination, flow_hash)?;
+        let route = self.find_route(source, destination, flow_hash)?;
         let first = self.paths.port(route);
         let is_adaptive = self.settings.adaptive_routing;
         let mut record = Packet {
@@ -283,7 +283,7 @@ impl PacketNetwork {
 
     /// Returns the time of the next event, in picoseconds.
     pub fn next_event_at(&self) -> Option<u64> {
-        self.events.peek().map(Event::time)
+        self.events.peek().map(PacketEvent::time)
     }
 
     /// Handles all events up to `now`.
@@ -292,7 +292,7 @@ impl PacketNetwork {
             && event.time() <= now
         {
             self.events.pop();
-            self.handle(event);
+            self.handle_event(event);
         }
         self.check_when_idle();
     }
@@ -335,11 +335,11 @@ impl PacketNetwork {
 
     /// Returns counts since the start.
     pub fn statistics(&self) -> PacketStatistics {
-        let ports: usize = self.ports.iter().map(Port::memory).sum();
+        let ports: usize = self.ports.iter().map(Port::memory_bytes).sum();
         PacketStatistics {
             ports: self.ports.len(),
             port_bytes: ports + self.ports.capacity() * size_of::<Port>(),
-            packet_bytes: self.packets.memory() + self.paths.memory(),
+            packet_bytes: self.packets.memory_bytes() + self.paths.memory_bytes(),
             ..self.statistics
         }
     }
@@ -349,15 +349,15 @@ impl PacketNetwork {
         &*self.topology
     }
 
-    fn handle(&mut self, event: Event) {
+    fn handle_event(&mut self, event: PacketEvent) {
         self.statistics.events += 1;
         let (time, subject) = (event.time(), event.subject());
         match event.kind() {
             EventKind::Eligible => self.forward(subject, time),
-            EventKind::Delivered => self.deliver(subject, time),
-            EventKind::Stored => self.store(subject, time),
+            EventKind::Delivered => self.deliver_packet(subject, time),
+            EventKind::Stored => self.store_packet(subject, time),
             EventKind::Released => match self.settings.flow_control {
-                FlowControl::Pfc(_) => self.release(subject, time),
+                FlowControl::Pfc(_) => self.handle_release(subject, time),
                 _ => self.free_blocks(event.link(), subject, time),
             },
             EventKind::HeadLeft => self.advance_fifo(event.link(), subject, time),
@@ -381,12 +381,12 @@ impl PacketNetwork {
     fn forward(&mut self, at: u32, now: u64) {
         let packet = self.packets[at];
         let is_stored = self.settings.forwarding == Forwarding::StoreAndForward;
-        if is_stored && packet.has(Packet::CORRUPTED) {
+        if is_stored && packet.has_flag(Packet::CORRUPTED) {
             self.drop_packet(at, now);
             return;
         }
         let stored_at = packet.stored_at;
-        let out = if packet.has(Packet::ADAPTIVE) {
+        let out = if packet.has_flag(Packet::ADAPTIVE) {
             self.shortest_queue(&packet, now)
         } else {
             self.paths.port(packet.route)
@@ -425,7 +425,7 @@ impl PacketNetwork {
     }
 
     /// Passes a packet to its host. The host takes the packet at once unless the host is held.
-    pub(super) fn deliver(&mut self, at: u32, now: u64) {
+    pub(super) fn deliver_packet(&mut self, at: u32, now: u64) {
         let packet = self.packets[at];
         if !self.held_sinks.is_empty()
             && let Some(held) = self.held_sinks.get_mut(&HostId(packet.destination))
@@ -440,8 +440,8 @@ impl PacketNetwork {
             tag: packet.tag,
             host: HostId(packet.destination),
             at: now,
-            marked: packet.has(Packet::MARKED),
-            corrupted: packet.has(Packet::CORRUPTED),
+            marked: packet.has_flag(Packet::MARKED),
+            corrupted: packet.has_flag(Packet::CORRUPTED),
         });
     }
 
@@ -490,7 +490,7 @@ impl PacketNetwork {
             port.absorb_credits(now);
             if port.lanes[usize::from(vl)].credits >= u32::from(packet.blocks) {
                 port.note_winner(vl, input);
-                self.start(out, at, now);
+                self.transmit_packet(out, at, now);
                 return;
             }
         }
@@ -511,7 +511,7 @@ impl PacketNetwork {
         }
         port.absorb_credits(now);
         let tables = self.settings.vl_arbitration.as_ref();
-        let Some(queue) = port.choose(&self.packets, tables) else {
+        let Some(queue) = port.choose_queue(&self.packets, tables) else {
             if !port.credit_blocked {
                 port.credit_blocked = true;
                 port.blocked_since = now;
@@ -534,7 +534,7 @@ impl PacketNetwork {
         let packet = port.dequeue(queue, &self.packets);
         port.credit_blocked = false;
         let is_empty = port.waiting.is_empty();
-        self.start(out, packet, now);
+        self.transmit_packet(out, packet, now);
         if !is_empty {
             let time = self.ports[out as usize].busy_until;
             self.wake(out, time);
@@ -542,7 +542,7 @@ impl PacketNetwork {
     }
 
     /// Puts a packet on the wire; the packet is already removed from all queues.
-    fn start(&mut self, out: u32, at: u32, now: u64) {
+    fn transmit_packet(&mut self, out: u32, at: u32, now: u64) {
         self.statistics.hops += 1;
         let port = &mut self.ports[out as usize];
         let packet = &mut self.packets[at];
@@ -586,7 +586,7 @@ impl PacketNetwork {
         if is_faulty {
             self.start_with_faults(out, at, (now, wire_time), (time, kind));
         } else {
-            self.events.push(Event::new(time, link, kind, at));
+            self.events.push(PacketEvent::new(time, link, kind, at));
             if self.has_credit_packets {
                 self.note_started(out, at, Some(stored));
             }
@@ -596,7 +596,7 @@ impl PacketNetwork {
             let link = self.ports[before.stored_at as usize].link.0;
             let (end, vl) = (now + wire_time, u32::from(before.vl));
             self.events
-                .push(Event::new(end, link, EventKind::HeadLeft, vl));
+                .push(PacketEvent::new(end, link, EventKind::HeadLeft, vl));
         }
         if before.stored_at == NONE && self.reports.is_wanted {
             self.reports.departures.push_back(PacketDeparture {
@@ -611,7 +611,7 @@ impl PacketNetwork {
     /// destination is next.
     fn next_wire_time(&mut self, out: u32, at: u32, bytes: u32) -> Option<u64> {
         let packet = &mut self.packets[at];
-        if packet.has(Packet::ADAPTIVE) {
+        if packet.has_flag(Packet::ADAPTIVE) {
             let packet = *packet;
             return self.adaptive_wire_time(out, &packet);
         }
@@ -635,7 +635,7 @@ impl PacketNetwork {
     /// Tells the sender of a link that the credits of a packet are free again from `freed` on.
     pub(super) fn return_credits(&mut self, packet: &Packet, freed: u64) {
         let of = packet.stored_at;
-        if packet.has(Packet::UNCREDITED) {
+        if packet.has_flag(Packet::UNCREDITED) {
             return;
         }
         let freed = match self.settings.flow_control {
@@ -665,13 +665,13 @@ impl PacketNetwork {
         let port = &mut self.ports[out as usize];
         if time < port.wake_at {
             port.wake_at = time;
-            let event = Event::new(time, port.link.0, EventKind::Wake, out);
+            let event = PacketEvent::new(time, port.link.0, EventKind::Wake, out);
             self.events.push(event);
         }
     }
 
     /// Returns the position of a route in the table of routes.
-    fn route(
+    fn find_route(
         &mut self,
         source: HostId,
         destination: HostId,
@@ -682,7 +682,7 @@ impl PacketNetwork {
             destination,
             if self.is_multipath { flow_hash } else { 0 },
         );
-        if let Some(start) = self.paths.find(key) {
+        if let Some(start) = self.paths.find_route(key) {
             return Ok(start);
         }
         let mut links = Vec::new();
@@ -690,7 +690,7 @@ impl PacketNetwork {
             .route_into(source, destination, flow_hash, &mut links)
             .map_err(PacketSendError::NoRoute)?;
         let ports: Vec<u32> = links.iter().map(|link| self.port(*link)).collect();
-        Ok(self.paths.add(key, &ports))
+        Ok(self.paths.add_route(key, &ports))
     }
 
     /// Returns the port of a link; the port is made on first use.

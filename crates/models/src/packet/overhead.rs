@@ -55,7 +55,7 @@ impl PacketOverhead {
     }
 
     /// Returns the bytes besides payload and extension headers.
-    pub const fn bytes(self) -> u32 {
+    pub const fn overhead_bytes(self) -> u32 {
         let transport = BTH + ICRC;
         match self.encapsulation {
             Encapsulation::InfinibandLocal => transport + LRH + VCRC + self.delimiter_bytes,
@@ -69,7 +69,7 @@ impl PacketOverhead {
     /// Returns the bytes on the wire of a packet; `payload` is the bytes of payload and extension
     /// headers. The bytes are padded to 4, and Ethernet frames to 64.
     pub const fn wire_bytes(self, payload: u32) -> u32 {
-        let bytes = payload.next_multiple_of(4) + self.bytes();
+        let bytes = payload.next_multiple_of(4) + self.overhead_bytes();
         let is_infiniband = matches!(
             self.encapsulation,
             Encapsulation::InfinibandLocal | Encapsulation::InfinibandGlobal

@@ -109,7 +109,7 @@ impl PfcIngress {
     }
 
     /// Releases bytes: headroom first, then the pool, then the reserve.
-    pub fn release(&mut self, pool: &mut SharedPool, bytes: u32) {
+    pub fn release_bytes(&mut self, pool: &mut SharedPool, bytes: u32) {
         let from_headroom = bytes.min(self.headroom);
         self.headroom -= from_headroom;
         let rest = u64::from(bytes - from_headroom);
@@ -126,7 +126,11 @@ impl PfcIngress {
     }
 
     /// Returns the pause or resume that has become due.
-    pub fn change(&mut self, settings: &PfcSettings, pool: &SharedPool) -> Option<PauseChange> {
+    pub fn pause_change(
+        &mut self,
+        settings: &PfcSettings,
+        pool: &SharedPool,
+    ) -> Option<PauseChange> {
         let threshold = pool.threshold(settings);
         if !self.is_paused {
             let is_over = self.headroom > 0 || self.shared > 0 && self.shared >= threshold;

@@ -11,7 +11,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::arena::{NONE, Packet};
-use super::event_queue::{Event, EventKind};
+use super::event_queue::{EventKind, PacketEvent};
 use super::network::PacketNetwork;
 use super::pfc::{PAUSE_FRAME_BYTES, PauseChange, PfcIngress, PfcSettings, SharedPool};
 use super::port::{NEVER, UNLIMITED};
@@ -94,7 +94,7 @@ impl PfcState {
     }
 
     /// Returns the accounting of a (port, lane) and the pool; `None` if they are unknown.
-    fn of(&mut self, port: u32, vl: u8) -> Option<(&mut PfcIngress, &mut Pool)> {
+    fn find_accounting(&mut self, port: u32, vl: u8) -> Option<(&mut PfcIngress, &mut Pool)> {
         let ingress = self.ingresses.get_mut(port as usize)?;
         let ingress = ingress.get_mut(usize::from(vl))?.as_mut()?;
         Some((&mut ingress.accounting, &mut self.pools[ingress.pool]))
@@ -123,7 +123,7 @@ impl PacketNetwork {
     }
 
     /// Counts a packet that has arrived completely; it can leave after the switch latency.
-    pub(super) fn store(&mut self, at: u32, now: u64) {
+    pub(super) fn store_packet(&mut self, at: u32, now: u64) {
         let Some(settings) = self.pfc_settings() else {
             return;
         };
@@ -135,17 +135,17 @@ impl PacketNetwork {
         let number = self
             .pfc
             .pool_of(key, &settings, || topology.device_at_end(link));
-        self.settle(number, now);
-        let Some((ingress, pool)) = self.pfc.of(key.0, key.1) else {
+        self.settle_releases(number, now);
+        let Some((ingress, pool)) = self.pfc.find_accounting(key.0, key.1) else {
             return;
         };
         let bytes = u32::from(packet.wire_bytes);
         let is_admitted = ingress.admit(&settings, &mut pool.shared, bytes);
-        let change = ingress.change(&settings, &pool.shared);
+        let change = ingress.pause_change(&settings, &pool.shared);
         pool.paused += u32::from(change == Some(PauseChange::Pause));
         pool.paused -= u32::from(change == Some(PauseChange::Resume));
         if is_admitted {
-            let event = Event::new(now + latency, link.0, EventKind::Eligible, at);
+            let event = PacketEvent::new(now + latency, link.0, EventKind::Eligible, at);
             self.events.push(event);
         } else {
             self.packets.remove(at);
@@ -159,7 +159,7 @@ impl PacketNetwork {
 
     /// Records that the last bit of a packet leaves the buffer of the packet at `freed`.
     pub(super) fn plan_release(&mut self, packet: &Packet, freed: u64) {
-        let Some((_, pool)) = self.pfc.of(packet.stored_at, packet.vl) else {
+        let Some((_, pool)) = self.pfc.find_accounting(packet.stored_at, packet.vl) else {
             return;
         };
         let release = Release {
@@ -185,23 +185,23 @@ impl PacketNetwork {
             self.pfc.pools[pool].wake_at = release.time;
             let link = self.ports[release.port as usize].link.0;
             let subject = u32::try_from(pool).expect("fewer pools than links");
-            let event = Event::new(release.time, link, EventKind::Released, subject);
+            let event = PacketEvent::new(release.time, link, EventKind::Released, subject);
             self.events.push(event);
         }
     }
 
     /// Handles the event of a release.
-    pub(super) fn release(&mut self, pool: u32, now: u64) {
+    pub(super) fn handle_release(&mut self, pool: u32, now: u64) {
         let pool = pool as usize;
         if self.pfc.pools[pool].wake_at == now {
             self.pfc.pools[pool].wake_at = NEVER;
-            self.settle(pool, now);
+            self.settle_releases(pool, now);
             self.plan_resume(pool);
         }
     }
 
     /// Applies the releases up to `now`.
-    fn settle(&mut self, number: usize, now: u64) {
+    fn settle_releases(&mut self, number: usize, now: u64) {
         let Some(settings) = self.pfc_settings() else {
             return;
         };
@@ -210,12 +210,12 @@ impl PacketNetwork {
         {
             let (port, vl) = (release.port, release.vl);
             self.pfc.pools[number].releases.pop_front();
-            let Some((ingress, pool)) = self.pfc.of(port, vl) else {
+            let Some((ingress, pool)) = self.pfc.find_accounting(port, vl) else {
                 continue;
             };
-            ingress.release(&mut pool.shared, u32::from(release.bytes));
+            ingress.release_bytes(&mut pool.shared, u32::from(release.bytes));
             if ingress.is_paused() {
-                let change = ingress.change(&settings, &pool.shared);
+                let change = ingress.pause_change(&settings, &pool.shared);
                 pool.paused -= u32::from(change == Some(PauseChange::Resume));
                 let link = self.ports[port as usize].link;
                 self.send_pause((link, vl), change, now, &settings);
@@ -249,7 +249,7 @@ impl PacketNetwork {
         let time = start + wire_time + carrier.propagation + settings.response_ps;
         let subject = u32::from(change == PauseChange::Pause) << 8 | u32::from(vl);
         self.events
-            .push(Event::new(time, link.0, EventKind::Pause, subject));
+            .push(PacketEvent::new(time, link.0, EventKind::Pause, subject));
     }
 
     /// Makes the sender of a link stop or continue.

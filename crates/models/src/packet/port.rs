@@ -242,7 +242,7 @@ impl Port {
     ///
     /// The arbitration tables select the lane; without tables lanes take turns. The input is the
     /// next input in turn behind the last input that sent on this lane.
-    pub(super) fn choose(
+    pub(super) fn choose_queue(
         &mut self,
         packets: &PacketArena,
         tables: Option<&VlArbitrationTables>,
@@ -319,7 +319,7 @@ impl Port {
     }
 
     /// Returns the bytes of the lists of the port.
-    pub(super) fn memory(&self) -> usize {
+    pub(super) fn memory_bytes(&self) -> usize {
         self.waiting.capacity() * size_of::<VirtualOutputQueue>()
             + self.returns.capacity() * size_of::<CreditReturn>()
             + self.lanes.len() * size_of::<Lane>()

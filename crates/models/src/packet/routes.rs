@@ -17,7 +17,7 @@ pub(super) struct PathTable {
 
 impl PathTable {
     /// Returns the position of the first port of a known route.
-    pub(super) fn find(&mut self, key: (HostId, HostId, u32)) -> Option<u32> {
+    pub(super) fn find_route(&mut self, key: (HostId, HostId, u32)) -> Option<u32> {
         if let Some((last, start)) = self.last
             && last == key
         {
@@ -29,7 +29,7 @@ impl PathTable {
     }
 
     /// Adds a route and returns the position of the first port.
-    pub(super) fn add(&mut self, key: (HostId, HostId, u32), ports: &[u32]) -> u32 {
+    pub(super) fn add_route(&mut self, key: (HostId, HostId, u32), ports: &[u32]) -> u32 {
         let start = u32::try_from(self.ports.len()).expect("fewer than 2^32 hops of routes");
         self.ports.extend_from_slice(ports);
         self.ports.push(NONE);
@@ -43,7 +43,7 @@ impl PathTable {
     }
 
     /// Returns the bytes of the table.
-    pub(super) const fn memory(&self) -> usize {
+    pub(super) const fn memory_bytes(&self) -> usize {
         self.ports.capacity() * size_of::<u32>()
     }
 }

@@ -11,7 +11,7 @@ use sim_core::HostId;
 
 use super::arena::{NONE, PacketArena};
 use super::credit_loop::LaneOfLink;
-use super::event_queue::{Event, EventKind};
+use super::event_queue::{EventKind, PacketEvent};
 use super::network::{HeldSinks, InputFifos, PacketNetwork};
 use super::overhead::BLOCK_BYTES;
 use super::port::{NEVER, Port};
@@ -59,7 +59,7 @@ pub enum PacketStall {
 impl PacketStall {
     /// Returns the stall in words: the cause, and a line for each buffer of a cycle, with the names
     /// of the topology.
-    pub fn lines(&self, topology: &dyn PacketTopology) -> Vec<String> {
+    pub fn report_lines(&self, topology: &dyn PacketTopology) -> Vec<String> {
         let lane = |(link, vl): LaneOfLink| format!("lane {vl} of {}", topology.link_name(link));
         match self {
             Self::CreditLoop { cycle, .. } => {
@@ -144,8 +144,12 @@ impl PacketNetwork {
         if !self.is_check_planned && self.stall.is_none() {
             self.is_check_planned = true;
             let time = now + self.settings.deadlock_check_ps;
-            self.events
-                .push(Event::new(time, PACKET_LINKS_MAX, EventKind::Check, NONE));
+            self.events.push(PacketEvent::new(
+                time,
+                PACKET_LINKS_MAX,
+                EventKind::Check,
+                NONE,
+            ));
         }
     }
 
@@ -184,7 +188,7 @@ impl PacketNetwork {
     /// Makes a host take packets again; the host first takes the packets that it kept.
     pub fn release_sink(&mut self, now: u64, host: HostId) {
         for packet in self.held_sinks.remove(&host).unwrap_or_default() {
-            self.deliver(packet, now);
+            self.deliver_packet(packet, now);
         }
     }
 }

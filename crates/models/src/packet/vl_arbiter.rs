@@ -64,7 +64,7 @@ struct Turn {
 
 impl Turn {
     /// Moves to the next entry that can send, and returns the lane of this entry.
-    fn find(
+    fn advance_lane(
         &mut self,
         table: &[VlArbitrationEntry],
         can_send: &mut dyn FnMut(u8) -> bool,
@@ -126,7 +126,7 @@ impl VlArbiter {
             } else {
                 (&mut self.low, &tables.low)
             };
-            let vl = turn.find(table, can_send)?;
+            let vl = turn.advance_lane(table, can_send)?;
             Some(Grant { vl, is_high })
         })
     }

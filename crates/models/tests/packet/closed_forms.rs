@@ -170,7 +170,7 @@ fn overheads() {
             delimiter_bytes,
         };
         assert_eq!(
-            overhead.bytes(),
+            overhead.overhead_bytes(),
             case.small("overhead_bytes"),
             "{}",
             case.id

@@ -24,7 +24,7 @@ fn ingress_accounting_pauses_and_resumes() {
     assert_eq!(pool.threshold(&settings), 47_000);
     // s bytes of the pool leave (94 000 - s) / 2 as threshold: they meet at 31 334.
     let mut bytes = 0;
-    while ingress.change(&settings, &pool).is_none() {
+    while ingress.pause_change(&settings, &pool).is_none() {
         assert!(ingress.admit(&settings, &mut pool, 1_000));
         bytes += 1_000;
     }
@@ -37,13 +37,13 @@ fn ingress_accounting_pauses_and_resumes() {
     assert_eq!(admitted, 5);
     // It ends when headroom is empty and the pool is 2000 bytes below the threshold.
     let mut released = 0;
-    while ingress.change(&settings, &pool) != Some(PauseChange::Resume) {
-        ingress.release(&mut pool, 1_000);
+    while ingress.pause_change(&settings, &pool) != Some(PauseChange::Resume) {
+        ingress.release_bytes(&mut pool, 1_000);
         released += 1_000;
     }
     assert_eq!(released, 5_000 + 2_000);
     while released < 38_000 {
-        ingress.release(&mut pool, 1_000);
+        ingress.release_bytes(&mut pool, 1_000);
         released += 1_000;
     }
     assert_eq!(pool.threshold(&settings), 47_000);

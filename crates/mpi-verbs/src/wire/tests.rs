@@ -126,7 +126,7 @@ proptest! {
         let (frame, length, used) = decode(head.bytes()).unwrap().unwrap();
         prop_assert_eq!(used, head.bytes().len());
         prop_assert_eq!(length, payload_of(&packet));
-        let Frame::Packet { header: read, returned: told, phantom, extension: also } = frame else {
+        let FrameHead::Packet { header: read, returned: told, phantom, extension: also } = frame else {
             panic!("a packet was written");
         };
         prop_assert_eq!((read, told, also), (header, returned, extension));
@@ -144,7 +144,7 @@ proptest! {
 
 #[test]
 fn signs_come_back() {
-    for sign in [Frame::Hello, Frame::Bye] {
+    for sign in [FrameHead::Hello, FrameHead::Bye] {
         let head = encode_sign(&sign);
         assert_eq!(
             decode(head.bytes()),
@@ -155,7 +155,7 @@ fn signs_come_back() {
     let length = head.bytes().len();
     assert_eq!(
         decode(head.bytes()),
-        Ok(Some((Frame::Messages, 17, length)))
+        Ok(Some((FrameHead::Messages, 17, length)))
     );
 }
 
@@ -232,7 +232,7 @@ fn every_kind_of_packet_is_read_as_it_was_written() {
         let (frame, payload, length) = decode(head.bytes()).unwrap().unwrap();
         let returned = packet.returned.as_deref().copied();
         let header = packet.header;
-        let expected = Frame::Packet {
+        let expected = FrameHead::Packet {
             header,
             returned,
             phantom: false,
@@ -279,10 +279,10 @@ fn phantoms_and_messages_are_told_apart() {
     let mut packet = packets().swap_remove(0);
     packet.payload = Buffer::phantom(1 << 20);
     let (frame, payload, _) = decode(encode(&packet).bytes()).unwrap().unwrap();
-    assert!(matches!(frame, Frame::Packet { phantom: true, .. }));
+    assert!(matches!(frame, FrameHead::Packet { phantom: true, .. }));
     assert_eq!(payload, 1 << 20);
     let (frame, payload, _) = decode(encode_messages(17).bytes()).unwrap().unwrap();
-    assert_eq!((frame, payload), (Frame::Messages, 17));
+    assert_eq!((frame, payload), (FrameHead::Messages, 17));
 }
 
 #[test]
@@ -323,9 +323,9 @@ fn check(bytes: &[u8]) {
     };
     assert!(length <= bytes.len().min(HEAD_MAX) && payload <= PAYLOAD_MAX);
     let again = match frame {
-        Frame::Messages => encode_messages(usize::try_from(payload).unwrap()),
-        Frame::Hello | Frame::Bye => encode_sign(&frame),
-        Frame::Packet {
+        FrameHead::Messages => encode_messages(usize::try_from(payload).unwrap()),
+        FrameHead::Hello | FrameHead::Bye => encode_sign(&frame),
+        FrameHead::Packet {
             header,
             returned,
             phantom,

@@ -16,7 +16,7 @@ use mpi::exploration::ExplorationHooks;
 use mpi_verbs::{Device, DeviceEvent, LinkId, Options};
 use rdma::{RegionMemory, Verbs, VerbsError};
 
-use mpi::channel::{Event, Interest, Packet, Settings, Token};
+use mpi::channel::{ChannelEvent, Interest, Packet, Settings, Token};
 use mpi::connection::Failure;
 use mpi::{Channel, Level, RegisteredMemory, prelude::*};
 
@@ -98,7 +98,7 @@ pub struct VerbsChannel<W> {
     settings: Settings,
     device: RefCell<Device>,
     /// Events to deliver before those of the device.
-    own: RefCell<VecDeque<Event>>,
+    own: RefCell<VecDeque<ChannelEvent>>,
     /// Peers that are lost.
     lost: RefCell<BTreeSet<u32>>,
     ends: RefCell<Ends>,
@@ -113,7 +113,7 @@ impl<W: World> VerbsChannel<W> {
         settings: Settings,
         options: Options,
     ) -> Result<Self, VerbsError> {
-        let settings = options.settings(settings);
+        let settings = options.adapt_settings(settings);
         Ok(Self {
             world,
             settings,
@@ -124,7 +124,7 @@ impl<W: World> VerbsChannel<W> {
         })
     }
 
-    fn tell(&self, event: Event) {
+    fn tell(&self, event: ChannelEvent) {
         self.own.borrow_mut().push_back(event);
     }
 
@@ -135,8 +135,8 @@ impl<W: World> VerbsChannel<W> {
                 self.world
                     .log(Level::Error, format_args!("rank {peer}: {why}: {detail}"));
             }
-            self.device.borrow_mut().forget(peer);
-            self.tell(Event::Failed { peer, why });
+            self.device.borrow_mut().forget_peer(peer);
+            self.tell(ChannelEvent::Failed { peer, why });
         }
     }
 
@@ -146,7 +146,7 @@ impl<W: World> VerbsChannel<W> {
             let mut device = self.device.borrow_mut();
             // Of one that has just broken nobody has heard yet; there is no second one.
             let is_over = self.lost.borrow().contains(&peer) || device.is_breaking(peer);
-            if device.has(peer) || is_over {
+            if device.has_link(peer) || is_over {
                 return;
             }
             device.endpoint(peer, peer)
@@ -163,14 +163,14 @@ impl<W: World> VerbsChannel<W> {
         let mut device = self.device.borrow_mut();
         let done = match introduction {
             // Both have asked, and the other side will answer.
-            EndpointExchange::Ask(_) if device.has(peer) && self.world.rank() > peer => return,
+            EndpointExchange::Ask(_) if device.has_link(peer) && self.world.rank() > peer => return,
             EndpointExchange::Ask(bytes) => device.endpoint(peer, peer).and_then(|own| {
-                device.connect(peer, &bytes, false)?;
+                device.connect_link(peer, &bytes, false)?;
                 self.world
                     .introduce(peer, EndpointExchange::Answer(own.to_vec()));
                 Ok(())
             }),
-            EndpointExchange::Answer(bytes) => device.connect(peer, &bytes, true),
+            EndpointExchange::Answer(bytes) => device.connect_link(peer, &bytes, true),
         };
         drop(device);
         if let Err(error) = done {
@@ -179,7 +179,7 @@ impl<W: World> VerbsChannel<W> {
     }
 
     /// Translates a device event for the message layer.
-    fn event_of(&self, happening: DeviceEvent) -> Option<Event> {
+    fn event_of(&self, happening: DeviceEvent) -> Option<ChannelEvent> {
         match happening {
             DeviceEvent::Arrived { event, .. } | DeviceEvent::Event(event) => Some(event),
             DeviceEvent::Notice(text) => {
@@ -237,13 +237,13 @@ impl<W: World> Channel for VerbsChannel<W> {
     fn post(&self, peer: u32, mut packet: Packet) {
         if peer != self.world.rank() {
             self.ask(peer);
-            return self.device.borrow_mut().post(peer, packet);
+            return self.device.borrow_mut().post_packet(peer, packet);
         }
         let notify = packet.notify.take();
         let source = peer;
-        self.tell(Event::Packet { source, packet });
+        self.tell(ChannelEvent::Packet { source, packet });
         if let Some(token) = notify {
-            self.tell(Event::Sent(token));
+            self.tell(ChannelEvent::Sent(token));
         }
     }
 
@@ -251,13 +251,13 @@ impl<W: World> Channel for VerbsChannel<W> {
         unreachable!("messages are announced here, and not pulled");
     }
 
-    fn poll_event(&self) -> Option<Event> {
+    fn poll_event(&self) -> Option<ChannelEvent> {
         let mut has_looked = false;
         loop {
             if let Some(event) = self.own.borrow_mut().pop_front() {
                 return Some(event);
             }
-            let happening = self.device.borrow_mut().take();
+            let happening = self.device.borrow_mut().take_event();
             if let Some(happening) = happening {
                 let event = self.event_of(happening);
                 if event.is_some() {
@@ -266,7 +266,7 @@ impl<W: World> Channel for VerbsChannel<W> {
                 continue;
             }
             if let Some(token) = self.world.elapsed() {
-                return Some(Event::Elapsed(token));
+                return Some(ChannelEvent::Elapsed(token));
             }
             if let Some((peer, introduction)) = self.world.introduced() {
                 self.meet(peer, introduction);
@@ -282,7 +282,7 @@ impl<W: World> Channel for VerbsChannel<W> {
             if self.world.is_alerted() {
                 self.device.borrow_mut().poll_async_events();
             }
-            self.device.borrow_mut().progress();
+            self.device.borrow_mut().poll_completions();
         }
     }
 
@@ -330,19 +330,21 @@ impl<W: World> RemoteMemory for VerbsChannel<W> {
         }
     }
 
-    fn expect(&self, peer: u32, _: Token, receive: Token, length: u64) {
+    fn expect_message(&self, peer: u32, _: Token, receive: Token, length: u64) {
         if peer != self.world.rank() {
-            self.device.borrow_mut().expect(peer, receive, length);
+            self.device
+                .borrow_mut()
+                .expect_message(peer, receive, length);
         }
     }
 
-    fn register(&self, memory: RegionMemory) -> Result<RegisteredMemory, RegionMemory> {
+    fn register_memory(&self, memory: RegionMemory) -> Result<RegisteredMemory, RegionMemory> {
         self.device.borrow_mut().register_window(memory)
     }
 }
 
 impl<W: World> ConnectionLifecycle for VerbsChannel<W> {
-    fn close(&self) -> bool {
+    fn close_connections(&self) -> bool {
         let (mut device, mut ends) = (self.device.borrow_mut(), self.ends.borrow_mut());
         let links = device.links();
         let mut is_done = true;

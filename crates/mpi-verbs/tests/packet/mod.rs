@@ -41,13 +41,13 @@ struct Shared {
     log: Vec<String>,
 }
 
-struct Place {
+struct TestRank {
     rank: u32,
     size: u32,
     shared: Rc<RefCell<Shared>>,
 }
 
-impl World for Place {
+impl World for TestRank {
     fn rank(&self) -> u32 {
         self.rank
     }
@@ -212,7 +212,7 @@ impl Ranks {
                 poll(&mut bodies, &mut results, draw(size));
             }
             for _ in 0..=draw(6) {
-                happened |= network.step();
+                happened |= network.process_event();
                 steps += 1;
             }
             if let Some((rank, after)) = off
@@ -232,7 +232,7 @@ impl Ranks {
                 for rank in 0..size {
                     poll(&mut bodies, &mut results, rank);
                 }
-                happened = network.step() || introduce(&shared, &mut draw);
+                happened = network.process_event() || introduce(&shared, &mut draw);
             }
             happened |= advance(&shared, happened);
             let gone = off.take_if(|_| is_off && !happened);
@@ -257,7 +257,7 @@ impl Ranks {
     }
 
     fn adapters(&self, network: &Network) -> Vec<Rc<Adapter>> {
-        let adapter = |_| Rc::new(network.adapter(self.abilities));
+        let adapter = |_| Rc::new(network.add_adapter(self.abilities));
         (0..self.size).map(adapter).collect()
     }
 
@@ -272,7 +272,7 @@ impl Ranks {
         Fut: Future<Output = Result<()>> + 'static,
     {
         let life = |rank: u32| {
-            let world = Rc::new(Place {
+            let world = Rc::new(TestRank {
                 rank,
                 size: self.size,
                 shared: Rc::clone(shared),

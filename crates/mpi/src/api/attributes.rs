@@ -137,7 +137,7 @@ struct Properties {
 pub(crate) struct AllProperties(BTreeMap<u32, Properties>);
 
 impl AllProperties {
-    fn of(&mut self, context: u32) -> &mut Properties {
+    fn properties_of(&mut self, context: u32) -> &mut Properties {
         self.0.entry(context & !COLLECTIVE).or_default()
     }
 
@@ -152,14 +152,14 @@ impl AllProperties {
         self.0.remove(&context);
         let handler = self.handler(parent);
         if !matches!(handler, ErrorHandler::Return) {
-            self.of(context).handler = handler;
+            self.properties_of(context).handler = handler;
         }
     }
 }
 
 impl ErrorHandler {
     /// Reacts to an error.
-    pub(crate) fn handle(&self, process: &crate::Process, error: &Error) {
+    pub(crate) fn handle_error(&self, process: &crate::Process, error: &Error) {
         match self {
             Self::Return => {}
             Self::Abort => {
@@ -183,7 +183,7 @@ pub trait Attributes: AsRef<Comm> {
             value: Rc::new(value),
         };
         let mut all = comm.process().properties();
-        all.of(comm.context()).attributes.push(attribute);
+        all.properties_of(comm.context()).attributes.push(attribute);
     }
 
     /// Returns the value of an attribute; `None` if the communicator has none with this key:
@@ -192,7 +192,7 @@ pub trait Attributes: AsRef<Comm> {
     fn get_attr<T: 'static>(&self, key: &Keyval<T>) -> Option<Rc<T>> {
         let comm = self.as_ref();
         let mut all = comm.process().properties();
-        let attributes = &all.of(comm.context()).attributes;
+        let attributes = &all.properties_of(comm.context()).attributes;
         let is_it = |attribute: &&Attribute| Rc::ptr_eq(&attribute.key, &key.callbacks);
         let found = attributes.iter().find(is_it)?;
         Rc::clone(&found.value).downcast().ok()
@@ -203,7 +203,7 @@ pub trait Attributes: AsRef<Comm> {
         let comm = self.as_ref();
         let removed = {
             let mut all = comm.process().properties();
-            let attributes = &mut all.of(comm.context()).attributes;
+            let attributes = &mut all.properties_of(comm.context()).attributes;
             let is_it = |attribute: &Attribute| Rc::ptr_eq(&attribute.key, &key.callbacks);
             let place = attributes.iter().position(is_it);
             place.map(|place| attributes.remove(place))
@@ -219,7 +219,7 @@ pub trait Attributes: AsRef<Comm> {
     fn set_name(&self, name: impl Into<String>) {
         let comm = self.as_ref();
         let mut all = comm.process().properties();
-        all.of(comm.context()).name = Some(name.into());
+        all.properties_of(comm.context()).name = Some(name.into());
     }
 
     /// Returns the name of the communicator: `MPI_Comm_get_name`. The default is `MPI_COMM_WORLD`
@@ -228,7 +228,7 @@ pub trait Attributes: AsRef<Comm> {
     fn name(&self) -> String {
         let comm = self.as_ref();
         let mut all = comm.process().properties();
-        match &all.of(comm.context()).name {
+        match &all.properties_of(comm.context()).name {
             Some(name) => name.clone(),
             None if comm.context() == 0 => "MPI_COMM_WORLD".to_owned(),
             None => String::new(),
@@ -239,7 +239,7 @@ pub trait Attributes: AsRef<Comm> {
     fn set_errhandler(&self, handler: ErrorHandler) {
         let comm = self.as_ref();
         let mut all = comm.process().properties();
-        all.of(comm.context()).handler = handler;
+        all.properties_of(comm.context()).handler = handler;
     }
 
     /// Returns the reaction to errors: `MPI_Comm_get_errhandler`.
@@ -252,7 +252,7 @@ pub trait Attributes: AsRef<Comm> {
     /// Reacts to an error of the program as to one of a call: `MPI_Comm_call_errhandler`.
     fn call_errhandler(&self, error: &Error) {
         let comm = self.as_ref();
-        comm.errhandler().handle(comm.process(), error);
+        comm.errhandler().handle_error(comm.process(), error);
     }
 }
 
@@ -273,12 +273,12 @@ impl Comm {
 pub(crate) fn copy_attributes(comm: &Comm, new: &Comm) {
     let attributes = {
         let mut all = comm.process().properties();
-        all.of(comm.context()).attributes.clone()
+        all.properties_of(comm.context()).attributes.clone()
     };
     for Attribute { key, value } in attributes {
         if let Some(value) = (key.copy)(&*value) {
             let mut all = comm.process().properties();
-            all.of(new.context())
+            all.properties_of(new.context())
                 .attributes
                 .push(Attribute { key, value });
         }

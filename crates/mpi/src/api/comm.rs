@@ -58,11 +58,11 @@ pub struct Comm {
 }
 
 impl Comm {
-    pub(crate) fn world(process: Rc<Process>) -> Self {
+    pub(crate) fn new_world(process: Rc<Process>) -> Self {
         let (rank, size) = (process.channel().rank(), process.channel().size());
         Self {
             process,
-            members: Members::all(size),
+            members: Members::all_ranks(size),
             rank,
             context: POINT_TO_POINT,
         }
@@ -77,7 +77,7 @@ impl Comm {
         location: SourceLocation,
     ) -> Self {
         let process = Rc::clone(&self.process);
-        process.contexts().begin(context);
+        process.contexts().open_context(context);
         process.properties().inherit(self.context, context);
         if exploration::is_explored(process.channel()) {
             process.contexts().note_made(context, location);
@@ -211,8 +211,8 @@ impl Comm {
     }
 
     /// Returns the status with its source, if any, as a rank of this communicator.
-    pub(super) fn told(&self, status: Status) -> Status {
-        self.members.told(status)
+    pub(super) fn status_in_group(&self, status: Status) -> Status {
+        self.members.status_in_group(status)
     }
 
     pub(crate) fn envelope(&self, tag: u32) -> Result<Envelope> {
@@ -228,7 +228,7 @@ impl Comm {
         ))
     }
 
-    fn pattern(&self, source: Source, tag: Tag) -> Result<Pattern> {
+    fn receive_pattern(&self, source: Source, tag: Tag) -> Result<Pattern> {
         let source = match source {
             Source::Rank(rank) => Some(self.peer(rank)?),
             Source::Any => None,
@@ -248,9 +248,9 @@ impl Comm {
     /// Returns the pattern that a receive or a probe accepts; `None` for the null process.
     pub(crate) fn pattern_or_null(&self, source: Source, tag: Tag) -> Result<Option<Pattern>> {
         self.raised(if source == Source::Rank(PROC_NULL) {
-            self.pattern(ANY_SOURCE, tag).map(|_| None)
+            self.receive_pattern(ANY_SOURCE, tag).map(|_| None)
         } else {
-            self.pattern(source, tag).map(Some)
+            self.receive_pattern(source, tag).map(Some)
         })
     }
 
@@ -581,7 +581,7 @@ impl Comm {
             if let Some(status) = &found {
                 self.process.note_source(&pattern, status.source, location);
             }
-            Ok(found.map(|status| self.told(status)))
+            Ok(found.map(|status| self.status_in_group(status)))
         }
     }
 
@@ -687,7 +687,7 @@ impl Drop for Send<'_> {
         if let Some(token) = self.token {
             let process = &self.comm.process;
             process.forget(Waits::Operation(token), self.location);
-            process.release(token);
+            process.release_result(token);
         }
     }
 }

@@ -35,7 +35,7 @@ use crate::api::group::{Listed, Members, order_of, table, word};
 use crate::api::intercomm::intercomm_create_at;
 use crate::api::topology::split_by_host_at;
 use crate::api::view::Unpack;
-use crate::collectives::{GroupCall, GroupLog, Place, Signature, compare_call};
+use crate::collectives::{CallPosition, GroupCall, GroupLog, Signature, compare_call};
 use crate::exploration;
 use crate::protocol::defect::{ProtocolDefect, ProtocolDefects};
 use crate::protocol::engine::waits_least;
@@ -69,7 +69,7 @@ pub(crate) struct Contexts {
     /// Where the others were made; only under a model checker.
     made: BTreeMap<u32, SourceLocation>,
     /// The latest call that makes a communicator.
-    latest: Option<(&'static str, Place)>,
+    latest: Option<(&'static str, CallPosition)>,
 }
 
 impl Contexts {
@@ -113,12 +113,12 @@ impl Contexts {
     }
 
     /// A communicator with this context is there from now on.
-    pub(crate) fn begin(&mut self, context: u32) {
+    pub(crate) fn open_context(&mut self, context: u32) {
         self.freed.remove(&context);
     }
 
     /// A communicator with this context is given up.
-    pub(crate) fn end(&mut self, context: u32) {
+    pub(crate) fn free_context(&mut self, context: u32) {
         self.freed.insert(context, self.frees);
         self.frees += 1;
         self.made.remove(&context);
@@ -138,7 +138,7 @@ impl Contexts {
     }
 
     /// Returns the position of the latest call, if the call has this name.
-    pub(crate) fn latest(&self, name: &str) -> Option<Place> {
+    pub(crate) fn latest(&self, name: &str) -> Option<CallPosition> {
         self.latest
             .filter(|(latest, _)| *latest == name)
             .map(|(_, place)| place)
@@ -156,14 +156,14 @@ const fn count_rank_bits(size: u32) -> u32 {
 
 /// A call that all ranks make.
 #[derive(Clone, Copy)]
-pub(crate) struct Step {
+pub(crate) struct SharedCall {
     pub(crate) name: &'static str,
     pub(crate) location: SourceLocation,
     /// Tag of messages down the tree.
     pub(crate) down: u32,
 }
 
-impl Step {
+impl SharedCall {
     pub(crate) const fn new(name: &'static str, location: SourceLocation) -> Self {
         Self {
             name,
@@ -177,18 +177,21 @@ impl Step {
 #[derive(Clone, Copy)]
 pub(crate) struct Exchange<'a> {
     comm: &'a Comm,
-    step: Step,
+    step: SharedCall,
 }
 
 impl<'a> Exchange<'a> {
-    pub(crate) const fn new(comm: &'a Comm, step: Step) -> Self {
+    pub(crate) const fn new(comm: &'a Comm, step: SharedCall) -> Self {
         Self { comm, step }
     }
 
     /// Begins a call that all ranks make.
-    pub(crate) fn begin(comm: &'a Comm, step: Step) -> Result<Self> {
+    pub(crate) fn begin(comm: &'a Comm, step: SharedCall) -> Result<Self> {
         let context = comm.call_context()?;
-        let signature = (|| Signature::of(step.name, step.location), step.location);
+        let signature = (
+            || Signature::from_name(step.name, step.location),
+            step.location,
+        );
         let number = comm.process().count_call(context, false);
         let place = comm.raised(compare_call(comm, context, number, signature, None))?;
         comm.process().contexts().latest = Some((step.name, place));
@@ -267,30 +270,30 @@ impl<'a> Exchange<'a> {
     }
 
     /// Waits for the end of a message.
-    async fn complete(self, mut message: Request) -> Result<Completion> {
-        let Step { name, location, .. } = self.step;
+    async fn complete_message(self, mut message: Request) -> Result<Completion> {
+        let SharedCall { name, location, .. } = self.step;
         message.wait_in(name, location).await
     }
 
     /// Sends a message to a rank, and waits for the end of the send.
     async fn hand_over(self, content: Buffer, to: usize, tag: u32) -> Result<()> {
         let sending = self.comm.isend_at(content, to, tag, self.step.location)?;
-        self.complete(sending).await.map(drop)
+        self.complete_message(sending).await.map(drop)
     }
 
     /// Receives a message of any length from a rank.
     async fn take_over(self, from: usize, tag: u32) -> Result<Buffer> {
         let (buffer, location) = (Buffer::unbounded(), self.step.location);
         let receiving = (self.comm).irecv_at(buffer, from.into(), Tag::Is(tag), location)?;
-        Ok(self.complete(receiving).await?.buffer)
+        Ok(self.complete_message(receiving).await?.buffer)
     }
 
     /// Sends a message to a rank and receives a message of any length from this rank.
     pub(crate) async fn swap_content(self, content: Buffer, with: usize) -> Result<Buffer> {
-        let Step { location, down, .. } = self.step;
+        let SharedCall { location, down, .. } = self.step;
         let sending = self.comm.isend_at(content, with, down, location)?;
         let found = self.take_over(with, down).await?;
-        self.complete(sending).await?;
+        self.complete_message(sending).await?;
         Ok(found)
     }
 }
@@ -380,7 +383,7 @@ pub trait CommunicatorManagement: AsRef<Comm> + Sized {
     #[track_caller]
     fn create(&self, group: &Group) -> impl Future<Output = Result<Option<Comm>>> + '_ {
         let comm = self.as_ref();
-        let step = Step::new("create of a communicator", SourceLocation::caller());
+        let step = SharedCall::new("create of a communicator", SourceLocation::caller());
         let group = group.clone();
         async move {
             if !group.is_within(&comm.group()) {
@@ -443,7 +446,7 @@ pub trait CommunicatorManagement: AsRef<Comm> + Sized {
     /// [`Error::Comm`] if the communicator has been freed already, or is the world.
     #[track_caller]
     fn free(self) -> Result<()> {
-        let step = Step::new("free of a communicator", SourceLocation::caller());
+        let step = SharedCall::new("free of a communicator", SourceLocation::caller());
         free_at(self.as_ref(), step)
     }
 
@@ -469,7 +472,7 @@ impl CommunicatorManagement for Comm {}
 
 /// Duplicates a communicator without the attributes.
 pub(crate) async fn dup_at(comm: &Comm, location: SourceLocation) -> Result<Comm> {
-    let step = Step::new("dup of a communicator", location);
+    let step = SharedCall::new("dup of a communicator", location);
     let exchange = Exchange::begin(comm, step)?;
     if is_as_smpi(comm) {
         let new = create_as_smpi(comm, comm.members().clone(), None, step);
@@ -498,7 +501,7 @@ pub(crate) async fn split_at(
     key: i32,
     location: SourceLocation,
 ) -> Result<Option<Comm>> {
-    let step = Step::new("split of a communicator", location);
+    let step = SharedCall::new("split of a communicator", location);
     let colour = match colour {
         Some(colour) if i32::try_from(colour).is_err() => {
             return Err(Error::Colour(colour));
@@ -522,7 +525,7 @@ pub(crate) async fn split_at(
 }
 
 /// Frees a communicator, as [`Comm::free`].
-pub(crate) fn free_at(comm: &Comm, step: Step) -> Result<()> {
+pub(crate) fn free_at(comm: &Comm, step: SharedCall) -> Result<()> {
     if comm.context() == 0 {
         return Err(Error::Comm { context: 0 });
     }
@@ -533,7 +536,7 @@ pub(crate) fn free_at(comm: &Comm, step: Step) -> Result<()> {
 
 /// Forgets a communicator at this rank.
 pub(crate) fn forget_communicator(comm: &Comm) {
-    comm.process().contexts().end(comm.context());
+    comm.process().contexts().free_context(comm.context());
     delete_properties(comm);
 }
 
@@ -580,7 +583,7 @@ fn groups_table(comm: &Comm, records: &[u8], context: u32) -> Buffer {
 }
 
 /// The communicator that a table of groups has for this rank.
-fn own_group(comm: &Comm, groups: &Buffer, step: Step) -> Option<Comm> {
+fn own_group(comm: &Comm, groups: &Buffer, step: SharedCall) -> Option<Comm> {
     let members = members_of_own_group(comm, groups)?;
     let rank = members.rank_of(comm.world_rank())?;
     Some(comm.derived(members, rank, word(groups, 0), step.location))

@@ -10,7 +10,7 @@
 use observe::SourceLocation;
 
 use crate::api::communicators::smpi::{create_as_smpi, is_as_smpi};
-use crate::api::communicators::{Exchange, Step, compare_group};
+use crate::api::communicators::{Exchange, SharedCall, compare_group};
 use crate::api::group::Members;
 use crate::{Comm, CommunicatorManagement, Error, Group, Result, TAG_UB, exploration};
 
@@ -41,9 +41,9 @@ pub(super) async fn create_group_at(
             size: comm.size(),
         });
     }
-    let step = Step {
+    let step = SharedCall {
         down: tagged(tag)?,
-        ..Step::new("create_group", location)
+        ..SharedCall::new("create_group", location)
     };
     let members = group.members().clone();
     let Some(rank) = members.rank_of(comm.world_rank()) else {
@@ -64,7 +64,7 @@ pub(super) async fn create_group_at(
 
 /// Notes the call for a model checker, and returns a number of the members and the tag. Calls with
 /// the same number follow each other.
-fn note_members(comm: &Comm, members: &Members, step: Step) -> u32 {
+fn note_members(comm: &Comm, members: &Members, step: SharedCall) -> u32 {
     let channel = comm.process().channel();
     if !exploration::is_explored(channel) {
         return 0;

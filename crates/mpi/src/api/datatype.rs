@@ -81,7 +81,7 @@ impl Datatype {
     /// # Errors
     /// [`Error::Type`] if the datatype were longer than 2^64 - 1 bytes.
     pub fn contiguous(count: u64, item: &Self) -> Result<Self> {
-        Self::blocks(1, count, 0, item)
+        Self::strided_blocks(1, count, 0, item)
     }
 
     /// `count` blocks of `length` items, whose starts are `stride` items apart: `MPI_Type_vector`.
@@ -90,10 +90,10 @@ impl Datatype {
     /// [`Error::Type`] if the datatype were longer than 2^64 - 1 bytes.
     pub fn vector(count: u64, length: u64, stride: u64, item: &Self) -> Result<Self> {
         let stride = stride.checked_mul(item.extent).ok_or(Error::Type)?;
-        Self::blocks(count, length, stride, item)
+        Self::strided_blocks(count, length, stride, item)
     }
 
-    fn blocks(count: u64, length: u64, stride: u64, item: &Self) -> Result<Self> {
+    fn strided_blocks(count: u64, length: u64, stride: u64, item: &Self) -> Result<Self> {
         let measure = || {
             let size = count.checked_mul(length)?.checked_mul(item.size)?;
             let before = count.saturating_sub(1).checked_mul(stride)?;
@@ -189,7 +189,7 @@ impl Datatype {
     }
 
     /// Returns the type of the data: bytes if the data have several types.
-    pub(crate) const fn element(&self) -> Element {
+    pub(crate) const fn element_type(&self) -> Element {
         self.element
     }
 
@@ -263,9 +263,9 @@ impl Datatype {
         let Some(bytes) = buffer.bytes() else {
             return Ok(Buffer::phantom(length));
         };
-        let mut packed = Vec::with_capacity(place(length));
+        let mut packed = Vec::with_capacity(to_usize(length));
         self.runs(0, count, &mut |start, length| {
-            packed.extend_from_slice(&bytes[place(start)..place(start + length)]);
+            packed.extend_from_slice(&bytes[to_usize(start)..to_usize(start + length)]);
         });
         Ok(Buffer::from(packed))
     }
@@ -290,10 +290,10 @@ impl Datatype {
     ) -> Result<()> {
         self.packed_length(count, buffer)?;
         if let (Some(source), Some(target)) = (packed.bytes(), buffer.bytes_mut()) {
-            let mut source = &source[..place(length)];
+            let mut source = &source[..to_usize(length)];
             self.runs(0, count, &mut |start, length| {
-                let (now, rest) = source.split_at(source.len().min(place(length)));
-                target[place(start)..][..now.len()].copy_from_slice(now);
+                let (now, rest) = source.split_at(source.len().min(to_usize(length)));
+                target[to_usize(start)..][..now.len()].copy_from_slice(now);
                 source = rest;
             });
         }
@@ -302,7 +302,7 @@ impl Datatype {
 }
 
 /// An offset in a buffer that is real and long enough, so in memory.
-fn place(offset: u64) -> usize {
+fn to_usize(offset: u64) -> usize {
     usize::try_from(offset).expect("real buffers fit into memory")
 }
 

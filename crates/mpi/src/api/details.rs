@@ -14,7 +14,7 @@ impl<T: PartialEq> Details<T> {
     }
 
     /// Returns the kept details that are equal to these.
-    pub(crate) fn keep(&self, details: T) -> &'static T {
+    pub(crate) fn intern_details(&self, details: T) -> &'static T {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = all.iter().find(|known| ***known == details) {
             return known;
@@ -33,7 +33,8 @@ mod tests {
     #[test]
     fn equal_details_are_kept_once() {
         static TEXTS: Details<String> = Details::new();
-        let [one, same, other] = ["one", "one", "other"].map(|text| TEXTS.keep(text.to_owned()));
+        let [one, same, other] =
+            ["one", "one", "other"].map(|text| TEXTS.intern_details(text.to_owned()));
         assert!(std::ptr::eq(one, same));
         assert_eq!((one.as_str(), other.as_str()), ("one", "other"));
     }

@@ -283,19 +283,19 @@ impl Error {
     /// Returns the error of calls that differ.
     pub(crate) fn of_calls(mismatch: Mismatch) -> Self {
         static ALL: Details<Mismatch> = Details::new();
-        Self::Mismatch(ALL.keep(mismatch))
+        Self::Mismatch(ALL.intern_details(mismatch))
     }
 
     /// Returns the error of element types that differ.
     pub(crate) fn of_elements(mismatch: ElementMismatch) -> Self {
         static ALL: Details<ElementMismatch> = Details::new();
-        Self::Elements(ALL.keep(mismatch))
+        Self::Elements(ALL.intern_details(mismatch))
     }
 
     /// Returns the error of a call of one-sided communication.
     pub(crate) fn of_window(error: WindowError) -> Self {
         static ALL: Details<WindowError> = Details::new();
-        Self::Window(ALL.keep(error))
+        Self::Window(ALL.intern_details(error))
     }
 
     /// The class of the error: `MPI_Error_class`.

@@ -59,7 +59,7 @@ pub(crate) fn table(words: impl IntoIterator<Item = u32>) -> Buffer {
 }
 
 impl Listed {
-    fn world(&self, rank: u32) -> u32 {
+    fn to_world_rank(&self, rank: u32) -> u32 {
         word(&self.table, self.members + rank as usize)
     }
 
@@ -71,13 +71,13 @@ impl Listed {
         let (mut low, mut high) = (0, self.count);
         while low < high {
             let middle = u32::midpoint(low, high);
-            if self.world(at(middle)) < world {
+            if self.to_world_rank(at(middle)) < world {
                 low = middle + 1;
             } else {
                 high = middle;
             }
         }
-        (low < self.count && self.world(at(low)) == world).then(|| at(low))
+        (low < self.count && self.to_world_rank(at(low)) == world).then(|| at(low))
     }
 }
 
@@ -93,7 +93,7 @@ pub(crate) fn order_of(members: &[u32]) -> Option<Vec<u32>> {
 
 impl Members {
     /// The ranks from 0 below `count`.
-    pub(crate) const fn all(count: u32) -> Self {
+    pub(crate) const fn all_ranks(count: u32) -> Self {
         Self::Steps {
             first: 0,
             stride: 1,
@@ -102,7 +102,7 @@ impl Members {
     }
 
     /// These world ranks, which must differ.
-    fn of(members: &[u32]) -> Self {
+    fn from_world_ranks(members: &[u32]) -> Self {
         let count = u32::try_from(members.len()).expect("ranks are counted in 32 bits");
         let first = members.first().copied().unwrap_or(0);
         let stride = members.get(1).map_or(1, |next| next.wrapping_sub(first));
@@ -167,7 +167,7 @@ impl Members {
         debug_assert!(rank < self.count(), "the caller has checked the rank");
         match self {
             Self::Steps { first, stride, .. } => first + stride * rank,
-            Self::Listed(listed) => listed.world(rank),
+            Self::Listed(listed) => listed.to_world_rank(rank),
             Self::Two(groups) => match rank.checked_sub(groups[0].count()) {
                 None => groups[0].world(rank),
                 Some(rank) => groups[1].world(rank),
@@ -207,7 +207,7 @@ impl Members {
             return self;
         };
         let count = listed.count;
-        let ends = (count > 0).then(|| (listed.world(0), listed.world(count - 1)));
+        let ends = (count > 0).then(|| (listed.to_world_rank(0), listed.to_world_rank(count - 1)));
         match ends {
             Some((first, last)) if listed.order.is_none() && last - first == count - 1 => {
                 Self::Steps {
@@ -221,7 +221,7 @@ impl Members {
     }
 
     /// Returns the rank in the group of the source of a message, given by its world rank.
-    fn source(&self, world: usize) -> usize {
+    fn source_in_group(&self, world: usize) -> usize {
         if matches!(
             self,
             Self::Steps {
@@ -239,9 +239,9 @@ impl Members {
     }
 
     /// Returns a status with the rank of the group.
-    pub(crate) fn told(&self, status: Status) -> Status {
+    pub(crate) fn status_in_group(&self, status: Status) -> Status {
         Status {
-            source: self.source(status.source),
+            source: self.source_in_group(status.source),
             ..status
         }
     }
@@ -249,7 +249,7 @@ impl Members {
     /// Returns the result of an operation with the rank of the group.
     pub(crate) fn translate_result(&self, result: Result<Status>) -> Result<Status> {
         match result {
-            Ok(status) => Ok(self.told(status)),
+            Ok(status) => Ok(self.status_in_group(status)),
             Err(error) => Err(self.translate_error(error)),
         }
     }
@@ -258,7 +258,7 @@ impl Members {
     pub(crate) fn translate_error(&self, error: Error) -> Error {
         match error {
             Error::NotReady { source, tag, calls } => Error::NotReady {
-                source: self.source(source),
+                source: self.source_in_group(source),
                 tag,
                 calls,
             },
@@ -268,18 +268,18 @@ impl Members {
                 length,
                 buffer,
             } => Error::Truncated {
-                source: self.source(source),
+                source: self.source_in_group(source),
                 tag,
                 length,
                 buffer,
             },
             Error::Elements(mismatch) => Error::of_elements(ElementMismatch {
-                receiver: self.source(mismatch.receiver),
-                source: self.source(mismatch.source),
+                receiver: self.source_in_group(mismatch.receiver),
+                source: self.source_in_group(mismatch.source),
                 ..*mismatch
             }),
             Error::Connection { rank, why } => Error::Connection {
-                rank: self.source(rank),
+                rank: self.source_in_group(rank),
                 why,
             },
             other => other,
@@ -324,8 +324,8 @@ impl Group {
         &self.members
     }
 
-    fn with(&self, members: &[u32]) -> Self {
-        Self::new(Members::of(members), self.me)
+    fn with_members(&self, members: &[u32]) -> Self {
+        Self::new(Members::from_world_ranks(members), self.me)
     }
 
     /// The number of members: `MPI_Group_size`.
@@ -362,7 +362,7 @@ impl Group {
     /// [`Error::Rank`] for a rank that is not in the group, [`Error::RankTwice`] for one that is
     /// named again.
     pub fn incl(&self, ranks: &[usize]) -> Result<Self> {
-        Ok(self.with(&self.chosen(ranks)?))
+        Ok(self.with_members(&self.chosen(ranks)?))
     }
 
     /// All members but these, in their order: `MPI_Group_excl`.
@@ -374,7 +374,7 @@ impl Group {
         out.sort_unstable();
         let stays = |world: &u32| out.binary_search(world).is_err();
         let members: Vec<u32> = self.members.iter().filter(stays).collect();
-        Ok(self.with(&members))
+        Ok(self.with_members(&members))
     }
 
     /// Returns the members of this group, then the members of the other group that are not in this
@@ -387,7 +387,7 @@ impl Group {
             .iter()
             .chain(other.members.iter().filter(new))
             .collect();
-        self.with(&members)
+        self.with_members(&members)
     }
 
     /// The members of this group that are in the other too, in the order of this one:
@@ -396,7 +396,7 @@ impl Group {
     pub fn intersection(&self, other: &Self) -> Self {
         let both = |world: &u32| other.members.rank_of(*world).is_some();
         let members: Vec<u32> = self.members.iter().filter(both).collect();
-        self.with(&members)
+        self.with_members(&members)
     }
 
     /// The members of this group that are not in the other, in the order of this one:
@@ -405,7 +405,7 @@ impl Group {
     pub fn difference(&self, other: &Self) -> Self {
         let only = |world: &u32| other.members.rank_of(*world).is_none();
         let members: Vec<u32> = self.members.iter().filter(only).collect();
-        self.with(&members)
+        self.with_members(&members)
     }
 
     /// The ranks that these members have in another group: `MPI_Group_translate_ranks`; `None`

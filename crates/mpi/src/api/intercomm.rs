@@ -16,7 +16,7 @@ use std::fmt;
 use std::future::Future;
 use std::rc::Rc;
 
-use crate::api::communicators::{Exchange, Step, choose_context, free_at};
+use crate::api::communicators::{Exchange, SharedCall, choose_context, free_at};
 use crate::api::create_group::tagged;
 use crate::api::group::{Listed, Members, order_of, table, word};
 use crate::collectives::{allgather_real, in_32_bits};
@@ -68,7 +68,7 @@ fn members_table(context: u32, members: &Members) -> Buffer {
 }
 
 /// Returns the members of a table.
-fn listed(table: &Buffer) -> Members {
+fn members_from_table(table: &Buffer) -> Members {
     let has_order = word(table, 1) == 1;
     let words = usize::try_from(table.len() / 4).expect("tables fit into memory") - HEAD;
     let count = if has_order { words / 2 } else { words };
@@ -102,9 +102,9 @@ pub(super) async fn intercomm_create_at(
     tag: u32,
     location: SourceLocation,
 ) -> Result<InterComm> {
-    let step = Step {
+    let step = SharedCall {
         down: tagged(tag)?,
-        ..Step::new("create of an intercommunicator", location)
+        ..SharedCall::new("create of an intercommunicator", location)
     };
     comm.peer(local_leader)?;
     let exchange = Exchange::begin(comm, step)?;
@@ -114,7 +114,7 @@ pub(super) async fn intercomm_create_at(
         None
     };
     let remote = exchange.broadcast_record(remote, local_leader).await?;
-    let (context, members) = (word(&remote, 0), listed(&remote));
+    let (context, members) = (word(&remote, 0), members_from_table(&remote));
     let common = members.iter().find_map(|rank| comm.members().rank_of(rank));
     if let Some(rank) = common {
         let rank = rank as usize;
@@ -125,7 +125,12 @@ pub(super) async fn intercomm_create_at(
 
 /// Exchanges the members of the groups between their leaders. Returns a table of the chosen
 /// context and of the members of the other group.
-async fn exchange_members(comm: &Comm, peer: &Comm, leader: usize, step: Step) -> Result<Buffer> {
+async fn exchange_members(
+    comm: &Comm,
+    peer: &Comm,
+    leader: usize,
+    step: SharedCall,
+) -> Result<Buffer> {
     let chooses = comm.world_rank() < peer.peer(leader)?;
     let context = if chooses { choose_context(comm)? } else { 0 };
     let own = members_table(context, comm.members());
@@ -316,7 +321,7 @@ impl InterComm {
     /// As [`Comm::dup`].
     #[track_caller]
     pub fn dup(&self) -> impl Future<Output = Result<Self>> + '_ {
-        let step = Step::new("dup of an intercommunicator", SourceLocation::caller());
+        let step = SharedCall::new("dup of an intercommunicator", SourceLocation::caller());
         async move {
             let exchange = Exchange::begin(&self.both, step)?;
             let context = exchange.agree_on_context(0).await?;
@@ -351,7 +356,7 @@ impl InterComm {
     /// As [`Comm::dup`].
     #[track_caller]
     pub fn merge(&self, high: bool) -> impl Future<Output = Result<Comm>> + '_ {
-        let step = Step::new("merge of an intercommunicator", SourceLocation::caller());
+        let step = SharedCall::new("merge of an intercommunicator", SourceLocation::caller());
         async move {
             let (context, other) = self.agree_on_order(high, step).await?;
             let is_first = match (high, other) {
@@ -384,7 +389,7 @@ impl InterComm {
         colour: Option<u32>,
         key: i32,
     ) -> impl Future<Output = Result<Option<Self>>> + '_ {
-        let step = Step::new("split of an intercommunicator", SourceLocation::caller());
+        let step = SharedCall::new("split of an intercommunicator", SourceLocation::caller());
         async move {
             let number = match colour {
                 Some(colour) => i32::try_from(colour).map_err(|_| Error::Colour(colour))?,
@@ -430,7 +435,7 @@ impl InterComm {
     #[track_caller]
     pub fn free(self) -> Result<()> {
         let location = SourceLocation::caller();
-        let step = Step::new("free of an intercommunicator", location);
+        let step = SharedCall::new("free of an intercommunicator", location);
         free_at(&self.both, step)
     }
 
@@ -440,12 +445,12 @@ impl InterComm {
     }
 
     /// Returns a new context, the same at all ranks of both groups, and `own` of the other group.
-    async fn agree_on_order(&self, own: bool, step: Step) -> Result<(u32, bool)> {
+    async fn agree_on_order(&self, own: bool, step: SharedCall) -> Result<(u32, bool)> {
         let exchange = Exchange::begin(&self.both, step)?;
         let mut chosen = None;
         if self.rank() == 0 {
             let leaders = self.remote.collective()?;
-            let meeting = Step {
+            let meeting = SharedCall {
                 down: BETWEEN,
                 ..step
             };

@@ -27,7 +27,7 @@ pub struct Message {
 impl Message {
     fn new(comm: &Comm, content: Option<UnexpectedMessage>) -> Self {
         let status = content.as_ref().map_or(Status::PROC_NULL, |content| {
-            comm.members().told(content.status())
+            comm.members().status_in_group(content.probe_status())
         });
         Self {
             comm: comm.clone(),
@@ -42,7 +42,7 @@ impl Message {
         self.status
     }
 
-    fn start(mut self, buffer: Buffer, location: SourceLocation) -> Request {
+    fn start_receive(mut self, buffer: Buffer, location: SourceLocation) -> Request {
         let content = self.content.take();
         let process = self.comm.process();
         let token = process.with_engine(|engine, channel| match content {
@@ -55,7 +55,7 @@ impl Message {
     /// Starts to receive the message: `MPI_Imrecv`.
     #[track_caller]
     pub fn irecv(self, buffer: Buffer) -> Request {
-        self.start(buffer, SourceLocation::caller())
+        self.start_receive(buffer, SourceLocation::caller())
     }
 
     /// Receives the message: `MPI_Mrecv`.
@@ -66,7 +66,7 @@ impl Message {
     pub fn recv(self, buffer: Buffer) -> impl Future<Output = Result<Completion>> {
         let location = SourceLocation::caller();
         async move {
-            let mut request = self.start(buffer, location);
+            let mut request = self.start_receive(buffer, location);
             request.wait_in("mrecv", location).await
         }
     }

@@ -31,7 +31,7 @@ pub(crate) enum Reduction {
 
 impl Reduction {
     /// `inout = incoming · inout`, element by element.
-    pub(crate) fn apply(&self, incoming: &[u8], inout: &mut [u8]) {
+    pub(crate) fn combine_into(&self, incoming: &[u8], inout: &mut [u8]) {
         match self {
             Self::BuiltIn(function) => function(incoming, inout),
             Self::User(function) => function(incoming, inout),
@@ -279,7 +279,7 @@ impl Op {
             return Err(Error::Op { element, length });
         }
         if let (Some(incoming), Some(inout)) = (incoming.bytes(), inout.bytes_mut()) {
-            self.reduction.apply(incoming, inout);
+            self.reduction.combine_into(incoming, inout);
         }
         Ok(())
     }

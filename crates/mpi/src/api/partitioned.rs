@@ -88,13 +88,13 @@ impl Partitions {
         })
     }
 
-    pub(crate) fn start(&mut self) {
+    pub(crate) fn start_round(&mut self) {
         self.left = self.count as usize;
         self.ready = vec![false; self.left];
         self.round = self.round.wrapping_add(1);
     }
 
-    fn check(&self, partition: usize) -> Result<()> {
+    fn check_partition(&self, partition: usize) -> Result<()> {
         let count = self.count;
         match partition < count as usize {
             true => Ok(()),
@@ -104,7 +104,7 @@ impl Partitions {
 
     /// Notes that a partition is ready. Returns true if all are.
     pub(crate) fn make_ready(&mut self, partition: usize) -> Result<bool> {
-        self.check(partition)?;
+        self.check_partition(partition)?;
         match self.ready.get_mut(partition) {
             Some(ready) if !*ready => *ready = true,
             _ => return Err(Error::PartitionReady { partition }),
@@ -153,7 +153,7 @@ impl Partitions {
     }
 
     /// Number of partitions that are not ready.
-    pub(crate) const fn left(&self) -> usize {
+    pub(crate) const fn unready_count(&self) -> usize {
         self.left
     }
 }
@@ -220,7 +220,7 @@ impl Request {
         let location = SourceLocation::caller();
         async move {
             let partitions = self.received_partitions().ok_or(Error::Request)?;
-            partitions.check(partition)?;
+            partitions.check_partition(partition)?;
             let Some(token) = self.token() else {
                 return Ok(true);
             };
@@ -236,7 +236,10 @@ impl Request {
             };
             let process = Rc::clone(self.process());
             let (question, waits) = (Question::Partition(token, partition), Waits::Test(token));
-            match process.look(question, waits, location, answers).await {
+            match process
+                .ask_question(question, waits, location, answers)
+                .await
+            {
                 PickedAnswer::Unpicked => Ok(self.peek_at(location).await?.is_some()),
                 PickedAnswer::No => Ok(false),
                 PickedAnswer::Yes(_, _yes) => {

@@ -12,7 +12,7 @@ use observe::SourceLocation;
 use crate::api::partitioned::Partitions;
 use crate::collectives::Invocation;
 use crate::exploration::{self, is_explored};
-use crate::protocol::engine::State;
+use crate::protocol::engine::OperationState;
 use crate::protocol::engine::partitions::{self, PartitionPlace};
 use crate::{
     Buffer, Comm, Error, PROC_NULL, Pattern, Request, Result, SendMode, Source, Status, Tag,
@@ -83,7 +83,7 @@ impl Persistent {
     }
 
     /// The operation is over and has given the buffer back.
-    pub(crate) fn keep(&mut self, buffer: &Buffer) {
+    pub(crate) fn keep_buffer(&mut self, buffer: &Buffer) {
         // A contribution stays as it is; the completion has the result.
         let is_contribution = match &self.what {
             What::Collective(call) => call.kind != Collective::Bcast || call.views.is_some(),
@@ -95,7 +95,7 @@ impl Persistent {
     }
 
     /// Returns a status with the tag that the program gave.
-    pub(crate) fn told(&self, status: Status) -> Status {
+    pub(crate) fn status_with_tag(&self, status: Status) -> Status {
         let tag = match &self.what {
             What::PartitionedReceive { partitions, .. } if status.tag == partitions.message_tag => {
                 partitions.tag
@@ -124,7 +124,7 @@ impl Persistent {
     /// Number of partitions of a started send that are not ready.
     pub(crate) fn partitions_left(&self) -> usize {
         match &self.what {
-            What::PartitionedSend { partitions, .. } => partitions.left(),
+            What::PartitionedSend { partitions, .. } => partitions.unready_count(),
             _ => 0,
         }
     }
@@ -188,24 +188,24 @@ impl Persistent {
         inner.isend_at(buffer, *destination, partitions.message_tag, location)
     }
 
-    pub(crate) fn start(&mut self, location: SourceLocation) -> Result<Request> {
+    pub(crate) fn start_request(&mut self, location: SourceLocation) -> Result<Request> {
         let buffer = self.buffer.clone();
         match &mut self.what {
             What::PartitionedSend { partitions, .. } => {
-                partitions.start();
+                partitions.start_round();
                 let count = partitions.count;
                 if count == 0 {
                     return self.send_partitions(location);
                 }
                 let token = self.comm.process().with_engine(|engine, _| {
                     // The operation ends when all are ready, and a send follows.
-                    let state = State::Partitions { left: count };
+                    let state = OperationState::Partitions { left: count };
                     engine.requests.insert(state, location)
                 });
                 Ok(Request::new(&self.comm, token))
             }
             What::PartitionedReceive { source, partitions } => {
-                partitions.start();
+                partitions.start_round();
                 let length = buffer.len();
                 self.buffer = Buffer::phantom(length);
                 let process = self.comm.process();

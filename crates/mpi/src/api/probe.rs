@@ -32,7 +32,7 @@ pub(super) async fn wait_for_message(
     let status = Call::new(comm.process(), location, waits, attempt).await;
     comm.process()
         .note_source(&pattern, status.source, location);
-    comm.told(status)
+    comm.status_in_group(status)
 }
 
 /// Asks whether a message could be received, or only which one if the call `waits_for_one`.
@@ -59,7 +59,8 @@ pub(crate) fn look_for(
         false => Waits::Iprobe(pattern),
     };
     let question = Question::Probe(pattern);
-    comm.process().look(question, waits, location, answers)
+    comm.process()
+        .ask_question(question, waits, location, answers)
 }
 
 /// The number of the *yes* that a call waits for which always waits. If no other was possible, no

@@ -7,7 +7,7 @@
 
 use std::rc::Rc;
 
-use observe::Event;
+use observe::RankEvent;
 
 use crate::Comm;
 use crate::protocol::process::Process;
@@ -19,7 +19,7 @@ pub struct Region(Rc<Process>);
 
 impl Drop for Region {
     fn drop(&mut self) {
-        self.0.observe(|| Event::Leave);
+        self.0.observe_event(|| RankEvent::Leave);
     }
 }
 
@@ -34,12 +34,14 @@ impl Comm {
     /// # }
     /// ```
     pub fn region(&self, name: &'static str) -> Region {
-        self.process().observe(|| Event::Enter { region: name });
+        self.process()
+            .observe_event(|| RankEvent::Enter { region: name });
         Region(Rc::clone(self.process()))
     }
 
     /// Marks this moment with a name and a value, such as the number of an iteration.
     pub fn mark(&self, name: &'static str, value: f64) {
-        self.process().observe(|| Event::Mark { name, value });
+        self.process()
+            .observe_event(|| RankEvent::Mark { name, value });
     }
 }

@@ -26,7 +26,7 @@ pub(super) async fn reordered_grid(
     let names = allgather_real(comm, &own, location).await?;
     let ranks = dimensions.iter().map(|&(length, _)| length).product();
     let hosts = numbered(names.chunks_exact(own.len()).take(ranks));
-    let order = order(&hosts, &dimensions);
+    let order = grid_order(&hosts, &dimensions);
     let position = order.iter().position(|rank| *rank == comm.rank());
     let position = position.map(|position| i32::try_from(position).unwrap_or(i32::MAX));
     cartesian_at(comm, dimensions, position, location).await
@@ -48,7 +48,7 @@ fn numbered<'a>(names: impl Iterator<Item = &'a [u8]>) -> Vec<usize> {
 }
 
 /// Returns the rank at each position of the grid, for ranks on these hosts.
-fn order(hosts: &[usize], dimensions: &Dimensions) -> Vec<usize> {
+fn grid_order(hosts: &[usize], dimensions: &Dimensions) -> Vec<usize> {
     let count = hosts.iter().max().map_or(0, |last| last + 1);
     let mut of_host = vec![Vec::new(); count];
     for (rank, host) in hosts.iter().enumerate() {
@@ -56,7 +56,7 @@ fn order(hosts: &[usize], dimensions: &Dimensions) -> Vec<usize> {
     }
     let mut all = vec![(0..hosts.len()).collect(), of_host.concat()];
     if of_host.iter().all(|ranks| ranks.len() == of_host[0].len()) && count > 0 {
-        for block in blocks(of_host[0].len(), dimensions) {
+        for block in list_blocks(of_host[0].len(), dimensions) {
             all.push(in_blocks(&of_host, &block, dimensions));
         }
     }
@@ -82,7 +82,7 @@ fn crossing(hosts: &[usize], order: &[usize], dimensions: &Dimensions) -> usize 
 }
 
 /// Returns the lengths of all blocks of this number of ranks that divide the grid evenly.
-fn blocks(ranks: usize, dimensions: &Dimensions) -> Vec<Vec<usize>> {
+fn list_blocks(ranks: usize, dimensions: &Dimensions) -> Vec<Vec<usize>> {
     let Some((&(length, _), others)) = dimensions.split_first() else {
         return if ranks == 1 {
             vec![Vec::new()]
@@ -92,7 +92,7 @@ fn blocks(ranks: usize, dimensions: &Dimensions) -> Vec<Vec<usize>> {
     };
     let divides = |part: &usize| length.is_multiple_of(*part) && ranks.is_multiple_of(*part);
     let with_first = |part: usize| {
-        let rest = blocks(ranks / part, others).into_iter();
+        let rest = list_blocks(ranks / part, others).into_iter();
         rest.map(move |rest| [vec![part], rest].concat())
     };
     (1..=length.min(ranks))
@@ -124,7 +124,7 @@ mod tests {
     /// Returns the pairs of neighbours on different hosts before and after, and the order.
     fn reordered(hosts: &[usize], dimensions: &Dimensions) -> (usize, usize, Vec<usize>) {
         let before: Vec<usize> = (0..hosts.len()).collect();
-        let after = order(hosts, dimensions);
+        let after = grid_order(hosts, dimensions);
         let mut ranks = after.clone();
         ranks.sort_unstable();
         assert_eq!(ranks, before, "a permutation");

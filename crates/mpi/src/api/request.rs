@@ -98,7 +98,7 @@ impl Request {
     ) -> Option<Result<Completion>> {
         let (result, mut buffer) = engine.requests.take_result(self.token.take()?);
         if let (Some(unpack), &Ok(status)) = (self.unpack.take(), &result) {
-            match unpack.finish(&buffer, status, engine, channel) {
+            match unpack.finish_unpack(&buffer, status, engine, channel) {
                 Ok(target) => buffer = target,
                 Err(error) => {
                     self.process.raise_later(self.context, error);
@@ -108,8 +108,8 @@ impl Request {
         }
         let mut status = self.members.translate_result(result);
         if let Some(persistent) = &mut self.persistent {
-            persistent.keep(&buffer);
-            status = status.map(|status| persistent.told(status));
+            persistent.keep_buffer(&buffer);
+            status = status.map(|status| persistent.status_with_tag(status));
         }
         if let Err(error) = &status {
             self.process.raise_later(self.context, *error);
@@ -145,7 +145,7 @@ impl Request {
         if self.token.is_some() {
             return Err(Error::Active);
         }
-        let mut started = persistent.start(location)?;
+        let mut started = persistent.start_request(location)?;
         self.token = started.token.take();
         self.unpack = started.unpack.take();
         Ok(())
@@ -228,7 +228,9 @@ impl Request {
                 sees_arrivals: true,
                 ..Answers::default()
             };
-            self.process.look(question, waits, location, answers).await
+            self.process
+                .ask_question(question, waits, location, answers)
+                .await
         } else {
             (self.process)
                 .with_engine(|engine, channel| note_cancelled(engine, channel, token, location));
@@ -245,7 +247,7 @@ impl Request {
     /// Gives the request up: `MPI_Request_free`. The operation continues to the end.
     pub fn free(mut self) {
         if let Some(token) = self.token.take() {
-            self.process.release(token);
+            self.process.release_result(token);
         }
     }
 
@@ -305,7 +307,7 @@ impl Request {
         };
         let process = Rc::clone(&self.process);
         process.poll_until(context, waits, location, |engine, channel| {
-            self.take(engine, channel)
+            self.take_completion(engine, channel)
         })
     }
 
@@ -323,7 +325,7 @@ impl Request {
     /// As [`Request::wait`].
     #[track_caller]
     pub fn test(&mut self) -> impl Future<Output = Result<Option<Completion>>> + '_ {
-        self.look(SourceLocation::caller(), false)
+        self.test_completion(SourceLocation::caller(), false)
     }
 
     /// Returns the completion if the operation is over; the request stays as it is:
@@ -338,11 +340,11 @@ impl Request {
 
     /// [`Request::peek`] in a call at this line.
     pub(crate) async fn peek_at(&mut self, location: SourceLocation) -> Result<Option<Completion>> {
-        self.look(location, true).await
+        self.test_completion(location, true).await
     }
 
     /// Asks whether the operation is over. The request stays if `is_kept`.
-    pub(crate) async fn look(
+    pub(crate) async fn test_completion(
         &mut self,
         location: SourceLocation,
         is_kept: bool,
@@ -354,8 +356,12 @@ impl Request {
             is_ready: engine.requests.is_done(token),
             ..Answers::default()
         };
-        let look =
-            (self.process).look(Question::Test(token), Waits::Test(token), location, answers);
+        let look = (self.process).ask_question(
+            Question::Test(token),
+            Waits::Test(token),
+            location,
+            answers,
+        );
         let (waits, _yes) = match look.await {
             PickedAnswer::No => return Ok(None),
             PickedAnswer::Unpicked => (Waits::Test(token), None),
@@ -381,7 +387,7 @@ impl Request {
         Some(status.map(|status| Completion { status, buffer }))
     }
 
-    fn take(
+    fn take_completion(
         &mut self,
         engine: &mut ProtocolEngine,
         channel: &dyn Channel,
@@ -446,7 +452,7 @@ impl FreedRequest {
 impl Drop for FreedRequest {
     fn drop(&mut self) {
         if let Some(token) = self.0.token.take() {
-            self.0.process.release(token);
+            self.0.process.release_result(token);
         }
     }
 }
@@ -487,14 +493,14 @@ struct Test<'a> {
 }
 
 impl Test<'_> {
-    fn look(
+    fn try_complete(
         &mut self,
         engine: &mut ProtocolEngine,
         channel: &dyn Channel,
     ) -> Option<Result<Completion>> {
         match self.is_kept {
             true => self.request.completion(engine),
-            false => self.request.take(engine, channel),
+            false => self.request.take_completion(engine, channel),
         }
     }
 }
@@ -514,7 +520,7 @@ impl Future for Test<'_> {
                 engine.requests.note_cause(|record| record.note_told(token));
             }
             let at = (this.location, Question::Test(token));
-            match this.look(engine, channel) {
+            match this.try_complete(engine, channel) {
                 Some(result) => {
                     process.note_answer(at, 1);
                     Some(result.map(Some))
@@ -678,7 +684,10 @@ pub(crate) async fn pick_one(
     let answers = answer_several(small(tokens.len()), tokens, waits_for_one);
     let question = Question::about(name, requests);
     Some(
-        match process.look(question, waits, location, answers).await {
+        match process
+            .ask_question(question, waits, location, answers)
+            .await
+        {
             PickedAnswer::Unpicked => PickedOne::Unpicked,
             PickedAnswer::No => PickedOne::No,
             PickedAnswer::Yes(number, yes) => PickedOne::Yes(active[number as usize].0, yes),

@@ -146,7 +146,10 @@ async fn pick_some(
     let all = tokens.clone();
     let answers = answer_several(subsets, tokens, waits_for_one);
     let question = Question::about(name, requests);
-    let picked = match process.look(question, waits, location, answers).await {
+    let picked = match process
+        .ask_question(question, waits, location, answers)
+        .await
+    {
         PickedAnswer::Unpicked => PickedSome::Unpicked,
         PickedAnswer::No => PickedSome::No,
         PickedAnswer::Yes(number, yes) => {
@@ -347,7 +350,7 @@ pub fn testall(
             ..Answers::default()
         };
         match process
-            .look(Question::about(name, requests), waits, location, answers)
+            .ask_question(Question::about(name, requests), waits, location, answers)
             .await
         {
             PickedAnswer::No => return Ok(None),

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use rdma::Verbs;
 
 use crate::channel::{Channel, Token};
-use crate::protocol::engine::State;
+use crate::protocol::engine::OperationState;
 use crate::protocol::waiting::Waits;
 use crate::{Comm, Request};
 
@@ -100,7 +100,7 @@ async fn elapse(
     comm.process().wait_until_idle(name, location).await;
     let token = comm.process().with_engine(|engine, _| {
         let requests = &mut engine.requests;
-        let token = requests.insert(State::Elapsing, location);
+        let token = requests.insert(OperationState::Elapsing, location);
         // Now, since a device may let the time pass before it returns.
         requests.observe_wait(Waits::Named(name, token), false, location);
         token

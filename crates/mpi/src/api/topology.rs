@@ -14,7 +14,7 @@ use std::rc::Rc;
 use ::collectives::Neighbors;
 
 use crate::api::communicators::smpi::{first_ranks_as_smpi, is_as_smpi};
-use crate::api::communicators::{Step, dup_at, split_at, split_into};
+use crate::api::communicators::{SharedCall, dup_at, split_at, split_into};
 use crate::api::reordering::reordered_grid;
 use crate::collectives::allgather_real;
 use crate::{Comm, CommunicatorManagement, Error, PROC_NULL, Result};
@@ -39,7 +39,7 @@ impl Deref for Graph {
 }
 
 /// Returns neighbours as ranks, with the null process.
-fn ranks(neighbors: &[Option<u32>]) -> impl ExactSizeIterator<Item = usize> + '_ {
+fn neighbor_ranks(neighbors: &[Option<u32>]) -> impl ExactSizeIterator<Item = usize> + '_ {
     let rank = |rank: &Option<u32>| rank.map_or(PROC_NULL, |rank| rank as usize);
     neighbors.iter().map(rank)
 }
@@ -70,7 +70,7 @@ impl Graph {
 
     /// Returns the same graph on a copy of its communicator, made for this graph: `MPI_Comm_dup`.
     #[must_use]
-    pub fn on(&self, comm: Comm) -> Self {
+    pub fn with_comm(&self, comm: Comm) -> Self {
         Self {
             comm,
             neighbors: Rc::clone(&self.neighbors),
@@ -79,12 +79,12 @@ impl Graph {
 
     /// The ranks from which this one receives: `MPI_Dist_graph_neighbors`.
     pub fn sources(&self) -> impl ExactSizeIterator<Item = usize> + '_ {
-        ranks(&self.neighbors.sources)
+        neighbor_ranks(&self.neighbors.sources)
     }
 
     /// The ranks to which this one sends: `MPI_Dist_graph_neighbors`.
     pub fn destinations(&self) -> impl ExactSizeIterator<Item = usize> + '_ {
-        ranks(&self.neighbors.destinations)
+        neighbor_ranks(&self.neighbors.destinations)
     }
 
     pub(crate) const fn neighbors(&self) -> &Rc<Neighbors> {
@@ -218,9 +218,9 @@ impl Cartesian {
 
     /// Returns the same grid on a copy of its communicator, made for this grid: `MPI_Comm_dup`.
     #[must_use]
-    pub fn on(&self, comm: Comm) -> Self {
+    pub fn with_comm(&self, comm: Comm) -> Self {
         Self {
-            graph: self.graph.on(comm),
+            graph: self.graph.with_comm(comm),
             dimensions: Rc::clone(&self.dimensions),
         }
     }
@@ -336,7 +336,7 @@ pub trait Topologies: AsRef<Comm> {
             let dimensions = dimensions?;
             let ranks = dimensions.iter().map(|&(length, _)| length).product();
             if is_as_smpi(comm) {
-                let step = Step::new("creation of a grid", location);
+                let step = SharedCall::new("creation of a grid", location);
                 let comm = first_ranks_as_smpi(comm, ranks, step).await?;
                 return Ok(comm.map(|comm| Cartesian::new(comm, dimensions)));
             }
@@ -380,7 +380,7 @@ pub trait Topologies: AsRef<Comm> {
         let graph = Graph::new(comm.clone(), sources, destinations);
         async move {
             let graph = graph?;
-            Ok(graph.on(dup_at(comm, location).await?))
+            Ok(graph.with_comm(dup_at(comm, location).await?))
         }
     }
 }

@@ -36,7 +36,7 @@ impl Unpack {
     }
 
     /// Unpacks the received data into the target buffer.
-    pub(crate) fn finish(
+    pub(crate) fn finish_unpack(
         mut self,
         packed: &Buffer,
         status: Status,
@@ -159,7 +159,7 @@ impl DatatypeMessages for Comm {}
 pub(crate) fn room_for(datatype: &Datatype, count: u64, target: &Buffer) -> Result<Buffer> {
     let length = datatype.packed_length(count, target)?;
     let room = target.of_kind(length);
-    Ok(room.with_element(datatype.element()))
+    Ok(room.with_element(datatype.element_type()))
 }
 
 /// Packs items, which takes time at the rank.
@@ -167,5 +167,5 @@ pub(crate) fn pack_at(comm: &Comm, data: &Buffer, item: &Datatype, count: u64) -
     let packed = item.pack(count, data)?;
     comm.process()
         .with_engine(|engine, channel| engine.processor.charge_copy(channel, packed.len()));
-    Ok(packed.with_element(item.element()))
+    Ok(packed.with_element(item.element_type()))
 }

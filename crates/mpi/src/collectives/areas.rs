@@ -201,7 +201,7 @@ impl Areas {
 /// Returns the end of the last one of this number of blocks.
 fn end(blocks: Option<&Blocks>, size: usize) -> Result<u64> {
     match blocks {
-        Some(blocks) if blocks.listed().len() == size => Ok(blocks.end()),
+        Some(blocks) if blocks.listed().len() == size => Ok(blocks.end_offset()),
         _ => Err(Error::BlockCount {
             blocks: blocks.map_or(0, |blocks| blocks.listed().len()),
             size,
@@ -228,7 +228,9 @@ fn divided(comm: &Comm, input: &Buffer) -> Result<u64> {
 fn checked(comm: &Comm, blocks: Option<&Blocks>) -> Result<(u64, u64)> {
     let listed = blocks.map_or(&[][..], Blocks::listed);
     match (blocks, listed.get(comm.rank())) {
-        (Some(blocks), Some(own)) if listed.len() == comm.size() => Ok((blocks.end(), own.length)),
+        (Some(blocks), Some(own)) if listed.len() == comm.size() => {
+            Ok((blocks.end_offset(), own.length))
+        }
         _ => Err(Error::BlockCount {
             blocks: listed.len(),
             size: comm.size(),

@@ -25,7 +25,7 @@ pub(super) const NO_ROOT: usize = usize::MAX;
 
 impl InterComm {
     #[track_caller]
-    fn call(&self, call: Result<Invocation>) -> CollectiveCall<'_> {
+    fn new_call(&self, call: Result<Invocation>) -> CollectiveCall<'_> {
         let between = |call| Invocation {
             is_between: true,
             ..call
@@ -52,7 +52,7 @@ impl InterComm {
     #[track_caller]
     pub fn barrier(&self) -> CollectiveCall<'_> {
         let empty = Buffer::phantom(0);
-        self.call(Ok(Invocation::new(Collective::Barrier, empty)))
+        self.new_call(Ok(Invocation::new(Collective::Barrier, empty)))
     }
 
     /// Sends the data of the root to all ranks of the other group: `MPI_Bcast`. The buffers of the
@@ -63,7 +63,7 @@ impl InterComm {
     /// differ, [`Error::Comm`] if the intercommunicator has been freed.
     #[track_caller]
     pub fn bcast(&self, buffer: Buffer, root: InterRoot) -> CollectiveCall<'_> {
-        self.call(self.rooted(Collective::Bcast, buffer, root))
+        self.new_call(self.rooted(Collective::Bcast, buffer, root))
     }
 
     /// Collects the blocks of the other group at the root, in the order of their ranks:
@@ -75,7 +75,7 @@ impl InterComm {
     #[track_caller]
     pub fn gather(&self, buffer: Buffer, root: InterRoot) -> CollectiveCall<'_> {
         let blocks = self.blocks_at_root(&buffer, root);
-        self.call(blocks.and_then(|blocks| {
+        self.new_call(blocks.and_then(|blocks| {
             let mut call = self.rooted(Collective::Gather, buffer, root)?;
             call.recv = blocks;
             Ok(call)
@@ -90,7 +90,7 @@ impl InterComm {
     #[track_caller]
     pub fn scatter(&self, buffer: Buffer, root: InterRoot) -> CollectiveCall<'_> {
         let blocks = self.blocks_at_root(&buffer, root);
-        self.call(blocks.and_then(|blocks| {
+        self.new_call(blocks.and_then(|blocks| {
             let mut call = self.rooted(Collective::Scatter, buffer, root)?;
             call.send = blocks;
             Ok(call)
@@ -111,7 +111,7 @@ impl InterComm {
         root: InterRoot,
     ) -> CollectiveCall<'_> {
         let call = self.rooted(Collective::Gatherv, buffer, root);
-        self.call(call.map(|call| Invocation {
+        self.new_call(call.map(|call| Invocation {
             recv: blocks,
             ..call
         }))
@@ -130,7 +130,7 @@ impl InterComm {
         root: InterRoot,
     ) -> CollectiveCall<'_> {
         let call = self.rooted(Collective::Scatterv, buffer, root);
-        self.call(call.map(|call| Invocation {
+        self.new_call(call.map(|call| Invocation {
             send: blocks,
             ..call
         }))
@@ -145,7 +145,7 @@ impl InterComm {
     #[track_caller]
     pub fn reduce(&self, buffer: Buffer, op: &Op, root: InterRoot) -> CollectiveCall<'_> {
         let call = self.rooted(Collective::Reduce, buffer, root);
-        self.call(call.map(|call| call.with_op(op)))
+        self.new_call(call.map(|call| call.with_op(op)))
     }
 
     /// Combines the contributions of each group and gives the result to the other one:
@@ -156,7 +156,7 @@ impl InterComm {
     #[track_caller]
     pub fn allreduce(&self, contribution: Buffer, op: &Op) -> CollectiveCall<'_> {
         let call = Invocation::new(Collective::Allreduce, contribution);
-        self.call(Ok(call.with_op(op)))
+        self.new_call(Ok(call.with_op(op)))
     }
 
     /// Gives all ranks the blocks of the other group, in the order of their ranks: `MPI_Allgather`.
@@ -183,7 +183,7 @@ impl InterComm {
     fn gathering(&self, kind: Collective, block: Buffer, recv: Blocks) -> CollectiveCall<'_> {
         let own = std::iter::repeat_n((0, block.len()), self.remote_size());
         let send = Blocks::placed(own);
-        self.exchange(kind, (block, send), recv)
+        self.exchange_call(kind, (block, send), recv)
     }
 
     /// Gives each rank of the other group a block, and gets one of each, of `length` bytes:
@@ -194,8 +194,10 @@ impl InterComm {
     #[track_caller]
     pub fn alltoall(&self, blocks: Buffer, length: u64) -> CollectiveCall<'_> {
         match self.divided(&blocks) {
-            Ok(send) => self.exchange(Collective::Alltoall, (blocks, send), self.equal(length)),
-            Err(error) => self.call(Err(error)),
+            Ok(send) => {
+                self.exchange_call(Collective::Alltoall, (blocks, send), self.equal(length))
+            }
+            Err(error) => self.new_call(Err(error)),
         }
     }
 
@@ -207,17 +209,17 @@ impl InterComm {
     /// As [`InterComm::gather_v`]; [`Error::Blocks`] if the buffer is shorter than its blocks.
     #[track_caller]
     pub fn alltoall_v(&self, buffer: Buffer, send: Blocks, recv: Blocks) -> CollectiveCall<'_> {
-        self.exchange(Collective::Alltoallv, (buffer, send), recv)
+        self.exchange_call(Collective::Alltoallv, (buffer, send), recv)
     }
 
     #[track_caller]
-    fn exchange(
+    fn exchange_call(
         &self,
         kind: Collective,
         (buffer, send): (Buffer, Blocks),
         recv: Blocks,
     ) -> CollectiveCall<'_> {
-        self.call(Ok(Invocation::new(kind, buffer).with_blocks(send, recv)))
+        self.new_call(Ok(Invocation::new(kind, buffer).with_blocks(send, recv)))
     }
 
     /// Combines the contributions of each group and gives each rank of the other group a block of
@@ -235,7 +237,7 @@ impl InterComm {
     ) -> CollectiveCall<'_> {
         let mut call = Invocation::new(Collective::ReduceScatter, contribution).with_op(op);
         call.send = Some(blocks.into());
-        self.call(Ok(call))
+        self.new_call(Ok(call))
     }
 
     /// Returns blocks of this length, one for each rank of the other group.

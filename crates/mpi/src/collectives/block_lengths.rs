@@ -46,12 +46,12 @@ mod shared {
 }
 
 impl Lengths {
-    fn of(blocks: Option<&Blocks>) -> Self {
+    fn from_blocks(blocks: Option<&Blocks>) -> Self {
         let lengths = |blocks: &Blocks| blocks.listed().iter().map(|block| block.length).collect();
         blocks.map_or(Self::None, |blocks| Self::Each(lengths(blocks)))
     }
 
-    fn with(&self, peer: usize) -> Option<u64> {
+    fn peer_length(&self, peer: usize) -> Option<u64> {
         match self {
             Self::One(length) => Some(*length),
             Self::Each(lengths) => lengths.get(peer).copied(),
@@ -62,28 +62,30 @@ impl Lengths {
 
 impl BlockLengths {
     /// Returns the lengths of the blocks of a call; `None` if all blocks have one length.
-    pub(super) fn of(call: &Invocation, rank: usize) -> Option<Self> {
+    pub(super) fn from_call(call: &Invocation, rank: usize) -> Option<Self> {
         let (send, recv) = (call.send.as_ref(), call.recv.as_ref());
         let own = Lengths::One(call.input.len());
         let is_root = rank == call.root;
         let (is_rooted, gives, expects) = match call.kind {
-            Collective::Gatherv => (true, own, Lengths::of(recv)),
+            Collective::Gatherv => (true, own, Lengths::from_blocks(recv)),
             Collective::Scatterv => {
                 let room = call.room.as_ref().map(crate::Buffer::len);
                 (
                     true,
-                    Lengths::of(send),
+                    Lengths::from_blocks(send),
                     room.map_or(Lengths::None, Lengths::One),
                 )
             }
-            Collective::Allgatherv => (false, own, Lengths::of(recv)),
-            Collective::Alltoallv | Collective::Alltoallw => {
-                (false, Lengths::of(send), Lengths::of(recv))
-            }
+            Collective::Allgatherv => (false, own, Lengths::from_blocks(recv)),
+            Collective::Alltoallv | Collective::Alltoallw => (
+                false,
+                Lengths::from_blocks(send),
+                Lengths::from_blocks(recv),
+            ),
             Collective::ReduceScatter => {
                 let block = send.and_then(|blocks| blocks.listed().get(rank));
                 let expects = block.map_or(Lengths::None, |block| Lengths::One(block.length));
-                (false, Lengths::of(send), expects)
+                (false, Lengths::from_blocks(send), expects)
             }
             _ => return None,
         };
@@ -96,7 +98,11 @@ impl BlockLengths {
 
     /// Returns a difference to the call of another rank: a text about this rank and a text about
     /// the other rank.
-    pub(super) fn difference(&self, own: usize, other: (usize, &Self)) -> Option<(String, String)> {
+    pub(super) fn find_difference(
+        &self,
+        own: usize,
+        other: (usize, &Self),
+    ) -> Option<(String, String)> {
         let (peer, theirs) = other;
         if self.only.is_some_and(|only| only != peer) || theirs.only.is_some_and(|only| only != own)
         {
@@ -104,12 +110,17 @@ impl BlockLengths {
         }
         let gives = |bytes, peer| format!("gives {bytes} bytes to rank {peer}");
         let expects = |bytes, peer| format!("expects {bytes} bytes of rank {peer}");
-        if let (Some(given), Some(expected)) = (self.gives.with(peer), theirs.expects.with(own))
-            && given != expected
+        if let (Some(given), Some(expected)) = (
+            self.gives.peer_length(peer),
+            theirs.expects.peer_length(own),
+        ) && given != expected
         {
             return Some((gives(given, peer), expects(expected, own)));
         }
-        let (expected, given) = (self.expects.with(peer)?, theirs.gives.with(own)?);
+        let (expected, given) = (
+            self.expects.peer_length(peer)?,
+            theirs.gives.peer_length(own)?,
+        );
         (given != expected).then(|| (expects(expected, peer), gives(given, own)))
     }
 

@@ -58,7 +58,7 @@ impl Blocks {
     }
 
     /// Returns the end of the last block.
-    pub(crate) fn end(&self) -> u64 {
+    pub(crate) fn end_offset(&self) -> u64 {
         let ends = self.0.iter().map(|block| block.offset + block.length);
         ends.max().unwrap_or(0)
     }

@@ -54,7 +54,7 @@ pub(super) enum TargetUse {
 #[must_use = "a call does nothing until it is awaited or started"]
 pub struct CollectiveCall<'a, O = Buffer> {
     ranks: &'a Comm,
-    progress: Progress<'a>,
+    progress: CallState<'a>,
     target: Option<(&'a mut Buffer, TargetUse)>,
     /// Returns the output for the result, and false if the rank gets none.
     output: fn(Buffer, bool) -> O,
@@ -64,7 +64,7 @@ pub struct CollectiveCall<'a, O = Buffer> {
 /// Steps of a call, with the result, and false if the rank gets none.
 type Steps<'a> = Pin<Box<dyn Future<Output = Result<(Buffer, bool)>> + 'a>>;
 
-enum Progress<'a> {
+enum CallState<'a> {
     Called(Result<Invocation>),
     Waiting(CallWait),
     /// A call with steps before or after it. In a box, because most runs do not need the room.
@@ -95,7 +95,7 @@ impl<O> fmt::Debug for CollectiveCall<'_, O> {
 impl<'a> CollectiveCall<'a> {
     /// Returns a call of all ranks.
     #[track_caller]
-    pub(super) fn of(ranks: &'a Comm, call: Invocation) -> Self {
+    pub(super) fn from_invocation(ranks: &'a Comm, call: Invocation) -> Self {
         Self::new(ranks, Ok(call), SourceLocation::caller())
     }
 
@@ -112,7 +112,7 @@ impl<'a> CollectiveCall<'a> {
     ) -> Self {
         Self {
             ranks,
-            progress: Progress::Called(call),
+            progress: CallState::Called(call),
             target: None,
             output: |result, _| result,
             location,
@@ -143,7 +143,7 @@ impl<'a, O> CollectiveCall<'a, O> {
     /// The contribution is this number of items of a datatype. The blocks of all ranks together are
     /// one contribution.
     pub fn packing(mut self, count: u64, datatype: &Datatype) -> Self {
-        if let Progress::Called(Ok(call)) = &mut self.progress {
+        if let CallState::Called(Ok(call)) = &mut self.progress {
             let is_scattered = matches!(call.kind, Collective::Scatter | Collective::Scatterv);
             if !is_scattered || self.ranks.rank() == call.root {
                 call.views_mut().send = Some((count, datatype.clone()));
@@ -160,7 +160,7 @@ impl<'a, O> CollectiveCall<'a, O> {
     /// Returns the call with its result as a value at ranks that have a result. The call takes the
     /// same buffer as [`CollectiveCall::start`].
     pub fn by_value(mut self) -> CollectiveCall<'a, Option<Buffer>> {
-        self.progress = Progress::Called(self.invocation());
+        self.progress = CallState::Called(self.invocation());
         self.target = None;
         self.with_output(|result, has_result| has_result.then_some(result))
     }
@@ -186,8 +186,8 @@ impl<'a, O> CollectiveCall<'a, O> {
 
     /// Returns the invocation, with the buffer that the call takes from the program.
     fn invocation(&mut self) -> Result<Invocation> {
-        let progress = std::mem::replace(&mut self.progress, Progress::Over);
-        let Progress::Called(call) = progress else {
+        let progress = std::mem::replace(&mut self.progress, CallState::Over);
+        let CallState::Called(call) = progress else {
             return Err(Error::Request);
         };
         let mut call = call?;
@@ -219,21 +219,21 @@ impl<'a, O> CollectiveCall<'a, O> {
     }
 
     /// Makes the call, or returns the steps that come before it.
-    fn begin(&mut self) -> Result<Progress<'a>> {
+    fn begin_call(&mut self) -> Result<CallState<'a>> {
         let (ranks, location) = (self.ranks, self.location);
         let mut call = self.invocation()?;
         if let Some(views) = call.views.take() {
             let steps = perform_view(ranks, call, *views, location);
-            return Ok(Progress::InSteps(Box::pin(steps)));
+            return Ok(CallState::InSteps(Box::pin(steps)));
         }
-        let call = ranks.raised(call.prepare(ranks, false, location))?;
+        let call = ranks.raised(call.prepare_call(ranks, false, location))?;
         if call.asks_nodes {
             let steps = perform_prepared(ranks, Box::new(call));
-            return Ok(Progress::InSteps(Box::pin(steps)));
+            return Ok(CallState::InSteps(Box::pin(steps)));
         }
         let (name, has_result) = (call.name, call.has_result);
         let request = Request::new(ranks, start_prepared(ranks, call));
-        Ok(Progress::Waiting(CallWait {
+        Ok(CallState::Waiting(CallWait {
             request,
             has_result,
             name,
@@ -246,7 +246,7 @@ impl CollectiveCall<'_, ()> {
     /// The buffer that the call fills has this number of items of a datatype. The bytes between the
     /// data stay as they are. The root of a broadcast packs them.
     pub fn unpacking(mut self, count: u64, datatype: &Datatype) -> Self {
-        if let Progress::Called(Ok(call)) = &mut self.progress {
+        if let CallState::Called(Ok(call)) = &mut self.progress {
             call.views_mut().recv = Some((count, datatype.clone()));
         }
         self
@@ -264,19 +264,19 @@ impl<O> Future for CollectiveCall<'_, O> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<O>> {
         let this = self.get_mut();
-        if matches!(this.progress, Progress::Called(_)) {
-            this.progress = this.begin()?;
+        if matches!(this.progress, CallState::Called(_)) {
+            this.progress = this.begin_call()?;
         }
         let done = match &mut this.progress {
-            Progress::Waiting(wait) => {
+            CallState::Waiting(wait) => {
                 let request = &mut wait.request;
                 let done = ready!(request.poll_wait(context, Some(wait.name), wait.location));
                 done.map(|done| (done.buffer, wait.has_result))
             }
-            Progress::InSteps(steps) => ready!(steps.as_mut().poll(context)),
-            Progress::Called(_) | Progress::Over => Err(Error::Request),
+            CallState::InSteps(steps) => ready!(steps.as_mut().poll(context)),
+            CallState::Called(_) | CallState::Over => Err(Error::Request),
         };
-        this.progress = Progress::Over;
+        this.progress = CallState::Over;
         let (mut result, has_result) = done?;
         if let Some((target, _)) = this.target.take()
             && has_result
@@ -299,7 +299,7 @@ impl Invocation {
             None => None,
         };
         let given = packed.as_ref().unwrap_or(self);
-        let call = comm.raised(given.prepare(comm, true, location))?;
+        let call = comm.raised(given.prepare_call(comm, true, location))?;
         let unpack = match self.views.as_deref() {
             Some(Views {
                 recv: Some((count, datatype)),

@@ -65,7 +65,7 @@ pub struct CallRecord {
 /// A position among the collectives of a communicator. Groups that one call has made share a
 /// context, and no rank.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(crate) struct Place {
+pub(crate) struct CallPosition {
     pub(crate) context: u32,
     /// The world rank of the communicator's rank 0.
     pub(crate) first: u32,
@@ -95,7 +95,7 @@ struct Position {
 /// memory of messages.
 #[derive(Default, Debug)]
 pub struct CallLog {
-    open: RefCell<BTreeMap<Place, Position>>,
+    open: RefCell<BTreeMap<CallPosition, Position>>,
     sends: RefCell<Vec<SourceLocation>>,
     groups: GroupLog,
     accesses: AccessLog,
@@ -148,7 +148,7 @@ impl fmt::Display for Mismatch {
 
 impl Signature {
     /// Returns the signature of a call without compared arguments.
-    pub(crate) fn of(name: &'static str, location: SourceLocation) -> Self {
+    pub(crate) fn from_name(name: &'static str, location: SourceLocation) -> Self {
         Self {
             name: Cow::Borrowed(name),
             is_nonblocking: false,
@@ -164,7 +164,7 @@ impl Signature {
     pub(crate) fn new(call: &Invocation, is_nonblocking: bool, location: SourceLocation) -> Self {
         let any = Self {
             is_nonblocking,
-            ..Self::of(call.name, location)
+            ..Self::from_name(call.name, location)
         };
         if call.is_between {
             // The groups have arguments of their own.
@@ -195,7 +195,7 @@ impl Signature {
     }
 
     /// Returns the place of the call, such as `src/main.rs:7`.
-    fn source(&self) -> String {
+    fn call_location(&self) -> String {
         match self.line {
             // A native executable without debugging information.
             0 => self.file.to_string(),
@@ -204,7 +204,7 @@ impl Signature {
     }
 
     /// Returns the first difference to the call of another rank, in words.
-    fn difference(&self, other: &Self) -> Option<(ErrorClass, String, String)> {
+    fn find_difference(&self, other: &Self) -> Option<(ErrorClass, String, String)> {
         let differ = |class, own: String, other: String| Some((class, own, other));
         if (&self.name, self.is_nonblocking) != (&other.name, other.is_nonblocking) {
             let call = |signature: &Self| match signature.is_nonblocking {
@@ -254,8 +254,8 @@ impl CallRecord {
         (self.rank, self.world_rank)
     }
 
-    pub(super) const fn place(&self, number: u32) -> Place {
-        Place {
+    pub(super) const fn call_place(&self, number: u32) -> CallPosition {
+        CallPosition {
             context: self.context,
             first: self.first,
             number,
@@ -296,8 +296,8 @@ impl CallLog {
     }
 
     /// Returns the line that has sent a message.
-    pub(crate) fn send(&self, signature: TypeSignature) -> Option<SourceLocation> {
-        let index = usize::from(signature.call()).checked_sub(1)?;
+    pub(crate) fn send_location(&self, signature: TypeSignature) -> Option<SourceLocation> {
+        let index = usize::from(signature.call_number()).checked_sub(1)?;
         self.sends.borrow().get(index).copied()
     }
 
@@ -306,13 +306,13 @@ impl CallLog {
     ///
     /// # Errors
     /// If the calls differ.
-    pub fn compare(
+    pub fn compare_call(
         &self,
         number: u32,
         call: &CallRecord,
         operand: Option<Buffer>,
     ) -> Result<Vec<Buffer>, Mismatch> {
-        let place = call.place(number);
+        let place = call.call_place(number);
         let (rank, own) = (call.rank as usize, &call.signature);
         let open = &mut *self.open.borrow_mut();
         let position = open
@@ -323,9 +323,15 @@ impl CallLog {
         }
         position.count += 1;
         let first = &position.signature;
-        let difference = own.difference(first);
+        let difference = own.find_difference(first);
         let difference = difference.map(|(class, found, expected)| {
-            (position.first, first.source(), class, found, expected)
+            (
+                position.first,
+                first.call_location(),
+                class,
+                found,
+                expected,
+            )
         });
         let difference = difference.or_else(|| position.compare_blocks(call));
         if let Some(operand) = operand {
@@ -344,16 +350,16 @@ impl CallLog {
         };
         let text = format!(
             "collective calls differ: rank {rank} {found} at {} where rank {other} {expected} at {line}, {place}",
-            own.source(),
+            own.call_location(),
         );
         Err(Mismatch { class, text })
     }
 
     /// Returns the ranks that have not called the collective at a position, in words; `None` if all
     /// have.
-    pub(crate) fn missing(&self, place: Place) -> Option<String> {
+    pub(crate) fn describe_missing(&self, place: CallPosition) -> Option<String> {
         let open = self.open.borrow();
-        open.get(&place).map(Position::missing)
+        open.get(&place).map(Position::describe_missing)
     }
 
     /// Returns the collectives that a rank was the first to call and that others have not called,
@@ -368,9 +374,9 @@ impl CallLog {
     /// call, and the missing ones, in words.
     #[must_use]
     pub fn open_calls(&self) -> Vec<(u32, String)> {
-        let line = |(place, position): (&Place, &Position)| {
-            let (name, line) = (&position.signature.name, position.signature.source());
-            let missing = position.missing();
+        let line = |(place, position): (&CallPosition, &Position)| {
+            let (name, line) = (&position.signature.name, position.signature.call_location());
+            let missing = position.describe_missing();
             let text = format!("{name} at {line}, {place}, was not called by {missing}");
             (position.first_in_world, text)
         };
@@ -382,7 +388,7 @@ impl CallLog {
     #[must_use]
     pub fn absence(&self, communicator: (u32, u32), number: u32, rank: u32) -> Option<String> {
         let (context, first) = communicator;
-        let place = Place {
+        let place = CallPosition {
             context,
             first,
             number,
@@ -391,14 +397,14 @@ impl CallLog {
         let Position {
             signature, first, ..
         } = open.get(&place)?;
-        let (name, line) = (&signature.name, signature.source());
+        let (name, line) = (&signature.name, signature.call_location());
         Some(format!(
             "collective calls differ: rank {rank} has ended where rank {first} calls {name} at {line}, {place}"
         ))
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for CallPosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let number = position::InWords(self.number);
         if position::is_persistent_start(self.number) {
@@ -446,8 +452,8 @@ impl Position {
         let others = own.peers(self.blocks.len()).filter_map(|peer| {
             let call = self.blocks.get(peer)?.as_ref()?;
             let other = call.blocks.as_ref()?;
-            let (found, expected) = own.difference(rank, (peer, other))?;
-            let line = call.signature.source();
+            let (found, expected) = own.find_difference(rank, (peer, other))?;
+            let line = call.signature.call_location();
             Some((call.rank, line, ErrorClass::Count, found, expected))
         });
         let difference = { others }.next();
@@ -457,7 +463,7 @@ impl Position {
         difference
     }
 
-    fn missing(&self) -> String {
+    fn describe_missing(&self) -> String {
         const LISTED_MAX: usize = 4;
         let called = |rank: &u32| self.callers[*rank as usize / 64] >> (rank % 64) & 1 == 1;
         let missing: Vec<String> = (0..self.size)

@@ -42,8 +42,8 @@ impl Graph {
     #[track_caller]
     fn gathering(&self, name: &'static str, block: Buffer, recv: Blocks) -> CollectiveCall<'_> {
         let send = Blocks::placed(self.destinations().map(|_| (0, block.len())));
-        let call = self.exchange(name, block).with_blocks(send, recv);
-        CollectiveCall::of(self.comm(), call)
+        let call = self.new_exchange(name, block).with_blocks(send, recv);
+        CollectiveCall::from_invocation(self.comm(), call)
     }
 
     /// Sends a block to each destination and collects one of each source: `MPI_Neighbor_alltoall`.
@@ -62,8 +62,8 @@ impl Graph {
         let block = length.checked_div(size).unwrap_or(0);
         let send = Blocks::packed(self.destinations().map(|_| block));
         let recv = Blocks::packed(self.sources().map(|_| block));
-        let call = self.exchange("neighbor_alltoall", blocks);
-        CollectiveCall::of(self.comm(), call.with_blocks(send, recv))
+        let call = self.new_exchange("neighbor_alltoall", blocks);
+        CollectiveCall::from_invocation(self.comm(), call.with_blocks(send, recv))
     }
 
     /// [`Graph::neighbor_alltoall`] of blocks of different lengths: `MPI_Neighbor_alltoallv`.
@@ -80,8 +80,8 @@ impl Graph {
         send: impl Into<Blocks>,
         recv: impl Into<Blocks>,
     ) -> CollectiveCall<'_> {
-        let call = self.exchange("neighbor_alltoallv", buffer.into());
-        CollectiveCall::of(self.comm(), call.with_blocks(send.into(), recv.into()))
+        let call = self.new_exchange("neighbor_alltoallv", buffer.into());
+        CollectiveCall::from_invocation(self.comm(), call.with_blocks(send.into(), recv.into()))
     }
 
     /// Sends items of a datatype to each destination and receives items of each source:
@@ -107,13 +107,13 @@ impl Graph {
                 block.0 = 0;
             }
         }
-        let call = self.exchange("neighbor_alltoallw", buffer.into());
+        let call = self.new_exchange("neighbor_alltoallw", buffer.into());
         let call = call.with_types(send, &recv);
         CollectiveCall::of_checked(self.comm(), call).into_place(target)
     }
 
     /// Returns an exchange between neighbours without blocks.
-    fn exchange(&self, name: &'static str, input: Buffer) -> Invocation {
+    fn new_exchange(&self, name: &'static str, input: Buffer) -> Invocation {
         let mut call = Invocation::new(Collective::Alltoallv, input);
         call.name = name;
         call.neighbors = Some(Rc::clone(self.neighbors()));

@@ -43,7 +43,7 @@ struct Random(u64);
 
 impl Random {
     /// Returns a number below `bound`, which is small.
-    fn below(&mut self, bound: usize) -> usize {
+    fn random_below(&mut self, bound: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -56,19 +56,19 @@ impl Random {
 /// Returns `left` · `right`.
 fn combined(op: &Op, left: &[u8], right: &[u8]) -> Vec<u8> {
     let mut result = right.to_vec();
-    op.reduction().apply(left, &mut result);
+    op.reduction().combine_into(left, &mut result);
     result
 }
 
 /// Combines operands, of which neighbours are drawn one pair after the other.
-fn drawn(op: &Op, mut operands: Vec<Vec<u8>>, random: &mut Random) -> Vec<u8> {
+fn combine_drawn(op: &Op, mut operands: Vec<Vec<u8>>, random: &mut Random) -> Vec<u8> {
     if op.is_commutative() {
         for place in (1..operands.len()).rev() {
-            operands.swap(place, random.below(place + 1));
+            operands.swap(place, random.random_below(place + 1));
         }
     }
     while operands.len() > 1 {
-        let place = random.below(operands.len() - 1);
+        let place = random.random_below(operands.len() - 1);
         let right = operands.remove(place + 1);
         operands[place] = combined(op, &operands[place], &right);
     }
@@ -89,12 +89,12 @@ fn missing_property(op: &Op, operands: &[Buffer], seed: u64) -> Option<MissingPr
         .iter()
         .fold(first.clone(), |all, one| combined(op, &all, one));
     let mut random = Random(seed);
-    let differs = (0..ORDERS).any(|_| drawn(op, operands.clone(), &mut random) != in_order);
+    let differs = (0..ORDERS).any(|_| combine_drawn(op, operands.clone(), &mut random) != in_order);
     differs.then_some(MissingProperty::Associative)
 }
 
 /// Compares the results of a call with these contributions, one of each rank.
-pub(super) fn check(
+pub(super) fn check_operand_order(
     channel: &dyn Channel,
     call: &Invocation,
     operands: &[Buffer],
@@ -114,7 +114,7 @@ pub(super) fn check(
             location,
         });
     }
-    exploration::note(
+    exploration::note_text(
         channel,
         &format!(
             "order-dependent reduction: {} at {location} has another result if the operands of {} of {} are combined in another order",

@@ -22,7 +22,7 @@ pub trait CollectiveOperations: AsRef<Comm> {
     #[track_caller]
     fn bcast<'a>(&'a self, buffer: &'a mut Buffer, root: usize) -> CollectiveCall<'a, ()> {
         let call = Invocation::new(Collective::Bcast, Buffer::phantom(0)).with_root(root);
-        CollectiveCall::of(self.as_ref(), call).with_target(buffer, TargetUse::Input)
+        CollectiveCall::from_invocation(self.as_ref(), call).with_target(buffer, TargetUse::Input)
     }
 
     /// Combines the contributions of all ranks at the root: `MPI_Reduce`. Returns the result at the
@@ -39,7 +39,7 @@ pub trait CollectiveOperations: AsRef<Comm> {
         root: usize,
     ) -> CollectiveCall<'_, Option<Buffer>> {
         let call = Invocation::new(Collective::Reduce, contribution.into());
-        CollectiveCall::of(self.as_ref(), call.with_op(op).with_root(root)).by_value()
+        CollectiveCall::from_invocation(self.as_ref(), call.with_op(op).with_root(root)).by_value()
     }
 
     /// Collects the blocks of all ranks at the root, in the order of the ranks: `MPI_Gather`. All
@@ -50,7 +50,7 @@ pub trait CollectiveOperations: AsRef<Comm> {
     #[track_caller]
     fn gather(&self, block: impl Into<Buffer>, root: usize) -> CollectiveCall<'_, Option<Buffer>> {
         let call = Invocation::new(Collective::Gather, block.into()).with_root(root);
-        CollectiveCall::of(self.as_ref(), call).by_value()
+        CollectiveCall::from_invocation(self.as_ref(), call).by_value()
     }
 
     /// [`Comm::gather`] of blocks of different lengths, which the root knows: `MPI_Gatherv`. The
@@ -68,7 +68,7 @@ pub trait CollectiveOperations: AsRef<Comm> {
     ) -> CollectiveCall<'_, Option<Buffer>> {
         let mut call = Invocation::new(Collective::Gatherv, block.into()).with_root(root);
         call.recv = blocks.cloned();
-        CollectiveCall::of(self.as_ref(), call).by_value()
+        CollectiveCall::from_invocation(self.as_ref(), call).by_value()
     }
 
     /// Gives each rank a block of the root's data, in the order of the ranks: `MPI_Scatter`. All
@@ -117,7 +117,7 @@ pub trait CollectiveOperations: AsRef<Comm> {
     /// lengths differ.
     #[track_caller]
     fn allreduce(&self, contribution: impl Into<Buffer>, op: &Op) -> CollectiveCall<'_> {
-        CollectiveCall::of(
+        CollectiveCall::from_invocation(
             self.as_ref(),
             Invocation::new(Collective::Allreduce, contribution.into()).with_op(op),
         )
@@ -130,7 +130,7 @@ pub trait CollectiveOperations: AsRef<Comm> {
     #[track_caller]
     fn allreduce_in<'a>(&'a self, buffer: &'a mut Buffer, op: &Op) -> CollectiveCall<'a, ()> {
         let call = Invocation::new(Collective::Allreduce, Buffer::phantom(0)).with_op(op);
-        CollectiveCall::of(self.as_ref(), call).with_target(buffer, TargetUse::Input)
+        CollectiveCall::from_invocation(self.as_ref(), call).with_target(buffer, TargetUse::Input)
     }
 
     /// Gives all ranks the blocks of all, in the order of the ranks: `MPI_Allgather`. All blocks
@@ -140,7 +140,7 @@ pub trait CollectiveOperations: AsRef<Comm> {
     /// As [`Comm::allreduce`].
     #[track_caller]
     fn allgather(&self, block: impl Into<Buffer>) -> CollectiveCall<'_> {
-        CollectiveCall::of(
+        CollectiveCall::from_invocation(
             self.as_ref(),
             Invocation::new(Collective::Allgather, block.into()),
         )
@@ -160,7 +160,7 @@ pub trait CollectiveOperations: AsRef<Comm> {
     ) -> CollectiveCall<'_> {
         let mut call = Invocation::new(Collective::Allgatherv, block.into());
         call.recv = Some(blocks.into());
-        CollectiveCall::of(self.as_ref(), call)
+        CollectiveCall::from_invocation(self.as_ref(), call)
     }
 
     /// Gives each rank one block of every rank: `MPI_Alltoall`. `blocks` has one for each rank, all
@@ -171,7 +171,7 @@ pub trait CollectiveOperations: AsRef<Comm> {
     /// multiple of the number of ranks.
     #[track_caller]
     fn alltoall(&self, blocks: impl Into<Buffer>) -> CollectiveCall<'_> {
-        CollectiveCall::of(
+        CollectiveCall::from_invocation(
             self.as_ref(),
             Invocation::new(Collective::Alltoall, blocks.into()),
         )
@@ -186,7 +186,7 @@ pub trait CollectiveOperations: AsRef<Comm> {
     fn alltoall_in<'a>(&'a self, buffer: &'a mut Buffer) -> CollectiveCall<'a, ()> {
         let mut call = Invocation::new(Collective::Alltoall, Buffer::phantom(0));
         call.in_place = true;
-        CollectiveCall::of(self.as_ref(), call).with_target(buffer, TargetUse::Input)
+        CollectiveCall::from_invocation(self.as_ref(), call).with_target(buffer, TargetUse::Input)
     }
 
     /// [`Comm::alltoall`] of blocks of different lengths: `MPI_Alltoallv`. `send` gives the place
@@ -204,7 +204,7 @@ pub trait CollectiveOperations: AsRef<Comm> {
         recv: impl Into<Blocks>,
     ) -> CollectiveCall<'_> {
         let call = Invocation::new(Collective::Alltoallv, buffer.into());
-        CollectiveCall::of(self.as_ref(), call.with_blocks(send.into(), recv.into()))
+        CollectiveCall::from_invocation(self.as_ref(), call.with_blocks(send.into(), recv.into()))
     }
 
     /// Sends items of a datatype to each rank and receives items of each rank: `MPI_Alltoallw`.
@@ -243,7 +243,7 @@ pub trait CollectiveOperations: AsRef<Comm> {
         let call = Invocation::new(Collective::ReduceScatter, contribution.into());
         let mut call = call.with_op(op);
         call.send = Some(blocks.into());
-        CollectiveCall::of(self.as_ref(), call)
+        CollectiveCall::from_invocation(self.as_ref(), call)
     }
 
     /// [`Comm::reduce_scatter`] with blocks of equal lengths: `MPI_Reduce_scatter_block`.
@@ -254,7 +254,7 @@ pub trait CollectiveOperations: AsRef<Comm> {
     #[track_caller]
     fn reduce_scatter_block(&self, contribution: impl Into<Buffer>, op: &Op) -> CollectiveCall<'_> {
         let call = Invocation::new(Collective::ReduceScatterBlock, contribution.into());
-        CollectiveCall::of(self.as_ref(), call.with_op(op))
+        CollectiveCall::from_invocation(self.as_ref(), call.with_op(op))
     }
 
     /// Combines the contributions of the ranks up to this one: `MPI_Scan`.
@@ -263,7 +263,7 @@ pub trait CollectiveOperations: AsRef<Comm> {
     /// As [`Comm::allreduce`].
     #[track_caller]
     fn scan(&self, contribution: impl Into<Buffer>, op: &Op) -> CollectiveCall<'_> {
-        CollectiveCall::of(
+        CollectiveCall::from_invocation(
             self.as_ref(),
             Invocation::new(Collective::Scan, contribution.into()).with_op(op),
         )
@@ -280,7 +280,7 @@ pub trait CollectiveOperations: AsRef<Comm> {
         op: &Op,
     ) -> CollectiveCall<'_, Option<Buffer>> {
         let call = Invocation::new(Collective::Exscan, contribution.into());
-        CollectiveCall::of(self.as_ref(), call.with_op(op)).by_value()
+        CollectiveCall::from_invocation(self.as_ref(), call.with_op(op)).by_value()
     }
 
     /// Waits until every rank of the communicator has called the barrier: `MPI_Barrier`.

@@ -24,7 +24,7 @@ pub(crate) const fn of_start(request: u32, start: u32) -> u32 {
 }
 
 /// Returns the position after the position of a call that is not persistent.
-pub(crate) const fn next(position: u32) -> u32 {
+pub(crate) const fn next_position(position: u32) -> u32 {
     (position + 1) & (PERSISTENT - 1)
 }
 
@@ -52,12 +52,12 @@ impl fmt::Display for InWords {
 
 #[cfg(test)]
 mod tests {
-    use super::{InWords, is_persistent_start, next, of_start};
+    use super::{InWords, is_persistent_start, next_position, of_start};
 
     #[test]
     fn starts_have_positions_of_their_own() {
-        assert_eq!(InWords(next(next(0))).to_string(), "3");
-        assert_eq!(next(i32::MAX as u32), 0);
+        assert_eq!(InWords(next_position(next_position(0))).to_string(), "3");
+        assert_eq!(next_position(i32::MAX as u32), 0);
         assert!(!is_persistent_start(i32::MAX as u32));
         assert_eq!(InWords(of_start(1, 2)).to_string(), "2, start 3");
         // Numbers wrap where the bits end, and never become those of other calls.

@@ -8,7 +8,7 @@ pub(crate) struct StoredBytes(RefCell<Vec<u64>>);
 
 impl StoredBytes {
     /// Adds bytes of a rank; returns the sum of that rank.
-    pub(crate) fn add(&self, rank: u32, bytes: u64) -> u64 {
+    pub(crate) fn add_bytes(&self, rank: u32, bytes: u64) -> u64 {
         let mut all = self.0.borrow_mut();
         let rank = rank as usize;
         if rank >= all.len() {
@@ -19,7 +19,7 @@ impl StoredBytes {
     }
 
     /// Subtracts bytes from the sum of a rank; bytes that were not added do not count.
-    pub(crate) fn remove(&self, rank: u32, bytes: u64) {
+    pub(crate) fn remove_bytes(&self, rank: u32, bytes: u64) {
         if let Some(stored) = self.0.borrow_mut().get_mut(rank as usize) {
             *stored = stored.saturating_sub(bytes);
         }

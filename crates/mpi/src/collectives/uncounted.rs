@@ -26,7 +26,7 @@ pub(crate) async fn broadcast_uncounted(
     let settings = comm.process().channel().settings();
     let placement = settings.placement.as_deref();
     call.nodes = placement.and_then(|placement| comm.members().nodes(placement));
-    let facts = Facts::of(call.nodes.as_ref());
+    let facts = Facts::from_nodes(call.nodes.as_ref());
     let (algorithm, asks_nodes) = select(settings, &mut call, facts, false)?;
     let call = PreparedCall {
         name,

@@ -6,7 +6,7 @@
 //! groups differ. Each side knows both names, so both sides decide alike. Sockets have no order
 //! among each other: the loser's request may be read long after the winner is connected.
 
-use super::virtual_connection::State;
+use super::virtual_connection::VirtualConnectionState;
 use super::{ConnectionId, Connector, KnownGroups, Peer, SeededDefect, socket};
 
 /// The answer to a request.
@@ -38,7 +38,7 @@ impl Verdict {
 
     /// Returns the verdict sent to the peer: each acceptance is the same.
     #[must_use]
-    pub const fn told(self) -> Self {
+    pub const fn sent_verdict(self) -> Self {
         if self.accepts() { Self::Accept } else { self }
     }
 }
@@ -77,27 +77,37 @@ impl Connector {
             };
         };
         match vc.state {
-            State::Moribund => Verdict::Finalizing,
-            State::InactiveClosed if self.defect() != SeededDefect::NoFinalizingFlag => {
+            VirtualConnectionState::Moribund => Verdict::Finalizing,
+            VirtualConnectionState::InactiveClosed
+                if self.defect() != SeededDefect::NoFinalizingFlag =>
+            {
                 Verdict::Finalizing
             }
-            State::Inactive | State::Closed if finalizing && vc.queue.is_empty() => {
+            VirtualConnectionState::Inactive | VirtualConnectionState::Closed
+                if finalizing && vc.queue.is_empty() =>
+            {
                 Verdict::Finalizing
             }
-            State::Closed => Verdict::Reopen,
-            State::CloseAcked => Verdict::Later,
+            VirtualConnectionState::Closed => Verdict::Reopen,
+            VirtualConnectionState::CloseAcked => Verdict::Later,
             // The peer cannot have closed without our answer, so it is a loser that comes late.
-            State::LocalClose if !self.groups.yields_to(peer, self.defect()) => Verdict::Tie,
+            VirtualConnectionState::LocalClose if !self.groups.yields_to(peer, self.defect()) => {
+                Verdict::Tie
+            }
             // The peer has closed, but we have not; or it cannot lose.
-            State::LocalClose | State::RemoteClose => Verdict::Unknown,
-            State::Inactive | State::InactiveClosed => Verdict::Accept,
-            State::Active => self.break_tie(peer, vc.connection),
+            VirtualConnectionState::LocalClose | VirtualConnectionState::RemoteClose => {
+                Verdict::Unknown
+            }
+            VirtualConnectionState::Inactive | VirtualConnectionState::InactiveClosed => {
+                Verdict::Accept
+            }
+            VirtualConnectionState::Active => self.break_tie(peer, vc.connection),
         }
     }
 
     /// Decides on another request while the virtual connection is in use.
     fn break_tie(&self, peer: Peer, own: Option<ConnectionId>) -> Verdict {
-        use socket::State as C;
+        use socket::ConnectionState as C;
         let Some(own) = own else {
             return Verdict::Accept;
         };

@@ -8,47 +8,60 @@
 //! The only place where the state of a virtual connection changes is [`Connector::vc_event`].
 
 use super::perform::Detail;
-use super::virtual_connection::{Action, Event, State, TABLE};
+use super::virtual_connection::{Action, TABLE, VirtualConnectionEvent, VirtualConnectionState};
 use super::{
-    CloseAckPolicy, Connector, Failure, LogicalTime, Message, Output, Peer, Phase, SeededDefect,
-    Step, Written, socket,
+    CloseAckPolicy, Connector, Failure, HandshakeMessage, LogicalTime, Output, Peer, Phase,
+    SeededDefect, TakenRow, Written, socket,
 };
 
 /// Returns true if a virtual connection in this state is over and done with.
-const fn is_quiet(state: State) -> bool {
+const fn is_quiet(state: VirtualConnectionState) -> bool {
     matches!(
         state,
-        State::Inactive | State::InactiveClosed | State::Moribund
+        VirtualConnectionState::Inactive
+            | VirtualConnectionState::InactiveClosed
+            | VirtualConnectionState::Moribund
     )
 }
 
-const fn is_closing(state: State) -> bool {
+const fn is_closing(state: VirtualConnectionState) -> bool {
     matches!(
         state,
-        State::LocalClose | State::RemoteClose | State::CloseAcked | State::Closed
+        VirtualConnectionState::LocalClose
+            | VirtualConnectionState::RemoteClose
+            | VirtualConnectionState::CloseAcked
+            | VirtualConnectionState::Closed
     )
 }
 
 impl Connector {
     /// Handles an event of a virtual connection as the table says.
-    pub(super) fn vc_event(&mut self, peer: Peer, event: Event, cause: Failure) {
+    pub(super) fn vc_event(&mut self, peer: Peer, event: VirtualConnectionEvent, cause: Failure) {
         let from = self.vc(peer).state;
-        let Some(number) = TABLE.find(from, event, ()) else {
+        let Some(number) = TABLE.find_row(from, event, ()) else {
             let what = format!("virtual connection to {peer:?}: {event:?} in {from:?}");
             return self.outputs.add_output(Output::Illegal(what));
         };
         let row = &TABLE.rows[number];
-        self.outputs.add_step(Step::Virtual(number));
+        self.outputs.add_step(TakenRow::Virtual(number));
         let sends =
             row.actions.contains(&Action::SendClose) || row.actions.contains(&Action::SendCloseAck);
         let returns = (from, event, self.defect())
-            == (State::Moribund, Event::Use, SeededDefect::LeavesMoribund);
+            == (
+                VirtualConnectionState::Moribund,
+                VirtualConnectionEvent::Use,
+                SeededDefect::LeavesMoribund,
+            );
         if sends && self.defect() == SeededDefect::StateAfterSend {
             self.vc(peer).late = Some(row.to);
         } else {
-            self.vc(peer).state = if returns { State::Active } else { row.to };
+            self.vc(peer).state = if returns {
+                VirtualConnectionState::Active
+            } else {
+                row.to
+            };
         }
-        let count = |count: u32, is: fn(State) -> bool| {
+        let count = |count: u32, is: fn(VirtualConnectionState) -> bool| {
             (count + u32::from(is(row.to))).saturating_sub(u32::from(is(from)))
         };
         self.busy = count(self.busy, |state| !is_quiet(state));
@@ -66,7 +79,11 @@ impl Connector {
             Action::SendCloseAck => self.write_close(peer, true),
             Action::TerminateConnection => {
                 if let Some(id) = self.vc(peer).connection {
-                    self.connection_event(id, socket::Event::Terminate, &Detail::default());
+                    self.connection_event(
+                        id,
+                        socket::ConnectionEvent::Terminate,
+                        &Detail::default(),
+                    );
                 }
             }
             Action::DropOutstanding => match self.outstanding.checked_sub(1) {
@@ -86,7 +103,11 @@ impl Connector {
 
     fn write_close(&mut self, peer: Peer, acknowledges: bool) {
         if let Some(id) = self.vc(peer).connection {
-            self.write(id, Written::Close, vec![Message::Close { acknowledges }]);
+            self.write(
+                id,
+                Written::Close,
+                vec![HandshakeMessage::Close { acknowledges }],
+            );
         }
     }
 
@@ -104,8 +125,8 @@ impl Connector {
         let careful = self.defect() != SeededDefect::HastyDiscard;
         let vc = self.vc(peer);
         let wanted = match vc.state {
-            State::Active => vc.close_wanted,
-            State::RemoteClose => vc.close_wanted || answers,
+            VirtualConnectionState::Active => vc.close_wanted,
+            VirtualConnectionState::RemoteClose => vc.close_wanted || answers,
             _ => false,
         };
         let is_alone = vc.candidates == 1 || !careful;
@@ -117,24 +138,24 @@ impl Connector {
             return;
         }
         self.vc(peer).close_wanted = false;
-        self.vc_event(peer, Event::WeClose, Failure::PeerLost);
+        self.vc_event(peer, VirtualConnectionEvent::WeClose, Failure::PeerLost);
     }
 
     /// Continues after the connection of a virtual connection was closed as both sides wanted.
     pub(super) fn is_closed(&mut self, peer: Peer) {
         let finalizing = self.phase != Phase::Running;
         let vc = self.vc(peer);
-        if vc.state != State::Inactive {
+        if vc.state != VirtualConnectionState::Inactive {
             return;
         }
         vc.close_wanted = finalizing && !vc.queue.is_empty();
         if vc.is_lost {
             self.fail_queue(peer, Failure::PeerLost);
-            self.vc_event(peer, Event::Terminated, Failure::PeerLost);
+            self.vc_event(peer, VirtualConnectionEvent::Terminated, Failure::PeerLost);
         } else if !vc.queue.is_empty() {
-            self.vc_event(peer, Event::Use, Failure::PeerLost);
+            self.vc_event(peer, VirtualConnectionEvent::Use, Failure::PeerLost);
         } else if finalizing {
-            self.vc_event(peer, Event::Finalize, Failure::PeerLost);
+            self.vc_event(peer, VirtualConnectionEvent::Finalize, Failure::PeerLost);
         } else if vc.references == 0 && vc.candidates == 0 {
             self.vcs.remove(&peer);
         }
@@ -146,7 +167,7 @@ impl Connector {
     /// processes close the same peer first. When no close is outstanding, all sockets are closed,
     /// and [`Output::Finalized`] comes.
     pub fn finalize(&mut self, now: f64) {
-        self.now = LogicalTime::at(now);
+        self.now = LogicalTime::from_seconds(now);
         if self.phase != Phase::Running {
             return self
                 .outputs
@@ -163,8 +184,10 @@ impl Connector {
             .collect();
         for peer in peers {
             match self.state(peer) {
-                State::Inactive => self.vc_event(peer, Event::Finalize, Failure::Finalized),
-                State::InactiveClosed | State::Moribund => {}
+                VirtualConnectionState::Inactive => {
+                    self.vc_event(peer, VirtualConnectionEvent::Finalize, Failure::Finalized)
+                }
+                VirtualConnectionState::InactiveClosed | VirtualConnectionState::Moribund => {}
                 _ => self.want_close(peer),
             }
         }
@@ -173,7 +196,11 @@ impl Connector {
 
     pub(super) fn want_close(&mut self, peer: Peer) {
         let vc = self.vc(peer);
-        if matches!(vc.state, State::Active | State::RemoteClose) || !vc.queue.is_empty() {
+        if matches!(
+            vc.state,
+            VirtualConnectionState::Active | VirtualConnectionState::RemoteClose
+        ) || !vc.queue.is_empty()
+        {
             vc.close_wanted = true;
             self.try_close(peer);
         }
@@ -192,7 +219,7 @@ impl Connector {
                 _ => all.collect(),
             };
             for id in all {
-                self.connection_event(id, socket::Event::Terminate, &Detail::default());
+                self.connection_event(id, socket::ConnectionEvent::Terminate, &Detail::default());
             }
         }
         let leaks =

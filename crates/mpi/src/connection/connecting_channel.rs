@@ -34,7 +34,9 @@ use std::task::Waker;
 use rdma::{RegionMemory, Verbs};
 
 use self::sockets::{Done, Sockets};
-use crate::channel::{Channel, Event, Interest, Level, Packet, PacketHeader, Settings, Token};
+use crate::channel::{
+    Channel, ChannelEvent, Interest, Level, Packet, PacketHeader, Settings, Token,
+};
 use crate::channel::{ConnectionLifecycle, RankHost, RemoteMemory};
 use crate::connection::{Connector, Failure, Group, Output, Peer, Settings as ConnectorSettings};
 use crate::exploration::CausalityHooks;
@@ -73,7 +75,7 @@ struct ConnectionDriver {
     /// Packets under way with a report of their end: the destination, and the token of the engine.
     notified: Parked<(u32, Option<Token>)>,
     /// Events for the engine.
-    ready: VecDeque<Event>,
+    ready: VecDeque<ChannelEvent>,
     /// Since when packets wait for a connection, by peer.
     waiting: BTreeMap<u32, f64>,
     /// Waiting times of messages and counts of openings by peer; also of connections that were lost
@@ -108,7 +110,7 @@ impl<T> Parked<T> {
         number.expect("packets of a rank at one time are counted in 31 bits")
     }
 
-    fn take(&mut self, number: u32) -> Option<T> {
+    fn take_parked(&mut self, number: u32) -> Option<T> {
         let thing = self.places.get_mut(number as usize)?.take();
         if thing.is_some() {
             self.free.push(number);
@@ -130,7 +132,7 @@ fn rank_of(peer: Peer) -> u32 {
 }
 
 /// The channel with connections, if they are to be made.
-pub(crate) fn connect(channel: Box<dyn Channel>) -> Box<dyn Channel> {
+pub(crate) fn wrap_channel(channel: Box<dyn Channel>) -> Box<dyn Channel> {
     let Some(connections) = &channel.settings().connections else {
         return channel;
     };
@@ -172,7 +174,7 @@ fn connections(channel: &dyn Channel) -> &ConnectionSettings {
 
 impl ConnectionDriver {
     /// A packet of the message layer for another rank.
-    fn send(&mut self, channel: &dyn Channel, peer: u32, packet: Packet) {
+    fn send_packet(&mut self, channel: &dyn Channel, peer: u32, packet: Packet) {
         let now = channel.now();
         if !self.sockets.is_in_use(peer) {
             self.waiting.entry(peer).or_insert(now);
@@ -187,7 +189,7 @@ impl ConnectionDriver {
     fn go_on(&mut self, channel: &dyn Channel) {
         loop {
             while let Some(output) = self.connector.poll() {
-                self.apply(channel, output);
+                self.apply_output(channel, output);
             }
             if !self
                 .sockets
@@ -199,40 +201,41 @@ impl ConnectionDriver {
         self.watch_idle(channel);
     }
 
-    fn apply(&mut self, channel: &dyn Channel, output: Output) {
+    fn apply_output(&mut self, channel: &dyn Channel, output: Output) {
         match output {
             Output::Connect {
                 connection, card, ..
             } => {
                 let peer = card.parse().expect("the card of a rank is its number");
-                self.sockets.connect(channel, connection, peer);
+                self.sockets.open_socket(channel, connection, peer);
             }
             Output::Write {
                 connection,
                 messages,
             } => {
-                if let [crate::connection::Message::Data(number)] = *messages {
-                    self.post(channel, connection, number);
+                if let [crate::connection::HandshakeMessage::Data(number)] = *messages {
+                    self.post_packet(channel, connection, number);
                 } else {
-                    self.sockets.write(channel, connection, &messages);
+                    self.sockets.write_messages(channel, connection, &messages);
                 }
                 let written = crate::connection::Input::WriteDone;
                 self.connector.handle(channel.now(), connection, written);
             }
-            Output::Read { connection } => self.sockets.read(connection),
+            Output::Read { connection } => self.sockets.request_read(connection),
             Output::Close { connection } => {
-                self.sockets.close(channel, connection);
+                self.sockets.close_socket(channel, connection);
                 let closed = crate::connection::Input::Closed;
                 self.connector.handle(channel.now(), connection, closed);
             }
             Output::Deliver { peer, .. } => {
                 if let Some(packet) = self.sockets.take_received() {
                     let source = rank_of(peer);
-                    self.ready.push_back(Event::Packet { source, packet });
+                    self.ready
+                        .push_back(ChannelEvent::Packet { source, packet });
                 }
             }
             Output::Completed { .. } | Output::Finalized => {}
-            Output::Failed { peer, packet, why } => self.failed(rank_of(peer), packet, why),
+            Output::Failed { peer, packet, why } => self.handle_failed(rank_of(peer), packet, why),
             Output::Opened { connection, peer } => self.opened(channel, connection, rank_of(peer)),
             Output::PortAccepted { .. } => unreachable!("ranks do not connect to ports"),
             Output::Illegal(what) => unreachable!("rank {}: {what}", channel.rank()),
@@ -240,7 +243,7 @@ impl ConnectionDriver {
     }
 
     /// Posts a packet of the message layer on a connection that is in use.
-    fn post(&mut self, channel: &dyn Channel, connection: u32, number: u64) {
+    fn post_packet(&mut self, channel: &dyn Channel, connection: u32, number: u64) {
         let Some(mut packet) = self.unpark(number) else {
             return;
         };
@@ -249,7 +252,7 @@ impl ConnectionDriver {
         };
         if tells_itself(channel.settings(), &packet) {
             let told = packet.notify.take();
-            self.ready.extend(told.map(Event::Sent));
+            self.ready.extend(told.map(ChannelEvent::Sent));
         }
         if packet.notify.is_some() {
             packet.notify = Some(OWN | self.notified.insert((peer, packet.notify)));
@@ -259,10 +262,10 @@ impl ConnectionDriver {
 
     fn unpark(&mut self, number: u64) -> Option<Packet> {
         let number = u32::try_from(number).expect("packets have numbers of 32 bits");
-        self.outgoing.take(number)
+        self.outgoing.take_parked(number)
     }
 
-    fn failed(&mut self, peer: u32, number: u64, why: Failure) {
+    fn handle_failed(&mut self, peer: u32, number: u64, why: Failure) {
         self.waiting.remove(&peer);
         let Some(packet) = self.unpark(number) else {
             return;
@@ -273,9 +276,10 @@ impl ConnectionDriver {
             PacketHeader::Credits | PacketHeader::Ack { .. } | PacketHeader::CancelResponse { .. }
         );
         if is_missed {
-            self.ready.push_back(Event::Refused { peer, packet, why });
+            self.ready
+                .push_back(ChannelEvent::Refused { peer, packet, why });
         } else {
-            self.ready.extend(packet.notify.map(Event::Sent));
+            self.ready.extend(packet.notify.map(ChannelEvent::Sent));
         }
     }
 
@@ -290,20 +294,20 @@ impl ConnectionDriver {
             let peer = Some(peer);
             observer.observe(
                 channel.rank(),
-                observe::Event::Incident { name, peer, value },
+                observe::RankEvent::Incident { name, peer, value },
             );
         }
         self.sockets.opened(connection);
     }
 
     /// Breaks the connections to a rank. Packets under way to that rank hold no resources any more.
-    fn lose(&mut self, channel: &dyn Channel, peer: u32, event: Event) {
+    fn lose(&mut self, channel: &dyn Channel, peer: u32, event: ChannelEvent) {
         self.waiting.remove(&peer);
         let all = self.notified.places.iter_mut().flatten();
         for (_, token) in all.filter(|(to, _)| *to == peer) {
             *token = None;
         }
-        while let Some(connection) = self.sockets.cut(peer) {
+        while let Some(connection) = self.sockets.cut_socket(peer) {
             let end = crate::connection::Input::Eof;
             self.connector.handle(channel.now(), connection, end);
             self.go_on(channel);
@@ -313,20 +317,20 @@ impl ConnectionDriver {
     }
 
     /// Handles an event of the channel; returns the event if the engine must handle it.
-    fn take(&mut self, channel: &dyn Channel, event: Event) -> Option<Event> {
+    fn filter_event(&mut self, channel: &dyn Channel, event: ChannelEvent) -> Option<ChannelEvent> {
         match event {
-            Event::Packet { source, packet } if source == channel.rank() => {
-                return Some(Event::Packet { source, packet });
+            ChannelEvent::Packet { source, packet } if source == channel.rank() => {
+                return Some(ChannelEvent::Packet { source, packet });
             }
-            Event::Packet { source, packet } => {
-                let done = self
-                    .sockets
-                    .arrive(channel, &mut self.connector, source, packet);
+            ChannelEvent::Packet { source, packet } => {
+                let done =
+                    self.sockets
+                        .handle_arrival(channel, &mut self.connector, source, packet);
                 if done == Done::Changed {
                     self.go_on(channel);
                 }
             }
-            Event::Undeliverable { peer, packet } => {
+            ChannelEvent::Undeliverable { peer, packet } => {
                 if self
                     .sockets
                     .returned(&mut self.connector, channel.now(), peer, &packet)
@@ -334,12 +338,12 @@ impl ConnectionDriver {
                     self.go_on(channel);
                 }
             }
-            Event::Sent(token) if token >= OWN => {
-                let (_, token) = self.notified.take(token - OWN)?;
-                return token.map(Event::Sent);
+            ChannelEvent::Sent(token) if token >= OWN => {
+                let (_, token) = self.notified.take_parked(token - OWN)?;
+                return token.map(ChannelEvent::Sent);
             }
-            Event::Elapsed(NUDGE) => self.nudged = false,
-            Event::Elapsed(IDLE) => {
+            ChannelEvent::Elapsed(NUDGE) => self.nudged = false,
+            ChannelEvent::Elapsed(IDLE) => {
                 if let Some(since) = self.idle_timer.take()
                     && !self.finalizes
                 {
@@ -347,12 +351,12 @@ impl ConnectionDriver {
                     self.go_on(channel);
                 }
             }
-            Event::Elapsed(token) if token >= OWN => {
+            ChannelEvent::Elapsed(token) if token >= OWN => {
                 self.sockets.elapsed(channel, &mut self.connector);
                 self.go_on(channel);
             }
-            Event::Broken { peer } => self.lose(channel, peer, Event::Lost { peer }),
-            Event::Lost { peer } | Event::Failed { peer, .. } => {
+            ChannelEvent::Broken { peer } => self.lose(channel, peer, ChannelEvent::Lost { peer }),
+            ChannelEvent::Lost { peer } | ChannelEvent::Failed { peer, .. } => {
                 self.connector.peer_failed(channel.now(), member(peer));
                 self.go_on(channel);
                 self.lose(channel, peer, event);
@@ -443,22 +447,24 @@ impl Channel for ConnectingChannel {
     fn post(&self, peer: u32, mut packet: Packet) {
         let driver = &mut *self.driver.borrow_mut();
         if peer != self.inner.rank() {
-            return driver.send(&*self.inner, peer, packet);
+            return driver.send_packet(&*self.inner, peer, packet);
         }
         if tells_itself(self.inner.settings(), &packet) {
-            driver.ready.extend(packet.notify.take().map(Event::Sent));
+            driver
+                .ready
+                .extend(packet.notify.take().map(ChannelEvent::Sent));
         }
         self.inner.post(peer, packet);
     }
 
-    fn poll_event(&self) -> Option<Event> {
+    fn poll_event(&self) -> Option<ChannelEvent> {
         let driver = &mut *self.driver.borrow_mut();
         loop {
             if let Some(event) = driver.ready.pop_front() {
                 return Some(event);
             }
             let event = self.inner.poll_event()?;
-            if let Some(event) = driver.take(&*self.inner, event) {
+            if let Some(event) = driver.filter_event(&*self.inner, event) {
                 return Some(event);
             }
         }
@@ -526,16 +532,16 @@ impl RemoteMemory for ConnectingChannel {
         self.inner.offer(peer, send, message);
     }
 
-    fn expect(&self, peer: u32, send: Token, receive: Token, length: u64) {
-        self.inner.expect(peer, send, receive, length);
+    fn expect_message(&self, peer: u32, send: Token, receive: Token, length: u64) {
+        self.inner.expect_message(peer, send, receive, length);
     }
 
-    fn recycle(&self, memory: Vec<u8>) {
-        self.inner.recycle(memory);
+    fn recycle_memory(&self, memory: Vec<u8>) {
+        self.inner.recycle_memory(memory);
     }
 
-    fn register(&self, memory: RegionMemory) -> Result<RegisteredMemory, RegionMemory> {
-        self.inner.register(memory)
+    fn register_memory(&self, memory: RegionMemory) -> Result<RegisteredMemory, RegionMemory> {
+        self.inner.register_memory(memory)
     }
 
     fn adapter(&self) -> Option<Rc<dyn Verbs>> {
@@ -548,15 +554,15 @@ impl RemoteMemory for ConnectingChannel {
 }
 
 impl ConnectionLifecycle for ConnectingChannel {
-    fn open(&self) -> bool {
+    fn open_connections(&self) -> bool {
         self.driver.borrow_mut().open_all(&*self.inner)
     }
 
-    fn close(&self) -> bool {
+    fn close_connections(&self) -> bool {
         self.driver.borrow_mut().close_all(&*self.inner)
     }
 
-    fn connected(&self) -> Option<ConnectionStatistics> {
+    fn connection_statistics(&self) -> Option<ConnectionStatistics> {
         Some(self.driver.borrow().statistics(self.inner.now()))
     }
 }

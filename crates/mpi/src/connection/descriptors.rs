@@ -12,7 +12,7 @@
 use settings::AtLimit;
 
 use super::perform::Detail;
-use super::virtual_connection::{Event as VcEvent, State};
+use super::virtual_connection::{VirtualConnectionEvent as VcEvent, VirtualConnectionState};
 use super::{
     ConnectionId, ConnectionTable, Connector, Failure, LogicalTime, Peer, SeededDefect,
     VirtualConnection, socket,
@@ -22,7 +22,7 @@ impl VirtualConnection {
     /// Returns true if a close of the connection disturbs no message; `is_hasty` by a defect.
     fn is_idle(&self, connections: &ConnectionTable, is_hasty: bool) -> bool {
         let is_free = |id: ConnectionId| connections[id].is_free();
-        self.state == State::Active
+        self.state == VirtualConnectionState::Active
             && self.queue.is_empty()
             && (self.candidates == 1 || is_hasty)
             && self.late.is_none()
@@ -57,10 +57,15 @@ impl Connector {
             return;
         }
         let id = self.connections.add_connection();
-        self.open_for(id, peer, socket::Event::Open);
+        self.open_for(id, peer, socket::ConnectionEvent::Open);
     }
 
-    pub(super) fn open_for(&mut self, id: ConnectionId, peer: Peer, event: socket::Event) {
+    pub(super) fn open_for(
+        &mut self,
+        id: ConnectionId,
+        peer: Peer,
+        event: socket::ConnectionEvent,
+    ) {
         self.connections[id].peer = Some(peer);
         let vc = self.vc(peer);
         vc.connection = Some(id);
@@ -88,8 +93,8 @@ impl Connector {
 
     /// Closes all idle connections that have not been used since a date, or only then.
     pub fn close_unreferenced(&mut self, now: f64, since: f64) {
-        self.now = LogicalTime::at(now);
-        let before = LogicalTime::at(since);
+        self.now = LogicalTime::from_seconds(now);
+        let before = LogicalTime::from_seconds(since);
         let idle = self.list_idle().filter(|(_, vc)| vc.last_use <= before);
         let idle: Vec<Peer> = idle.map(|(peer, _)| peer).collect();
         self.outputs.counts.idle += idle.len() as u64;
@@ -103,7 +108,7 @@ impl Connector {
     #[must_use]
     pub fn idle_since(&self) -> Option<f64> {
         let idle = self.list_idle().map(|(_, vc)| vc.last_use);
-        idle.min().map(LogicalTime::seconds)
+        idle.min().map(LogicalTime::to_seconds)
     }
 
     /// Gives free descriptors to the peers that waited longest.
@@ -115,7 +120,7 @@ impl Connector {
             && let Some(peer) = self.waiting.pop_front()
         {
             // The peer was not ready: another attempt, if anything waits.
-            if self.state(peer) == State::Active {
+            if self.state(peer) == VirtualConnectionState::Active {
                 self.vc_event(peer, VcEvent::Use, Failure::PeerLost);
             }
         }

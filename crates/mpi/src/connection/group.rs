@@ -93,7 +93,7 @@ impl Group {
     }
 
     /// The last reference is gone: the book is not needed any more.
-    pub(super) fn destroy(&mut self) {
+    pub(super) fn destroy_book(&mut self) {
         self.cards = AddressBook::Book(Rc::default());
     }
 }

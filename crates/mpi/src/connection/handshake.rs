@@ -11,7 +11,7 @@ use super::accept::Verdict;
 
 /// A message on a connection.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Message {
+pub enum HandshakeMessage {
     /// The request to open a connection: from this rank of a group. The name of the group follows.
     OpenReq {
         /// The length of the name in bytes.
@@ -43,7 +43,7 @@ pub enum Message {
 /// The bytes of each message but for a group's name.
 pub const MESSAGE_LENGTH: usize = 9;
 
-const fn code(verdict: Verdict) -> u32 {
+const fn verdict_code(verdict: Verdict) -> u32 {
     match verdict {
         Verdict::Accept | Verdict::Replace | Verdict::Reopen => 0,
         Verdict::Tie => 1,
@@ -53,7 +53,7 @@ const fn code(verdict: Verdict) -> u32 {
     }
 }
 
-impl Message {
+impl HandshakeMessage {
     /// The message in bytes.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
@@ -61,7 +61,7 @@ impl Message {
             Self::Group(ref name) => return name.as_bytes().to_vec(),
             Self::OpenReq { group_length, rank } => (1, group_length, rank),
             Self::ConnAccept { port } => (2, 0, port),
-            Self::OpenResp { verdict } => (3, 0, code(verdict)),
+            Self::OpenResp { verdict } => (3, 0, verdict_code(verdict)),
             Self::Close { acknowledges } => (4, 0, u32::from(acknowledges)),
             #[expect(clippy::cast_possible_truncation, reason = "the two halves")]
             Self::Data(packet) => (5, (packet >> 32) as u32, packet as u32),
@@ -74,7 +74,7 @@ impl Message {
 
     /// Decodes a message that is not the name of a group; `None` if the bytes are no such message.
     #[must_use]
-    pub fn decode(bytes: &[u8; MESSAGE_LENGTH]) -> Option<Self> {
+    pub fn from_bytes(bytes: &[u8; MESSAGE_LENGTH]) -> Option<Self> {
         let [kind, h0, h1, h2, h3, l0, l1, l2, l3] = *bytes;
         let high = u32::from_be_bytes([h0, h1, h2, h3]);
         let low = u32::from_be_bytes([l0, l1, l2, l3]);

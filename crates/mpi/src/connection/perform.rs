@@ -2,35 +2,36 @@
 //!
 //! The only place where the state of a connection changes is [`Connector::connection_event`].
 
-use super::socket::{Action, Event, Guard, State, TABLE};
-use super::virtual_connection::Event as VcEvent;
+use super::socket::{Action, ConnectionEvent, ConnectionState, Guard, TABLE};
+use super::virtual_connection::VirtualConnectionEvent as VcEvent;
 use super::{
-    Connection, ConnectionId, Connector, Failure, Message, Output, Peer, Phase, SeededDefect, Step,
-    Verdict, Written,
+    Connection, ConnectionId, Connector, Failure, HandshakeMessage, Output, Peer, Phase,
+    SeededDefect, TakenRow, Verdict, Written,
 };
 
 /// Data of an event.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Detail {
     /// The packet that was read.
-    pub(super) message: Option<Message>,
+    pub(super) message: Option<HandshakeMessage>,
     /// Data of the write that ended.
     pub(super) written: Option<Written>,
 }
 
 impl Connection {
     /// Returns the guard of an event in the phase of a process.
-    fn find_guard(&self, event: Event, phase: Phase) -> Guard {
+    fn find_guard(&self, event: ConnectionEvent, phase: Phase) -> Guard {
         match (self.state, event) {
-            (State::Unconnected, Event::Accept)
+            (ConnectionState::Unconnected, ConnectionEvent::Accept)
                 if matches!(phase, Phase::ShuttingDown | Phase::Finalized) =>
             {
                 Guard::ShutDown
             }
-            (State::OpenLRecvData, Event::Group) | (State::OpenCRecv, Event::OpenResp) => {
+            (ConnectionState::OpenLRecvData, ConnectionEvent::Group)
+            | (ConnectionState::OpenCRecv, ConnectionEvent::OpenResp) => {
                 self.verdict.map_or(Guard::Always, Guard::Is)
             }
-            (State::OpenLSend, Event::WriteDone) => match self.verdict {
+            (ConnectionState::OpenLSend, ConnectionEvent::WriteDone) => match self.verdict {
                 Some(verdict) if verdict.accepts() => Guard::Accepted,
                 _ => Guard::Refused,
             },
@@ -41,29 +42,34 @@ impl Connection {
 
 impl Connector {
     /// Handles an event of a connection as the table says.
-    pub(super) fn connection_event(&mut self, id: ConnectionId, event: Event, detail: &Detail) {
+    pub(super) fn connection_event(
+        &mut self,
+        id: ConnectionId,
+        event: ConnectionEvent,
+        detail: &Detail,
+    ) {
         let guard = self.connections[id].find_guard(event, self.phase);
         let from = self.connections[id].state;
-        let Some(number) = TABLE.find(from, event, guard) else {
+        let Some(number) = TABLE.find_row(from, event, guard) else {
             let what = format!("connection {id}: {event:?} [{guard:?}] in {from:?}");
             return self.outputs.add_output(Output::Illegal(what));
         };
         let row = &TABLE.rows[number];
         self.connections[id].state = row.to;
-        self.outputs.add_step(Step::Connection(number));
+        self.outputs.add_step(TakenRow::Connection(number));
         let cause = match (event, guard) {
-            (Event::ConnectError, _) => Failure::Unreachable,
-            (Event::OpenResp, Guard::Is(Verdict::Finalizing)) => Failure::PeerFinalized,
+            (ConnectionEvent::ConnectError, _) => Failure::Unreachable,
+            (ConnectionEvent::OpenResp, Guard::Is(Verdict::Finalizing)) => Failure::PeerFinalized,
             _ => Failure::PeerLost,
         };
         let refused = match (event, guard) {
-            (Event::OpenResp, Guard::Is(verdict)) => !verdict.accepts(),
-            (Event::ConnectError, _) => true,
+            (ConnectionEvent::OpenResp, Guard::Is(verdict)) => !verdict.accepts(),
+            (ConnectionEvent::ConnectError, _) => true,
             _ => false,
         };
-        self.outputs.counts.refused += u64::from(refused && from != State::Closing);
+        self.outputs.counts.refused += u64::from(refused && from != ConnectionState::Closing);
         for &action in row.actions {
-            let is_kept = (event, action) == (Event::Eof, Action::PostClose);
+            let is_kept = (event, action) == (ConnectionEvent::Eof, Action::PostClose);
             if is_kept && self.defect() == SeededDefect::KeepsLostSockets {
                 continue;
             }
@@ -77,22 +83,34 @@ impl Connector {
             Action::SendOpenReq => {
                 let name = self.groups.all[0].name().to_owned();
                 let group_length = u32::try_from(name.len()).expect("a name below 4 GiB");
-                let request = Message::OpenReq {
+                let request = HandshakeMessage::OpenReq {
                     group_length,
                     rank: self.groups.rank,
                 };
-                self.write(id, Written::Handshake, vec![request, Message::Group(name)]);
+                self.write(
+                    id,
+                    Written::Handshake,
+                    vec![request, HandshakeMessage::Group(name)],
+                );
             }
             Action::SendConnAccept => {
                 let port = self.connections[id].port.as_ref().map_or(0, |port| port.0);
-                self.write(id, Written::Handshake, vec![Message::ConnAccept { port }]);
+                self.write(
+                    id,
+                    Written::Handshake,
+                    vec![HandshakeMessage::ConnAccept { port }],
+                );
             }
             Action::SendOpenResp => {
                 let verdict = self.connections[id]
                     .verdict
                     .unwrap_or(Verdict::Unknown)
-                    .told();
-                self.write(id, Written::Handshake, vec![Message::OpenResp { verdict }]);
+                    .sent_verdict();
+                self.write(
+                    id,
+                    Written::Handshake,
+                    vec![HandshakeMessage::OpenResp { verdict }],
+                );
             }
             Action::PostRead => self.outputs.add_output(Output::Read { connection: id }),
             Action::PostClose => self.post_close(id),
@@ -133,7 +151,7 @@ impl Connector {
         connection.asking = Some(asking);
         connection.verdict = Some(verdict);
         connection.peer = Some(asking).filter(|_| verdict.accepts());
-        self.connection_event(id, Event::Group, &Detail::default());
+        self.connection_event(id, ConnectionEvent::Group, &Detail::default());
     }
 
     fn start_connect(&mut self, id: ConnectionId) {
@@ -156,11 +174,16 @@ impl Connector {
         }
         // The machine has a way for that: a connect that fails.
         self.fail_queue(peer, Failure::NoAddress);
-        self.connection_event(id, Event::ConnectError, &Detail::default());
+        self.connection_event(id, ConnectionEvent::ConnectError, &Detail::default());
     }
 
     /// Writes now, or after the write in progress.
-    pub(super) fn write(&mut self, id: ConnectionId, what: Written, messages: Vec<Message>) {
+    pub(super) fn write(
+        &mut self,
+        id: ConnectionId,
+        what: Written,
+        messages: Vec<HandshakeMessage>,
+    ) {
         let connection = &mut self.connections[id];
         if connection.writing.is_some() {
             return connection.outbox.extend(messages);
@@ -191,7 +214,7 @@ impl Connector {
 
     /// Writes the next message on a connection, or closes the connection if no message is left.
     pub(super) fn start_sends(&mut self, id: ConnectionId) {
-        use super::virtual_connection::State as V;
+        use super::virtual_connection::VirtualConnectionState as V;
         let connection = &mut self.connections[id];
         if connection.writing.is_some() {
             return;
@@ -203,14 +226,18 @@ impl Connector {
             connection.closes_when_written = false;
             return self.outputs.add_output(Output::Close { connection: id });
         }
-        let (State::Connected, Some(peer)) = (connection.state, connection.peer) else {
+        let (ConnectionState::Connected, Some(peer)) = (connection.state, connection.peer) else {
             return;
         };
         let vc = self.vc(peer);
         if matches!(vc.state, V::Active | V::RemoteClose)
             && let Some(packet) = vc.queue.pop_front()
         {
-            return self.write(id, Written::Data(packet), vec![Message::Data(packet)]);
+            return self.write(
+                id,
+                Written::Data(packet),
+                vec![HandshakeMessage::Data(packet)],
+            );
         }
         self.try_close(peer);
         self.make_room();
@@ -234,19 +261,21 @@ impl Connector {
         }
     }
 
-    fn deliver(&mut self, id: ConnectionId, message: Option<&Message>) {
+    fn deliver(&mut self, id: ConnectionId, message: Option<&HandshakeMessage>) {
         let Some(peer) = self.connections[id].peer else {
             return;
         };
         match *message.expect("a packet was read") {
-            Message::Data(packet) => self.outputs.add_output(Output::Deliver { peer, packet }),
-            Message::Close {
+            HandshakeMessage::Data(packet) => {
+                self.outputs.add_output(Output::Deliver { peer, packet })
+            }
+            HandshakeMessage::Close {
                 acknowledges: false,
             } => {
                 self.vc_event(peer, VcEvent::CloseReceived, Failure::PeerLost);
                 self.try_close(peer);
             }
-            Message::Close { acknowledges: true } => {
+            HandshakeMessage::Close { acknowledges: true } => {
                 self.vc_event(peer, VcEvent::CloseAckReceived, Failure::PeerLost);
             }
             ref other => self
@@ -286,7 +315,7 @@ impl Connector {
         }
         if let Some(own) = own {
             self.outputs.counts.discarded += 1;
-            self.connection_event(own, Event::Replaced, &Detail::default());
+            self.connection_event(own, ConnectionEvent::Replaced, &Detail::default());
         }
     }
 

@@ -1,11 +1,11 @@
 //! The inputs of a [`Connector`] from the program, the sockets and the process manager.
 
 use super::perform::Detail;
-use super::socket::Event;
-use super::virtual_connection::{Event as VcEvent, State};
+use super::socket::ConnectionEvent;
+use super::virtual_connection::{VirtualConnectionEvent as VcEvent, VirtualConnectionState};
 use super::{
-    ConnectionId, Connector, Failure, Group, Input, LogicalTime, Message, Output, Peer, Phase,
-    Verdict, socket,
+    ConnectionId, Connector, Failure, Group, HandshakeMessage, Input, LogicalTime, Output, Peer,
+    Phase, Verdict, socket,
 };
 
 impl Connector {
@@ -13,7 +13,7 @@ impl Connector {
     pub fn listen(&mut self) -> ConnectionId {
         let id = self.connections.add_connection();
         self.connections.listener = Some(id);
-        self.connection_event(id, Event::Listen, &Detail::default());
+        self.connection_event(id, ConnectionEvent::Listen, &Detail::default());
         id
     }
 
@@ -31,7 +31,7 @@ impl Connector {
     /// Sends a packet: at once, or when there is a connection. [`Output::Completed`] or
     /// [`Output::Failed`] tells the end.
     pub fn send(&mut self, now: f64, peer: Peer, packet: u64) {
-        self.now = LogicalTime::at(now);
+        self.now = LogicalTime::from_seconds(now);
         let why = if self.phase != Phase::Running {
             Some(Failure::Finalized)
         } else if peer == self.groups.own_name() {
@@ -50,7 +50,7 @@ impl Connector {
         vc.last_use = now;
         self.vc_event(peer, VcEvent::Use, Failure::PeerLost);
         if let Some(id) = self.vc(peer).connection
-            && self.connections[id].state == socket::State::Connected
+            && self.connections[id].state == socket::ConnectionState::Connected
         {
             self.start_sends(id);
         }
@@ -63,18 +63,21 @@ impl Connector {
         let vc = self.vcs.get_mut(&peer)?;
         let id = vc.connection?;
         let is_free = self.phase == Phase::Running
-            && matches!(vc.state, State::Active | State::RemoteClose)
+            && matches!(
+                vc.state,
+                VirtualConnectionState::Active | VirtualConnectionState::RemoteClose
+            )
             && vc.queue.is_empty()
             && self.connections[id].is_free();
         if is_free {
-            vc.last_use = LogicalTime::at(now);
+            vc.last_use = LogicalTime::from_seconds(now);
         }
         is_free.then_some(id)
     }
 
     /// Opens a connection before the first send, unless a connection exists.
     pub fn open(&mut self, now: f64, peer: Peer) {
-        self.now = LogicalTime::at(now);
+        self.now = LogicalTime::from_seconds(now);
         if self.phase != Phase::Running || peer == self.groups.own_name() {
             return;
         }
@@ -85,12 +88,12 @@ impl Connector {
 
     /// Connects to a port of another process. Returns the name of that process for sends.
     pub fn connect_port(&mut self, now: f64, address: &str, port: u32) -> Peer {
-        self.now = LogicalTime::at(now);
+        self.now = LogicalTime::from_seconds(now);
         let peer = self.next_temporary();
         let id = self.connections.add_connection();
         self.connections[id].port = Some((port, address.to_owned()));
-        self.open_for(id, peer, Event::OpenPort);
-        if self.state(peer) == State::Inactive {
+        self.open_for(id, peer, ConnectionEvent::OpenPort);
+        if self.state(peer) == VirtualConnectionState::Inactive {
             self.vc_event(peer, VcEvent::Use, Failure::Unreachable);
         }
         peer
@@ -98,7 +101,7 @@ impl Connector {
 
     /// Closes: when everything is written, and the peer does as well. A later send opens again.
     pub fn close(&mut self, now: f64, peer: Peer) {
-        self.now = LogicalTime::at(now);
+        self.now = LogicalTime::from_seconds(now);
         if self.vcs.contains_key(&peer) {
             self.want_close(peer);
         }
@@ -124,7 +127,9 @@ impl Connector {
         }
         if matches!(
             vc.state,
-            State::Inactive | State::InactiveClosed | State::Moribund
+            VirtualConnectionState::Inactive
+                | VirtualConnectionState::InactiveClosed
+                | VirtualConnectionState::Moribund
         ) {
             self.release_group(peer);
         } else {
@@ -145,21 +150,21 @@ impl Connector {
         let members = &mut self.groups.all[group as usize];
         members.in_use -= 1;
         if members.in_use == 0 && group != 0 {
-            members.destroy();
+            members.destroy_book();
         }
     }
 
     /// The listener has a new socket.
     pub fn accept(&mut self, now: f64) -> ConnectionId {
-        self.now = LogicalTime::at(now);
+        self.now = LogicalTime::from_seconds(now);
         let id = self.connections.add_connection();
-        self.connection_event(id, Event::Accept, &Detail::default());
+        self.connection_event(id, ConnectionEvent::Accept, &Detail::default());
         id
     }
 
     /// Handles an input of a connection.
     pub fn handle(&mut self, now: f64, id: ConnectionId, input: Input) {
-        self.now = LogicalTime::at(now);
+        self.now = LogicalTime::from_seconds(now);
         let Some(connection) = self.connections.all.get_mut(&id) else {
             return self.outputs.add_output(Output::Illegal(format!(
                 "connection {id}: {input:?}, but it is gone"
@@ -167,19 +172,21 @@ impl Connector {
         };
         let mut detail = Detail::default();
         let event = match input {
-            Input::ConnectDone => Event::ConnectDone,
-            Input::ConnectError => Event::ConnectError,
-            Input::Eof => Event::Eof,
-            Input::Closed => Event::Closed,
+            Input::ConnectDone => ConnectionEvent::ConnectDone,
+            Input::ConnectError => ConnectionEvent::ConnectError,
+            Input::Eof => ConnectionEvent::Eof,
+            Input::Closed => ConnectionEvent::Closed,
             Input::WriteDone => {
                 detail.written = connection.writing.take();
-                Event::WriteDone
+                ConnectionEvent::WriteDone
             }
             Input::Read(message) => self.read(id, message, &mut detail),
         };
         let state = self.connections[id].state;
         match (event, self.connections[id].asking) {
-            (Event::Group, Some(asking)) if state == socket::State::OpenLRecvData => {
+            (ConnectionEvent::Group, Some(asking))
+                if state == socket::ConnectionState::OpenLRecvData =>
+            {
                 self.answer(id, asking);
             }
             _ => self.connection_event(id, event, &detail),
@@ -189,22 +196,27 @@ impl Connector {
     }
 
     /// Returns the event of a message; the content of the message is kept for the transition.
-    fn read(&mut self, id: ConnectionId, message: Message, detail: &mut Detail) -> Event {
+    fn read(
+        &mut self,
+        id: ConnectionId,
+        message: HandshakeMessage,
+        detail: &mut Detail,
+    ) -> ConnectionEvent {
         let now = self.now;
         let state = self.connections[id].state;
         match message {
-            Message::OpenReq { rank, .. } => {
-                if state == socket::State::OpenLRecvPkt {
+            HandshakeMessage::OpenReq { rank, .. } => {
+                if state == socket::ConnectionState::OpenLRecvPkt {
                     self.connections[id].asking_rank = rank;
                 }
-                Event::OpenReq
+                ConnectionEvent::OpenReq
             }
-            Message::ConnAccept { port } => {
+            HandshakeMessage::ConnAccept { port } => {
                 self.connections[id].port = Some((port, String::new()));
-                Event::ConnAccept
+                ConnectionEvent::ConnAccept
             }
-            Message::Group(name) => {
-                if state == socket::State::OpenLRecvData {
+            HandshakeMessage::Group(name) => {
+                if state == socket::ConnectionState::OpenLRecvData {
                     let asking = self
                         .groups
                         .find_member(&name, self.connections[id].asking_rank);
@@ -212,28 +224,28 @@ impl Connector {
                     connection.asking = asking;
                     connection.verdict = Some(Verdict::Unknown);
                 }
-                Event::Group
+                ConnectionEvent::Group
             }
-            Message::OpenResp { verdict } => {
-                if state == socket::State::OpenCRecv {
+            HandshakeMessage::OpenResp { verdict } => {
+                if state == socket::ConnectionState::OpenCRecv {
                     self.connections[id].verdict = Some(verdict);
                 }
-                Event::OpenResp
+                ConnectionEvent::OpenResp
             }
-            Message::Close { .. } | Message::Data(_) => {
+            HandshakeMessage::Close { .. } | HandshakeMessage::Data(_) => {
                 if let Some(peer) = self.connections[id].peer {
                     self.vc(peer).last_use = now;
                 }
                 detail.message = Some(message);
-                Event::Packet
+                ConnectionEvent::Packet
             }
         }
     }
 
     /// Marks a peer as lost by the process manager. Messages to this peer fail, now and later.
     pub fn peer_failed(&mut self, now: f64, peer: Peer) {
-        use socket::State as C;
-        self.now = LogicalTime::at(now);
+        use socket::ConnectionState as C;
+        self.now = LogicalTime::from_seconds(now);
         let vc = self.vc(peer);
         vc.is_lost = true;
         vc.expects_peer = false;
@@ -241,7 +253,7 @@ impl Connector {
         match connection.map(|id| (id, self.connections[id].state)) {
             // The rest follows when it is closed.
             Some((_, C::Closing)) => {}
-            Some((id, _)) => self.connection_event(id, Event::Eof, &Detail::default()),
+            Some((id, _)) => self.connection_event(id, ConnectionEvent::Eof, &Detail::default()),
             None => self.vc_event(peer, VcEvent::Terminated, Failure::PeerLost),
         }
         self.answer_deferred();

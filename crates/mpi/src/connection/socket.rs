@@ -18,11 +18,13 @@
 //! read and close of the machine.
 
 use super::accept::Verdict;
-use crate::protocol::table::{Impossible, Table, Transition, index, never, number_in_order, when};
+use crate::protocol::table::{
+    Impossible, Transition, TransitionTable, index, never, number_in_order, when,
+};
 
 /// Where a connection is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
-pub enum State {
+pub enum ConnectionState {
     /// There is no socket yet.
     #[default]
     Unconnected,
@@ -56,7 +58,7 @@ pub enum State {
 
 /// Event on a connection.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Event {
+pub enum ConnectionEvent {
     /// A send needs a connection.
     Open,
     /// The program connects to a port.
@@ -150,19 +152,19 @@ pub enum Action {
     Destroy,
 }
 
-number_in_order!(State, Event);
+number_in_order!(ConnectionState, ConnectionEvent);
 
 use Action as A;
-use Event as E;
-use State as S;
+use ConnectionEvent as E;
+use ConnectionState as S;
 
 const fn row(
-    from: State,
-    event: Event,
+    from: ConnectionState,
+    event: ConnectionEvent,
     actions: &'static [Action],
-    to: State,
+    to: ConnectionState,
     requirement: &'static str,
-) -> Transition<State, Event, Guard, Action> {
+) -> Transition<ConnectionState, ConnectionEvent, Guard, Action> {
     when(from, event, Guard::Always, actions, to, requirement)
 }
 
@@ -171,16 +173,17 @@ const fn is(verdict: Verdict) -> Guard {
 }
 
 /// The machine.
-pub static TABLE: Table<State, Event, Guard, Action> = Table {
-    name: "connection",
-    states: STATES,
-    events: EVENTS,
-    rows: ROWS,
-    index: index!(ROWS, STATES, EVENTS),
-    impossible: IMPOSSIBLE,
-};
+pub static TABLE: TransitionTable<ConnectionState, ConnectionEvent, Guard, Action> =
+    TransitionTable {
+        name: "connection",
+        states: STATES,
+        events: EVENTS,
+        rows: ROWS,
+        index: index!(ROWS, STATES, EVENTS),
+        impossible: IMPOSSIBLE,
+    };
 
-const STATES: &[State] = &[
+const STATES: &[ConnectionState] = &[
     S::Unconnected,
     S::Listening,
     S::Connecting,
@@ -197,7 +200,7 @@ const STATES: &[State] = &[
     S::Failed,
 ];
 
-const EVENTS: &[Event] = &[
+const EVENTS: &[ConnectionEvent] = &[
     E::Open,
     E::OpenPort,
     E::Listen,
@@ -220,7 +223,7 @@ const EVENTS: &[Event] = &[
 const BREAK: &[Action] = &[A::DropWrites, A::Abandon, A::PostClose];
 
 #[rustfmt::skip]
-const ROWS: &[Transition<State, Event, Guard, Action>] = &[
+const ROWS: &[Transition<ConnectionState, ConnectionEvent, Guard, Action>] = &[
     // Opening.
     row(S::Unconnected, E::Open, &[A::StartConnect], S::Connecting, "N-5"),
     row(S::Unconnected, E::OpenPort, &[A::StartConnect], S::ConnectAccept, "§3"),
@@ -298,7 +301,7 @@ const IN_USE: &str = "the virtual connection is in use: its process is not closi
 const GONE: &str = "the connection is gone";
 
 #[rustfmt::skip]
-const IMPOSSIBLE: &[Impossible<State, Event>] = &[
+const IMPOSSIBLE: &[Impossible<ConnectionState, ConnectionEvent>] = &[
     never(S::Unconnected, &[E::ConnectDone, E::ConnectError, E::WriteDone, E::OpenReq, E::ConnAccept, E::Group, E::OpenResp, E::Packet, E::Eof, E::Closed], NOT_ASKED),
     never(S::Unconnected, &[E::Replaced], NOT_RIVAL),
     never(S::Unconnected, &[E::Terminate], "it is opened as soon as it is made"),

@@ -9,11 +9,13 @@
 //! connection and not stored, so the two cannot disagree (N-1).
 
 use super::socket;
-use crate::protocol::table::{Impossible, Table, Transition, index, never, number_in_order, when};
+use crate::protocol::table::{
+    Impossible, Transition, TransitionTable, index, never, number_in_order, when,
+};
 
 /// Where a virtual connection is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
-pub enum State {
+pub enum VirtualConnectionState {
     /// Never used, or closed; may be used.
     #[default]
     Inactive,
@@ -48,10 +50,13 @@ pub enum Channel {
 
 /// Returns the reachability for a state of the virtual connection and a state of its connection.
 #[must_use]
-pub const fn channel(state: State, connection: Option<socket::State>) -> Channel {
-    use socket::State as C;
+pub const fn channel(
+    state: VirtualConnectionState,
+    connection: Option<socket::ConnectionState>,
+) -> Channel {
+    use socket::ConnectionState as C;
     match (state, connection) {
-        (State::Moribund, _) | (_, Some(C::Failed)) => Channel::Failed,
+        (VirtualConnectionState::Moribund, _) | (_, Some(C::Failed)) => Channel::Failed,
         (_, Some(C::Connected)) => Channel::Connected,
         (
             _,
@@ -63,7 +68,7 @@ pub const fn channel(state: State, connection: Option<socket::State>) -> Channel
 
 /// Event on a virtual connection.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Event {
+pub enum VirtualConnectionEvent {
     /// The program sends, or the peer's request was accepted.
     Use,
     /// We close: the virtual connection is not needed any more and all messages are written.
@@ -103,33 +108,34 @@ pub enum Action {
     CountFailed,
 }
 
-number_in_order!(State, Event);
+number_in_order!(VirtualConnectionState, VirtualConnectionEvent);
 
 use Action as A;
-use Event as E;
-use State as S;
+use VirtualConnectionEvent as E;
+use VirtualConnectionState as S;
 
 const fn row(
-    from: State,
-    event: Event,
+    from: VirtualConnectionState,
+    event: VirtualConnectionEvent,
     actions: &'static [Action],
-    to: State,
+    to: VirtualConnectionState,
     requirement: &'static str,
-) -> Transition<State, Event, (), Action> {
+) -> Transition<VirtualConnectionState, VirtualConnectionEvent, (), Action> {
     when(from, event, (), actions, to, requirement)
 }
 
 /// The machine.
-pub static TABLE: Table<State, Event, (), Action> = Table {
-    name: "close",
-    states: STATES,
-    events: EVENTS,
-    rows: ROWS,
-    index: index!(ROWS, STATES, EVENTS),
-    impossible: IMPOSSIBLE,
-};
+pub static TABLE: TransitionTable<VirtualConnectionState, VirtualConnectionEvent, (), Action> =
+    TransitionTable {
+        name: "close",
+        states: STATES,
+        events: EVENTS,
+        rows: ROWS,
+        index: index!(ROWS, STATES, EVENTS),
+        impossible: IMPOSSIBLE,
+    };
 
-const STATES: &[State] = &[
+const STATES: &[VirtualConnectionState] = &[
     S::Inactive,
     S::Active,
     S::LocalClose,
@@ -140,7 +146,7 @@ const STATES: &[State] = &[
     S::Moribund,
 ];
 
-const EVENTS: &[Event] = &[
+const EVENTS: &[VirtualConnectionEvent] = &[
     E::Use,
     E::WeClose,
     E::CloseReceived,
@@ -151,7 +157,7 @@ const EVENTS: &[Event] = &[
 ];
 
 #[rustfmt::skip]
-const ROWS: &[Transition<State, Event, (), Action>] = &[
+const ROWS: &[Transition<VirtualConnectionState, VirtualConnectionEvent, (), Action>] = &[
     row(S::Inactive, E::Use, &[A::ConnectIfNeeded], S::Active, "§5"),
     row(S::Active, E::Use, &[A::ConnectIfNeeded], S::Active, "N-19"),
     row(S::Active, E::NotOpened, &[A::FailPosted], S::Inactive, "N-17"),
@@ -184,7 +190,7 @@ const NO_NEED: &str = "only what is to be opened needs a descriptor";
 const FIRST_CLOSE: &str = "the process closes what is in use, and finalizes the rest";
 
 #[rustfmt::skip]
-const IMPOSSIBLE: &[Impossible<State, Event>] = &[
+const IMPOSSIBLE: &[Impossible<VirtualConnectionState, VirtualConnectionEvent>] = &[
     never(S::Inactive, &[E::WeClose], NOT_OPEN),
     never(S::Inactive, &[E::CloseReceived, E::CloseAckReceived], NO_CONNECTION),
     never(S::Inactive, &[E::NotOpened], NO_NEED),

@@ -64,7 +64,7 @@ pub struct Pattern {
 
 impl Pattern {
     /// Returns the pattern that accepts only messages with this envelope.
-    pub(crate) const fn of(envelope: &Envelope) -> Self {
+    pub(crate) const fn from_envelope(envelope: &Envelope) -> Self {
         Self {
             context: envelope.context,
             source: Some(envelope.source),

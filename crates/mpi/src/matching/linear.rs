@@ -15,7 +15,7 @@ pub(super) struct LinearMatching {
 
 impl LinearMatching {
     /// Handles an arriving message: returns the receive that matches, or keeps the message.
-    pub(super) fn arrive(
+    pub(super) fn match_arrival(
         &mut self,
         envelope: Envelope,
         content: UnexpectedContent,
@@ -38,9 +38,13 @@ impl LinearMatching {
     }
 
     /// Posts a receive: returns the message that matches, or keeps the receive.
-    pub(super) fn post(&mut self, pattern: Pattern, receive: Token) -> Option<UnexpectedMessage> {
+    pub(super) fn post_receive(
+        &mut self,
+        pattern: Pattern,
+        receive: Token,
+    ) -> Option<UnexpectedMessage> {
         let found = self
-            .position(&pattern)
+            .find_position(&pattern)
             .and_then(|position| self.unexpected.remove(position));
         if found.is_none() {
             self.posted.push_back((pattern, receive));
@@ -49,19 +53,19 @@ impl LinearMatching {
     }
 
     /// The message that a receive with this pattern would get.
-    pub(super) fn find(&self, pattern: &Pattern) -> Option<&UnexpectedMessage> {
-        self.position(pattern)
+    pub(super) fn find_unexpected(&self, pattern: &Pattern) -> Option<&UnexpectedMessage> {
+        self.find_position(pattern)
             .map(|position| &self.unexpected[position])
     }
 
-    fn position(&self, pattern: &Pattern) -> Option<usize> {
+    fn find_position(&self, pattern: &Pattern) -> Option<usize> {
         self.unexpected
             .iter()
             .position(|message| pattern.accepts(&message.envelope))
     }
 
     /// Withdraws a receive; false if the receive has been matched.
-    pub(super) fn withdraw(&mut self, receive: Token) -> bool {
+    pub(super) fn withdraw_receive(&mut self, receive: Token) -> bool {
         let position = self.posted.iter().position(|&(_, token)| token == receive);
         position.is_some_and(|position| self.posted.remove(position).is_some())
     }

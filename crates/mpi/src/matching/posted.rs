@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::table::{Key, Table};
+use super::table::{Key, ListTable};
 use super::{FEW_MAX, NONE};
 use crate::channel::Token;
 use crate::{Envelope, Pattern};
@@ -24,17 +24,17 @@ impl Default for Posted {
 /// A list for each pattern.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Index {
-    nodes: Vec<Node>,
+    nodes: Vec<PostedReceive>,
     /// The first of the free nodes, which are linked by `after`.
     free: Option<u32>,
-    lists: Table,
+    lists: ListTable,
     /// Number of receives of each kind of pattern.
     kinds: [u32; 4],
     numbers: u64,
 }
 
 #[derive(Clone, Debug)]
-struct Node {
+struct PostedReceive {
     pattern: Pattern,
     receive: Token,
     /// Order of posting.
@@ -62,7 +62,7 @@ impl Posted {
     }
 
     /// Takes the oldest receive that accepts a message.
-    pub(super) fn take(&mut self, envelope: &Envelope) -> Option<Token> {
+    pub(super) fn take_receive(&mut self, envelope: &Envelope) -> Option<Token> {
         match self {
             Self::One(one) => {
                 let (_, receive) = one.take_if(|(pattern, _)| pattern.accepts(envelope))?;
@@ -74,7 +74,7 @@ impl Posted {
                 few.remove(position).map(|(_, receive)| receive)
             }
             Self::Many(index) => {
-                let found = index.take(envelope);
+                let found = index.take_receive(envelope);
                 self.shrink();
                 found
             }
@@ -83,7 +83,7 @@ impl Posted {
 
     /// Removes a receive; false if the receive is not in the list. Linear in the number of receives
     /// with exactly this pattern.
-    pub(super) fn remove(&mut self, pattern: &Pattern, receive: Token) -> bool {
+    pub(super) fn remove_receive(&mut self, pattern: &Pattern, receive: Token) -> bool {
         match self {
             Self::One(one) => one.take_if(|(_, token)| *token == receive).is_some(),
             Self::Few(few) => {
@@ -91,7 +91,7 @@ impl Posted {
                 position.is_some_and(|position| few.remove(position).is_some())
             }
             Self::Many(index) => {
-                let found = index.remove(pattern, receive);
+                let found = index.remove_receive(pattern, receive);
                 self.shrink();
                 found
             }
@@ -110,7 +110,7 @@ impl Posted {
 impl Index {
     fn push(&mut self, pattern: Pattern, receive: Token) {
         self.numbers += 1;
-        let node = Node {
+        let node = PostedReceive {
             pattern,
             receive,
             number: self.numbers,
@@ -126,24 +126,24 @@ impl Index {
             self.nodes.push(node);
             u32::try_from(self.nodes.len() - 1).expect("receives are counted in 32 bits")
         };
-        let before = self.lists.append(Key::of(&pattern), at);
+        let before = self.lists.append(Key::from_pattern(&pattern), at);
         self.nodes[at as usize].before = before;
         if before != NONE {
             self.nodes[before as usize].after = at;
         }
-        self.kinds[Key::kind(&pattern)] += 1;
+        self.kinds[Key::pattern_kind(&pattern)] += 1;
     }
 
-    fn take(&mut self, envelope: &Envelope) -> Option<Token> {
-        let keys = Key::all(envelope);
+    fn take_receive(&mut self, envelope: &Envelope) -> Option<Token> {
+        let keys = Key::matching_keys(envelope);
         let lists = (0..4).filter(|kind| self.kinds[*kind] > 0);
         let firsts = lists.filter_map(|kind| self.lists.get(keys[kind]).map(|ends| ends.first));
         let first = firsts.min_by_key(|first| self.nodes[*first as usize].number)?;
         Some(self.unlink(first))
     }
 
-    fn remove(&mut self, pattern: &Pattern, receive: Token) -> bool {
-        let ends = self.lists.get(Key::of(pattern));
+    fn remove_receive(&mut self, pattern: &Pattern, receive: Token) -> bool {
+        let ends = self.lists.get(Key::from_pattern(pattern));
         let mut at = ends.map_or(NONE, |ends| ends.first);
         while at != NONE && self.nodes[at as usize].receive != receive {
             at = self.nodes[at as usize].after;
@@ -156,7 +156,7 @@ impl Index {
     }
 
     fn unlink(&mut self, at: u32) -> Token {
-        let Node {
+        let PostedReceive {
             pattern,
             receive,
             before,
@@ -169,8 +169,9 @@ impl Index {
         if after != NONE {
             self.nodes[after as usize].before = before;
         }
-        self.lists.unlink(Key::of(&pattern), before, after);
-        self.kinds[Key::kind(&pattern)] -= 1;
+        self.lists
+            .unlink(Key::from_pattern(&pattern), before, after);
+        self.kinds[Key::pattern_kind(&pattern)] -= 1;
         self.nodes[at as usize].after = self.free.unwrap_or(NONE);
         self.free = Some(at);
         receive

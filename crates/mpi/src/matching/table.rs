@@ -26,13 +26,13 @@ impl Key {
         }
     }
 
-    pub(super) fn of(pattern: &Pattern) -> Self {
+    pub(super) fn from_pattern(pattern: &Pattern) -> Self {
         Self::new(pattern.context, pattern.source, pattern.tag)
     }
 
     /// The keys of the four patterns that accept a message: exact, any tag, any source, any of
     /// both.
-    pub(super) fn all(envelope: &Envelope) -> [Self; 4] {
+    pub(super) fn matching_keys(envelope: &Envelope) -> [Self; 4] {
         let (context, source, tag) = (envelope.context, envelope.source, envelope.tag);
         [
             Self::new(context, Some(source), Some(tag)),
@@ -42,8 +42,8 @@ impl Key {
         ]
     }
 
-    /// Returns the kind of a pattern, in the order of [`Key::all`].
-    pub(super) fn kind(pattern: &Pattern) -> usize {
+    /// Returns the kind of a pattern, in the order of [`Key::matching_keys`].
+    pub(super) fn pattern_kind(pattern: &Pattern) -> usize {
         usize::from(pattern.source.is_none()) * 2 + usize::from(pattern.tag.is_none())
     }
 
@@ -65,14 +65,14 @@ pub(super) struct Ends {
 
 /// The lists that are not empty.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Table {
+pub(super) struct ListTable {
     places: Vec<Option<(Key, Ends)>>,
     len: usize,
 }
 
-impl Table {
+impl ListTable {
     /// Returns the place of a key, or the free place for the key.
-    fn position(&self, key: Key) -> usize {
+    fn find_place(&self, key: Key) -> usize {
         let mask = self.places.len() - 1;
         let mut at = self.home(key);
         while let Some((other, _)) = self.places[at] {
@@ -93,15 +93,15 @@ impl Table {
         if self.len == 0 {
             return None;
         }
-        self.places[self.position(key)].map(|(_, ends)| ends)
+        self.places[self.find_place(key)].map(|(_, ends)| ends)
     }
 
     /// Puts an entry behind the list of a key; the entry that was the last before, or [`NONE`].
     pub(super) fn append(&mut self, key: Key, entry: u32) -> u32 {
         if self.places.len() < 2 * (self.len + 1) {
-            self.grow();
+            self.grow_places();
         }
-        let at = self.position(key);
+        let at = self.find_place(key);
         if let Some((_, ends)) = &mut self.places[at] {
             return std::mem::replace(&mut ends.last, entry);
         }
@@ -120,17 +120,17 @@ impl Table {
         if before != NONE && after != NONE {
             return;
         }
-        let at = self.position(key);
+        let at = self.find_place(key);
         let (_, ends) = self.places[at].as_mut().expect("the list is there");
         match (before, after) {
-            (NONE, NONE) => self.close(at),
+            (NONE, NONE) => self.free_place(at),
             (NONE, after) => ends.first = after,
             (before, _) => ends.last = before,
         }
     }
 
     /// Frees a place and moves up later entries that a lookup would not find any more.
-    fn close(&mut self, at: usize) {
+    fn free_place(&mut self, at: usize) {
         self.len -= 1;
         let mask = self.places.len() - 1;
         let (mut hole, mut next) = (at, at);
@@ -154,11 +154,11 @@ impl Table {
         }
     }
 
-    fn grow(&mut self) {
+    fn grow_places(&mut self) {
         let size = (2 * self.places.len()).max(16);
         let old = std::mem::replace(&mut self.places, vec![None; size]);
         for place in old.into_iter().flatten() {
-            let at = self.position(place.0);
+            let at = self.find_place(place.0);
             self.places[at] = Some(place);
         }
     }

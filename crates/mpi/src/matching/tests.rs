@@ -91,22 +91,22 @@ fn the_oldest_receive_that_fits() {
         source: Some(2),
         ..ANY
     };
-    assert!(matching.withdraw(&from_two, 1));
-    assert!(!matching.withdraw(&from_two, 1));
+    assert!(matching.withdraw_receive(&from_two, 1));
+    assert!(!matching.withdraw_receive(&from_two, 1));
     assert_eq!(receive(matching.arrive(envelope(2, 0), eager(0))), None);
     assert_eq!(receive(matching.arrive(envelope(1, 0), eager(0))), Some(3));
 }
 
 /// A step of random traffic.
 #[derive(Clone, Debug)]
-enum Step {
+enum TrafficStep {
     Arrive(u32, u32, u32),
     Post(u32, Option<u32>, Option<u32>),
     Find(u32, Option<u32>, Option<u32>),
     Withdraw(usize),
 }
 
-fn steps() -> impl Strategy<Value = Vec<Step>> {
+fn steps() -> impl Strategy<Value = Vec<TrafficStep>> {
     let (context, source, tag) = (0_u32..2, 0_u32..4, 0_u32..3);
     let (any_source, any_tag) = (
         proptest::option::of(0_u32..4),
@@ -114,14 +114,14 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     );
     let pattern = (context.clone(), any_source, any_tag);
     let step = prop_oneof![
-        4 => (context, source, tag).prop_map(|(context, source, tag)| Step::Arrive(context, source, tag)),
-        4 => pattern.clone().prop_map(|(context, source, tag)| Step::Post(context, source, tag)),
-        1 => pattern.prop_map(|(context, source, tag)| Step::Find(context, source, tag)),
-        1 => any::<usize>().prop_map(Step::Withdraw),
+        4 => (context, source, tag).prop_map(|(context, source, tag)| TrafficStep::Arrive(context, source, tag)),
+        4 => pattern.clone().prop_map(|(context, source, tag)| TrafficStep::Post(context, source, tag)),
+        1 => pattern.prop_map(|(context, source, tag)| TrafficStep::Find(context, source, tag)),
+        1 => any::<usize>().prop_map(TrafficStep::Withdraw),
     ];
     // Phases of many arrivals and of many receives, so that both queues grow beyond the few.
     proptest::collection::vec((step, 0_usize..30), 0..60).prop_map(|phases| {
-        let repeat = |(step, times): (Step, usize)| vec![step; times.max(1)];
+        let repeat = |(step, times): (TrafficStep, usize)| vec![step; times.max(1)];
         phases.into_iter().flat_map(repeat).collect()
     })
 }
@@ -134,29 +134,29 @@ proptest! {
         let mut posted: Vec<(Pattern, Token)> = Vec::new();
         for (number, step) in (0_u32..).zip(steps) {
             match step {
-                Step::Arrive(context, source, tag) => {
+                TrafficStep::Arrive(context, source, tag) => {
                     let envelope = Envelope { context, source, tag, ready: false, signature: crate::TypeSignature::NONE };
                     let content = || eager(number.into());
                     let found = matching.arrive(envelope, content()).map(|(receive, _)| receive);
-                    prop_assert_eq!(found, linear.arrive(envelope, content()).map(|(receive, _)| receive));
+                    prop_assert_eq!(found, linear.match_arrival(envelope, content()).map(|(receive, _)| receive));
                 }
-                Step::Post(context, source, tag) => {
+                TrafficStep::Post(context, source, tag) => {
                     let pattern = Pattern { context, source, tag };
                     let length = |message: UnexpectedMessage| message.content.length();
                     let found = matching.post(pattern, number).map(length);
-                    prop_assert_eq!(found, linear.post(pattern, number).map(length));
+                    prop_assert_eq!(found, linear.post_receive(pattern, number).map(length));
                     posted.push((pattern, number));
                 }
-                Step::Find(context, source, tag) => {
+                TrafficStep::Find(context, source, tag) => {
                     let pattern = Pattern { context, source, tag };
                     let length = |message: &UnexpectedMessage| message.content.length();
-                    prop_assert_eq!(matching.find(&pattern).map(length), linear.find(&pattern).map(length));
+                    prop_assert_eq!(matching.find_unexpected(&pattern).map(length), linear.find_unexpected(&pattern).map(length));
                 }
-                Step::Withdraw(which) if !posted.is_empty() => {
+                TrafficStep::Withdraw(which) if !posted.is_empty() => {
                     let (pattern, receive) = posted[which % posted.len()];
-                    prop_assert_eq!(matching.withdraw(&pattern, receive), linear.withdraw(receive));
+                    prop_assert_eq!(matching.withdraw_receive(&pattern, receive), linear.withdraw_receive(receive));
                 }
-                Step::Withdraw(_) => {}
+                TrafficStep::Withdraw(_) => {}
             }
             let left = |queue: &mut dyn Iterator<Item = &UnexpectedMessage>| -> Vec<u64> {
                 queue.map(|message| message.content.length()).collect()

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::table::{Key, Table};
+use super::table::{Key, ListTable};
 use super::{FEW_MAX, NONE};
 use crate::channel::Token;
 use crate::exploration::SendCause;
@@ -66,7 +66,7 @@ impl Arrival {
 
 impl UnexpectedMessage {
     /// Returns the status that a probe reports.
-    pub(crate) fn status(&self) -> Status {
+    pub(crate) fn probe_status(&self) -> Status {
         Status {
             source: self.envelope.source as usize,
             tag: self.envelope.tag,
@@ -143,14 +143,14 @@ impl Default for UnexpectedQueue {
 /// Each message is in four lists, one for each pattern that accepts it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Index {
-    nodes: Vec<Node>,
+    nodes: Vec<UnexpectedEntry>,
     free: Vec<u32>,
-    lists: Table,
+    lists: ListTable,
     numbers: u64,
 }
 
 #[derive(Clone, Debug)]
-struct Node {
+struct UnexpectedEntry {
     /// None if the node is free.
     message: Option<UnexpectedMessage>,
     /// Order of arrival.
@@ -182,7 +182,7 @@ impl UnexpectedQueue {
     }
 
     /// Takes the oldest message that a pattern accepts.
-    pub(super) fn take(&mut self, pattern: &Pattern) -> Option<UnexpectedMessage> {
+    pub(super) fn take_message(&mut self, pattern: &Pattern) -> Option<UnexpectedMessage> {
         match self {
             Self::Few(few) => {
                 let accepts = |message: &UnexpectedMessage| pattern.accepts(&message.envelope);
@@ -190,7 +190,7 @@ impl UnexpectedQueue {
                 few.remove(position)
             }
             Self::Many(index) => {
-                let first = index.first(pattern)?;
+                let first = index.first_message(pattern)?;
                 let message = index.unlink(first);
                 if index.free.len() == index.nodes.len() {
                     *self = Self::default();
@@ -202,7 +202,7 @@ impl UnexpectedQueue {
 
     /// Takes the message out of which the sender waits under this token; linear in the number of
     /// messages with this very envelope.
-    pub(super) fn withdraw(
+    pub(super) fn withdraw_message(
         &mut self,
         envelope: &Envelope,
         send: Token,
@@ -216,9 +216,9 @@ impl UnexpectedQueue {
                 few.remove(position)
             }
             Self::Many(index) => {
-                let pattern = Pattern::of(envelope);
-                let kind = Key::kind(&pattern);
-                let mut at = index.first(&pattern)?;
+                let pattern = Pattern::from_envelope(envelope);
+                let kind = Key::pattern_kind(&pattern);
+                let mut at = index.first_message(&pattern)?;
                 while !index.nodes[at as usize].message.as_ref().is_some_and(is_it) {
                     at = index.nodes[at as usize].links[kind].after;
                     if at == NONE {
@@ -235,18 +235,20 @@ impl UnexpectedQueue {
     }
 
     /// The oldest message that a pattern accepts.
-    pub(super) fn find(&self, pattern: &Pattern) -> Option<&UnexpectedMessage> {
+    pub(super) fn find_message(&self, pattern: &Pattern) -> Option<&UnexpectedMessage> {
         match self {
             Self::Few(few) => few
                 .iter()
                 .find(|message| pattern.accepts(&message.envelope)),
-            Self::Many(index) => index.nodes[index.first(pattern)? as usize].message.as_ref(),
+            Self::Many(index) => index.nodes[index.first_message(pattern)? as usize]
+                .message
+                .as_ref(),
         }
     }
 
     /// All messages, in the order of arrival.
     pub(super) fn iter(&self) -> impl Iterator<Item = &UnexpectedMessage> {
-        let mut nodes: Vec<&Node> = Vec::new();
+        let mut nodes: Vec<&UnexpectedEntry> = Vec::new();
         let few = match self {
             Self::Few(few) => Some(few),
             Self::Many(index) => {
@@ -261,18 +263,20 @@ impl UnexpectedQueue {
 }
 
 impl Index {
-    fn first(&self, pattern: &Pattern) -> Option<u32> {
-        self.lists.get(Key::of(pattern)).map(|ends| ends.first)
+    fn first_message(&self, pattern: &Pattern) -> Option<u32> {
+        self.lists
+            .get(Key::from_pattern(pattern))
+            .map(|ends| ends.first)
     }
 
     fn push(&mut self, message: UnexpectedMessage) {
-        let keys = Key::all(&message.envelope);
+        let keys = Key::matching_keys(&message.envelope);
         self.numbers += 1;
         let link = Link {
             before: NONE,
             after: NONE,
         };
-        let node = Node {
+        let node = UnexpectedEntry {
             message: Some(message),
             number: self.numbers,
             links: [link; 4],
@@ -297,7 +301,7 @@ impl Index {
         let node = &mut self.nodes[at as usize];
         let (message, links) = (node.message.take(), node.links);
         let message = message.expect("only what is there is taken");
-        let keys = Key::all(&message.envelope);
+        let keys = Key::matching_keys(&message.envelope);
         for (kind, (key, Link { before, after })) in keys.into_iter().zip(links).enumerate() {
             if before != NONE {
                 self.nodes[before as usize].links[kind].after = after;

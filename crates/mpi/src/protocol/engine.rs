@@ -37,7 +37,7 @@ mod turns;
 
 use std::rc::Rc;
 
-use crate::channel::{Channel, Event, Packet, PacketHeader, Token};
+use crate::channel::{Channel, ChannelEvent, Packet, PacketHeader, Token};
 use crate::exploration::is_explored;
 use crate::matching::{Matching, UnexpectedContent, UnexpectedMessage};
 use crate::protocol::defect::ProtocolDefects;
@@ -50,7 +50,7 @@ pub(crate) use collective::{
 use connected::LostRanks;
 use flow_controlled::FlowLayer;
 use library::Library;
-use observation::Observation;
+use observation::RankObserver;
 use observe::SourceLocation;
 use operations::{Operation, Operations, Role};
 pub(crate) use rare::RareState;
@@ -115,7 +115,7 @@ impl OutboundSend {
 
 /// Where an operation stands.
 #[derive(Clone, Debug)]
-pub(crate) enum State {
+pub(crate) enum OperationState {
     /// The place is not used.
     Free { next: Option<Token> },
     /// The rank is busy; the message leaves after that.
@@ -224,7 +224,7 @@ impl ProtocolEngine {
             rare.insert_parts().library = Some(Box::new(library));
         }
         if let Some(observer) = channel.observer() {
-            let observation = Observation::new(observer, channel.rank());
+            let observation = RankObserver::new(observer, channel.rank());
             rare.insert_parts().observation = Some(observation);
         }
         engine
@@ -234,21 +234,22 @@ impl ProtocolEngine {
     /// is received and dropped.
     pub(crate) fn cancel_receive(&mut self, token: Token) -> Buffer {
         let place = &mut self.requests[token].state;
-        let (State::Posted { buffer, .. }
-        | State::AwaitPost { buffer, .. }
-        | State::AwaitData { buffer, .. }
-        | State::Done { buffer, .. }) = place
+        let (OperationState::Posted { buffer, .. }
+        | OperationState::AwaitPost { buffer, .. }
+        | OperationState::AwaitData { buffer, .. }
+        | OperationState::Done { buffer, .. }) = place
         else {
             unreachable!("only receives are cancelled here")
         };
         let length = buffer.len();
         let buffer = std::mem::replace(buffer, Buffer::phantom(length));
-        if let State::Posted { pattern, .. } = self.requests[token].state {
-            let found = self.matching.withdraw(&pattern, token);
+        if let OperationState::Posted { pattern, .. } = self.requests[token].state {
+            let found = self.matching.withdraw_receive(&pattern, token);
             debug_assert!(found, "a posted receive is in the queue");
             self.requests.operations.remove(token);
         } else {
-            let is_unposted = matches!(self.requests[token].state, State::AwaitPost { .. });
+            let is_unposted =
+                matches!(self.requests[token].state, OperationState::AwaitPost { .. });
             self.requests[token].cancelled |= is_unposted;
             self.requests.release_operation(token);
         }
@@ -256,36 +257,36 @@ impl ProtocolEngine {
     }
 
     /// Moves on by one event.
-    pub(crate) fn handle(&mut self, channel: &dyn Channel, event: Event) {
+    pub(crate) fn handle(&mut self, channel: &dyn Channel, event: ChannelEvent) {
         self.requests.events += 1;
         match event {
-            Event::Packet { source, packet } => self.handle_packet(channel, source, packet),
-            Event::Fetched {
+            ChannelEvent::Packet { source, packet } => self.handle_packet(channel, source, packet),
+            ChannelEvent::Fetched {
                 source,
                 receive,
                 message,
             } => FlowLayer::new(self, channel).handle_fetched(source, receive, &message),
-            Event::Taken {
+            ChannelEvent::Taken {
                 peer,
                 send,
                 returned,
                 ..
             } => FlowLayer::new(self, channel).handle_taken((peer, send), returned.as_deref()),
-            Event::Sent(token) => {
+            ChannelEvent::Sent(token) => {
                 self.requests.observe(|| {
                     let operation = match self.requests.operations.state(token) {
-                        State::Packet(slot) => slot.operation.unwrap_or(token),
+                        OperationState::Packet(slot) => slot.operation.unwrap_or(token),
                         _ => token,
                     };
-                    observe::Event::Sent { operation }
+                    observe::RankEvent::Sent { operation }
                 });
-                if matches!(self.requests[token].state, State::Packet(_)) {
+                if matches!(self.requests[token].state, OperationState::Packet(_)) {
                     FlowLayer::new(self, channel).handle_left(token);
                 } else {
                     self.handle_sent(token);
                 }
             }
-            Event::Elapsed(token) => self.handle_elapsed(channel, token),
+            ChannelEvent::Elapsed(token) => self.handle_elapsed(channel, token),
             other => self.handle_connection(channel, other),
         }
         if self.requests.has_ready() && !self.requests.rare.is_explored() {
@@ -296,14 +297,14 @@ impl ProtocolEngine {
     /// A timer or a computation is over.
     #[inline]
     fn handle_elapsed(&mut self, channel: &dyn Channel, token: Token) {
-        self.requests.observe(|| observe::Event::Elapsed);
+        self.requests.observe(|| observe::RankEvent::Elapsed);
         match self.requests.operations.state(token) {
-            State::AwaitTurn { .. } | State::AwaitPost { .. } => {
+            OperationState::AwaitTurn { .. } | OperationState::AwaitPost { .. } => {
                 self.processor.end_wait();
                 self.begin(channel, token);
             }
-            State::Packing { .. } => FlowLayer::new(self, channel).handle_packed(token),
-            State::Matching { .. } => library::answer_matched(self, channel, token),
+            OperationState::Packing { .. } => FlowLayer::new(self, channel).handle_packed(token),
+            OperationState::Matching { .. } => library::answer_matched(self, channel, token),
             _ => {
                 if let Some(parts) = &mut self.requests.rare.0 {
                     parts.catching_up.take_if(|(_, other)| *other == token);
@@ -393,8 +394,8 @@ impl ProtocolEngine {
             self.matching.arrival = record.note_arrival(causes);
         }
         self.requests.observe(|| {
-            let (kind, key) = packet.header.identity();
-            observe::Event::Arrive {
+            let (kind, key) = packet.header.packet_identity();
+            observe::RankEvent::Arrive {
                 peer: source,
                 packet: kind,
                 key,
@@ -415,7 +416,7 @@ impl ProtocolEngine {
                 self.requests
                     .observe(|| observation::unexpected_event(&envelope, payload.len()));
                 self.matching
-                    .keep(envelope, UnexpectedContent::Eager(payload));
+                    .keep_unexpected(envelope, UnexpectedContent::Eager(payload));
             }
         }
     }

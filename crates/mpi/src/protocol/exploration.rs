@@ -54,9 +54,9 @@ pub(crate) fn note_clock(channel: &dyn Channel, location: SourceLocation) {
 }
 
 /// Notes a text for the user that is not an error.
-pub(crate) fn note(channel: &dyn Channel, text: &str) {
+pub(crate) fn note_text(channel: &dyn Channel, text: &str) {
     if let Some(causes) = channel.causality() {
-        causes.note(text);
+        causes.note_text(text);
     }
 }
 
@@ -70,7 +70,7 @@ pub(crate) fn note_bound(channel: &dyn Channel, text: &str) {
 /// Notes a question with an answer that may depend on the order of arrivals.
 pub(crate) fn choose(channel: &dyn Channel) {
     if let Some(causes) = channel.causality() {
-        causes.choose();
+        causes.note_choice();
     }
 }
 
@@ -97,7 +97,7 @@ pub(crate) fn note_collective(
 /// Notes that the program has read memory that others access, in the present step.
 pub(crate) fn note_read(channel: &dyn Channel) {
     if let Some(causes) = channel.causality() {
-        causes.learn(causes.step());
+        causes.record_arrival(causes.current_step());
     }
 }
 

@@ -2,8 +2,8 @@
 //! tables of [`machine`].
 //!
 //! Inputs are messages to send ([`FlowControl::send`]), packets that have left
-//! ([`FlowControl::left`]), and reports of the peer ([`FlowControl::open`]); outputs are
-//! [`FlowAction`]s, in their order. No I/O, no clock: the time is an argument.
+//! ([`FlowControl::handle_left`]), and reports of the peer ([`FlowControl::apply_credit_return`]);
+//! outputs are [`FlowAction`]s, in their order. No I/O, no clock: the time is an argument.
 //!
 //! A *credit* stands for a packet buffer at the peer. Each packet except a flow-control update
 //! takes a credit. The credit comes back when the packet is used up: at once, except for an eager
@@ -19,7 +19,7 @@ mod told;
 
 use std::collections::{BTreeMap, VecDeque};
 
-pub(crate) use connection::{Connection, Hold, Kind, OutboundMessage, Slot};
+pub(crate) use connection::{Connection, Hold, MessageType, OutboundMessage, Slot};
 pub use told::{ConnectionReport, FlowReport};
 
 use observe::Resource;
@@ -32,7 +32,8 @@ use crate::{Limits, TransportMode};
 /// Action for the engine.
 #[derive(Clone, Debug)]
 pub(crate) enum FlowAction {
-    /// Send a packet; if there is a slot, call [`FlowControl::left`] when the packet has left.
+    /// Send a packet; if there is a slot, call [`FlowControl::handle_left`] when the packet has
+    /// left.
     Post {
         peer: u32,
         packet: Packet,
@@ -56,9 +57,9 @@ pub(crate) enum FlowAction {
 /// Number of times that each transition was taken, by its place in the table.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Taken {
-    /// Of [`machine::send()`].
+    /// Of [`machine::send_machine()`].
     pub send: Vec<u64>,
-    /// Of [`machine::receive()`].
+    /// Of [`machine::receive_machine()`].
     pub receive: Vec<u64>,
     /// Of [`machine::credits()`].
     pub credits: Vec<u64>,
@@ -101,7 +102,7 @@ struct Shared {
 
 impl FlowControl {
     /// Returns the resources of a rank for a channel with these settings; limits must be set.
-    pub(crate) fn of(settings: &Settings) -> Self {
+    pub(crate) fn from_settings(settings: &Settings) -> Self {
         let limits = settings.limits.as_ref().expect("limits are set");
         let mut flow = match settings.variant {
             TransportMode::Packet => Self::new(limits),
@@ -152,7 +153,7 @@ impl FlowControl {
     }
 
     /// The largest payload of a packet.
-    pub(crate) fn packet(&self) -> u64 {
+    pub(crate) fn max_packet(&self) -> u64 {
         self.limits.packet_max()
     }
 
@@ -168,9 +169,9 @@ impl FlowControl {
     }
 
     /// Puts a message into the queue of a connection.
-    pub(crate) fn send(&mut self, peer: u32, message: OutboundMessage, now: f64) {
+    pub(crate) fn queue_message(&mut self, peer: u32, message: OutboundMessage, now: f64) {
         let connection = self.connection(peer, now);
-        if message.kind == Kind::CloseAckPolicy {
+        if message.kind == MessageType::CloseAckPolicy {
             connection.answers.push_back(message);
         } else {
             connection.queue.push_back(message);
@@ -183,14 +184,15 @@ impl FlowControl {
     }
 
     /// Handles the peer's report of the packets that the peer has used up.
-    pub(crate) fn open(&mut self, peer: u32, returned: &CreditReturn, now: f64) {
+    pub(crate) fn apply_credit_return(&mut self, peer: u32, returned: &CreditReturn, now: f64) {
         let limits = self.limits.clone();
-        self.connection(peer, now).open(&limits, returned);
+        self.connection(peer, now)
+            .apply_credit_return(&limits, returned);
         self.run_machines(peer, now);
     }
 
     /// Handles a packet that has left for good: frees its resource and continues waiting peers.
-    pub(crate) fn left(&mut self, slot: Slot, now: f64) {
+    pub(crate) fn handle_left(&mut self, slot: Slot, now: f64) {
         self.shared.under_way -= 1;
         match slot.hold {
             Hold::Nothing => {}
@@ -210,14 +212,14 @@ impl FlowControl {
     }
 
     /// Handles the end of packing of the next packet to a peer.
-    pub(crate) fn packed(&mut self, peer: u32, now: f64) {
+    pub(crate) fn handle_packed(&mut self, peer: u32, now: f64) {
         self.connection(peer, now).packed = true;
         self.run_machines(peer, now);
     }
 
     /// Takes a message out of the queue of a connection, unless its first packet has left or is
     /// being packed.
-    pub(crate) fn withdraw(&mut self, peer: u32, send: Token, now: f64) -> bool {
+    pub(crate) fn withdraw_message(&mut self, peer: u32, send: Token, now: f64) -> bool {
         let Some(connection) = self.connections.get_mut(&peer) else {
             return false;
         };
@@ -300,7 +302,7 @@ impl FlowControl {
     pub(crate) fn find_missed_wakeup(&self) -> Option<u32> {
         let mut all = self.connections();
         let found = all.find(|connection| {
-            let event = connection.observe(&self.limits, &self.costs, self.shared.buffers);
+            let event = connection.present_event(&self.limits, &self.costs, self.shared.buffers);
             event.is_some()
         });
         found.map(|connection| connection.peer)

@@ -10,7 +10,10 @@ use crate::matching::envelope::TagInWords;
 use crate::protocol::engine::ProtocolEngine;
 
 /// The lines about one rank; `undelivered` are messages that had not even arrived.
-pub(crate) fn of(engine: &ProtocolEngine, undelivered: &[(Envelope, u64)]) -> Vec<String> {
+pub(crate) fn list_leftovers(
+    engine: &ProtocolEngine,
+    undelivered: &[(Envelope, u64)],
+) -> Vec<String> {
     let operations = &engine.requests.operations;
     let mut texts: Vec<String> = operations
         .list_posted(false)

@@ -102,7 +102,7 @@ impl Question {
             Self::Partition(token, partition) => mix(mix(4, (*token).into()), *partition as u64),
             Self::Cancel(token) => mix(3, (*token).into()),
         };
-        mix(question, location.address() as u64)
+        mix(question, location.location_key() as u64)
     }
 }
 

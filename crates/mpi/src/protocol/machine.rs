@@ -5,10 +5,10 @@
 //! table, does the action and goes to the next state. An event without a transition in this state
 //! is an internal error and ends the run. Each transition counts its executions.
 //!
-//! Each connection has three machines: [`send()`] for outgoing packets, [`receive()`] for incoming
-//! packets, [`credits()`] for reports to the peer about used-up packets. They run if
-//! [limits](crate::Limits) are set. Without limits a message takes the path of [`send()`] without
-//! any wait, in one step.
+//! Each connection has three machines: [`send_machine()`] for outgoing packets,
+//! [`receive_machine()`] for incoming packets, [`credits()`] for reports to the peer about used-up
+//! packets. They run if [limits](crate::Limits) are set. Without limits a message takes the path of
+//! [`send_machine()`] without any wait, in one step.
 //!
 //! Source: the send and receive machines follow the design of MPICH's early communication agents
 //! (`doc/notes/agent` in its history), with the open points of that design filled in.
@@ -21,7 +21,7 @@ use std::fmt::{Debug, Write as _};
 
 /// One transition of a table.
 #[derive(Debug)]
-pub(crate) struct Row<S, E, A> {
+pub(crate) struct TransitionRow<S, E, A> {
     pub(crate) from: S,
     pub(crate) event: E,
     pub(crate) action: A,
@@ -37,8 +37,8 @@ pub(crate) const fn row<S: Copy, E: Copy, A: Copy>(
     action: A,
     to: S,
     requirement: &'static str,
-) -> Row<S, E, A> {
-    Row {
+) -> TransitionRow<S, E, A> {
+    TransitionRow {
         from,
         event,
         action,
@@ -51,12 +51,12 @@ pub(crate) const fn row<S: Copy, E: Copy, A: Copy>(
 ///
 /// # Panics
 /// If there is no such transition: then the machine is broken.
-pub(crate) fn take<S, E, A>(
-    rows: &'static [Row<S, E, A>],
+pub(crate) fn take_transition<S, E, A>(
+    rows: &'static [TransitionRow<S, E, A>],
     state: S,
     event: E,
     taken: &mut [u64],
-) -> &'static Row<S, E, A>
+) -> &'static TransitionRow<S, E, A>
 where
     S: PartialEq + Debug + Copy,
     E: PartialEq + Debug + Copy,
@@ -103,10 +103,10 @@ pub struct Machine {
 impl Machine {
     fn new<S: Debug, E: Debug, A: Debug>(
         name: &'static str,
-        rows: &[Row<S, E, A>],
+        rows: &[TransitionRow<S, E, A>],
         waits: &[S],
     ) -> Self {
-        let words = |row: &Row<S, E, A>| {
+        let words = |row: &TransitionRow<S, E, A>| {
             let action = format!("{:?}", row.action);
             Transition {
                 from: format!("{:?}", row.from),
@@ -171,13 +171,13 @@ impl Transition {
 
 /// The machine that sends.
 #[must_use]
-pub fn send() -> Machine {
+pub fn send_machine() -> Machine {
     Machine::new("send", send::ROWS, &send::WAITS)
 }
 
 /// The machine that receives.
 #[must_use]
-pub fn receive() -> Machine {
+pub fn receive_machine() -> Machine {
     Machine::new("receive", receive::ROWS, &receive::WAITS)
 }
 
@@ -189,8 +189,8 @@ pub fn credits() -> Machine {
 
 /// All machines.
 #[must_use]
-pub fn all() -> Vec<Machine> {
-    vec![send(), receive(), credits()]
+pub fn all_machines() -> Vec<Machine> {
+    vec![send_machine(), receive_machine(), credits()]
 }
 
 #[cfg(test)]
@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn a_state_and_an_event_have_one_transition() {
-        for machine in all() {
+        for machine in all_machines() {
             for (at, one) in machine.transitions.iter().enumerate() {
                 let same = |other: &&Transition| other.from == one.from && other.event == one.event;
                 let count = machine.transitions.iter().filter(same).count();
@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn every_state_is_reached_and_left() {
-        for machine in all() {
+        for machine in all_machines() {
             for state in &machine.states {
                 let mut all = machine.transitions.iter();
                 assert!(all.any(|transition| transition.from == *state), "{state}");
@@ -223,7 +223,7 @@ mod tests {
     /// E7: the graph comes from the table that runs.
     #[test]
     fn e7_graphs_have_an_edge_for_each_transition() {
-        for machine in all() {
+        for machine in all_machines() {
             let dot = machine.to_dot();
             let edges = dot.lines().filter(|line| line.contains(" -> ")).count();
             assert_eq!(edges, machine.transitions.len());

@@ -15,7 +15,7 @@ use std::task::{Context, Poll};
 use crate::api::attributes::{AllProperties, ErrorHandler};
 use crate::api::communicators::Contexts;
 use crate::api::modes::AttachedBuffer;
-use crate::channel::{Channel, Event, Interest, RankProtocols, Token, Waiting};
+use crate::channel::{Channel, ChannelEvent, Interest, RankProtocols, Token, Waiting};
 use crate::exploration;
 use crate::exploration::{CausalityHooks, choose};
 use crate::matching::UnexpectedMessage;
@@ -80,7 +80,7 @@ impl Process {
     /// The rank behind a channel.
     #[must_use]
     pub fn with_calls(channel: Box<dyn Channel>, calls: CallComparison) -> Rc<Self> {
-        let channel = crate::connection::connecting_channel::connect(channel);
+        let channel = crate::connection::connecting_channel::wrap_channel(channel);
         let engine = ProtocolEngine::new(&*channel, &calls);
         Rc::new(Self {
             channel,
@@ -99,11 +99,11 @@ impl Process {
     /// The communicator of all ranks.
     #[must_use]
     pub fn world(self: &Rc<Self>) -> Comm {
-        Comm::world(Rc::clone(self))
+        Comm::new_world(Rc::clone(self))
     }
 
     /// Returns the place at which the calls of the rank are compared with calls of other ranks.
-    pub(crate) const fn calls(&self) -> &CallComparison {
+    pub(crate) const fn call_comparison(&self) -> &CallComparison {
         &self.calls
     }
 
@@ -138,7 +138,7 @@ impl Process {
             Some(cold) => cold.properties.handler(context),
             None => ErrorHandler::Return,
         };
-        handler.handle(self, &error);
+        handler.handle_error(self, &error);
     }
 
     /// [`Process::raise`] when the attempt is over that has found the error: handlers may make
@@ -207,7 +207,7 @@ impl Process {
     }
 
     /// Tells an event of the program, if the rank is observed.
-    pub(crate) fn observe(&self, event: impl FnOnce() -> observe::ProgramEvent) {
+    pub(crate) fn observe_event(&self, event: impl FnOnce() -> observe::ProgramEvent) {
         // A guard may be dropped by a panic in the engine.
         if let Ok(engine) = self.engine.try_borrow() {
             engine.requests.observe(event);
@@ -265,7 +265,7 @@ impl Process {
     fn handle_some_events(&self, engine: &mut ProtocolEngine) -> bool {
         let mut elapsed = false;
         while let Some(event) = self.channel.poll_event() {
-            elapsed |= matches!(event, Event::Elapsed(_));
+            elapsed |= matches!(event, ChannelEvent::Elapsed(_));
             engine.handle(&*self.channel, event);
             if self.channel.is_quiet() {
                 break;
@@ -280,7 +280,7 @@ impl Process {
 
     /// Gives up the result of an operation. Events are left alone: destructors run also when the
     /// run is over.
-    pub(crate) fn release(&self, token: Token) {
+    pub(crate) fn release_result(&self, token: Token) {
         self.engine.borrow_mut().requests.release_operation(token);
     }
 
@@ -306,13 +306,13 @@ impl Process {
         complete(engine, &*self.channel)
     }
 
-    /// [`Process::release`] of a request that was dropped without having been waited for, which a
-    /// model checker tells.
+    /// [`Process::release_result`] of a request that was dropped without having been waited for,
+    /// which a model checker tells.
     pub(crate) fn forget_request(&self, token: Token) {
         if exploration::is_explored(&*self.channel) {
             self.engine.borrow_mut().requests.note_forgotten(token);
         }
-        self.release(token);
+        self.release_result(token);
     }
 
     /// Calls [`ProtocolEngine::cancel_receive`] without handling events: events that have not been
@@ -402,7 +402,7 @@ impl Process {
             channel.park(Some(context.waker()), Interest::All);
             return Poll::Pending;
         }
-        if waits.looks() && !exploration::may_look(channel) {
+        if waits.needs_look() && !exploration::may_look(channel) {
             self.wait_in(engine, waits, location);
             channel.park(Some(context.waker()), Interest::All);
             return Poll::Pending;
@@ -417,7 +417,7 @@ impl Process {
                 }
                 if causes.is_some() {
                     engine.requests.rare.report_observed(channel);
-                    self.blocked.borrow_mut().remove(waits, location);
+                    self.blocked.borrow_mut().remove_pending(waits, location);
                     if self.awaited.borrow().is_empty() {
                         self.note_begun();
                     }
@@ -438,7 +438,7 @@ impl Process {
     /// Notes the wait of the rank.
     fn wait_in(&self, engine: &ProtocolEngine, waits: Waits, location: SourceLocation) {
         let mut blocked = self.blocked.borrow_mut();
-        blocked.add(engine.requests.count_events(), waits, location);
+        blocked.add_pending(engine.requests.count_events(), waits, location);
         if blocked.only().is_none() {
             // Which of them is over first depends on what arrives first.
             choose(&*self.channel);
@@ -468,12 +468,12 @@ impl Process {
     ///
     /// A driver of the channel calls this function, or wakes the rank, which then does the same.
     #[must_use]
-    pub fn progress(&self, first: Option<Event>) -> bool {
+    pub fn make_progress(&self, first: Option<ChannelEvent>) -> bool {
         let engine = &mut *self.engine.borrow_mut();
         let ended = engine.requests.count_ended();
         let mut elapsed = false;
         if let Some(event) = first {
-            elapsed = matches!(event, Event::Elapsed(_));
+            elapsed = matches!(event, ChannelEvent::Elapsed(_));
             engine.handle(&*self.channel, event);
         }
         elapsed |= self.handle_events(engine);
@@ -543,7 +543,7 @@ impl Process {
 
     /// Removes a dropped future, which may have been pending, from the waits of the rank.
     pub(crate) fn forget(&self, waits: Waits, location: SourceLocation) {
-        if self.blocked.borrow_mut().remove(waits, location) {
+        if self.blocked.borrow_mut().remove_pending(waits, location) {
             // Nobody waits for it any more, and it may or may not be over.
             choose(&*self.channel);
         }
@@ -562,7 +562,7 @@ impl Process {
         let process = Rc::clone(self);
         std::future::poll_fn(move |context| {
             process.poll_until(context, Waits::Call("init"), program, |_, channel| {
-                channel.open().then_some(())
+                channel.open_connections().then_some(())
             })
         })
     }
@@ -570,7 +570,7 @@ impl Process {
     /// Returns the counts of the rank's connections; `None` if none had to be made.
     #[must_use]
     pub fn connection_statistics(&self) -> Option<crate::ConnectionStatistics> {
-        self.channel.connected()
+        self.channel.connection_statistics()
     }
 
     /// Waits for the sends in progress. Every rank does this after its program has returned.
@@ -586,7 +586,7 @@ impl Process {
                 if engine.has_only_given_up() && channel.finalize_wait() {
                     return None;
                 }
-                (engine.sends_complete() && channel.close()).then(|| {
+                (engine.sends_complete() && channel.close_connections()).then(|| {
                     if let Some(observation) = engine.requests.rare.observation_mut() {
                         observation.end_rank();
                     }
@@ -605,7 +605,7 @@ impl Process {
     #[must_use]
     pub fn leftovers(&self) -> Vec<String> {
         let mut all = self.with_engine(|engine, channel| {
-            crate::protocol::leftovers::of(engine, &channel.undelivered())
+            crate::protocol::leftovers::list_leftovers(engine, &channel.undelivered())
         });
         if let Some(log) = self.call_log() {
             all.extend(log.unfinished(self.channel.rank()));
@@ -638,7 +638,7 @@ impl Process {
     pub fn flow_report(&self) -> Option<crate::FlowReport> {
         let engine = self.engine.borrow();
         let flow = engine.flow_control()?;
-        Some(flow.describe(self.channel.now()))
+        Some(flow.flow_report(self.channel.now()))
     }
 
     /// Returns the operations for which the rank waits; `None` if the rank does not wait.
@@ -649,7 +649,7 @@ impl Process {
             Some(awaited) if !awaited.one_of.is_empty() => {
                 blocked.describe_as(&engine, awaited.waits)?
             }
-            _ => blocked.describe(&engine)?,
+            _ => blocked.describe_waits(&engine)?,
         };
         let position = match blocked.only() {
             Some(Waits::Named(name, token)) => {
@@ -666,7 +666,7 @@ impl Process {
             waiting.operation += &self.lock_holders(&engine, token);
         }
         let missing = self.call_log().zip(position);
-        if let Some(missing) = missing.and_then(|(log, at)| log.missing(at)) {
+        if let Some(missing) = missing.and_then(|(log, at)| log.describe_missing(at)) {
             waiting.operation = format!("{}, not called by {missing}", waiting.operation);
         }
         Some(waiting)
@@ -697,8 +697,8 @@ impl Process {
 }
 
 impl RankProtocols for Process {
-    fn progress(&self, first: Option<Event>) -> bool {
-        Self::progress(self, first)
+    fn handle_parked_events(&self, first: Option<ChannelEvent>) -> bool {
+        Self::make_progress(self, first)
     }
 
     fn waiting(&self) -> Option<Waiting> {

@@ -2,8 +2,8 @@
 //! show.
 //!
 //! A table has a row for each state, event and guard, with the actions and the next state, and a
-//! list of the events that are impossible in a state with the reason. [`Table::gaps`] reports a
-//! pair that is in neither as a mistake.
+//! list of the events that are impossible in a state with the reason. [`TransitionTable::gaps`]
+//! reports a pair that is in neither as a mistake.
 //!
 //! *Not decided here*: the effect of an action. A machine looks up the row, takes the next state,
 //! and then does the actions in their order, so that an answer which comes during the actions finds
@@ -19,11 +19,11 @@ pub trait TableIndex: Copy {
     fn number(self) -> usize;
 }
 
-/// No row, in [`Table::index`].
+/// No row, in [`TransitionTable::index`].
 pub(crate) const NO_ROW: u8 = u8::MAX;
 
-/// The [`Table::index`] of some rows, made when the program is compiled: `index!(ROWS, STATES,
-/// EVENTS)`.
+/// The [`TransitionTable::index`] of some rows, made when the program is compiled: `index!(ROWS,
+/// STATES, EVENTS)`.
 macro_rules! index {
     ($rows:expr, $states:expr, $events:expr) => {{
         const INDEX: [u8; $states.len() * $events.len()] = {
@@ -122,7 +122,7 @@ pub(crate) const fn never<S, E>(
 
 /// A state machine.
 #[derive(Debug)]
-pub struct Table<S: 'static, E: 'static, G: 'static, A: 'static> {
+pub struct TransitionTable<S: 'static, E: 'static, G: 'static, A: 'static> {
     /// Name of the machine.
     pub name: &'static str,
     /// All states; the first one is the initial one.
@@ -137,7 +137,7 @@ pub struct Table<S: 'static, E: 'static, G: 'static, A: 'static> {
     pub impossible: &'static [Impossible<S, E>],
 }
 
-impl<S, E, G, A> Table<S, E, G, A>
+impl<S, E, G, A> TransitionTable<S, E, G, A>
 where
     S: TableIndex + PartialEq + Debug,
     E: TableIndex + PartialEq + Debug,
@@ -148,7 +148,7 @@ where
     /// not allow the event. The time depends on the number of guards for this state and event, not
     /// on the size of the table.
     #[must_use]
-    pub fn find(&self, from: S, event: E, guard: G) -> Option<usize> {
+    pub fn find_row(&self, from: S, event: E, guard: G) -> Option<usize> {
         let first = self.index[from.number() * self.events.len() + event.number()];
         let first = usize::from(first);
         let rows = self.rows.get(first..)?.iter();
@@ -179,7 +179,7 @@ where
             }
         }
         for (number, row) in self.rows.iter().enumerate() {
-            let found = self.find(row.from, row.event, row.guard);
+            let found = self.find_row(row.from, row.event, row.guard);
             if found != Some(number) {
                 gaps.push(format!("twice or apart: {:?}, {:?}", row.from, row.event));
             }

@@ -6,7 +6,7 @@
 
 use crate::channel::{Interest, Token, Waiting};
 use crate::matching::envelope::TagInWords;
-use crate::protocol::engine::{OutboundSend, ProtocolEngine, State};
+use crate::protocol::engine::{OperationState, OutboundSend, ProtocolEngine};
 use crate::{Error, Pattern};
 use observe::SourceLocation;
 
@@ -64,7 +64,7 @@ impl Waits {
 
     /// Returns true if the answer depends on arrivals so far: under a model checker the rank then
     /// looks in a separate step.
-    pub(crate) const fn looks(self) -> bool {
+    pub(crate) const fn needs_look(self) -> bool {
         matches!(self, Self::Memory(_))
     }
 
@@ -91,10 +91,10 @@ impl Waits {
         let is_receive = match self {
             Self::Operation(token) | Self::Named(_, token) => matches!(
                 requests.operations.state(token),
-                State::AwaitPost { .. }
-                    | State::Posted { .. }
-                    | State::AwaitData { .. }
-                    | State::Elapsing
+                OperationState::AwaitPost { .. }
+                    | OperationState::Posted { .. }
+                    | OperationState::AwaitData { .. }
+                    | OperationState::Elapsing
             ),
             Self::Probe(_) => true,
             Self::Call(_)
@@ -138,7 +138,7 @@ impl Blocked {
     }
 
     /// Notes a pending future.
-    pub(crate) fn add(&mut self, turn: u64, waits: Waits, location: SourceLocation) {
+    pub(crate) fn add_pending(&mut self, turn: u64, waits: Waits, location: SourceLocation) {
         let entry = (waits, location);
         if self.turn != turn || self.first.is_none() {
             self.turn = turn;
@@ -167,7 +167,7 @@ impl Blocked {
     }
 
     /// Removes a future that has been dropped or is over. Returns true if it was known.
-    pub(crate) fn remove(&mut self, waits: Waits, location: SourceLocation) -> bool {
+    pub(crate) fn remove_pending(&mut self, waits: Waits, location: SourceLocation) -> bool {
         let Some(first) = self.first else {
             return false;
         };
@@ -187,18 +187,18 @@ impl Blocked {
     /// Describes the operations of the rank in the words of another wait at the same place.
     pub(crate) fn describe_as(&self, engine: &ProtocolEngine, waits: Waits) -> Option<Waiting> {
         let &(_, location) = self.first.as_ref()?;
-        Some(describe(engine, waits, location))
+        Some(describe_wait(engine, waits, location))
     }
 
     /// Returns the operations for which the rank waits; `None` if the rank does not wait.
-    pub(crate) fn describe(&self, engine: &ProtocolEngine) -> Option<Waiting> {
+    pub(crate) fn describe_waits(&self, engine: &ProtocolEngine) -> Option<Waiting> {
         let &(first, location) = self.first.as_ref()?;
         if self.turn != engine.requests.count_events() {
             return None;
         }
-        let mut all = describe(engine, first, location);
+        let mut all = describe_wait(engine, first, location);
         for &(waits, location) in self.others() {
-            let next = describe(engine, waits, location);
+            let next = describe_wait(engine, waits, location);
             all.operation = format!("{} or {}", all.operation, next.operation);
             // A future that any rank could end makes the whole wait one that any rank could end.
             if all.ranks.is_empty() || next.ranks.is_empty() {
@@ -217,7 +217,7 @@ impl Blocked {
     }
 }
 
-fn describe(engine: &ProtocolEngine, waits: Waits, location: SourceLocation) -> Waiting {
+fn describe_wait(engine: &ProtocolEngine, waits: Waits, location: SourceLocation) -> Waiting {
     let operations = &engine.requests.operations;
     let describe_one = |token: Token| {
         let state = operations.state(token);
@@ -231,7 +231,7 @@ fn describe(engine: &ProtocolEngine, waits: Waits, location: SourceLocation) -> 
     let (operation, location, ranks) = match waits {
         Waits::Operation(token) => describe_one(token),
         Waits::Named(name, token) => match describe_one(token) {
-            one if matches!(operations.state(token), State::Collective { .. }) => one,
+            one if matches!(operations.state(token), OperationState::Collective { .. }) => one,
             (_, location, ranks) => (name.to_owned(), location, ranks),
         },
         Waits::Call(name) | Waits::Memory(name) => (name.to_owned(), location, Vec::new()),
@@ -246,10 +246,14 @@ fn describe(engine: &ProtocolEngine, waits: Waits, location: SourceLocation) -> 
         Waits::Any => describe_any("waitany"),
         Waits::Several(name) => describe_any(name),
         Waits::Tests(name) => describe_any(&format!("polling: {name}")),
-        Waits::Probe(pattern) => (format!("probe ({pattern})"), location, source(&pattern)),
+        Waits::Probe(pattern) => (
+            format!("probe ({pattern})"),
+            location,
+            pattern_source(&pattern),
+        ),
         Waits::Iprobe(pattern) => {
             let text = format!("polling: probe ({pattern})");
-            (text, location, source(&pattern))
+            (text, location, pattern_source(&pattern))
         }
         Waits::Finalize => {
             let (text, _, ranks) = several(engine, is_send);
@@ -266,7 +270,10 @@ fn describe(engine: &ProtocolEngine, waits: Waits, location: SourceLocation) -> 
 
 /// The operations of one kind that are not over: their words, whether any rank could end one, and
 /// their partners.
-fn several(engine: &ProtocolEngine, wanted: fn(&State) -> bool) -> (String, bool, Vec<u32>) {
+fn several(
+    engine: &ProtocolEngine,
+    wanted: fn(&OperationState) -> bool,
+) -> (String, bool, Vec<u32>) {
     let mut texts = Vec::new();
     let (mut any, mut ranks, mut rest) = (false, Vec::new(), 0);
     let states = engine.requests.operations.states();
@@ -287,70 +294,73 @@ fn several(engine: &ProtocolEngine, wanted: fn(&State) -> bool) -> (String, bool
     (text, any, ranks)
 }
 
-pub(crate) const fn is_send(state: &State) -> bool {
+pub(crate) const fn is_send(state: &OperationState) -> bool {
     matches!(
         state,
-        State::AwaitTurn { .. }
-            | State::Queued(_)
-            | State::AwaitCts(_)
-            | State::AwaitAck(_)
-            | State::Sending(_)
+        OperationState::AwaitTurn { .. }
+            | OperationState::Queued(_)
+            | OperationState::AwaitCts(_)
+            | OperationState::AwaitAck(_)
+            | OperationState::Sending(_)
     )
 }
 
-pub(crate) const fn is_pending(state: &State) -> bool {
+pub(crate) const fn is_pending(state: &OperationState) -> bool {
     is_send(state)
         || matches!(
             state,
-            State::AwaitPost { .. }
-                | State::Posted { .. }
-                | State::AwaitData { .. }
-                | State::Collective { .. }
-                | State::Remote(_)
+            OperationState::AwaitPost { .. }
+                | OperationState::Posted { .. }
+                | OperationState::AwaitData { .. }
+                | OperationState::Collective { .. }
+                | OperationState::Remote(_)
         )
 }
 
-fn source(pattern: &Pattern) -> Vec<u32> {
+fn pattern_source(pattern: &Pattern) -> Vec<u32> {
     pattern.source.into_iter().collect()
 }
 
 /// The rank that could end an operation; none if any could.
-fn partners(engine: &ProtocolEngine, state: &State) -> Vec<u32> {
+fn partners(engine: &ProtocolEngine, state: &OperationState) -> Vec<u32> {
     match state {
-        State::Collective { index } => {
+        OperationState::Collective { index } => {
             let collectives = engine.requests.collectives.as_ref();
             collectives.map_or_else(Vec::new, |all| all.list_partners(*index))
         }
-        State::AwaitPost { pattern, .. } | State::Posted { pattern, .. } => source(pattern),
-        State::AwaitTurn { message, .. }
-        | State::Queued(message)
-        | State::AwaitCts(message)
-        | State::AwaitAck(message)
-        | State::Sending(message) => vec![message.peer],
-        State::Packing { peer } | State::Matching { peer, .. } => vec![*peer],
-        State::AwaitData { envelope, .. } => vec![envelope.source],
-        State::Remote(call) => call.peers.clone(),
-        State::Elapsing
-        | State::Partitions { .. }
-        | State::Done { .. }
-        | State::Free { .. }
-        | State::Assembly(_)
-        | State::Packet(_) => Vec::new(),
+        OperationState::AwaitPost { pattern, .. } | OperationState::Posted { pattern, .. } => {
+            pattern_source(pattern)
+        }
+        OperationState::AwaitTurn { message, .. }
+        | OperationState::Queued(message)
+        | OperationState::AwaitCts(message)
+        | OperationState::AwaitAck(message)
+        | OperationState::Sending(message) => vec![message.peer],
+        OperationState::Packing { peer } | OperationState::Matching { peer, .. } => vec![*peer],
+        OperationState::AwaitData { envelope, .. } => vec![envelope.source],
+        OperationState::Remote(call) => call.peers.clone(),
+        OperationState::Elapsing
+        | OperationState::Partitions { .. }
+        | OperationState::Done { .. }
+        | OperationState::Free { .. }
+        | OperationState::Assembly(_)
+        | OperationState::Packet(_) => Vec::new(),
     }
 }
 
 /// Describes a state, and the resource for which the connection of a queued message waits.
-fn in_words(engine: &ProtocolEngine, state: &State) -> String {
-    if let State::Collective { index } = state {
+fn in_words(engine: &ProtocolEngine, state: &OperationState) -> String {
+    if let OperationState::Collective { index } = state {
         let collectives = engine.requests.collectives.as_ref();
         let described = collectives.and_then(|all| all.in_words(*index));
         return described.unwrap_or_else(|| "a collective operation".to_owned());
     }
-    let text = words(state);
+    let text = state_in_words(state);
     let peer = match state {
-        State::Queued(to) | State::AwaitCts(to) | State::AwaitAck(to) | State::Sending(to) => {
-            to.peer
-        }
+        OperationState::Queued(to)
+        | OperationState::AwaitCts(to)
+        | OperationState::AwaitAck(to)
+        | OperationState::Sending(to) => to.peer,
         _ => return text,
     };
     let flow = engine.flow_control();
@@ -360,21 +370,21 @@ fn in_words(engine: &ProtocolEngine, state: &State) -> String {
     }
 }
 
-fn words(state: &State) -> String {
+fn state_in_words(state: &OperationState) -> String {
     match state {
-        State::AwaitPost { pattern, .. } | State::Posted { pattern, .. } => {
+        OperationState::AwaitPost { pattern, .. } | OperationState::Posted { pattern, .. } => {
             format!("recv ({pattern})")
         }
-        State::AwaitTurn { message, .. } => format!(
+        OperationState::AwaitTurn { message, .. } => format!(
             "send (destination {}, tag {}), not yet sent",
             message.peer,
             TagInWords(message.envelope.tag)
         ),
-        State::Queued(OutboundSend { peer, envelope, .. }) => format!(
+        OperationState::Queued(OutboundSend { peer, envelope, .. }) => format!(
             "send (destination {peer}, tag {}), queued",
             TagInWords(envelope.tag)
         ),
-        State::AwaitCts(OutboundSend {
+        OperationState::AwaitCts(OutboundSend {
             peer,
             envelope,
             buffer,
@@ -383,37 +393,37 @@ fn words(state: &State) -> String {
             TagInWords(envelope.tag),
             buffer.len()
         ),
-        State::AwaitAck(OutboundSend { peer, envelope, .. }) => format!(
+        OperationState::AwaitAck(OutboundSend { peer, envelope, .. }) => format!(
             "send (destination {peer}, tag {}, synchronous)",
             TagInWords(envelope.tag)
         ),
-        State::Sending(OutboundSend { peer, envelope, .. }) => format!(
+        OperationState::Sending(OutboundSend { peer, envelope, .. }) => format!(
             "send (destination {peer}, tag {}), sending data",
             TagInWords(envelope.tag)
         ),
-        State::AwaitData { envelope, .. } => format!(
+        OperationState::AwaitData { envelope, .. } => format!(
             "recv (source {}, tag {}), receiving data",
             envelope.source,
             TagInWords(envelope.tag)
         ),
-        State::Collective { .. } => "a collective operation".to_owned(),
-        State::Partitions { left } => {
+        OperationState::Collective { .. } => "a collective operation".to_owned(),
+        OperationState::Partitions { left } => {
             format!("a partitioned send, {left} of whose partitions are not ready")
         }
-        State::Remote(call) => call.to_string(),
-        State::Elapsing
-        | State::Assembly(_)
-        | State::Packet(_)
-        | State::Packing { .. }
-        | State::Matching { .. } => "a timer".to_owned(),
-        State::Done { result: Ok(_), .. } => "a completed operation".to_owned(),
-        State::Done {
+        OperationState::Remote(call) => call.to_string(),
+        OperationState::Elapsing
+        | OperationState::Assembly(_)
+        | OperationState::Packet(_)
+        | OperationState::Packing { .. }
+        | OperationState::Matching { .. } => "a timer".to_owned(),
+        OperationState::Done { result: Ok(_), .. } => "a completed operation".to_owned(),
+        OperationState::Done {
             result: Err(error), ..
-        } => failed(error),
-        State::Free { .. } => "nothing".to_owned(),
+        } => describe_failure(error),
+        OperationState::Free { .. } => "nothing".to_owned(),
     }
 }
 
-fn failed(error: &Error) -> String {
+fn describe_failure(error: &Error) -> String {
     format!("something that has failed: {error}")
 }

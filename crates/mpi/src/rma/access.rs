@@ -31,7 +31,7 @@ struct Arguments {
 }
 
 impl Arguments {
-    fn write(name: &'static str, origin: &Buffer, target: usize, place: TargetPlace) -> Self {
+    fn for_put(name: &'static str, origin: &Buffer, target: usize, place: TargetPlace) -> Self {
         Self {
             name,
             call: RmaCall::Put,
@@ -44,7 +44,7 @@ impl Arguments {
         }
     }
 
-    fn read(name: &'static str, result: Buffer, target: usize, place: TargetPlace) -> Self {
+    fn for_get(name: &'static str, result: Buffer, target: usize, place: TargetPlace) -> Self {
         Self {
             name,
             call: RmaCall::Get,
@@ -101,17 +101,17 @@ impl Window {
 
     /// Returns the first byte of an access in the window of the target, and the places there if
     /// there are several.
-    fn places(&self, arguments: &Arguments) -> Result<(u64, Vec<Segment>)> {
+    fn target_places(&self, arguments: &Arguments) -> Result<(u64, Vec<Segment>)> {
         let (target, length) = (arguments.target, arguments.length);
         let place = &arguments.place;
-        let Some(expected) = place.length() else {
-            let offset = self.range(target, place.displacement, length)?;
+        let Some(expected) = place.data_length() else {
+            let offset = self.locate_range(target, place.displacement, length)?;
             return Ok((offset, Vec::new()));
         };
         if length != expected {
             return Err(Error::of_window(WindowError::Length { length, expected }));
         }
-        let first = self.range(target, place.displacement, 0)?;
+        let first = self.locate_range(target, place.displacement, 0)?;
         let move_up = |&(offset, length): &Segment| (first.saturating_add(offset), length);
         let places: Vec<Segment> = place.pieces.iter().map(move_up).collect();
         let (start, end) = bounds(&places).unwrap_or((0, u64::MAX));
@@ -140,7 +140,7 @@ impl Window {
         }
         let peer = self.comm().peer(target)?;
         let mode = self.epochs().borrow().mode(self.number(), target)?;
-        let (offset, places) = self.places(&arguments)?;
+        let (offset, places) = self.target_places(&arguments)?;
         self.lock_first(target, location).await?;
         process.wait_until_idle(arguments.name, location).await;
         let fences = {
@@ -210,7 +210,7 @@ impl Window {
         target: usize,
         place: impl Into<TargetPlace>,
     ) -> impl Future<Output = Result<()>> + 'a {
-        let arguments = Arguments::write("put", origin, target, place.into());
+        let arguments = Arguments::for_put("put", origin, target, place.into());
         self.write_now(Ok(arguments), SourceLocation::caller())
     }
 
@@ -225,7 +225,7 @@ impl Window {
         target: usize,
         place: impl Into<TargetPlace>,
     ) -> impl Future<Output = Result<Request>> + 'a {
-        let arguments = Arguments::write("put", origin, target, place.into());
+        let arguments = Arguments::for_put("put", origin, target, place.into());
         self.access(Ok(arguments), SourceLocation::caller())
     }
 
@@ -244,7 +244,7 @@ impl Window {
         let (location, place) = (SourceLocation::caller(), place.into());
         async move {
             let result = buffer.clone();
-            let arguments = Arguments::read("get", result, target, place);
+            let arguments = Arguments::for_get("get", result, target, place);
             *buffer = self.read_now(Ok(arguments), location).await?;
             Ok(())
         }
@@ -261,7 +261,7 @@ impl Window {
         target: usize,
         place: impl Into<TargetPlace>,
     ) -> impl Future<Output = Result<Request>> + '_ {
-        let arguments = Arguments::read("get", buffer, target, place.into());
+        let arguments = Arguments::for_get("get", buffer, target, place.into());
         self.access(Ok(arguments), SourceLocation::caller())
     }
 
@@ -278,7 +278,7 @@ impl Window {
         place: impl Into<TargetPlace>,
         op: &Op,
     ) -> impl Future<Output = Result<()>> + 'a {
-        let arguments = Arguments::write("accumulate", origin, target, place.into()).with_op(op);
+        let arguments = Arguments::for_put("accumulate", origin, target, place.into()).with_op(op);
         self.write_now(arguments, SourceLocation::caller())
     }
 
@@ -295,7 +295,7 @@ impl Window {
         place: impl Into<TargetPlace>,
         op: &Op,
     ) -> impl Future<Output = Result<Request>> + 'a {
-        let arguments = Arguments::write("accumulate", origin, target, place.into()).with_op(op);
+        let arguments = Arguments::for_put("accumulate", origin, target, place.into()).with_op(op);
         self.access(arguments, SourceLocation::caller())
     }
 
@@ -369,13 +369,13 @@ impl Window {
     ) -> impl Future<Output = Result<Buffer>> + 'a {
         let given = [origin.len(), compare.len()];
         let wrong = given.into_iter().find(|&length| length != T::SIZE);
-        let both = joined(compare, origin);
+        let both = join_buffers(compare, origin);
         let result = origin.of_kind(T::SIZE);
         let arguments = Arguments {
             call: RmaCall::CompareAndSwap,
             payload: both,
             element: 2 * T::SIZE,
-            ..Arguments::read("compare_and_swap", result, target, place.into())
+            ..Arguments::for_get("compare_and_swap", result, target, place.into())
         };
         let arguments = match wrong {
             Some(length) => Err(Error::of_window(WindowError::Length {
@@ -395,14 +395,14 @@ fn combined(
     op: &Op,
 ) -> Result<Arguments> {
     let result = origin.of_kind(origin.len());
-    let arguments = Arguments::read(name, result, target, place);
+    let arguments = Arguments::for_get(name, result, target, place);
     arguments.with_op(op)?.with_payload(origin)
 }
 
 /// One buffer behind the other; a phantom of phantoms.
-fn joined(first: &Buffer, second: &Buffer) -> Buffer {
+fn join_buffers(first: &Buffer, second: &Buffer) -> Buffer {
     let mut both = first.of_kind(first.len().saturating_add(second.len()));
-    both.place(0, first);
-    both.place(first.len(), second);
+    both.write_part(0, first);
+    both.write_part(first.len(), second);
     both
 }

@@ -166,7 +166,7 @@ struct TargetLog {
 
 impl TargetLog {
     /// Returns an access in progress that conflicts with a new one.
-    fn find(&self, new: &Access) -> Option<&Access> {
+    fn find_conflict(&self, new: &Access) -> Option<&Access> {
         let is_open = |old: &&Access| {
             let passed = old.mode == SyncMode::Fence && new.fences > old.fences;
             let ordered = old.origin == new.origin && old.reads;
@@ -193,7 +193,7 @@ impl TargetLog {
         open.all.insert(key, access);
     }
 
-    fn remove(&mut self, is_over: impl Fn(&Access) -> bool) {
+    fn drop_ended(&mut self, is_over: impl Fn(&Access) -> bool) {
         for open in &mut self.open {
             open.all.retain(|_, access| !is_over(access));
         }
@@ -210,7 +210,7 @@ pub(crate) struct AccessLog {
 }
 
 impl AccessLog {
-    fn with<T>(&self, window: u32, target: u32, f: impl FnOnce(&mut TargetLog) -> T) -> T {
+    fn with_log<T>(&self, window: u32, target: u32, f: impl FnOnce(&mut TargetLog) -> T) -> T {
         f(self
             .targets
             .borrow_mut()
@@ -220,8 +220,8 @@ impl AccessLog {
 
     /// Notes an access before its packet is sent, to these places; to one place if the list is
     /// empty.
-    pub(crate) fn call(&self, window: u32, target: u32, access: Access, places: Vec<Segment>) {
-        self.with(window, target, |log| {
+    pub(crate) fn note_call(&self, window: u32, target: u32, access: Access, places: Vec<Segment>) {
+        self.with_log(window, target, |log| {
             log.called
                 .entry(access.origin)
                 .or_default()
@@ -231,19 +231,24 @@ impl AccessLog {
 
     /// The packet of the next access of an origin has arrived. Returns the call if another rank has
     /// called an access that updates several of the same elements and has not arrived.
-    pub(crate) fn arrive(&self, window: u32, target: u32, origin: u32) -> Option<SourceLocation> {
-        let (access, places, is_shared) = self.with(window, target, |log| {
+    pub(crate) fn begin_arrived(
+        &self,
+        window: u32,
+        target: u32,
+        origin: u32,
+    ) -> Option<SourceLocation> {
+        let (access, places, is_shared) = self.with_log(window, target, |log| {
             let (access, places) = log.called.get_mut(&origin)?.pop_front()?;
             let mut others = log.called.values().flatten();
             let is_shared = others.any(|(other, _)| access.shares_elements(other));
             Some((access, places, is_shared))
         })?;
         if places.is_empty() {
-            self.begin(window, target, access);
+            self.begin_access(window, target, access);
         }
         for (start, length) in places {
             let end = start + length;
-            self.begin(
+            self.begin_access(
                 window,
                 target,
                 Access {
@@ -257,9 +262,9 @@ impl AccessLog {
     }
 
     /// Begins an access: from now on the access is in progress.
-    pub(crate) fn begin(&self, window: u32, target: u32, access: Access) {
-        let conflict = self.with(window, target, |log| {
-            let found = log.find(&access).copied();
+    pub(crate) fn begin_access(&self, window: u32, target: u32, access: Access) {
+        let conflict = self.with_log(window, target, |log| {
+            let found = log.find_conflict(&access).copied();
             log.insert(access);
             found.map(|first| Conflict::new(target, &first, &access))
         });
@@ -272,21 +277,26 @@ impl AccessLog {
     }
 
     /// Compares a store of the target itself with the accesses in progress.
-    pub(crate) fn store(&self, window: u32, target: u32, access: &Access) -> Option<Conflict> {
-        self.with(window, target, |log| {
-            let first = log.find(access)?;
+    pub(crate) fn check_store(
+        &self,
+        window: u32,
+        target: u32,
+        access: &Access,
+    ) -> Option<Conflict> {
+        self.with_log(window, target, |log| {
+            let first = log.find_conflict(access)?;
             Some(Conflict::new(target, first, access))
         })
     }
 
     /// Returns true if an origin has accesses that a flush or an unlock ends.
     pub(crate) fn has_open(&self, window: u32, target: u32, origin: u32) -> bool {
-        self.with(window, target, |log| log.locked.contains_key(&origin))
+        self.with_log(window, target, |log| log.locked.contains_key(&origin))
     }
 
     /// An origin has flushed or unlocked.
-    pub(crate) fn close(&self, window: u32, target: u32, origin: u32) {
-        self.with(window, target, |log| {
+    pub(crate) fn end_accesses(&self, window: u32, target: u32, origin: u32) {
+        self.with_log(window, target, |log| {
             for (kind, key) in log.locked.remove(&origin).unwrap_or_default() {
                 log.open[kind].all.remove(&key);
             }
@@ -296,23 +306,23 @@ impl AccessLog {
     /// The target has ended an exposure epoch.
     pub(crate) fn end_exposure(&self, window: u32, target: u32) {
         let is_over = |access: &Access| access.mode == SyncMode::Exposure;
-        self.with(window, target, |log| log.remove(is_over));
+        self.with_log(window, target, |log| log.drop_ended(is_over));
     }
 
     /// The target has passed this many fences.
     pub(crate) fn pass_fence(&self, window: u32, target: u32, fences: u32) {
         let is_over = |access: &Access| access.mode == SyncMode::Fence && access.fences < fences;
-        self.with(window, target, |log| log.remove(is_over));
+        self.with_log(window, target, |log| log.drop_ended(is_over));
     }
 
     /// These ranks hold the lock.
     pub(crate) fn hold(&self, window: u32, target: u32, holders: Vec<u32>) {
-        self.with(window, target, |log| log.holders = holders);
+        self.with_log(window, target, |log| log.holders = holders);
     }
 
     /// Returns the ranks that hold the lock.
     pub(crate) fn holders(&self, window: u32, target: u32) -> Vec<u32> {
-        self.with(window, target, |log| log.holders.clone())
+        self.with_log(window, target, |log| log.holders.clone())
     }
 
     /// Takes a conflict that a rank is to tell.
@@ -321,7 +331,7 @@ impl AccessLog {
     }
 
     /// Forgets a window at one target.
-    pub(crate) fn forget(&self, window: u32, target: u32) {
+    pub(crate) fn forget_window(&self, window: u32, target: u32) {
         self.targets.borrow_mut().remove(&(window, target));
     }
 }

@@ -60,7 +60,7 @@ pub(crate) fn code_of(op: &Op) -> Result<AccumulateOp> {
 }
 
 /// Returns the operation with a number in packets.
-pub(crate) fn operation(code: AccumulateOp) -> Op {
+pub(crate) fn op_from_code(code: AccumulateOp) -> Op {
     OPERATIONS
         .get(usize::from(code.number()))
         .map_or_else(Op::no_op::<u8>, |make| make())
@@ -77,7 +77,7 @@ mod tests {
             let code = code_of(&op).unwrap();
             assert_eq!(code.number(), number, "{op:?}");
             assert_eq!(AccumulateOp::from_number(number.into()), Some(code));
-            assert_eq!(operation(code).name(), op.name());
+            assert_eq!(op_from_code(code).name(), op.name());
         }
         let end = u32::try_from(OPERATIONS.len()).unwrap();
         assert_eq!(AccumulateOp::from_number(end), None);

@@ -35,7 +35,7 @@ pub(super) struct Epochs {
     pub(super) touched: BTreeSet<usize>,
 }
 
-fn refused(error: WindowError) -> Error {
+fn window_error(error: WindowError) -> Error {
     Error::of_window(error)
 }
 
@@ -48,7 +48,7 @@ impl Epochs {
         match &self.start {
             Some((targets, _)) if targets.contains(&rank) => Ok(SyncMode::Exposure),
             None if self.fence.is_some() => Ok(SyncMode::Fence),
-            _ => Err(refused(WindowError::NoEpoch { window, rank })),
+            _ => Err(window_error(WindowError::NoEpoch { window, rank })),
         }
     }
 
@@ -56,7 +56,7 @@ impl Epochs {
     pub(super) fn check_none(&self, call: &'static str, window: u32) -> Result<()> {
         self.check_no_access(call, window)?;
         match &self.post {
-            Some((_, location)) => Err(refused(WindowError::InEpoch {
+            Some((_, location)) => Err(window_error(WindowError::InEpoch {
                 call,
                 window,
                 begun_by: "post",
@@ -80,7 +80,7 @@ impl Epochs {
         ];
         let begun = begun.into_iter().find_map(|(by, at)| Some((by, at?)));
         match begun {
-            Some((begun_by, location)) => Err(refused(WindowError::InEpoch {
+            Some((begun_by, location)) => Err(window_error(WindowError::InEpoch {
                 call,
                 window,
                 begun_by,
@@ -93,7 +93,7 @@ impl Epochs {
     /// Checks that a lock of one target may be requested.
     pub(super) fn check_lock(&self, window: u32, rank: usize) -> Result<()> {
         if let Some(location) = self.locks.get(&rank).copied().or(self.lock_all) {
-            return Err(refused(WindowError::Locked {
+            return Err(window_error(WindowError::Locked {
                 window,
                 rank,
                 location,
@@ -112,6 +112,6 @@ impl Epochs {
         if all || self.locks.contains_key(&rank) {
             return Ok(());
         }
-        Err(refused(WindowError::NotLocked { call, window, rank }))
+        Err(window_error(WindowError::NotLocked { call, window, rank }))
     }
 }

@@ -85,7 +85,7 @@ impl TargetPlace {
     }
 
     /// Returns the bytes at the target, if a datatype says how many.
-    pub(super) fn length(&self) -> Option<u64> {
+    pub(super) fn data_length(&self) -> Option<u64> {
         (!self.pieces.is_empty()).then(|| total(&self.pieces))
     }
 }
@@ -110,7 +110,7 @@ pub(crate) fn bounds(pieces: &[Segment]) -> Option<(u64, u64)> {
 }
 
 /// Returns the description of pieces.
-pub(crate) fn describe(pieces: &[Segment]) -> Vec<u8> {
+pub(crate) fn encode_pieces(pieces: &[Segment]) -> Vec<u8> {
     let mut entries = Vec::new();
     let mut rest = pieces;
     while let Some((&(first, length), others)) = rest.split_first() {
@@ -170,7 +170,7 @@ pub(crate) fn read(description: &[u8], size: u64, length: Option<u64>) -> Option
 
 /// A part of an access that one packet has.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Part {
+pub(crate) struct AccessPart {
     /// First byte in the data.
     pub(crate) offset: u64,
     pub(crate) pieces: Vec<Segment>,
@@ -179,8 +179,13 @@ pub(crate) struct Part {
 
 /// Cuts an access into parts with payloads of at most `most` bytes and whole elements. If
 /// `is_read`, the data are not in the payload.
-pub(crate) fn parts(pieces: &[Segment], most: u64, element: u64, is_read: bool) -> Vec<Part> {
-    let mut parts: Vec<Part> = Vec::new();
+pub(crate) fn split_parts(
+    pieces: &[Segment],
+    most: u64,
+    element: u64,
+    is_read: bool,
+) -> Vec<AccessPart> {
+    let mut parts: Vec<AccessPart> = Vec::new();
     let (mut rest, mut used, mut offset) = (pieces, 0, 0);
     let mut left = total(pieces);
     // A part of a read is not tried with much more than fitted before.
@@ -192,7 +197,7 @@ pub(crate) fn parts(pieces: &[Segment], most: u64, element: u64, is_read: bool) 
                 length = (length - length % element).max(element).min(left);
             }
             let part = head(rest, used, length);
-            let description = describe(&part);
+            let description = encode_pieces(&part);
             let described = description.len() as u64;
             let data = if is_read { 0 } else { length };
             if data.saturating_add(described) <= most || length <= element {
@@ -209,7 +214,7 @@ pub(crate) fn parts(pieces: &[Segment], most: u64, element: u64, is_read: bool) 
         if rest.first().is_some_and(|piece| piece.1 == used) {
             (rest, used) = (&rest[1..], 0);
         }
-        parts.push(Part {
+        parts.push(AccessPart {
             offset,
             pieces: part,
             description,
@@ -246,10 +251,10 @@ mod tests {
     #[test]
     fn a_vector_is_two_entries_however_long() {
         for count in [2, 3, 10_000] {
-            let description = describe(&strided(count));
+            let description = encode_pieces(&strided(count));
             assert_eq!(description.len(), 2 * ENTRY, "{count}");
         }
-        assert_eq!(describe(&strided(1)).len(), ENTRY);
+        assert_eq!(encode_pieces(&strided(1)).len(), ENTRY);
     }
 
     #[test]
@@ -258,7 +263,7 @@ mod tests {
         let twice = vec![(8, 4), (8, 4), (30, 1), (31, 2), (40, 7), (50, 7)];
         for pieces in [strided(1), strided(9), backwards, twice] {
             let (end, length) = (bounds(&pieces).unwrap().1, total(&pieces));
-            let description = describe(&pieces);
+            let description = encode_pieces(&pieces);
             let read_back = read(&description, end, Some(length));
             assert_eq!(read_back.as_ref(), Some(&pieces));
             assert_eq!(read(&description, end - 1, Some(length)), None, "outside");
@@ -267,7 +272,7 @@ mod tests {
         }
         let endless = [7_u64.to_le_bytes(), u64::MAX.to_le_bytes()].concat();
         assert_eq!(read(&endless, 1 << 40, None), None, "nothing to repeat");
-        let endless = [describe(&strided(1)), endless].concat();
+        let endless = [encode_pieces(&strided(1)), endless].concat();
         assert_eq!(read(&endless, 1 << 20, None), None, "more than the window");
     }
 
@@ -276,7 +281,7 @@ mod tests {
         let irregular: Vec<Segment> = (0..99).map(|n| (8 * n + n % 3, 1 + n % 5)).collect();
         for (pieces, most) in [(strided(1000), 64), (irregular, 64), (strided(3), u64::MAX)] {
             for is_read in [false, true] {
-                let parts = parts(&pieces, most, 1, is_read);
+                let parts = split_parts(&pieces, most, 1, is_read);
                 let mut offset = 0;
                 let mut all = Vec::new();
                 for part in &parts {
@@ -296,7 +301,7 @@ mod tests {
 
     #[test]
     fn elements_are_not_cut() {
-        let parts = parts(&strided(100), 64, 16, false);
+        let parts = split_parts(&strided(100), 64, 16, false);
         assert!(parts.len() > 1);
         for part in parts {
             assert_eq!(total(&part.pieces) % 16, 0);

@@ -62,13 +62,13 @@ impl RemoteWindow {
 /// Accesses of other ranks use these functions at any time while the window exists.
 pub trait ProgramMemory: fmt::Debug {
     /// Returns the length in bytes.
-    fn length(&self) -> u64;
+    fn byte_length(&self) -> u64;
 
     /// Copies the bytes from `offset` on, which lie within the memory.
-    fn read(&self, offset: u64, bytes: &mut [u8]);
+    fn read_bytes(&self, offset: u64, bytes: &mut [u8]);
 
     /// Writes bytes from `offset` on, which lie within the memory.
-    fn write(&self, offset: u64, bytes: &[u8]);
+    fn write_bytes(&self, offset: u64, bytes: &[u8]);
 }
 
 /// The memory of a window at the rank that owns it.
@@ -88,7 +88,7 @@ pub(crate) enum WindowMemory {
 
 impl WindowMemory {
     /// Registers the memory of a window if the channel can, which `register` tells.
-    pub(crate) fn register(
+    pub(crate) fn register_memory(
         memory: Buffer,
         register: impl FnOnce(RegionMemory) -> Result<RegisteredMemory, RegionMemory>,
     ) -> Self {
@@ -124,19 +124,19 @@ impl WindowMemory {
     pub(crate) fn len(&self) -> u64 {
         match self {
             Self::Own(memory) => memory.len(),
-            Self::Program(memory) => memory.length(),
+            Self::Program(memory) => memory.byte_length(),
             Self::Registered { memory, .. } => memory.region.length,
         }
     }
 
     /// Returns a copy of `length` bytes from `offset` on, which lie within the window.
-    pub(crate) fn part(&self, offset: u64, length: u64) -> Buffer {
+    pub(crate) fn copy_range(&self, offset: u64, length: u64) -> Buffer {
         match self {
-            Self::Own(memory) => memory.part(offset, length),
+            Self::Own(memory) => memory.copy_range(offset, length),
             Self::Program(memory) => {
                 let mut part = Buffer::zeroed(length);
                 if let Some(bytes) = part.bytes_mut() {
-                    memory.read(offset, bytes);
+                    memory.read_bytes(offset, bytes);
                 }
                 part
             }
@@ -155,12 +155,12 @@ impl WindowMemory {
     }
 
     /// Writes bytes from `offset` on, which lie within the window, if both are real.
-    pub(crate) fn place(&mut self, offset: u64, part: &Buffer) {
+    pub(crate) fn write_part(&mut self, offset: u64, part: &Buffer) {
         match self {
-            Self::Own(memory) => memory.place(offset, part),
+            Self::Own(memory) => memory.write_part(offset, part),
             Self::Program(memory) => {
                 if let Some(bytes) = part.bytes() {
-                    memory.write(offset, bytes);
+                    memory.write_bytes(offset, bytes);
                 }
             }
             Self::Registered {
@@ -176,11 +176,11 @@ impl WindowMemory {
     }
 
     /// Returns a copy of the bytes of places, which lie within the window, one behind the other.
-    pub(crate) fn gather(&self, places: &[Segment]) -> Buffer {
-        let mut all = self.part(0, 0).of_kind(total(places));
+    pub(crate) fn gather_places(&self, places: &[Segment]) -> Buffer {
+        let mut all = self.copy_range(0, 0).of_kind(total(places));
         let mut at = 0;
         for &(offset, length) in places {
-            all.place(at, &self.part(offset, length));
+            all.write_part(at, &self.copy_range(offset, length));
             at += length;
         }
         all
@@ -188,16 +188,21 @@ impl WindowMemory {
 
     /// Writes bytes that follow one another to places, which lie within the window, if both are
     /// real.
-    pub(crate) fn scatter(&mut self, places: &[Segment], all: &Buffer) {
+    pub(crate) fn scatter_places(&mut self, places: &[Segment], all: &Buffer) {
         let mut at = 0;
         for &(offset, length) in places {
-            self.place(offset, &all.part(at, length));
+            self.write_part(offset, &all.copy_range(at, length));
             at += length;
         }
     }
 
     /// Changes `length` bytes from `offset` on, which lie within the window, if they are real.
-    pub(crate) fn change(&mut self, offset: u64, length: u64, change: impl FnOnce(&mut [u8])) {
+    pub(crate) fn change_bytes(
+        &mut self,
+        offset: u64,
+        length: u64,
+        change: impl FnOnce(&mut [u8]),
+    ) {
         match self {
             Self::Own(memory) => {
                 let range = usize::try_from(offset)
@@ -208,11 +213,11 @@ impl WindowMemory {
                 }
             }
             Self::Registered { .. } | Self::Program(_) => {
-                let mut part = self.part(offset, length);
+                let mut part = self.copy_range(offset, length);
                 if let Some(bytes) = part.bytes_mut() {
                     change(bytes);
                 }
-                self.place(offset, &part);
+                self.write_part(offset, &part);
             }
         }
     }

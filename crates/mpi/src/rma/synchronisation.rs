@@ -16,7 +16,7 @@ use std::future::Future;
 
 use super::error::WindowError;
 use super::{RmaCall, Window};
-use crate::api::communicators::{Exchange, Step};
+use crate::api::communicators::{Exchange, SharedCall};
 use crate::channel::Token;
 use crate::collectives::barrier_in;
 use crate::protocol::engine::{ProtocolEngine, WindowCalls, waits_least};
@@ -27,7 +27,7 @@ use crate::{CommunicatorManagement, Error, Group, PROC_NULL, Request, Result};
 impl Window {
     /// Sends a request to ranks of the communicator and waits for the answers. Returns the
     /// operation, which is over.
-    async fn ask(
+    async fn request_sync(
         &self,
         name: &'static str,
         (targets, call): (Vec<usize>, RmaCall),
@@ -57,7 +57,9 @@ impl Window {
         let peer = self.comm().peer(target)?;
         if target == self.comm().rank() || !self.waits_least() {
             let call = RmaCall::Lock { exclusive };
-            let asked = self.ask(name, (vec![target], call), location).await?;
+            let asked = self
+                .request_sync(name, (vec![target], call), location)
+                .await?;
             process.with_engine(|engine, channel| {
                 WindowCalls::new(engine, channel, context).note_lock((name, peer), asked, location);
             });
@@ -143,7 +145,7 @@ impl Window {
     async fn close_fence(&self, touched: BTreeSet<usize>, location: SourceLocation) -> Result<()> {
         if !touched.is_empty() {
             let targets = touched.into_iter().collect();
-            self.ask("fence", (targets, RmaCall::Flush), location)
+            self.request_sync("fence", (targets, RmaCall::Flush), location)
                 .await?;
         }
         barrier_in(self.comm(), "fence", location).await
@@ -153,7 +155,10 @@ impl Window {
     async fn open_fence(&self, location: SourceLocation) -> Result<()> {
         let (comm, process) = (self.comm(), self.comm().process());
         process.wait_until_idle("fence", location).await;
-        Exchange::begin(comm, Step::new("fence with MPI_MODE_NOPRECEDE", location))?;
+        Exchange::begin(
+            comm,
+            SharedCall::new("fence with MPI_MODE_NOPRECEDE", location),
+        )?;
         let others = (0..comm.size()).filter(|&rank| rank != comm.rank());
         let peers: Result<Vec<u32>> = others.map(|rank| comm.peer(rank)).collect();
         let (peers, context) = (peers?, comm.context());
@@ -203,7 +208,7 @@ impl Window {
                 epochs.locks.remove(&rank);
                 epochs.touched.remove(&rank);
             }
-            self.ask("unlock", (vec![rank], RmaCall::Unlock), location)
+            self.request_sync("unlock", (vec![rank], RmaCall::Unlock), location)
                 .await
                 .map(drop)
         }
@@ -243,7 +248,7 @@ impl Window {
                 std::mem::take(&mut epochs.granted)
             };
             let granted = granted.into_iter().collect();
-            self.ask("unlock_all", (granted, RmaCall::Unlock), location)
+            self.request_sync("unlock_all", (granted, RmaCall::Unlock), location)
                 .await
                 .map(drop)
         }
@@ -270,7 +275,7 @@ impl Window {
             if !touched {
                 return Ok(());
             }
-            self.ask("flush", (vec![rank], RmaCall::Flush), location)
+            self.request_sync("flush", (vec![rank], RmaCall::Flush), location)
                 .await
                 .map(drop)
         }
@@ -290,7 +295,7 @@ impl Window {
                 return Ok(());
             }
             let targets = touched.into_iter().collect();
-            self.ask("flush_all", (targets, RmaCall::Flush), location)
+            self.request_sync("flush_all", (targets, RmaCall::Flush), location)
                 .await
                 .map(drop)
         }
@@ -326,7 +331,7 @@ impl Window {
     }
 
     /// Returns the ranks of a group in the window's communicator and in the world.
-    fn members(&self, group: &Group) -> Result<(Vec<usize>, Vec<u32>)> {
+    fn group_ranks(&self, group: &Group) -> Result<(Vec<usize>, Vec<u32>)> {
         let own = self.comm().group();
         if !group.is_within(&own) {
             return Err(Error::Group {
@@ -349,7 +354,7 @@ impl Window {
     /// not a rank of the window.
     #[track_caller]
     pub fn post(&self, group: &Group) -> impl Future<Output = Result<()>> + '_ {
-        let (location, members) = (SourceLocation::caller(), self.members(group));
+        let (location, members) = (SourceLocation::caller(), self.group_ranks(group));
         async move {
             let (_, peers) = members?;
             if let Some((_, at)) = &self.epochs().borrow().post {
@@ -381,7 +386,7 @@ impl Window {
     /// of the window.
     #[track_caller]
     pub fn start(&self, group: &Group) -> impl Future<Output = Result<()>> + '_ {
-        let (location, members) = (SourceLocation::caller(), self.members(group));
+        let (location, members) = (SourceLocation::caller(), self.group_ranks(group));
         async move {
             let (targets, peers) = members?;
             self.epochs()
@@ -456,7 +461,7 @@ impl Window {
             let Some((mut request, posted)) = begun else {
                 return Err(self.not_begun("test", "post"));
             };
-            if request.look(location, false).await?.is_none() {
+            if request.test_completion(location, false).await?.is_none() {
                 self.epochs().borrow_mut().post = Some((request, posted));
                 return Ok(false);
             }

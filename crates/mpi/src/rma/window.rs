@@ -197,7 +197,7 @@ impl Window {
     }
 
     /// Returns the first byte of an access to a rank; the access must lie within its window.
-    pub(super) fn range(&self, rank: usize, displacement: u64, length: u64) -> Result<u64> {
+    pub(super) fn locate_range(&self, rank: usize, displacement: u64, length: u64) -> Result<u64> {
         let extent = self.extent(rank);
         let unit = if self.is_in_bytes { 1 } else { extent.unit };
         let offset = displacement.saturating_mul(unit);
@@ -252,7 +252,7 @@ impl Window {
         let location = SourceLocation::caller();
         async move {
             self.check_range(self.comm.rank(), offset, length)?;
-            let read = move |memory: &mut WindowMemory| memory.part(offset, length);
+            let read = move |memory: &mut WindowMemory| memory.copy_range(offset, length);
             Ok(self.local("read of a window", location, read).await)
         }
     }
@@ -272,7 +272,7 @@ impl Window {
         async move {
             let length = bytes.len();
             self.check_range(self.comm.rank(), offset, length)?;
-            let write = |memory: &mut WindowMemory| memory.place(offset, &bytes);
+            let write = |memory: &mut WindowMemory| memory.write_part(offset, &bytes);
             self.local("write to a window", location, write).await;
             let place = (offset..offset + length, SyncMode::Lock);
             let store = self.own_access("write", AccessKind::Put, place, location);
@@ -319,7 +319,7 @@ impl Window {
         let access = self.own_access("the buffer of an access", kind, (bytes, mode), location);
         let (context, rank) = (self.comm.context(), self.comm.world_rank());
         if let Some(log) = self.comm.process().call_log() {
-            log.accesses().begin(context, rank, access);
+            log.accesses().begin_access(context, rank, access);
         }
         Ok(())
     }
@@ -360,7 +360,7 @@ impl Window {
                 // An access of another rank may come before the end or after the end.
                 let name = "end of an access from a window";
                 self.local(name, location, |_| ()).await;
-                log.accesses().close(context, rank, rank);
+                log.accesses().end_accesses(context, rank, rank);
             }
         }
     }
@@ -368,7 +368,7 @@ impl Window {
     fn check_store(&self, store: &Access) -> Result<()> {
         let (context, rank) = (self.comm.context(), self.comm.world_rank());
         let log = self.comm.process().call_log();
-        match log.and_then(|log| log.accesses().store(context, rank, store)) {
+        match log.and_then(|log| log.accesses().check_store(context, rank, store)) {
             Some(conflict) => Err(Error::of_window(WindowError::Conflict(conflict))),
             None => Ok(()),
         }
@@ -405,7 +405,8 @@ impl Window {
             self.check_conflict()?;
             let (context, process) = (self.comm.context(), self.comm.process());
             if let Some(log) = process.call_log() {
-                log.accesses().forget(context, self.comm.world_rank());
+                log.accesses()
+                    .forget_window(context, self.comm.world_rank());
             }
             Ok(process.with_engine(|engine, channel| {
                 WindowCalls::new(engine, channel, context).close_window()

@@ -30,7 +30,7 @@ fn check_most(name: &str, value: u64, most: u64) -> Result<(), VerbsError> {
 }
 
 impl ChannelAdapter {
-    fn number(&mut self) -> u32 {
+    fn allocate_handle(&mut self) -> u32 {
         let number = self.next_handle;
         self.next_handle += 1;
         number
@@ -52,7 +52,7 @@ impl ChannelAdapter {
     }
 
     pub(crate) fn alloc_pd(&mut self) -> ProtectionDomain {
-        let pd = ProtectionDomain(self.number());
+        let pd = ProtectionDomain(self.allocate_handle());
         self.pds.push(pd);
         pd
     }
@@ -100,7 +100,7 @@ impl ChannelAdapter {
             };
             return Err(RegisterError { error, memory });
         }
-        let handle = self.number();
+        let handle = self.allocate_handle();
         Ok(self.regions.insert(handle, pd, memory, access))
     }
 
@@ -118,7 +118,7 @@ impl ChannelAdapter {
     ) -> Result<(), VerbsError> {
         let found = self.regions.get_mut(region.handle);
         let found = found.ok_or_else(|| no_such("memory region", region.handle))?;
-        let from = range(offset, bytes.len()).and_then(|range| found.range(range));
+        let from = byte_range(offset, bytes.len()).and_then(|range| found.range(range));
         match from {
             Some(from) => bytes.copy_from_slice(from),
             None => return outside(region, offset, bytes.len()),
@@ -137,7 +137,7 @@ impl ChannelAdapter {
         if found.is_read_only() {
             return invalid("the region is only read".to_owned());
         }
-        let to = range(offset, bytes.len()).and_then(|range| found.range_mut(range));
+        let to = byte_range(offset, bytes.len()).and_then(|range| found.range_mut(range));
         match to {
             Some(to) => to.copy_from_slice(bytes),
             None => return outside(region, offset, bytes.len()),
@@ -150,7 +150,7 @@ impl ChannelAdapter {
             return invalid("a completion queue needs at least one entry".to_owned());
         }
         check_most("cqe", cqe.into(), self.attributes.max_cqe.into())?;
-        let cq = CompletionQueue(self.number());
+        let cq = CompletionQueue(self.allocate_handle());
         let ring = CompletionRing::new(cqe as usize);
         self.completions.rings.insert(cq.0, ring);
         Ok(cq)
@@ -168,7 +168,7 @@ impl ChannelAdapter {
     }
 
     pub(crate) fn create_qp(&mut self, init: &QpInitAttributes) -> Result<QueuePair, VerbsError> {
-        self.create(init, |handle| {
+        self.create_qp_with(init, |handle| {
             AnyQueuePair::Rc(RcQueuePair::new(handle, *init))
         })
     }
@@ -183,12 +183,12 @@ impl ChannelAdapter {
         init: &QpInitAttributes,
     ) -> Result<QueuePair, VerbsError> {
         let mtu = self.port.mtu.bytes();
-        self.create(init, |handle| {
+        self.create_qp_with(init, |handle| {
             AnyQueuePair::Ud(DatagramQueuePair::new(handle, *init, mtu))
         })
     }
 
-    fn create(
+    fn create_qp_with(
         &mut self,
         init: &QpInitAttributes,
         make: impl FnOnce(QueuePair) -> AnyQueuePair,
@@ -224,7 +224,7 @@ impl ChannelAdapter {
                 what: "queue pairs",
             });
         }
-        let handle = self.number();
+        let handle = self.allocate_handle();
         let handle = QueuePair { handle, qp_num };
         if free.is_none() {
             self.qps.push(None);
@@ -238,7 +238,7 @@ impl ChannelAdapter {
     }
 
     /// Returns the position of a queue pair.
-    fn position(&self, qp: QueuePair) -> Result<u32, VerbsError> {
+    fn qp_position(&self, qp: QueuePair) -> Result<u32, VerbsError> {
         let position = qp.qp_num.wrapping_sub(FIRST_QP);
         match self.qps.get(position as usize) {
             Some(Some(slot)) if slot.qp.handle() == qp => Ok(position),
@@ -251,13 +251,13 @@ impl ChannelAdapter {
         qp: QueuePair,
         call: impl FnOnce(&mut AnyQueuePair, &mut AdapterParts<'_>) -> Result<T, VerbsError>,
     ) -> Result<T, VerbsError> {
-        let position = self.position(qp)?;
+        let position = self.qp_position(qp)?;
         let result = self.with_qp_at(position, call);
         result.unwrap_or_else(|| Err(no_such("queue pair", qp.handle)))
     }
 
     pub(crate) fn query_qp(&self, qp: QueuePair) -> Result<QpAttributes, VerbsError> {
-        let position = self.position(qp)? as usize;
+        let position = self.qp_position(qp)? as usize;
         let slot = self.qps[position].as_ref();
         slot.map(|slot| slot.qp.attributes())
             .ok_or_else(|| no_such("queue pair", qp.handle))
@@ -310,7 +310,7 @@ impl ChannelAdapter {
     }
 
     pub(crate) fn destroy_qp(&mut self, qp: QueuePair) -> Result<(), VerbsError> {
-        let position = self.position(qp)?;
+        let position = self.qp_position(qp)?;
         let slot = &mut self.qps[position as usize];
         if let Some(at) = slot.as_ref().and_then(|slot| slot.timeout) {
             self.timeouts.remove(&(at, position));
@@ -325,7 +325,7 @@ impl ChannelAdapter {
         qp: QueuePair,
         requests: &[SendRequest<'_>],
     ) -> Result<(), PostError> {
-        self.post(qp, requests, AnyQueuePair::post_send)
+        self.post_requests(qp, requests, AnyQueuePair::post_send)
     }
 
     /// Posts datagrams; the datagrams before a refused one are posted.
@@ -337,7 +337,7 @@ impl ChannelAdapter {
         qp: QueuePair,
         requests: &[DatagramRequest<'_>],
     ) -> Result<(), PostError> {
-        self.post(qp, requests, AnyQueuePair::post_datagram)
+        self.post_requests(qp, requests, AnyQueuePair::post_datagram)
     }
 
     pub(crate) fn post_recv(
@@ -345,21 +345,21 @@ impl ChannelAdapter {
         qp: QueuePair,
         requests: &[RecvRequest<'_>],
     ) -> Result<(), PostError> {
-        if let ([_, _, ..], Ok(position)) = (requests, self.position(qp))
+        if let ([_, _, ..], Ok(position)) = (requests, self.qp_position(qp))
             && let Some(Some(slot)) = self.qps.get_mut(position as usize)
         {
             slot.qp.reserve_receives(requests.len());
         }
-        self.post(qp, requests, AnyQueuePair::post_recv)
+        self.post_requests(qp, requests, AnyQueuePair::post_recv)
     }
 
-    fn post<R>(
+    fn post_requests<R>(
         &mut self,
         qp: QueuePair,
         requests: &[R],
         post: impl Fn(&mut AnyQueuePair, &mut AdapterParts<'_>, &R) -> Result<(), VerbsError>,
     ) -> Result<(), PostError> {
-        let position = self.position(qp);
+        let position = self.qp_position(qp);
         let position = position.map_err(|error| PostError { taken: 0, error })?;
         let posted = self.with_qp_at(position, |qp, parts| {
             for (taken, request) in requests.iter().enumerate() {
@@ -430,7 +430,7 @@ impl ChannelAdapter {
     }
 }
 
-fn range(offset: u64, length: usize) -> Option<std::ops::Range<usize>> {
+fn byte_range(offset: u64, length: usize) -> Option<std::ops::Range<usize>> {
     let offset = usize::try_from(offset).ok()?;
     Some(offset..offset.checked_add(length)?)
 }

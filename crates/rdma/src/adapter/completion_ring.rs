@@ -46,7 +46,7 @@ impl CompletionRing {
 
     /// Adds an entry, and returns true if a notification was requested for the entry. An entry that
     /// finds no place is lost, and the queue is unusable from then on.
-    pub(crate) fn push(&mut self, entry: CompletionEntry) -> bool {
+    pub(crate) fn push_entry(&mut self, entry: CompletionEntry) -> bool {
         if self.entries.len() >= self.length {
             self.has_overflowed = true;
         }

@@ -142,7 +142,7 @@ impl Regions {
 
     /// Returns the handle and the offset of memory that a queue pair of `pd` may access through
     /// `key`. The low byte of the key is `kind`.
-    fn find(
+    fn find_region(
         &self,
         (key, kind): (u32, u32),
         pd: ProtectionDomain,
@@ -172,7 +172,8 @@ impl Regions {
         if place.1 == 0 {
             return Ok(());
         }
-        self.find((rkey, RKEY), pd, place, rights).map(|_| ())
+        self.find_region((rkey, RKEY), pd, place, rights)
+            .map(|_| ())
     }
 
     /// Returns the bytes that a remote read names.
@@ -186,7 +187,7 @@ impl Regions {
             return Ok(&[]);
         }
         let place = (address, u64::from(length));
-        let (handle, offset) = self.find((rkey, RKEY), pd, place, Access::REMOTE_READ)?;
+        let (handle, offset) = self.find_region((rkey, RKEY), pd, place, Access::REMOTE_READ)?;
         let region = self.regions.get_mut(&handle).ok_or(AccessDenied)?;
         region
             .range(offset..offset + length as usize)
@@ -205,7 +206,7 @@ impl Regions {
             return Ok(&mut []);
         }
         let place = (address, length as u64);
-        let (handle, offset) = self.find((rkey, RKEY), pd, place, rights)?;
+        let (handle, offset) = self.find_region((rkey, RKEY), pd, place, rights)?;
         let region = self.regions.get_mut(&handle).ok_or(AccessDenied)?;
         region
             .range_mut(offset..offset + length)
@@ -221,13 +222,13 @@ impl Regions {
     ) -> Result<(), AccessDenied> {
         for sge in sges {
             let place = (sge.addr, u64::from(sge.length));
-            self.find((sge.lkey, LKEY), pd, place, rights)?;
+            self.find_region((sge.lkey, LKEY), pd, place, rights)?;
         }
         Ok(())
     }
 
     /// Appends `length` bytes, from `offset` on, of the memory that the entries name.
-    pub(crate) fn gather(
+    pub(crate) fn gather_bytes(
         &mut self,
         sges: &[Sge],
         pd: ProtectionDomain,
@@ -245,7 +246,7 @@ impl Regions {
             }
             let part = length.min((entry - offset) as usize);
             let place = (sge.addr.wrapping_add(offset), part as u64);
-            let (handle, at) = self.find((sge.lkey, LKEY), pd, place, Access::NONE)?;
+            let (handle, at) = self.find_region((sge.lkey, LKEY), pd, place, Access::NONE)?;
             let region = self.regions.get_mut(&handle).ok_or(AccessDenied)?;
             into.extend_from_slice(region.range(at..at + part).ok_or(AccessDenied)?);
             length -= part;
@@ -256,7 +257,7 @@ impl Regions {
 
     /// Writes `bytes` to the memory of the entries, from `offset` on. Bytes that do not fit are
     /// dropped.
-    pub(crate) fn scatter(
+    pub(crate) fn scatter_bytes(
         &mut self,
         sges: &[Sge],
         pd: ProtectionDomain,
@@ -275,7 +276,8 @@ impl Regions {
             let part = bytes.len().min((entry - offset) as usize);
             let (now, rest) = bytes.split_at(part);
             let place = (sge.addr.wrapping_add(offset), part as u64);
-            let (handle, at) = self.find((sge.lkey, LKEY), pd, place, Access::LOCAL_WRITE)?;
+            let (handle, at) =
+                self.find_region((sge.lkey, LKEY), pd, place, Access::LOCAL_WRITE)?;
             let region = self.regions.get_mut(&handle).ok_or(AccessDenied)?;
             let memory = region.range_mut(at..at + part).ok_or(AccessDenied)?;
             memory.copy_from_slice(now);

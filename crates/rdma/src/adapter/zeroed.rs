@@ -18,7 +18,7 @@ const BLOCK: usize = 64;
 #[derive(Clone, Debug)]
 pub(super) struct Zeroed {
     /// Parts that are allocated, by their begin; they do not overlap.
-    parts: Vec<Part>,
+    parts: Vec<AllocatedBytes>,
     /// The part that was accessed last.
     recent: usize,
     length: usize,
@@ -26,14 +26,14 @@ pub(super) struct Zeroed {
 
 /// Allocated bytes.
 #[derive(Clone, Debug)]
-struct Part {
+struct AllocatedBytes {
     /// A multiple of [`BLOCK`].
     begin: usize,
     /// A multiple of [`BLOCK`] long, but for the end of the region.
     bytes: Vec<u8>,
 }
 
-impl Part {
+impl AllocatedBytes {
     const fn end(&self) -> usize {
         self.begin + self.bytes.len()
     }
@@ -55,7 +55,7 @@ impl Zeroed {
     /// Returns the bytes of a range; `None` if the range is not within the region.
     #[inline]
     pub(super) fn range(&mut self, range: Range<usize>) -> Option<&mut [u8]> {
-        let is_in = |part: &Part| part.begin <= range.start && range.end <= part.end();
+        let is_in = |part: &AllocatedBytes| part.begin <= range.start && range.end <= part.end();
         if !self.parts.get(self.recent).is_some_and(is_in) {
             return self.range_of_any(range);
         }
@@ -91,7 +91,7 @@ impl Zeroed {
             _ => {
                 let begin = (range.start - range.start % LEAST).max(before.unwrap_or(0));
                 let bytes = Vec::new();
-                self.parts.insert(behind, Part { begin, bytes });
+                self.parts.insert(behind, AllocatedBytes { begin, bytes });
                 behind += 1;
                 behind - 1
             }
@@ -122,7 +122,7 @@ impl Zeroed {
     }
 
     /// Returns the blocks with a byte that is not 0, and their places.
-    fn blocks(&self) -> impl Iterator<Item = (usize, &[u8])> {
+    fn nonzero_blocks(&self) -> impl Iterator<Item = (usize, &[u8])> {
         let blocks = self.parts.iter().flat_map(|part| {
             let places = (part.begin..).step_by(BLOCK);
             places.zip(part.bytes.chunks(BLOCK))
@@ -133,7 +133,7 @@ impl Zeroed {
 
 impl PartialEq for Zeroed {
     fn eq(&self, other: &Self) -> bool {
-        self.length == other.length && self.blocks().eq(other.blocks())
+        self.length == other.length && self.nonzero_blocks().eq(other.nonzero_blocks())
     }
 }
 
@@ -142,7 +142,7 @@ impl Eq for Zeroed {}
 impl Hash for Zeroed {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.length.hash(state);
-        for block in self.blocks() {
+        for block in self.nonzero_blocks() {
             block.hash(state);
         }
     }

@@ -14,7 +14,7 @@ async fn are_missing(side: &Side<'_>) -> bool {
     !has || other != [1]
 }
 
-fn add(remote: &MemoryRegion, offset: u64, add: u64) -> Operation {
+fn add_operation(remote: &MemoryRegion, offset: u64, add: u64) -> Operation {
     Operation::AtomicFetchAndAdd {
         remote_addr: remote.addr + offset,
         rkey: remote.rkey,
@@ -36,11 +36,11 @@ pub(super) async fn fetch_and_add(side: &Side<'_>) {
     let remote = side.swap_region(&region).await;
     if side.is_first() {
         for wr_id in 0..5 {
-            let operation = add(&remote, 64, if wr_id == 0 { 0 } else { STEP });
+            let operation = add_operation(&remote, 64, if wr_id == 0 { 0 } else { STEP });
             connected.post(wr_id, operation, &region, 8 * wr_id, 8);
         }
         for wr_id in 0..5 {
-            let completion = connected.done(wr_id).await;
+            let completion = connected.expect_sent(wr_id).await;
             assert_eq!(completion.opcode, Some(WcOpcode::FetchAdd));
             assert_eq!(completion.byte_len, 8);
             let before = START.wrapping_add(wr_id.saturating_sub(1).wrapping_mul(STEP));
@@ -81,7 +81,7 @@ pub(super) async fn compare_and_swap(side: &Side<'_>) {
                 swap,
             };
             connected.post(wr_id, operation, &region, 32, 8);
-            let completion = connected.done(wr_id).await;
+            let completion = connected.expect_sent(wr_id).await;
             assert_eq!(completion.opcode, Some(WcOpcode::CompSwap));
             assert_eq!(connected.read_u64(&region, 32), before, "{wr_id}");
         }
@@ -112,12 +112,12 @@ pub(super) async fn two_connections_add(side: &Side<'_>) {
         let mut got = Vec::new();
         for wr_id in 0..EACH {
             for (connection, region) in connections.iter().zip(&regions) {
-                connection.post(wr_id, add(&word, 512, 1), region, 8 * wr_id, 8);
+                connection.post(wr_id, add_operation(&word, 512, 1), region, 8 * wr_id, 8);
             }
             if wr_id % 8 == 7 {
                 for (connection, region) in connections.iter().zip(&regions) {
                     for wr_id in wr_id - 7..=wr_id {
-                        connection.done(wr_id).await;
+                        connection.expect_sent(wr_id).await;
                         got.push(connection.read_u64(region, 8 * wr_id));
                     }
                 }
@@ -146,7 +146,7 @@ pub(super) async fn unaligned_atomics_are_refused(side: &Side<'_>) {
     if side.is_first() {
         let request = SendRequest {
             wr_id: 1,
-            operation: add(&remote, 4, 1),
+            operation: add_operation(&remote, 4, 1),
             payload: Payload::Sges(&[region.sge(32, 8)]),
             flags: SendFlags::SIGNALED,
         };

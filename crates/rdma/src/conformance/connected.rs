@@ -112,10 +112,10 @@ impl<'a> ConnectedQp<'a> {
 
     /// Memory of zeros, until the end of the case.
     pub(super) fn region(&self, length: u64, access: Access) -> MemoryRegion {
-        self.register(RegionMemory::Zeroed(length), access)
+        self.register_memory(RegionMemory::Zeroed(length), access)
     }
 
-    pub(super) fn register(&self, memory: RegionMemory, access: Access) -> MemoryRegion {
+    pub(super) fn register_memory(&self, memory: RegionMemory, access: Access) -> MemoryRegion {
         let region = self.side.verbs.reg_mr(self.pd, memory, access);
         let region = region.expect("memory can be registered");
         self.regions.borrow_mut().push(region);
@@ -183,9 +183,9 @@ impl<'a> ConnectedQp<'a> {
         result.expect("a receive is taken");
     }
 
-    async fn next(&self, cq: CompletionQueue) -> WorkCompletion {
+    async fn next_completion(&self, cq: CompletionQueue) -> WorkCompletion {
         loop {
-            if let Some(completion) = self.look(cq) {
+            if let Some(completion) = self.poll_completion(cq) {
                 assert_eq!(completion.qp_num, self.qp.qp_num, "{completion:?}");
                 return completion;
             }
@@ -194,7 +194,7 @@ impl<'a> ConnectedQp<'a> {
     }
 
     /// The next completion that is there already.
-    pub(super) fn look(&self, cq: CompletionQueue) -> Option<WorkCompletion> {
+    pub(super) fn poll_completion(&self, cq: CompletionQueue) -> Option<WorkCompletion> {
         let mut completions = Vec::new();
         let taken = self.side.verbs.poll_cq(cq, 1, &mut completions);
         assert_eq!(taken, Ok(completions.len()));
@@ -203,17 +203,17 @@ impl<'a> ConnectedQp<'a> {
 
     /// The next completion of the send queue.
     pub(super) async fn sent(&self) -> WorkCompletion {
-        self.next(self.send_cq).await
+        self.next_completion(self.send_cq).await
     }
 
     /// The next completion of the receive queue.
-    pub(super) async fn received(&self) -> WorkCompletion {
-        self.next(self.recv_cq).await
+    pub(super) async fn next_recv_completion(&self) -> WorkCompletion {
+        self.next_completion(self.recv_cq).await
     }
 
     /// The next request of the send queue is over, well, and is this one.
     #[track_caller]
-    pub(super) fn done(&self, wr_id: u64) -> impl Future<Output = WorkCompletion> {
+    pub(super) fn expect_sent(&self, wr_id: u64) -> impl Future<Output = WorkCompletion> {
         let caller = std::panic::Location::caller();
         async move {
             let completion = self.sent().await;
@@ -231,7 +231,7 @@ impl<'a> ConnectedQp<'a> {
     pub(super) fn arrived(&self, wr_id: u64) -> impl Future<Output = WorkCompletion> {
         let caller = std::panic::Location::caller();
         async move {
-            let completion = self.received().await;
+            let completion = self.next_recv_completion().await;
             assert_eq!(
                 (completion.wr_id, completion.status),
                 (wr_id, WcStatus::Success),
@@ -256,10 +256,10 @@ impl<'a> ConnectedQp<'a> {
     /// Waits for the other side and frees everything.
     pub(super) async fn close(self) {
         self.side.meet().await;
-        self.free();
+        self.free_objects();
     }
 
-    pub(super) fn free(self) {
+    pub(super) fn free_objects(self) {
         let verbs = self.side.verbs;
         verbs.destroy_qp(self.qp).expect("a queue pair");
         for region in self.regions.into_inner() {

@@ -38,7 +38,12 @@ fn target(connected: &ConnectedQp<'_>, length: u32) -> crate::MemoryRegion {
 }
 
 /// Checks that the message is there, and that the bytes around the message did not change.
-fn check(connected: &ConnectedQp<'_>, region: &crate::MemoryRegion, number: u64, length: u32) {
+fn check_message(
+    connected: &ConnectedQp<'_>,
+    region: &crate::MemoryRegion,
+    number: u64,
+    length: u32,
+) {
     let all = usize::try_from(region.length).expect("fits");
     let all = connected.read(region, 0, all);
     let start = usize::try_from(MARGIN).expect("fits") + 1;
@@ -62,7 +67,7 @@ pub(super) async fn sends_of_all_sizes(side: &Side<'_>) {
             connected.write(&source, 3, &message);
             side.meet().await;
             connected.post(number, Operation::Send, &source, 3, length);
-            let completion = connected.done(number).await;
+            let completion = connected.expect_sent(number).await;
             assert_eq!(completion.opcode, Some(WcOpcode::Send));
             connected.deregister(&source);
         } else {
@@ -73,7 +78,7 @@ pub(super) async fn sends_of_all_sizes(side: &Side<'_>) {
             assert_eq!(completion.opcode, Some(WcOpcode::Recv));
             assert_eq!(completion.byte_len, length);
             assert_eq!(completion.imm_data, None);
-            check(&connected, &region, number, length);
+            check_message(&connected, &region, number, length);
             connected.deregister(&region);
         }
     }
@@ -98,12 +103,12 @@ pub(super) async fn writes_of_all_sizes(side: &Side<'_>) {
             connected.post(number, write, &region, 5, length);
             // What comes after a write arrives after it.
             connected.post(0, Operation::Send, &region, 0, 0);
-            let completion = connected.done(number).await;
+            let completion = connected.expect_sent(number).await;
             assert_eq!(completion.opcode, Some(WcOpcode::RdmaWrite));
-            connected.done(0).await;
+            connected.expect_sent(0).await;
         } else {
             assert_eq!(connected.arrived(number).await.byte_len, 0);
-            check(&connected, &region, number, length);
+            check_message(&connected, &region, number, length);
         }
         side.meet().await;
         connected.deregister(&region);
@@ -125,10 +130,10 @@ pub(super) async fn reads_of_all_sizes(side: &Side<'_>) {
                 rkey: remote.rkey,
             };
             connected.post(number, read, &region, MARGIN + 1, length);
-            let completion = connected.done(number).await;
+            let completion = connected.expect_sent(number).await;
             assert_eq!(completion.opcode, Some(WcOpcode::RdmaRead));
             assert_eq!(completion.byte_len, length);
-            check(&connected, &region, number, length);
+            check_message(&connected, &region, number, length);
         }
         side.meet().await;
         connected.deregister(&region);
@@ -157,7 +162,7 @@ pub(super) async fn scatter_and_gather(side: &Side<'_>) {
             payload: Payload::Sges(&pieces),
             flags: SendFlags::SIGNALED,
         });
-        connected.done(1).await;
+        connected.expect_sent(1).await;
     } else {
         let pieces = [
             region.sge(50_001, 4_097),
@@ -204,7 +209,7 @@ pub(super) async fn immediate_data(side: &Side<'_>) {
         connected.post(3, write, &region, 0, 0);
         for wr_id in 0..4 {
             // It is of receives.
-            assert_eq!(connected.done(wr_id).await.imm_data, None);
+            assert_eq!(connected.expect_sent(wr_id).await.imm_data, None);
         }
     } else {
         let facts = [
@@ -250,7 +255,7 @@ pub(super) async fn inline_data(side: &Side<'_>) {
             // It was copied.
             message.fill(0);
             drop(message);
-            connected.done(wr_id).await;
+            connected.expect_sent(wr_id).await;
         } else {
             let completion = connected.arrived(wr_id).await;
             assert_eq!(completion.byte_len as usize, length);
@@ -269,7 +274,7 @@ pub(super) async fn inline_data(side: &Side<'_>) {
             payload: Payload::Inline(b"written"),
             flags: SendFlags::SIGNALED,
         });
-        connected.done(10).await;
+        connected.expect_sent(10).await;
         let read = Operation::RdmaRead {
             remote_addr: remote.addr,
             rkey: remote.rkey,

@@ -48,7 +48,7 @@ async fn fails(
     // Posting is still allowed, and of no use.
     connected.post(3, Operation::Send, region, 0, 8);
     flushed(connected, 3).await;
-    assert_eq!(connected.look(connected.send_cq), None);
+    assert_eq!(connected.poll_completion(connected.send_cq), None);
 }
 
 async fn flushed(connected: &ConnectedQp<'_>, wr_id: u64) {
@@ -81,7 +81,7 @@ async fn all_fail(
             let operation = one_sided(side, remote_addr, rkey)[kind];
             fails(&connected, operation, &region, status).await;
         } else {
-            let completion = connected.received().await;
+            let completion = connected.next_recv_completion().await;
             assert_eq!(
                 (completion.wr_id, completion.status),
                 (7, WcStatus::WrFlushErr)
@@ -178,7 +178,7 @@ pub(super) async fn receives_that_are_too_short(side: &Side<'_>) {
         connected.post_recv(2, &region, 0, 64);
         side.meet().await;
         for (wr_id, status) in [(1, at_receiver), (2, WcStatus::WrFlushErr)] {
-            let completion = connected.received().await;
+            let completion = connected.next_recv_completion().await;
             assert_eq!((completion.wr_id, completion.status), (wr_id, status));
         }
         assert_eq!(connected.read(&region, 7, 64), [0; 64]);
@@ -227,7 +227,7 @@ pub(super) async fn a_late_receive(side: &Side<'_>) {
     }
     if side.is_first() {
         side.meet().await;
-        connected.done(1).await;
+        connected.expect_sent(1).await;
     } else {
         connected.post_recv(1, &region, 0, 64);
         side.meet().await;
@@ -259,7 +259,7 @@ pub(super) async fn the_error_state_flushes(side: &Side<'_>) {
         connected.post_recv(15, &region, 0, 0);
         let stays = side.deviations.late_receives_stay;
         for wr_id in 10..if stays { 15 } else { 16 } {
-            let completion = connected.received().await;
+            let completion = connected.next_recv_completion().await;
             let facts = (completion.wr_id, completion.status);
             assert_eq!(facts, (wr_id, WcStatus::WrFlushErr));
         }
@@ -285,7 +285,7 @@ pub(super) async fn the_peer_is_gone(side: &Side<'_>) {
         fails(&connected, Operation::Send, &region, WcStatus::RetryExcErr).await;
         connected.close().await;
     } else {
-        connected.free();
+        connected.free_objects();
         side.meet().await;
         side.meet().await;
     }

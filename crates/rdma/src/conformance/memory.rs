@@ -13,12 +13,12 @@ pub(super) async fn owned_memory_comes_back(side: &Side<'_>) {
     let connected = ConnectedQp::usual(side).await;
     let buffer = vec![1_u8; 50_000];
     let place = buffer.as_ptr();
-    let region = connected.register(RegionMemory::Owned(buffer), Access::LOCAL_WRITE);
+    let region = connected.register_memory(RegionMemory::Owned(buffer), Access::LOCAL_WRITE);
     if side.is_first() {
         connected.write(&region, 0, &pattern(1, 40_000));
         side.meet().await;
         connected.post(1, Operation::Send, &region, 0, 40_000);
-        connected.done(1).await;
+        connected.expect_sent(1).await;
     } else {
         connected.post_recv(1, &region, 0, 50_000);
         side.meet().await;
@@ -38,7 +38,7 @@ pub(super) async fn memory_that_is_only_read(side: &Side<'_>) {
     let connected = ConnectedQp::usual(side).await;
     let bytes = Rc::new(pattern(2, 30_001));
     let memory = RegionMemory::ReadOnly(Rc::clone(&bytes));
-    let shared = connected.register(memory, Access::REMOTE_READ);
+    let shared = connected.register_memory(memory, Access::REMOTE_READ);
     assert_eq!(connected.read(&shared, 10, 20), bytes[10..30]);
     assert!(side.verbs.write_mr(&shared, 0, &[1]).is_err());
     let region = connected.region(30_001, Access::LOCAL_WRITE);
@@ -48,13 +48,13 @@ pub(super) async fn memory_that_is_only_read(side: &Side<'_>) {
     let remote = side.swap_region(&shared).await;
     if side.is_first() {
         connected.post(1, Operation::Send, &shared, 0, 30_001);
-        connected.done(1).await;
+        connected.expect_sent(1).await;
         let read = Operation::RdmaRead {
             remote_addr: remote.addr,
             rkey: remote.rkey,
         };
         connected.post(2, read, &region, 0, 30_001);
-        connected.done(2).await;
+        connected.expect_sent(2).await;
     } else {
         connected.arrived(1).await;
     }
@@ -158,7 +158,7 @@ pub(super) async fn what_is_in_use_stays(side: &Side<'_>) {
     side.meet().await;
     if side.is_first() {
         connected.post(1, Operation::Send, &region, 0, 8);
-        connected.done(1).await;
+        connected.expect_sent(1).await;
     } else {
         connected.arrived(1).await;
     }

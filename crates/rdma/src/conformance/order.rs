@@ -29,7 +29,7 @@ pub(super) async fn messages_arrive_in_order(side: &Side<'_>) {
             });
         }
         for number in [19, 39, 59] {
-            connected.done(number).await;
+            connected.expect_sent(number).await;
         }
     } else {
         for number in 0..MANY {
@@ -87,7 +87,7 @@ pub(super) async fn completions_come_in_order(side: &Side<'_>) {
         }
         for round in 0..10 {
             for (place, (_, _, opcode)) in (0..).zip(kinds) {
-                let completion = connected.done(4 * round + place).await;
+                let completion = connected.expect_sent(4 * round + place).await;
                 assert_eq!(completion.opcode, Some(opcode));
             }
         }
@@ -124,9 +124,9 @@ async fn signals(side: &Side<'_>, sq_sig_all: bool, expected: &[u64]) {
             });
         }
         for &wr_id in expected {
-            connected.done(wr_id).await;
+            connected.expect_sent(wr_id).await;
         }
-        assert_eq!(connected.look(connected.send_cq), None);
+        assert_eq!(connected.poll_completion(connected.send_cq), None);
     } else {
         for wr_id in 0..8 {
             connected.post_recv(wr_id, &region, 0, 64);
@@ -167,8 +167,8 @@ pub(super) async fn a_fence_waits_for_reads(side: &Side<'_>) {
                     ..SendFlags::SIGNALED
                 },
             });
-            connected.done(2 * round).await;
-            connected.done(2 * round + 1).await;
+            connected.expect_sent(2 * round).await;
+            connected.expect_sent(2 * round + 1).await;
         } else {
             assert_eq!(connected.arrived(round).await.byte_len, LENGTH);
             let message = connected.read(&region, u64::from(LENGTH), LENGTH as usize);
@@ -219,10 +219,10 @@ pub(super) async fn full_queues_refuse(side: &Side<'_>) {
     let told = side.swap(&taken.to_be_bytes()).await;
     if side.is_first() {
         for wr_id in 0..taken {
-            connected.done(wr_id).await;
+            connected.expect_sent(wr_id).await;
         }
         connected.post(taken, Operation::Send, &region, 0, 8);
-        connected.done(taken).await;
+        connected.expect_sent(taken).await;
     } else {
         let count = u64::from_be_bytes(told.try_into().expect("a number"));
         for wr_id in 0..=count {
@@ -263,7 +263,7 @@ pub(super) async fn notifications(side: &Side<'_>) {
         if side.is_first() {
             side.meet().await;
             send(wr_id, solicited);
-            connected.done(wr_id).await;
+            connected.expect_sent(wr_id).await;
         } else {
             connected.post_recv(wr_id, &region, 0, 8);
             ask(solicited_only);
@@ -283,7 +283,7 @@ pub(super) async fn notifications(side: &Side<'_>) {
     if side.is_first() {
         side.meet().await;
         send(9, true);
-        connected.done(9).await;
+        connected.expect_sent(9).await;
     } else {
         connected.post_recv(9, &region, 0, 8);
         side.meet().await;

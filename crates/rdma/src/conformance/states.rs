@@ -74,7 +74,7 @@ pub(super) async fn posting_too_early(side: &Side<'_>) {
         .expect_err("RESET takes nothing");
     assert_eq!(refused.taken, 0);
     // Going to RESET forgot the receive.
-    assert_eq!(connected.look(connected.recv_cq), None);
+    assert_eq!(connected.poll_completion(connected.recv_cq), None);
     connected.close().await;
 }
 
@@ -91,7 +91,7 @@ pub(super) async fn a_queue_pair_is_used_again(side: &Side<'_>) {
         side.meet().await;
         if side.is_first() {
             connected.post(1, Operation::Send, &region, 0, 8);
-            connected.done(1).await;
+            connected.expect_sent(1).await;
         } else {
             connected.arrived(1).await;
             assert_eq!(connected.read(&region, 0, 8), [round; 8]);
@@ -127,28 +127,28 @@ pub(super) async fn draining(side: &Side<'_>) {
         // So long that it has begun and not ended.
         connected.post(1, Operation::Send, &region, 0, LENGTH);
         if side.deviations.draining_stops_retries {
-            connected.done(1).await;
+            connected.expect_sent(1).await;
             drain();
             drained(&connected).await;
         } else {
             drain();
             drained(&connected).await;
-            connected.done(1).await;
+            connected.expect_sent(1).await;
         }
         connected.post(2, Operation::Send, &region, 0, 8);
         for _ in 0..1000 {
             wait_a_little().await;
         }
-        assert_eq!(connected.look(connected.send_cq), None);
+        assert_eq!(connected.poll_completion(connected.send_cq), None);
         connected.go_to(QpState::Rts);
         if side.deviations.drained_queues_need_a_push {
             connected.post(3, Operation::Send, &region, 0, 8);
         }
-        connected.done(2).await;
+        connected.expect_sent(2).await;
         if !side.deviations.drained_queues_need_a_push {
             connected.post(3, Operation::Send, &region, 0, 8);
         }
-        connected.done(3).await;
+        connected.expect_sent(3).await;
         // Nothing has to end.
         drain();
         drained(&connected).await;

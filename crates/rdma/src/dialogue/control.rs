@@ -9,14 +9,14 @@ use super::{
 use crate::{Access, Mtu, Operation, Psn, WcStatus};
 
 /// Returns the words of a line: the first word, and the numbers after the first word.
-fn split(line: &str) -> Option<(&str, Vec<u64>)> {
+fn split_line(line: &str) -> Option<(&str, Vec<u64>)> {
     let mut words = line.split_ascii_whitespace();
     let name = words.next()?;
     let numbers: Result<Vec<u64>, _> = words.map(str::parse).collect();
     Some((name, numbers.ok()?))
 }
 
-fn join(name: &str, numbers: &[u64]) -> String {
+fn join_line(name: &str, numbers: &[u64]) -> String {
     let mut line = name.to_owned();
     for number in numbers {
         // Writing to a string does not fail.
@@ -30,7 +30,7 @@ impl DeviceCommand {
     #[must_use]
     pub fn to_line(&self) -> String {
         match *self {
-            Self::Open(setup) => join("open", &setup.numbers()),
+            Self::Open(setup) => join_line("open", &setup.to_numbers()),
             Self::Post {
                 request,
                 operation,
@@ -38,11 +38,11 @@ impl DeviceCommand {
             } => {
                 let mut numbers = vec![request, length.into()];
                 numbers.extend(operation_numbers(&operation));
-                join("post", &numbers)
+                join_line("post", &numbers)
             }
             Self::PostReceive => "receive".to_owned(),
             Self::Poll => "poll".to_owned(),
-            Self::Read { offset, length } => join("read", &[offset, length.into()]),
+            Self::Read { offset, length } => join_line("read", &[offset, length.into()]),
             Self::Close => "close".to_owned(),
         }
     }
@@ -50,7 +50,7 @@ impl DeviceCommand {
     /// Returns the command of a line; `None` if the line is no command.
     #[must_use]
     pub fn from_line(line: &str) -> Option<Self> {
-        let (name, numbers) = split(line)?;
+        let (name, numbers) = split_line(line)?;
         Some(match (name, numbers.as_slice()) {
             ("open", numbers) => Self::Open(DialogueSetup::from_numbers(numbers)?),
             ("post", [request @ 0..4, length, operation @ ..]) => Self::Post {
@@ -75,7 +75,7 @@ fn small<T: TryFrom<u64>>(number: u64) -> Option<T> {
 }
 
 impl DialogueSetup {
-    fn numbers(&self) -> [u64; 9] {
+    fn to_numbers(&self) -> [u64; 9] {
         [
             self.parameters.mtu.bytes().into(),
             self.parameters.start.get().into(),
@@ -194,18 +194,18 @@ impl DeviceReply {
                     opened.max_mtu.into(),
                     opened.max_rd_atomic.into(),
                 ];
-                join("opened", &numbers)
+                join_line("opened", &numbers)
             }
             Self::Completions(completions) => {
                 let numbers = completions.iter().flat_map(|completion| {
                     let status = completion.status.code();
                     [completion.id, status.into(), completion.length.into()]
                 });
-                join("completions", &numbers.collect::<Vec<_>>())
+                join_line("completions", &numbers.collect::<Vec<_>>())
             }
             Self::Bytes(bytes) => {
                 let numbers: Vec<u64> = bytes.iter().copied().map(u64::from).collect();
-                join("bytes", &numbers)
+                join_line("bytes", &numbers)
             }
             Self::Done => "done".to_owned(),
         }
@@ -214,7 +214,7 @@ impl DeviceReply {
     /// Returns the reply of a line; `None` if the line is no reply.
     #[must_use]
     pub fn from_line(line: &str) -> Option<Self> {
-        let (name, numbers) = split(line)?;
+        let (name, numbers) = split_line(line)?;
         Some(match (name, numbers.as_slice()) {
             ("opened", &[qp_num, address, rkey, atomics, max_mtu, max_rd_atomic]) => {
                 Self::Opened(OpenedDevice {

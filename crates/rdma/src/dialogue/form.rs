@@ -18,7 +18,7 @@ pub enum WordValue {
 
 impl WordValue {
     /// Returns the number; `None` where any is right.
-    pub(super) const fn number(self, base: u64) -> Option<u64> {
+    pub(super) const fn number_from_base(self, base: u64) -> Option<u64> {
         match self {
             Self::Is(number) => Some(number),
             Self::BasePlus(number) => Some(base.wrapping_add(number)),
@@ -27,7 +27,7 @@ impl WordValue {
     }
 }
 
-/// A payload: bytes of a [pattern](super::pattern).
+/// A payload: bytes of a [pattern](super::pattern_byte).
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct PatternData {
     /// The pattern.
@@ -57,7 +57,7 @@ impl PatternData {
     pub fn bytes(self) -> Vec<u8> {
         let end = self.position + self.length;
         (self.position..end)
-            .map(|at| memory::pattern(self.seed, at))
+            .map(|at| memory::pattern_byte(self.seed, at))
             .collect()
     }
 }
@@ -191,7 +191,7 @@ impl PacketForm {
     }
 
     /// Returns the packet for a queue pair, with the payload in `payload`.
-    pub(super) fn packet<'a>(
+    pub(super) fn build_packet<'a>(
         &self,
         (dest_qp, remote): (u32, RemoteMemory),
         base: u64,
@@ -205,7 +205,7 @@ impl PacketForm {
 
     /// Returns the extended headers of the packet.
     pub(super) fn extension(&self, remote: RemoteMemory, base: u64) -> Extension {
-        let number = |word: WordValue| word.number(base).unwrap_or(0);
+        let number = |word: WordValue| word.number_from_base(base).unwrap_or(0);
         match self.headers {
             FormHeaders::None => Extension::None,
             FormHeaders::Reth {

@@ -175,7 +175,7 @@ impl<'a> Conversation<'a> {
         let mut played = Ok(());
         for step in &dialogue.steps {
             self.step += 1;
-            played = self.step(step);
+            played = self.play_step(step);
             if played.is_err() {
                 break;
             }
@@ -192,21 +192,21 @@ impl<'a> Conversation<'a> {
         }
     }
 
-    fn step(&mut self, step: &DialogueStep) -> Result<(), Stop> {
+    fn play_step(&mut self, step: &DialogueStep) -> Result<(), Stop> {
         match *step {
-            DialogueStep::Send(form) => self.send(&form),
-            DialogueStep::Expect(form) => self.expect(&form),
+            DialogueStep::Send(form) => self.send_form(&form),
+            DialogueStep::Expect(form) => self.expect_packet(&form),
             DialogueStep::Silence(time) => self.pause(time),
             DialogueStep::Post {
                 request,
                 operation,
                 length,
-            } => self.order(&DeviceCommand::Post {
+            } => self.send_command(&DeviceCommand::Post {
                 request,
                 operation,
                 length,
             }),
-            DialogueStep::PostReceive => self.order(&DeviceCommand::PostReceive),
+            DialogueStep::PostReceive => self.send_command(&DeviceCommand::PostReceive),
             DialogueStep::ExpectCompletion { request, status } => {
                 let name = format!("completion of request {request}");
                 self.expect_completion(&name, request, status, None)
@@ -252,27 +252,27 @@ impl<'a> Conversation<'a> {
         }))
     }
 
-    fn order(&mut self, command: &DeviceCommand) -> Result<(), Stop> {
+    fn send_command(&mut self, command: &DeviceCommand) -> Result<(), Stop> {
         match self.device.command(command)? {
             DeviceReply::Done => Ok(()),
             other => Err(format!("the device replies {other:?} to {command:?}").into()),
         }
     }
 
-    fn send(&mut self, form: &PacketForm) -> Result<(), Stop> {
+    fn send_form(&mut self, form: &PacketForm) -> Result<(), Stop> {
         let remote = RemoteMemory {
             address: self.opened.address,
             key: self.opened.rkey,
         };
         let mut payload = Vec::new();
-        let packet = form.packet((self.opened.qp_num, remote), self.base, &mut payload);
+        let packet = form.build_packet((self.opened.qp_num, remote), self.base, &mut payload);
         self.last_packet = self.device.now();
         self.device.transmit(&packet)?;
         Ok(())
     }
 
     /// Returns the next packet, if one comes until a time.
-    fn receive(&mut self, until: u64) -> Result<Option<Arrival>, Stop> {
+    fn next_arrival(&mut self, until: u64) -> Result<Option<Arrival>, Stop> {
         let arrival = self.device.receive(until)?;
         if arrival.is_some() {
             self.last_packet = self.device.arrived_after();
@@ -280,23 +280,28 @@ impl<'a> Conversation<'a> {
         Ok(arrival)
     }
 
-    fn expect(&mut self, form: &PacketForm) -> Result<(), Stop> {
+    fn expect_packet(&mut self, form: &PacketForm) -> Result<(), Stop> {
         let name = format!("{:?} with PSN {}", form.opcode, form.psn);
         let arrival = match self.arrived.pop_front() {
             Some(arrival) => Some(arrival),
-            None => self.receive(self.device.now() + PATIENCE)?,
+            None => self.next_arrival(self.device.now() + PATIENCE)?,
         };
         match arrival {
             None => self.differs(&name, "packet", name.clone(), "none".to_owned()),
             Some(Err(problem)) => self.differs(&name, "packet", name.clone(), problem),
             Some(Ok(bytes)) => match Packet::parse(&bytes) {
-                Ok(packet) => self.compare(&name, form, &packet),
+                Ok(packet) => self.compare_packet(&name, form, &packet),
                 Err(error) => self.differs(&name, "packet", name.clone(), error.to_string()),
             },
         }
     }
 
-    fn compare(&mut self, name: &str, form: &PacketForm, got: &Packet<'_>) -> Result<(), Stop> {
+    fn compare_packet(
+        &mut self,
+        name: &str,
+        form: &PacketForm,
+        got: &Packet<'_>,
+    ) -> Result<(), Stop> {
         let bth = got.bth();
         self.same(name, "opcode", &form.opcode, &bth.opcode)?;
         self.same(name, "PSN", &form.psn, &bth.psn)?;
@@ -367,7 +372,7 @@ impl<'a> Conversation<'a> {
         expected: WordValue,
         got: u64,
     ) -> Result<(), Stop> {
-        match expected.number(self.base) {
+        match expected.number_from_base(self.base) {
             Some(number) if number != got => {
                 let hex = |number: u64| format!("{number:#018x}");
                 self.differs(name, field, hex(number), hex(got))
@@ -399,7 +404,7 @@ impl<'a> Conversation<'a> {
         self.differs(name, field, byte(expected), byte(got))
     }
 
-    fn poll(&mut self) -> Result<(), Stop> {
+    fn poll_completions(&mut self) -> Result<(), Stop> {
         match self.device.command(&DeviceCommand::Poll)? {
             DeviceReply::Completions(found) => {
                 self.completions.extend(found);
@@ -417,12 +422,12 @@ impl<'a> Conversation<'a> {
         bytes: Option<u32>,
     ) -> Result<(), Stop> {
         let end = self.device.now() + PATIENCE;
-        self.poll()?;
+        self.poll_completions()?;
         while self.completions.is_empty() && self.device.now() < end {
             let until = self.device.now() + POLL_INTERVAL;
-            let arrival = self.receive(until)?;
+            let arrival = self.next_arrival(until)?;
             self.arrived.extend(arrival);
-            self.poll()?;
+            self.poll_completions()?;
         }
         let Some(got) = self.completions.pop_front() else {
             return self.differs(name, "completion", name.to_owned(), "none".to_owned());
@@ -442,7 +447,7 @@ impl<'a> Conversation<'a> {
         let early = end - self.device.tolerance();
         let (arrival, is_late) = match self.arrived.pop_front() {
             Some(arrival) => (Some(arrival), false),
-            None => (self.receive(early - 1)?, self.device.now() >= early),
+            None => (self.next_arrival(early - 1)?, self.device.now() >= early),
         };
         match arrival {
             Some(arrival) if is_late => {
@@ -452,7 +457,7 @@ impl<'a> Conversation<'a> {
             }
             Some(arrival) => self.unexpected("silence", &arrival),
             None => {
-                self.poll()?;
+                self.poll_completions()?;
                 if self.device.now() < end {
                     self.no_completion("silence")?;
                 }
@@ -465,12 +470,12 @@ impl<'a> Conversation<'a> {
     fn silence(&mut self, name: &str, until: u64) -> Result<(), Stop> {
         let arrival = match self.arrived.pop_front() {
             Some(arrival) => Some(arrival),
-            None => self.receive(until)?,
+            None => self.next_arrival(until)?,
         };
         if let Some(arrival) = arrival {
             return self.unexpected(name, &arrival);
         }
-        self.poll()?;
+        self.poll_completions()?;
         self.no_completion(name)
     }
 
@@ -486,7 +491,7 @@ impl<'a> Conversation<'a> {
         self.differs(name, "completion", "nothing".to_owned(), got)
     }
 
-    fn read(&mut self, offset: u64, length: u32) -> Result<Vec<u8>, Stop> {
+    fn read_memory(&mut self, offset: u64, length: u32) -> Result<Vec<u8>, Stop> {
         match self
             .device
             .command(&DeviceCommand::Read { offset, length })?
@@ -497,13 +502,13 @@ impl<'a> Conversation<'a> {
     }
 
     fn expect_memory(&mut self, offset: u64, data: PatternData) -> Result<(), Stop> {
-        let got = self.read(offset, data.length)?;
+        let got = self.read_memory(offset, data.length)?;
         let name = format!("memory at offset {offset}");
         self.compare_bytes(&name, "content", &data.bytes(), &got)
     }
 
     fn expect_word(&mut self, offset: u64, value: WordValue) -> Result<(), Stop> {
-        let got = self.read(offset, 8)?;
+        let got = self.read_memory(offset, 8)?;
         let mut bytes = [0; 8];
         bytes.copy_from_slice(&got);
         let name = format!("memory at offset {offset}");

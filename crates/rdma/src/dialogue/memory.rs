@@ -19,7 +19,7 @@ const REQUESTS_MAX: u64 = 4;
 pub(super) const LENGTH: u64 = local(REQUESTS_MAX);
 
 /// Returns the offset of the memory of a receive.
-pub(super) const fn receive(number: u32) -> u64 {
+pub(super) const fn receive_offset(number: u32) -> u64 {
     RECEIVE + number as u64 % RECEIVES_MAX * MESSAGE
 }
 
@@ -37,6 +37,6 @@ pub(super) const ATOMIC_START: u64 = 0xEEEE_EEEE_EEEE_EEEF;
 /// Returns the byte at a position of a pattern. Patterns of other `seed`s differ everywhere, and
 /// no pattern repeats after a multiple of a path MTU.
 #[must_use]
-pub const fn pattern(seed: u8, position: u32) -> u8 {
+pub const fn pattern_byte(seed: u8, position: u32) -> u8 {
     (position.wrapping_add(1).wrapping_mul(0x9E37_79B1) >> 24) as u8 ^ seed
 }

@@ -108,19 +108,19 @@ impl Responder {
     ///
     /// # Errors
     /// Errors of the adapter.
-    pub fn execute(
+    pub fn execute_command(
         &mut self,
         verbs: &dyn Verbs,
         tester: Gid,
         command: &DeviceCommand,
     ) -> Result<DeviceReply, VerbsError> {
         match *command {
-            DeviceCommand::Open(setup) => self.open(verbs, tester, &setup),
+            DeviceCommand::Open(setup) => self.open_device(verbs, tester, &setup),
             DeviceCommand::Post {
                 request,
                 operation,
                 length,
-            } => self.post(verbs, request, operation, length),
+            } => self.post_request(verbs, request, operation, length),
             DeviceCommand::PostReceive => self.post_receive(verbs),
             DeviceCommand::Poll => {
                 let mut completions = Vec::new();
@@ -137,7 +137,7 @@ impl Responder {
                 verbs.read_mr(&self.handles()?.region, offset, &mut bytes)?;
                 Ok(DeviceReply::Bytes(bytes))
             }
-            DeviceCommand::Close => self.close(verbs),
+            DeviceCommand::Close => self.close_device(verbs),
         }
     }
 
@@ -147,7 +147,7 @@ impl Responder {
         })
     }
 
-    fn open(
+    fn open_device(
         &mut self,
         verbs: &dyn Verbs,
         tester: Gid,
@@ -157,7 +157,7 @@ impl Responder {
         let memory = RegionMemory::Zeroed(memory::LENGTH);
         let region = verbs.reg_mr(pd, memory, crate::Access::ALL);
         let region = region.map_err(|refusal| refusal.error)?;
-        fill(verbs, &region)?;
+        fill_memory(verbs, &region)?;
         let cq = verbs.create_cq(CQ_LENGTH)?;
         let qp = verbs.create_qp(&QpInitAttributes {
             pd,
@@ -178,7 +178,7 @@ impl Responder {
             receives: 0,
             receive_length: setup.receive_length,
         });
-        let options = options(setup);
+        let options = connection_attributes(setup);
         let start = setup.parameters.start.get();
         let local = prepare(verbs, qp, &options, start)?;
         for _ in 0..setup.receives {
@@ -206,7 +206,7 @@ impl Responder {
         Ok(DeviceReply::Opened(opened))
     }
 
-    fn post(
+    fn post_request(
         &self,
         verbs: &dyn Verbs,
         request: u64,
@@ -231,7 +231,7 @@ impl Responder {
         let number = open.receives;
         let sges = [open
             .region
-            .sge(memory::receive(number), open.receive_length)];
+            .sge(memory::receive_offset(number), open.receive_length)];
         let request = RecvRequest {
             wr_id: RECEIVE_ID + u64::from(number),
             sges: &sges,
@@ -245,7 +245,7 @@ impl Responder {
         Ok(DeviceReply::Done)
     }
 
-    fn close(&mut self, verbs: &dyn Verbs) -> Result<DeviceReply, VerbsError> {
+    fn close_device(&mut self, verbs: &dyn Verbs) -> Result<DeviceReply, VerbsError> {
         if let Some(open) = self.open.take() {
             verbs.destroy_qp(open.qp)?;
             verbs.destroy_cq(open.cq)?;
@@ -257,7 +257,7 @@ impl Responder {
 }
 
 /// Returns the attributes of the connection.
-fn options(setup: &DialogueSetup) -> ConnectionAttributes {
+fn connection_attributes(setup: &DialogueSetup) -> ConnectionAttributes {
     ConnectionAttributes {
         path_mtu: Some(setup.parameters.mtu),
         access: setup.access,
@@ -270,7 +270,7 @@ fn options(setup: &DialogueSetup) -> ConnectionAttributes {
 }
 
 /// Fills the memory that the tester reads, and that requests of the device send from.
-fn fill(verbs: &dyn Verbs, region: &MemoryRegion) -> Result<(), VerbsError> {
+fn fill_memory(verbs: &dyn Verbs, region: &MemoryRegion) -> Result<(), VerbsError> {
     verbs.write_mr(region, memory::ATOMIC, &ATOMIC_START.to_ne_bytes())?;
     let length = u32::try_from(memory::WRITE - memory::READ).unwrap_or(0);
     let bytes = super::PatternData::new(0, 0, length).bytes();

@@ -58,7 +58,7 @@ const NAKS: [(&str, Nak); 4] = [
     ("remote-operational", Nak::RemoteOperational),
 ];
 
-fn named<T: Copy>(table: &[(&str, T)], name: &str) -> Option<T> {
+fn find_named<T: Copy>(table: &[(&str, T)], name: &str) -> Option<T> {
     let row = table.iter().find(|(known, _)| *known == name);
     row.map(|(_, value)| *value)
 }
@@ -131,7 +131,7 @@ impl Line<'_> {
         let number = |at: usize| self.number(self.words.get(at)?);
         let word = |at: usize| self.words.get(at).copied();
         let step = match *self.words.first()? {
-            "set" => return self.set(dialogue),
+            "set" => return self.apply_settings(dialogue),
             ">" => {
                 let packets = self.packets()?.into_iter();
                 dialogue.steps.extend(packets.map(DialogueStep::Send));
@@ -144,31 +144,31 @@ impl Line<'_> {
             }
             "post" => DialogueStep::Post {
                 request: number(1)?,
-                operation: self.operation(word(2)?)?,
+                operation: self.parse_operation(word(2)?)?,
                 length: small(number(3)?)?,
             },
             "receive" => DialogueStep::PostReceive,
             "completes" => DialogueStep::ExpectCompletion {
                 request: number(1)?,
-                status: status(word(2)?)?,
+                status: parse_status(word(2)?)?,
             },
             "received" => DialogueStep::ExpectReceived {
                 receive: small(number(1)?)?,
-                result: match status(word(2)?) {
+                result: match parse_status(word(2)?) {
                     Some(error) => Err(error),
                     None => Ok(small(number(2)?)?),
                 },
             },
             "silence" => DialogueStep::Silence(number(1)? * MICROSECOND),
             "memory" => DialogueStep::ExpectMemory(number(1)?, self.data(word(2)?)?),
-            "word" => DialogueStep::ExpectWord(number(1)?, self.word(word(2)?)?),
+            "word" => DialogueStep::ExpectWord(number(1)?, self.parse_word(word(2)?)?),
             _ => return None,
         };
         dialogue.steps.push(step);
         Some(())
     }
 
-    fn set(&self, dialogue: &mut Dialogue) -> Option<()> {
+    fn apply_settings(&self, dialogue: &mut Dialogue) -> Option<()> {
         let setup = &mut dialogue.setup;
         for word in &self.words[1..] {
             let (name, text) = word.split_once('=')?;
@@ -211,9 +211,9 @@ impl Line<'_> {
         let payload = self
             .value("data")
             .map_or(Some(PatternData::EMPTY), |text| self.data(text))?;
-        let headers = self.headers(named(&OPCODES, name)?, payload.length)?;
+        let headers = self.headers(find_named(&OPCODES, name)?, payload.length)?;
         let form = PacketForm {
-            opcode: named(&OPCODES, name)?,
+            opcode: find_named(&OPCODES, name)?,
             psn,
             ack_request: self.words.contains(&"ask").then_some(true),
             headers,
@@ -235,12 +235,12 @@ impl Line<'_> {
             },
             Layout::AtomicEth => FormHeaders::Atomic {
                 offset: self.value_or("at", ATOMIC)?,
-                swap_or_add: self.word(self.value("swap").or_else(|| self.value("add"))?)?,
-                compare: self.word(self.value("compare").unwrap_or("0"))?,
+                swap_or_add: self.parse_word(self.value("swap").or_else(|| self.value("add"))?)?,
+                compare: self.parse_word(self.value("compare").unwrap_or("0"))?,
             },
             Layout::Aeth => FormHeaders::Aeth {
                 syndrome: match (self.value("nak"), self.value("rnr")) {
-                    (Some(nak), _) => SyndromeForm::Nak(named(&NAKS, nak)?),
+                    (Some(nak), _) => SyndromeForm::Nak(find_named(&NAKS, nak)?),
                     (None, Some(code)) => SyndromeForm::Rnr(code.parse().ok()?),
                     (None, None) => SyndromeForm::Ack,
                 },
@@ -251,13 +251,13 @@ impl Line<'_> {
                     "any" => None,
                     _ => Some(msn()?),
                 },
-                original: self.word(self.value("value")?)?,
+                original: self.parse_word(self.value("value")?)?,
             },
             _ => FormHeaders::None,
         })
     }
 
-    fn operation(&self, name: &str) -> Option<Operation> {
+    fn parse_operation(&self, name: &str) -> Option<Operation> {
         let number = |name| self.number(self.value(name)?);
         let remote_addr = TesterEnd::ADDRESS + self.value_or("at", 0)?;
         let rkey = TesterEnd::KEY;
@@ -286,7 +286,7 @@ impl Line<'_> {
         Some(PatternData::new(seed, part()?, part()?))
     }
 
-    fn word(&self, text: &str) -> Option<WordValue> {
+    fn parse_word(&self, text: &str) -> Option<WordValue> {
         Some(match text.strip_prefix("base") {
             Some("") => WordValue::BasePlus(0),
             Some(more) => WordValue::BasePlus(self.number(more)?),
@@ -315,7 +315,7 @@ impl Line<'_> {
             ("m", mtu),
             ("m/2", mtu / 2),
         ];
-        if let Some(area) = named(&areas, text) {
+        if let Some(area) = find_named(&areas, text) {
             return Some(area);
         }
         if let Some(request) = text.strip_prefix("local") {
@@ -329,7 +329,7 @@ impl Line<'_> {
     }
 }
 
-fn status(name: &str) -> Option<WcStatus> {
+fn parse_status(name: &str) -> Option<WcStatus> {
     let mut all = WcStatus::ALL.into_iter();
     all.find(|status| status.name() == name)
 }

@@ -37,7 +37,7 @@ impl SimulatedDevice {
             link_layer: LinkLayer::Ethernet,
             mtu: Mtu::Mtu4096,
             lid: 0,
-            gid: (gid(DEVICE), GidType::RoceV2),
+            gid: (gid_from_ipv4(DEVICE), GidType::RoceV2),
         };
         let attributes = DeviceAttributes::of_model("simulated", 1);
         let adapter = ChannelAdapter::new(attributes, port, settings);
@@ -67,7 +67,9 @@ impl SimulatedDevice {
 
 impl DeviceUnderTest for SimulatedDevice {
     fn command(&mut self, command: &DeviceCommand) -> Result<DeviceReply, String> {
-        let reply = self.responder.execute(&self.verbs, gid(TESTER), command);
+        let reply = self
+            .responder
+            .execute_command(&self.verbs, gid_from_ipv4(TESTER), command);
         reply.map_err(|error| error.to_string())
     }
 
@@ -114,7 +116,7 @@ impl DeviceUnderTest for SimulatedDevice {
 }
 
 /// Returns the global identifier of an address.
-fn gid(address: Ipv4Addr) -> Gid {
+fn gid_from_ipv4(address: Ipv4Addr) -> Gid {
     Gid(address.to_ipv6_mapped().octets())
 }
 

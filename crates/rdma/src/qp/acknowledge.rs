@@ -48,7 +48,7 @@ impl RcQueuePair {
         }
         match aeth.syndrome {
             Syndrome::Ack(_) => {
-                if parts.has(Defect::AckPassesRead) {
+                if parts.has_defect(Defect::AckPassesRead) {
                     while self.send.entries.front().is_some_and(|entry| {
                         entry.has_started() && entry.end_psn().ahead_of(psn.plus(1)) <= 0
                     }) {
@@ -127,7 +127,7 @@ impl RcQueuePair {
         let offset = u64::from(entry.responses) * u64::from(mtu);
         let scattered = parts
             .regions
-            .scatter(entry.data.sges(), self.init.pd, offset, data);
+            .scatter_bytes(entry.data.sges(), self.init.pd, offset, data);
         if scattered.is_err() {
             entry.failure = Some(WcStatus::LocProtErr);
             return;
@@ -137,7 +137,7 @@ impl RcQueuePair {
         self.send.advance_unacked(psn.plus(1));
         if is_complete {
             self.complete_oldest_send(parts, WcStatus::Success);
-            if parts.has(Defect::ResponseCompletesNext) {
+            if parts.has_defect(Defect::ResponseCompletesNext) {
                 self.complete_oldest_send(parts, WcStatus::Success);
             }
         }

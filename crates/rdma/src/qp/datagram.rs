@@ -182,7 +182,7 @@ impl DatagramQueuePair {
             self.enter_error(parts);
             return Ok(());
         }
-        self.attributes.apply(modify);
+        self.attributes.apply_changes(modify);
         self.attributes.qp_state = to;
         self.qkey = modify.qkey.unwrap_or(self.qkey);
         if let Some(psn) = modify.sq_psn {
@@ -225,7 +225,7 @@ impl DatagramQueuePair {
         }
         let entry = self.sends.pop_front()?;
         self.draining = self.draining.saturating_sub(1);
-        if let Err(status) = self.gather(parts, &entry, payload) {
+        if let Err(status) = self.gather_payload(parts, &entry, payload) {
             self.complete_send(parts, &entry, status);
             self.attributes.qp_state = QpState::Sqe;
             self.flush_sends(parts);
@@ -239,13 +239,13 @@ impl DatagramQueuePair {
         Some(transmit)
     }
 
-    fn gather(
+    fn gather_payload(
         &self,
         parts: &mut AdapterParts<'_>,
         entry: &DatagramEntry,
         payload: &mut Vec<u8>,
     ) -> Result<(), WcStatus> {
-        let length = entry.data.length();
+        let length = entry.data.byte_count();
         if length > u64::from(self.mtu) {
             return Err(WcStatus::LocLenErr);
         }
@@ -257,7 +257,8 @@ impl DatagramQueuePair {
         let checked = parts.regions.check_local(sges, pd, Access::NONE);
         // At most the MTU.
         let length = usize::try_from(length).unwrap_or(0);
-        let gathered = checked.and_then(|()| parts.regions.gather(sges, pd, (0, length), payload));
+        let gathered =
+            checked.and_then(|()| parts.regions.gather_bytes(sges, pd, (0, length), payload));
         gathered.map_err(|_| WcStatus::LocProtErr)
     }
 
@@ -304,11 +305,11 @@ impl DatagramQueuePair {
         };
         let length = GRH_LENGTH + packet.payload().len() as u64;
         let sges = receive.data.sges();
-        let scattered = if length > receive.data.length() {
+        let scattered = if length > receive.data.byte_count() {
             Err(WcStatus::LocLenErr)
         } else {
             let (regions, pd) = (&mut *parts.regions, self.init.pd);
-            let scattered = regions.scatter(sges, pd, GRH_LENGTH, packet.payload());
+            let scattered = regions.scatter_bytes(sges, pd, GRH_LENGTH, packet.payload());
             scattered.map_err(|_| WcStatus::LocProtErr)
         };
         let solicited = packet.bth().solicited;
@@ -321,11 +322,11 @@ impl DatagramQueuePair {
                 src_qp: Some(deth.source_qp),
                 ..self.completion(receive.wr_id, WcStatus::Success)
             };
-            parts.complete(self.init.recv_cq, completion, solicited, (0, 1));
+            parts.add_completion(self.init.recv_cq, completion, solicited, (0, 1));
             return;
         };
         let completion = self.completion(receive.wr_id, status);
-        parts.complete(self.init.recv_cq, completion, true, (0, 1));
+        parts.add_completion(self.init.recv_cq, completion, true, (0, 1));
         self.enter_error(parts);
     }
 
@@ -358,7 +359,7 @@ impl DatagramQueuePair {
             opcode: is_success.then_some(WcOpcode::Send),
             ..self.completion(entry.wr_id, status)
         };
-        parts.complete(self.init.send_cq, completion, !is_success, places);
+        parts.add_completion(self.init.send_cq, completion, !is_success, places);
     }
 
     /// Enters the error state: whatever is queued is flushed, sends first.
@@ -378,7 +379,7 @@ impl DatagramQueuePair {
     fn flush_receives(&mut self, parts: &mut AdapterParts<'_>) {
         while let Some(receive) = self.receives.pop_front() {
             let completion = self.completion(receive.wr_id, WcStatus::WrFlushErr);
-            parts.complete(self.init.recv_cq, completion, true, (0, 1));
+            parts.add_completion(self.init.recv_cq, completion, true, (0, 1));
         }
     }
 }

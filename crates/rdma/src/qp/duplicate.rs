@@ -71,9 +71,9 @@ impl RcQueuePair {
     ) -> bool {
         let expected = self.responder.expected;
         match (kind, packet.extension()) {
-            _ if parts.has(Defect::DuplicateDropped) => true,
+            _ if parts.has_defect(Defect::DuplicateDropped) => true,
             (RequestKind::Send | RequestKind::Write, _)
-                if parts.has(Defect::DuplicateSendExecuted) =>
+                if parts.has_defect(Defect::DuplicateSendExecuted) =>
             {
                 self.responder.expected = packet.bth().psn;
                 self.handle_request(parts, packet);
@@ -81,7 +81,7 @@ impl RcQueuePair {
                 true
             }
             (RequestKind::Read, Extension::Reth(reth))
-                if parts.has(Defect::DuplicateReadFromStart) =>
+                if parts.has_defect(Defect::DuplicateReadFromStart) =>
             {
                 let start = |saved: &SavedRequest| match *saved {
                     SavedRequest::Read { reth: whole, .. } => Some(whole.address),
@@ -96,7 +96,7 @@ impl RcQueuePair {
                 true
             }
             (RequestKind::CompareSwap | RequestKind::FetchAdd, Extension::AtomicEth(atomic))
-                if parts.has(Defect::DuplicateAtomicExecuted) =>
+                if parts.has_defect(Defect::DuplicateAtomicExecuted) =>
             {
                 let (psn, msn) = (packet.bth().psn, self.responder.msn);
                 if let Ok(original) = self.execute_atomic_on_memory(parts, kind, *atomic) {

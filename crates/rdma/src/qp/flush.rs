@@ -28,7 +28,7 @@ impl RcQueuePair {
             self.enter_error(parts);
             return Ok(());
         }
-        self.attributes.apply(modify);
+        self.attributes.apply_changes(modify);
         self.attributes.qp_state = to;
         self.address = modify.ah_attr.or(self.address);
         if let Some(psn) = modify.rq_psn {
@@ -37,7 +37,7 @@ impl RcQueuePair {
         if let Some(psn) = modify.sq_psn {
             let psn = Psn::new(psn);
             (self.send.unacked, self.send.sent_end, self.send.next_psn) = (psn, psn, psn);
-            let more = u8::from(parts.has(Defect::RetryOnceMore));
+            let more = u8::from(parts.has_defect(Defect::RetryOnceMore));
             self.send.retries_left = self.attributes.retry_cnt + more;
             self.send.rnr_retries_left = self.attributes.rnr_retry;
         }
@@ -54,18 +54,18 @@ impl RcQueuePair {
         let is_done = self.state() == QpState::Sqd && self.send.is_drained();
         if is_done && self.send.reports_drained {
             self.send.reports_drained = false;
-            self.report(parts, AsyncEvent::SqDrained);
+            self.report_event(parts, AsyncEvent::SqDrained);
         }
     }
 
     /// Enters the error state: whatever is queued is flushed.
     pub(crate) fn enter_error(&mut self, parts: &mut AdapterParts<'_>) {
         self.attributes.qp_state = QpState::Err;
-        self.flush(parts);
+        self.flush_requests(parts);
     }
 
     /// Completes every queued request with a flush error, sends first.
-    pub(super) fn flush(&mut self, parts: &mut AdapterParts<'_>) {
+    pub(super) fn flush_requests(&mut self, parts: &mut AdapterParts<'_>) {
         while !self.send.entries.is_empty() {
             self.complete_oldest_send(parts, WcStatus::WrFlushErr);
         }
@@ -111,7 +111,7 @@ impl QpAttributes {
     }
 
     /// Takes over the attributes that a modification gives.
-    pub(super) fn apply(&mut self, modify: &QpModify) {
+    pub(super) fn apply_changes(&mut self, modify: &QpModify) {
         self.path_mtu = modify.path_mtu.or(self.path_mtu);
         let set = |to: &mut u8, from: Option<u8>| *to = from.unwrap_or(*to);
         set(&mut self.max_rd_atomic, modify.max_rd_atomic);

@@ -48,10 +48,10 @@ impl RcQueuePair {
         };
         if self.state() == QpState::Rtr && !self.responder.is_established {
             self.responder.is_established = true;
-            self.report(parts, AsyncEvent::CommEst);
+            self.report_event(parts, AsyncEvent::CommEst);
         }
         self.responder.has_nacked = false;
-        match self.execute(parts, &request) {
+        match self.execute_request(parts, &request) {
             Ok(()) if packet.bth().ack_request && !request.kind.returns_data() => {
                 let credits = self.responder.credit_code(parts);
                 self.responder.acknowledge(psn, Syndrome::Ack(credits));
@@ -61,16 +61,16 @@ impl RcQueuePair {
                 self.responder.has_nacked = true;
                 let timer = Syndrome::RnrNak(self.attributes.min_rnr_timer);
                 self.responder.acknowledge(psn, timer);
-                if parts.has(Defect::RnrAdvances) {
+                if parts.has_defect(Defect::RnrAdvances) {
                     self.responder.expected = psn.plus(1);
                 }
             }
-            Err(Refusal::Fatal(nak, receive)) => self.refuse(parts, psn, nak, receive),
+            Err(Refusal::Fatal(nak, receive)) => self.refuse_request(parts, psn, nak, receive),
         }
     }
 
     /// Answers with an error, and ends the connection.
-    pub(super) fn refuse(
+    pub(super) fn refuse_request(
         &mut self,
         parts: &mut AdapterParts<'_>,
         psn: Psn,
@@ -90,8 +90,8 @@ impl RcQueuePair {
         } else {
             AsyncEvent::QpReqErr
         };
-        self.report(parts, event);
-        if parts.has(Defect::NakWithoutError) {
+        self.report_event(parts, event);
+        if parts.has_defect(Defect::NakWithoutError) {
             return;
         }
         let responses = std::mem::take(&mut self.responder.responses);
@@ -100,7 +100,7 @@ impl RcQueuePair {
         self.responder.responses = responses;
     }
 
-    fn execute(
+    fn execute_request(
         &mut self,
         parts: &mut AdapterParts<'_>,
         request: &RequestPacket<'_>,
@@ -172,14 +172,14 @@ impl RcQueuePair {
             },
         };
         let length = received + request.payload.len() as u64;
-        if length > receive.data.length() || length > u64::from(parts.settings.max_message) {
+        if length > receive.data.byte_count() || length > u64::from(parts.settings.max_message) {
             let receive = Some((receive, WcStatus::LocLenErr));
             return Err(Refusal::Fatal(Nak::InvalidRequest, receive));
         }
         let sges = receive.data.sges();
         let scattered = parts
             .regions
-            .scatter(sges, self.init.pd, received, request.payload);
+            .scatter_bytes(sges, self.init.pd, received, request.payload);
         if scattered.is_err() {
             let receive = Some((receive, WcStatus::LocProtErr));
             return Err(Refusal::Fatal(Nak::RemoteOperational, receive));
@@ -194,7 +194,7 @@ impl RcQueuePair {
                 received: length,
             });
         }
-        self.advance(request, 1);
+        self.advance_expected(request, 1);
         Ok(())
     }
 
@@ -237,7 +237,7 @@ impl RcQueuePair {
             let done = Ok((WcOpcode::RecvRdmaWithImm, length, Some(data)));
             self.complete_receive(parts, &receive, done, request.solicited);
         }
-        self.advance(request, 1);
+        self.advance_expected(request, 1);
         Ok(())
     }
 
@@ -256,7 +256,7 @@ impl RcQueuePair {
             .check_remote(reth.rkey, pd, place, Access::REMOTE_READ);
         checked.map_err(|_| NO_ACCESS)?;
         let count = reth.length.div_ceil(self.mtu()).max(1);
-        self.advance(request, count);
+        self.advance_expected(request, count);
         let (psn, msn) = (request.psn, self.responder.msn);
         let saved = SavedRequest::Read {
             psn,
@@ -279,7 +279,7 @@ impl RcQueuePair {
             return Err(INVALID);
         };
         let original = self.execute_atomic_on_memory(parts, request.kind, atomic)?;
-        self.advance(request, 1);
+        self.advance_expected(request, 1);
         let (psn, msn) = (request.psn, self.responder.msn);
         let saved = SavedRequest::Atomic { psn, original, msn };
         self.responder
@@ -313,14 +313,14 @@ impl RcQueuePair {
             _ => original,
         };
         memory.copy_from_slice(&value.to_ne_bytes());
-        if parts.has(Defect::AtomicReturnsNew) {
+        if parts.has_defect(Defect::AtomicReturnsNew) {
             return Ok(value);
         }
         Ok(original)
     }
 
     /// Notes that a request packet was executed, which takes `count` packet sequence numbers.
-    fn advance(&mut self, request: &RequestPacket<'_>, count: u32) {
+    fn advance_expected(&mut self, request: &RequestPacket<'_>, count: u32) {
         self.responder.expected = request.psn.plus(count);
         if request.ends_message() {
             self.responder.msn = (self.responder.msn + 1) % Psn::MODULUS;
@@ -346,17 +346,17 @@ impl RcQueuePair {
             vendor_err: 0,
         };
         let solicited = solicited || end.is_err();
-        parts.complete(self.init.recv_cq, completion, solicited, (0, 1));
+        parts.add_completion(self.init.recv_cq, completion, solicited, (0, 1));
     }
 }
 
 impl Responder {
     /// Returns the distance of a packet from the expected one, in packets.
     fn distance_of(&self, psn: Psn, parts: &AdapterParts<'_>) -> i32 {
-        if parts.has(Defect::PsnWithoutWrap) {
+        if parts.has_defect(Defect::PsnWithoutWrap) {
             return psn.get() as i32 - self.expected.get() as i32;
         }
-        if parts.has(Defect::GapAccepted) && psn.ahead_of(self.expected) > 0 {
+        if parts.has_defect(Defect::GapAccepted) && psn.ahead_of(self.expected) > 0 {
             return 0;
         }
         psn.ahead_of(self.expected)
@@ -365,7 +365,7 @@ impl Responder {
     /// Handles a packet behind a missing one: reports the gap once, until the missing packet comes.
     fn report_gap(&mut self, parts: &AdapterParts<'_>) {
         let mut says_so = !self.has_nacked;
-        if parts.has(Defect::NakRepeated) {
+        if parts.has_defect(Defect::NakRepeated) {
             says_so = true;
         }
         if says_so {

@@ -15,7 +15,7 @@ impl RcQueuePair {
         payload: &mut Vec<u8>,
     ) -> Option<(Bth, Extension)> {
         let responses = &mut self.responder.responses;
-        if parts.has(Defect::AtomicResponseOvertaken)
+        if parts.has_defect(Defect::AtomicResponseOvertaken)
             && matches!(responses.front(), Some(Response::Atomic { .. }))
         {
             responses.rotate_left(1);
@@ -62,7 +62,7 @@ impl RcQueuePair {
         let Ok(bytes) = parts.regions.remote(rest.rkey, self.init.pd, place) else {
             // The region was deregistered after the request was accepted.
             self.responder.responses.clear();
-            self.refuse(parts, psn, Nak::RemoteAccess, None);
+            self.refuse_request(parts, psn, Nak::RemoteAccess, None);
             return self.next_response(parts, payload);
         };
         payload.extend_from_slice(bytes);
@@ -81,7 +81,7 @@ impl RcQueuePair {
                 msn,
                 is_repeat,
             });
-            if parts.has(Defect::ResponsesOutOfOrder) {
+            if parts.has_defect(Defect::ResponsesOutOfOrder) {
                 self.responder.responses.rotate_left(1);
             }
         }
@@ -103,6 +103,6 @@ impl RcQueuePair {
 }
 
 fn aeth(syndrome: Syndrome, msn: u32, parts: &AdapterParts<'_>) -> Aeth {
-    let msn = msn + u32::from(parts.has(Defect::MsnOffByOne));
+    let msn = msn + u32::from(parts.has_defect(Defect::MsnOffByOne));
     Aeth { syndrome, msn }
 }

@@ -40,7 +40,7 @@ impl RcQueuePair {
             return;
         }
         if self.attributes.rnr_retry != RNR_RETRY_INFINITE {
-            if parts.has(Defect::RnrConsumesRetry) {
+            if parts.has_defect(Defect::RnrConsumesRetry) {
                 self.retry();
             }
             match self.send.rnr_retries_left.checked_sub(1) {
@@ -51,7 +51,7 @@ impl RcQueuePair {
         self.send.go_back();
         let wait = u64::from(RNR_TIMER_US[usize::from(timer & 31)]) * 1_000_000;
         self.send.rnr_until = Some(parts.now + wait);
-        if parts.has(Defect::RnrTimerIgnored) {
+        if parts.has_defect(Defect::RnrTimerIgnored) {
             self.send.rnr_until = None;
         }
     }

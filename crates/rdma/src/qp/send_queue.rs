@@ -34,7 +34,7 @@ impl RequestData {
     }
 
     /// Returns the number of bytes.
-    pub(super) fn length(&self) -> u64 {
+    pub(super) fn byte_count(&self) -> u64 {
         match self {
             Self::Inline(bytes) => bytes.len() as u64,
             other => other.sges().iter().map(|sge| u64::from(sge.length)).sum(),

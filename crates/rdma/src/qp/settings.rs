@@ -50,7 +50,7 @@ impl Default for SoftAdapterSettings {
 
 impl SoftAdapterSettings {
     /// Returns true if this is the seeded defect.
-    pub(crate) const fn has(&self, defect: Defect) -> bool {
+    pub(crate) const fn has_defect(&self, defect: Defect) -> bool {
         #[cfg(feature = "seeded-defects")]
         return matches!(self.defect, Some(found) if found as u8 == defect as u8);
         #[cfg(not(feature = "seeded-defects"))]

@@ -24,7 +24,7 @@ impl RcQueuePair {
         }
         self.send.rnr_until = None;
         let index = self.send.cursor.entry;
-        if !self.send.entries.get(index)?.has_started() && !self.start(parts, index) {
+        if !self.send.entries.get(index)?.has_started() && !self.start_request(parts, index) {
             return None;
         }
         let entry = self.send.entries.get(index)?;
@@ -32,7 +32,7 @@ impl RcQueuePair {
             return None;
         }
         let is_read = entry.operation.returns_data();
-        let packet = if is_read && parts.has(Defect::ReadRestartsFromStart) {
+        let packet = if is_read && parts.has_defect(Defect::ReadRestartsFromStart) {
             0
         } else if is_read {
             entry.responses
@@ -52,7 +52,7 @@ impl RcQueuePair {
         let extension = request_headers(entry, packet, self.mtu(), &mut bth);
         let is_last = is_read || packet + 1 == entry.psn_count;
         bth.ack_request = is_last || self.send.must_request_ack(psn, parts.settings);
-        if parts.has(Defect::NoAckRequest) {
+        if parts.has_defect(Defect::NoAckRequest) {
             bth.ack_request = false;
         }
         let is_inline = matches!(entry.data, RequestData::Inline(_));
@@ -88,7 +88,7 @@ impl RcQueuePair {
     }
 
     /// Starts a request, if the request may start. Returns true if the request has started.
-    fn start(&mut self, parts: &mut AdapterParts<'_>, index: usize) -> bool {
+    fn start_request(&mut self, parts: &mut AdapterParts<'_>, index: usize) -> bool {
         let drains = self.state() == QpState::Sqd && index >= self.send.draining;
         let entry = &self.send.entries[index];
         if drains || entry.failure.is_some() || entry.known_at > parts.now {
@@ -118,7 +118,7 @@ impl RcQueuePair {
         entry.psn_count = count;
         entry.length = length;
         self.send.next_psn = entry.end_psn();
-        if parts.has(Defect::ReadTakesOnePsn) {
+        if parts.has_defect(Defect::ReadTakesOnePsn) {
             self.send.next_psn = entry.first_psn.plus(1);
         }
         true
@@ -164,7 +164,7 @@ fn check_request(
     parts: &AdapterParts<'_>,
     mtu: u32,
 ) -> Result<u32, WcStatus> {
-    let length = entry.data.length();
+    let length = entry.data.byte_count();
     let is_read = matches!(entry.operation, Operation::RdmaRead { .. });
     let is_atomic = entry.operation.returns_data() && !is_read;
     let most = if is_read {
@@ -204,7 +204,9 @@ fn append_payload(
         return Some(());
     }
     let place = (u64::from(offset), length);
-    let gathered = parts.regions.gather(entry.data.sges(), pd, place, payload);
+    let gathered = parts
+        .regions
+        .gather_bytes(entry.data.sges(), pd, place, payload);
     gathered.ok()
 }
 

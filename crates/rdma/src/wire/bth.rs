@@ -1,6 +1,6 @@
 //! The base transport header, 12 bytes that begin every packet of the transport layer. IBA 9.2.
 
-use super::{Opcode, WireError, take};
+use super::{Opcode, WireError, take_bytes};
 use crate::Psn;
 
 /// A base transport header (BTH). The packet determines the length of the padding.
@@ -59,7 +59,7 @@ impl Bth {
 
     /// Reads a header from `bytes`, and returns the header and the length of the padding.
     pub(super) fn parse(bytes: &mut &[u8]) -> Result<(Self, usize), WireError> {
-        let &[code, marks, pkey_high, pkey_low, qp @ .., p0, p1, p2, p3] = take::<12>(bytes)?;
+        let &[code, marks, pkey_high, pkey_low, qp @ .., p0, p1, p2, p3] = take_bytes::<12>(bytes)?;
         let version = marks & 0xF;
         if version != 0 {
             return Err(WireError::Version(version));

@@ -7,11 +7,11 @@ const ICRC_POLYNOMIAL: u32 = 0xEDB8_8320;
 /// x^16 + x^12 + x^3 + x + 1, reflected. IBA 7.8.2.
 const VCRC_POLYNOMIAL: u32 = 0xD008;
 
-static ICRC_TABLE: [u32; 256] = table(ICRC_POLYNOMIAL);
-static VCRC_TABLE: [u32; 256] = table(VCRC_POLYNOMIAL);
+static ICRC_TABLE: [u32; 256] = remainder_table(ICRC_POLYNOMIAL);
+static VCRC_TABLE: [u32; 256] = remainder_table(VCRC_POLYNOMIAL);
 
 /// Returns the remainders of all bytes.
-const fn table(polynomial: u32) -> [u32; 256] {
+const fn remainder_table(polynomial: u32) -> [u32; 256] {
     let mut table = [0; 256];
     let mut byte = 0;
     while byte < 256 {

@@ -1,6 +1,6 @@
 //! Extended transport headers: the fields behind the base transport header. IBA 9.3 and 9.4.
 
-use super::{Syndrome, WireError, take};
+use super::{Syndrome, WireError, take_bytes};
 
 /// RDMA extended transport header (RETH).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -222,9 +222,9 @@ impl Deth {
 }
 
 fn word(bytes: &mut &[u8]) -> Result<u32, WireError> {
-    take(bytes).map(|bytes| u32::from_be_bytes(*bytes))
+    take_bytes(bytes).map(|bytes| u32::from_be_bytes(*bytes))
 }
 
 fn double_word(bytes: &mut &[u8]) -> Result<u64, WireError> {
-    take(bytes).map(|bytes| u64::from_be_bytes(*bytes))
+    take_bytes(bytes).map(|bytes| u64::from_be_bytes(*bytes))
 }

@@ -3,7 +3,7 @@
 //! *Not modelled*: raw packets, and link versions other than 0.
 
 use super::crc::{icrc, vcrc};
-use super::{Packet, WireError, split, take};
+use super::{Packet, WireError, split, take_bytes};
 use crate::Gid;
 
 /// Local route header (LRH): the way within a subnet.
@@ -57,7 +57,7 @@ impl Lrh {
     pub const LENGTH: usize = 8;
 
     /// Returns the header of a packet of `words` words of four bytes, from the LRH to the ICRC.
-    fn bytes(&self, lnh: u8, words: u16) -> [u8; Self::LENGTH] {
+    fn header_bytes(&self, lnh: u8, words: u16) -> [u8; Self::LENGTH] {
         let [d0, d1] = self.dlid.to_be_bytes();
         let [l0, l1] = (words & 0x7FF).to_be_bytes();
         let [s0, s1] = self.slid.to_be_bytes();
@@ -71,7 +71,7 @@ impl Grh {
     pub const LENGTH: usize = 40;
 
     /// Returns the header of a packet with `length` bytes behind it, up to the ICRC.
-    fn bytes(&self, length: u16) -> [u8; Self::LENGTH] {
+    fn header_bytes(&self, length: u16) -> [u8; Self::LENGTH] {
         let mut bytes = [0; Self::LENGTH];
         let version = 6 << 28 | u32::from(self.traffic_class) << 20 | self.flow_label & 0xF_FFFF;
         bytes[..4].copy_from_slice(&version.to_be_bytes());
@@ -83,15 +83,15 @@ impl Grh {
     }
 
     fn parse(bytes: &mut &[u8]) -> Result<Self, WireError> {
-        let version = u32::from_be_bytes(*take(bytes)?);
-        let length = usize::from(u16::from_be_bytes(*take(bytes)?));
-        let &[next_header, hop_limit] = take(bytes)?;
+        let version = u32::from_be_bytes(*take_bytes(bytes)?);
+        let length = usize::from(u16::from_be_bytes(*take_bytes(bytes)?));
+        let &[next_header, hop_limit] = take_bytes(bytes)?;
         let grh = Self {
             traffic_class: (version >> 20) as u8,
             flow_label: version & 0xF_FFFF,
             hop_limit,
-            source: Gid(*take(bytes)?),
-            destination: Gid(*take(bytes)?),
+            source: Gid(*take_bytes(bytes)?),
+            destination: Gid(*take_bytes(bytes)?),
         };
         if version >> 28 != 6 {
             return Err(WireError::Network("GRH version", version >> 28));
@@ -128,8 +128,8 @@ impl<'a> NativeFrame<'a> {
             reason = "packets have at most 4 KiB and headers"
         )]
         let (words, behind) = (words as u16, behind as u16);
-        into.extend(self.lrh.bytes(lnh, words));
-        into.extend(self.grh.iter().flat_map(|grh| grh.bytes(behind)));
+        into.extend(self.lrh.header_bytes(lnh, words));
+        into.extend(self.grh.iter().flat_map(|grh| grh.header_bytes(behind)));
         into.extend(packet);
         let checksum = checksum(&into[start..]);
         into.extend(checksum.to_le_bytes());
@@ -144,7 +144,10 @@ impl<'a> NativeFrame<'a> {
     pub fn parse(bytes: &'a [u8]) -> Result<Self, WireError> {
         let length = bytes.len().saturating_sub(2);
         let (covered, mut checksum) = split(bytes, length)?;
-        let (expected, found) = (vcrc(covered), u16::from_le_bytes(*take(&mut checksum)?));
+        let (expected, found) = (
+            vcrc(covered),
+            u16::from_le_bytes(*take_bytes(&mut checksum)?),
+        );
         if expected != found {
             return Err(WireError::Vcrc { expected, found });
         }
@@ -157,7 +160,7 @@ impl<'a> NativeFrame<'a> {
     /// As [`parse`](Self::parse).
     pub fn parse_invariant(bytes: &'a [u8]) -> Result<Self, WireError> {
         let mut rest = bytes;
-        let &[vl, sl, d0, d1, l0, l1, s0, s1] = take(&mut rest)?;
+        let &[vl, sl, d0, d1, l0, l1, s0, s1] = take_bytes(&mut rest)?;
         if vl & 0xF != 0 {
             return Err(WireError::Network("link version", (vl & 0xF).into()));
         }
@@ -175,7 +178,7 @@ impl<'a> NativeFrame<'a> {
         };
         let (packet, mut carried) = split(rest, rest.len().saturating_sub(4))?;
         let packet = Packet::parse(packet)?;
-        let found = u32::from_le_bytes(*take(&mut carried)?);
+        let found = u32::from_le_bytes(*take_bytes(&mut carried)?);
         let expected = checksum(&bytes[..bytes.len() - 4]);
         if expected != found {
             return Err(WireError::Icrc { expected, found });

@@ -6,7 +6,7 @@
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use super::crc::icrc;
-use super::{Bth, Packet, WireError, split, take};
+use super::{Bth, Packet, WireError, split, take_bytes};
 
 /// The UDP port of RoCE v2. Annex A17.4.5.
 const PORT: u16 = 4791;
@@ -79,7 +79,7 @@ impl<'a> RoceFrame<'a> {
         let length = (UDP_LENGTH + packet.len() + ICRC_LENGTH) as u16;
         into.extend(self.destination_mac);
         into.extend(self.source_mac);
-        let (ethertype, network) = self.ip.bytes(length);
+        let (ethertype, network) = self.ip.header_bytes(length);
         into.extend(ethertype.to_be_bytes());
         let start = into.len();
         into.extend(network);
@@ -101,8 +101,8 @@ impl<'a> RoceFrame<'a> {
     /// # Errors
     /// [`WireError`] if `bytes` are no frame, or the ICRC is wrong.
     pub fn parse(mut bytes: &'a [u8]) -> Result<Self, WireError> {
-        let (destination_mac, source_mac) = (*take(&mut bytes)?, *take(&mut bytes)?);
-        let ethertype = u16::from_be_bytes(*take(&mut bytes)?);
+        let (destination_mac, source_mac) = (*take_bytes(&mut bytes)?, *take_bytes(&mut bytes)?);
+        let ethertype = u16::from_be_bytes(*take_bytes(&mut bytes)?);
         let network = bytes;
         let ip = match ethertype {
             ETHERTYPE_IPV4 => Ip::parse_v4(&mut bytes)?,
@@ -111,7 +111,7 @@ impl<'a> RoceFrame<'a> {
         };
         let udp = network.len() - bytes.len();
         let mut datagram = bytes;
-        let [source_port, port, length, sum] = words(&mut datagram)?;
+        let [source_port, port, length, sum] = take_words(&mut datagram)?;
         if port != PORT {
             return Err(WireError::Network("UDP port", port.into()));
         }
@@ -123,7 +123,7 @@ impl<'a> RoceFrame<'a> {
         }
         let (packet, mut carried) = split(datagram, datagram.len().saturating_sub(ICRC_LENGTH))?;
         let packet = Packet::parse(packet)?;
-        let found = u32::from_le_bytes(*take(&mut carried)?);
+        let found = u32::from_le_bytes(*take_bytes(&mut carried)?);
         let expected = checksum(&network[..network.len() - ICRC_LENGTH], udp);
         if expected != found {
             return Err(WireError::Icrc { expected, found });
@@ -141,7 +141,7 @@ impl<'a> RoceFrame<'a> {
 
 impl Ip {
     /// Returns the Ethernet type, and the header for `length` bytes of UDP.
-    fn bytes(&self, length: u16) -> (u16, Vec<u8>) {
+    fn header_bytes(&self, length: u16) -> (u16, Vec<u8>) {
         let mut bytes = Vec::with_capacity(40);
         match *self {
             Self::V4 {
@@ -185,10 +185,10 @@ impl Ip {
 
     fn parse_v4(bytes: &mut &[u8]) -> Result<Self, WireError> {
         let found = bytes.len();
-        let &[version, tos] = take(bytes)?;
-        let [total, identification, flags] = words(bytes)?;
-        let &[ttl, protocol, _, _] = take(bytes)?;
-        let (source, destination) = (*take::<4>(bytes)?, *take::<4>(bytes)?);
+        let &[version, tos] = take_bytes(bytes)?;
+        let [total, identification, flags] = take_words(bytes)?;
+        let &[ttl, protocol, _, _] = take_bytes(bytes)?;
+        let (source, destination) = (*take_bytes::<4>(bytes)?, *take_bytes::<4>(bytes)?);
         if version != 0x45 {
             return Err(WireError::Network(
                 "IPv4 version and length",
@@ -219,10 +219,10 @@ impl Ip {
     }
 
     fn parse_v6(bytes: &mut &[u8]) -> Result<Self, WireError> {
-        let first = u32::from_be_bytes(*take(bytes)?);
-        let [length] = words(bytes)?;
-        let &[protocol, hop_limit] = take(bytes)?;
-        let (source, destination) = (*take::<16>(bytes)?, *take::<16>(bytes)?);
+        let first = u32::from_be_bytes(*take_bytes(bytes)?);
+        let [length] = take_words(bytes)?;
+        let &[protocol, hop_limit] = take_bytes(bytes)?;
+        let (source, destination) = (*take_bytes::<16>(bytes)?, *take_bytes::<16>(bytes)?);
         if first >> 28 != 6 {
             return Err(WireError::Network("IPv6 version", first >> 28));
         }
@@ -268,10 +268,10 @@ impl Ip {
 }
 
 /// Reads `N` numbers of 16 bits.
-fn words<const N: usize>(bytes: &mut &[u8]) -> Result<[u16; N], WireError> {
+fn take_words<const N: usize>(bytes: &mut &[u8]) -> Result<[u16; N], WireError> {
     let mut words = [0; N];
     for word in &mut words {
-        *word = u16::from_be_bytes(*take(bytes)?);
+        *word = u16::from_be_bytes(*take_bytes(bytes)?);
     }
     Ok(words)
 }

@@ -21,7 +21,7 @@ impl Waiting {
     }
 
     /// Returns the packet of this number, which waits no more.
-    pub(super) fn take(&mut self, number: u64) -> Option<Packet> {
+    pub(super) fn take_packet(&mut self, number: u64) -> Option<Packet> {
         let place = usize::try_from(number).ok()?;
         let packet = self.places.get_mut(place)?.take();
         if packet.is_some() {

@@ -81,7 +81,7 @@ struct Devices {
 }
 
 impl Devices {
-    fn get() -> Result<Self, VerbsError> {
+    fn list_devices() -> Result<Self, VerbsError> {
         let mut length = 0;
         // SAFETY: the argument points to a live integer.
         let list = unsafe { ffi::ibv_get_device_list(&raw mut length) };
@@ -113,7 +113,10 @@ impl Drop for Devices {
 
 /// The names of the devices of this machine.
 pub(super) fn device_names() -> Result<Vec<String>, VerbsError> {
-    Ok(Devices::get()?.each().map(|(_, name)| name).collect())
+    Ok(Devices::list_devices()?
+        .each()
+        .map(|(_, name)| name)
+        .collect())
 }
 
 /// Keeps calls that look for events from waiting for them.
@@ -180,7 +183,7 @@ pub(super) const fn device_event(code: u32) -> AsyncEvent {
 impl Context {
     /// Opens the device with this name; `None` if there is none.
     pub(super) fn open(name: &str) -> Result<Option<Rc<Self>>, VerbsError> {
-        let devices = Devices::get()?;
+        let devices = Devices::list_devices()?;
         let Some((device, _)) = devices.each().find(|(_, other)| other == name) else {
             return Ok(None);
         };
@@ -268,7 +271,7 @@ impl Context {
         })
     }
 
-    pub(super) fn gid(&self, port_num: u8, index: u8) -> Result<(Gid, GidType), VerbsError> {
+    pub(super) fn query_gid(&self, port_num: u8, index: u8) -> Result<(Gid, GidType), VerbsError> {
         let mut raw = ffi::ibv_gid_entry::default();
         // SAFETY: the context is open, and the size told is that of the live structure.
         check("ibv_query_gid_ex", unsafe {
@@ -292,7 +295,7 @@ impl Context {
     }
 
     /// The next event, if there is one.
-    pub(super) fn event(&self) -> Result<Option<RawAsyncEvent>, VerbsError> {
+    pub(super) fn get_async_event(&self) -> Result<Option<RawAsyncEvent>, VerbsError> {
         let mut raw = ffi::ibv_async_event::default();
         // SAFETY: the context is open and the event is live.
         if unsafe { ffi::ibv_get_async_event(self.raw, &raw mut raw) } != 0 {

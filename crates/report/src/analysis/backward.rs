@@ -27,7 +27,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Read, Seek};
 
 use observe::{
-    BackwardEntry, BackwardReader, EndedCall, Event, Link, LogEntry, LogEvent, LogReader, NameId,
+    BackwardEntry, BackwardReader, EndedCall, Link, LogEntry, LogEvent, LogReader, NameId,
+    RankEvent,
 };
 
 pub use result::{BackwardReport, DelayCost, LateMessage, SlackRow};
@@ -38,12 +39,12 @@ use super::flights::{Identity, PacketQueues};
 use delays::{DelayKey, Delays, Waiter};
 use sensitivity::{FlowEnd, PathTimes};
 use slack::Slacks;
-use state::{Effect, Flight, Instance, OpenCall, PathEnd, Rank};
+use state::{BackwardRank, Effect, Flight, Instance, OpenCall, PathEnd};
 
 /// An analysis in progress.
 struct Backward<'a> {
     end: f64,
-    ranks: Vec<Rank>,
+    ranks: Vec<BackwardRank>,
     flights: PacketQueues<Flight>,
     flows: BTreeMap<u32, FlowEnd>,
     /// The packet of a flow; the begin of this flow is read next.
@@ -61,7 +62,7 @@ struct Backward<'a> {
 impl BackwardReport {
     /// Reads a log from its end to its beginning. `names`: a reader that has read the whole log.
     /// `end_s`: the time of the end of the run in seconds.
-    pub fn of<R: Read>(
+    pub fn from_log<R: Read>(
         mut log: BackwardReader<impl Read + Seek>,
         names: &LogReader<R>,
         end_s: f64,
@@ -69,7 +70,7 @@ impl BackwardReport {
         let count = names.ranks();
         let mut all = Backward {
             end: end_s,
-            ranks: vec![Rank::default(); count as usize],
+            ranks: vec![BackwardRank::default(); count as usize],
             flights: PacketQueues::default(),
             flows: BTreeMap::new(),
             injected: None,
@@ -83,9 +84,9 @@ impl BackwardReport {
         };
         while let Some(entry) = log.next_entry()? {
             match entry.entry {
-                LogEntry::Network(time, event) => all.network(time, event),
+                LogEntry::Network(time, event) => all.handle_network_event(time, event),
                 LogEntry::Rank(rank, time, event) if rank < count => {
-                    all.event((rank, time, event), &entry, |number| names.text(number));
+                    all.handle_event((rank, time, event), &entry, |number| names.text(number));
                 }
                 LogEntry::Rank(..) => {}
             }
@@ -95,12 +96,12 @@ impl BackwardReport {
         }
         // Its result has no part of them.
         (all.ranks, all.flights) = (Vec::new(), PacketQueues::default());
-        Ok(result::report(&all, names))
+        Ok(result::backward_report(&all, names))
     }
 }
 
 impl<'a> Backward<'a> {
-    fn event(
+    fn handle_event(
         &mut self,
         (rank, time, event): (u32, f64, LogEvent),
         ends: &BackwardEntry,
@@ -110,27 +111,27 @@ impl<'a> Backward<'a> {
             self.meet(rank, time);
         }
         match event {
-            Event::Continue => self.end_call(rank, time, ends.call),
-            Event::Wait { call, .. } => self.begin_call(rank, time, name(call) == "sleep"),
-            Event::Send {
+            RankEvent::Continue => self.end_call(rank, time, ends.call),
+            RankEvent::Wait { call, .. } => self.begin_call(rank, time, name(call) == "sleep"),
+            RankEvent::Send {
                 peer,
                 bytes,
                 place,
                 collective,
                 ..
             } => {
-                self.send(rank, time, (peer, bytes, place));
+                self.begin_send(rank, time, (peer, bytes, place));
                 if !collective {
                     self.act(rank, time);
                 }
             }
-            Event::Receive { collective, .. } => {
+            RankEvent::Receive { collective, .. } => {
                 if !collective {
                     self.act(rank, time);
                 }
-                self.receive(rank, time);
+                self.post_receive(rank, time);
             }
-            Event::CollectiveEnd { context, number } => {
+            RankEvent::CollectiveEnd { context, number } => {
                 let key = (context, ends.first.unwrap_or(0), number);
                 let own = &mut self.ranks[rank as usize];
                 own.inside.get_or_insert((context, number));
@@ -139,7 +140,7 @@ impl<'a> Backward<'a> {
                     self.instances.entry(key).or_default().waiters.push(waiter);
                 }
             }
-            Event::Collective {
+            RankEvent::Collective {
                 name: operation,
                 context,
                 number,
@@ -148,28 +149,28 @@ impl<'a> Backward<'a> {
                 self.act(rank, time);
                 self.ranks[rank as usize].entering = Some((operation, context, number));
             }
-            Event::CollectiveCall {
+            RankEvent::CollectiveCall {
                 root, size, first, ..
             } => {
                 let entering = self.ranks[rank as usize].entering.take();
                 if let Some((operation, context, number)) = entering {
-                    let dependence = Dependence::of(name(operation));
+                    let dependence = Dependence::from_name(name(operation));
                     let key = (context, first, number);
-                    self.enter(key, (rank, time), (dependence, root, size));
+                    self.enter_collective(key, (rank, time), (dependence, root, size));
                 }
             }
-            Event::Leave => {
+            RankEvent::Leave => {
                 self.act(rank, time);
                 let region = ends.region.unwrap_or(NameId::MAX);
                 self.ranks[rank as usize].cold_mut().regions.push(region);
             }
-            Event::Enter { .. } => {
+            RankEvent::Enter { .. } => {
                 self.act(rank, time);
                 self.ranks[rank as usize].cold_mut().regions.pop();
             }
-            Event::End => self.end(rank, time),
-            Event::Mark { .. } | Event::Incident { .. } => {}
-            other => self.packet(rank, time, other),
+            RankEvent::End => self.end_rank(rank, time),
+            RankEvent::Mark { .. } | RankEvent::Incident { .. } => {}
+            other => self.handle_packet(rank, time, other),
         }
     }
 
@@ -182,7 +183,7 @@ impl<'a> Backward<'a> {
     }
 
     /// A rank ends; the last one ends the critical path.
-    fn end(&mut self, rank: u32, time: f64) {
+    fn end_rank(&mut self, rank: u32, time: f64) {
         self.meet(rank, time);
         if self.path == PathEnd::Open {
             let own = &mut self.ranks[rank as usize];
@@ -212,7 +213,7 @@ impl<'a> Backward<'a> {
         let call = self.ranks[rank as usize].call;
         if let Some(open) = call {
             // One of several futures continues, the others still wait.
-            let slack = self.close(rank, time, open, false);
+            let slack = self.close_call(rank, time, open, false);
             self.ranks[rank as usize].slack = slack;
         } else {
             self.spend(rank, time, |times, region, seconds| {
@@ -288,7 +289,7 @@ impl<'a> Backward<'a> {
             has_timer: false,
         });
         let slack = own.slack;
-        self.slacks.call(rank, (ended.call, ended.place), slack);
+        self.slacks.add_call(rank, (ended.call, ended.place), slack);
     }
 
     /// The beginning of a call has been read.
@@ -297,7 +298,7 @@ impl<'a> Backward<'a> {
         self.delays.charge(doing, time);
         self.delays.begin_wait(rank, time);
         if let Some(open) = self.ranks[rank as usize].call.take() {
-            let slack = self.close(rank, time, open, sleeps);
+            let slack = self.close_call(rank, time, open, sleeps);
             let own = &mut self.ranks[rank as usize];
             own.slack = slack;
             own.at = time;
@@ -311,7 +312,7 @@ impl<'a> Backward<'a> {
     }
 
     /// Returns the slack of the beginning of a call, or of a part of it.
-    fn close(&mut self, rank: u32, time: f64, open: OpenCall, sleeps: bool) -> f64 {
+    fn close_call(&mut self, rank: u32, time: f64, open: OpenCall, sleeps: bool) -> f64 {
         self.spend(rank, time, |times, region, seconds| {
             if open.elapses {
                 *times.regions.entry(region).or_default() += seconds;
@@ -341,7 +342,7 @@ impl<'a> Backward<'a> {
 
     /// A rank has handled an event at a time in seconds. Returns the effect of the event on its
     /// cause. `is_needed`: the program needs the event, even if another event ended the wait.
-    fn handle(&mut self, rank: u32, time: f64, is_needed: bool) -> Effect {
+    fn collect_effect(&mut self, rank: u32, time: f64, is_needed: bool) -> Effect {
         let own = &mut self.ranks[rank as usize];
         let mut effect = std::mem::take(&mut own.pending);
         if let Some(by) = own.answers_by.take() {
@@ -367,7 +368,7 @@ impl<'a> Backward<'a> {
                 self.path = PathEnd::Away;
                 effect.path = Some(time);
             }
-            effect.ends(self.delays.waiter(rank));
+            effect.add_ended_wait(self.delays.waiter(rank));
         } else if is_needed {
             effect.slack = effect.slack.min(self.needed(rank, time));
         }
@@ -375,7 +376,7 @@ impl<'a> Backward<'a> {
     }
 
     /// A receive is posted: the answers to its message, which were read before, need this receive.
-    fn receive(&mut self, rank: u32, time: f64) {
+    fn post_receive(&mut self, rank: u32, time: f64) {
         let own = &mut self.ranks[rank as usize];
         let Some(by) = own.receive_by.take() else {
             return;
@@ -388,7 +389,7 @@ impl<'a> Backward<'a> {
     }
 
     /// A rank enters a collective operation.
-    fn enter(
+    fn enter_collective(
         &mut self,
         key: (u32, u32, u32),
         (rank, time): (u32, f64),

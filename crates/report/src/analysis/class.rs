@@ -136,7 +136,7 @@ impl RankTimes {
     }
 
     /// Adds time of a rank to a class.
-    pub(crate) fn add(&mut self, rank: u32, class: Class, seconds: f64) {
+    pub(crate) fn add_time(&mut self, rank: u32, class: Class, seconds: f64) {
         let times = &mut self.classes[class as usize];
         if times.is_empty() {
             *times = vec![0.0; self.ranks as usize];
@@ -145,24 +145,25 @@ impl RankTimes {
     }
 
     /// Returns the time of a rank in a class.
-    pub fn of(&self, rank: u32, class: Class) -> f64 {
+    pub fn class_time(&self, rank: u32, class: Class) -> f64 {
         let times = &self.classes[class as usize];
         times.get(rank as usize).copied().unwrap_or(0.0)
     }
 
     /// Returns the times of a rank.
-    pub fn split(&self, rank: u32) -> Split {
-        Split(Class::ALL.map(|class| self.of(rank, class)))
+    pub fn rank_split(&self, rank: u32) -> Split {
+        Split(Class::ALL.map(|class| self.class_time(rank, class)))
     }
 
     /// Returns the numbers of the ranks.
-    pub const fn ranks(&self) -> std::ops::Range<u32> {
+    pub const fn rank_numbers(&self) -> std::ops::Range<u32> {
         0..self.ranks
     }
 
     /// Returns the times of all ranks in a class.
-    pub fn class(&self, class: Class) -> impl Iterator<Item = f64> {
-        self.ranks().map(move |rank| self.of(rank, class))
+    pub fn times_in_class(&self, class: Class) -> impl Iterator<Item = f64> {
+        self.rank_numbers()
+            .map(move |rank| self.class_time(rank, class))
     }
 }
 
@@ -172,12 +173,12 @@ pub struct Split(pub [f64; CLASSES]);
 
 impl Split {
     /// Adds time to a class.
-    pub(crate) fn add(&mut self, class: Class, seconds: f64) {
+    pub(crate) fn add_time(&mut self, class: Class, seconds: f64) {
         self.0[class as usize] += seconds;
     }
 
     /// Returns the time of a class.
-    pub const fn of(&self, class: Class) -> f64 {
+    pub const fn class_time(&self, class: Class) -> f64 {
         self.0[class as usize]
     }
 }

@@ -48,7 +48,7 @@ pub(crate) enum Dependence {
 }
 
 impl Dependence {
-    pub(crate) fn of(name: &str) -> Self {
+    pub(crate) fn from_name(name: &str) -> Self {
         match name {
             "barrier"
             | "allreduce"
@@ -97,7 +97,7 @@ impl Collectives {
     }
 
     /// A rank enters the operation that it has announced.
-    pub(crate) fn enter(
+    pub(crate) fn enter_operation(
         &mut self,
         rank: u32,
         time: f64,
@@ -112,7 +112,7 @@ impl Collectives {
         };
         let entry = (time, Causer { rank, doing });
         let instance = self.running.entry(key).or_insert(Instance {
-            dependence: Dependence::of(name),
+            dependence: Dependence::from_name(name),
             root,
             size,
             entered: 0,
@@ -132,7 +132,7 @@ impl Collectives {
     }
 
     /// A rank leaves an operation. Returns the time until which it waited for other ranks to enter.
-    pub(crate) fn leave(
+    pub(crate) fn leave_operation(
         &mut self,
         rank: u32,
         time: f64,

@@ -39,7 +39,7 @@ pub(crate) struct Hold {
 
 impl Hold {
     /// Returns the wait for a resource that ends at a time.
-    pub(crate) const fn ended(resource: Resource, until: f64, seconds: f64) -> Self {
+    pub(crate) const fn ending_at(resource: Resource, until: f64, seconds: f64) -> Self {
         Self {
             resource,
             from: until - seconds,
@@ -117,7 +117,7 @@ impl TransferParts {
     }
 
     /// Returns the parts of a transfer that has taken this long.
-    pub(crate) fn of(self, seconds: f64) -> [(PathTime, f64); 3] {
+    pub(crate) fn split_transfer(self, seconds: f64) -> [(PathTime, f64); 3] {
         if !self.is_known() {
             return [
                 (PathTime::Transfer, seconds),
@@ -178,7 +178,7 @@ impl<T> Default for PacketQueues<T> {
 
 impl<T> PacketQueues<T> {
     /// Appends a packet.
-    pub(crate) fn push(&mut self, identity: Identity, value: T) {
+    pub(crate) fn push_packet(&mut self, identity: Identity, value: T) {
         let slot = match self.free {
             Some(slot) => {
                 let next = self.slots[slot as usize].1;
@@ -246,7 +246,7 @@ impl<T> PacketQueues<T> {
 
 impl<T: Default> PacketQueues<T> {
     /// Removes the first packet; `None` if there is none.
-    pub(crate) fn pop(&mut self, identity: Identity) -> Option<T> {
+    pub(crate) fn pop_packet(&mut self, identity: Identity) -> Option<T> {
         let queue = self.queues.get_mut(&identity)?;
         let slot = queue.first;
         let (value, next) = &mut self.slots[slot as usize];
@@ -268,7 +268,7 @@ pub(crate) type Flights = PacketQueues<Flight>;
 impl Flights {
     /// Packets to a peer have waited for the connection since they were posted. `at`: the call of
     /// their sender.
-    pub(crate) fn connect(&mut self, at: PathPlace, peer: u32, hold: Hold) {
+    pub(crate) fn add_connection_hold(&mut self, at: PathPlace, peer: u32, hold: Hold) {
         self.change_pair(at.rank, peer, |flight| {
             let seconds = hold.until - flight.posted;
             (flight.profile).spend(PathTime::Resources, at, seconds);

@@ -52,7 +52,7 @@ impl AnalysisReport {
                     path_s,
                     mean_s,
                     imbalance_s,
-                    part: self.part(imbalance_s),
+                    part: self.run_share(imbalance_s),
                 }
             })
             .collect();

@@ -35,9 +35,9 @@ impl fmt::Display for AnalysisReport {
             // There are no shares of no time.
             return self.list_blocked(f);
         }
-        self.split(f)?;
+        self.write_split(f)?;
         self.list_waits(f)?;
-        self.path(f)?;
+        self.write_critical_path(f)?;
         self.causes(f)?;
         self.list_efficiencies(f)?;
         self.list_regions(f)
@@ -46,7 +46,7 @@ impl fmt::Display for AnalysisReport {
 
 impl AnalysisReport {
     /// Returns a time as a part of the time of the run; 0 of a run without time.
-    pub(super) fn part(&self, seconds: f64) -> f64 {
+    pub(super) fn run_share(&self, seconds: f64) -> f64 {
         if self.end_s > 0.0 {
             seconds / self.end_s
         } else {
@@ -56,7 +56,7 @@ impl AnalysisReport {
 
     /// Returns a time of one rank as a share of the time of the run, in percent.
     fn percent(&self, seconds: f64) -> f64 {
-        100.0 * self.part(seconds)
+        100.0 * self.run_share(seconds)
     }
 
     /// Returns a sum over all ranks as a share of their time, in percent.
@@ -133,7 +133,7 @@ impl AnalysisReport {
         writeln!(f, " in {}, {}", wait.causer_call, wait.causer_place)
     }
 
-    fn split(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn write_split(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let end = seconds(self.end_s);
         writeln!(f, "\ntime of the ranks, of {end}\n")?;
         writeln!(f, "  {:<26}{:>8}{:>16}  rank", "", "mean", "greatest")?;
@@ -141,7 +141,7 @@ impl AnalysisReport {
             let Some(mean) = self.mean_s.get(class.name()) else {
                 continue;
             };
-            let ranks = self.times.class(class).zip(0_u32..);
+            let ranks = self.times.times_in_class(class).zip(0_u32..);
             let most = ranks.max_by(|one, other| one.0.total_cmp(&other.0));
             let (most, rank) = most.unwrap_or((0.0, 0));
             let (mean, share) = (self.percent(*mean), self.percent(most));
@@ -179,7 +179,7 @@ impl AnalysisReport {
         Ok(())
     }
 
-    fn path(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn write_critical_path(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let packets = self.critical_packets;
         writeln!(f, "\ncritical path, with {packets} packets\n")?;
         for (name, time) in &self.critical_path_s {

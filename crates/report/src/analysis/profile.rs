@@ -77,7 +77,7 @@ pub(crate) struct SharedProfile(Option<Rc<[u64]>>);
 
 impl SharedProfile {
     /// Returns the profile.
-    pub(crate) fn get(&self) -> Profile {
+    pub(crate) fn unpack_profile(&self) -> Profile {
         let mut profile = Profile::default();
         let Some([header, packets, rest @ ..]) = self.0.as_deref() else {
             return profile;
@@ -98,7 +98,7 @@ impl SharedProfile {
     }
 
     /// Takes the place of the profile.
-    fn set(&mut self, profile: &Profile) {
+    fn pack_profile(&mut self, profile: &Profile) {
         let mut words = [0; WORDS_MAX];
         let mut length = 2;
         let mut add = |word| {
@@ -134,16 +134,16 @@ impl SharedProfile {
     }
 
     /// Changes the profile.
-    pub(crate) fn change(&mut self, change: impl FnOnce(&mut Profile)) {
-        let mut profile = self.get();
+    pub(crate) fn update_profile(&mut self, change: impl FnOnce(&mut Profile)) {
+        let mut profile = self.unpack_profile();
         change(&mut profile);
-        self.set(&profile);
+        self.pack_profile(&profile);
     }
 
     /// Adds time at a place.
     pub(crate) fn spend(&mut self, time: PathTime, at: PathPlace, seconds: f64) {
         if seconds > 0.0 {
-            self.change(|profile| profile.spend(time, at, seconds));
+            self.update_profile(|profile| profile.spend(time, at, seconds));
         }
     }
 }
@@ -190,7 +190,7 @@ impl Profile {
         self.packets += 1;
         let rank = NETWORK;
         let at = PathPlace { rank, call, place };
-        for (time, part) in parts.of(seconds) {
+        for (time, part) in parts.split_transfer(seconds) {
             self.spend(time, at, part);
         }
     }
@@ -204,7 +204,7 @@ mod tests {
     fn a_shared_profile_is_that_which_was_set() {
         let mut shared = SharedProfile::default();
         let mut plain = Profile::default();
-        assert_eq!(shared.get(), plain);
+        assert_eq!(shared.unpack_profile(), plain);
         let mut before = Vec::new();
         for step in 0..40_u16 {
             let at = PathPlace {
@@ -222,12 +222,12 @@ mod tests {
             shared.spend(time, at, seconds);
             plain.spend(time, at, seconds);
             let parts = TransferParts::known(1.0, 1.5);
-            shared.change(|profile| profile.travel((1, step), parts, 2.0));
+            shared.update_profile(|profile| profile.travel((1, step), parts, 2.0));
             plain.travel((1, step), parts, 2.0);
-            assert_eq!(shared.get(), plain);
+            assert_eq!(shared.unpack_profile(), plain);
         }
         for (shared, plain) in before {
-            assert_eq!(shared.get(), plain, "a copy stays as it is");
+            assert_eq!(shared.unpack_profile(), plain, "a copy stays as it is");
         }
     }
 }

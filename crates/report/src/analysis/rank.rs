@@ -94,7 +94,7 @@ pub(crate) struct Cleared {
 
 /// The state of a rank.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Rank {
+pub(crate) struct RankAccount {
     /// The time in seconds up to which the times by class and `profile` of the rank account.
     pub(crate) accounted: f64,
     pub(crate) wait: Option<Wait>,
@@ -127,20 +127,24 @@ struct ColdState {
 type Part = Option<(Class, f64, Option<Causer>)>;
 
 /// Takes the part of a class from a wait: up to a time, but at most to the end of the wait.
-fn take(from: &mut f64, end: f64, (class, until, causer): (Class, f64, Option<Causer>)) -> Part {
+fn take_part(
+    from: &mut f64,
+    end: f64,
+    (class, until, causer): (Class, f64, Option<Causer>),
+) -> Part {
     let until = until.clamp(*from, end);
     let part = until - *from;
     *from = until;
     (part > 0.0).then_some((class, part, causer))
 }
 
-impl Rank {
+impl RankAccount {
     /// Returns the data that are leaving the rank.
     pub(crate) fn cleared(&mut self) -> &mut [Cleared] {
         self.cold.as_mut().map_or(&mut [], |cold| &mut cold.cleared)
     }
 
-    pub(crate) fn clear(&mut self, cleared: Cleared) {
+    pub(crate) fn add_cleared(&mut self, cleared: Cleared) {
         self.cold.get_or_insert_default().cleared.push(cleared);
     }
 
@@ -255,8 +259,8 @@ impl Rank {
         });
         let mut profile = flight.profile;
         let seconds = (time - flight.posted).max(0.0);
-        profile.change(|profile| {
-            for (kind, part) in flight.parts.of(seconds) {
+        profile.update_profile(|profile| {
+            for (kind, part) in flight.parts.split_transfer(seconds) {
                 profile.times[kind as usize] += part;
             }
         });
@@ -278,7 +282,7 @@ impl Rank {
             began: f64::NEG_INFINITY,
             doing: self.doing,
             receive: None,
-            held: Some(Hold::ended(
+            held: Some(Hold::ending_at(
                 resource,
                 self.cause.at,
                 self.cause.at - self.accounted,
@@ -287,7 +291,7 @@ impl Rank {
     }
 
     /// Continues the path after a wait, along the event that has ended the wait.
-    pub(crate) fn follow(&mut self, rank: u32, wait: &Wait, time: f64) {
+    pub(crate) fn follow_cause(&mut self, rank: u32, wait: &Wait, time: f64) {
         let (call, place) = (wait.call, wait.place);
         let at = PathPlace { rank, call, place };
         if wait.elapses {
@@ -316,7 +320,7 @@ impl Rank {
         let mut from = wait.from;
         let collective = self.ended_collective.and_then(|until| {
             let causer = Some(until.causer);
-            take(&mut from, time, (until.class, until.until, causer))
+            take_part(&mut from, time, (until.class, until.until, causer))
         });
         let (late, rest) = self.late(wait, &mut from, time);
         // From the event on, completing the operation costs software time.
@@ -328,12 +332,12 @@ impl Rank {
         let held = self.cause.kind.origin().and_then(|origin| origin.held);
         let held = held.and_then(|hold| {
             let until = from + hold.within(from, ends);
-            take(&mut from, time, (hold.resource.into(), until, None))
+            take_part(&mut from, time, (hold.resource.into(), until, None))
         });
         let way = if rest == Class::Transfer {
-            self.transfer(from, ends)
+            self.transfer_parts(from, ends)
         } else {
-            [take(&mut from, time, (rest, ends, None)), None, None]
+            [take_part(&mut from, time, (rest, ends, None)), None, None]
         };
         from = ends;
         let software = time - from;
@@ -356,7 +360,7 @@ impl Rank {
                     doing: origin.doing,
                 };
                 (
-                    take(from, time, (class, origin.began, Some(causer))),
+                    take_part(from, time, (class, origin.began, Some(causer))),
                     Class::Transfer,
                 )
             }
@@ -367,7 +371,7 @@ impl Rank {
                         rank: late.rank,
                         doing: late.doing,
                     };
-                    take(from, time, (Class::LateReceiver, late.posted, Some(causer)))
+                    take_part(from, time, (Class::LateReceiver, late.posted, Some(causer)))
                 });
                 (late, Class::Transfer)
             }
@@ -380,14 +384,14 @@ impl Rank {
 
     /// Returns the parts of a wait for data that are on the way, from one time to another: in the
     /// proportions of the whole transfer.
-    fn transfer(&self, from: f64, until: f64) -> [Part; 3] {
+    fn transfer_parts(&self, from: f64, until: f64) -> [Part; 3] {
         let (parts, seconds) = self.cause.transfer;
         let waited = until - from;
         let scale = if seconds > 0.0 { waited / seconds } else { 0.0 };
         let known = parts.is_known() && seconds > 0.0;
         let all = if known {
             let classes = [Class::Latency, Class::Bandwidth, Class::Contention];
-            let times = parts.of(seconds).map(|(_, part)| part * scale);
+            let times = parts.split_transfer(seconds).map(|(_, part)| part * scale);
             [0, 1, 2].map(|at| (classes[at], times[at]))
         } else {
             let none = (Class::Transfer, 0.0);

@@ -90,7 +90,8 @@ impl AnalysisReport {
     /// Compares with the same run on an ideal network: communication efficiency is the product of
     /// the efficiencies of serialisation and transfer.
     pub fn compare_with_ideal(&mut self, ideal: &Self) {
-        let computed = |report: &Self| -> Vec<f64> { report.times.class(Class::Compute).collect() };
+        let computed =
+            |report: &Self| -> Vec<f64> { report.times.times_in_class(Class::Compute).collect() };
         let (own, other) = (computed(self), computed(ideal));
         let most = own.iter().copied().fold(0.0, f64::max);
         let differ = |(one, other): (&f64, &f64)| (one - other).abs() > SAME * most;
@@ -144,18 +145,21 @@ pub struct PathShare {
     pub seconds: f64,
 }
 
-pub(super) fn report<R: Read>(
+pub(super) fn analysis_report<R: Read>(
     mut analysis: Analysis,
     reader: &LogReader<R>,
     end: f64,
 ) -> AnalysisReport {
     let path = analysis.ranks.get(analysis.last_rank as usize);
-    let path = path.map(|rank| rank.profile.get()).unwrap_or_default();
+    let path = path
+        .map(|rank| rank.profile.unpack_profile())
+        .unwrap_or_default();
     // What is left of the ranks is a part of the result.
     analysis.ranks = Vec::new();
     let times = &analysis.times;
     // From 0: the sum of none is -0.
-    let sum = Split(Class::ALL.map(|class| times.class(class).fold(0.0, |sum, own| sum + own)));
+    let sum =
+        Split(Class::ALL.map(|class| times.times_in_class(class).fold(0.0, |sum, own| sum + own)));
     let text = |number: NameId| reader.text(number).to_owned();
     let mut places: Vec<PathShare> = (path.heaviest.iter())
         .filter(|(_, seconds)| *seconds > 0.0)
@@ -178,7 +182,7 @@ pub(super) fn report<R: Read>(
         ranks: reader.ranks(),
         mean_s: by_class(&sum, count),
         efficiencies: efficiencies(times, end),
-        computation_s: sum.of(Class::Compute),
+        computation_s: sum.class_time(Class::Compute),
         waits: waits(&analysis, text),
         critical_path_s: [
             ("compute", PathTime::Compute),
@@ -207,7 +211,7 @@ pub(super) fn report<R: Read>(
 
 /// Returns the means of the classes that occur.
 fn by_class(sum: &Split, ranks: f64) -> BTreeMap<&'static str, f64> {
-    let means = Class::ALL.map(|class| (class.name(), sum.of(class) / ranks));
+    let means = Class::ALL.map(|class| (class.name(), sum.class_time(class) / ranks));
     means
         .into_iter()
         .filter(|(_, seconds)| *seconds > 0.0)
@@ -215,8 +219,8 @@ fn by_class(sum: &Split, ranks: f64) -> BTreeMap<&'static str, f64> {
 }
 
 fn efficiencies(times: &RankTimes, end: f64) -> Efficiencies {
-    let computed = || times.class(Class::Compute);
-    let mean = computed().sum::<f64>() / f64::from(times.ranks().end.max(1));
+    let computed = || times.times_in_class(Class::Compute);
+    let mean = computed().sum::<f64>() / f64::from(times.rank_numbers().end.max(1));
     let most = computed().fold(0.0, f64::max);
     let ratio = |part: f64, whole: f64| (most > 0.0 && whole > 0.0).then(|| part / whole);
     Efficiencies {

@@ -14,9 +14,14 @@ impl AnalysisReport {
         let mut row = vec!["rank".to_owned(), "host".to_owned()];
         row.extend(Class::ALL.map(|class| format!("{}_s", class.name().replace([' ', ','], "_"))));
         table.write_record(&row)?;
-        for rank in self.times.ranks() {
-            let mut row = vec![rank.to_string(), self.hosts.of(rank).to_owned()];
-            row.extend(self.times.split(rank).0.map(|seconds| seconds.to_string()));
+        for rank in self.times.rank_numbers() {
+            let mut row = vec![rank.to_string(), self.hosts.host_name(rank).to_owned()];
+            row.extend(
+                self.times
+                    .rank_split(rank)
+                    .0
+                    .map(|seconds| seconds.to_string()),
+            );
             table.write_record(&row)?;
         }
         table.flush()

@@ -57,7 +57,7 @@ pub(crate) struct Waits(pub(crate) BTreeMap<WaitKey, WaitSum>);
 
 impl Waits {
     /// Adds a wait: the rank, the beginning and the length of the wait in seconds.
-    pub(crate) fn add(
+    pub(crate) fn add_wait(
         &mut self,
         key: WaitKey,
         (rank, from, seconds): (u32, f64, f64),

@@ -257,7 +257,7 @@ impl Chart {
         for tick in y_axis.ticks() {
             if let Some(share) = y_axis.share(tick) {
                 let y = TOP + HEIGHT * (1.0 - share);
-                picture.text((LEFT - 6.0, y + 4.0), "end", &shown(tick));
+                picture.text((LEFT - 6.0, y + 4.0), "end", &format_number(tick));
                 let mut grid = Shape::new("frame".to_owned());
                 grid.rectangle((LEFT, y), (WIDTH, 0.0));
                 picture.shapes.push(grid);
@@ -265,7 +265,12 @@ impl Chart {
         }
         picture.text((LEFT, TOP - 10.0), "start", &self.y);
         let bottom = TOP + HEIGHT;
-        let numbers = || x_axis.ticks().into_iter().map(|tick| (tick, shown(tick)));
+        let numbers = || {
+            x_axis
+                .ticks()
+                .into_iter()
+                .map(|tick| (tick, format_number(tick)))
+        };
         let ticks: Vec<(f64, String)> = if self.names.is_empty() {
             numbers().collect()
         } else {
@@ -344,7 +349,7 @@ impl ChartCurve {
 }
 
 /// Returns a number with three significant digits.
-fn shown(number: f64) -> String {
+fn format_number(number: f64) -> String {
     let size = number.abs();
     if size != 0.0 && !(1e-3..1e6).contains(&size) {
         format!("{number:.2e}")

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use observe::{Event, LogEvent, NameId};
+use observe::{LogEvent, NameId, RankEvent};
 
 use crate::analysis::{CLASSES, Class};
 use crate::network::Bins;
@@ -79,16 +79,16 @@ impl TimelineOverview {
         name: impl Fn(NameId) -> &'a str,
     ) {
         let activity = match *event {
-            Event::Wait { call, elapses, .. } => self.activity_of(call, elapses, name),
-            Event::Continue => Class::Compute as usize,
-            Event::End => Class::Ended as usize,
-            Event::Collective { name, .. } => {
+            RankEvent::Wait { call, elapses, .. } => self.activity_of(call, elapses, name),
+            RankEvent::Continue => Class::Compute as usize,
+            RankEvent::End => Class::Ended as usize,
+            RankEvent::Collective { name, .. } => {
                 self.collectives.insert(name);
                 return;
             }
             _ => return,
         };
-        self.advance(rank, time);
+        self.advance_rank(rank, time);
         if let Some(state) = self.ranks.get_mut(rank as usize) {
             state.activity = activity;
         }
@@ -113,16 +113,16 @@ impl TimelineOverview {
     /// Takes the class of a part of a wait, from one time to another in seconds, before the event
     /// that ends the wait. Parts come in the order of time.
     pub fn wait_class(&mut self, rank: u32, (from_s, to_s): (f64, f64), class: Class) {
-        self.advance(rank, from_s);
+        self.advance_rank(rank, from_s);
         if let Some(state) = self.ranks.get_mut(rank as usize) {
             let activity = std::mem::replace(&mut state.activity, class as usize);
-            self.advance(rank, to_s);
+            self.advance_rank(rank, to_s);
             self.ranks[rank as usize].activity = activity;
         }
     }
 
     /// Ends the overview at the end of the run, in seconds: a wait that has no end is blocked.
-    pub fn finish(&mut self, end_s: f64) {
+    pub fn finish_overview(&mut self, end_s: f64) {
         for rank in 0..u32::try_from(self.ranks.len()).unwrap_or(u32::MAX) {
             let state = &mut self.ranks[rank as usize];
             let waits = ![Class::Compute, Class::Sleep, Class::Ended]
@@ -131,12 +131,12 @@ impl TimelineOverview {
             if waits {
                 state.activity = Class::Blocked as usize;
             }
-            self.advance(rank, end_s);
+            self.advance_rank(rank, end_s);
         }
     }
 
     /// Counts the time of a rank until now.
-    fn advance(&mut self, rank: u32, time: f64) {
+    fn advance_rank(&mut self, rank: u32, time: f64) {
         self.end_s = self.end_s.max(time);
         let Some(state) = self.ranks.get_mut(rank as usize) else {
             return;
@@ -192,7 +192,7 @@ mod tests {
     fn classes_replace_the_kind_of_the_call() {
         let mut overview = TimelineOverview::new(2);
         let name = |number| if number == 1 { "recv" } else { "compute" };
-        let wait = |call, elapses| Event::Wait {
+        let wait = |call, elapses| RankEvent::Wait {
             call,
             place: 0,
             elapses,
@@ -200,10 +200,10 @@ mod tests {
         };
         overview.event(0, 1.0, &wait(1, false), name);
         overview.wait_class(0, (1.0, 2.0), Class::LateSender);
-        overview.event(0, 4.0, &Event::Continue, name);
-        overview.event(0, 4.0, &Event::End, name);
+        overview.event(0, 4.0, &RankEvent::Continue, name);
+        overview.event(0, 4.0, &RankEvent::End, name);
         overview.event(1, 2.0, &wait(1, false), name);
-        overview.finish(8.0);
+        overview.finish_overview(8.0);
         let all = 0..overview.columns().0;
         let first = overview.shares(0, all.clone());
         assert_eq!(first[Class::Compute as usize], 1.0 / 8.0);
@@ -219,9 +219,9 @@ mod tests {
         let mut overview = TimelineOverview::new(1000);
         for rank in 0..1000 {
             let time = 1.0 + f64::from(rank);
-            overview.event(rank, time, &Event::End, |_| "");
+            overview.event(rank, time, &RankEvent::End, |_| "");
         }
-        overview.finish(1000.0);
+        overview.finish_overview(1000.0);
         assert_eq!(overview.groups(), 63);
         assert_eq!(overview.ranks_of(62), (992, 999));
         assert!(overview.columns().0 <= 512);

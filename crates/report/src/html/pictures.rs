@@ -52,7 +52,7 @@ fn empty(id: &'static str, title: &str, description: String, height: f64) -> Pic
 }
 
 /// Returns the text of a range of ranks.
-fn ranks((first, last): (usize, usize)) -> String {
+fn rank_range_text((first, last): (usize, usize)) -> String {
     if first == last {
         format!("rank {first}")
     } else {
@@ -134,7 +134,7 @@ pub(super) fn timeline(overview: &TimelineOverview) -> io::Result<Option<Picture
     picture.shapes = shapes;
     picture.frame(TOP, (AREA, whole));
     let names: Vec<String> = (0..groups)
-        .map(|group| ranks(overview.ranks_of(group)))
+        .map(|group| rank_range_text(overview.ranks_of(group)))
         .collect();
     picture.row_names(TOP, height, &names);
     picture.time_axis(TOP + whole, overview.end_s());
@@ -170,7 +170,7 @@ fn rounded(share: f64) -> f64 {
 }
 
 /// Draws the utilisation of the busiest links as a function of time; `None` without links.
-pub(super) fn load(network: &NetworkReport) -> io::Result<Option<Picture>> {
+pub(super) fn utilisation_picture(network: &NetworkReport) -> io::Result<Option<Picture>> {
     let load = &network.over_time;
     let mut busiest: Vec<(&String, &Vec<f64>)> = load.links.iter().zip(&load.utilisation).collect();
     busiest.truncate(LINKS_MAX);

@@ -29,7 +29,7 @@ pub struct StudyPage<'a> {
 
 impl<'a> StudyPage<'a> {
     /// Returns the content of the page, with the pictures.
-    pub fn content(self) -> io::Result<PageContent<'a>> {
+    pub fn page_content(self) -> io::Result<PageContent<'a>> {
         let charts = self.charts.iter();
         let pictures = charts.filter_map(|chart| chart.picture().transpose());
         Ok(PageContent {

@@ -51,7 +51,7 @@ impl Cell {
         Self::number(share, format!("{:.1} %", 100.0 * share))
     }
 
-    fn count(count: u64) -> Self {
+    fn count_cell(count: u64) -> Self {
         Self::number(count as f64, count.to_string())
     }
 }
@@ -66,7 +66,7 @@ impl<T: Into<String>> From<T> for Cell {
 }
 
 /// Returns the text of a call and the line of the call.
-fn call(name: &str, place: &str) -> Cell {
+fn call_cell(name: &str, place: &str) -> Cell {
     match (name, place) {
         ("", "") => Cell::from("–"),
         (name, "") => Cell::from(name),
@@ -84,20 +84,20 @@ fn classes(analysis: &AnalysisReport) -> impl Iterator<Item = Class> {
     let counts = |time: f64| share(time, analysis.end_s) >= SHOWN;
     Class::ALL
         .into_iter()
-        .filter(move |class| analysis.times.class(*class).any(counts))
+        .filter(move |class| analysis.times.times_in_class(*class).any(counts))
 }
 
 /// Returns the time classes of the ranks that differ most from the mean.
-pub(super) fn ranks(analysis: &AnalysisReport) -> Table<'static> {
+pub(super) fn rank_table(analysis: &AnalysisReport) -> Table<'static> {
     let classes: Vec<Class> = classes(analysis).collect();
     let mean = |class: Class| analysis.mean_s.get(class.name()).copied().unwrap_or(0.0);
     let distance = |rank: u32| -> f64 {
         let parts = classes.iter();
         parts
-            .map(|class| (analysis.times.of(rank, *class) - mean(*class)).abs())
+            .map(|class| (analysis.times.class_time(rank, *class) - mean(*class)).abs())
             .sum()
     };
-    let mut shown: Vec<u32> = analysis.times.ranks().collect();
+    let mut shown: Vec<u32> = analysis.times.rank_numbers().collect();
     let note = if shown.len() > RANKS_MAX {
         shown.sort_by(|one, other| distance(*other).total_cmp(&distance(*one)));
         shown.truncate(RANKS_MAX);
@@ -112,13 +112,13 @@ pub(super) fn ranks(analysis: &AnalysisReport) -> Table<'static> {
     let of_run = |time: f64| Cell::percent(share(time, analysis.end_s));
     let row = |&rank: &u32| {
         let mut row = vec![
-            Cell::count(u64::from(rank)),
-            Cell::from(analysis.hosts.of(rank)),
+            Cell::count_cell(u64::from(rank)),
+            Cell::from(analysis.hosts.host_name(rank)),
         ];
         row.extend(
             classes
                 .iter()
-                .map(|class| of_run(analysis.times.of(rank, *class))),
+                .map(|class| of_run(analysis.times.class_time(rank, *class))),
         );
         row
     };
@@ -152,9 +152,9 @@ pub(super) fn waits(analysis: &AnalysisReport) -> Table<'static> {
         vec![
             Cell::percent(share(wait.seconds, whole)),
             Cell::from(wait.class.name()),
-            call(&wait.call, &wait.place),
-            call(&wait.causer_call, &wait.causer_place),
-            Cell::count(wait.count),
+            call_cell(&wait.call, &wait.place),
+            call_cell(&wait.causer_call, &wait.causer_place),
+            Cell::count_cell(wait.count),
             Cell::number(wait.longest_s, longest),
         ]
     });

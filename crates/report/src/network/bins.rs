@@ -48,7 +48,7 @@ impl Bins {
         let at = link as usize;
         if at >= self.rows.len() {
             self.rows.resize(at + 1, Vec::new());
-            self.limit();
+            self.limit_bins();
         }
         self.reach(to_s);
         spread(&mut self.rows[at], self.width_s, (from_s, to_s), rate);
@@ -59,14 +59,14 @@ impl Bins {
         self.reach(to_s);
         let row = self.capacities.entry(link).or_default();
         spread(row, self.width_s, (from_s, to_s), bandwidth);
-        self.limit();
+        self.limit_bins();
     }
 
     /// Makes bins fewer where there are too many in all.
-    fn limit(&mut self) {
+    fn limit_bins(&mut self) {
         let rows = self.rows.len() + self.capacities.len();
         while self.count > BINS_MIN && rows * self.count > CELLS_MAX {
-            self.merge();
+            self.merge_neighbours();
             self.count /= 2;
         }
     }
@@ -74,12 +74,12 @@ impl Bins {
     /// Makes bins wider until they reach a time.
     fn reach(&mut self, to_s: f64) {
         while to_s > self.width_s * self.count as f64 {
-            self.merge();
+            self.merge_neighbours();
         }
     }
 
     /// Makes one bin of two.
-    fn merge(&mut self) {
+    fn merge_neighbours(&mut self) {
         self.width_s *= 2.0;
         for row in self.rows.iter_mut().chain(self.capacities.values_mut()) {
             let pairs = row.chunks(2).map(|pair| pair.iter().sum());

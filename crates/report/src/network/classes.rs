@@ -33,7 +33,7 @@ pub struct LinkClass {
 }
 
 /// Returns a name in which `*` replaces each number.
-fn pattern(name: &str) -> String {
+fn name_pattern(name: &str) -> String {
     let mut pattern = String::with_capacity(name.len());
     for letter in name.chars() {
         let letter = if letter.is_ascii_digit() { '*' } else { letter };
@@ -45,10 +45,13 @@ fn pattern(name: &str) -> String {
 }
 
 /// Returns the classes of links, by their patterns.
-pub(super) fn of(links: &[LinkLoad]) -> Vec<LinkClass> {
+pub(super) fn link_classes(links: &[LinkLoad]) -> Vec<LinkClass> {
     let mut classes: BTreeMap<String, Vec<&LinkLoad>> = BTreeMap::new();
     for link in links {
-        classes.entry(pattern(&link.name)).or_default().push(link);
+        classes
+            .entry(name_pattern(&link.name))
+            .or_default()
+            .push(link);
     }
     let class = |(pattern, links): (String, Vec<&LinkLoad>)| {
         let count = links.len() as f64;
@@ -89,8 +92,8 @@ mod tests {
 
     #[test]
     fn patterns_have_one_star_for_a_number() {
-        assert_eq!(pattern("node-12:up"), "node-*:up");
-        assert_eq!(pattern("nodes/blue/3-14"), "nodes/blue/*-*");
+        assert_eq!(name_pattern("node-12:up"), "node-*:up");
+        assert_eq!(name_pattern("nodes/blue/3-14"), "nodes/blue/*-*");
     }
 
     #[test]

@@ -67,7 +67,7 @@ pub(super) struct Counters {
 }
 
 impl Counters {
-    fn advance(&mut self, time_s: f64) {
+    fn advance_time(&mut self, time_s: f64) {
         let elapsed_s = (time_s - self.since_s).max(0.0);
         self.since_s = time_s;
         if self.flows > 0 {
@@ -105,7 +105,7 @@ pub(super) struct Links {
 }
 
 impl Links {
-    fn at(&mut self, link: u32) -> &mut Counters {
+    fn link_counters(&mut self, link: u32) -> &mut Counters {
         let at = link as usize;
         if at >= self.counters.len() {
             self.counters.resize_with(at + 1, Counters::default);
@@ -156,7 +156,7 @@ impl Links {
     }
 
     /// Counts the progress of a flow at its present rate.
-    fn settle(&mut self, flow: &mut Flow, time_s: f64) {
+    fn settle_flow(&mut self, flow: &mut Flow, time_s: f64) {
         let (from_s, elapsed_s) = (flow.since_s, time_s - flow.since_s);
         flow.since_s = time_s;
         let Some(rate) = flow.rate.filter(|_| elapsed_s > 0.0) else {
@@ -169,66 +169,72 @@ impl Links {
         let slower = 1.0 - rate / flow.alone;
         let slower = if slower > ROUNDING { slower } else { 0.0 };
         match flow.limit {
-            Some(link) => self.at(link).delay_s += elapsed_s * slower,
+            Some(link) => self.link_counters(link).delay_s += elapsed_s * slower,
             None => self.other_delay_s += elapsed_s * slower,
         }
     }
 
     /// Takes a new rate of a flow.
-    pub(super) fn change(&mut self, flow: &mut Flow, time_s: f64, rate: f64, limit: Option<u32>) {
-        self.settle(flow, time_s);
+    pub(super) fn change_rate(
+        &mut self,
+        flow: &mut Flow,
+        time_s: f64,
+        rate: f64,
+        limit: Option<u32>,
+    ) {
+        self.settle_flow(flow, time_s);
         if flow.rate.replace(rate).is_none() {
             for &link in &flow.links {
-                let counters = self.at(link);
-                counters.advance(time_s);
+                let counters = self.link_counters(link);
+                counters.advance_time(time_s);
                 counters.flows += 1;
                 counters.flows_max = counters.flows_max.max(counters.flows);
             }
         }
-        self.limit(flow, time_s, limit);
+        self.set_bottleneck(flow, time_s, limit);
     }
 
     /// Sets the bottleneck of a flow.
-    fn limit(&mut self, flow: &mut Flow, time_s: f64, limit: Option<u32>) {
+    fn set_bottleneck(&mut self, flow: &mut Flow, time_s: f64, limit: Option<u32>) {
         let before = std::mem::replace(&mut flow.limit, limit);
         if before == limit {
             return;
         }
         if let Some(link) = before {
-            let counters = self.at(link);
-            counters.advance(time_s);
+            let counters = self.link_counters(link);
+            counters.advance_time(time_s);
             counters.limited -= 1;
         }
         if let Some(link) = limit {
-            let counters = self.at(link);
-            counters.advance(time_s);
+            let counters = self.link_counters(link);
+            counters.advance_time(time_s);
             counters.limited += 1;
         }
     }
 
     /// Takes the end of a flow.
-    pub(super) fn end(&mut self, mut flow: Flow, time_s: f64) {
-        self.settle(&mut flow, time_s);
-        self.limit(&mut flow, time_s, None);
+    pub(super) fn end_flow(&mut self, mut flow: Flow, time_s: f64) {
+        self.settle_flow(&mut flow, time_s);
+        self.set_bottleneck(&mut flow, time_s, None);
         let is_complete = (flow.moved - flow.bytes).abs() <= COMPLETE * flow.bytes;
         let bytes = if is_complete { flow.bytes } else { flow.moved };
         for &link in &flow.links {
-            let counters = self.at(link);
+            let counters = self.link_counters(link);
             if flow.rate.is_some() {
-                counters.advance(time_s);
+                counters.advance_time(time_s);
                 counters.flows -= 1;
             }
             counters.bytes += bytes;
             if let Some(pair) = flow.pair {
-                counters.pairs.add(pair, bytes);
+                counters.pairs.add_bytes(pair, bytes);
             }
         }
     }
 
     /// Counts the time until the end of the run.
-    pub(super) fn finish(&mut self, end_s: f64) {
+    pub(super) fn count_until_end(&mut self, end_s: f64) {
         for counters in &mut self.counters {
-            counters.advance(end_s);
+            counters.advance_time(end_s);
         }
         for (&link, known) in &self.bandwidths {
             let span = (known.since_s, end_s);

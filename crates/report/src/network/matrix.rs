@@ -54,7 +54,13 @@ impl Default for MatrixCounter {
 
 impl MatrixCounter {
     /// Counts messages from a rank to another one.
-    pub(super) fn add(&mut self, source: u32, destination: u32, bytes: u64, messages: u64) {
+    pub(super) fn add_messages(
+        &mut self,
+        source: u32,
+        destination: u32,
+        bytes: u64,
+        messages: u64,
+    ) {
         let key = (source >> self.shift, destination >> self.shift);
         let entry = self.entries.entry(key).or_default();
         entry.0 += messages;
@@ -70,7 +76,7 @@ impl MatrixCounter {
         }
     }
 
-    pub(super) fn finish(self) -> PairMatrix {
+    pub(super) fn into_matrix(self) -> PairMatrix {
         let entries = self.entries.into_iter();
         let entry = |((source, destination), (messages, bytes))| MatrixEntry {
             source,
@@ -97,10 +103,10 @@ mod tests {
         };
         for source in 0..8 {
             for destination in 0..8 {
-                counter.add(source, destination, 10, 1);
+                counter.add_messages(source, destination, 10, 1);
             }
         }
-        let matrix = counter.finish();
+        let matrix = counter.into_matrix();
         assert_eq!((matrix.ranks_per_block, matrix.entries.len()), (2, 16));
         let expected = MatrixEntry {
             source: 3,

@@ -53,7 +53,7 @@ impl NetworkReport {
             self.write_link(f, link)?;
         }
         if self.other_delay_s > 0.0 {
-            let delay = seconds(self.other_delay_s);
+            let delay = format_seconds(self.other_delay_s);
             writeln!(f, "  no link: {delay} of delay by penalties of the model")?;
         }
         Ok(())
@@ -71,9 +71,9 @@ impl NetworkReport {
             write!(
                 f,
                 ", congested for {} of {}, delays its flows by {}",
-                seconds(link.congested_s),
-                seconds(self.end_s),
-                seconds(link.delay_s)
+                format_seconds(link.congested_s),
+                format_seconds(self.end_s),
+                format_seconds(link.delay_s)
             )?;
         }
         for (at, pair) in link.pairs.iter().enumerate() {
@@ -92,7 +92,7 @@ impl NetworkReport {
 }
 
 /// Formats a time with a suitable unit.
-fn seconds(time: f64) -> String {
+fn format_seconds(time: f64) -> String {
     let (scale, unit) = match time {
         time if time >= 1.0 || time == 0.0 => (1.0, "s"),
         time if time >= 1e-3 => (1e3, "ms"),

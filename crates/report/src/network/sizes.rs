@@ -73,7 +73,12 @@ impl SizeCounter {
     }
 
     /// Counts a message that is sent at a line of the program.
-    pub(super) fn send(&mut self, rank: u32, (place, collective): (NameId, bool), bytes: u64) {
+    pub(super) fn count_send(
+        &mut self,
+        rank: u32,
+        (place, collective): (NameId, bool),
+        bytes: u64,
+    ) {
         let call = if collective {
             self.collectives[rank as usize]
         } else {
@@ -87,7 +92,7 @@ impl SizeCounter {
     }
 
     /// Returns the histograms, calls with most bytes first.
-    pub(super) fn finish(self, name: impl Fn(NameId) -> String) -> Vec<SizeHistogram> {
+    pub(super) fn into_histograms(self, name: impl Fn(NameId) -> String) -> Vec<SizeHistogram> {
         let histogram = |((collective, call), classes): ((bool, NameId), Vec<(u64, u64)>)| {
             let all = (0..)
                 .zip(classes)
@@ -133,10 +138,10 @@ mod tests {
         let mut sizes = SizeCounter::new(1);
         sizes.begin_collective(0, 9);
         for bytes in [0, 1, 2, 3, 4, 1023, u64::MAX] {
-            sizes.send(0, (5, false), bytes);
+            sizes.count_send(0, (5, false), bytes);
         }
-        sizes.send(0, (5, true), 8);
-        let found = sizes.finish(|number| number.to_string());
+        sizes.count_send(0, (5, true), 8);
+        let found = sizes.into_histograms(|number| number.to_string());
         let classes = |histogram: &SizeHistogram| {
             let all = histogram.classes.iter();
             all.map(|class| (class.from_bytes, class.messages))

@@ -27,7 +27,7 @@ struct Counter {
 
 impl TopPairs {
     /// Counts bytes of a pair.
-    pub(super) fn add(&mut self, pair: (u32, u32), bytes: f64) {
+    pub(super) fn add_bytes(&mut self, pair: (u32, u32), bytes: f64) {
         if let Some(counter) = self.0.iter_mut().find(|counter| counter.pair == pair) {
             counter.bytes += bytes;
             return;
@@ -69,8 +69,8 @@ mod tests {
         let mut pairs = TopPairs::default();
         let mut total = 0.0;
         for number in 0..10_000 {
-            pairs.add((number, 0), 1.0);
-            pairs.add((7, 8), 0.5);
+            pairs.add_bytes((number, 0), 1.0);
+            pairs.add_bytes((7, 8), 0.5);
             total += 1.5;
         }
         let first = &pairs.largest()[0];

@@ -56,7 +56,7 @@ const fn low_bit(number: usize) -> usize {
 }
 
 impl Queue {
-    fn push(&mut self, envelope: Envelope) {
+    fn push_message(&mut self, envelope: Envelope) {
         if self.tree.len() >= KEPT.max(4 * self.waiting) {
             self.compact();
         }
@@ -79,7 +79,7 @@ impl Queue {
     }
 
     /// Removes a message. Returns its place among the waiting messages; `None` if it does not wait.
-    fn take(&mut self, envelope: Envelope) -> Option<u64> {
+    fn take_message(&mut self, envelope: Envelope) -> Option<u64> {
         let queue = self.arrivals.get_mut(&envelope)?;
         let at = queue.pop_front()?;
         if queue.is_empty() {
@@ -136,7 +136,7 @@ struct Waiting {
 }
 
 impl Waiting {
-    fn advance(&mut self, time_s: f64) {
+    fn advance_time(&mut self, time_s: f64) {
         self.message_s += self.queue.waiting as f64 * (time_s - self.since_s).max(0.0);
         self.since_s = time_s;
     }
@@ -148,11 +148,11 @@ pub(super) struct UnexpectedCounter(BTreeMap<u32, Waiting>);
 
 impl UnexpectedCounter {
     /// A message waits at a rank from a time in seconds on.
-    pub(super) fn arrive(&mut self, (rank, time_s): (u32, f64), envelope: Envelope) {
+    pub(super) fn add_message(&mut self, (rank, time_s): (u32, f64), envelope: Envelope) {
         let waiting = self.0.entry(rank).or_default();
         let (.., bytes) = envelope;
-        waiting.advance(time_s);
-        waiting.queue.push(envelope);
+        waiting.advance_time(time_s);
+        waiting.queue.push_message(envelope);
         waiting.messages += 1;
         waiting.bytes = waiting.bytes.saturating_add(bytes);
         waiting.bytes_now = waiting.bytes_now.saturating_add(bytes);
@@ -161,13 +161,13 @@ impl UnexpectedCounter {
     }
 
     /// A receive gets a message that waits.
-    pub(super) fn take(&mut self, (rank, time_s): (u32, f64), envelope: Envelope) {
+    pub(super) fn take_message(&mut self, (rank, time_s): (u32, f64), envelope: Envelope) {
         let Some(waiting) = self.0.get_mut(&rank) else {
             return;
         };
         let (.., bytes) = envelope;
-        waiting.advance(time_s);
-        if let Some(distance) = waiting.queue.take(envelope) {
+        waiting.advance_time(time_s);
+        if let Some(distance) = waiting.queue.take_message(envelope) {
             waiting.bytes_now = waiting.bytes_now.saturating_sub(bytes);
             waiting.taken += 1;
             waiting.distances += distance;
@@ -176,10 +176,10 @@ impl UnexpectedCounter {
     }
 
     /// Returns the ranks with unexpected messages, in their order.
-    pub(super) fn finish(self, end_s: f64) -> Vec<UnexpectedMessages> {
+    pub(super) fn into_rank_messages(self, end_s: f64) -> Vec<UnexpectedMessages> {
         let mean = |sum: f64, count: f64| if count > 0.0 { sum / count } else { 0.0 };
         let of = |(rank, mut waiting): (u32, Waiting)| {
-            waiting.advance(end_s);
+            waiting.advance_time(end_s);
             UnexpectedMessages {
                 rank,
                 messages: waiting.messages,
@@ -209,12 +209,12 @@ mod tests {
             // Phases in which the list grows, and in which it shrinks.
             let grows = step % 1000 < 600;
             if state >> 20 & 7 < if grows { 6 } else { 1 } {
-                queue.push(envelope);
+                queue.push_message(envelope);
                 list.push_back(envelope);
             } else {
                 let found = list.iter().position(|other| *other == envelope);
                 let expected = found.map(|at| at as u64 + 1);
-                assert_eq!(queue.take(envelope), expected, "step {step}");
+                assert_eq!(queue.take_message(envelope), expected, "step {step}");
                 found.map(|at| list.remove(at));
             }
             assert_eq!(queue.waiting, list.len());

@@ -39,13 +39,13 @@ const LANES: [RGBColor; 6] = [
 /// Draws a state machine as the text of an SVG picture.
 pub(crate) fn svg_of_states(graph: &StateGraph) -> Result<String, PlotError> {
     let layout = Layout::new(graph);
-    svg(layout.size(), &layout)
+    svg(layout.pixel_size(), &layout)
 }
 
 /// Draws a state machine into the file at `path`: `.svg` or `.png`.
 pub(crate) fn plot_states(graph: &StateGraph, path: &Path) -> Result<(), PlotError> {
     let layout = Layout::new(graph);
-    write(path, layout.size(), &layout)
+    write(path, layout.pixel_size(), &layout)
 }
 
 /// Where everything stands.
@@ -66,13 +66,13 @@ fn width(text: &str) -> i32 {
     i32::try_from(text.chars().count()).unwrap_or(1000) * LETTER
 }
 
-fn count(number: usize) -> i32 {
+fn count_as_i32(number: usize) -> i32 {
     i32::try_from(number).unwrap_or(10_000)
 }
 
 impl<'a> Layout<'a> {
     /// Returns width and height in pixels.
-    const fn size(&self) -> (u32, u32) {
+    const fn pixel_size(&self) -> (u32, u32) {
         (self.width.unsigned_abs(), self.height.unsigned_abs())
     }
 
@@ -81,7 +81,7 @@ impl<'a> Layout<'a> {
         let mut boxes = Vec::new();
         for state in 0..graph.states.len() {
             let leaving = graph.transitions.iter().filter(|(from, ..)| *from == state);
-            let lower = y + LINE * (1 + count(leaving.count()));
+            let lower = y + LINE * (1 + count_as_i32(leaving.count()));
             boxes.push((y, lower));
             y = lower + GAP;
         }
@@ -94,12 +94,12 @@ impl<'a> Layout<'a> {
             boxes,
             right,
             lanes,
-            width: lanes + LANE * count(graph.states.len()) + BORDER,
+            width: lanes + LANE * count_as_i32(graph.states.len()) + BORDER,
             height: y + BORDER,
         }
     }
 
-    fn state<D: DrawingBackend>(
+    fn draw_state<D: DrawingBackend>(
         &self,
         area: &DrawingArea<D, Shift>,
         state: usize,
@@ -132,7 +132,7 @@ impl<'a> Layout<'a> {
             let style = ("sans-serif", 13).into_font().color(&BLACK);
             area.draw(&Text::new(label.clone(), (self.right + 8, y - 2), style))
                 .map_err(text)?;
-            let (line, lane) = (y + LINE - 8, self.lanes + LANE * count(*to));
+            let (line, lane) = (y + LINE - 8, self.lanes + LANE * count_as_i32(*to));
             let entry = self.boxes[*to].0 + LINE / 2;
             let points = vec![
                 (self.right, line),
@@ -164,7 +164,7 @@ impl Drawing for Layout<'_> {
         area.draw(&Text::new(self.graph.title.clone(), (BORDER, 14), style))
             .map_err(text)?;
         for state in 0..self.graph.states.len() {
-            self.state(area, state)?;
+            self.draw_state(area, state)?;
             self.leaving(area, state)?;
         }
         Ok(())

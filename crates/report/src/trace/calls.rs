@@ -15,14 +15,14 @@ mod window;
 use std::collections::BTreeMap;
 use std::io::{self, Read};
 
-use observe::{Event, LogEvent, LogReader, NameId};
+use observe::{LogEvent, LogReader, NameId, RankEvent};
 
 use links::LinkRates;
 
 use super::TraceSummary;
 use super::messages::Messages;
 use super::options::TraceOptions;
-use super::sink::{Counter, KNOWN, Kind, Label, Sink, Slice};
+use super::sink::{Counter, KNOWN, Label, Sink, Slice, SliceKind};
 
 /// Largest number of events that are kept for the slice of one collective operation.
 const KEPT_MAX: usize = 4096;
@@ -56,16 +56,16 @@ const COUNTED: u8 = 4;
 const ELAPSES: u8 = 8;
 
 impl RankState {
-    const fn is(self, flag: u8) -> bool {
+    const fn has_flag(self, flag: u8) -> bool {
         self.flags & flag != 0
     }
 
     /// Returns the kind of the call, as far as the kind is stored.
-    const fn kind(self) -> Kind {
-        if self.is(ELAPSES) {
-            Kind::Compute
+    const fn call_kind(self) -> SliceKind {
+        if self.has_flag(ELAPSES) {
+            SliceKind::Compute
         } else {
-            Kind::Wait
+            SliceKind::Wait
         }
     }
 }
@@ -131,7 +131,7 @@ pub(crate) struct Calls {
     /// Regions that are open, by rank.
     regions: BTreeMap<u32, Vec<Label>>,
     /// Kinds of the calls of names, once their texts are known.
-    kinds: Vec<Option<Kind>>,
+    kinds: Vec<Option<SliceKind>>,
     classes: BTreeMap<&'static str, Label>,
     kept: Kept,
     /// Arguments of the collective operation that begins next.
@@ -225,7 +225,7 @@ impl Calls {
     }
 
     /// Takes an event of a rank at a time in seconds.
-    pub(crate) fn event<R: Read>(
+    pub(crate) fn handle_event<R: Read>(
         &mut self,
         rank: u32,
         time: f64,
@@ -245,7 +245,7 @@ impl Calls {
             }
         }
         self.event_rate.events += 1;
-        self.learn(rank, event, names);
+        self.learn_names(rank, event, names);
         self.count_receives(rank, event);
         if !self.kept.events.is_empty() {
             let same = self.kept.rank == rank;
@@ -253,22 +253,22 @@ impl Calls {
                 return;
             }
             if !same {
-                self.release(None);
+                self.release_kept(None);
             }
         }
         match event {
-            Event::Send { .. } | Event::Receive { .. } | Event::Collective { .. } => {
+            RankEvent::Send { .. } | RankEvent::Receive { .. } | RankEvent::Collective { .. } => {
                 self.kept.rank = rank;
                 self.kept.events.push(*event);
             }
-            event => self.apply(rank, event),
+            event => self.apply_event(rank, event),
         }
     }
 
     /// Takes the texts and the host that an event needs.
-    fn learn<R: Read>(&mut self, rank: u32, event: &LogEvent, names: &LogReader<R>) {
-        if !self.ranks[rank as usize].is(SEEN) {
-            let host = names.host(rank);
+    fn learn_names<R: Read>(&mut self, rank: u32, event: &LogEvent, names: &LogReader<R>) {
+        if !self.ranks[rank as usize].has_flag(SEEN) {
+            let host = names.host_name(rank);
             let hosts = self.options.hosts.as_ref();
             let is_selected = self.options.ranks.selects(rank)
                 && hosts.is_none_or(|pattern| pattern.matches(host));
@@ -277,18 +277,18 @@ impl Calls {
                 self.ranks[rank as usize].flags |= SELECTED;
             }
             // A message in flight is drawn at the host of its sender, selected or not.
-            self.sink.rank(rank, names.hosts().number(rank), host);
+            self.sink.rank(rank, names.hosts().host_number(rank), host);
         }
         let (one, other) = match *event {
-            Event::Wait { call, place, .. } => (Some(call), Some(place)),
-            Event::Send { place, .. } | Event::Receive { place, .. } => (Some(place), None),
-            Event::CollectiveCall {
+            RankEvent::Wait { call, place, .. } => (Some(call), Some(place)),
+            RankEvent::Send { place, .. } | RankEvent::Receive { place, .. } => (Some(place), None),
+            RankEvent::CollectiveCall {
                 algorithm, place, ..
             } => (Some(algorithm), Some(place)),
-            Event::Collective { name, .. }
-            | Event::Mark { name, .. }
-            | Event::Incident { name, .. } => (Some(name), None),
-            Event::Enter { region } => (Some(region), None),
+            RankEvent::Collective { name, .. }
+            | RankEvent::Mark { name, .. }
+            | RankEvent::Incident { name, .. } => (Some(name), None),
+            RankEvent::Enter { region } => (Some(region), None),
             _ => (None, None),
         };
         for name in [one, other].into_iter().flatten() {
@@ -298,7 +298,9 @@ impl Calls {
 
     fn learn_name<R: Read>(&mut self, name: NameId, names: &LogReader<R>) {
         let index = usize::from(name);
-        if self.kinds.get(index).is_some_and(Option::is_some) || Label::of(name) == Label::OTHER {
+        if self.kinds.get(index).is_some_and(Option::is_some)
+            || Label::from_name(name) == Label::OTHER
+        {
             return;
         }
         if index >= self.kinds.len() {
@@ -306,58 +308,58 @@ impl Calls {
         }
         let text = names.text(name);
         self.kinds[index] = Some(match text {
-            "send" | "ssend" | "bsend" | "rsend" => Kind::Send,
-            "recv" | "mrecv" => Kind::Receive,
-            _ => Kind::Wait,
+            "send" | "ssend" | "bsend" | "rsend" => SliceKind::Send,
+            "recv" | "mrecv" => SliceKind::Receive,
+            _ => SliceKind::Wait,
         });
-        self.sink.name(Label::of(name), text);
+        self.sink.name(Label::from_name(name), text);
     }
 
     /// Takes an event of the rank with kept operations. Returns true if the event is consumed.
     fn resolves(&mut self, event: &LogEvent) -> bool {
         let first = self.kept.events[0];
-        let is_collective = matches!(first, Event::Collective { .. });
+        let is_collective = matches!(first, RankEvent::Collective { .. });
         match *event {
-            Event::Wait { call, .. } => {
+            RankEvent::Wait { call, .. } => {
                 let kind = self.kinds.get(usize::from(call)).copied().flatten();
                 let is_its = match (first, kind) {
-                    (Event::Collective { name, .. }, _) => name == call,
-                    (Event::Send { .. }, Some(Kind::Send))
-                    | (Event::Receive { .. }, Some(Kind::Receive)) => true,
+                    (RankEvent::Collective { name, .. }, _) => name == call,
+                    (RankEvent::Send { .. }, Some(SliceKind::Send))
+                    | (RankEvent::Receive { .. }, Some(SliceKind::Receive)) => true,
                     _ => false,
                 };
-                self.release(is_its.then_some(event));
+                self.release_kept(is_its.then_some(event));
                 is_its
             }
-            Event::CollectiveEnd { context, number } if is_collective => {
-                let is_its = matches!(first, Event::Collective { context: its, number: own, .. }
+            RankEvent::CollectiveEnd { context, number } if is_collective => {
+                let is_its = matches!(first, RankEvent::Collective { context: its, number: own, .. }
                     if (its, own) == (context, number));
                 if is_its {
-                    self.release(Some(event));
+                    self.release_kept(Some(event));
                 } else {
                     self.kept.events.push(*event);
                 }
                 true
             }
-            Event::Post { .. }
-            | Event::Inject { .. }
-            | Event::Arrive { .. }
-            | Event::Unexpected { .. }
-            | Event::Taken { .. }
-            | Event::Elapsed
-            | Event::Incident { .. }
-            | Event::Sent { .. } => {
+            RankEvent::Post { .. }
+            | RankEvent::Inject { .. }
+            | RankEvent::Arrive { .. }
+            | RankEvent::Unexpected { .. }
+            | RankEvent::Taken { .. }
+            | RankEvent::Elapsed
+            | RankEvent::Incident { .. }
+            | RankEvent::Sent { .. } => {
                 self.kept.events.push(*event);
                 true
             }
-            Event::Send { .. } | Event::Receive { .. }
+            RankEvent::Send { .. } | RankEvent::Receive { .. }
                 if is_collective && self.kept.events.len() < KEPT_MAX =>
             {
                 self.kept.events.push(*event);
                 true
             }
             _ => {
-                self.release(None);
+                self.release_kept(None);
                 false
             }
         }
@@ -365,19 +367,19 @@ impl Calls {
 
     /// Applies the events that are kept. `end`: the event that says that the first is a call which
     /// waits, or a collective operation that took no time.
-    fn release(&mut self, end: Option<&LogEvent>) {
+    fn release_kept(&mut self, end: Option<&LogEvent>) {
         let events = std::mem::take(&mut self.kept.events);
         let rank = self.kept.rank;
         let mut rest = events.iter();
         if let Some(end) = end
             && let Some(first) = rest.next()
         {
-            let slice = self.operation(rank, first);
+            let slice = self.operation_slice(rank, first);
             match *end {
-                Event::Wait { elapses, .. } => {
+                RankEvent::Wait { elapses, .. } => {
                     self.begin_call(rank, &slice, elapses);
                     for event in rest {
-                        self.apply(rank, event);
+                        self.apply_event(rank, event);
                     }
                 }
                 _ => {
@@ -386,7 +388,7 @@ impl Calls {
                         self.sink.begin(rank, self.now, &slice);
                     }
                     for event in rest {
-                        self.apply(rank, event);
+                        self.apply_event(rank, event);
                     }
                     if drawn {
                         self.sink.end(rank, self.now);
@@ -395,7 +397,7 @@ impl Calls {
             }
         } else {
             for event in rest {
-                self.apply(rank, event);
+                self.apply_event(rank, event);
             }
         }
         // The allocation is used again.
@@ -405,15 +407,15 @@ impl Calls {
 
     /// Returns true if slices of a rank are drawn now.
     fn draws(&mut self, rank: u32) -> bool {
-        let draws = self.is_open && self.ranks[rank as usize].is(SELECTED);
+        let draws = self.is_open && self.ranks[rank as usize].has_flag(SELECTED);
         self.is_used |= draws;
         draws && self.options.contents.calls
     }
 
     /// Returns the slice of an operation that begins.
-    fn operation(&mut self, rank: u32, event: &LogEvent) -> Slice {
+    fn operation_slice(&mut self, rank: u32, event: &LogEvent) -> Slice {
         match *event {
-            Event::Send {
+            RankEvent::Send {
                 peer,
                 tag,
                 bytes,
@@ -423,20 +425,20 @@ impl Calls {
             } => {
                 let has_arrow = self.has_arrows
                     && self.is_open
-                    && self.ranks[rank as usize].is(SELECTED)
+                    && self.ranks[rank as usize].has_flag(SELECTED)
                     && self.is_selected(peer);
-                let message = self.messages.begin((rank, peer), bytes, has_arrow);
+                let message = self.messages.begin_message((rank, peer), bytes, has_arrow);
                 Slice {
                     peer: Some(peer),
                     bytes: Some(bytes),
                     tag: Some(tag),
-                    line: Some(Label::of(place)),
+                    line: Some(Label::from_name(place)),
                     message: has_arrow.then_some(message),
                     request,
-                    ..Slice::new(Kind::Send, Label::SEND)
+                    ..Slice::new(SliceKind::Send, Label::SEND)
                 }
             }
-            Event::Receive {
+            RankEvent::Receive {
                 peer,
                 bytes,
                 place,
@@ -447,18 +449,18 @@ impl Calls {
                 request,
                 // Steps of collective operations accept every length.
                 bytes: (bytes < u64::MAX).then_some(bytes),
-                line: Some(Label::of(place)),
-                ..Slice::new(Kind::Receive, Label::RECEIVE)
+                line: Some(Label::from_name(place)),
+                ..Slice::new(SliceKind::Receive, Label::RECEIVE)
             },
-            Event::Collective {
+            RankEvent::Collective {
                 name,
                 context,
                 number,
                 bytes,
                 request,
             } => Slice {
-                label: Label::of(name),
-                kind: Kind::Collective,
+                label: Label::from_name(name),
+                kind: SliceKind::Collective,
                 bytes: Some(bytes),
                 communicator: Some(context),
                 number: Some(number),
@@ -472,7 +474,7 @@ impl Calls {
     /// Returns true if a rank may be drawn: one that has had no event yet may.
     fn is_selected(&self, rank: u32) -> bool {
         let state = self.ranks.get(rank as usize);
-        state.is_none_or(|state| state.is(SELECTED) || !state.is(SEEN))
+        state.is_none_or(|state| state.has_flag(SELECTED) || !state.has_flag(SEEN))
             && self.options.ranks.selects(rank)
     }
 
@@ -491,17 +493,17 @@ impl Calls {
             self.sink.name(label, &format!("waits: {class}"));
             label
         };
-        let slice = Slice::new(Kind::Class, label);
-        self.sink.part(rank, (from, to), &slice);
+        let slice = Slice::new(SliceKind::Class, label);
+        self.sink.add_part(rank, (from, to), &slice);
     }
 
     /// Ends the timeline at a time in seconds.
-    pub(crate) fn finish(mut self, end: f64) -> io::Result<TraceSummary> {
+    pub(crate) fn finish_trace(mut self, end: f64) -> io::Result<TraceSummary> {
         let end = end.max(self.now);
         if !self.is_over {
             self.time_passes(end);
             if !self.kept.events.is_empty() {
-                self.release(None);
+                self.release_kept(None);
             }
         }
         let selection = self.options.selection();
@@ -527,8 +529,8 @@ impl Calls {
         }
         let has_short = self.shortest_s < SHORT_S;
         if has_short {
-            let note = Slice::new(Kind::Control, Label::SHORT_SLICES);
-            self.sink.note(end.min(self.options.until), &note);
+            let note = Slice::new(SliceKind::Control, Label::SHORT_SLICES);
+            self.sink.add_note(end.min(self.options.until), &note);
         }
         let mut summary = self.sink.finish(end.min(self.options.until))?;
         summary.events = self.events;

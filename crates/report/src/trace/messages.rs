@@ -19,7 +19,7 @@ const NONE: u32 = u32::MAX;
 
 /// A message from the begin of its send until its last byte has arrived.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Message {
+pub(crate) struct TracedMessage {
     /// Number of the message, from 0.
     pub id: u64,
     /// Length of the message in bytes.
@@ -40,7 +40,7 @@ pub(crate) struct Message {
 /// The queue that a message is in.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[repr(u8)]
-enum Stage {
+enum MessageStage {
     /// The send has begun.
     Begun,
     /// A first packet with all or some bytes of the message is on its way.
@@ -58,7 +58,7 @@ enum Stage {
 }
 
 /// Source, destination, stage, key of the packet.
-type Queue = (u32, u32, Stage, u32);
+type Queue = (u32, u32, MessageStage, u32);
 
 /// A change of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -66,13 +66,13 @@ pub(crate) enum Change {
     /// The first byte of a message leaves. The entry of [`Messages::get`].
     Departs(u32),
     /// The last byte of a message has arrived.
-    Arrives(Message),
+    Arrives(TracedMessage),
 }
 
 /// All messages that are begun and have not arrived.
 #[derive(Debug, Default)]
 pub(crate) struct Messages {
-    table: Vec<Message>,
+    table: Vec<TracedMessage>,
     /// The first free entry.
     free: Option<u32>,
     /// First and last entry of each queue that is not empty.
@@ -83,12 +83,12 @@ pub(crate) struct Messages {
 
 impl Messages {
     /// Returns a message, so that its lane can be set.
-    pub(crate) fn get(&mut self, entry: u32) -> &mut Message {
+    pub(crate) fn message_mut(&mut self, entry: u32) -> &mut TracedMessage {
         &mut self.table[entry as usize]
     }
 
-    fn insert(&mut self, bytes: u64) -> u32 {
-        let message = Message {
+    fn insert_message(&mut self, bytes: u64) -> u32 {
+        let message = TracedMessage {
             id: self.begun,
             bytes,
             left: bytes,
@@ -108,7 +108,7 @@ impl Messages {
         u32::try_from(self.table.len() - 1).unwrap_or(NONE)
     }
 
-    fn remove(&mut self, entry: u32) -> Message {
+    fn remove_message(&mut self, entry: u32) -> TracedMessage {
         let slot = &mut self.table[entry as usize];
         let message = *slot;
         slot.next = self.free.unwrap_or(NONE);
@@ -126,7 +126,7 @@ impl Messages {
     }
 
     /// Takes the first message of a queue that fits; the first if none does.
-    fn take(&mut self, queue: Queue, fits: impl Fn(&Message) -> bool) -> Option<u32> {
+    fn take_message(&mut self, queue: Queue, fits: impl Fn(&TracedMessage) -> bool) -> Option<u32> {
         let (first, last) = *self.queues.get(&queue)?;
         let (mut before, mut entry) = (NONE, first);
         while entry != NONE && !fits(&self.table[entry as usize]) {
@@ -153,24 +153,30 @@ impl Messages {
     }
 
     /// Returns the first message of a queue.
-    fn first(&self, queue: Queue) -> Option<u32> {
+    fn first_message(&self, queue: Queue) -> Option<u32> {
         self.queues.get(&queue).map(|&(first, _)| first)
     }
 
     /// Begins a message. Returns the number of the message.
-    pub(crate) fn begin(&mut self, (from, to): (u32, u32), bytes: u64, has_send: bool) -> u64 {
-        let entry = self.insert(bytes);
+    pub(crate) fn begin_message(
+        &mut self,
+        (from, to): (u32, u32),
+        bytes: u64,
+        has_send: bool,
+    ) -> u64 {
+        let entry = self.insert_message(bytes);
         self.table[entry as usize].has_send = has_send;
-        self.push((from, to, Stage::Begun, 0), entry);
+        self.push((from, to, MessageStage::Begun, 0), entry);
         self.table[entry as usize].id
     }
 
     /// Takes the begun message of a first packet, or begins one that no send has begun.
     fn begun(&mut self, from: u32, to: u32, bytes: u64, is_whole: bool) -> u32 {
-        let fits =
-            |message: &Message| message.bytes == bytes || (!is_whole && message.bytes > bytes);
-        let found = self.take((from, to, Stage::Begun, 0), fits);
-        found.unwrap_or_else(|| self.insert(bytes))
+        let fits = |message: &TracedMessage| {
+            message.bytes == bytes || (!is_whole && message.bytes > bytes)
+        };
+        let found = self.take_message((from, to, MessageStage::Begun, 0), fits);
+        found.unwrap_or_else(|| self.insert_message(bytes))
     }
 
     fn departs(&mut self, entry: u32) -> Option<Change> {
@@ -179,7 +185,7 @@ impl Messages {
     }
 
     /// Takes a packet that a rank passes to its device.
-    pub(crate) fn post(
+    pub(crate) fn post_packet(
         &mut self,
         (rank, peer): (u32, u32),
         packet: PacketKind,
@@ -189,32 +195,33 @@ impl Messages {
         match packet {
             PacketKind::Eager => {
                 let entry = self.begun(rank, peer, bytes, false);
-                self.push((rank, peer, Stage::Eager, 0), entry);
+                self.push((rank, peer, MessageStage::Eager, 0), entry);
                 self.departs(entry)
             }
             PacketKind::Rts => {
                 let entry = self.begun(rank, peer, bytes, true);
                 self.table[entry as usize].is_rendezvous = true;
-                self.push((rank, peer, Stage::Announced, key), entry);
+                self.push((rank, peer, MessageStage::Announced, key), entry);
                 None
             }
             PacketKind::Data => {
-                let queue = (rank, peer, Stage::Data, key);
-                if self.first(queue).is_some() {
+                let queue = (rank, peer, MessageStage::Data, key);
+                if self.first_message(queue).is_some() {
                     return None;
                 }
-                let entry = self.take((rank, peer, Stage::Cleared, 0), |message| {
-                    message.bytes == bytes
-                })?;
+                let entry = self
+                    .take_message((rank, peer, MessageStage::Cleared, 0), |message| {
+                        message.bytes == bytes
+                    })?;
                 self.push(queue, entry);
                 self.departs(entry)
             }
             // The receiver lets it leave from its peer.
             PacketKind::Pull => {
-                let entry = self.take((peer, rank, Stage::Known, 0), |message| {
+                let entry = self.take_message((peer, rank, MessageStage::Known, 0), |message| {
                     message.bytes == bytes
                 })?;
-                self.push((peer, rank, Stage::Data, key), entry);
+                self.push((peer, rank, MessageStage::Data, key), entry);
                 self.departs(entry)
             }
             PacketKind::EagerNext
@@ -226,49 +233,49 @@ impl Messages {
     }
 
     /// Takes a packet that a rank handles.
-    pub(crate) fn arrive(
+    pub(crate) fn handle_arrival(
         &mut self,
         (rank, peer): (u32, u32),
         packet: PacketKind,
         key: u32,
         bytes: u64,
     ) -> Option<Change> {
-        let any = |_: &Message| true;
+        let any = |_: &TracedMessage| true;
         match packet {
             PacketKind::Eager => {
-                let entry = self.take((peer, rank, Stage::Eager, 0), any)?;
-                self.push((peer, rank, Stage::EagerNext, 0), entry);
+                let entry = self.take_message((peer, rank, MessageStage::Eager, 0), any)?;
+                self.push((peer, rank, MessageStage::EagerNext, 0), entry);
                 // Only the last of the queue has just come.
                 self.arrived_last(peer, rank, entry, bytes)
             }
             PacketKind::EagerNext => {
-                let queue = (peer, rank, Stage::EagerNext, 0);
-                let entry = self.first(queue)?;
+                let queue = (peer, rank, MessageStage::EagerNext, 0);
+                let entry = self.first_message(queue)?;
                 self.arrived(queue, entry, bytes)
             }
             PacketKind::Rts => {
-                let entry = self.take((peer, rank, Stage::Announced, key), any)?;
-                let known = (peer, rank, Stage::Known, key);
+                let entry = self.take_message((peer, rank, MessageStage::Announced, key), any)?;
+                let known = (peer, rank, MessageStage::Known, key);
                 // An operation has one message: that of an earlier one was cancelled. Messages
                 // whose senders have continued share the key 0.
                 if key != 0
-                    && let Some(cancelled) = self.take(known, any)
+                    && let Some(cancelled) = self.take_message(known, any)
                 {
-                    self.remove(cancelled);
+                    self.remove_message(cancelled);
                 }
                 self.push(known, entry);
                 None
             }
             PacketKind::Cts => {
                 // Those before it were cancelled, or their senders have continued.
-                let is_last = |message: &Message| message.next == NONE;
-                let entry = self.take((rank, peer, Stage::Known, key), is_last)?;
-                self.push((rank, peer, Stage::Cleared, 0), entry);
+                let is_last = |message: &TracedMessage| message.next == NONE;
+                let entry = self.take_message((rank, peer, MessageStage::Known, key), is_last)?;
+                self.push((rank, peer, MessageStage::Cleared, 0), entry);
                 None
             }
             PacketKind::Data => {
-                let queue = (peer, rank, Stage::Data, key);
-                let entry = self.first(queue)?;
+                let queue = (peer, rank, MessageStage::Data, key);
+                let entry = self.first_message(queue)?;
                 self.arrived(queue, entry, bytes)
             }
             PacketKind::Ack | PacketKind::Pull | PacketKind::Rma | PacketKind::Other => None,
@@ -283,9 +290,9 @@ impl Messages {
             return None;
         }
         let number = message.id;
-        let queue = (peer, rank, Stage::EagerNext, 0);
-        let entry = self.take(queue, |message| message.id == number)?;
-        Some(Change::Arrives(self.remove(entry)))
+        let queue = (peer, rank, MessageStage::EagerNext, 0);
+        let entry = self.take_message(queue, |message| message.id == number)?;
+        Some(Change::Arrives(self.remove_message(entry)))
     }
 
     /// Counts bytes of the first message of a queue.
@@ -295,7 +302,7 @@ impl Messages {
         if message.left > 0 {
             return None;
         }
-        let entry = self.take(queue, |_| true)?;
-        Some(Change::Arrives(self.remove(entry)))
+        let entry = self.take_message(queue, |_| true)?;
+        Some(Change::Arrives(self.remove_message(entry)))
     }
 }

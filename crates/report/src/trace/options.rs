@@ -200,7 +200,7 @@ impl TraceOptions {
     }
 
     /// Checks that the options select a part of a run of this many ranks.
-    pub fn check(&self, ranks: u32) -> Result<(), String> {
+    pub fn check_selection(&self, ranks: u32) -> Result<(), String> {
         if !self.ranks.meets(ranks) {
             return Err(format!(
                 "--trace-ranks {}: the run has none of these ranks: expected ranks from 0 to {}",

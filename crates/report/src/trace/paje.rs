@@ -13,7 +13,7 @@ use std::fmt::{self, Write as _};
 use std::io::{self, Write};
 
 use super::TraceSummary;
-use super::sink::{Counter, Flight, Kind, Label, Sink, Slice};
+use super::sink::{Counter, Flight, Label, Sink, Slice, SliceKind};
 
 /// Definitions of the events and of the types of containers and values.
 const HEADER: &str = "\
@@ -141,11 +141,11 @@ impl<W: Write> Paje<W> {
             drawn: BTreeSet::new(),
             error: None,
         };
-        trace.put(format_args!("{}", HEADER.trim_end()));
+        trace.write_line(format_args!("{}", HEADER.trim_end()));
         trace
     }
 
-    fn put(&mut self, line: fmt::Arguments<'_>) {
+    fn write_line(&mut self, line: fmt::Arguments<'_>) {
         self.line.clear();
         let _ = writeln!(self.line, "{line}");
         self.lines += 1;
@@ -161,10 +161,10 @@ impl<W: Write> Paje<W> {
     }
 
     /// Creates the container of a rank if the rank has none.
-    fn draw(&mut self, rank: u32) {
+    fn create_container(&mut self, rank: u32) {
         if self.drawn.insert(rank) {
             let host = self.ranks.get(&rank).copied().unwrap_or_default();
-            self.put(format_args!("5 0 r{rank} Rank h{host} \"rank {rank}\""));
+            self.write_line(format_args!("5 0 r{rank} Rank h{host} \"rank {rank}\""));
         }
     }
 }
@@ -181,42 +181,42 @@ impl<W: Write> Sink for Paje<W> {
             let number = self.hosts.len();
             self.hosts.insert(host.to_owned(), number);
             let host = Self::quoted(if host.is_empty() { "ranks" } else { host });
-            self.put(format_args!("5 0 h{number} Host run \"{host}\""));
+            self.write_line(format_args!("5 0 h{number} Host run \"{host}\""));
             number
         };
         self.ranks.insert(rank, number);
     }
 
     fn begin(&mut self, rank: u32, time: f64, slice: &Slice) {
-        self.draw(rank);
+        self.create_container(rank);
         self.now = time;
         let text = self.texts.get(&slice.label).cloned().unwrap_or_default();
-        self.put(format_args!("7 {time} Call r{rank} \"{text}\""));
+        self.write_line(format_args!("7 {time} Call r{rank} \"{text}\""));
     }
 
     fn end(&mut self, rank: u32, time: f64) {
         self.now = time;
-        self.put(format_args!("8 {time} Call r{rank}"));
+        self.write_line(format_args!("8 {time} Call r{rank}"));
     }
 
     fn instant(&mut self, rank: u32, time: f64, slice: &Slice) {
-        if slice.kind == Kind::Mark {
-            self.draw(rank);
+        if slice.kind == SliceKind::Mark {
+            self.create_container(rank);
             let text = self.texts.get(&slice.label).cloned().unwrap_or_default();
             let value = slice.value.unwrap_or_default();
-            self.put(format_args!("12 {time} Mark r{rank} \"{text} {value}\""));
+            self.write_line(format_args!("12 {time} Mark r{rank} \"{text} {value}\""));
         }
     }
 
-    fn part(&mut self, _rank: u32, _times: (f64, f64), _slice: &Slice) {}
+    fn add_part(&mut self, _rank: u32, _times: (f64, f64), _slice: &Slice) {}
 
     fn departs(&mut self, time: f64, flight: &Flight) -> u16 {
-        self.draw(flight.from);
+        self.create_container(flight.from);
         self.now = time;
         let Flight {
             id, from, bytes, ..
         } = flight;
-        self.put(format_args!(
+        self.write_line(format_args!(
             "10 {time} Message run r{from} \"{bytes} bytes\" {id}"
         ));
         0
@@ -224,10 +224,10 @@ impl<W: Write> Sink for Paje<W> {
 
     fn arrives(&mut self, time: f64, flight: &Flight, lane: Option<u16>) {
         if lane.is_some() {
-            self.draw(flight.to);
+            self.create_container(flight.to);
             self.now = time;
             let Flight { id, to, bytes, .. } = flight;
-            self.put(format_args!(
+            self.write_line(format_args!(
                 "11 {time} Message run r{to} \"{bytes} bytes\" {id}"
             ));
         }
@@ -236,20 +236,20 @@ impl<W: Write> Sink for Paje<W> {
     fn counter(&mut self, time: f64, counter: Counter, value: u64) {
         match counter {
             Counter::Unexpected(rank) => {
-                self.draw(rank);
-                self.put(format_args!("9 {time} Unexpected r{rank} {value}"));
+                self.create_container(rank);
+                self.write_line(format_args!("9 {time} Unexpected r{rank} {value}"));
             }
             Counter::Posted(rank) => {
-                self.draw(rank);
-                self.put(format_args!("9 {time} Posted r{rank} {value}"));
+                self.create_container(rank);
+                self.write_line(format_args!("9 {time} Posted r{rank} {value}"));
             }
             Counter::Link(_)
             | Counter::LinkFlows(_)
             | Counter::UnexpectedBytes(_)
             | Counter::Events => {}
-            Counter::Waiting => self.put(format_args!("9 {time} Waiting run {value}")),
-            Counter::Messages => self.put(format_args!("9 {time} Messages run {value}")),
-            Counter::Bytes => self.put(format_args!("9 {time} Bytes run {value}")),
+            Counter::Waiting => self.write_line(format_args!("9 {time} Waiting run {value}")),
+            Counter::Messages => self.write_line(format_args!("9 {time} Messages run {value}")),
+            Counter::Bytes => self.write_line(format_args!("9 {time} Bytes run {value}")),
         }
     }
 
@@ -261,12 +261,12 @@ impl<W: Write> Sink for Paje<W> {
         let cut = self.is_full().then_some(self.now);
         let end = if cut.is_some() { self.now } else { end };
         for rank in std::mem::take(&mut self.drawn) {
-            self.put(format_args!("6 {end} Rank r{rank}"));
+            self.write_line(format_args!("6 {end} Rank r{rank}"));
         }
         for host in 0..self.hosts.len() {
-            self.put(format_args!("6 {end} Host h{host}"));
+            self.write_line(format_args!("6 {end} Host h{host}"));
         }
-        self.put(format_args!("6 {end} Run run"));
+        self.write_line(format_args!("6 {end} Run run"));
         if let Some(error) = self.error {
             return Err(error);
         }

@@ -31,7 +31,7 @@ use self::schema::{
 };
 use super::TraceSummary;
 use super::options::TraceOptions;
-use super::sink::{Counter, Flight, Kind, Label, Sink, Slice};
+use super::sink::{Counter, Flight, Label, Sink, Slice, SliceKind};
 
 /// A lane that is none.
 const NO_LANE: u16 = u16::MAX;
@@ -48,7 +48,7 @@ struct Host {
 
 /// A rank: 20 bytes.
 #[derive(Clone, Copy, Debug, Default)]
-struct Rank {
+struct RankTrack {
     host: u32,
     /// Track of the rank; 0 until the rank has a track.
     track: u32,
@@ -61,7 +61,7 @@ pub(crate) struct Perfetto<W> {
     packets: PacketWriter<W>,
     hosts: Vec<Host>,
     numbers: HostNumbers,
-    ranks: Vec<Rank>,
+    ranks: Vec<RankTrack>,
     /// Tracks of counters of links and of the run.
     counters: BTreeMap<Counter, u32>,
     /// Names of the counters of links.
@@ -78,7 +78,7 @@ impl<W: Write> Perfetto<W> {
             packets: PacketWriter::new(out, options),
             hosts: Vec::new(),
             numbers: HostNumbers::default(),
-            ranks: vec![Rank::default(); ranks as usize],
+            ranks: vec![RankTrack::default(); ranks as usize],
             counters: BTreeMap::new(),
             links: BTreeMap::new(),
             texts: Vec::new(),
@@ -87,7 +87,7 @@ impl<W: Write> Perfetto<W> {
     }
 
     /// Describes a track. Returns the number of the track.
-    fn describe(&mut self, track: TrackDescriptor) -> u32 {
+    fn describe_track(&mut self, track: TrackDescriptor) -> u32 {
         self.tracks += 1;
         self.packets.track(TrackDescriptor {
             uuid: Some(u64::from(self.tracks)),
@@ -103,7 +103,7 @@ impl<W: Write> Perfetto<W> {
             return described;
         }
         let name = String::from(std::mem::take(&mut self.hosts[host as usize].name));
-        let track = self.describe(TrackDescriptor {
+        let track = self.describe_track(TrackDescriptor {
             sibling_order_rank: Some(signed(host)),
             process: Some(ProcessDescriptor {
                 // 0 is the idle process.
@@ -118,7 +118,7 @@ impl<W: Write> Perfetto<W> {
 
     /// Returns the track of a rank.
     fn rank_track(&mut self, rank: u32) -> u32 {
-        let Rank { host, track, .. } = self.ranks[rank as usize];
+        let RankTrack { host, track, .. } = self.ranks[rank as usize];
         if track != 0 {
             return track;
         }
@@ -127,7 +127,7 @@ impl<W: Write> Perfetto<W> {
         // No thread has the number of a process: it would be the main thread of that. There are
         // not more hosts than ranks.
         let tid = self.ranks.len() as i64 + 1 + i64::from(rank);
-        let track = self.describe(TrackDescriptor {
+        let track = self.describe_track(TrackDescriptor {
             parent_uuid: Some(u64::from(parent)),
             sibling_order_rank: Some(signed(rank)),
             thread: Some(ThreadDescriptor {
@@ -205,7 +205,7 @@ impl<W: Write> Perfetto<W> {
             _ => None,
         };
         let is_percent = matches!(counter, Counter::Link(_));
-        self.describe(TrackDescriptor {
+        self.describe_track(TrackDescriptor {
             parent_uuid: Some(u64::from(parent)),
             name: Some(name),
             counter: Some(CounterDescriptor {
@@ -219,9 +219,9 @@ impl<W: Write> Perfetto<W> {
 
     /// Takes the lowest free lane of a host. Returns the lane with its track.
     fn lane(&mut self, host: u32) -> Option<(u16, u32)> {
-        let lane = self.hosts[host as usize].lanes.take();
+        let lane = self.hosts[host as usize].lanes.take_lane();
         let Some(number) = u16::try_from(lane).ok().filter(|lane| *lane != NO_LANE) else {
-            self.hosts[host as usize].lanes.free(lane);
+            self.hosts[host as usize].lanes.free_lane(lane);
             return None;
         };
         let known = *self.hosts[host as usize].lanes.track(lane);
@@ -229,7 +229,7 @@ impl<W: Write> Perfetto<W> {
             return Some((number, known));
         }
         let parent = self.host_track(host);
-        let track = self.describe(TrackDescriptor {
+        let track = self.describe_track(TrackDescriptor {
             parent_uuid: Some(u64::from(parent)),
             name: Some("messages in flight".to_owned()),
             ..TrackDescriptor::default()
@@ -247,7 +247,7 @@ impl<W: Write> Perfetto<W> {
         sums: &[(Label, f64)],
     ) {
         let track = self.rank_track(rank);
-        let mut event = event_of(&Slice::new(Kind::Wait, Label::SHORT), kind::BEGIN);
+        let mut event = event_of(&Slice::new(SliceKind::Wait, Label::SHORT), kind::BEGIN);
         event.name_iid = None;
         event.name = Some(format!("{count} short"));
         for &(label, seconds) in sums {
@@ -257,17 +257,17 @@ impl<W: Write> Perfetto<W> {
                 ..DebugAnnotation::default()
             });
         }
-        self.put(begin, track, event);
+        self.write_event(begin, track, event);
         let event = TrackEvent {
             kind: Some(kind::END),
             ..TrackEvent::default()
         };
-        self.put(end, track, event);
+        self.write_event(end, track, event);
     }
 
-    fn put(&mut self, time: f64, track: u32, event: TrackEvent) {
+    fn write_event(&mut self, time: f64, track: u32, event: TrackEvent) {
         let track_uuid = Some(u64::from(track));
-        self.packets.event(
+        self.packets.write_event(
             time,
             TrackEvent {
                 track_uuid,
@@ -295,8 +295,10 @@ fn signed(number: u32) -> i32 {
 
 /// Returns the event of a slice, of a kind.
 fn event_of(slice: &Slice, kind: i32) -> TrackEvent {
-    let number = |argument: Argument, value: Option<u64>| value.map(|it| argument.number(it));
-    let text = |argument: Argument, value: Option<Label>| value.map(|it| argument.text(it));
+    let number =
+        |argument: Argument, value: Option<u64>| value.map(|it| argument.number_annotation(it));
+    let text =
+        |argument: Argument, value: Option<Label>| value.map(|it| argument.text_annotation(it));
     let arguments = [
         number(Argument::Peer, slice.peer.map(u64::from)),
         number(Argument::Bytes, slice.bytes),
@@ -326,12 +328,12 @@ impl<W: Write> Sink for Perfetto<W> {
         }
         text.clone_into(&mut self.texts[at]);
         if usize::from(label.0) >= super::sink::KNOWN.len() {
-            self.packets.name(label, text);
+            self.packets.define_label(label, text);
         }
     }
 
     fn rank(&mut self, rank: u32, number: Option<u32>, host: &str) {
-        let (number, is_new) = self.numbers.of(number);
+        let (number, is_new) = self.numbers.number_of_host(number);
         if is_new {
             let name = if host.is_empty() { "ranks" } else { host };
             self.hosts.push(Host {
@@ -343,13 +345,13 @@ impl<W: Write> Sink for Perfetto<W> {
         self.ranks[rank as usize].host = number;
     }
 
-    fn link(&mut self, link: u32, name: &str) {
+    fn define_link(&mut self, link: u32, name: &str) {
         self.links.insert(link, name.to_owned());
     }
 
     fn begin(&mut self, rank: u32, time: f64, slice: &Slice) {
         let track = self.rank_track(rank);
-        self.put(time, track, event_of(slice, kind::BEGIN));
+        self.write_event(time, track, event_of(slice, kind::BEGIN));
     }
 
     fn end(&mut self, rank: u32, time: f64) {
@@ -358,21 +360,21 @@ impl<W: Write> Sink for Perfetto<W> {
             kind: Some(kind::END),
             ..TrackEvent::default()
         };
-        self.put(time, track, event);
+        self.write_event(time, track, event);
     }
 
     fn instant(&mut self, rank: u32, time: f64, slice: &Slice) {
         let track = self.rank_track(rank);
-        self.put(time, track, event_of(slice, kind::INSTANT));
+        self.write_event(time, track, event_of(slice, kind::INSTANT));
     }
 
-    fn note(&mut self, time: f64, slice: &Slice) {
+    fn add_note(&mut self, time: f64, slice: &Slice) {
         let mut event = event_of(slice, kind::INSTANT);
         if let Some(link) = slice.link {
             event.name = Some(self.link_counter(&self.texts[usize::from(slice.label.0)], link));
             event.name_iid = None;
         }
-        self.put(time, 0, event);
+        self.write_event(time, 0, event);
     }
 
     fn departs(&mut self, time: f64, flight: &Flight) -> u16 {
@@ -389,13 +391,13 @@ impl<W: Write> Sink for Perfetto<W> {
             peer: Some(flight.to),
             bytes: Some(flight.bytes),
             message: flight.has_arrow.then_some(flight.id),
-            ..Slice::new(Kind::Message, Label::MESSAGE)
+            ..Slice::new(SliceKind::Message, Label::MESSAGE)
         };
         let mut event = event_of(&slice, kind::BEGIN);
         event
             .debug_annotations
-            .push(Argument::Protocol.text(protocol));
-        self.put(time, track, event);
+            .push(Argument::Protocol.text_annotation(protocol));
+        self.write_event(time, track, event);
         lane
     }
 
@@ -405,23 +407,23 @@ impl<W: Write> Sink for Perfetto<W> {
             let slice = Slice {
                 peer: Some(flight.from),
                 bytes: Some(flight.bytes),
-                ..Slice::new(Kind::Message, Label::ARRIVES)
+                ..Slice::new(SliceKind::Message, Label::ARRIVES)
             };
             let event = TrackEvent {
                 terminating_flow_id: Some(flight.id + 1),
                 ..event_of(&slice, kind::INSTANT)
             };
-            self.put(time, track, event);
+            self.write_event(time, track, event);
         }
         if let Some(lane) = lane {
             let host = &mut self.hosts[self.ranks[flight.from as usize].host as usize];
             let track = *host.lanes.track(usize::from(lane));
-            host.lanes.free(usize::from(lane));
+            host.lanes.free_lane(usize::from(lane));
             let event = TrackEvent {
                 kind: Some(kind::END),
                 ..TrackEvent::default()
             };
-            self.put(time, track, event);
+            self.write_event(time, track, event);
         }
     }
 
@@ -432,7 +434,7 @@ impl<W: Write> Sink for Perfetto<W> {
             counter_value: Some(i64::try_from(value).unwrap_or(i64::MAX)),
             ..TrackEvent::default()
         };
-        self.put(time, track, event);
+        self.write_event(time, track, event);
     }
 
     fn is_full(&self) -> bool {
@@ -440,8 +442,8 @@ impl<W: Write> Sink for Perfetto<W> {
     }
 
     fn finish(self: Box<Self>, _end: f64) -> io::Result<TraceSummary> {
-        let cut = self.packets.is_full().then(|| self.packets.now());
-        let (bytes, packets, _) = self.packets.finish()?;
+        let cut = self.packets.is_full().then(|| self.packets.latest_time());
+        let (bytes, packets, _) = self.packets.finish_file()?;
         Ok(TraceSummary {
             bytes,
             packets,

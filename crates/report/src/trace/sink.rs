@@ -50,7 +50,7 @@ impl Label {
     pub(crate) const NONE: Self = Self(u16::MAX);
 
     /// Returns the label of a name of a log.
-    pub(crate) fn of(name: observe::NameId) -> Self {
+    pub(crate) fn from_name(name: observe::NameId) -> Self {
         #[expect(clippy::cast_possible_truncation, reason = "15 texts are known")]
         let known = KNOWN.len() as u16;
         // The highest numbers are for classes of waits.
@@ -67,7 +67,7 @@ impl Label {
 /// The kind of a slice: the category of the slice.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 #[repr(u8)]
-pub(crate) enum Kind {
+pub(crate) enum SliceKind {
     /// A computation or a sleep.
     Compute,
     /// A send.
@@ -91,7 +91,7 @@ pub(crate) enum Kind {
     Control,
 }
 
-impl Kind {
+impl SliceKind {
     /// All kinds, by their numbers.
     pub(crate) const ALL: [Self; 10] = [
         Self::Compute,
@@ -134,7 +134,7 @@ impl Kind {
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub(crate) struct Slice {
     pub label: Label,
-    pub kind: Kind,
+    pub kind: SliceKind,
     pub peer: Option<u32>,
     pub bytes: Option<u64>,
     pub tag: Option<u32>,
@@ -155,7 +155,7 @@ pub(crate) struct Slice {
 }
 
 impl Slice {
-    pub(crate) fn new(kind: Kind, label: Label) -> Self {
+    pub(crate) fn new(kind: SliceKind, label: Label) -> Self {
         Self {
             label,
             kind,
@@ -208,7 +208,7 @@ pub(crate) trait Sink: fmt::Debug {
     fn rank(&mut self, rank: u32, number: Option<u32>, host: &str);
 
     /// Takes the name of a link that has a counter or changes. Formats without links ignore it.
-    fn link(&mut self, _link: u32, _name: &str) {}
+    fn define_link(&mut self, _link: u32, _name: &str) {}
 
     /// Begins a slice. Slices are balanced and nested.
     fn begin(&mut self, rank: u32, time: f64, slice: &Slice);
@@ -220,10 +220,10 @@ pub(crate) trait Sink: fmt::Debug {
     fn instant(&mut self, rank: u32, time: f64, slice: &Slice);
 
     /// Takes an event of the run as a whole. Formats without such events ignore the event.
-    fn note(&mut self, _time: f64, _slice: &Slice) {}
+    fn add_note(&mut self, _time: f64, _slice: &Slice) {}
 
     /// Takes a part of the call that began last. The part may be earlier than the previous slice.
-    fn part(&mut self, rank: u32, (from, to): (f64, f64), slice: &Slice) {
+    fn add_part(&mut self, rank: u32, (from, to): (f64, f64), slice: &Slice) {
         self.begin(rank, from, slice);
         self.end(rank, to);
     }

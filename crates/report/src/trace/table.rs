@@ -8,7 +8,7 @@ use std::fmt;
 use std::io::{self, Write};
 
 use super::TraceSummary;
-use super::sink::{Counter, Flight, Kind, Label, Sink, Slice};
+use super::sink::{Counter, Flight, Label, Sink, Slice, SliceKind};
 
 /// The columns.
 const COLUMNS: [&str; 15] = [
@@ -30,7 +30,7 @@ const COLUMNS: [&str; 15] = [
 ];
 
 /// A table that is being written.
-pub(crate) struct Table<W: Write> {
+pub(crate) struct TableWriter<W: Write> {
     out: csv::Writer<Counted<W>>,
     limit: u64,
     rows: u64,
@@ -65,7 +65,7 @@ impl<W: Write> Write for Counted<W> {
     }
 }
 
-impl<W: Write> Table<W> {
+impl<W: Write> TableWriter<W> {
     pub(crate) fn new(out: W, limit: u64) -> Self {
         let mut table = Self {
             out: csv::Writer::from_writer(Counted { out, bytes: 0 }),
@@ -79,27 +79,27 @@ impl<W: Write> Table<W> {
             links: BTreeMap::new(),
             error: None,
         };
-        table.put(&COLUMNS.map(str::to_owned));
+        table.write_record(&COLUMNS.map(str::to_owned));
         table
     }
 
-    fn put(&mut self, row: &[String]) {
+    fn write_record(&mut self, row: &[String]) {
         if self.error.is_none() {
             self.rows += 1;
             self.error = self.out.write_record(row).err().map(io::Error::other);
         }
     }
 
-    fn text(&self, label: Label) -> String {
+    fn label_text(&self, label: Label) -> String {
         self.texts.get(&label).cloned().unwrap_or_default()
     }
 
-    fn row(&mut self, rank: Option<u32>, begin: f64, end: Option<f64>, slice: &Slice) {
+    fn write_row(&mut self, rank: Option<u32>, begin: f64, end: Option<f64>, slice: &Slice) {
         let number = |value: Option<u64>| value.map(|it| it.to_string()).unwrap_or_default();
         let small = |value: Option<u32>| number(value.map(u64::from));
-        let text = |label: Option<Label>| label.map(|it| self.text(it)).unwrap_or_default();
+        let text = |label: Option<Label>| label.map(|it| self.label_text(it)).unwrap_or_default();
         let host = rank.and_then(|rank| self.hosts.get(&rank));
-        let mut name = self.text(slice.label);
+        let mut name = self.label_text(slice.label);
         if let Some(link) = slice.link.and_then(|link| self.links.get(&link)) {
             name = format!("{name} of {link}");
         }
@@ -120,10 +120,10 @@ impl<W: Write> Table<W> {
             slice.value.map(|it| it.to_string()).unwrap_or_default(),
             text(slice.line),
         ];
-        self.put(&row);
+        self.write_record(&row);
     }
 
-    fn message(&mut self, begin: f64, end: Option<f64>, flight: &Flight) {
+    fn write_message(&mut self, begin: f64, end: Option<f64>, flight: &Flight) {
         let protocol = if flight.is_rendezvous {
             Label::RENDEZVOUS
         } else {
@@ -133,13 +133,13 @@ impl<W: Write> Table<W> {
             peer: Some(flight.to),
             bytes: Some(flight.bytes),
             number: u32::try_from(flight.id).ok(),
-            ..Slice::new(Kind::Message, protocol)
+            ..Slice::new(SliceKind::Message, protocol)
         };
-        self.row(Some(flight.from), begin, end, &slice);
+        self.write_row(Some(flight.from), begin, end, &slice);
     }
 }
 
-impl<W: Write> Sink for Table<W> {
+impl<W: Write> Sink for TableWriter<W> {
     fn name(&mut self, label: Label, text: &str) {
         self.texts.insert(label, text.to_owned());
     }
@@ -148,8 +148,8 @@ impl<W: Write> Sink for Table<W> {
         self.hosts.insert(rank, host.to_owned());
     }
 
-    fn note(&mut self, time: f64, slice: &Slice) {
-        self.row(None, time, Some(time), slice);
+    fn add_note(&mut self, time: f64, slice: &Slice) {
+        self.write_row(None, time, Some(time), slice);
     }
 
     fn begin(&mut self, rank: u32, time: f64, slice: &Slice) {
@@ -159,13 +159,13 @@ impl<W: Write> Sink for Table<W> {
     fn end(&mut self, rank: u32, time: f64) {
         self.now = self.now.max(time);
         if let Some((begin, slice)) = self.open.entry(rank).or_default().pop() {
-            self.row(Some(rank), begin, Some(time), &slice);
+            self.write_row(Some(rank), begin, Some(time), &slice);
         }
     }
 
     fn instant(&mut self, rank: u32, time: f64, slice: &Slice) {
         self.now = self.now.max(time);
-        self.row(Some(rank), time, Some(time), slice);
+        self.write_row(Some(rank), time, Some(time), slice);
     }
 
     fn departs(&mut self, time: f64, flight: &Flight) -> u16 {
@@ -176,11 +176,11 @@ impl<W: Write> Sink for Table<W> {
     fn arrives(&mut self, time: f64, flight: &Flight, _lane: Option<u16>) {
         self.now = self.now.max(time);
         if let Some((begin, _)) = self.flights.remove(&flight.id) {
-            self.message(begin, Some(time), flight);
+            self.write_message(begin, Some(time), flight);
         }
     }
 
-    fn link(&mut self, link: u32, name: &str) {
+    fn define_link(&mut self, link: u32, name: &str) {
         self.links.insert(link, name.to_owned());
     }
 
@@ -208,7 +208,7 @@ impl<W: Write> Sink for Table<W> {
         row[4] = time.to_string();
         row[5] = time.to_string();
         row[12] = value.to_string();
-        self.put(&row);
+        self.write_record(&row);
     }
 
     fn is_full(&self) -> bool {
@@ -219,11 +219,11 @@ impl<W: Write> Sink for Table<W> {
         let cut = self.is_full().then_some(self.now);
         for (rank, slices) in std::mem::take(&mut self.open) {
             for (begin, slice) in slices {
-                self.row(Some(rank), begin, None, &slice);
+                self.write_row(Some(rank), begin, None, &slice);
             }
         }
         for (begin, flight) in std::mem::take(&mut self.flights).into_values() {
-            self.message(begin, None, &flight);
+            self.write_message(begin, None, &flight);
         }
         if let Some(error) = self.error {
             return Err(error);
@@ -240,7 +240,7 @@ impl<W: Write> Sink for Table<W> {
     }
 }
 
-impl<W: Write> fmt::Debug for Table<W> {
+impl<W: Write> fmt::Debug for TableWriter<W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Table")
             .field("rows", &self.rows)

@@ -30,7 +30,7 @@ where
     };
     let output = Rc::new(Output::new(Stream::Nowhere, false, LogFilter::default()));
     let run = simulate(&platform, &RankProgram::new(program), &options, &output).expect("a run");
-    log.finish(run.report.time.as_secs()).expect("memory");
+    log.finish_log(run.report.time.as_secs()).expect("memory");
     (memory.take_bytes(), run.report)
 }
 

@@ -159,7 +159,7 @@ pub struct Observation<T> {
 }
 
 impl<T: Ord> Observer for Observation<T> {
-    fn look(&mut self, run: &explore::Run<'_>) -> ControlFlow<()> {
+    fn examine_run(&mut self, run: &explore::Run<'_>) -> ControlFlow<()> {
         self.classes.insert(run.path.trace_id());
         self.values.extend((self.value)(run));
         ControlFlow::Continue(())

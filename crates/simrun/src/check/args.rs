@@ -364,7 +364,7 @@ impl CheckArgs {
     }
 
     /// The bounds, the strategy and the reduction of the search.
-    pub(super) fn options(&self) -> explore::Options {
+    pub(super) fn explore_options(&self) -> explore::Options {
         let defaults = explore::Options::default();
         explore::Options {
             reduction: match self.reduction {

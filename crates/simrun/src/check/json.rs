@@ -31,7 +31,7 @@ pub(super) fn of_search(name: &str, searched: &SearchResult) -> String {
         "verdict": verdict,
         "message": text::verdict(searched),
         "exhaustive": report.is_exhaustive() && bounds.is_empty(),
-        "bounds": names(statistics.bounds.iter()),
+        "bounds": bound_names(statistics.bounds.iter()),
         "model_bounds": bounds,
         "executions": statistics.executions,
         "finished": statistics.finished,
@@ -54,14 +54,14 @@ pub(super) fn of_search(name: &str, searched: &SearchResult) -> String {
             .iter()
             .map(warning)
             .chain(clock_reads.iter().map(clock))
-            .chain(notes.iter().map(note))
+            .chain(notes.iter().map(note_json))
             .collect::<Vec<Value>>(),
         "checkpoint": kept_in,
     }))
 }
 
 /// The names of bounds that were hit.
-fn names(bounds: impl IntoIterator<Item = Bound>) -> Vec<String> {
+fn bound_names(bounds: impl IntoIterator<Item = Bound>) -> Vec<String> {
     let name = |bound: Bound| format!("{bound:?}").to_lowercase();
     bounds.into_iter().map(name).collect()
 }
@@ -100,7 +100,7 @@ fn finding(found: &Found) -> Value {
     json!({
         "kind": found.finding.kind.name(),
         "severity": "error",
-        "message": found.message(),
+        "message": found.problem_text(),
         "clock_reads": found.clock_reads,
         "replay": found.finding.replay.to_string(),
         "command": found.command,
@@ -130,7 +130,7 @@ fn warning(warning: &Warning) -> Value {
     json!({
         "kind": "receive-order",
         "severity": "warning",
-        "message": warning.message(),
+        "message": warning.problem_text(),
         "actor": order.actor.number(),
         "name": order.name,
         "line": order.line,
@@ -140,7 +140,7 @@ fn warning(warning: &Warning) -> Value {
 }
 
 /// A call that reads the time.
-fn note(text: &String) -> Value {
+fn note_json(text: &String) -> Value {
     json!({ "kind": "note", "severity": "note", "message": text })
 }
 
@@ -168,9 +168,9 @@ fn steps(steps: &[FindingStep]) -> Vec<Value> {
         json!({
             "actor": step.actor.number(),
             "name": step.name,
-            "operation": words::operation(step),
+            "operation": words::operation_text(step),
             "object": words::object(step),
-            "result": words::result(step),
+            "result": words::result_text(step),
             "branch": step.branch,
             "line": step.line,
             "clock": step.clock,

@@ -19,7 +19,7 @@ use crate::REVISION;
 use crate::rerun::{files_of_program, sha256_of};
 
 /// A search that was interrupted.
-pub(super) struct Part {
+pub(super) struct InterruptedSearch {
     pub(super) checkpoint: Checkpoint,
     pub(super) numbers: QueueNumbers,
 }
@@ -35,7 +35,7 @@ const KEYS: [&str; 6] = [
 ];
 
 /// Returns the subject of a search. Searches with equal subjects can continue one another.
-pub(super) fn identity(
+pub(super) fn search_identity(
     program: &str,
     options: &str,
     arguments: &[String],
@@ -75,7 +75,7 @@ impl<'a> SearchFile<'a> {
     }
 
     /// Reads the search in the file; `None` if there is no file.
-    pub(super) fn read(&self) -> Result<Option<Part>, String> {
+    pub(super) fn read_checkpoint(&self) -> Result<Option<InterruptedSearch>, String> {
         let path = self.path;
         let text = match files::read_state(path) {
             Ok(text) => text,
@@ -103,7 +103,7 @@ impl<'a> SearchFile<'a> {
     }
 
     /// Writes the file, and returns the name of the file.
-    pub(super) fn write(
+    pub(super) fn write_checkpoint(
         &self,
         checkpoint: &Checkpoint,
         numbers: &QueueNumbers,
@@ -115,7 +115,7 @@ impl<'a> SearchFile<'a> {
     }
 
     /// Takes the file away: everything was explored.
-    pub(super) fn remove(&self) -> Result<(), String> {
+    pub(super) fn remove_file(&self) -> Result<(), String> {
         match fs::remove_file(self.path) {
             Err(error) if error.kind() != ErrorKind::NotFound => Err(format!(
                 "{}: cannot remove it: {error}",
@@ -127,12 +127,12 @@ impl<'a> SearchFile<'a> {
 }
 
 /// Reads a search; `None` if the file is damaged.
-fn read_part(value: &Value) -> Option<Part> {
-    let words: Vec<u64> = numbers(&value["words"])?;
+fn read_part(value: &Value) -> Option<InterruptedSearch> {
+    let words: Vec<u64> = parse_numbers(&value["words"])?;
     let queues: Option<Vec<[u32; 5]>> = value["queues"].as_array()?.iter().map(queue).collect();
     let queues = queues?;
     let is_whole = value["checksum"] == checksum(&words, &queues);
-    Some(Part {
+    Some(InterruptedSearch {
         checkpoint: Checkpoint::from_words(words).filter(|_| is_whole)?,
         numbers: QueueNumbers::from_words(&queues),
     })
@@ -149,13 +149,13 @@ fn write_part(checkpoint: &Checkpoint, numbers: &QueueNumbers) -> Value {
     })
 }
 
-fn numbers(value: &Value) -> Option<Vec<u64>> {
+fn parse_numbers(value: &Value) -> Option<Vec<u64>> {
     value.as_array()?.iter().map(Value::as_u64).collect()
 }
 
 fn queue(value: &Value) -> Option<[u32; 5]> {
     let small = |word: u64| u32::try_from(word).ok();
-    let all: Option<Vec<u32>> = numbers(value)?.into_iter().map(small).collect();
+    let all: Option<Vec<u32>> = parse_numbers(value)?.into_iter().map(small).collect();
     all?.try_into().ok()
 }
 

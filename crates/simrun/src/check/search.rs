@@ -10,13 +10,13 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-use explore::{Bound, Checkpoint, Deadline, Options, Progress, Report, Threads, Verdict};
+use explore::{Bound, Checkpoint, Deadline, Options, Report, SearchProgress, Threads, Verdict};
 use run::QueueNumbers;
 use serde_json::Value;
 use sim_core::Note;
 
-use super::resume::{self, Part, SearchFile};
-use super::{Found, Subject, Warning, json, print, slices, text};
+use super::resume::{self, InterruptedSearch, SearchFile};
+use super::{Found, Subject, Warning, json, print_text, slices, text};
 use crate::args::Format;
 use crate::{progress, status};
 
@@ -44,7 +44,7 @@ pub(super) struct SearchResult {
 pub(super) fn search(
     subject: &Subject<'_>,
     stop: Arc<AtomicBool>,
-    counts: Arc<Progress>,
+    counts: Arc<SearchProgress>,
 ) -> Result<ExitCode, ExitCode> {
     let args = subject.args;
     let limit = args.max_seconds().unwrap_or(f64::INFINITY);
@@ -52,26 +52,26 @@ pub(super) fn search(
     let options = Options {
         interrupt: Some(stop),
         progress: Some(Arc::clone(&counts)),
-        ..args.options()
+        ..args.explore_options()
     };
     // Whatever is wrong with it is said before the search begins.
-    subject.stepper()?;
+    subject.build_stepper()?;
     let every = args.checkpoint_every.as_secs();
     let file = args.checkpoint.as_deref();
-    let file = file.map(|path| SearchFile::new(path, identity(subject), every));
+    let file = file.map(|path| SearchFile::new(path, subject_identity(subject), every));
     let file = file.transpose().map_err(status::refuse)?;
-    let kept = file.as_ref().map_or(Ok(None), SearchFile::read);
+    let kept = file.as_ref().map_or(Ok(None), SearchFile::read_checkpoint);
     let kept = kept.map_err(status::refuse)?;
-    let line = progress::line(move || {
+    let line = progress::show_line(move || {
         let (executions, transitions) = (counts.executions(), counts.transitions());
         format!("{executions} executions, {transitions} transitions")
     });
     let explored = explore_all(subject, &options, kept, file.as_ref());
     if let Some(line) = line {
-        line.finish();
+        line.remove_line();
     }
     // The deadline limits the rest.
-    subject.guard.rest();
+    subject.guard.lift_time_limit();
     let deadline = limit.earlier_deadline(args.explain_seconds());
     let (report, numbers) = explored?;
     let mut searched = SearchResult {
@@ -98,14 +98,14 @@ pub(super) fn search(
     if let Some(file) = &file {
         match &searched.report.checkpoint {
             Some(checkpoint) => {
-                let written = file.write(checkpoint, &numbers);
+                let written = file.write_checkpoint(checkpoint, &numbers);
                 searched.kept_in = Some(written.map_err(status::refuse)?);
             }
-            None => file.remove().map_err(status::refuse)?,
+            None => file.remove_file().map_err(status::refuse)?,
         }
     }
     super::refuse_misdeeds(subject.guard)?;
-    show(subject, &searched)
+    show_result(subject, &searched)
 }
 
 /// Takes two runs twice: a program that does not do the same again has no verdict but that.
@@ -114,7 +114,7 @@ fn repeat(
     searched: &mut SearchResult,
     deadline: &Deadline,
 ) -> Result<(), ExitCode> {
-    let (mut stepper, _) = subject.stepper()?;
+    let (mut stepper, _) = subject.build_stepper()?;
     let seed = subject.args.seed();
     let (repeated, _) =
         run::with_silent_panics(|| explore::check_determinism(&mut stepper, seed, deadline));
@@ -127,33 +127,33 @@ fn repeat(
 }
 
 /// Returns the beginning of a search, and the numbers of the queues.
-fn opened(part: Option<Part>) -> (Option<Checkpoint>, QueueNumbers) {
+fn opened(part: Option<InterruptedSearch>) -> (Option<Checkpoint>, QueueNumbers) {
     match part {
         Some(part) => (Some(part.checkpoint), part.numbers),
         None => (None, QueueNumbers::default()),
     }
 }
 
-fn show(subject: &Subject<'_>, searched: &SearchResult) -> Result<ExitCode, ExitCode> {
+fn show_result(subject: &Subject<'_>, searched: &SearchResult) -> Result<ExitCode, ExitCode> {
     let args = subject.args;
     let text = match args.output.format {
         Format::Json => json::of_search(subject.name, searched),
         Format::Text if args.output.quiet => text::findings(&searched.found, searched.is_cut),
         Format::Text => text::of_search(subject.name, searched),
     };
-    print(&text)?;
+    print_text(&text)?;
     if let (Some(path), Some(first)) = (&args.timeline, searched.found.first()) {
-        first.draw(subject.name, path)?;
+        first.draw_timeline(subject.name, path)?;
     }
     Ok(ExitCode::from(status_of(searched)))
 }
 
 /// Returns the subject of the search, for the checkpoint file.
-fn identity(subject: &Subject<'_>) -> Value {
+fn subject_identity(subject: &Subject<'_>) -> Value {
     let args = subject.args;
     let platform = subject.platform.as_ref();
     let platform = platform.map_or_else(String::new, |platform| platform.to_toml());
-    resume::identity(
+    resume::search_identity(
         subject.name,
         &args.search_options(),
         &args.program_arguments(),
@@ -182,7 +182,7 @@ fn add_findings(
         }
         let statistics = &report.statistics;
         let has_correct = !report.is_exhaustive() || statistics.finished > 0;
-        found.push(subject.again(finding, has_correct, deadline)?);
+        found.push(subject.shorten_finding(finding, has_correct, deadline)?);
     }
     Ok(false)
 }
@@ -198,7 +198,7 @@ fn guarded(search: impl FnOnce() -> Report) -> Result<Report, ExitCode> {
 fn explore_all(
     subject: &Subject<'_>,
     options: &Options,
-    part: Option<Part>,
+    part: Option<InterruptedSearch>,
     file: Option<&SearchFile<'_>>,
 ) -> Result<(Report, QueueNumbers), ExitCode> {
     let (from, numbers) = opened(part);
@@ -219,7 +219,7 @@ fn explore_all(
     };
     // A search is worth more than its file, which may be written another time.
     let keep = |checkpoint: &Checkpoint| {
-        if let Some(Err(error)) = file.map(|file| file.write(checkpoint, &numbers)) {
+        if let Some(Err(error)) = file.map(|file| file.write_checkpoint(checkpoint, &numbers)) {
             let _ = writeln!(io::stderr().lock(), "warning: {error}");
         }
     };
@@ -227,7 +227,7 @@ fn explore_all(
     let report = std::thread::scope(|scope| {
         let numbers = &numbers;
         scope.spawn(move || announce(subject, options, numbers, &is_over));
-        let report = slices::explore(options, every, from, explore, keep);
+        let report = slices::explore_in_slices(options, every, from, explore, keep);
         // A child has no thread to wait for.
         subject.guard.end_child();
         drop(over);

@@ -15,7 +15,7 @@ const SHORTEST: f64 = 1e-3;
 ///
 /// # Errors
 /// The first error of `explore`.
-pub(super) fn explore<E>(
+pub(super) fn explore_in_slices<E>(
     options: &Options,
     every: f64,
     mut from: Option<Checkpoint>,

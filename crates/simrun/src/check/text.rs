@@ -17,7 +17,7 @@ pub(super) fn of_search(name: &str, searched: &SearchResult) -> String {
         warnings(searched),
         verdict(searched),
         bounds(searched),
-        counts(&searched.report.statistics)
+        counts_text(&searched.report.statistics)
     );
     if let Some(file) = &searched.kept_in {
         let _ = write!(
@@ -37,7 +37,10 @@ const fn wrong(statistics: &Statistics) -> u64 {
 pub(super) fn verdict(searched: &SearchResult) -> String {
     let statistics = &searched.report.statistics;
     let rest = if !statistics.bounds.is_empty() {
-        format!("search incomplete: {}", joined(statistics.bounds.iter()))
+        format!(
+            "search incomplete: {}",
+            join_bounds(statistics.bounds.iter())
+        )
     } else if searched.bounds.is_empty() {
         "search complete".to_owned()
     } else {
@@ -66,13 +69,13 @@ fn bounds(searched: &SearchResult) -> String {
 }
 
 /// Bounds in words.
-fn joined(bounds: impl IntoIterator<Item = Bound>) -> String {
+fn join_bounds(bounds: impl IntoIterator<Item = Bound>) -> String {
     let bounds = bounds.into_iter().map(|bound| bound.to_string());
     bounds.collect::<Vec<String>>().join(", ")
 }
 
 /// The counts of a search.
-fn counts(statistics: &Statistics) -> String {
+fn counts_text(statistics: &Statistics) -> String {
     let mut text = format!("  {}", summary::count(statistics.executions, "execution"));
     for (number, what) in [
         (statistics.finished, "finished"),
@@ -92,7 +95,7 @@ fn counts(statistics: &Statistics) -> String {
         summary::count(statistics.tree_nodes(), "node"),
         summary::count(statistics.transitions, "transition"),
         summary::rounded(statistics.seconds),
-        summary::short(statistics.rate()),
+        summary::format_short(statistics.rate()),
     );
     text
 }
@@ -129,7 +132,7 @@ pub(crate) fn clock_warning(places: &[String]) -> String {
 fn warnings(searched: &SearchResult) -> String {
     let mut text = String::new();
     for warning in &searched.warnings {
-        let _ = writeln!(text, "warning: {}", warning.message());
+        let _ = writeln!(text, "warning: {}", warning.problem_text());
         for (taken, (_, command)) in warning.order.orders.iter().zip(&warning.commands) {
             let mut names: Vec<&str> = taken.names.iter().map(String::as_str).collect();
             // Enough to see the difference.
@@ -156,7 +159,7 @@ fn warnings(searched: &SearchResult) -> String {
 /// command that repeats the finding.
 fn finding(found: &Found) -> String {
     let kind = found.finding.kind.name();
-    let message = found.message();
+    let message = found.problem_text();
     // A deadlock tells where everybody is.
     let (mut text, tells_states) = match (&found.finding.kind, message.strip_prefix(kind)) {
         (FindingKind::Failure(failure), _) if failure.invariant.is_some() => {
@@ -173,7 +176,7 @@ fn finding(found: &Found) -> String {
         _ => (format!("{kind}: {message}\n"), false),
     };
     text.push('\n');
-    text.push_str(&table(&found.finding.steps));
+    text.push_str(&steps_table(&found.finding.steps));
     if !tells_states && !found.states.blocked.is_empty() {
         let _ = write!(text, "\nstate of the other actors:\n{}", found.states);
     }
@@ -227,7 +230,7 @@ fn critical(critical: Critical) -> String {
 const EQUAL_MIN: usize = 8;
 
 /// The steps as a table.
-fn table(steps: &[FindingStep]) -> String {
+fn steps_table(steps: &[FindingStep]) -> String {
     let header = ["step", "actor", "", "operation", "object", "result", "line"].map(str::to_owned);
     let mut rows = vec![header];
     let same = |one: &FindingStep, other: &FindingStep| {
@@ -250,7 +253,7 @@ fn table(steps: &[FindingStep]) -> String {
                 1 => first.to_string(),
                 _ => format!("{first}-{position}"),
             };
-            rows.push(row(number, step));
+            rows.push(step_row(number, step));
         }
     }
     let mut widths = [0; 7];
@@ -273,14 +276,14 @@ fn table(steps: &[FindingStep]) -> String {
 }
 
 /// A row of the table.
-fn row(number: String, step: &FindingStep) -> [String; 7] {
+fn step_row(number: String, step: &FindingStep) -> [String; 7] {
     [
         number,
         step.actor.to_string(),
         step.name.clone(),
-        words::operation(step).to_owned(),
+        words::operation_text(step).to_owned(),
         words::object(step),
-        words::result(step),
+        words::result_text(step),
         step.line.clone(),
     ]
 }
@@ -298,7 +301,7 @@ pub(super) fn of_replay(name: &str, followed: &ReplayResult, found: Option<&Foun
             choices(&followed.possible)
         ),
     };
-    format!("{}\n{end}", table(&followed.steps))
+    format!("{}\n{end}", steps_table(&followed.steps))
 }
 
 /// Why a replay is refused.

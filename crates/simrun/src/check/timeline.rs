@@ -13,11 +13,11 @@ use crate::{drawing, status};
 const ROWS_MAX: usize = 40;
 
 /// Writes the diagram into a file: `.svg`, `.png`, `.dot` or `.json`.
-pub(super) fn write(path: &Path, timeline: Timeline) -> Result<(), ExitCode> {
+pub(super) fn write_timeline(path: &Path, timeline: Timeline) -> Result<(), ExitCode> {
     let text = match path.extension().and_then(|ending| ending.to_str()) {
         Some("dot") => explore::dot_of_timeline(&timeline),
         Some("json") => format!("{}\n", figure(&timeline)),
-        _ => return drawing::draw(&figure(&timeline.shorten_to_rows(ROWS_MAX)), path),
+        _ => return drawing::draw_figure(&figure(&timeline.shorten_to_rows(ROWS_MAX)), path),
     };
     files::write(path, text).map_err(status::refuse)
 }
@@ -28,7 +28,7 @@ fn figure(timeline: &Timeline) -> serde_json::Value {
 }
 
 /// Returns the diagram of steps, and of the actors that have not ended.
-pub(super) fn of(
+pub(super) fn build_timeline(
     title: String,
     steps: &[FindingStep],
     states: &WaitGraph,
@@ -47,15 +47,15 @@ pub(super) fn of(
     let lane = |actor: ActorId| actors.iter().position(|&(other, _)| other == actor);
     let rows = steps.iter().enumerate().map(|(position, step)| {
         let words = [
-            words::operation(step).to_owned(),
+            words::operation_text(step).to_owned(),
             words::object(step),
-            words::result(step),
+            words::result_text(step),
         ];
         let words: Vec<String> = words.into_iter().filter(|word| !word.is_empty()).collect();
         TimelineStep {
             lane: lane(step.actor).unwrap_or_default(),
             text: words.join(" "),
-            place: short(&step.line),
+            place: short_location(&step.line),
             after: step.after.clone(),
             is_critical: critical == Some(Critical::Step(position)),
             is_concurrent: is_concurrent(steps, position),
@@ -64,7 +64,7 @@ pub(super) fn of(
     let ends = states.blocked.iter().map(|blocked| TimelineEnd {
         lane: lane(blocked.actor).unwrap_or_default(),
         text: blocked.waits_in.clone(),
-        place: short(&blocked.location),
+        place: short_location(&blocked.location),
         waits_for: blocked
             .waits_for
             .iter()
@@ -80,7 +80,7 @@ pub(super) fn of(
 }
 
 /// Returns a source line without the folder.
-fn short(line: &str) -> String {
+fn short_location(line: &str) -> String {
     line.rsplit('/').next().unwrap_or_default().to_owned()
 }
 

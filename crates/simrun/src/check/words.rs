@@ -4,7 +4,7 @@ use explore::FindingStep;
 use sim_core::StepKind;
 
 /// Returns the action of an actor, in words.
-pub(super) const fn operation(step: &FindingStep) -> &'static str {
+pub(super) const fn operation_text(step: &FindingStep) -> &'static str {
     match step.kind {
         StepKind::Yield => "yield",
         StepKind::Sleep => "sleep",
@@ -104,7 +104,7 @@ pub(super) fn object(step: &FindingStep) -> String {
 }
 
 /// Returns the answer of the kernel; empty if there is no answer.
-pub(super) fn result(step: &FindingStep) -> String {
+pub(super) fn result_text(step: &FindingStep) -> String {
     // The codes of answers: nothing, no, yes, time is up, and from there on numbers.
     match (step.kind, step.answer) {
         (_, 0) => String::new(),

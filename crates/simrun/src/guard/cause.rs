@@ -28,7 +28,7 @@ pub(crate) enum Cause {
 }
 
 impl Cause {
-    pub(crate) const fn status(self) -> u8 {
+    pub(crate) const fn exit_status(self) -> u8 {
         match self {
             Self::Exit => status::FAILED,
             Self::Interrupt => status::INTERRUPTED,

@@ -75,7 +75,7 @@ impl Family {
     }
 
     /// Waits until the children have ended, and returns the fork of one that returned.
-    pub(super) fn wait(&self) -> Option<Fork> {
+    pub(super) fn wait_for_children(&self) -> Option<Fork> {
         drop(lock(&self.writer).take());
         if !HAS_FORKED.load(Ordering::Relaxed) {
             return None;

@@ -41,7 +41,7 @@ impl Claims {
     /// Claims a run; returns false if another worker has a claim that is not dead.
     pub(super) fn claim(&self, key: &Key, longest_s: f64) -> io::Result<bool> {
         let path = self.folder.join(key.as_str());
-        if self.create(&path)? || self.is_own(&path) {
+        if self.create_claim(&path)? || self.is_own(&path) {
             return Ok(true);
         }
         let dead = (DEAD_AFTER * longest_s).max(DEAD_MIN);
@@ -51,11 +51,11 @@ impl Claims {
         // Another worker may remove it at the same time: one of both creates it again.
         match fs::remove_file(&path) {
             Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
-            _ => self.create(&path),
+            _ => self.create_claim(&path),
         }
     }
 
-    fn create(&self, path: &Path) -> io::Result<bool> {
+    fn create_claim(&self, path: &Path) -> io::Result<bool> {
         match OpenOptions::new().write(true).create_new(true).open(path) {
             Ok(mut file) => {
                 writeln!(file, "{}", self.worker)?;

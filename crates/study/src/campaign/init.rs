@@ -30,7 +30,7 @@ pub struct InitCommand {
     out: PathBuf,
 }
 
-pub(super) fn run(command: &InitCommand) -> Result<ExitCode, ExitCode> {
+pub(super) fn run_command(command: &InitCommand) -> Result<ExitCode, ExitCode> {
     let out = command.out.display();
     if command.out.symlink_metadata().is_ok() {
         return Err(status::refuse(format_args!(
@@ -58,7 +58,7 @@ pub(super) fn run(command: &InitCommand) -> Result<ExitCode, ExitCode> {
 /// Asks a program for its arguments.
 fn arguments(program: &Executable) -> Result<Vec<ProgramArgument>, String> {
     let output = program
-        .command()
+        .start_command()
         .arg("study-arguments")
         .stdin(Stdio::null())
         .stderr(Stdio::inherit())

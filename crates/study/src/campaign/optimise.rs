@@ -58,9 +58,9 @@ pub struct OptimiseCommand {
 }
 
 /// Runs an optimisation, or continues it.
-pub(super) fn run(command: &OptimiseCommand) -> Result<ExitCode, ExitCode> {
-    let (plan, sources) = Plan::begin(&command.file, &command.out, Choice::Search)?;
-    let signals = Signals::watch().map_err(status::refuse)?;
+pub(super) fn run_command(command: &OptimiseCommand) -> Result<ExitCode, ExitCode> {
+    let (plan, sources) = Plan::begin_study(&command.file, &command.out, Choice::Search)?;
+    let signals = Signals::watch_signals().map_err(status::refuse)?;
     let Some(optimisation) = plan.study.optimisation.clone() else {
         unreachable!("a study without [vary] was refused");
     };
@@ -104,7 +104,7 @@ struct Evaluation {
     /// Values of the points so far; infinite ones are failures.
     values: BTreeMap<Key, f64>,
     /// The points in the order of their choice.
-    rows: Vec<Row>,
+    rows: Vec<TrajectoryPoint>,
     /// Number of runs so far.
     spent: usize,
     /// True if a run has drawn a random number.
@@ -115,7 +115,7 @@ struct Evaluation {
 
 /// A point of the trajectory.
 #[derive(Clone, Copy)]
-struct Row {
+struct TrajectoryPoint {
     /// Number of runs up to it.
     runs: usize,
     /// Mean of the measure, if all runs have it.
@@ -123,7 +123,7 @@ struct Row {
 }
 
 impl Objective for Evaluation {
-    fn values(&mut self, points: &[Vec<f64>]) -> Vec<f64> {
+    fn point_values(&mut self, points: &[Vec<f64>]) -> Vec<f64> {
         self.evaluate(points).unwrap_or_else(|problem| {
             self.problem = Some(problem);
             Vec::new()
@@ -157,13 +157,13 @@ impl Evaluation {
                 new.push((point, content, key.clone()));
                 // The first point tells if there is anything random.
                 if self.rows.is_empty() && new.len() == 1 {
-                    self.add(std::mem::take(&mut new))?;
+                    self.run_new_points(std::mem::take(&mut new))?;
                 }
             }
             wanted.push(Some(key));
         }
         if !new.is_empty() {
-            self.add(new)?;
+            self.run_new_points(new)?;
         }
         if self.signals.any() {
             return Ok(Vec::new());
@@ -185,25 +185,28 @@ impl Evaluation {
     }
 
     /// Runs new points.
-    fn add(&mut self, new: Vec<(crate::Point, crate::KeyContent, Key)>) -> Result<(), ExitCode> {
+    fn run_new_points(
+        &mut self,
+        new: Vec<(crate::Point, crate::KeyContent, Key)>,
+    ) -> Result<(), ExitCode> {
         let before = self.plan.points.len();
         self.sources
-            .keep(&self.plan.folder)
+            .keep_sources(&self.plan.folder)
             .map_err(status::refuse)?;
         let chosen = new.into_iter().map(|(point, content, _)| (point, content));
-        self.plan.add(chosen.collect(), &self.known)?;
+        self.plan.add_points(chosen.collect(), &self.known)?;
         let runner = Runner::new(&self.plan, self.jobs, false, Start::Pending)?;
-        runner.execute(&Share::ALL, &self.signals)?;
+        runner.execute_share(&Share::ALL, &self.signals)?;
         if self.signals.any() {
             return Ok(());
         }
-        let set = self.read()?;
+        let set = self.read_results()?;
         let results = self.plan.results(&set);
         for (planned, results) in self.plan.points.iter().zip(&results).skip(before) {
             self.spent += results.results.len();
             self.draws |= !results.deterministic();
-            let value = self.value(results);
-            self.rows.push(Row {
+            let value = self.mean_measure(results);
+            self.rows.push(TrajectoryPoint {
                 runs: self.spent,
                 value,
             });
@@ -218,16 +221,16 @@ impl Evaluation {
         Ok(())
     }
 
-    fn read(&self) -> Result<ResultSet, ExitCode> {
+    fn read_results(&self) -> Result<ResultSet, ExitCode> {
         ResultSet::read(self.plan.folder.path()).map_err(status::refuse)
     }
 
     /// Returns the mean of the measure at a point, if all of its runs have it.
-    fn value(&self, results: &PointResults<'_>) -> Option<f64> {
+    fn mean_measure(&self, results: &PointResults<'_>) -> Option<f64> {
         if !results.failed_seeds().is_empty() {
             return None;
         }
-        let values = results.values(&self.optimisation.column);
+        let values = results.column_values(&self.optimisation.column);
         let summary = Summary::new(&values, self.plan.study.replication.confidence());
         summary.map(|summary| summary.mean)
     }
@@ -243,7 +246,7 @@ impl Evaluation {
 
     /// Writes the tables, and prints the improvements and the best point.
     fn conclude(&self) -> Result<ExitCode, ExitCode> {
-        let set = self.read()?;
+        let set = self.read_results()?;
         let points = self.plan.results(&set);
         views::write_tables(&self.plan, &points).map_err(status::refuse)?;
         self.write_trajectory(&points).map_err(status::refuse)?;
@@ -285,7 +288,7 @@ impl Evaluation {
         let column = &self.optimisation.column;
         let confidence = self.plan.study.replication.confidence();
         let mut text = format!("best: {}", points[best].point.parameters.shown());
-        let values = points[best].values(column);
+        let values = points[best].column_values(column);
         if let Some(summary) = Summary::new(&values, confidence) {
             let _ = write!(text, "\n      {column} {:.6e}", summary.mean);
             match summary.interval {

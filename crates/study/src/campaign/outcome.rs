@@ -19,7 +19,7 @@ pub(super) fn was_killed(end: &RunEnd) -> bool {
 }
 
 /// Returns the result of a run. `analysis`: the analyses of the run, if requested.
-pub(super) fn result(
+pub(super) fn run_result(
     study: &Study,
     planned: &PlannedPoint,
     seed: u64,
@@ -27,7 +27,7 @@ pub(super) fn result(
     analysis: Option<&Json>,
     wall_s: f64,
 ) -> ResultLine {
-    let record = record(&end.stdout);
+    let record = trailing_record(&end.stdout);
     let text = |key: &str| record.as_ref()?.get(key)?.as_str().map(str::to_owned);
     let outcome = text("outcome").unwrap_or_else(|| "failed".to_owned());
     let mut line = ResultLine {
@@ -56,7 +56,7 @@ pub(super) fn result(
         text: &end.stderr,
     };
     for measure in &study.measures {
-        match measure.value(output) {
+        match measure.extract_value(output) {
             Ok(MeasuredValue { value, batches }) => {
                 let column = measure.column();
                 if measure.batches.is_some() {
@@ -73,7 +73,7 @@ pub(super) fn result(
 }
 
 /// Returns the record at the end of standard output, after the output of the program.
-fn record(stdout: &str) -> Option<Json> {
+fn trailing_record(stdout: &str) -> Option<Json> {
     let begin = if stdout.starts_with("{\n") {
         Some(0)
     } else {
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn records_are_found_behind_other_output() {
-        let outcome = |text: &str| record(text).map(|record| record["a"].clone());
+        let outcome = |text: &str| trailing_record(text).map(|record| record["a"].clone());
         assert_eq!(outcome("{\n  \"a\": 1\n}\n"), Some(1.into()));
         assert_eq!(outcome("hello\n{\n{\n  \"a\": 2\n}\n"), Some(2.into()));
         assert_eq!(outcome("hello\n"), None);

@@ -9,10 +9,10 @@ use simrun::package::Executable;
 use tempfile::TempDir;
 
 use super::claims::Claims;
-use super::outcome::{result, was_killed};
+use super::outcome::{run_result, was_killed};
 use super::plan::Plan;
-use super::queue::{Job, Queue};
-use super::worker::{RunEnd, Worker, kill};
+use super::queue::{PointRun, Queue};
+use super::worker::{RunEnd, Worker, kill_process};
 use crate::{Measure, ResultLine};
 
 #[expect(clippy::disallowed_types, reason = "the real time of runs is a result")]
@@ -27,7 +27,7 @@ const NOTABLE_S: f64 = 0.1;
 
 /// A run that has ended.
 pub(super) struct Ended {
-    pub(super) job: Job,
+    pub(super) job: PointRun,
     /// The result of the run; `None` if another worker has the run, or was killed with this one.
     pub(super) line: io::Result<Option<ResultLine>>,
     /// The standard error of the run, with the output of the program.
@@ -59,24 +59,24 @@ impl<'p> Places<'p> {
     }
 
     /// Kills all processes; their runs have no results.
-    pub(super) fn kill(&self) {
+    pub(super) fn kill_processes(&self) {
         self.killed.store(true, Ordering::Relaxed);
         for process in &self.processes {
             match process.load(Ordering::Relaxed) {
                 0 => {}
-                process => kill(process),
+                process => kill_process(process),
             }
         }
     }
 
     /// Executes the runs of the queue, until the queue is closed.
-    pub(super) fn work(&self, place: usize, queue: &Queue, ends: &Sender<Ended>) {
+    pub(super) fn execute_queue(&self, place: usize, queue: &Queue, ends: &Sender<Ended>) {
         let worker = Worker::new(&self.program, self.plan.study.limits);
         let mut worker = match worker {
             Ok(worker) => worker,
             Err(error) => {
-                if let Some(job) = queue.take() {
-                    queue.end(None);
+                if let Some(job) = queue.take_job() {
+                    queue.note_run_end(None);
                     // The study has ended for another reason if nobody listens.
                     let _ = ends.send(Ended {
                         job,
@@ -88,14 +88,14 @@ impl<'p> Places<'p> {
             }
         };
         let mut longest_s: f64 = 0.0;
-        while let Some(job) = queue.take() {
+        while let Some(job) = queue.take_job() {
             let begin = Clock::now();
             let mut stderr = String::new();
-            let line = self.run(&mut worker, place, job, longest_s, &mut stderr);
+            let line = self.execute_job(&mut worker, place, job, longest_s, &mut stderr);
             let wall_s = begin.elapsed().as_secs_f64();
             longest_s = longest_s.max(wall_s);
             let peak = (wall_s > NOTABLE_S).then(|| worker.peak()).flatten();
-            queue.end(peak);
+            queue.note_run_end(peak);
             if ends.send(Ended { job, line, stderr }).is_err() {
                 return;
             }
@@ -103,11 +103,11 @@ impl<'p> Places<'p> {
         self.processes[place].store(0, Ordering::Relaxed);
     }
 
-    fn run(
+    fn execute_job(
         &self,
         worker: &mut Worker,
         place: usize,
-        job: Job,
+        job: PointRun,
         longest_s: f64,
         stderr: &mut String,
     ) -> io::Result<Option<ResultLine>> {
@@ -125,7 +125,7 @@ impl<'p> Places<'p> {
         let (end, wall_s) = loop {
             attempt += 1;
             let begin = Clock::now();
-            let end: RunEnd = worker.run(&arguments, started)?;
+            let end: RunEnd = worker.run_command_line(&arguments, started)?;
             if was_killed(&end) && self.killed.load(Ordering::Relaxed) {
                 return Ok(None);
             }
@@ -138,7 +138,7 @@ impl<'p> Places<'p> {
             serde_json::from_str(&text.ok()?).ok()
         });
         let study = &self.plan.study;
-        let line = result(study, planned, job.seed, &end, analysed.as_ref(), wall_s);
+        let line = run_result(study, planned, job.seed, &end, analysed.as_ref(), wall_s);
         *stderr = end.stderr;
         Ok(Some(line))
     }

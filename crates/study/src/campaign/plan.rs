@@ -55,7 +55,7 @@ pub(super) struct Plan {
 
 impl Plan {
     /// Begins a study, or continues it.
-    pub(super) fn begin(
+    pub(super) fn begin_study(
         file: &Path,
         out: &Path,
         points: Choice,
@@ -65,7 +65,7 @@ impl Plan {
             status::refuse(format_args!("{file}: {error}: expected a study file"))
         };
         let text = files::read_text(file).map_err(|error| named(&error))?;
-        let study = parse(&file.display().to_string(), &text)?;
+        let study = parse_study(&file.display().to_string(), &text)?;
         if study.optimisation.is_some() != (points == Choice::Search) {
             let file = file.display();
             return Err(status::refuse(match points {
@@ -91,7 +91,7 @@ impl Plan {
                 Some(_) => folder.forget_search()?,
             }
             keep_program(&folder, &program)?;
-            sources.keep(&folder)
+            sources.keep_sources(&folder)
         };
         keep().map_err(status::refuse)?;
         let plan = Self {
@@ -105,7 +105,7 @@ impl Plan {
 
     /// Adds points that were chosen, each different from all others, to the list in the folder.
     /// `known`: the list of an earlier start.
-    pub(super) fn add(
+    pub(super) fn add_points(
         &mut self,
         chosen: Vec<(Point, KeyContent)>,
         known: &[PlannedPoint],
@@ -130,7 +130,7 @@ impl Plan {
                 "{error}: expected the folder of a study, made by simrun study run"
             ))
         })?;
-        let mut study = parse(
+        let mut study = parse_study(
             &folder.path().join("study.toml").display().to_string(),
             &text,
         )?;
@@ -165,7 +165,7 @@ impl Plan {
 
     /// Locks the folder while points are run: for this process alone, or for workers that share
     /// the points.
-    pub(super) fn lock(&mut self, is_exclusive: bool) -> Result<(), ExitCode> {
+    pub(super) fn lock_folder(&mut self, is_exclusive: bool) -> Result<(), ExitCode> {
         let lock = match is_exclusive {
             true => FolderLock::exclusive(self.folder.path()),
             false => FolderLock::shared(self.folder.path()),
@@ -213,7 +213,7 @@ impl Plan {
         planned.sort_by_key(|planned| planned.point);
         let results = planned.into_iter().map(|planned| {
             let key = |seed| planned.content.key(seed);
-            PointResults::collect(self.point(planned), set, &self.study.replication, key)
+            PointResults::collect_results(self.point(planned), set, &self.study.replication, key)
         });
         results.collect()
     }
@@ -254,9 +254,9 @@ impl Plan {
 /// Keeps a program and its own libraries in the folder of a study.
 fn keep_program(folder: &StudyFolder, program: &Executable) -> Result<(), ResultError> {
     let copied = |file: &Path, name: &str| {
-        let content =
-            files::read_bytes(file, PROGRAM_MAX).map_err(|error| ResultError::at(file, &error))?;
-        folder.keep(name, &content)
+        let content = files::read_bytes(file, PROGRAM_MAX)
+            .map_err(|error| ResultError::at_path(file, &error))?;
+        folder.keep_file(name, &content)
     };
     let copy = copied(program.file(), PROGRAM)?;
     // A folder without the right to execute has it again.
@@ -268,7 +268,7 @@ fn keep_program(folder: &StudyFolder, program: &Executable) -> Result<(), Result
     Ok(())
 }
 
-fn parse(name: &str, text: &str) -> Result<Study, ExitCode> {
+fn parse_study(name: &str, text: &str) -> Result<Study, ExitCode> {
     Study::parse(name, text)
         .map_err(|error| status::refuse_with(&error.report(status::has_colours())))
 }
@@ -298,7 +298,7 @@ impl Sources {
     fn points(&mut self, points: &[Point]) -> Result<Vec<PlannedPoint>, ExitCode> {
         let mut planned = Vec::new();
         for (position, point) in points.iter().enumerate() {
-            if let Some(content) = self.content(point) {
+            if let Some(content) = self.point_content(point) {
                 planned.push(PlannedPoint {
                     key: content.key(0),
                     point: position,
@@ -320,17 +320,17 @@ impl Sources {
 
     /// Returns the content of a point that was chosen.
     pub(super) fn chosen(&mut self, point: &Point) -> Result<KeyContent, ExitCode> {
-        let content = self.content(point);
+        let content = self.point_content(point);
         content.ok_or_else(|| ExitCode::from(status::USAGE))
     }
 
     /// Writes the platforms and mappings that the folder does not have yet.
-    pub(super) fn keep(&self, folder: &StudyFolder) -> Result<(), ResultError> {
+    pub(super) fn keep_sources(&self, folder: &StudyFolder) -> Result<(), ResultError> {
         for (sha256, text) in &self.platforms {
-            folder.keep(&format!("platforms/{sha256}.toml"), text.as_bytes())?;
+            folder.keep_file(&format!("platforms/{sha256}.toml"), text.as_bytes())?;
         }
         for (sha256, content) in &self.maps {
-            folder.keep(&format!("maps/{sha256}.txt"), content)?;
+            folder.keep_file(&format!("maps/{sha256}.txt"), content)?;
         }
         Ok(())
     }
@@ -349,15 +349,15 @@ impl Sources {
         status::refuse(format_args!("{place}{problem}"));
     }
 
-    fn content(&mut self, point: &Point) -> Option<KeyContent> {
-        let options = match Options::read(&point.options) {
+    fn point_content(&mut self, point: &Point) -> Option<KeyContent> {
+        let options = match Options::parse_options(&point.options) {
             Ok(options) => options,
             Err(problem) => {
                 self.mistake(point, problem);
                 return None;
             }
         };
-        let (platform_sha256, hosts) = self.platform(point)?;
+        let (platform_sha256, hosts) = self.platform_digest(point)?;
         let map_sha256 = options.map_file.map(|content| {
             let hash = sha256(&content);
             self.maps.insert(hash.clone(), content);
@@ -379,12 +379,12 @@ impl Sources {
 
     /// Returns the SHA-256 and the number of hosts of the platform of a point; `None` after a
     /// mistake, which is printed once.
-    fn platform(&mut self, point: &Point) -> Option<(String, u32)> {
+    fn platform_digest(&mut self, point: &Point) -> Option<(String, u32)> {
         let name = format!("{:?}", (&point.platform, &point.changes));
         if let Some(known) = self.loaded.get(&name) {
             return known.clone();
         }
-        let found = match load(point) {
+        let found = match load_point_platform(point) {
             Ok(platform) => {
                 status::warn_all(platform.notes());
                 let text = platform.to_toml();
@@ -403,7 +403,7 @@ impl Sources {
 }
 
 /// Reads the platform of a point.
-fn load(point: &Point) -> Result<platform::Platform, String> {
+fn load_point_platform(point: &Point) -> Result<platform::Platform, String> {
     let mut changes = Vec::new();
     for change in &point.changes {
         let parsed: Result<Override, _> = change.parse();
@@ -427,7 +427,7 @@ struct Options {
 }
 
 impl Options {
-    fn read(options: &[String]) -> Result<Self, String> {
+    fn parse_options(options: &[String]) -> Result<Self, String> {
         let command = RunArgs::augment_args(clap::Command::new("options")).no_binary_name(true);
         let args = command
             .try_get_matches_from(options.iter().map(OsString::from))

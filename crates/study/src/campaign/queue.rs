@@ -12,7 +12,7 @@ const MEMORY_PERCENT: u64 = 80;
 
 /// A run: the position of the point in the order of keys, and the seed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Job {
+pub(super) struct PointRun {
     pub(super) position: usize,
     pub(super) seed: u64,
 }
@@ -20,7 +20,7 @@ pub(super) struct Job {
 /// Runs that wait.
 #[derive(Debug)]
 pub(super) struct Queue {
-    state: Mutex<State>,
+    state: Mutex<QueueState>,
     changed: Condvar,
     /// Number of processes.
     jobs: usize,
@@ -29,8 +29,8 @@ pub(super) struct Queue {
 }
 
 #[derive(Debug, Default)]
-struct State {
-    waiting: VecDeque<Job>,
+struct QueueState {
+    waiting: VecDeque<PointRun>,
     /// Number of runs in progress.
     running: usize,
     /// Largest memory of a process in bytes.
@@ -48,27 +48,27 @@ impl Queue {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock_state(&self) -> MutexGuard<'_, QueueState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Adds a run at the end.
-    pub(super) fn push(&self, job: Job) {
-        self.lock().waiting.push_back(job);
+    pub(super) fn push(&self, job: PointRun) {
+        self.lock_state().waiting.push_back(job);
         self.changed.notify_all();
     }
 
     /// Closes the queue and returns the waiting runs: no run starts after the runs in progress.
-    pub(super) fn close(&self) -> Vec<Job> {
-        let mut state = self.lock();
+    pub(super) fn close_queue(&self) -> Vec<PointRun> {
+        let mut state = self.lock_state();
         state.closed = true;
         self.changed.notify_all();
         state.waiting.drain(..).collect()
     }
 
     /// Takes the next run, when there may be one more; `None` when the queue is closed.
-    pub(super) fn take(&self) -> Option<Job> {
-        let mut state = self.lock();
+    pub(super) fn take_job(&self) -> Option<PointRun> {
+        let mut state = self.lock_state();
         loop {
             if state.closed {
                 return None;
@@ -87,8 +87,8 @@ impl Queue {
     }
 
     /// Notes that a run has ended. `peak`: memory of the process in bytes.
-    pub(super) fn end(&self, peak: Option<u64>) {
-        let mut state = self.lock();
+    pub(super) fn note_run_end(&self, peak: Option<u64>) {
+        let mut state = self.lock_state();
         state.running -= 1;
         state.peak = Some(state.peak.unwrap_or(0).max(peak.unwrap_or(0)));
         self.changed.notify_all();
@@ -125,18 +125,18 @@ mod tests {
     #[test]
     fn the_first_run_is_alone() {
         let queue = Queue::new(2, None);
-        let job = |position| Job { position, seed: 0 };
+        let job = |position| PointRun { position, seed: 0 };
         for position in 0..3 {
             queue.push(job(position));
         }
-        assert_eq!(queue.take(), Some(job(0)));
+        assert_eq!(queue.take_job(), Some(job(0)));
         std::thread::scope(|scope| {
-            let second = scope.spawn(|| queue.take());
-            queue.end(None);
+            let second = scope.spawn(|| queue.take_job());
+            queue.note_run_end(None);
             assert_eq!(second.join().expect("no panic"), Some(job(1)));
         });
-        assert_eq!(queue.take(), Some(job(2)));
-        assert!(queue.close().is_empty());
-        assert_eq!(queue.take(), None);
+        assert_eq!(queue.take_job(), Some(job(2)));
+        assert!(queue.close_queue().is_empty());
+        assert_eq!(queue.take_job(), None);
     }
 }

@@ -43,7 +43,7 @@ pub struct ReportCommand {
     out: Option<PathBuf>,
 }
 
-pub(super) fn run(command: &ReportCommand) -> Result<ExitCode, ExitCode> {
+pub(super) fn run_command(command: &ReportCommand) -> Result<ExitCode, ExitCode> {
     let plan = Plan::open(&command.study.folder)?;
     let set = ResultSet::read(plan.folder.path()).map_err(status::refuse)?;
     let points = plan.results(&set);
@@ -55,7 +55,7 @@ pub(super) fn run(command: &ReportCommand) -> Result<ExitCode, ExitCode> {
         points: &points,
         columns: plan.study.columns(),
     };
-    report.write(&out, &problems).map_err(status::refuse)?;
+    report.write_page(&out, &problems).map_err(status::refuse)?;
     Ok(status::print(format_args!("{} written", out.display())))
 }
 
@@ -72,7 +72,7 @@ struct Report<'r> {
 
 impl Report<'_> {
     /// Writes the page to `out`, and its content beside it.
-    fn write(&self, out: &Path, problems: &str) -> Result<(), String> {
+    fn write_page(&self, out: &Path, problems: &str) -> Result<(), String> {
         let study = &self.plan.study;
         let progress = StudyStatus::new(study, self.points);
         let folder = self.plan.folder.path();
@@ -102,7 +102,7 @@ impl Report<'_> {
         later_tables.retain(|table| !table.rows.is_empty());
         let mut tables = vec![effects_table(&effects)];
         tables.retain(|table| !table.rows.is_empty());
-        let facts = views::text(&progress).trim_end().to_owned();
+        let facts = views::status_text(&progress).trim_end().to_owned();
         let page = StudyPage {
             title: &title,
             headline,
@@ -113,17 +113,17 @@ impl Report<'_> {
             charts,
             later_tables,
         };
-        let content = page.content().map_err(|error| error.to_string())?;
+        let content = page.page_content().map_err(|error| error.to_string())?;
         content.write_files(out)
     }
 
-    fn summary(&self, point: &PointResults<'_>, column: &str) -> Option<Summary> {
+    fn column_summary(&self, point: &PointResults<'_>, column: &str) -> Option<Summary> {
         let confidence = self.plan.study.replication.confidence();
-        Summary::new(&point.values(column), confidence)
+        Summary::new(&point.column_values(column), confidence)
     }
 
     /// Returns the values of a parameter in the order of the study.
-    fn values(&self, parameter: &str) -> Vec<&Value> {
+    fn parameter_values(&self, parameter: &str) -> Vec<&Value> {
         let mut values: Vec<&Value> = Vec::new();
         for point in self.points {
             if let Some(value) = point.point.parameters.get(parameter)
@@ -139,10 +139,10 @@ impl Report<'_> {
     fn x_parameter(&self) -> Option<&str> {
         let parameters = self.plan.study.parameters.iter();
         let weight = |parameter: &&String| {
-            let values = self.values(parameter);
+            let values = self.parameter_values(parameter);
             let numbers = values
                 .iter()
-                .filter(|value| value.number().is_some())
+                .filter(|value| value.to_number().is_some())
                 .count();
             (
                 if numbers == values.len() { numbers } else { 0 },
@@ -151,7 +151,7 @@ impl Report<'_> {
         };
         // The first one of equals.
         let most = parameters.rev().max_by_key(weight)?;
-        (self.values(most).len() > 1).then_some(most.as_str())
+        (self.parameter_values(most).len() > 1).then_some(most.as_str())
     }
 
     /// Returns the pictures of a measure.
@@ -159,19 +159,19 @@ impl Report<'_> {
         let Some(x) = self.x_parameter() else {
             return Vec::new();
         };
-        let values = self.values(x);
-        let has_numbers = values.iter().all(|value| value.number().is_some());
+        let values = self.parameter_values(x);
+        let has_numbers = values.iter().all(|value| value.to_number().is_some());
         let place = |value: &Value| {
             let position = values.iter().position(|other| *other == value);
             value
-                .number()
+                .to_number()
                 .filter(|_| has_numbers)
                 .or(position.map(position_of))
         };
         let mut curves: Vec<ChartCurve> = Vec::new();
         for point in self.points {
             let (Some(summary), Some(at)) = (
-                self.summary(point, column),
+                self.column_summary(point, column),
                 point.point.parameters.get(x).and_then(place),
             ) else {
                 continue;
@@ -226,12 +226,12 @@ impl Report<'_> {
         let row = |point: &PointResults<'_>| {
             let mut row: Vec<Cell> = values_of(point);
             for column in &self.columns {
-                let Some(summary) = self.summary(point, column) else {
-                    row.extend([Cell::from("–"), Cell::from("–"), number(0.0)]);
+                let Some(summary) = self.column_summary(point, column) else {
+                    row.extend([Cell::from("–"), Cell::from("–"), number_cell(0.0)]);
                     continue;
                 };
                 let interval = match summary.interval {
-                    Some(it) => format!("{} to {}", shown(it.low), shown(it.high)),
+                    Some(it) => format!("{} to {}", format_number(it.low), format_number(it.high)),
                     None if point.deterministic() => "deterministic".to_owned(),
                     None => "too few runs".to_owned(),
                 };
@@ -240,7 +240,11 @@ impl Report<'_> {
                 } else {
                     interval
                 };
-                row.extend([number(summary.mean), Cell::from(note), count(summary.n)]);
+                row.extend([
+                    number_cell(summary.mean),
+                    Cell::from(note),
+                    count_cell(summary.n),
+                ]);
             }
             row
         };
@@ -311,12 +315,12 @@ impl Report<'_> {
         }
         let mut pairs = Vec::new();
         for parameter in &self.plan.study.parameters {
-            let Some(first) = self.values(parameter).first().copied() else {
+            let Some(first) = self.parameter_values(parameter).first().copied() else {
                 continue;
             };
             for point in self.points {
                 let is_first = point.point.parameters.get(parameter) == Some(first);
-                let base = point.point.parameters.with(parameter, first).shown();
+                let base = point.point.parameters.with_value(parameter, first).shown();
                 if let Some(base) = by_values.get(&base).filter(|_| !is_first) {
                     pairs.push((point, parameter.as_str(), *base));
                 }
@@ -330,7 +334,10 @@ impl Report<'_> {
         let mut ratios: BTreeMap<(&str, &str), (f64, f64, usize)> = BTreeMap::new();
         for &(point, parameter, base) in pairs {
             for column in &self.columns {
-                let mean = |point| self.summary(point, column).map(|summary| summary.mean);
+                let mean = |point| {
+                    self.column_summary(point, column)
+                        .map(|summary| summary.mean)
+                };
                 let (Some(mean), Some(base)) = (mean(point), mean(base)) else {
                     continue;
                 };
@@ -352,7 +359,7 @@ impl Report<'_> {
             pairs,
         };
         let mut effects: Vec<Effect<'_>> = ratios.into_iter().map(effect).collect();
-        effects.sort_by(|one, other| other.size().total_cmp(&one.size()));
+        effects.sort_by(|one, other| other.effect_size().total_cmp(&one.effect_size()));
         effects
     }
 }
@@ -369,7 +376,7 @@ struct Effect<'r> {
 }
 
 impl Effect<'_> {
-    fn size(&self) -> f64 {
+    fn effect_size(&self) -> f64 {
         self.high.max(1.0 / self.low)
     }
 
@@ -396,9 +403,9 @@ fn effects_table<'a>(effects: &[Effect<'a>]) -> Table<'a> {
         vec![
             Cell::from(effect.column),
             Cell::from(effect.parameter),
-            number(effect.low),
-            number(effect.high),
-            count(effect.pairs),
+            number_cell(effect.low),
+            number_cell(effect.high),
+            count_cell(effect.pairs),
         ]
     };
     Table {
@@ -475,7 +482,7 @@ fn others(point: &PointResults<'_>, parameter: &str) -> String {
 }
 
 fn values_of(point: &PointResults<'_>) -> Vec<Cell> {
-    let cell = |value: &Value| match value.number() {
+    let cell = |value: &Value| match value.to_number() {
         Some(number) => Cell::number(number, value.to_string()),
         None => Cell::from(value.to_string()),
     };
@@ -492,16 +499,16 @@ const fn position_of(position: usize) -> f64 {
     position as f64
 }
 
-fn number(number: f64) -> Cell {
-    Cell::number(number, shown(number))
+fn number_cell(number: f64) -> Cell {
+    Cell::number(number, format_number(number))
 }
 
-fn count(count: usize) -> Cell {
+fn count_cell(count: usize) -> Cell {
     Cell::number(position_of(count), count.to_string())
 }
 
 /// Returns a number with six digits at most.
-fn shown(number: f64) -> String {
+fn format_number(number: f64) -> String {
     if number != 0.0 && !(1e-3..1e6).contains(&number.abs()) {
         format!("{number:.5e}")
     } else {

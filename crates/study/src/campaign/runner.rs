@@ -20,7 +20,7 @@ use simrun::{ProgressLine, status};
 use super::claims::Claims;
 use super::place::{Ended, Places};
 use super::plan::Plan;
-use super::queue::{Job, Queue};
+use super::queue::{PointRun, Queue};
 use super::share::Share;
 use super::signals::Signals;
 use super::views;
@@ -89,10 +89,10 @@ impl<'p> Runner<'p> {
     }
 
     /// Runs a share of the points, and writes the tables.
-    pub(super) fn run(self, share: &Share) -> Result<ExitCode, ExitCode> {
-        let signals = Signals::watch().map_err(status::refuse)?;
+    pub(super) fn run_share(self, share: &Share) -> Result<ExitCode, ExitCode> {
+        let signals = Signals::watch_signals().map_err(status::refuse)?;
         let plan = self.plan;
-        self.execute(share, &signals)?;
+        self.execute_share(share, &signals)?;
         if signals.any() {
             return Ok(interrupted());
         }
@@ -102,7 +102,11 @@ impl<'p> Runner<'p> {
     }
 
     /// Runs a share of the points, until a signal comes.
-    pub(super) fn execute(mut self, share: &Share, signals: &Signals) -> Result<(), ExitCode> {
+    pub(super) fn execute_share(
+        mut self,
+        share: &Share,
+        signals: &Signals,
+    ) -> Result<(), ExitCode> {
         let claims = || Claims::open(self.plan.folder.path(), &self.worker);
         let claims = self
             .steals
@@ -115,7 +119,7 @@ impl<'p> Runner<'p> {
         let worked = thread::scope(|scope| {
             for place in 0..self.jobs {
                 let (queue, places, sender) = (&queue, &places, sender.clone());
-                scope.spawn(move || places.work(place, queue, &sender));
+                scope.spawn(move || places.execute_queue(place, queue, &sender));
             }
             drop(sender);
             let work = Work {
@@ -124,8 +128,8 @@ impl<'p> Runner<'p> {
                 ends,
                 signals,
             };
-            let worked = self.work(share, &work);
-            queue.close();
+            let worked = self.run_points(share, &work);
+            queue.close_queue();
             worked
         });
         worked.map_err(status::refuse)
@@ -133,27 +137,27 @@ impl<'p> Runner<'p> {
 
     /// Runs the own points, then points of other workers. Waits until claimed runs have results or
     /// dead claims, so that a killed job can be submitted again at once.
-    fn work(&mut self, share: &Share, work: &Work<'_>) -> Result<(), Problem> {
+    fn run_points(&mut self, share: &Share, work: &Work<'_>) -> Result<(), Problem> {
         let mut line = ProgressLine::new();
-        self.begin(work.queue, |position| share.has(position));
+        self.push_first_runs(work.queue, |position| share.has_position(position));
         self.drain(work, &mut line)?;
         if self.steals && *share != Share::ALL && !work.signals.any() {
             self.set = ResultSet::read(self.plan.folder.path())?;
-            self.begin(work.queue, |position| !share.has(position));
+            self.push_first_runs(work.queue, |position| !share.has_position(position));
             self.drain(work, &mut line)?;
         }
         while !self.claimed.is_empty() && !work.signals.any() {
             thread::park_timeout(CLAIM_PERIOD);
             self.set = ResultSet::read(self.plan.folder.path())?;
             let claimed = std::mem::take(&mut self.claimed);
-            self.begin(work.queue, |position| claimed.contains(&position));
+            self.push_first_runs(work.queue, |position| claimed.contains(&position));
             self.drain(work, &mut line)?;
         }
         Ok(())
     }
 
     /// Adds the first runs of some points: points with the most ranks first.
-    fn begin(&mut self, queue: &Queue, takes: impl Fn(usize) -> bool) {
+    fn push_first_runs(&mut self, queue: &Queue, takes: impl Fn(usize) -> bool) {
         let points = &self.plan.points;
         let mut positions: Vec<usize> = (0..points.len()).filter(|at| takes(*at)).collect();
         let ranks = |at: &usize| points[*at].content.ranks;
@@ -167,7 +171,7 @@ impl<'p> Runner<'p> {
                 Start::Pending => pending(&results, self.plan),
                 Start::Failed { .. } => results.failed_seeds(),
             };
-            self.push(queue, position, seeds);
+            self.push_runs(queue, position, seeds);
         }
     }
 
@@ -175,15 +179,15 @@ impl<'p> Runner<'p> {
         let planned = &self.plan.points[position];
         let key = |seed| planned.content.key(seed);
         let replication = &self.plan.study.replication;
-        PointResults::collect(self.plan.point(planned), &self.set, replication, key)
+        PointResults::collect_results(self.plan.point(planned), &self.set, replication, key)
     }
 
-    fn push(&mut self, queue: &Queue, position: usize, seeds: Vec<u64>) {
+    fn push_runs(&mut self, queue: &Queue, position: usize, seeds: Vec<u64>) {
         if !seeds.is_empty() {
             *self.open.entry(position).or_default() += seeds.len();
         }
         for seed in seeds {
-            queue.push(Job { position, seed });
+            queue.push(PointRun { position, seed });
         }
     }
 
@@ -205,23 +209,23 @@ impl<'p> Runner<'p> {
                 Err(RecvTimeoutError::Disconnected) => break,
             }
             ended.extend(ends.try_iter());
-            self.keep(queue, ended)?;
+            self.keep_results(queue, ended)?;
             if signals.any() {
-                let waiting = queue.close();
-                self.forget(&waiting);
+                let waiting = queue.close_queue();
+                self.forget_runs(&waiting);
                 if since_signal > PATIENCE && signals.interrupted() {
-                    places.kill();
+                    places.kill_processes();
                 }
                 since_signal += PERIOD;
             }
             let elapsed = line.elapsed();
-            line.show(|| self.progress(elapsed));
+            line.show(|| self.progress_text(elapsed));
         }
         Ok(())
     }
 
     /// Writes the result of a run.
-    fn write(&mut self, end: Ended) -> Result<(), Problem> {
+    fn write_result(&mut self, end: Ended) -> Result<(), Problem> {
         let Ended { job, line, stderr } = end;
         let line = line.map_err(|error| Problem(error.to_string()))?;
         let Some(line) = line else {
@@ -229,10 +233,10 @@ impl<'p> Runner<'p> {
             return Ok(());
         };
         self.writer.append(&line)?;
-        self.note(&line);
+        self.note_result(&line);
         let path = self.writer.path().to_owned();
         let failure = (!line.succeeded()).then(|| line.key.clone());
-        self.set.add(line, &path);
+        self.set.add_result(line, &path);
         if let Some(key) = failure {
             self.plan.folder.keep_failure(&key, stderr.as_bytes())?;
         }
@@ -241,9 +245,12 @@ impl<'p> Runner<'p> {
 
     /// Writes results to the disk, then adds the runs that follow from the results. If one result
     /// cannot be written, the other results are still written.
-    fn keep(&mut self, queue: &Queue, ended: Vec<Ended>) -> Result<(), Problem> {
+    fn keep_results(&mut self, queue: &Queue, ended: Vec<Ended>) -> Result<(), Problem> {
         let positions: Vec<usize> = ended.iter().map(|end| end.job.position).collect();
-        let written: Vec<_> = ended.into_iter().map(|end| self.write(end)).collect();
+        let written: Vec<_> = ended
+            .into_iter()
+            .map(|end| self.write_result(end))
+            .collect();
         if !positions.is_empty() {
             self.writer.sync()?;
         }
@@ -258,7 +265,7 @@ impl<'p> Runner<'p> {
                 let is_claimed = self.claimed.contains(&position);
                 if !is_claimed && self.start != (Start::Failed { only: true }) {
                     let seeds = pending(&self.results(position), self.plan);
-                    self.push(queue, position, seeds);
+                    self.push_runs(queue, position, seeds);
                 }
             }
         }
@@ -266,7 +273,7 @@ impl<'p> Runner<'p> {
     }
 
     /// Expects the ends of runs no longer that have never begun.
-    fn forget(&mut self, waiting: &[Job]) {
+    fn forget_runs(&mut self, waiting: &[PointRun]) {
         for job in waiting {
             if let Some(open) = self.open.get_mut(&job.position) {
                 *open -= 1;
@@ -275,13 +282,13 @@ impl<'p> Runner<'p> {
         self.open.retain(|_, open| *open > 0);
     }
 
-    fn note(&mut self, line: &ResultLine) {
+    fn note_result(&mut self, line: &ResultLine) {
         let (runs, sum, longest) = self.done;
         self.done = (runs + 1, sum + line.wall_s, longest.max(line.wall_s));
     }
 
     #[expect(clippy::cast_precision_loss, reason = "an estimate for people")]
-    fn progress(&self, elapsed: Duration) -> String {
+    fn progress_text(&self, elapsed: Duration) -> String {
         let (done, sum, _) = self.done;
         let left: usize = self.open.values().sum();
         let each = if done == 0 { 0.0 } else { sum / done as f64 };

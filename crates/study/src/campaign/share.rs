@@ -59,7 +59,7 @@ impl Share {
     }
 
     /// Returns true for the position of a point of this share.
-    pub(super) const fn has(&self, position: usize) -> bool {
+    pub(super) const fn has_position(&self, position: usize) -> bool {
         position % self.count == self.index
     }
 }
@@ -86,7 +86,13 @@ mod tests {
             .map(|index| format!("{index}/3").parse().expect("a share"))
             .collect();
         for position in 0..20 {
-            assert_eq!(shares.iter().filter(|share| share.has(position)).count(), 1);
+            assert_eq!(
+                shares
+                    .iter()
+                    .filter(|share| share.has_position(position))
+                    .count(),
+                1
+            );
         }
         let refused = |text: &str| Share::from_str(text).expect_err("refused");
         assert_eq!(

@@ -17,7 +17,7 @@ pub(super) struct Signals {
 
 impl Signals {
     /// Begins to watch.
-    pub(super) fn watch() -> io::Result<Self> {
+    pub(super) fn watch_signals() -> io::Result<Self> {
         let signals = Self::default();
         for (signal, flag) in [
             (SIGINT, &signals.interrupt),

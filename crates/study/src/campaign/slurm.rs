@@ -47,7 +47,7 @@ fn time(text: &str) -> Result<String, String> {
     Err("expected MINUTES, HOURS:MINUTES:SECONDS or DAYS-HOURS:MINUTES:SECONDS".to_owned())
 }
 
-pub(super) fn run(command: &SlurmCommand) -> Result<ExitCode, ExitCode> {
+pub(super) fn run_command(command: &SlurmCommand) -> Result<ExitCode, ExitCode> {
     let plan = Plan::open(&command.study.folder)?;
     plan.check_revision()?;
     let folder = std::path::absolute(&command.study.folder).map_err(status::refuse)?;

@@ -66,7 +66,7 @@ enum Rows {
 }
 
 /// Prints the progress.
-pub(super) fn status(command: &StatusCommand) -> Result<ExitCode, ExitCode> {
+pub(super) fn print_status(command: &StatusCommand) -> Result<ExitCode, ExitCode> {
     let plan = Plan::open(&command.study.folder)?;
     let set = ResultSet::read(plan.folder.path()).map_err(status::refuse)?;
     let points = plan.results(&set);
@@ -74,13 +74,13 @@ pub(super) fn status(command: &StatusCommand) -> Result<ExitCode, ExitCode> {
     Ok(match command.format {
         Format::Json => status::print(json!(progress)),
         Format::Text => {
-            status::print((text(&progress) + &problems(&plan, &set, &points)).trim_end())
+            status::print((status_text(&progress) + &problems(&plan, &set, &points)).trim_end())
         }
     })
 }
 
 /// Prints a table.
-pub(super) fn table(command: &TableCommand) -> Result<ExitCode, ExitCode> {
+pub(super) fn print_table(command: &TableCommand) -> Result<ExitCode, ExitCode> {
     let plan = Plan::open(&command.study.folder)?;
     let set = ResultSet::read(plan.folder.path()).map_err(status::refuse)?;
     let points = plan.results(&set);
@@ -113,14 +113,14 @@ pub(super) fn conclude(plan: &Plan, set: &ResultSet, share: &Share) -> Result<Ex
     if *share == Share::ALL {
         write_tables(plan, &points).map_err(status::refuse)?;
     }
-    let mut shown = text(&progress) + &problems(plan, set, &points);
+    let mut shown = status_text(&progress) + &problems(plan, set, &points);
     if *share == Share::ALL {
         let folder = plan.folder.path().display();
         let _ = writeln!(shown, "results: {folder}/table.csv, {folder}/summary.csv");
     }
     status::print(shown.trim_end());
     let own: Vec<PointResults<'_>> = (plan.points.iter().enumerate())
-        .filter(|(position, _)| share.has(*position))
+        .filter(|(position, _)| share.has_position(*position))
         .map(|(_, planned)| points[planned.point].clone())
         .collect();
     Ok(ExitCode::from(
@@ -139,7 +139,7 @@ pub(super) fn write_tables(plan: &Plan, points: &[PointResults<'_>]) -> Result<(
     Ok(())
 }
 
-pub(super) fn text(progress: &StudyStatus) -> String {
+pub(super) fn status_text(progress: &StudyStatus) -> String {
     let mut text = format!(
         "{} of {} points complete, {} runs in {:.1} s real",
         progress.complete, progress.points, progress.runs, progress.wall_s

@@ -65,7 +65,7 @@ impl Worker {
     }
 
     /// Runs a command line. `started` receives the number of the process that runs it.
-    pub(super) fn run(
+    pub(super) fn run_command_line(
         &mut self,
         arguments: &[String],
         started: impl Fn(u32),
@@ -73,7 +73,7 @@ impl Worker {
         self.stdout.set_len(0)?;
         self.stderr.set_len(0)?;
         if self.process.is_none() {
-            self.process = Some(self.start()?);
+            self.process = Some(self.start_process()?);
         }
         let Some(process) = &mut self.process else {
             unreachable!("it was started");
@@ -89,11 +89,11 @@ impl Worker {
         let (mut ended, mut timed_out) = (None, false);
         if let Err(error) = answer {
             timed_out = matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut);
-            ended = Some(self.end()?);
+            ended = Some(self.end_process()?);
         }
         Ok(RunEnd {
-            stdout: content(&self.stdout)?,
-            stderr: content(&self.stderr)?,
+            stdout: file_content(&self.stdout)?,
+            stderr: file_content(&self.stderr)?,
             ended,
             timed_out,
         })
@@ -110,7 +110,7 @@ impl Worker {
         Some(1024 * kilobytes)
     }
 
-    fn start(&self) -> io::Result<Process> {
+    fn start_process(&self) -> io::Result<Process> {
         let (socket, theirs) = UnixStream::pair()?;
         let limit = self
             .limits
@@ -119,7 +119,7 @@ impl Worker {
         socket.set_read_timeout(limit)?;
         let child = self
             .program
-            .command()
+            .start_command()
             .arg("study-worker")
             .stdin(Stdio::from(OwnedFd::from(theirs)))
             .stdout(Stdio::from(self.stdout.try_clone()?))
@@ -143,7 +143,7 @@ impl Worker {
     }
 
     /// Ends the process and all child processes.
-    fn end(&mut self) -> io::Result<ExitStatus> {
+    fn end_process(&mut self) -> io::Result<ExitStatus> {
         let Some(mut process) = self.process.take() else {
             unreachable!("a process was asked");
         };
@@ -155,7 +155,7 @@ impl Worker {
             }
             std::thread::park_timeout(Duration::from_millis(1));
         }
-        kill(process.child.id());
+        kill_process(process.child.id());
         process.child.wait()
     }
 }
@@ -163,7 +163,7 @@ impl Worker {
 impl Drop for Worker {
     fn drop(&mut self) {
         if let Some(process) = &mut self.process {
-            kill(process.child.id());
+            kill_process(process.child.id());
             // It has no results that are still needed.
             let _ = process.child.wait();
         }
@@ -171,7 +171,7 @@ impl Drop for Worker {
 }
 
 /// Kills a worker's process and all child processes.
-pub(super) fn kill(process: u32) {
+pub(super) fn kill_process(process: u32) {
     if let Some(pid) = pid(process) {
         // It may have ended.
         let _ = rustix::process::kill_process_group(pid, Signal::KILL);
@@ -188,7 +188,7 @@ fn unnamed_file() -> io::Result<File> {
     Ok(file.into_file())
 }
 
-fn content(file: &File) -> io::Result<String> {
+fn file_content(file: &File) -> io::Result<String> {
     let length = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
     let mut bytes = vec![0; length];
     file.read_exact_at(&mut bytes, 0)?;

@@ -19,7 +19,7 @@ pub(super) enum Token {
 
 /// A symbol with text and column, from 1.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) struct Place {
+pub(super) struct Symbol {
     pub(super) token: Token,
     pub(super) text: String,
     pub(super) column: usize,
@@ -33,15 +33,15 @@ const SYMBOLS: [&str; 14] = [
 const WORDS: [&str; 3] = ["and", "or", "not"];
 
 /// Returns the symbols of a text, with [`Token::End`] as the last one.
-pub(super) fn tokens(text: &str) -> Result<Vec<Place>, String> {
+pub(super) fn tokens(text: &str) -> Result<Vec<Symbol>, String> {
     let mut tokens = Vec::new();
     let mut rest = text;
     loop {
         rest = rest.trim_start();
         let column = text[..text.len() - rest.len()].chars().count() + 1;
-        let (token, length) = next(rest, column)?;
+        let (token, length) = next_token(rest, column)?;
         let end = token == Token::End;
-        tokens.push(Place {
+        tokens.push(Symbol {
             token,
             text: rest[..length].to_owned(),
             column,
@@ -54,12 +54,12 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Place>, String> {
 }
 
 /// Returns the first symbol of a text and the length of the symbol in bytes.
-fn next(rest: &str, column: usize) -> Result<(Token, usize), String> {
+fn next_token(rest: &str, column: usize) -> Result<(Token, usize), String> {
     let Some(first) = rest.chars().next() else {
         return Ok((Token::End, 0));
     };
     if first.is_ascii_digit() {
-        return number(rest, column);
+        return read_number(rest, column);
     }
     let length = rest
         .find(|letter: char| !(letter.is_ascii_alphanumeric() || letter == '_'))
@@ -90,7 +90,7 @@ fn next(rest: &str, column: usize) -> Result<(Token, usize), String> {
 }
 
 /// Reads a number or a quantity: digits, a point, an exponent, letters of a unit.
-fn number(rest: &str, column: usize) -> Result<(Token, usize), String> {
+fn read_number(rest: &str, column: usize) -> Result<(Token, usize), String> {
     let mut before = ' ';
     let length = rest
         .find(|letter: char| {

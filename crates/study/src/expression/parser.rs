@@ -1,7 +1,7 @@
 //! Grammar of conditions, by recursive descent.
 
-use super::lexer::{Place, Token};
-use super::{Node, Operator};
+use super::lexer::{Symbol, Token};
+use super::{ExpressionNode, Operator};
 
 /// Largest depth of nesting: the stack is finite.
 const DEPTH_MAX: usize = 64;
@@ -31,20 +31,20 @@ const COMPARISON: usize = 2;
 
 struct Parser<'t> {
     /// The last one is the end of the text.
-    tokens: &'t [Place],
+    tokens: &'t [Symbol],
     at: usize,
     depth: usize,
 }
 
 /// Reads a whole condition.
-pub(super) fn parse(tokens: &[Place]) -> Result<Node, String> {
+pub(super) fn parse_condition(tokens: &[Symbol]) -> Result<ExpressionNode, String> {
     let mut parser = Parser {
         tokens,
         at: 0,
         depth: 0,
     };
     let node = parser.level(0)?;
-    let place = parser.place();
+    let place = parser.current_token();
     if place.token == Token::End {
         Ok(node)
     } else {
@@ -56,30 +56,33 @@ pub(super) fn parse(tokens: &[Place]) -> Result<Node, String> {
 }
 
 impl Parser<'_> {
-    fn place(&self) -> &Place {
+    fn current_token(&self) -> &Symbol {
         &self.tokens[self.at]
     }
 
-    fn take(&mut self, symbol: &str) -> bool {
-        let found = matches!(self.place().token, Token::Symbol(it) if it == symbol);
+    fn take_symbol(&mut self, symbol: &str) -> bool {
+        let found = matches!(self.current_token().token, Token::Symbol(it) if it == symbol);
         self.at += usize::from(found);
         found
     }
 
     /// Reads operands and the operators of a level between them.
-    fn level(&mut self, level: usize) -> Result<Node, String> {
+    fn level(&mut self, level: usize) -> Result<ExpressionNode, String> {
         let Some(operators) = LEVELS.get(level) else {
             return self.operand();
         };
-        if level == COMPARISON && self.take("not") {
+        if level == COMPARISON && self.take_symbol("not") {
             let inner = self.nested(|parser| parser.level(COMPARISON))?;
-            return Ok(Node::Not(Box::new(inner)));
+            return Ok(ExpressionNode::Not(Box::new(inner)));
         }
         let mut left = self.level(level + 1)?;
         let mut chain = 0;
-        while let Some((_, operator)) = operators.iter().find(|(symbol, _)| self.take(symbol)) {
+        while let Some((_, operator)) = operators
+            .iter()
+            .find(|(symbol, _)| self.take_symbol(symbol))
+        {
             let right = self.level(level + 1)?;
-            left = Node::Binary(*operator, Box::new(left), Box::new(right));
+            left = ExpressionNode::Binary(*operator, Box::new(left), Box::new(right));
             chain += 1;
             // The tree is as deep as the chain is long.
             if chain > DEPTH_MAX {
@@ -92,25 +95,25 @@ impl Parser<'_> {
         Ok(left)
     }
 
-    fn operand(&mut self) -> Result<Node, String> {
-        if self.take("-") {
+    fn operand(&mut self) -> Result<ExpressionNode, String> {
+        if self.take_symbol("-") {
             let inner = self.nested(Self::operand)?;
-            return Ok(Node::Negative(Box::new(inner)));
+            return Ok(ExpressionNode::Negative(Box::new(inner)));
         }
-        if self.take("(") {
+        if self.take_symbol("(") {
             let inner = self.nested(|parser| parser.level(0))?;
-            if self.take(")") {
+            if self.take_symbol(")") {
                 return Ok(inner);
             }
-            let column = self.place().column;
+            let column = self.current_token().column;
             return Err(format!(
                 "a closing parenthesis is missing at column {column}"
             ));
         }
-        let place = self.place();
+        let place = self.current_token();
         let node = match &place.token {
-            Token::Operand(value) => Node::Constant(value.clone()),
-            Token::Name(name) => Node::Name(name.clone()),
+            Token::Operand(value) => ExpressionNode::Constant(value.clone()),
+            Token::Name(name) => ExpressionNode::Name(name.clone()),
             Token::Symbol(_) | Token::End => {
                 return Err(format!("an operand is missing at column {}", place.column));
             }
@@ -121,8 +124,8 @@ impl Parser<'_> {
 
     fn nested(
         &mut self,
-        read: impl FnOnce(&mut Self) -> Result<Node, String>,
-    ) -> Result<Node, String> {
+        read: impl FnOnce(&mut Self) -> Result<ExpressionNode, String>,
+    ) -> Result<ExpressionNode, String> {
         if self.depth == DEPTH_MAX {
             return Err(self.too_deep());
         }
@@ -133,7 +136,7 @@ impl Parser<'_> {
     }
 
     fn too_deep(&self) -> String {
-        let column = self.place().column;
+        let column = self.current_token().column;
         format!("more than {DEPTH_MAX} operators within another at column {column}")
     }
 }

@@ -24,13 +24,13 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+    pub(super) fn parameter_names(&self) -> impl Iterator<Item = &str> {
         self.names.iter().map(|(name, _)| name.as_str())
     }
 }
 
 /// Reads all axes, in the order of the points.
-pub(super) fn read(file: &Section<'_>, mistakes: &mut DiagnosticList) -> Vec<Axis> {
+pub(super) fn read_axes(file: &Section<'_>, mistakes: &mut DiagnosticList) -> Vec<Axis> {
     let mut axes = Vec::new();
     if let Some(grid) = file.section("grid", mistakes) {
         for (name, value) in grid.table {
@@ -40,7 +40,7 @@ pub(super) fn read(file: &Section<'_>, mistakes: &mut DiagnosticList) -> Vec<Axi
     if let Some(zip) = file.section("zip", mistakes) {
         axes.extend(zipped(&zip, mistakes));
     }
-    axes.extend(listed(file, mistakes));
+    axes.extend(read_point_list(file, mistakes));
     check_names(&axes, mistakes);
     axes
 }
@@ -73,7 +73,7 @@ fn axis(
     mistakes: &mut DiagnosticList,
 ) -> Option<Axis> {
     let key = name.get_ref().to_string();
-    let steps = values(value, &key, mistakes)?;
+    let steps = read_values(value, &key, mistakes)?;
     let step = |value| Assignment::new(vec![(key.clone(), value)]);
     Some(Axis {
         steps: steps.into_iter().map(step).collect(),
@@ -102,7 +102,7 @@ fn zipped(zip: &Section<'_>, mistakes: &mut DiagnosticList) -> Option<Axis> {
     Some(whole)
 }
 
-fn listed(file: &Section<'_>, mistakes: &mut DiagnosticList) -> Option<Axis> {
+fn read_point_list(file: &Section<'_>, mistakes: &mut DiagnosticList) -> Option<Axis> {
     let value = file.get("points")?;
     let tables = value.get_ref().as_array().map(|array| {
         let tables = array
@@ -125,13 +125,13 @@ fn listed(file: &Section<'_>, mistakes: &mut DiagnosticList) -> Option<Axis> {
         .collect();
     let steps = tables
         .iter()
-        .filter_map(|(table, place)| step(table, place, &names, mistakes))
+        .filter_map(|(table, place)| read_assignment(table, place, &names, mistakes))
         .collect();
     Some(Axis { names, steps })
 }
 
 /// Reads one table of `[[points]]`, which has the names of the first one.
-fn step(
+fn read_assignment(
     table: &DeTable<'_>,
     place: &Range<usize>,
     names: &[(String, Range<usize>)],
@@ -150,13 +150,13 @@ fn step(
             mistakes.add(place.clone(), problem, "the same parameters in all of them");
             return None;
         };
-        values.push((name.clone(), value(found, name, mistakes)?));
+        values.push((name.clone(), read_value(found, name, mistakes)?));
     }
     Some(Assignment::new(values))
 }
 
 /// Reads a list of values, a range or one value.
-pub(super) fn values(
+pub(super) fn read_values(
     found: &Spanned<DeValue<'_>>,
     key: &str,
     mistakes: &mut DiagnosticList,
@@ -164,19 +164,19 @@ pub(super) fn values(
     let place = found.span();
     let values = match found.get_ref() {
         DeValue::Array(array) => {
-            let values = array.iter().map(|it| value(it, key, mistakes));
+            let values = array.iter().map(|it| read_value(it, key, mistakes));
             // All of them, so that all mistakes are found.
             let values: Vec<Option<Value>> = values.collect();
             values.into_iter().collect::<Option<Vec<_>>>()?
         }
-        DeValue::String(text) if range::is_range(text) => match range::values(text) {
+        DeValue::String(text) if range::is_range(text) => match range::range_values(text) {
             Ok(values) => values,
             Err((problem, expected)) => {
                 mistakes.add(place, problem, &expected);
                 return None;
             }
         },
-        _ => vec![value(found, key, mistakes)?],
+        _ => vec![read_value(found, key, mistakes)?],
     };
     if values.is_empty() {
         mistakes.add(place, format!("{key} has no values"), "at least one");
@@ -186,7 +186,7 @@ pub(super) fn values(
 }
 
 /// Reads a text, a number or a truth value.
-pub(super) fn value(
+pub(super) fn read_value(
     found: &Spanned<DeValue<'_>>,
     key: &str,
     mistakes: &mut DiagnosticList,

@@ -25,7 +25,7 @@ pub(super) fn points(
     if combinations > COMBINATIONS_MAX {
         let problem = format!("the parameters have {combinations} combinations");
         let expected = format!("at most {COMBINATIONS_MAX}");
-        mistakes.add(place(axes), problem, &expected);
+        mistakes.add(axes_span(axes), problem, &expected);
         return None;
     }
     let mut points = Vec::new();
@@ -45,15 +45,15 @@ pub(super) fn points(
         points.push(templates.point(assignment)?);
     }
     if points.is_empty() {
-        let at = condition.map_or_else(|| place(axes), |(_, place)| place.clone());
+        let at = condition.map_or_else(|| axes_span(axes), |(_, place)| place.clone());
         let problem = "no combination of the parameters remains".to_owned();
         mistakes.add(at, problem, "a condition that some of them satisfy");
     }
-    check_different(&points, place(axes), mistakes);
+    check_different(&points, axes_span(axes), mistakes);
     mistakes.is_empty().then_some(points)
 }
 
-fn place(axes: &[Axis]) -> Range<usize> {
+fn axes_span(axes: &[Axis]) -> Range<usize> {
     let names = axes.first().and_then(|axis| axis.names.first());
     names.map(|(_, place)| place.clone()).unwrap_or_default()
 }
@@ -73,7 +73,7 @@ fn combination(axes: &[Axis], mut number: usize) -> Assignment {
 fn check_different(points: &[Point], place: Range<usize>, mistakes: &mut DiagnosticList) {
     let mut known = BTreeMap::new();
     for point in points {
-        if let Some(other) = known.insert(point.content(), point) {
+        if let Some(other) = known.insert(point.run_content(), point) {
             let problem = format!(
                 "two points run the same: {} and {}",
                 other.parameters.shown(),

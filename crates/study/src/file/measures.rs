@@ -12,7 +12,7 @@ use crate::template::is_name;
 const BATCHES_MIN: u64 = 3;
 
 /// Reads the measures; without the table, the simulated time.
-pub(super) fn read(
+pub(super) fn read_measures(
     file: &Section<'_>,
     axes: &[Axis],
     mistakes: &mut DiagnosticList,
@@ -42,11 +42,11 @@ pub(super) fn read(
             continue;
         };
         let entry = Section::new(&format!("measure {name}"), table, value.span());
-        let Some(measure) = measure(name, &entry, mistakes) else {
+        let Some(measure) = read_measure(name, &entry, mistakes) else {
             continue;
         };
         let column = measure.column();
-        let parameters = axes.iter().flat_map(Axis::names);
+        let parameters = axes.iter().flat_map(Axis::parameter_names);
         if parameters.chain(RUN_COLUMNS).any(|it| it == column)
             || measures.iter().any(|it| it.column() == column)
         {
@@ -61,7 +61,7 @@ pub(super) fn read(
     measures
 }
 
-fn measure(name: &str, entry: &Section<'_>, mistakes: &mut DiagnosticList) -> Option<Measure> {
+fn read_measure(name: &str, entry: &Section<'_>, mistakes: &mut DiagnosticList) -> Option<Measure> {
     entry.check_keys(&["json", "analysis", "line", "unit", "batches"], mistakes);
     let unit = entry
         .get("unit")
@@ -83,7 +83,7 @@ fn measure(name: &str, entry: &Section<'_>, mistakes: &mut DiagnosticList) -> Op
         );
         return None;
     };
-    let batches = entry.whole("batches", BATCHES_MIN, mistakes);
+    let batches = entry.whole_number("batches", BATCHES_MIN, mistakes);
     if *key != "line"
         && let Some(batches) = entry.get("batches")
     {

@@ -32,10 +32,12 @@ pub(super) fn replication(file: &Section<'_>, mistakes: &mut DiagnosticList) -> 
     let confidence = section
         .fraction("confidence", mistakes)
         .unwrap_or(CONFIDENCE);
-    let seeds = section.whole("seeds", 1, mistakes);
+    let seeds = section.whole_number("seeds", 1, mistakes);
     let precision = section.fraction("precision", mistakes);
-    let min = section.whole("min", 3, mistakes).unwrap_or(MIN);
-    let max = section.whole("max", 3, mistakes).unwrap_or(MAX.max(min));
+    let min = section.whole_number("min", 3, mistakes).unwrap_or(MIN);
+    let max = section
+        .whole_number("max", 3, mistakes)
+        .unwrap_or(MAX.max(min));
     if max < min {
         let problem = format!("max = {max} is below min = {min}");
         mistakes.add(section.place.clone(), problem, "a max from min on");
@@ -83,6 +85,6 @@ pub(super) fn limits(file: &Section<'_>, mistakes: &mut DiagnosticList) -> RunLi
             reason = "a size is a whole number below 2^63"
         )]
         memory: memory.map(|bytes| bytes as u64),
-        events: section.whole("events", 1, mistakes),
+        events: section.whole_number("events", 1, mistakes),
     }
 }

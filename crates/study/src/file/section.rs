@@ -95,7 +95,12 @@ impl<'d> Section<'d> {
     }
 
     /// Returns a whole number of at least `min`.
-    pub(super) fn whole(&self, key: &str, min: u64, mistakes: &mut DiagnosticList) -> Option<u64> {
+    pub(super) fn whole_number(
+        &self,
+        key: &str,
+        min: u64,
+        mistakes: &mut DiagnosticList,
+    ) -> Option<u64> {
         let value = self.get(key)?;
         let number = integer(value).and_then(|number| u64::try_from(number).ok());
         if number.is_none_or(|number| number < min) {

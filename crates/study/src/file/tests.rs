@@ -226,10 +226,10 @@ fn damaged_files_are_mistakes_within_the_text() {
         }
         let text: String = damaged.iter().collect();
         if let Err(LoadError::Diagnostics(found)) = Study::parse("S", &text) {
-            assert!(!found.list().is_empty());
-            for mistake in found.list() {
+            assert!(!found.as_slice().is_empty());
+            for mistake in found.as_slice() {
                 assert!(mistake.span.end <= text.len(), "{text}");
-                assert!(found.position(mistake).0 <= text.lines().count() + 1);
+                assert!(found.line_and_column(mistake).0 <= text.lines().count() + 1);
             }
         }
     }

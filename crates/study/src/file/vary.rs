@@ -59,10 +59,10 @@ pub(super) fn variables(
                 mistakes.add(value.span(), problem, &expected);
                 None
             }
-            None => axes::values(value, &key, mistakes).map(VariableRange::Steps),
+            None => axes::read_values(value, &key, mistakes).map(VariableRange::Steps),
         };
         let Some(range) = found else { continue };
-        let step = |at: f64| Assignment::new(vec![(key.clone(), range.value(at))]);
+        let step = |at: f64| Assignment::new(vec![(key.clone(), range.value_at(at))]);
         axes.push(Axis {
             names: vec![(key.clone(), name.span())],
             steps: vec![step(0.0), step(1.0)],
@@ -77,7 +77,7 @@ pub(super) fn variables(
 }
 
 /// Reads `[optimise]`.
-pub(super) fn settings(
+pub(super) fn read_settings(
     file: &Section<'_>,
     measures: &[Measure],
     variables: usize,
@@ -107,11 +107,11 @@ pub(super) fn settings(
     };
     section.required("runs", "the number of runs at most, such as 60", mistakes);
     let number = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
-    let runs = section.whole("runs", 1, mistakes).map(number);
-    let start = section.whole("start", 1, mistakes).map(number);
+    let runs = section.whole_number("runs", 1, mistakes).map(number);
+    let start = section.whole_number("start", 1, mistakes).map(number);
     let seed = section
         .get("seed")
-        .and_then(|_| section.whole("seed", 0, mistakes));
+        .and_then(|_| section.whole_number("seed", 0, mistakes));
     let runs = runs?;
     if let Some(start) = start.filter(|start| *start > runs) {
         let problem = format!("start = {start} with runs = {runs}");

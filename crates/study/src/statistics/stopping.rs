@@ -22,7 +22,7 @@ pub struct StoppingRule {
 
 /// State of the replications of one point.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Progress {
+pub enum StoppingDecision {
     /// More values are needed, up to this number in all.
     Continue(usize),
     /// All that were asked for are there.
@@ -33,10 +33,10 @@ pub enum Progress {
 
 impl StoppingRule {
     /// Decides by the values of each measure of one point, of which each has one per replication.
-    pub fn progress(&self, n: usize, measures: &[&[f64]]) -> Progress {
+    pub fn decide_progress(&self, n: usize, measures: &[&[f64]]) -> StoppingDecision {
         let examined = self.examination(n);
         if n < examined {
-            return Progress::Continue(examined);
+            return StoppingDecision::Continue(examined);
         }
         let bound = self.precision / (1.0 + self.precision);
         let precise = measures.iter().all(|values| {
@@ -45,11 +45,11 @@ impl StoppingRule {
                 .is_some_and(|width| width <= bound)
         });
         if precise {
-            Progress::Reached
+            StoppingDecision::Reached
         } else if n >= self.max {
-            Progress::NotReached
+            StoppingDecision::NotReached
         } else {
-            Progress::Continue(self.examination(n + 1))
+            StoppingDecision::Continue(self.examination(n + 1))
         }
     }
 
@@ -92,12 +92,18 @@ mod tests {
     fn precise_means_end_and_others_go_to_the_maximum() {
         let same = vec![2.0; 70];
         let spread: Vec<f64> = (0..70_u32).map(|at| f64::from(at % 2)).collect();
-        assert_eq!(RULE.progress(9, &[&same[..9]]), Progress::Continue(10));
-        assert_eq!(RULE.progress(10, &[&same[..10]]), Progress::Reached);
-        let both = |n: usize| RULE.progress(n, &[&same[..n], &spread[..n]]);
-        assert_eq!(both(10), Progress::Continue(15));
-        assert_eq!(both(60), Progress::Continue(70));
-        assert_eq!(both(70), Progress::NotReached);
+        assert_eq!(
+            RULE.decide_progress(9, &[&same[..9]]),
+            StoppingDecision::Continue(10)
+        );
+        assert_eq!(
+            RULE.decide_progress(10, &[&same[..10]]),
+            StoppingDecision::Reached
+        );
+        let both = |n: usize| RULE.decide_progress(n, &[&same[..n], &spread[..n]]);
+        assert_eq!(both(10), StoppingDecision::Continue(15));
+        assert_eq!(both(60), StoppingDecision::Continue(70));
+        assert_eq!(both(70), StoppingDecision::NotReached);
     }
 
     #[test]
@@ -109,8 +115,8 @@ mod tests {
                 .collect()
         };
         let bound = 0.05 / 1.05 * 3.0 / 2.2622;
-        let progress = |deviation| RULE.progress(10, &[&values(deviation)]);
-        assert_eq!(progress(0.999 * bound), Progress::Reached);
-        assert_eq!(progress(1.001 * bound), Progress::Continue(15));
+        let progress = |deviation| RULE.decide_progress(10, &[&values(deviation)]);
+        assert_eq!(progress(0.999 * bound), StoppingDecision::Reached);
+        assert_eq!(progress(1.001 * bound), StoppingDecision::Continue(15));
     }
 }

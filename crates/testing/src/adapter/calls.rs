@@ -20,7 +20,7 @@ impl Adapter {
     }
 
     /// Counts the object that a call created.
-    fn made<T, E>(&self, kind: usize, result: Result<T, E>) -> Result<T, E> {
+    fn count_created<T, E>(&self, kind: usize, result: Result<T, E>) -> Result<T, E> {
         self.in_use.borrow_mut()[kind] += usize::from(result.is_ok());
         result
     }
@@ -46,7 +46,7 @@ impl Verbs for Adapter {
     }
 
     fn alloc_pd(&self) -> Result<ProtectionDomain, VerbsError> {
-        self.made(0, self.local.alloc_pd())
+        self.count_created(0, self.local.alloc_pd())
     }
 
     fn dealloc_pd(&self, pd: ProtectionDomain) -> Result<(), VerbsError> {
@@ -59,7 +59,7 @@ impl Verbs for Adapter {
         memory: RegionMemory,
         access: Access,
     ) -> Result<MemoryRegion, RegisterError> {
-        let result = self.made(1, self.local.reg_mr(pd, memory, access));
+        let result = self.count_created(1, self.local.reg_mr(pd, memory, access));
         match &result {
             Ok(_) => self.registrations.set(self.registrations.get() + 1),
             // A full memory is no mistake.
@@ -89,7 +89,7 @@ impl Verbs for Adapter {
     }
 
     fn create_cq(&self, cqe: u32) -> Result<CompletionQueue, VerbsError> {
-        self.made(2, self.local.create_cq(cqe))
+        self.count_created(2, self.local.create_cq(cqe))
     }
 
     fn destroy_cq(&self, cq: CompletionQueue) -> Result<(), VerbsError> {
@@ -97,7 +97,7 @@ impl Verbs for Adapter {
     }
 
     fn create_qp(&self, init: &QpInitAttributes) -> Result<QueuePair, VerbsError> {
-        let result = self.made(3, self.local.create_qp(init));
+        let result = self.count_created(3, self.local.create_qp(init));
         self.qps.borrow_mut().extend(result.as_ref().ok());
         result
     }

@@ -70,7 +70,7 @@ impl PostedWork {
 
 impl Work {
     /// Returns the length in bytes at the requester.
-    pub const fn length(&self) -> u32 {
+    pub const fn requester_length(&self) -> u32 {
         match *self {
             Self::Send { length }
             | Self::SendImm { length }
@@ -98,7 +98,11 @@ impl Work {
     }
 
     /// Returns the operation on a region of the responder.
-    pub(super) const fn operation(&self, target: &MemoryRegion, counter_at: usize) -> Operation {
+    pub(super) const fn target_operation(
+        &self,
+        target: &MemoryRegion,
+        counter_at: usize,
+    ) -> Operation {
         let rkey = target.rkey;
         let counter = target.addr + counter_at as u64;
         match *self {
@@ -168,14 +172,17 @@ pub struct Model {
 }
 
 /// Returns a byte of a pattern, different for each slot.
-fn pattern(slot: usize, at: usize) -> u8 {
+fn pattern_byte(slot: usize, at: usize) -> u8 {
     ((slot * 61 + at * 7 + 1) % 251) as u8
 }
 
 impl Model {
     pub(super) fn new(setup: &PairSetup) -> Self {
         let works = setup.works.clone();
-        let longest = works.iter().map(|posted| posted.work.length()).max();
+        let longest = works
+            .iter()
+            .map(|posted| posted.work.requester_length())
+            .max();
         let slot = (longest.unwrap_or(0).max(8) as usize).next_multiple_of(8);
         let ends = works.iter().map(|posted| match posted.work {
             Work::Write { at, length }
@@ -186,10 +193,12 @@ impl Model {
         let counter_at = (ends.max().unwrap_or(0) as usize).next_multiple_of(8);
         let bytes = |slots: std::ops::Range<usize>| -> Vec<u8> {
             let places = slots.flat_map(|number| (0..slot).map(move |at| (number, at)));
-            places.map(|(number, at)| pattern(number, at)).collect()
+            places
+                .map(|(number, at)| pattern_byte(number, at))
+                .collect()
         };
         let sources = bytes(0..works.len());
-        let mut target: Vec<u8> = (0..counter_at).map(|at| pattern(200, at)).collect();
+        let mut target: Vec<u8> = (0..counter_at).map(|at| pattern_byte(200, at)).collect();
         target.extend(COUNTER.to_ne_bytes());
         let mut this = Self {
             failing: if setup.is_cut {
@@ -211,7 +220,7 @@ impl Model {
             receives: Vec::new(),
         };
         for number in 0..this.works.len() {
-            this.execute(number);
+            this.execute_work(number);
         }
         this.received = match this.failing {
             Some((_, WcStatus::RemAccessErr)) => this.receives_to_post(),
@@ -220,13 +229,13 @@ impl Model {
         this
     }
 
-    fn execute(&mut self, number: usize) {
+    fn execute_work(&mut self, number: usize) {
         if self.failing.is_some_and(|(failing, _)| number >= failing) {
             return;
         }
         let work = self.works[number].work;
         let from = number * self.slot;
-        let data = self.sources[from..from + work.length() as usize].to_vec();
+        let data = self.sources[from..from + work.requester_length() as usize].to_vec();
         match work {
             Work::Write { at, .. } | Work::WriteImm { at, .. } => {
                 self.target[at as usize..][..data.len()].copy_from_slice(&data);
@@ -252,7 +261,7 @@ impl Model {
                 } else {
                     WcOpcode::Recv
                 },
-                length: work.length(),
+                length: work.requester_length(),
                 immediate: (!matches!(work, Work::Send { .. })).then_some(IMMEDIATE),
                 data: received,
             });
@@ -271,7 +280,7 @@ impl Model {
         self.works.iter().filter(consume).count() + 1
     }
 
-    fn status(&self, number: usize) -> WcStatus {
+    fn expected_status(&self, number: usize) -> WcStatus {
         match self.failing {
             Some((failing, status)) if number == failing => status,
             Some((failing, _)) if number > failing => WcStatus::WrFlushErr,
@@ -293,7 +302,7 @@ impl Model {
         if wr_id != number as u64 {
             return Err(format!("completion order: {wr_id}, expected {number}"));
         }
-        let expected = self.status(number);
+        let expected = self.expected_status(number);
         if status != expected {
             return Err(format!(
                 "completion status: {status:?} of {number}, expected {expected:?}"

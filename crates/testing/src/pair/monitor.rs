@@ -2,11 +2,13 @@
 //!
 //! | property | rule | source |
 //! |---|---|---|
-//! | `MSN` | an acknowledgement carries the number of messages completed before and at the PSN | IBA 9.7.7.1 |
+//! | `MSN` | an acknowledgement carries the number of messages completed before and at the PSN |
+//! IBA 9.7.7.1 |
 //! | `response order` | responses of reads and atomics leave before any later response | C9-027 |
 //! | `one NAK` | a sequence error is answered once for each missing packet | IBA 9.7.5.2.8 |
 //! | `RNR wait` | no packet leaves before the time of an RNR NAK is over | IBA 9.7.5.2.8 |
-//! | `retry count` | a packet without an answer leaves at most 1 + `retry_cnt` times | IBA 9.9.2.1.1 |
+//! | `retry count` | a packet without an answer leaves at most 1 + `retry_cnt` times | IBA
+//! 9.9.2.1.1 |
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -44,7 +46,11 @@ impl Monitor {
         let mut end = 0;
         let messages = setup.works.iter().map(|posted| {
             let first = end;
-            end += posted.work.length().div_ceil(setup.mtu.bytes()).max(1);
+            end += posted
+                .work
+                .requester_length()
+                .div_ceil(setup.mtu.bytes())
+                .max(1);
             Message {
                 first,
                 end,

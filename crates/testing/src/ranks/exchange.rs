@@ -69,7 +69,13 @@ pub async fn exchange(world: Comm, lengths: Rc<Vec<u64>>, when: Receives) -> Res
     Ok(())
 }
 
-pub fn run(ranks: u32, limits: &Limits, lengths: &[u64], when: Receives, order: Order) -> Outcome {
+pub fn run_exchange(
+    ranks: u32,
+    limits: &Limits,
+    lengths: &[u64],
+    when: Receives,
+    order: Order,
+) -> Outcome {
     let lengths = Rc::new(lengths.to_vec());
     let world = world(ranks).limits(limits.clone()).order(order);
     world.run(move |world| exchange(world, Rc::clone(&lengths), when))
@@ -107,7 +113,7 @@ pub fn every_order(
             choices: choices.clone(),
             widths: Rc::clone(&widths),
         };
-        check(run(2, limits, lengths, when, path));
+        check(run_exchange(2, limits, lengths, when, path));
         let widths = widths.borrow();
         choices.resize(widths.len(), 0);
         // The next path: the last choice that has another candidate.

@@ -74,7 +74,7 @@ impl TuneCommand {
 }
 
 /// Runs the command.
-pub(super) fn run(command: &TuneCommand) -> ExitCode {
+pub(super) fn run_command(command: &TuneCommand) -> ExitCode {
     match tune(command) {
         Ok(text) => status::print(text.trim_end()),
         Err(code) => code,
@@ -141,11 +141,11 @@ fn tune(command: &TuneCommand) -> Result<String, ExitCode> {
         let second = AlgorithmTimes::find_fastest(others, at)?;
         Some((&second.name[..], second.seconds[at]?))
     };
-    Ok(table(&sizes, &best, second))
+    Ok(fastest_table(&sizes, &best, second))
 }
 
 /// Writes the fastest algorithm at each size, and the time saved against another choice.
-fn table<'a>(
+fn fastest_table<'a>(
     sizes: &[u64],
     best: &[&AlgorithmTimes],
     second: impl Fn(usize, &AlgorithmTimes) -> Option<(&'a str, f64)>,

@@ -13,7 +13,7 @@ use report::html::{Cell, Table};
 use toml::Table as TomlTable;
 
 use super::prediction::Prediction;
-use super::{Effects, Parameter, SMALL, collect, elasticities, quoted, side_by_side};
+use super::{Effects, Parameter, SMALL, collect_parameters, elasticities, quoted, side_by_side};
 
 /// Number of derivatives at most.
 const CHECKED: usize = 10;
@@ -39,7 +39,7 @@ pub(super) fn derivatives(
     simulate: &(dyn Fn(&[String]) -> Result<f64, ExitCode> + Sync),
 ) -> Result<Vec<Derivative>, ExitCode> {
     let mut declared = BTreeMap::new();
-    collect(table, &mut Vec::new(), &mut declared);
+    collect_parameters(table, &mut Vec::new(), &mut declared);
     let (all, platform) = prediction.derivatives();
     let all = (all.iter()).filter(|one| one.of != "the network" && one.seconds != 0.0);
     let (mut found, mut runs) = (Vec::new(), Vec::new());
@@ -82,12 +82,15 @@ fn parameter<'a>(
         bytes: None,
     };
     let change: Override = parameter.scaled(1.0 + SMALL).parse().ok()?;
-    let is_known = platform.clone().with("the platform", &[change]).is_ok();
+    let is_known = platform
+        .clone()
+        .with_overrides("the platform", &[change])
+        .is_ok();
     is_known.then_some(parameter)
 }
 
 /// Returns the table of the greatest derivatives, along the critical path and from runs.
-pub(super) fn table(all: &Effects) -> Table<'static> {
+pub(super) fn derivative_table(all: &Effects) -> Table<'static> {
     let by_runs =
         (all.derivatives.iter()).map(|one| (one.name.as_str(), one.predicted, one.elasticities));
     let of_network = (all.effects.iter())

@@ -33,7 +33,7 @@ impl TemporaryLog {
     }
 
     /// Returns the path of the log.
-    pub(super) fn path(&self) -> PathBuf {
+    pub(super) fn log_path(&self) -> PathBuf {
         self.0.path().join("run.log")
     }
 }
@@ -49,15 +49,15 @@ pub(super) struct Prediction<'a> {
 
 impl<'a> Prediction<'a> {
     /// Reads the event log of a run on this platform.
-    pub(super) fn of(platform: &'a Platform, log: &Path) -> io::Result<Self> {
-        let mut reader = LogReader::new(BufReader::new(files::open(log)?))?;
+    pub(super) fn from_log(platform: &'a Platform, log: &Path) -> io::Result<Self> {
+        let mut reader = LogReader::new(BufReader::new(files::open_input(log)?))?;
         let mut time = 0.0;
         while let Some((_, at, _)) = reader.next_event()? {
             time = at;
         }
         let time = reader.end().unwrap_or(time);
-        let backwards = BackwardReader::new(files::open(log)?)?;
-        let derivatives = BackwardReport::of(backwards, &reader, time)?.derivatives;
+        let backwards = BackwardReader::new(files::open_input(log)?)?;
+        let derivatives = BackwardReport::from_log(backwards, &reader, time)?.derivatives;
         Ok(Self {
             platform,
             derivatives,
@@ -79,9 +79,16 @@ impl<'a> Prediction<'a> {
             return None;
         }
         let change: Override = change(1.0 + STEP).parse().ok()?;
-        let changed = self.platform.clone().with("the platform", &[change]).ok()?;
+        let changed = self
+            .platform
+            .clone()
+            .with_overrides("the platform", &[change])
+            .ok()?;
         let parts = self.derivatives.iter().map(|one| {
-            let (before, after) = (value(self.platform, one), value(&changed, one));
+            let (before, after) = (
+                parameter_value(self.platform, one),
+                parameter_value(&changed, one),
+            );
             match before.zip(after) {
                 Some((before, after)) if before > 0.0 => one.seconds * (after / before - 1.0),
                 _ => 0.0,
@@ -107,7 +114,7 @@ impl<'a> Prediction<'a> {
 }
 
 /// Returns the value of a derivative's parameter on a platform; `None` if there is no value.
-fn value(platform: &Platform, of: &Sensitivity) -> Option<f64> {
+fn parameter_value(platform: &Platform, of: &Sensitivity) -> Option<f64> {
     let link = || {
         platform
             .link_by_name(&of.of)

@@ -26,20 +26,24 @@ fn analyse(log: &[u8]) -> io::Result<()> {
     while let Some(entry) = reader.next_entry()? {
         match entry {
             LogEntry::Network(time, event) => {
-                analysis.network(&event);
-                network.network(time, &event);
+                analysis.handle_network_event(&event);
+                network.handle_network_event(time, &event);
             }
             LogEntry::Rank(rank, time, event) => {
-                analysis.event((rank, time, event), |number| reader.text(number));
-                network.event(rank, time, &event);
+                analysis.handle_event((rank, time, event), |number| reader.text(number));
+                network.handle_event(rank, time, &event);
                 let _ = analysis.ended_waits();
             }
         }
     }
-    let mut analysis = analysis.finish(&reader);
-    let network = network.finish(&reader);
+    let mut analysis = analysis.finish_report(&reader);
+    let network = network.finish_report(&reader);
     let backwards = BackwardReader::new(Cursor::new(log))?;
-    analysis.add_backward(BackwardReport::of(backwards, &reader, analysis.end_s)?);
+    analysis.add_backward(BackwardReport::from_log(
+        backwards,
+        &reader,
+        analysis.end_s,
+    )?);
     assert!(!format!("{analysis}{network}").is_empty());
     Ok(())
 }

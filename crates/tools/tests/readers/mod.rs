@@ -102,7 +102,7 @@ pub(crate) fn session(bytes: &[u8]) {
 /// A figure to draw.
 pub(crate) fn figure(bytes: &[u8]) {
     if let Ok(figure) = serde_json::from_slice::<report::Figure>(bytes)
-        && figure.check().is_ok()
+        && figure.check_positions().is_ok()
     {
         let _ = figure.svg();
     }

@@ -39,7 +39,7 @@ impl Stepper {
     }
 
     /// Lets the head of a queue of the device arrive.
-    pub(super) fn deliver(&mut self, actor: u32) -> Option<Executed> {
+    pub(super) fn deliver_head(&mut self, actor: u32) -> Option<Executed> {
         let device = self.device.clone()?;
         let queue = actor - self.simulation.kernel.borrow().actors.count_actors();
         let head = device.head(queue)?;
@@ -57,18 +57,18 @@ impl Stepper {
             let mut kernel = self.simulation.kernel.borrow_mut();
             kernel.actors.effects.take();
             kernel.exploration.steps = kernel.exploration.steps.wrapping_add(1);
-            device.deliver(&mut kernel, queue);
+            device.deliver_head(&mut kernel, queue);
         }
-        self.settle();
-        Some(self.report(0))
+        self.settle_actors();
+        Some(self.report_step(0))
     }
 
     /// Returns a fingerprint of all state that decides the further run, if the device knows this
     /// state and no actor has failed.
     #[must_use]
-    pub fn state(&self) -> Option<(u64, u64)> {
+    pub fn state_fingerprint(&self) -> Option<(u64, u64)> {
         let device = self.device.as_ref().filter(|_| self.failures.is_empty());
-        device.and_then(|device| device.state())
+        device.and_then(|device| device.state_fingerprint())
     }
 
     /// Returns descriptions of operations that were left unfinished, as the device gives them.

@@ -28,16 +28,16 @@ impl Stepper {
     /// Returns the messages of this run that were received from any source, in order, as far as the
     /// device knows them.
     #[must_use]
-    pub fn received(&self) -> Vec<WildcardReceive> {
+    pub fn wildcard_receives(&self) -> Vec<WildcardReceive> {
         let mut all = Vec::new();
         self.visit_received(&mut |one| all.push(*one));
         all
     }
 
-    /// Calls `show` with each of the messages of [`Stepper::received`].
+    /// Calls `show` with each of the messages of [`Stepper::wildcard_receives`].
     pub fn visit_received(&self, show: &mut dyn FnMut(&WildcardReceive)) {
         if let Some(device) = &self.device {
-            device.received(show);
+            device.show_wildcard_receives(show);
         }
     }
 

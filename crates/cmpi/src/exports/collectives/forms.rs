@@ -8,7 +8,7 @@ use std::rc::Rc;
 use mpi::{Blocks, CollectiveCall, Graph, InterRoot, prelude::*};
 
 use super::super::{active, memory};
-use crate::bridge::{block, with};
+use crate::bridge::{block, with_state};
 use crate::errors::CallError;
 use crate::handles::{Memory, Parts, Target};
 use crate::state::Handle;
@@ -78,7 +78,7 @@ pub(super) struct Prepared {
 }
 
 /// Returns the rank of the root of an operation in one group.
-const fn rank(root: InterRoot) -> usize {
+const fn root_rank(root: InterRoot) -> usize {
     match root {
         InterRoot::Remote(rank) => rank,
         InterRoot::Root | InterRoot::Null => usize::MAX,
@@ -87,7 +87,7 @@ const fn rank(root: InterRoot) -> usize {
 
 impl Operation {
     /// Returns the contribution as a message.
-    fn message(&self, comm: &Comm, given: &[Target]) -> Buffer {
+    fn contribution_message(&self, comm: &Comm, given: &[Target]) -> Buffer {
         match self {
             // Only the root has it.
             Self::Bcast(_, place) if given.is_empty() => memory::room(comm, *place),
@@ -96,7 +96,7 @@ impl Operation {
     }
 
     /// Returns a buffer for the result, if the length of the result is given by the program.
-    fn own(&self, comm: &Comm) -> Buffer {
+    fn result_buffer(&self, comm: &Comm) -> Buffer {
         match self {
             Self::Scatter(_, place, _) | Self::ScatterV(_, place, _) => memory::room(comm, *place),
             Self::AlltoallW(blocks) | Self::Neighbors(_, Exchange::AlltoallW(blocks)) => {
@@ -116,24 +116,24 @@ impl Operation {
         let given = |message: &mut Buffer| std::mem::replace(message, Buffer::phantom(0));
         match self {
             Self::Barrier => comm.barrier().by_value(),
-            Self::Bcast(root, _) => comm.bcast(message, rank(*root)).by_value(),
-            Self::Reduce(op, root) => comm.reduce(given(message), op, rank(*root)),
+            Self::Bcast(root, _) => comm.bcast(message, root_rank(*root)).by_value(),
+            Self::Reduce(op, root) => comm.reduce(given(message), op, root_rank(*root)),
             Self::Allreduce(op) => comm.allreduce(given(message), op).by_value(),
             Self::Scan(op) => comm.scan(given(message), op).by_value(),
             Self::Exscan(op) => comm.exscan(given(message), op),
-            Self::Gather(root) => comm.gather(given(message), rank(*root)),
+            Self::Gather(root) => comm.gather(given(message), root_rank(*root)),
             Self::GatherV(blocks, root) => {
-                comm.gather_v(given(message), blocks.as_ref(), rank(*root))
+                comm.gather_v(given(message), blocks.as_ref(), root_rank(*root))
             }
             Self::Scatter(root, _, is_root) => {
                 let message = given(message);
                 let all = is_root.then_some(&message);
-                comm.scatter(all, own, rank(*root)).by_value()
+                comm.scatter(all, own, root_rank(*root)).by_value()
             }
             Self::ScatterV(root, _, blocks) => {
                 let message = given(message);
                 let all = blocks.as_ref().map(|blocks| (&message, blocks));
-                comm.scatter_v(all, own, rank(*root)).by_value()
+                comm.scatter_v(all, own, root_rank(*root)).by_value()
             }
             Self::Allgather => comm.allgather(given(message)).by_value(),
             Self::AllgatherV(blocks) => comm.allgather_v(given(message), blocks.clone()).by_value(),
@@ -233,7 +233,7 @@ fn room(result: &[Target]) -> u64 {
 /// Performs or begins an operation.
 pub(super) fn perform(form: Form, comm: Handle, prepared: Prepared) -> Result<(), CallError> {
     let (is_persistent, request) = match form {
-        Form::Waiting => return wait(comm, prepared),
+        Form::Waiting => return complete_collective(comm, prepared),
         Form::Started(request) => (false, request),
         Form::Persistent(request) => (true, request),
     };
@@ -251,10 +251,13 @@ pub(super) fn perform(form: Form, comm: Handle, prepared: Prepared) -> Result<()
         is_collective: true,
     };
     let parts = Rc::new(parts);
-    let handle = with(|state| {
+    let handle = with_state(|state| {
         let inter = state.comms.between.get(&comm);
         let comm = state.comm(comm)?;
-        let (mut message, mut own) = (operation.message(comm, &given), operation.own(comm));
+        let (mut message, mut own) = (
+            operation.contribution_message(comm, &given),
+            operation.result_buffer(comm),
+        );
         let call = match inter {
             None => operation.within(comm, &mut message, &mut own),
             Some(inter) => operation
@@ -274,7 +277,7 @@ pub(super) fn perform(form: Form, comm: Handle, prepared: Prepared) -> Result<()
     Ok(())
 }
 
-fn wait(handle: Handle, prepared: Prepared) -> Result<(), CallError> {
+fn complete_collective(handle: Handle, prepared: Prepared) -> Result<(), CallError> {
     active::compare(&prepared.given, &prepared.result)?;
     let (places, message) = block(async move |state| {
         let Prepared {
@@ -283,7 +286,10 @@ fn wait(handle: Handle, prepared: Prepared) -> Result<(), CallError> {
             operation,
         } = prepared;
         let comm = state.comm(handle)?;
-        let (mut message, mut own) = (operation.message(comm, &given), operation.own(comm));
+        let (mut message, mut own) = (
+            operation.contribution_message(comm, &given),
+            operation.result_buffer(comm),
+        );
         let call = match state.comms.between.get(&handle) {
             None => operation.within(comm, &mut message, &mut own),
             Some(inter) => operation.between(inter, message, room(&result))?.by_value(),

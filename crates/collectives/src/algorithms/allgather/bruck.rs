@@ -6,7 +6,7 @@
 //! and Distributed Systems 8(11), 1997.
 
 use super::{block, contribution};
-use crate::call::packed;
+use crate::call::consecutive_blocks;
 use crate::partners::log2_ceil;
 use crate::{Algorithm, Call, Collective, Part, Steps};
 
@@ -23,7 +23,7 @@ pub(crate) static BRUCK: Algorithm = Algorithm {
 
 /// Returns the place in `Temp` of `count` blocks, beginning with the block of the rank `first`
 /// above this rank. The own block is first, then come blocks of higher ranks, then of lower ranks.
-fn blocks(call: &Call, first: u32, count: u32) -> Part {
+fn temp_blocks(call: &Call, first: u32, count: u32) -> Part {
     let length = |first: u32, count: u32| {
         let start = u64::from(call.rank) + u64::from(first);
         let size = u64::from(call.size);
@@ -45,21 +45,29 @@ fn blocks(call: &Call, first: u32, count: u32) -> Part {
 
 fn round(call: &Call, round: u32, steps: &mut dyn Steps) {
     if round == 0 {
-        steps.copy(contribution(call), blocks(call, 0, 1));
+        steps.copy(contribution(call), temp_blocks(call, 0, 1));
     } else if round > log2_ceil(call.size) {
         copy_out(call, steps);
     } else {
         let distance = 1 << (round - 1);
         let count = distance.min(call.size - distance);
-        let (out, into) = (blocks(call, 0, count), blocks(call, distance, count));
-        steps.exchange(call.below(distance), out, call.above(distance), into);
+        let (out, into) = (
+            temp_blocks(call, 0, count),
+            temp_blocks(call, distance, count),
+        );
+        steps.exchange(
+            call.rank_below(distance),
+            out,
+            call.rank_above(distance),
+            into,
+        );
     }
 }
 
 fn copy_out(call: &Call, steps: &mut dyn Steps) {
     if call.blocks.is_some() {
-        let ranks = || (0..call.size).map(|distance| call.above(distance));
-        let places = packed(ranks().map(|rank| call.recv_block(rank).length));
+        let ranks = || (0..call.size).map(|distance| call.rank_above(distance));
+        let places = consecutive_blocks(ranks().map(|rank| call.recv_block(rank).length));
         for (rank, place) in ranks().zip(places) {
             steps.copy(Part::temp(place.offset, place.length), block(call, rank));
         }
@@ -68,9 +76,9 @@ fn copy_out(call: &Call, steps: &mut dyn Steps) {
     let higher = call.size - call.rank;
     let place = call.recv_range(call.rank..call.size);
     steps.copy(
-        blocks(call, 0, higher),
+        temp_blocks(call, 0, higher),
         Part::recv(place.offset, place.length),
     );
-    let lower = blocks(call, higher, call.rank);
+    let lower = temp_blocks(call, higher, call.rank);
     steps.copy(lower, Part::recv(0, lower.length));
 }

@@ -25,7 +25,7 @@ pub(crate) static GATHERV_BCAST: Algorithm = Algorithm {
     ..GATHER_BCAST
 };
 
-fn gather(call: &Call) -> Call {
+fn gather_call(call: &Call) -> Call {
     let kind = match call.collective {
         Collective::Allgatherv => Collective::Gatherv,
         _ => Collective::Gather,
@@ -41,22 +41,24 @@ fn bcast(call: &Call) -> Call {
 }
 
 fn temp(call: &Call) -> u64 {
-    let gathering = (call.part(0).temp)(&gather(call));
-    let broadcasting = (call.part(1).temp)(&bcast(call));
+    let gathering = (call.part_algorithm(0).temp)(&gather_call(call));
+    let broadcasting = (call.part_algorithm(1).temp)(&bcast(call));
     gathered_temp(call) + gathering.max(broadcasting)
 }
 
 fn rounds(call: &Call) -> u32 {
-    (call.part(0).rounds)(&gather(call)) + (call.part(1).rounds)(&bcast(call)) + 2
+    (call.part_algorithm(0).rounds)(&gather_call(call))
+        + (call.part_algorithm(1).rounds)(&bcast(call))
+        + 2
 }
 
 fn round(call: &Call, round: u32, steps: &mut dyn Steps) {
-    let (first, second) = (gather(call), bcast(call));
-    let gathering = (call.part(0).rounds)(&first);
-    let last = gathering + (call.part(1).rounds)(&second) + 1;
+    let (first, second) = (gather_call(call), bcast(call));
+    let gathering = (call.part_algorithm(0).rounds)(&first);
+    let last = gathering + (call.part_algorithm(1).rounds)(&second) + 1;
     let behind = Places::behind(gathered_temp(call));
     if round < gathering {
-        behind.run(call.part(0), &first, round, steps);
+        behind.run(call.part_algorithm(0), &first, round, steps);
     } else if round == gathering {
         collect_all(call, steps);
     } else if round < last {
@@ -66,7 +68,12 @@ fn round(call: &Call, round: u32, steps: &mut dyn Steps) {
             send: (Area::Send, 0),
             ..behind
         };
-        places.run(call.part(1), &second, round - gathering - 1, steps);
+        places.run(
+            call.part_algorithm(1),
+            &second,
+            round - gathering - 1,
+            steps,
+        );
     } else {
         spread_out(call, steps);
     }

@@ -35,11 +35,11 @@ fn linear(call: &Call, _: u32, steps: &mut dyn Steps) {
 fn spread(call: &Call, _: u32, steps: &mut dyn Steps) {
     copy_own(call, steps);
     for distance in 1..call.size {
-        let source = call.above(distance);
+        let source = call.rank_above(distance);
         steps.irecv(source, block(call, source));
     }
     for distance in 1..call.size {
-        steps.isend(call.above(distance), contribution(call));
+        steps.isend(call.rank_above(distance), contribution(call));
     }
     steps.wait_all();
 }

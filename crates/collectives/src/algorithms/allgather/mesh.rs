@@ -86,7 +86,7 @@ fn cubic(call: &Call, round: u32, steps: &mut dyn Steps) {
             dimension(call, side, (0..side).map(|line| first + line * side), steps);
         }
         3 => {
-            let planes = (1..depth).map(|distance| call.above(distance * plane));
+            let planes = (1..depth).map(|distance| call.rank_above(distance * plane));
             dimension(call, plane, planes, steps);
         }
         _ => spread_out(call, steps),

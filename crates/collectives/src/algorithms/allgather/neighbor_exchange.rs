@@ -36,7 +36,7 @@ fn pair(call: &Call, exchange: u32) -> u32 {
     u32::try_from(sum % size).unwrap_or(0)
 }
 
-fn two(call: &Call, even: u32) -> Part {
+fn pair_blocks(call: &Call, even: u32) -> Part {
     gathered(call, even..even + 2)
 }
 
@@ -49,19 +49,22 @@ fn round(call: &Call, round: u32, steps: &mut dyn Steps) {
     }
     let exchange = round - 1;
     let neighbor = if call.rank.is_multiple_of(2) == exchange.is_multiple_of(2) {
-        call.above(1)
+        call.rank_above(1)
     } else {
-        call.below(1)
+        call.rank_below(1)
     };
     let (out, into) = match exchange {
         0 => {
             let one = |rank: u32| gathered(call, rank..rank + 1);
             (one(call.rank), one(neighbor))
         }
-        1 => (two(call, call.rank & !1), two(call, pair(call, 1))),
+        1 => (
+            pair_blocks(call, call.rank & !1),
+            pair_blocks(call, pair(call, 1)),
+        ),
         _ => (
-            two(call, pair(call, exchange - 1)),
-            two(call, pair(call, exchange)),
+            pair_blocks(call, pair(call, exchange - 1)),
+            pair_blocks(call, pair(call, exchange)),
         ),
     };
     steps.exchange(neighbor, out, neighbor, into);

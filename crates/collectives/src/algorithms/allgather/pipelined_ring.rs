@@ -15,12 +15,12 @@ pub(crate) static PIPELINED_RING: Algorithm = Algorithm {
     collectives: &[Collective::Allgather, Collective::Allgatherv],
     about: "ring that passes on long blocks in pieces of the length of the shortest block",
     time: "(p − 1) (α + n β)",
-    rounds: |call| 1 + pieces(call, call.rank).max(pieces(call, call.below(1))),
+    rounds: |call| 1 + pieces(call, call.rank).max(pieces(call, call.rank_below(1))),
     round,
     ..Algorithm::BASE
 };
 
-fn piece(call: &Call) -> u64 {
+fn piece_length(call: &Call) -> u64 {
     let floor = match call.segment {
         0 => 32 * 1024,
         segment => segment,
@@ -36,7 +36,7 @@ fn piece(call: &Call) -> u64 {
 }
 
 /// Returns the number of pieces of a block; an empty block has one, which is not sent.
-fn count(length: u64, piece: u64) -> u32 {
+fn piece_count(length: u64, piece: u64) -> u32 {
     u32::try_from(length.div_ceil(piece)).map_or(u32::MAX, |count| count.max(1))
 }
 
@@ -49,19 +49,19 @@ fn passing(call: &Call, first: u32) -> impl Iterator<Item = u32> {
 /// Returns the number of pieces that pass from `first` to the next rank.
 fn pieces(call: &Call, first: u32) -> u32 {
     if call.blocks.is_none() {
-        return (call.size - 1).saturating_mul(count(call.bytes, piece(call)));
+        return (call.size - 1).saturating_mul(piece_count(call.bytes, piece_length(call)));
     }
-    let piece = piece(call);
-    let counts = passing(call, first).map(|rank| count(call.recv_block(rank).length, piece));
+    let piece = piece_length(call);
+    let counts = passing(call, first).map(|rank| piece_count(call.recv_block(rank).length, piece));
     counts.fold(0, u32::saturating_add)
 }
 
 /// Returns a piece that passes from `first` to the next rank; empty if `number` is too large.
 fn nth(call: &Call, first: u32, mut number: u32) -> Part {
-    let piece = piece(call);
+    let piece = piece_length(call);
     for rank in passing(call, first) {
         let whole = block(call, rank);
-        let pieces = count(whole.length, piece);
+        let pieces = piece_count(whole.length, piece);
         if number < pieces {
             let offset = u64::from(number) * piece;
             return Part {
@@ -79,7 +79,7 @@ fn round(call: &Call, round: u32, steps: &mut dyn Steps) {
     if round == 0 {
         return copy_own(call, steps);
     }
-    let (above, below) = (call.above(1), call.below(1));
+    let (above, below) = (call.rank_above(1), call.rank_below(1));
     let out = nth(call, call.rank, round - 1);
     let into = nth(call, below, round - 1);
     match (out.length, into.length) {

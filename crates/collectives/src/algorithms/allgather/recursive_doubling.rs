@@ -1,14 +1,14 @@
 //! Allgather by recursive doubling: partners at distances 1, 2, 4, … exchange all that they have.
 //!
 //! With a number of ranks that is no power of two, ranks without a partner get the missing blocks
-//! from ranks of their own subtree ([`fill`]).
+//! from ranks of their own subtree ([`fill_steps`]).
 //!
 //! Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of Collective Communication
 //! Operations in MPICH", International Journal of High Performance Computing Applications 19(1),
 //! 2005.
 
 use super::{collect_own, gathered, gathered_temp, spread_out};
-use crate::partners::{Fill, fill, log2_ceil};
+use crate::partners::{Fill, fill_steps, log2_ceil};
 use crate::{Algorithm, Call, Collective, Steps};
 
 pub(crate) static RECURSIVE_DOUBLING: Algorithm = Algorithm {
@@ -39,7 +39,7 @@ fn round(call: &Call, round: u32, steps: &mut dyn Steps) {
     if peer < call.size {
         steps.exchange(peer, subtree(call.rank), peer, others);
     }
-    for step in fill(call.rank, call.size, mask) {
+    for step in fill_steps(call.rank, call.size, mask) {
         match step {
             Fill::Send(peer) => steps.send(peer, others),
             Fill::Receive(peer) => steps.recv(peer, others),

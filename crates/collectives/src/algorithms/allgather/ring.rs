@@ -47,29 +47,29 @@ fn blocking(call: &Call, round: u32, steps: &mut dyn Steps) {
     if round == 0 {
         return copy_own(call, steps);
     }
-    let (out, into) = (call.below(round - 1), call.below(round));
+    let (out, into) = (call.rank_below(round - 1), call.rank_below(round));
     steps.exchange(
-        call.above(1),
+        call.rank_above(1),
         block(call, out),
-        call.below(1),
+        call.rank_below(1),
         block(call, into),
     );
 }
 
-fn receive(call: &Call, round: u32, steps: &mut dyn Steps) {
-    let into = block(call, call.below(round));
-    steps.irecv_in(RECEIVES, call.below(1), into);
+fn start_receive(call: &Call, round: u32, steps: &mut dyn Steps) {
+    let into = block(call, call.rank_below(round));
+    steps.irecv_in(RECEIVES, call.rank_below(1), into);
 }
 
-fn send(call: &Call, round: u32, steps: &mut dyn Steps) {
-    let out = block(call, call.below(round - 1));
-    steps.isend_in(SENDS, call.above(1), out);
+fn start_send(call: &Call, round: u32, steps: &mut dyn Steps) {
+    let out = block(call, call.rank_below(round - 1));
+    steps.isend_in(SENDS, call.rank_above(1), out);
 }
 
 fn receive_all(call: &Call, steps: &mut dyn Steps) {
     copy_own(call, steps);
     for round in 1..call.size {
-        receive(call, round, steps);
+        start_receive(call, round, steps);
     }
 }
 
@@ -77,7 +77,7 @@ fn non_blocking(call: &Call, round: u32, steps: &mut dyn Steps) {
     if round == 0 {
         return receive_all(call, steps);
     }
-    send(call, round, steps);
+    start_send(call, round, steps);
     steps.wait_first(RECEIVES);
     steps.wait(SENDS);
 }
@@ -86,7 +86,7 @@ fn forwarding(call: &Call, round: u32, steps: &mut dyn Steps) {
     if round == 0 {
         return receive_all(call, steps);
     }
-    send(call, round, steps);
+    start_send(call, round, steps);
     steps.wait_first(RECEIVES);
     if round + 1 == call.size {
         steps.wait(SENDS);
@@ -97,8 +97,8 @@ fn overlapped(call: &Call, round: u32, steps: &mut dyn Steps) {
     if round == 0 {
         return copy_own(call, steps);
     }
-    receive(call, round, steps);
-    send(call, round, steps);
+    start_receive(call, round, steps);
+    start_send(call, round, steps);
     steps.wait(RECEIVES);
     if round + 1 == call.size {
         steps.wait(SENDS);

@@ -17,7 +17,9 @@ pub(crate) static SHIFT: Algorithm = Algorithm {
     about: "to the rank i above, from the rank i below, own block in each round",
     time: "(p − 1) (α + n β)",
     rounds: |call| call.size,
-    round: |call, round, steps| exchange(call, call.above(round), call.below(round), steps),
+    round: |call, round, steps| {
+        exchange_contribution(call, call.rank_above(round), call.rank_below(round), steps)
+    },
     ..Algorithm::BASE
 };
 
@@ -27,12 +29,14 @@ pub(crate) static PAIR: Algorithm = Algorithm {
     about: "with the rank r xor i, own block in each round",
     needs: Requirement::PowerOfTwo,
     fallback: "shift",
-    round: |call, round, steps| exchange(call, call.rank ^ round, call.rank ^ round, steps),
+    round: |call, round, steps| {
+        exchange_contribution(call, call.rank ^ round, call.rank ^ round, steps)
+    },
     ..SHIFT
 };
 
 /// Sends the contribution and receives another one; the first round is the copy of the own one.
-fn exchange(call: &Call, to: u32, from: u32, steps: &mut dyn Steps) {
+fn exchange_contribution(call: &Call, to: u32, from: u32, steps: &mut dyn Steps) {
     if to == call.rank {
         copy_own(call, steps);
     } else {

@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 use super::copy_own;
 use crate::algorithms::gather::two_level::{among_leaders, in_node_order, node_blocks};
-use crate::levels::{Group, Level, Stage, Stages};
+use crate::levels::{Group, Level, ScheduleStage, Stages};
 use crate::parts::Places;
 use crate::{Algorithm, Area, Blocks, Call, Collective, Part, Requirement, Steps};
 
@@ -22,9 +22,9 @@ pub(crate) static TWO_LEVEL: Algorithm = Algorithm {
     needs: Requirement::SharedNodes,
     fallback: "ring",
     levels: LEVELS,
-    temp: |call| behind(call).max(stages(call).temp()),
-    rounds: |call| stages(call).rounds(),
-    round: |call, round, steps| stages(call).round(round, steps),
+    temp: |call| behind(call).max(build_stages(call).temp()),
+    rounds: |call| build_stages(call).rounds(),
+    round: |call, round, steps| build_stages(call).round(round, steps),
     ..Algorithm::BASE
 };
 
@@ -59,7 +59,7 @@ fn behind(call: &Call) -> u64 {
     }
 }
 
-fn stages(call: &Call) -> Stages<'_, 6> {
+fn build_stages(call: &Call) -> Stages<'_, 6> {
     let temp = Places::behind(behind(call));
     let nodes = call.nodes();
     let area = collected(call);
@@ -73,18 +73,18 @@ fn stages(call: &Call) -> Stages<'_, 6> {
         call,
         levels: LEVELS,
         stages: [
-            Stage::Level(0, Places { recv: own, ..temp }),
-            Stage::Steps(keep_single),
-            Stage::Level(1, among),
-            Stage::Level(2, among),
-            Stage::Level(
+            ScheduleStage::Level(0, Places { recv: own, ..temp }),
+            ScheduleStage::Steps(keep_single),
+            ScheduleStage::Level(1, among),
+            ScheduleStage::Level(2, among),
+            ScheduleStage::Level(
                 3,
                 Places {
                     recv: (area, 0),
                     ..temp
                 },
             ),
-            Stage::Steps(spread_out),
+            ScheduleStage::Steps(spread_out),
         ],
     }
 }

@@ -12,29 +12,29 @@ pub(crate) static ALLGATHER_REDUCE: Algorithm = Algorithm {
     time: "allgather + (p − 1) n γ",
     ordered: true,
     parts: &[Collective::Allgather],
-    temp: |call| all(call) + (call.part(0).temp)(&allgather(call)),
-    rounds: |call| 1 + (call.part(0).rounds)(&allgather(call)),
+    temp: |call| gathered_bytes(call) + (call.part_algorithm(0).temp)(&allgather_call(call)),
+    rounds: |call| 1 + (call.part_algorithm(0).rounds)(&allgather_call(call)),
     round,
     ..Algorithm::BASE
 };
 
-const fn all(call: &Call) -> u64 {
+const fn gathered_bytes(call: &Call) -> u64 {
     call.bytes * call.size as u64
 }
 
-fn allgather(call: &Call) -> Call {
+fn allgather_call(call: &Call) -> Call {
     call.inner(Collective::Allgather, call.bytes)
 }
 
 fn round(call: &Call, round: u32, steps: &mut dyn Steps) {
-    let inner = allgather(call);
-    if round < (call.part(0).rounds)(&inner) {
+    let inner = allgather_call(call);
+    if round < (call.part_algorithm(0).rounds)(&inner) {
         let places = Places {
             send: (Area::Recv, 0),
             recv: (Area::Temp, 0),
-            temp: all(call),
+            temp: gathered_bytes(call),
         };
-        return places.run(call.part(0), &inner, round, steps);
+        return places.run(call.part_algorithm(0), &inner, round, steps);
     }
     let result = Part::recv(0, call.bytes);
     steps.copy(Part::temp(0, call.bytes), result);

@@ -14,13 +14,13 @@ pub(crate) static ALLTOALL_ALLGATHER: Algorithm = Algorithm {
     ordered: true,
     parts: &[Collective::Alltoall, Collective::Allgather],
     temp: |call| {
-        let alltoall = (call.part(0).temp)(&alltoall(call));
-        let allgather = (call.part(1).temp)(&allgather(call));
-        2 * whole(call) + alltoall.max(allgather)
+        let alltoall = (call.part_algorithm(0).temp)(&alltoall_call(call));
+        let allgather = (call.part_algorithm(1).temp)(&allgather_call(call));
+        2 * whole_bytes(call) + alltoall.max(allgather)
     },
     rounds: |call| {
-        let alltoall = (call.part(0).rounds)(&alltoall(call));
-        let allgather = (call.part(1).rounds)(&allgather(call));
+        let alltoall = (call.part_algorithm(0).rounds)(&alltoall_call(call));
+        let allgather = (call.part_algorithm(1).rounds)(&allgather_call(call));
         3 + alltoall + allgather
     },
     round,
@@ -29,7 +29,7 @@ pub(crate) static ALLTOALL_ALLGATHER: Algorithm = Algorithm {
 
 /// Returns the bytes of a block. As in SMPI, there is an element for each rank in each block if the
 /// contribution has fewer elements than there are ranks.
-pub(crate) const fn block(call: &Call) -> u64 {
+pub(crate) const fn block_bytes(call: &Call) -> u64 {
     let (size, count) = (call.size as u64, call.count());
     let elements = if count.is_multiple_of(size) {
         count / size
@@ -41,16 +41,16 @@ pub(crate) const fn block(call: &Call) -> u64 {
     elements * call.element
 }
 
-const fn whole(call: &Call) -> u64 {
-    block(call) * call.size as u64
+const fn whole_bytes(call: &Call) -> u64 {
+    block_bytes(call) * call.size as u64
 }
 
-fn alltoall(call: &Call) -> Call {
-    call.inner(Collective::Alltoall, block(call))
+fn alltoall_call(call: &Call) -> Call {
+    call.inner(Collective::Alltoall, block_bytes(call))
 }
 
-fn allgather(call: &Call) -> Call {
-    call.inner(Collective::Allgather, block(call))
+fn allgather_call(call: &Call) -> Call {
+    call.inner(Collective::Allgather, block_bytes(call))
 }
 
 /// Copies the contribution to the beginning of `Temp`, and repeats the copy up to `whole` bytes.
@@ -65,10 +65,10 @@ pub(super) fn pad(call: &Call, whole: u64, steps: &mut dyn Steps) {
 }
 
 fn round(call: &Call, round: u32, steps: &mut dyn Steps) {
-    let (whole, block) = (whole(call), block(call));
-    let (first, second) = (alltoall(call), allgather(call));
-    let exchanging = (call.part(0).rounds)(&first);
-    let gathering = (call.part(1).rounds)(&second);
+    let (whole, block) = (whole_bytes(call), block_bytes(call));
+    let (first, second) = (alltoall_call(call), allgather_call(call));
+    let exchanging = (call.part_algorithm(0).rounds)(&first);
+    let gathering = (call.part_algorithm(1).rounds)(&second);
     let places = |send, recv| Places {
         send: (Area::Temp, send),
         recv: (Area::Temp, recv),
@@ -77,7 +77,7 @@ fn round(call: &Call, round: u32, steps: &mut dyn Steps) {
     if round == 0 {
         pad(call, whole, steps);
     } else if round <= exchanging {
-        places(0, whole).run(call.part(0), &first, round - 1, steps);
+        places(0, whole).run(call.part_algorithm(0), &first, round - 1, steps);
     } else if round == exchanging + 1 {
         let own = Part::temp(whole, block);
         for rank in 1..u64::from(call.size) {
@@ -86,7 +86,7 @@ fn round(call: &Call, round: u32, steps: &mut dyn Steps) {
         }
     } else if round < exchanging + gathering + 2 {
         let round = round - exchanging - 2;
-        places(whole, 0).run(call.part(1), &second, round, steps);
+        places(whole, 0).run(call.part_algorithm(1), &second, round, steps);
     } else {
         steps.copy(Part::temp(0, call.bytes), Part::recv(0, call.bytes));
     }

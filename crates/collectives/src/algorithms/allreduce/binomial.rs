@@ -22,7 +22,7 @@ pub(crate) static BINOMIAL: Algorithm = Algorithm {
 };
 
 /// Returns the number of elements of a segment.
-fn length(call: &Call) -> u64 {
+fn segment_elements(call: &Call) -> u64 {
     match call.segment / call.element {
         0 => call.count().max(1),
         elements => elements.min(call.count()).max(1),
@@ -30,13 +30,17 @@ fn length(call: &Call) -> u64 {
 }
 
 fn segments(call: &Call) -> u32 {
-    let count = call.count().div_ceil(length(call)).max(1);
+    let count = call.count().div_ceil(segment_elements(call)).max(1);
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
 fn segment(call: &Call, number: u32) -> Part {
-    let first = u64::from(number) * length(call);
-    elements(call, first, length(call).min(call.count() - first))
+    let first = u64::from(number) * segment_elements(call);
+    elements(
+        call,
+        first,
+        segment_elements(call).min(call.count() - first),
+    )
 }
 
 fn round(call: &Call, round: u32, steps: &mut dyn Steps) {

@@ -16,8 +16,8 @@ pub(crate) static CHUNKED_RING: Algorithm = Algorithm {
     time: "2 k (p − 1) α + 2 n (p − 1) / p β + n (p − 1) / p γ with k pieces",
     needs: Requirement::None,
     fallback: "",
-    temp: |call| pipeline::temp(&RING, call),
-    rounds: |call| pipeline::rounds(&RING, call),
-    round: |call, round, steps| pipeline::round(&RING, call, round, steps),
+    temp: |call| pipeline::temp_bytes(&RING, call),
+    rounds: |call| pipeline::round_count(&RING, call),
+    round: |call, round, steps| pipeline::make_round(&RING, call, round, steps),
     ..RING
 };

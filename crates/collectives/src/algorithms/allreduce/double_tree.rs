@@ -68,7 +68,7 @@ impl Half {
     }
 
     /// Returns a segment of the result; `None` behind the last one.
-    fn part(&self, segment: u32) -> Option<Part> {
+    fn segment_part(&self, segment: u32) -> Option<Part> {
         (segment < self.segments.count()).then(|| {
             let (offset, length) = self.segments.range(segment);
             Part::recv(offset, length)
@@ -79,7 +79,7 @@ impl Half {
         let Some(nodes) = &call.nodes else {
             return self.tree.parent(call.rank, call.size);
         };
-        let (node, index) = (nodes.node(call.rank), nodes.index(call.rank));
+        let (node, index) = (nodes.node(call.rank), nodes.rank_index(call.rank));
         match index.checked_sub(1) {
             Some(above) => Some(nodes.rank(node, above)),
             None => (self.tree.parent(node, nodes.count())).map(|parent| nodes.rank(parent, 0)),
@@ -92,7 +92,7 @@ impl Half {
         let (node, index, count) = match &nodes {
             Some(nodes) => {
                 let node = nodes.node(call.rank);
-                (node, nodes.index(call.rank), nodes.count())
+                (node, nodes.rank_index(call.rank), nodes.count())
             }
             None => (call.rank, 0, call.size),
         };
@@ -109,7 +109,7 @@ impl Half {
 /// Returns the halves of the data; the first one has an element more if the number is odd.
 fn halves(call: &Call) -> [Half; 2] {
     let first = elements(call, 0, call.count().div_ceil(2)).length;
-    let length = Segments::of(call, SEGMENT).longest().min(first);
+    let length = Segments::from_call(call, SEGMENT).longest().min(first);
     let segments = [(0, first), (first, call.bytes - first)];
     let segments = segments.map(|(start, bytes)| Segments::exact(start, bytes, length));
     [
@@ -126,19 +126,19 @@ fn round(call: &Call, round: u32, steps: &mut dyn Steps) {
         0 | 1 => (first, 0, 0),
         _ => (second, 2, memory),
     };
-    let Some(part) = half.part(round) else {
+    let Some(part) = half.segment_part(round) else {
         return;
     };
     let is_up = steps.lane() == up;
     match half.parent(call) {
         Some(parent) if is_up => {
-            gather(&half, call, (round, place), up, steps);
+            gather_segment(&half, call, (round, place), up, steps);
             pass(&half, round, part, std::iter::once(parent), steps);
         }
         Some(parent) => {
             steps.set_edge(up + 1);
             for next in posted(round) {
-                if let Some(part) = half.part(next) {
+                if let Some(part) = half.segment_part(next) {
                     steps.irecv_in(RECEIVES, parent, part);
                 }
             }
@@ -146,7 +146,7 @@ fn round(call: &Call, round: u32, steps: &mut dyn Steps) {
             pass(&half, round, part, half.children(call), steps);
         }
         None if is_up => {
-            gather(&half, call, (round, place), up, steps);
+            gather_segment(&half, call, (round, place), up, steps);
             steps.set_edge(up + 1);
             pass(&half, round, part, half.children(call), steps);
         }
@@ -163,20 +163,26 @@ const fn posted(round: u32) -> Range<u32> {
 }
 
 /// Reduces a segment of all children into the own one; their windows begin at `place` in `Temp`.
-fn gather(half: &Half, call: &Call, (round, place): (u32, u64), edge: u32, steps: &mut dyn Steps) {
+fn gather_segment(
+    half: &Half,
+    call: &Call,
+    (round, place): (u32, u64),
+    edge: u32,
+    steps: &mut dyn Steps,
+) {
     let incoming = |segment: u32, number: u64, length: u64| {
         let row = u64::from(segment % WINDOW) * CHILDREN_MAX + number;
         Part::temp(place + row * half.segments.longest(), length)
     };
     steps.set_edge(edge);
     for segment in posted(round) {
-        if let Some(part) = half.part(segment) {
+        if let Some(part) = half.segment_part(segment) {
             for (child, number) in half.children(call).zip(0..) {
                 steps.irecv_in(RECEIVES, child, incoming(segment, number, part.length));
             }
         }
     }
-    if let Some(own) = half.part(round) {
+    if let Some(own) = half.segment_part(round) {
         for (_, number) in half.children(call).zip(0..) {
             steps.wait_first(RECEIVES);
             steps.reduce(incoming(round, number, own.length), own, Operand::Left);

@@ -16,14 +16,16 @@ pub(crate) static HALVING_ALLGATHER: Algorithm = Algorithm {
     needs: Requirement::PowerOfTwo,
     fallback: "rabenseifner",
     parts: &[Collective::Allgather],
-    temp: |call| 2 * whole(call) + (call.part(0).temp)(&allgather(call)),
-    rounds: |call| 2 + log2_ceil(call.size) + (call.part(0).rounds)(&allgather(call)),
+    temp: |call| 2 * whole_bytes(call) + (call.part_algorithm(0).temp)(&allgather_call(call)),
+    rounds: |call| {
+        2 + log2_ceil(call.size) + (call.part_algorithm(0).rounds)(&allgather_call(call))
+    },
     round,
     ..Algorithm::BASE
 };
 
 /// Returns the bytes of a block.
-const fn block(call: &Call) -> u64 {
+const fn block_bytes(call: &Call) -> u64 {
     let size = call.size as u64;
     let elements = if call.count().is_multiple_of(size) {
         call.count() / size
@@ -33,18 +35,18 @@ const fn block(call: &Call) -> u64 {
     elements * call.element
 }
 
-const fn whole(call: &Call) -> u64 {
-    block(call) * call.size as u64
+const fn whole_bytes(call: &Call) -> u64 {
+    block_bytes(call) * call.size as u64
 }
 
-fn allgather(call: &Call) -> Call {
-    call.inner(Collective::Allgather, block(call))
+fn allgather_call(call: &Call) -> Call {
+    call.inner(Collective::Allgather, block_bytes(call))
 }
 
 fn round(call: &Call, round: u32, steps: &mut dyn Steps) {
     let bits = log2_ceil(call.size);
     // `Temp` has all data, with padding, and the operands that arrive.
-    let (whole, block) = (whole(call), block(call));
+    let (whole, block) = (whole_bytes(call), block_bytes(call));
     let own = u64::from(call.rank) * block;
     if round == 0 {
         return pad(call, whole, steps);
@@ -60,9 +62,9 @@ fn round(call: &Call, round: u32, steps: &mut dyn Steps) {
         steps.exchange(peer, half(peer), peer, temp);
         return steps.reduce(temp, half(call.rank), Operand::Left);
     }
-    let inner = allgather(call);
+    let inner = allgather_call(call);
     let round = round - bits - 1;
-    if round < (call.part(0).rounds)(&inner) {
+    if round < (call.part_algorithm(0).rounds)(&inner) {
         if round == 0 {
             steps.copy(Part::temp(own, block), Part::temp(whole, block));
         }
@@ -71,7 +73,7 @@ fn round(call: &Call, round: u32, steps: &mut dyn Steps) {
             recv: (Area::Temp, 0),
             temp: 2 * whole,
         };
-        places.run(call.part(0), &inner, round, steps);
+        places.run(call.part_algorithm(0), &inner, round, steps);
     } else {
         steps.copy(Part::temp(0, call.bytes), Part::recv(0, call.bytes));
     }

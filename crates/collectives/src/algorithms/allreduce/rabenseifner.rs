@@ -36,7 +36,7 @@ pub(crate) static RABENSEIFNER_EMPTY_BLOCKS: Algorithm = Algorithm {
 };
 
 /// Returns consecutive blocks: all have the same number of elements, and the last one the rest.
-fn blocks(call: &Call, first: u32, count: u32) -> Part {
+fn block_range(call: &Call, first: u32, count: u32) -> Part {
     let blocks = power_of_two_below(call.size);
     let length = call.count() / u64::from(blocks);
     let start = |block: u32| {
@@ -51,7 +51,7 @@ fn blocks(call: &Call, first: u32, count: u32) -> Part {
 
 /// Returns the first block that a rank of the core has to reduce after `step` exchanges: each bit
 /// of the rank number, from the lowest bit on, selects the lower or the upper half.
-fn first(core: u32, bits: u32, step: u32) -> u32 {
+fn first_block(core: u32, bits: u32, step: u32) -> u32 {
     let halves = (0..step).map(|bit| (core >> bit & 1) << (bits - 1 - bit));
     halves.sum()
 }
@@ -73,20 +73,20 @@ fn round(call: &Call, round: u32, steps: &mut dyn Steps) {
         (Some(core), _) if (1..last).contains(&round) => {
             let reduces = round <= bits;
             let step = if reduces { round - 1 } else { last - 1 - round };
-            exchange(call, core, step, reduces, steps);
+            make_exchange(call, core, step, reduces, steps);
         }
         _ => {}
     }
 }
 
 /// Makes an exchange at distance 2^`step`.
-fn exchange(call: &Call, core: u32, step: u32, reduces: bool, steps: &mut dyn Steps) {
+fn make_exchange(call: &Call, core: u32, step: u32, reduces: bool, steps: &mut dyn Steps) {
     let bits = power_of_two_below(call.size).ilog2();
     let other = core ^ (1 << step);
     let peer = Fold::Even.rank(other, call.size);
     let count = 1 << (bits - 1 - step);
-    let own = blocks(call, first(core, bits, step + 1), count);
-    let others = blocks(call, first(other, bits, step + 1), count);
+    let own = block_range(call, first_block(core, bits, step + 1), count);
+    let others = block_range(call, first_block(other, bits, step + 1), count);
     if reduces {
         let temp = Part::temp(own.offset, own.length);
         steps.exchange(peer, others, peer, temp);

@@ -33,7 +33,7 @@ fn round(call: &Call, round: u32, steps: &mut dyn Steps) {
     if let Some(partner) = role.partner {
         let all = Part::recv(0, call.bytes);
         if round == 0 {
-            split(call, partner, steps);
+            reduce_pair(call, partner, steps);
         } else if round == last && role.core.is_some() {
             steps.send(partner, all);
         } else if round == last {
@@ -43,12 +43,12 @@ fn round(call: &Call, round: u32, steps: &mut dyn Steps) {
     if let Some(core) = role.core.filter(|_| (1..last).contains(&round)) {
         let reduces = round <= bits;
         let step = if reduces { round - 1 } else { last - 1 - round };
-        exchange(call, core, step, reduces, steps);
+        make_exchange(call, core, step, reduces, steps);
     }
 }
 
 /// Reduces one half at each rank of a pair, then collects both at the even one.
-fn split(call: &Call, partner: u32, steps: &mut dyn Steps) {
+fn reduce_pair(call: &Call, partner: u32, steps: &mut dyn Steps) {
     let is_lower = call.rank < partner;
     let [lower, upper] =
         halves((0, call.count())).map(|(first, count)| elements(call, first, count));
@@ -57,7 +57,7 @@ fn split(call: &Call, partner: u32, steps: &mut dyn Steps) {
     } else {
         (upper, lower)
     };
-    reduce(partner, own, other, !is_lower, steps);
+    reduce_part(partner, own, other, !is_lower, steps);
     if is_lower {
         steps.recv(partner, upper);
     } else {
@@ -66,7 +66,7 @@ fn split(call: &Call, partner: u32, steps: &mut dyn Steps) {
 }
 
 /// Exchanges operands of two parts of the result and reduces the own one.
-fn reduce(peer: u32, own: Part, other: Part, is_upper: bool, steps: &mut dyn Steps) {
+fn reduce_part(peer: u32, own: Part, other: Part, is_upper: bool, steps: &mut dyn Steps) {
     let temp = Part::temp(own.offset, own.length);
     steps.exchange(peer, other, peer, temp);
     let operand = if is_upper {
@@ -77,7 +77,7 @@ fn reduce(peer: u32, own: Part, other: Part, is_upper: bool, steps: &mut dyn Ste
     steps.reduce(temp, own, operand);
 }
 
-fn exchange(call: &Call, core: u32, step: u32, reduces: bool, steps: &mut dyn Steps) {
+fn make_exchange(call: &Call, core: u32, step: u32, reduces: bool, steps: &mut dyn Steps) {
     let peer = Fold::Odd.rank(core ^ (1 << step), call.size);
     let half = |range: (u64, u64), bit: u32| halves(range)[(core >> bit & 1) as usize];
     let whole = (0..step).fold((0, call.count()), half);
@@ -89,7 +89,7 @@ fn exchange(call: &Call, core: u32, step: u32, reduces: bool, steps: &mut dyn St
         (lower, upper)
     };
     if reduces {
-        reduce(peer, own, other, is_upper, steps);
+        reduce_part(peer, own, other, is_upper, steps);
     } else {
         steps.exchange(peer, own, peer, other);
     }

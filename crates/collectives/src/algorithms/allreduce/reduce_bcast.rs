@@ -14,11 +14,11 @@ pub(crate) static REDUCE_BCAST: Algorithm = Algorithm {
     parts: &[Collective::Reduce, Collective::Bcast],
     temp: |call| {
         let [reduce, bcast] = both(call);
-        (call.part(0).temp)(&reduce).max((call.part(1).temp)(&bcast))
+        (call.part_algorithm(0).temp)(&reduce).max((call.part_algorithm(1).temp)(&bcast))
     },
     rounds: |call| {
         let [reduce, bcast] = both(call);
-        (call.part(0).rounds)(&reduce) + (call.part(1).rounds)(&bcast)
+        (call.part_algorithm(0).rounds)(&reduce) + (call.part_algorithm(1).rounds)(&bcast)
     },
     round,
     ..Algorithm::BASE
@@ -26,11 +26,11 @@ pub(crate) static REDUCE_BCAST: Algorithm = Algorithm {
 
 fn round(call: &Call, round: u32, steps: &mut dyn Steps) {
     let [reduce, bcast] = both(call);
-    let reducing = (call.part(0).rounds)(&reduce);
+    let reducing = (call.part_algorithm(0).rounds)(&reduce);
     let places = Places::behind(0);
     match round.checked_sub(reducing) {
-        None => places.run(call.part(0), &reduce, round, steps),
-        Some(round) => places.run(call.part(1), &bcast, round, steps),
+        None => places.run(call.part_algorithm(0), &reduce, round, steps),
+        Some(round) => places.run(call.part_algorithm(1), &bcast, round, steps),
     }
 }
 

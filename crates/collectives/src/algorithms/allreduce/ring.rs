@@ -7,7 +7,7 @@
 //! node); Open MPI, `coll_base_allreduce.c` (`ring`).
 
 use super::{elements, even_split};
-use crate::levels::{Group, Level, Stage, Stages};
+use crate::levels::{Group, Level, ScheduleStage, Stages};
 use crate::parts::Places;
 use crate::{Algorithm, Area, Call, Collective, Operand, Part, Requirement, Slot, Steps};
 
@@ -20,7 +20,7 @@ pub(crate) static RING: Algorithm = Algorithm {
     needs: Requirement::ElementPerRank,
     fallback: "recursive_doubling",
     temp_buffers: 2,
-    temp: |call| 2 * longest(call),
+    temp: |call| 2 * longest_block(call),
     rounds: |call| 2 * call.size,
     round: |call, round, steps| {
         let block = |number| {
@@ -28,7 +28,7 @@ pub(crate) static RING: Algorithm = Algorithm {
             elements(call, first, count)
         };
         if round < call.size {
-            passing(call, round, longest(call), &block, steps);
+            passing(call, round, longest_block(call), &block, steps);
         } else if round > call.size {
             gathering(call, round - call.size, 1, &block, steps);
         }
@@ -55,18 +55,18 @@ pub(crate) static RING_REMAINDER: Algorithm = Algorithm {
 
 /// The remaining elements are a call of their own, of which there is none if there are no such
 /// elements.
-const REMAINDER: &[Level] = &[Level::new(Group::All, Collective::Allreduce, rest)
+const REMAINDER: &[Level] = &[Level::new(Group::All, Collective::Allreduce, rest_bytes)
     .adapted(|_, remaining| (remaining.bytes > 0).then_some(remaining))];
 
 fn remainder(call: &Call) -> Stages<'_, 1> {
     let places = Places {
-        recv: (Area::Recv, call.bytes - rest(call)),
+        recv: (Area::Recv, call.bytes - rest_bytes(call)),
         ..Places::behind(0)
     };
     Stages {
         call,
         levels: REMAINDER,
-        stages: [Stage::Level(0, places)],
+        stages: [ScheduleStage::Level(0, places)],
     }
 }
 
@@ -84,7 +84,7 @@ pub(crate) static RING_LAST: Algorithm = Algorithm {
     ..RING
 };
 
-fn longest(call: &Call) -> u64 {
+fn longest_block(call: &Call) -> u64 {
     even_split(call.count(), call.size, 0).1 * call.element
 }
 
@@ -95,7 +95,7 @@ fn equal(call: &Call, number: u32) -> Part {
 }
 
 /// Returns the bytes behind all equal blocks.
-const fn rest(call: &Call) -> u64 {
+const fn rest_bytes(call: &Call) -> u64 {
     call.count() % call.size as u64 * call.element
 }
 
@@ -103,14 +103,14 @@ const fn rest(call: &Call) -> u64 {
 fn last_longest(call: &Call, number: u32) -> Part {
     let mut block = equal(call, number);
     if number + 1 == call.size {
-        block.length += rest(call);
+        block.length += rest_bytes(call);
     }
     block
 }
 
 /// Returns the block of a number of ranks below.
-fn below(call: &Call, distance: u32, block: &dyn Fn(u32) -> Part) -> Part {
-    block(call.below(distance))
+fn block_below(call: &Call, distance: u32, block: &dyn Fn(u32) -> Part) -> Part {
+    block(call.rank_below(distance))
 }
 
 /// Makes a round of the reduction in which blocks begin at their own rank, and the next receive is
@@ -128,18 +128,18 @@ pub(super) fn passing(
     let slot = |round: u32| (round % 2) as Slot;
     let temp = |round: u32| {
         let offset = u64::from(round % 2) * buffer;
-        Part::temp(offset, below(call, round + 1, block).length)
+        Part::temp(offset, block_below(call, round + 1, block).length)
     };
     if round + 1 < call.size {
-        steps.irecv_in(slot(round), call.below(1), temp(round));
+        steps.irecv_in(slot(round), call.rank_below(1), temp(round));
     }
-    let current = below(call, round, block);
+    let current = block_below(call, round, block);
     if let Some(before) = round.checked_sub(1) {
         steps.wait(slot(before));
         steps.reduce(temp(before), current, Operand::Left);
     }
     if round + 1 < call.size {
-        steps.send(call.above(1), current);
+        steps.send(call.rank_above(1), current);
     }
 }
 
@@ -153,9 +153,9 @@ pub(super) fn gathering(
     steps: &mut dyn Steps,
 ) {
     // Distances are below the rank `start` above.
-    let at = |distance: u32| block(call.below(distance + call.size - start));
+    let at = |distance: u32| block(call.rank_below(distance + call.size - start));
     let (out, into) = (at(round - 1), at(round));
-    steps.exchange(call.above(1), out, call.below(1), into);
+    steps.exchange(call.rank_above(1), out, call.rank_below(1), into);
 }
 
 /// Makes a round of exchanges in which blocks begin one rank above their own.
@@ -164,9 +164,9 @@ fn exchanging(call: &Call, round: u32, block: &dyn Fn(u32) -> Part, steps: &mut 
     if round >= exchanges {
         return gathering(call, round - exchanges + 1, 0, block, steps);
     }
-    let out = below(call, round + 1, block);
-    let own = below(call, round + 2, block);
+    let out = block_below(call, round + 1, block);
+    let own = block_below(call, round + 2, block);
     let temp = Part::temp(0, own.length);
-    steps.exchange(call.above(1), out, call.below(1), temp);
+    steps.exchange(call.rank_above(1), out, call.rank_below(1), temp);
     steps.reduce(temp, own, Operand::Left);
 }

@@ -17,7 +17,7 @@ pub(crate) static SEGMENTED_RING: Algorithm = Algorithm {
     needs: Requirement::SegmentPerRank,
     fallback: "ring",
     temp_buffers: 2,
-    temp: |call| 2 * longest(call),
+    temp: |call| 2 * longest_block(call),
     rounds: |call| call.size * phases(call) + call.size,
     round,
     ..Algorithm::BASE
@@ -25,14 +25,14 @@ pub(crate) static SEGMENTED_RING: Algorithm = Algorithm {
 
 /// Returns the number of phases.
 fn phases(call: &Call) -> u32 {
-    let segment = Segments::of(call, 1 << 20).longest() / call.element;
+    let segment = Segments::from_call(call, 1 << 20).longest() / call.element;
     let elements = segment.saturating_mul(u64::from(call.size)).max(1);
     let (whole, rest) = (call.count() / elements, call.count() % elements);
     let more = rest >= u64::from(call.size) && rest > elements / 2;
     u32::try_from(whole + u64::from(more)).unwrap_or(u32::MAX)
 }
 
-fn longest(call: &Call) -> u64 {
+fn longest_block(call: &Call) -> u64 {
     let (_, block) = even_split(call.count(), call.size, 0);
     even_split(block, phases(call).max(1), 0).1 * call.element
 }
@@ -46,7 +46,7 @@ fn round(call: &Call, round: u32, steps: &mut dyn Steps) {
             let (offset, count) = even_split(count, phases(call), phase);
             elements(call, first + offset, count)
         };
-        passing(call, round, longest(call), &part, steps);
+        passing(call, round, longest_block(call), &part, steps);
     } else if round > 0 {
         let block = |number| {
             let (first, count) = split(number);

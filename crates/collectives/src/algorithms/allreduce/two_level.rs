@@ -4,7 +4,7 @@
 //! Sources: MPICH, `MPIR_Allreduce_intra_smp` and the composition alpha of ch4; SMPI,
 //! `allreduce-mvapich-two-level.cpp`, `allreduce-smp-rdb.cpp` and others.
 
-use crate::levels::{Group, Level, Stage, Stages};
+use crate::levels::{Group, Level, ScheduleStage, Stages};
 use crate::parts::Places;
 use crate::pipeline;
 use crate::{Algorithm, Call, Collective, Requirement};
@@ -42,9 +42,9 @@ pub(crate) static TWO_LEVEL_PIPELINED: Algorithm = Algorithm {
     name: "two_level_pipelined",
     about: "the levels of two_level, piece by piece of 64 KiB or as told",
     levels: PIPELINED_LEVELS,
-    temp: |call| pipeline::temp(&TWO_LEVEL, call),
-    rounds: |call| pipeline::rounds(&TWO_LEVEL, call),
-    round: |call, round, steps| pipeline::round(&TWO_LEVEL, call, round, steps),
+    temp: |call| pipeline::temp_bytes(&TWO_LEVEL, call),
+    rounds: |call| pipeline::round_count(&TWO_LEVEL, call),
+    round: |call, round, steps| pipeline::make_round(&TWO_LEVEL, call, round, steps),
     ..TWO_LEVEL
 };
 
@@ -74,6 +74,6 @@ fn stages<'a>(call: &'a Call, levels: &'static [Level]) -> Stages<'a, 3> {
     Stages {
         call,
         levels,
-        stages: [0, 1, 2].map(|number| Stage::Level(number, Places::behind(0))),
+        stages: [0, 1, 2].map(|number| ScheduleStage::Level(number, Places::behind(0))),
     }
 }

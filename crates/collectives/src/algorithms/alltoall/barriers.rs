@@ -21,7 +21,7 @@ pub(crate) static PAIR_ONE_BARRIER: Algorithm = Algorithm {
     needs: Requirement::PowerOfTwo,
     fallback: "shift_one_barrier",
     parts: &[Collective::Barrier],
-    temp: |call| (call.part(0).temp)(&barrier(call)),
+    temp: |call| (call.part_algorithm(0).temp)(&barrier_call(call)),
     rounds: |call| call.size + barrier_rounds(call),
     round: |call, round, steps| one_barrier(call, round, pair, steps),
     ..Algorithm::BASE
@@ -86,7 +86,7 @@ pub(crate) static SHIFT_LIGHT_BARRIER: Algorithm = Algorithm {
     round: |call, round, steps| match light(round) {
         Light::Exchange(number) => shift(call, number, steps),
         Light::Byte(number) => {
-            steps.exchange(call.below(number), OUT, call.above(number), INTO);
+            steps.exchange(call.rank_below(number), OUT, call.rank_above(number), INTO);
         }
     },
     ..PAIR_LIGHT_BARRIER
@@ -98,16 +98,16 @@ type Exchange = fn(&Call, u32, &mut dyn Steps);
 const OUT: Part = Part::temp(0, 1);
 const INTO: Part = Part::temp(1, 1);
 
-fn barrier(call: &Call) -> Call {
+fn barrier_call(call: &Call) -> Call {
     call.inner(Collective::Barrier, 0)
 }
 
 fn barrier_rounds(call: &Call) -> u32 {
-    (call.part(0).rounds)(&barrier(call))
+    (call.part_algorithm(0).rounds)(&barrier_call(call))
 }
 
 fn synchronize(call: &Call, round: u32, steps: &mut dyn Steps) {
-    Places::behind(0).run(call.part(0), &barrier(call), round, steps);
+    Places::behind(0).run(call.part_algorithm(0), &barrier_call(call), round, steps);
 }
 
 fn one_barrier(call: &Call, round: u32, exchange: Exchange, steps: &mut dyn Steps) {

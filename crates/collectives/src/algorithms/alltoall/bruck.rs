@@ -27,11 +27,11 @@ fn round(call: &Call, round: u32, steps: &mut dyn Steps) {
         |first: u32, count: u32| Part::temp(u64::from(first) * bytes, u64::from(count) * bytes);
     if round == 0 {
         for distance in 0..call.size {
-            steps.copy(out(call, call.above(distance)), blocks(distance, 1));
+            steps.copy(out(call, call.rank_above(distance)), blocks(distance, 1));
         }
     } else if round > log2_ceil(call.size) {
         for distance in 0..call.size {
-            steps.copy(blocks(distance, 1), into(call, call.below(distance)));
+            steps.copy(blocks(distance, 1), into(call, call.rank_below(distance)));
         }
     } else {
         let bit = 1 << (round - 1);
@@ -41,7 +41,7 @@ fn round(call: &Call, round: u32, steps: &mut dyn Steps) {
             steps.copy(blocks(distance, 1), blocks(place, 1));
         }
         let count = with_bit(call.size, bit);
-        let (above, below) = (call.above(bit), call.below(bit));
+        let (above, below) = (call.rank_above(bit), call.rank_below(bit));
         steps.exchange(above, blocks(packed, count), below, blocks(arrived, count));
         for (place, distance) in (arrived..).zip(moving()) {
             steps.copy(blocks(place, 1), blocks(distance, 1));

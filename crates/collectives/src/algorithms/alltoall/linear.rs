@@ -47,13 +47,13 @@ pub(crate) static LINEAR_SYNC: Algorithm = Algorithm {
     ..LINEAR
 };
 
-fn receive(call: &Call, distance: u32, steps: &mut dyn Steps) {
-    let peer = call.above(distance);
+fn start_receive(call: &Call, distance: u32, steps: &mut dyn Steps) {
+    let peer = call.rank_above(distance);
     steps.irecv_in(RECEIVES, peer, into(call, peer));
 }
 
-fn send(call: &Call, distance: u32, steps: &mut dyn Steps) {
-    let peer = call.below(distance);
+fn start_send(call: &Call, distance: u32, steps: &mut dyn Steps) {
+    let peer = call.rank_below(distance);
     steps.isend_in(SENDS, peer, out(call, peer));
 }
 
@@ -62,18 +62,18 @@ const RECEIVES: Slot = 0;
 const SENDS: Slot = 1;
 
 /// Starts the first `count` receives and sends.
-fn start(call: &Call, count: u32, steps: &mut dyn Steps) {
+fn start_first(call: &Call, count: u32, steps: &mut dyn Steps) {
     copy_own(call, steps);
     for distance in 1..=count {
-        receive(call, distance, steps);
+        start_receive(call, distance, steps);
     }
     for distance in 1..=count {
-        send(call, distance, steps);
+        start_send(call, distance, steps);
     }
 }
 
 fn linear(call: &Call, _: u32, steps: &mut dyn Steps) {
-    start(call, call.size - 1, steps);
+    start_first(call, call.size - 1, steps);
     steps.wait(RECEIVES);
     steps.wait(SENDS);
 }
@@ -84,16 +84,16 @@ fn sync(call: &Call, round: u32, steps: &mut dyn Steps) {
         requests => (requests / 2).clamp(1, call.size.max(2) - 1),
     };
     if round == 0 {
-        return start(call, window.min(call.size - 1), steps);
+        return start_first(call, window.min(call.size - 1), steps);
     }
     let next = round + window;
     steps.wait_first(RECEIVES);
     if next < call.size {
-        receive(call, next, steps);
+        start_receive(call, next, steps);
     }
     steps.wait_first(SENDS);
     if next < call.size {
-        send(call, next, steps);
+        start_send(call, next, steps);
     }
 }
 

@@ -19,8 +19,8 @@ pub(crate) static MESH: Algorithm = Algorithm {
     round: |call, round, steps| {
         let shape = flat(call.size);
         match round {
-            0 => whole(call, shape, shape.row, 1, steps),
-            round => blocks(call, shape, round - 1, steps),
+            0 => exchange_whole(call, shape, shape.row, 1, steps),
+            round => exchange_blocks(call, shape, round - 1, steps),
         }
     },
     ..Algorithm::BASE
@@ -36,9 +36,9 @@ pub(crate) static SQUARE_MESH: Algorithm = Algorithm {
     round: |call, round, steps| {
         let shape = cubic(call.size);
         match round {
-            0 => whole(call, shape, shape.row, 1, steps),
-            1 => whole(call, shape, shape.plane, shape.row, steps),
-            round => blocks(call, shape, round - 2, steps),
+            0 => exchange_whole(call, shape, shape.row, 1, steps),
+            1 => exchange_whole(call, shape, shape.plane, shape.row, steps),
+            round => exchange_blocks(call, shape, round - 2, steps),
         }
     },
     ..MESH
@@ -90,7 +90,7 @@ fn data(call: &Call, shape: Shape, rank: u32, count: u32) -> Part {
 }
 
 /// Exchanges all data of groups of `width` ranks within the next larger groups of `group` ranks.
-fn whole(call: &Call, shape: Shape, group: u32, width: u32, steps: &mut dyn Steps) {
+fn exchange_whole(call: &Call, shape: Shape, group: u32, width: u32, steps: &mut dyn Steps) {
     if width == 1 {
         let own = data(call, shape, call.rank, 1);
         steps.copy(Part::send(0, call.send_total()), own);
@@ -109,7 +109,7 @@ fn whole(call: &Call, shape: Shape, group: u32, width: u32, steps: &mut dyn Step
 }
 
 /// Makes the rounds in which blocks go to one plane after the other.
-fn blocks(call: &Call, shape: Shape, round: u32, steps: &mut dyn Steps) {
+fn exchange_blocks(call: &Call, shape: Shape, round: u32, steps: &mut dyn Steps) {
     let own = call.rank / shape.plane;
     let peer = |number: u32| {
         let plane = if shape.rotates {
@@ -123,7 +123,10 @@ fn blocks(call: &Call, shape: Shape, round: u32, steps: &mut dyn Steps) {
     if round == 0 {
         for member in 0..shape.plane {
             let source = own * shape.plane + member;
-            steps.copy(block(call, shape, member, call.rank), into(call, source));
+            steps.copy(
+                member_block(call, shape, member, call.rank),
+                into(call, source),
+            );
         }
         for peer in (0..shape.columns)
             .map(peer)
@@ -141,14 +144,14 @@ fn blocks(call: &Call, shape: Shape, round: u32, steps: &mut dyn Steps) {
         for member in 0..shape.plane {
             let place = packed + u64::from(member) * call.bytes;
             let place = Part::temp(place, call.bytes);
-            steps.copy(block(call, shape, member, peer), place);
+            steps.copy(member_block(call, shape, member, peer), place);
         }
         steps.send(peer, Part::temp(packed, whole));
     }
 }
 
 /// Returns the block for `rank` among the data of a member of the plane.
-fn block(call: &Call, shape: Shape, member: u32, rank: u32) -> Part {
+fn member_block(call: &Call, shape: Shape, member: u32, rank: u32) -> Part {
     let all = data(call, shape, member, 1);
     Part {
         offset: all.offset + u64::from(rank) * call.bytes,

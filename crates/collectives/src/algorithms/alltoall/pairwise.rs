@@ -68,6 +68,6 @@ pub(super) fn shift(call: &Call, round: u32, steps: &mut dyn Steps) {
     if round == 0 {
         return copy_own(call, steps);
     }
-    let (above, below) = (call.above(round), call.below(round));
+    let (above, below) = (call.rank_above(round), call.rank_below(round));
     steps.exchange(above, out(call, above), below, into(call, below));
 }

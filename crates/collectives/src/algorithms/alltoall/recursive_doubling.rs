@@ -5,7 +5,7 @@
 //! Routines", ICS 2005.
 
 use super::into;
-use crate::partners::{Fill, fill, log2_ceil};
+use crate::partners::{Fill, fill_steps, log2_ceil};
 use crate::{Algorithm, Call, Collective, Part, Steps};
 
 pub(crate) static RECURSIVE_DOUBLING: Algorithm = Algorithm {
@@ -43,7 +43,7 @@ fn round(call: &Call, round: u32, steps: &mut dyn Steps) {
     if peer < call.size {
         steps.exchange(peer, subtree(call.rank), peer, others);
     }
-    for step in fill(call.rank, call.size, mask) {
+    for step in fill_steps(call.rank, call.size, mask) {
         match step {
             Fill::Send(peer) => steps.send(peer, others),
             Fill::Receive(peer) => steps.recv(peer, others),

@@ -32,11 +32,11 @@ fn round(call: &Call, round: u32, steps: &mut dyn Steps) {
         copy_own(call, steps);
     }
     for distance in first.max(1)..end {
-        let peer = call.above(distance);
+        let peer = call.rank_above(distance);
         steps.irecv(peer, into(call, peer));
     }
     for distance in first.max(1)..end {
-        let peer = call.below(distance);
+        let peer = call.rank_below(distance);
         steps.isend(peer, out(call, peer));
     }
     steps.wait_all();

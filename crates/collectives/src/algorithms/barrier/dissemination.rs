@@ -19,6 +19,6 @@ pub(crate) static DISSEMINATION: Algorithm = Algorithm {
 
 fn round(call: &Call, round: u32, steps: &mut dyn Steps) {
     let distance = 1 << round;
-    let (above, below) = (call.above(distance), call.below(distance));
+    let (above, below) = (call.rank_above(distance), call.rank_below(distance));
     steps.exchange(above, Part::EMPTY, below, Part::EMPTY);
 }

@@ -15,7 +15,7 @@ pub(crate) static DOUBLE_RING: Algorithm = Algorithm {
 };
 
 fn round(call: &Call, _: u32, steps: &mut dyn Steps) {
-    let (left, right) = (call.below(1), call.above(1));
+    let (left, right) = (call.rank_below(1), call.rank_above(1));
     if call.rank == 0 {
         steps.send(right, Part::EMPTY);
         steps.recv(left, Part::EMPTY);

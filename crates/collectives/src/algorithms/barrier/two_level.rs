@@ -3,7 +3,7 @@
 //!
 //! Source: MPICH, `MPIR_Barrier_intra_smp`.
 
-use crate::levels::{Group, Level, Stage, Stages};
+use crate::levels::{Group, Level, ScheduleStage, Stages};
 use crate::parts::Places;
 use crate::{Algorithm, Area, Call, Collective, Requirement};
 
@@ -15,9 +15,9 @@ pub(crate) static TWO_LEVEL: Algorithm = Algorithm {
     needs: Requirement::SharedNodes,
     fallback: "dissemination",
     levels: LEVELS,
-    temp: |call| stages(call).temp(),
-    rounds: |call| stages(call).rounds(),
-    round: |call, round, steps| stages(call).round(round, steps),
+    temp: |call| build_stages(call).temp(),
+    rounds: |call| build_stages(call).rounds(),
+    round: |call, round, steps| build_stages(call).round(round, steps),
     ..Algorithm::BASE
 };
 
@@ -27,7 +27,7 @@ const LEVELS: &[Level] = &[
     Level::new(Group::Node, Collective::Bcast, |_| 1),
 ];
 
-fn stages(call: &Call) -> Stages<'_, 3> {
+fn build_stages(call: &Call) -> Stages<'_, 3> {
     let release = Places {
         recv: (Area::Temp, 0),
         ..Places::behind(1)
@@ -36,9 +36,9 @@ fn stages(call: &Call) -> Stages<'_, 3> {
         call,
         levels: LEVELS,
         stages: [
-            Stage::Level(0, Places::behind(1)),
-            Stage::Level(1, Places::behind(1)),
-            Stage::Level(2, release),
+            ScheduleStage::Level(0, Places::behind(1)),
+            ScheduleStage::Level(1, Places::behind(1)),
+            ScheduleStage::Level(2, release),
         ],
     }
 }

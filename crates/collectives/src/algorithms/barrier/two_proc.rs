@@ -15,6 +15,6 @@ pub(crate) static TWO_PROC: Algorithm = Algorithm {
 };
 
 fn round(call: &Call, _: u32, steps: &mut dyn Steps) {
-    let other = call.above(1);
+    let other = call.rank_above(1);
     steps.exchange(other, Part::EMPTY, other, Part::EMPTY);
 }

@@ -68,7 +68,7 @@ pub(super) fn to_rank_0(call: &Call, part: Part, steps: &mut dyn Steps) {
 }
 
 /// Returns the segments that are pipelined, and the first byte behind them.
-fn cut(call: &Call) -> (Option<Segments>, u64) {
+fn cut_segments(call: &Call) -> (Option<Segments>, u64) {
     let element = call.element.max(1);
     let segment = match call.segment {
         0 => SEGMENT,
@@ -85,7 +85,7 @@ fn cut(call: &Call) -> (Option<Segments>, u64) {
 impl Preposted {
     /// Returns the number of rounds.
     fn rounds(call: &Call) -> u32 {
-        match cut(call).0 {
+        match cut_segments(call).0 {
             _ if call.size == 1 => 0,
             Some(segments) => 2 + segments.count() + 2,
             None => 2,
@@ -94,7 +94,7 @@ impl Preposted {
 
     /// Makes the steps of a round.
     fn round(self, call: &Call, round: u32, steps: &mut dyn Steps) {
-        let (segments, whole) = cut(call);
+        let (segments, whole) = cut_segments(call);
         let Some(segments) = segments else {
             return self.simple(call, round, Part::recv(0, call.bytes), steps);
         };
@@ -102,7 +102,7 @@ impl Preposted {
         let count = segments.count();
         match round {
             0 => to_rank_0(call, Part::recv(0, call.bytes), steps),
-            1 => self.post(call, segments, steps),
+            1 => self.post_receives(call, segments, steps),
             _ if round < 2 + count => self.pass(call, segments, round - 2, steps),
             _ => {
                 if round == 2 + count {
@@ -128,7 +128,7 @@ impl Preposted {
         }
     }
 
-    fn post(self, call: &Call, segments: Segments, steps: &mut dyn Steps) {
+    fn post_receives(self, call: &Call, segments: Segments, steps: &mut dyn Steps) {
         let Some(parent) = self.tree.parent(call.rank, call.size) else {
             return;
         };

@@ -11,7 +11,7 @@ use crate::trees::Tree;
 use crate::{Call, Part, Steps};
 
 /// Returns the bytes of the blocks of ranks from `first` to before `end`.
-pub(super) fn blocks(call: &Call, first: u32, end: u32) -> Part {
+pub(super) fn block_range(call: &Call, first: u32, end: u32) -> Part {
     let block = call.bytes.div_ceil(u64::from(call.size));
     let byte = |rank: u32| (u64::from(rank) * block).min(call.bytes);
     Part::recv(byte(first), byte(end) - byte(first))
@@ -20,7 +20,7 @@ pub(super) fn blocks(call: &Call, first: u32, end: u32) -> Part {
 /// Makes the steps of the scatter, which is one round.
 pub(super) fn round(call: &Call, steps: &mut dyn Steps) {
     let (rank, size) = (call.relative(), call.size);
-    let below = |rank| blocks(call, rank, rank + Tree::subtree(rank, size));
+    let below = |rank| block_range(call, rank, rank + Tree::subtree(rank, size));
     if let Some(parent) = Tree::Halving.parent(rank, size)
         && below(rank).length > 0
     {

@@ -8,7 +8,7 @@
 //! Operations in MPICH", International Journal of High Performance Computing Applications 19(1),
 //! 2005.
 
-use super::scatter::{self, blocks};
+use super::scatter::{self, block_range};
 use crate::partners::log2_ceil;
 use crate::{Algorithm, Call, Collective, Steps};
 
@@ -34,7 +34,7 @@ fn round(call: &Call, round: u32, steps: &mut dyn Steps) {
     // All blocks of a group of `width` ranks, as far as there are ranks.
     let group = |rank: u32| {
         let first = rank >> bits << bits;
-        blocks(call, first.min(size), (first + width).min(size))
+        block_range(call, first.min(size), (first + width).min(size))
     };
     let other = rank ^ width;
     if other < size {

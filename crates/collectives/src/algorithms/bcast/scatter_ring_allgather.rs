@@ -5,7 +5,7 @@
 //! Operations in MPICH", International Journal of High Performance Computing Applications 19(1),
 //! 2005.
 
-use super::scatter::{self, blocks};
+use super::scatter::{self, block_range};
 use crate::{Algorithm, Call, Collective, Steps};
 
 pub(crate) static SCATTER_RING_ALLGATHER: Algorithm = Algorithm {
@@ -28,8 +28,8 @@ fn round(call: &Call, round: u32, steps: &mut dyn Steps) {
     let block = |back: u32| {
         let number = (rank + size - u64::from(back)) % size;
         let number = u32::try_from(number).unwrap_or(0);
-        blocks(call, number, number + 1)
+        block_range(call, number, number + 1)
     };
-    let (left, right) = (call.below(1), call.above(1));
+    let (left, right) = (call.rank_below(1), call.rank_above(1));
     steps.exchange(right, block(round - 1), left, block(round));
 }

@@ -12,7 +12,7 @@ use crate::{Algorithm, Call, Collective, Part, Slot, Steps};
 /// The properties of all; messages are one segment if the call does not tell the length.
 const ALONG_TREE: Algorithm = Algorithm {
     collectives: &[Collective::Bcast],
-    rounds: |call| Segments::of(call, 0).count(),
+    rounds: |call| Segments::from_call(call, 0).count(),
     ..Algorithm::BASE
 };
 
@@ -20,7 +20,15 @@ pub(crate) static BINOMIAL_DOUBLING: Algorithm = Algorithm {
     name: "binomial_doubling",
     about: "binomial tree, the smallest distance first, in segments",
     time: "k L (α + S β) with k segments of S bytes",
-    round: |call, number, steps| round(Tree::Doubling, Segments::of(call, 0), call, number, steps),
+    round: |call, number, steps| {
+        round(
+            Tree::Doubling,
+            Segments::from_call(call, 0),
+            call,
+            number,
+            steps,
+        )
+    },
     ..ALONG_TREE
 };
 
@@ -28,11 +36,11 @@ pub(crate) static PIPELINE: Algorithm = Algorithm {
     name: "pipeline",
     about: "one chain of all ranks, in segments of 128 KiB or as told",
     time: "(k + p − 2) (α + S β) with k segments of S bytes",
-    rounds: |call| Segments::of(call, 128 << 10).count(),
+    rounds: |call| Segments::from_call(call, 128 << 10).count(),
     round: |call, number, steps| {
         round(
             Tree::Chains(1),
-            Segments::of(call, 128 << 10),
+            Segments::from_call(call, 128 << 10),
             call,
             number,
             steps,
@@ -49,7 +57,7 @@ pub(crate) static CHAIN: Algorithm = Algorithm {
         let chains = if call.radix == 0 { 4 } else { call.radix };
         round(
             Tree::Chains(chains),
-            Segments::of(call, 0),
+            Segments::from_call(call, 0),
             call,
             number,
             steps,
@@ -62,7 +70,15 @@ pub(crate) static BINARY: Algorithm = Algorithm {
     name: "binary",
     about: "complete binary tree, in segments",
     time: "2 (k + L − 2) (α + S β) with k segments of S bytes",
-    round: |call, number, steps| round(Tree::Levels(2), Segments::of(call, 0), call, number, steps),
+    round: |call, number, steps| {
+        round(
+            Tree::Levels(2),
+            Segments::from_call(call, 0),
+            call,
+            number,
+            steps,
+        )
+    },
     ..ALONG_TREE
 };
 
@@ -72,7 +88,7 @@ pub(crate) static KNOMIAL_SEGMENTED: Algorithm = Algorithm {
     time: "k D (α + S β) with k segments of S bytes, D children of the root",
     round: |call, number, steps| {
         let radix = if call.radix < 2 { 4 } else { call.radix };
-        let segments = Segments::of(call, 0);
+        let segments = Segments::from_call(call, 0);
         round(Tree::Knomial(radix), segments, call, number, steps);
     },
     ..ALONG_TREE
@@ -94,12 +110,12 @@ pub(super) fn round(
     if let Some(parent) = tree.parent(rank, call.size) {
         let parent = call.absolute(parent);
         if round == 0 {
-            steps.irecv_in(slot(0), parent, part(0));
+            steps.irecv_in(receive_slot(0), parent, part(0));
         }
         if round + 1 < segments.count() {
-            steps.irecv_in(slot(round + 1), parent, part(round + 1));
+            steps.irecv_in(receive_slot(round + 1), parent, part(round + 1));
         }
-        steps.wait(slot(round));
+        steps.wait(receive_slot(round));
     }
     for child in tree.children(rank, call.size) {
         steps.isend(call.absolute(child), part(round));
@@ -108,6 +124,6 @@ pub(super) fn round(
 }
 
 /// Returns the slot of the receive of a segment.
-const fn slot(segment: u32) -> Slot {
+const fn receive_slot(segment: u32) -> Slot {
     if segment.is_multiple_of(2) { 1 } else { 2 }
 }

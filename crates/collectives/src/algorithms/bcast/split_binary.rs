@@ -49,7 +49,7 @@ const fn segment(call: &Call) -> u64 {
     }
 }
 
-fn whole(call: &Call) -> Segments {
+fn whole_segments(call: &Call) -> Segments {
     Segments::new(call.bytes, call.element, segment(call))
 }
 
@@ -64,7 +64,7 @@ fn rounds(call: &Call) -> u32 {
         return 0;
     }
     let Some(halves) = halves(call) else {
-        return whole(call).count();
+        return whole_segments(call).count();
     };
     match call.relative() {
         0 => halves[0].count() + 1,
@@ -74,39 +74,43 @@ fn rounds(call: &Call) -> u32 {
 
 fn round(call: &Call, round: u32, steps: &mut dyn Steps) {
     let Some(halves) = halves(call) else {
-        return segmented_tree::round(Tree::Chains(1), whole(call), call, round, steps);
+        return segmented_tree::round(Tree::Chains(1), whole_segments(call), call, round, steps);
     };
     let rank = call.relative();
     if round + 1 == rounds(call) {
-        return exchange(call, halves, steps);
+        return exchange_halves(call, halves, steps);
     }
     let Some(parent) = Tree::Levels(2).parent(rank, call.size) else {
         for (child, half) in Tree::Levels(2).children(rank, call.size).zip(halves) {
             if round < half.count() {
-                steps.send(call.absolute(child), part(half, round));
+                steps.send(call.absolute(child), segment_part(half, round));
             }
         }
         return;
     };
     let (parent, half) = (call.absolute(parent), halves[side(rank)]);
     if Tree::Levels(2).child(rank, call.size, 0).is_none() {
-        return steps.recv(parent, part(half, round));
+        return steps.recv(parent, segment_part(half, round));
     }
     if round == 0 {
-        steps.irecv_in(slot(0), parent, part(half, 0));
+        steps.irecv_in(receive_slot(0), parent, segment_part(half, 0));
     }
     if round + 1 < half.count() {
-        steps.irecv_in(slot(round + 1), parent, part(half, round + 1));
+        steps.irecv_in(
+            receive_slot(round + 1),
+            parent,
+            segment_part(half, round + 1),
+        );
     }
-    steps.wait(slot(round));
+    steps.wait(receive_slot(round));
     for child in Tree::Levels(2).children(rank, call.size) {
-        steps.send(call.absolute(child), part(half, round));
+        steps.send(call.absolute(child), segment_part(half, round));
     }
 }
 
 /// Exchanges halves with the partner in the other subtree; if the number of ranks is even, the
 /// partner of the last rank is the root.
-fn exchange(call: &Call, halves: Halves, steps: &mut dyn Steps) {
+fn exchange_halves(call: &Call, halves: Halves, steps: &mut dyn Steps) {
     let (rank, last) = (call.relative(), call.size - 1);
     let half = |side: usize| {
         let (offset, _) = halves[side].range(0);
@@ -131,12 +135,12 @@ fn exchange(call: &Call, halves: Halves, steps: &mut dyn Steps) {
     }
 }
 
-fn part(half: Segments, index: u32) -> Part {
+fn segment_part(half: Segments, index: u32) -> Part {
     let (offset, length) = half.range(index);
     Part::recv(offset, length)
 }
 
 /// Returns the slot of the receive of a segment.
-const fn slot(segment: u32) -> Slot {
+const fn receive_slot(segment: u32) -> Slot {
     if segment.is_multiple_of(2) { 1 } else { 2 }
 }

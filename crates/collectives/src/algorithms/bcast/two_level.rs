@@ -4,7 +4,7 @@
 //! Sources: MPICH, `MPIR_Bcast_intra_smp` and the composition alpha of ch4; SMPI,
 //! `bcast-SMP-binomial.cpp`, in which the root sends to rank 0.
 
-use crate::levels::{Group, Level, Stage, Stages};
+use crate::levels::{Group, Level, ScheduleStage, Stages};
 use crate::parts::Places;
 use crate::pipeline;
 use crate::{Algorithm, Call, Collective, Part, Requirement};
@@ -17,9 +17,9 @@ pub(crate) static TWO_LEVEL: Algorithm = Algorithm {
     needs: Requirement::SharedNodes,
     fallback: "binomial",
     levels: LEVELS,
-    temp: |call| stages(call, LEVELS, leader).temp(),
-    rounds: |call| stages(call, LEVELS, leader).rounds(),
-    round: |call, round, steps| stages(call, LEVELS, leader).round(round, steps),
+    temp: |call| build_stages(call, LEVELS, leader).temp(),
+    rounds: |call| build_stages(call, LEVELS, leader).rounds(),
+    round: |call, round, steps| build_stages(call, LEVELS, leader).round(round, steps),
     ..Algorithm::BASE
 };
 
@@ -28,9 +28,9 @@ pub(crate) static TWO_LEVEL_RANK_0: Algorithm = Algorithm {
     about: "the root to rank 0, among leaders, then within nodes",
     fallback: "binomial_rank_0",
     levels: LEVELS_OF_RANK_0,
-    temp: |call| stages(call, LEVELS_OF_RANK_0, |_| 0).temp(),
-    rounds: |call| stages(call, LEVELS_OF_RANK_0, |_| 0).rounds(),
-    round: |call, round, steps| stages(call, LEVELS_OF_RANK_0, |_| 0).round(round, steps),
+    temp: |call| build_stages(call, LEVELS_OF_RANK_0, |_| 0).temp(),
+    rounds: |call| build_stages(call, LEVELS_OF_RANK_0, |_| 0).rounds(),
+    round: |call, round, steps| build_stages(call, LEVELS_OF_RANK_0, |_| 0).round(round, steps),
     ..TWO_LEVEL
 };
 
@@ -39,9 +39,9 @@ pub(crate) static TWO_LEVEL_PIPELINED: Algorithm = Algorithm {
     name: "two_level_pipelined",
     about: "the levels of two_level, piece by piece of 64 KiB or as told",
     levels: PIPELINED_LEVELS,
-    temp: |call| pipeline::temp(&TWO_LEVEL, call),
-    rounds: |call| pipeline::rounds(&TWO_LEVEL, call),
-    round: |call, round, steps| pipeline::round(&TWO_LEVEL, call, round, steps),
+    temp: |call| pipeline::temp_bytes(&TWO_LEVEL, call),
+    rounds: |call| pipeline::round_count(&TWO_LEVEL, call),
+    round: |call, round, steps| pipeline::make_round(&TWO_LEVEL, call, round, steps),
     ..TWO_LEVEL
 };
 
@@ -65,20 +65,24 @@ fn leader(call: &Call) -> u32 {
     call.leader_of(call.root)
 }
 
-fn stages<'a>(call: &'a Call, levels: &'static [Level], first: fn(&Call) -> u32) -> Stages<'a, 3> {
+fn build_stages<'a>(
+    call: &'a Call,
+    levels: &'static [Level],
+    first: fn(&Call) -> u32,
+) -> Stages<'a, 3> {
     let all = Part::recv(0, call.bytes);
     Stages {
         call,
         levels,
         stages: [
-            Stage::Message {
+            ScheduleStage::Message {
                 source: call.root,
                 destination: first(call),
                 out: all,
                 into: all,
             },
-            Stage::Level(0, Places::behind(0)),
-            Stage::Level(1, Places::behind(0)),
+            ScheduleStage::Level(0, Places::behind(0)),
+            ScheduleStage::Level(1, Places::behind(0)),
         ],
     }
 }

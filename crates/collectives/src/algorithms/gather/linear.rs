@@ -2,7 +2,7 @@
 //!
 //! Source: Open MPI 4.1, `ompi/mca/coll/base/coll_base_gather.c`, basic linear.
 
-use super::{LINEAR_KINDS, own, place};
+use super::{LINEAR_KINDS, own, root_block};
 use crate::{Algorithm, Call, Steps};
 
 pub(crate) static LINEAR: Algorithm = Algorithm {
@@ -19,8 +19,8 @@ fn round(call: &Call, round: u32, steps: &mut dyn Steps) {
     if !call.is_root() {
         steps.send(call.root, own(call));
     } else if round == call.rank {
-        steps.copy(own(call), place(call, round));
+        steps.copy(own(call), root_block(call, round));
     } else {
-        steps.recv(round, place(call, round));
+        steps.recv(round, root_block(call, round));
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! Source: SimGrid 4.1, `src/smpi/mpi/smpi_nbc_impl.cpp`, gather.
 
-use super::{LINEAR_KINDS, own, place};
+use super::{LINEAR_KINDS, own, root_block};
 use crate::{Algorithm, Call, Steps};
 
 pub(crate) static LINEAR_NB: Algorithm = Algorithm {
@@ -19,9 +19,9 @@ fn round(call: &Call, _: u32, steps: &mut dyn Steps) {
     if !call.is_root() {
         return steps.send(call.root, own(call));
     }
-    steps.copy(own(call), place(call, call.rank));
+    steps.copy(own(call), root_block(call, call.rank));
     for peer in (0..call.size).filter(|peer| *peer != call.rank) {
-        steps.irecv(peer, place(call, peer));
+        steps.irecv(peer, root_block(call, peer));
     }
     steps.wait_all();
 }

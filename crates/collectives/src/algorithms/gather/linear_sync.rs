@@ -5,7 +5,7 @@
 //!
 //! Source: Open MPI 4.1, `ompi/mca/coll/base/coll_base_gather.c`, linear with synchronisation.
 
-use super::{own, place};
+use super::{own, root_block};
 use crate::segments::Segments;
 use crate::{Algorithm, Call, Collective, Part, Slot, Steps};
 
@@ -23,7 +23,7 @@ pub(crate) static LINEAR_SYNC: Algorithm = Algorithm {
 const FIRST: Slot = 1;
 
 /// Cuts a block into the first segment and the rest.
-fn cut(call: &Call, block: Part) -> [Part; 2] {
+fn split_block(call: &Call, block: Part) -> [Part; 2] {
     let segment = match call.segment {
         0 if call.bytes > 92_160 => 32_768,
         0 => 1024,
@@ -46,14 +46,14 @@ fn cut(call: &Call, block: Part) -> [Part; 2] {
 fn round(call: &Call, round: u32, steps: &mut dyn Steps) {
     if !call.is_root() {
         steps.recv(call.root, Part::EMPTY);
-        for segment in cut(call, own(call)) {
+        for segment in split_block(call, own(call)) {
             steps.send(call.root, segment);
         }
     } else if round == call.size {
-        steps.copy(own(call), place(call, call.rank));
+        steps.copy(own(call), root_block(call, call.rank));
         steps.wait_all();
     } else if round != call.rank {
-        let [first, rest] = cut(call, place(call, round));
+        let [first, rest] = split_block(call, root_block(call, round));
         steps.irecv_in(FIRST, round, first);
         steps.send(round, Part::EMPTY);
         steps.irecv(round, rest);

@@ -8,7 +8,7 @@
 
 use std::rc::Rc;
 
-use crate::levels::{Group, Level, Stage, Stages};
+use crate::levels::{Group, Level, ScheduleStage, Stages};
 use crate::parts::Places;
 use crate::{Algorithm, Area, Block, Blocks, Call, Collective, Part, Requirement, Steps};
 
@@ -20,9 +20,9 @@ pub(crate) static TWO_LEVEL: Algorithm = Algorithm {
     needs: Requirement::SharedNodes,
     fallback: "binomial",
     levels: LEVELS,
-    temp: |call| behind(call, Area::Recv).max(stages(call).temp()),
-    rounds: |call| stages(call).rounds(),
-    round: |call, round, steps| stages(call).round(round, steps),
+    temp: |call| behind(call, Area::Recv).max(build_stages(call).temp()),
+    rounds: |call| build_stages(call).rounds(),
+    round: |call, round, steps| build_stages(call).round(round, steps),
     ..Algorithm::BASE
 };
 
@@ -89,7 +89,7 @@ fn own_length(call: &Call) -> u64 {
 
 /// Returns the place of all blocks, in the order of the nodes: the area of the root's blocks if
 /// they have this order there.
-pub(crate) fn all(call: &Call, of_root: Area) -> (Area, u64) {
+pub(crate) fn blocks_place(call: &Call, of_root: Area) -> (Area, u64) {
     if call.is_root() && call.nodes().is_consecutive() {
         (of_root, 0)
     } else {
@@ -100,7 +100,7 @@ pub(crate) fn all(call: &Call, of_root: Area) -> (Area, u64) {
 /// Returns the bytes of `Temp` that this algorithm uses itself.
 pub(crate) fn behind(call: &Call, of_root: Area) -> u64 {
     let has_all = call.is_root() || call.rank == call.leader_of(call.root);
-    let (area, _) = all(call, of_root);
+    let (area, _) = blocks_place(call, of_root);
     let of_all = if has_all && area == Area::Temp {
         total(call)
     } else {
@@ -109,9 +109,9 @@ pub(crate) fn behind(call: &Call, of_root: Area) -> u64 {
     own_length(call) + of_all
 }
 
-fn stages(call: &Call) -> Stages<'_, 5> {
+fn build_stages(call: &Call) -> Stages<'_, 5> {
     let temp = Places::behind(behind(call, Area::Recv));
-    let all = all(call, Area::Recv);
+    let all = blocks_place(call, Area::Recv);
     let own = match call.nodes().count() {
         1 => all,
         _ => (Area::Temp, 0),
@@ -131,16 +131,16 @@ fn stages(call: &Call) -> Stages<'_, 5> {
         call,
         levels: LEVELS,
         stages: [
-            Stage::Level(0, Places { recv: own, ..temp }),
-            Stage::Level(1, among),
-            Stage::Level(2, among),
-            Stage::Message {
+            ScheduleStage::Level(0, Places { recv: own, ..temp }),
+            ScheduleStage::Level(1, among),
+            ScheduleStage::Level(2, among),
+            ScheduleStage::Message {
                 source: call.leader_of(call.root),
                 destination: call.root,
                 out: part,
                 into: part,
             },
-            Stage::Steps(spread_out),
+            ScheduleStage::Steps(spread_out),
         ],
     }
 }
@@ -148,7 +148,7 @@ fn stages(call: &Call) -> Stages<'_, 5> {
 /// Copies blocks in the order of the nodes to their places.
 fn spread_out(call: &Call, steps: &mut dyn Steps) {
     if call.is_root() && !call.nodes().is_consecutive() {
-        for (rank, from) in in_node_order(call, all(call, Area::Recv)) {
+        for (rank, from) in in_node_order(call, blocks_place(call, Area::Recv)) {
             let into = call.recv_block(rank);
             steps.copy(from, Part::recv(into.offset, into.length));
         }
@@ -163,7 +163,7 @@ pub(crate) fn in_node_order(
 ) -> impl Iterator<Item = (u32, Part)> {
     let nodes = call.nodes();
     (0..call.size).map(move |rank| {
-        let position = nodes.before(nodes.node(rank)) + nodes.index(rank);
+        let position = nodes.before(nodes.node(rank)) + nodes.rank_index(rank);
         let part = Part {
             area,
             offset: offset + u64::from(position) * call.bytes,

@@ -104,7 +104,7 @@ struct Halving {
 
 impl Halving {
     /// Returns the number of bytes that are divided.
-    fn bytes(self, call: &Call) -> u64 {
+    fn divided_bytes(self, call: &Call) -> u64 {
         if self.is_padded {
             let element = call.element.max(1);
             call.bytes.max(u64::from(call.size) * element)
@@ -115,13 +115,13 @@ impl Halving {
 
     /// Returns true if there are bytes that do not belong to the contribution.
     fn pads(self, call: &Call) -> bool {
-        self.bytes(call) > call.bytes
+        self.divided_bytes(call) > call.bytes
     }
 
     /// Returns the memory of a rank in bytes: for arriving data, and for a result that is longer
     /// than the contribution.
     fn temp(self, call: &Call) -> u64 {
-        self.bytes(call) * (1 + u64::from(self.pads(call)))
+        self.divided_bytes(call) * (1 + u64::from(self.pads(call)))
     }
 
     /// Returns the number of rounds.
@@ -144,12 +144,12 @@ impl Halving {
             }
             _ if round == halvings + 1 => self.replace(call, halvings, steps),
             _ if round <= 2 * halvings + 1 => {
-                self.gather(call, 2 * halvings + 1 - round, steps);
+                self.gather_halves(call, 2 * halvings + 1 - round, steps);
             }
             _ => {
                 if self.pads(call) && call.is_root() {
                     let own = Part::recv(0, call.bytes);
-                    steps.copy(self.result(call, 0, call.bytes), own);
+                    steps.copy(self.result_part(call, 0, call.bytes), own);
                 }
             }
         }
@@ -157,10 +157,10 @@ impl Halving {
 
     /// Combines the operands of ranks that sit out with the operands of their partners.
     fn fold(self, call: &Call, steps: &mut dyn Steps) {
-        let bytes = self.bytes(call);
+        let bytes = self.divided_bytes(call);
         if self.pads(call) {
             let own = Part::recv(0, call.bytes);
-            steps.copy(own, self.result(call, 0, call.bytes));
+            steps.copy(own, self.result_part(call, 0, call.bytes));
         }
         let role = Fold::Odd.role(call.rank, call.size);
         let Some(partner) = role.partner else {
@@ -173,21 +173,21 @@ impl Halving {
         let (lower, upper) = ((0, middle), (middle, bytes - middle));
         if role.core.is_some() {
             if self.cut == Cut::Halves {
-                let (out, into) = (self.part(call, upper), self.incoming(lower));
+                let (out, into) = (self.buffer_part(call, upper), self.incoming(lower));
                 steps.exchange(partner, out, partner, into);
-                self.reduce(call, lower, Operand::Right, steps);
-                steps.recv(partner, self.part(call, upper));
+                self.reduce_arrived(call, lower, Operand::Right, steps);
+                steps.recv(partner, self.buffer_part(call, upper));
             } else {
                 steps.recv(partner, self.incoming(upper));
-                self.reduce(call, upper, Operand::Right, steps);
+                self.reduce_arrived(call, upper, Operand::Right, steps);
             }
         } else {
             if self.cut == Cut::Halves {
-                let (out, into) = (self.part(call, lower), self.incoming(upper));
+                let (out, into) = (self.buffer_part(call, lower), self.incoming(upper));
                 steps.exchange(partner, out, partner, into);
-                self.reduce(call, upper, Operand::Left, steps);
+                self.reduce_arrived(call, upper, Operand::Left, steps);
             }
-            steps.send(partner, self.part(call, upper));
+            steps.send(partner, self.buffer_part(call, upper));
         }
     }
 
@@ -195,17 +195,17 @@ impl Halving {
         let other = core ^ (1 << done);
         let partner = Fold::Odd.rank(other, call.size);
         let (kept, left) = (
-            self.range(call, core, done + 1),
-            self.range(call, other, done + 1),
+            self.owned_range(call, core, done + 1),
+            self.owned_range(call, other, done + 1),
         );
-        let (out, into) = (self.part(call, left), self.incoming(kept));
+        let (out, into) = (self.buffer_part(call, left), self.incoming(kept));
         steps.exchange(partner, out, partner, into);
         let operand = if other < core {
             Operand::Left
         } else {
             Operand::Right
         };
-        self.reduce(call, kept, operand, steps);
+        self.reduce_arrived(call, kept, operand, steps);
     }
 
     /// Hands the part of rank 0 to a root that has sat out.
@@ -213,7 +213,7 @@ impl Halving {
         if !sits_out(call.root, call.size) {
             return;
         }
-        let part = self.part(call, self.range(call, 0, halvings));
+        let part = self.buffer_part(call, self.owned_range(call, 0, halvings));
         if call.rank == 0 {
             steps.send(call.root, part);
         } else if call.is_root() {
@@ -221,7 +221,7 @@ impl Halving {
         }
     }
 
-    fn gather(self, call: &Call, bit: u32, steps: &mut dyn Steps) {
+    fn gather_halves(self, call: &Call, bit: u32, steps: &mut dyn Steps) {
         let root_sits_out = sits_out(call.root, call.size);
         // The root takes the place of rank 0.
         let core = match Fold::Odd.role(call.rank, call.size).core {
@@ -241,19 +241,19 @@ impl Halving {
             Fold::Odd.rank(other, call.size)
         };
         if core >> bit & 1 == root >> bit & 1 {
-            let part = self.part(call, self.range(call, other, bit + 1));
+            let part = self.buffer_part(call, self.owned_range(call, other, bit + 1));
             steps.recv(partner, part);
         } else {
-            let part = self.part(call, self.range(call, core, bit + 1));
+            let part = self.buffer_part(call, self.owned_range(call, core, bit + 1));
             steps.send(partner, part);
         }
     }
 
     /// Returns the bytes that a rank which takes part has after a number of halvings, as the first
     /// byte and the length.
-    fn range(self, call: &Call, core: u32, halvings: u32) -> (u64, u64) {
+    fn owned_range(self, call: &Call, core: u32, halvings: u32) -> (u64, u64) {
         let element = call.element.max(1);
-        let count = self.bytes(call) / element;
+        let count = self.divided_bytes(call) / element;
         let (mut first, mut end) = match self.cut {
             Cut::Blocks => (0, u64::from(power_of_two_below(call.size))),
             Cut::Halves => (0, count),
@@ -281,9 +281,9 @@ impl Halving {
     }
 
     /// Returns the place of bytes of the result.
-    fn result(self, call: &Call, offset: u64, length: u64) -> Part {
+    fn result_part(self, call: &Call, offset: u64, length: u64) -> Part {
         let (area, before) = if self.pads(call) {
-            (Area::Temp, self.bytes(call))
+            (Area::Temp, self.divided_bytes(call))
         } else {
             (Area::Recv, 0)
         };
@@ -294,8 +294,8 @@ impl Halving {
         }
     }
 
-    fn part(self, call: &Call, (offset, length): (u64, u64)) -> Part {
-        self.result(call, offset, length)
+    fn buffer_part(self, call: &Call, (offset, length): (u64, u64)) -> Part {
+        self.result_part(call, offset, length)
     }
 
     /// Returns the place where bytes arrive.
@@ -304,7 +304,7 @@ impl Halving {
     }
 
     /// Reduces the arrived data, except data that belong to no contribution.
-    fn reduce(
+    fn reduce_arrived(
         self,
         call: &Call,
         (offset, length): (u64, u64),
@@ -313,7 +313,7 @@ impl Halving {
     ) {
         let length = length.min(call.bytes.saturating_sub(offset));
         if length > 0 || !self.pads(call) {
-            let into = self.result(call, offset, length);
+            let into = self.result_part(call, offset, length);
             steps.reduce(Part::temp(offset, length), into, operand);
         }
     }

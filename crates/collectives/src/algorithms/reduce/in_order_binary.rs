@@ -26,7 +26,7 @@ fn tree(call: &Call) -> SegmentedTree {
     SegmentedTree {
         tree: Tree::InOrderBinary,
         root: 0,
-        segments: Segments::of(call, 0),
+        segments: Segments::from_call(call, 0),
     }
 }
 

@@ -16,11 +16,11 @@ pub(crate) static PREPOSTED_CHAIN: Algorithm = Algorithm {
     about: "one chain in segments of 8 KiB or as told, all receives posted at first",
     time: "(k + p − 2) (α + S β) + (p − 1) S γ with k segments of S bytes",
     temp: |call| {
-        let rest = call.bytes - cut(call).1;
+        let rest = call.bytes - cut_segments(call).1;
         let others = u64::from(call.is_root()) * u64::from(call.size - 1);
         call.bytes.max(rest * others)
     },
-    rounds: |call| match cut(call).0 {
+    rounds: |call| match cut_segments(call).0 {
         _ if call.size == 1 => 0,
         Some(segments) => segments.count() + 2,
         None => 1,
@@ -33,7 +33,7 @@ pub(crate) static PREPOSTED_CHAIN: Algorithm = Algorithm {
 const RECEIVES: Slot = 1;
 
 /// Returns the segments that are pipelined, and the first byte behind them.
-fn cut(call: &Call) -> (Option<Segments>, u64) {
+fn cut_segments(call: &Call) -> (Option<Segments>, u64) {
     let element = call.element.max(1);
     let segment = match call.segment {
         0 => 8192,
@@ -53,7 +53,7 @@ fn round(call: &Call, round: u32, steps: &mut dyn Steps) {
     let below = below.map(|rank| call.absolute(rank));
     let above = Tree::Chains(1).parent(rank, size);
     let above = above.map(|rank| call.absolute(rank));
-    let (segments, whole) = cut(call);
+    let (segments, whole) = cut_segments(call);
     let Some(segments) = segments else {
         let (own, other) = (Part::recv(0, call.bytes), Part::temp(0, call.bytes));
         if let Some(below) = below {

@@ -78,13 +78,13 @@ impl SegmentedTree {
         Self {
             tree,
             root: call.root,
-            segments: Segments::of(call, segment),
+            segments: Segments::from_call(call, segment),
         }
     }
 
     /// Returns the memory of a rank in bytes: two segments if the rank has children.
     pub(super) fn temp(self, call: &Call) -> u64 {
-        match self.children(call) {
+        match self.child_count(call) {
             0 => 0,
             _ => 2 * self.segments.longest(),
         }
@@ -93,7 +93,7 @@ impl SegmentedTree {
     /// Returns the number of rounds: one for each receive, or for each segment of a rank without
     /// children.
     pub(super) fn rounds(self, call: &Call) -> u32 {
-        match self.children(call) {
+        match self.child_count(call) {
             _ if call.size == 1 => 0,
             0 => self.segments.count(),
             children => children.saturating_mul(self.segments.count()) + 1,
@@ -102,11 +102,11 @@ impl SegmentedTree {
 
     /// Makes the steps of a round.
     pub(super) fn round(self, call: &Call, round: u32, steps: &mut dyn Steps) {
-        let children = self.children(call);
-        let parent = self.tree.parent(self.number(call), call.size);
+        let children = self.child_count(call);
+        let parent = self.tree.parent(self.tree_number(call), call.size);
         if children == 0 {
             if let Some(parent) = parent {
-                steps.send(self.rank(parent, call), self.part(round));
+                steps.send(self.rank(parent, call), self.segment_part(round));
             }
             return;
         }
@@ -114,17 +114,17 @@ impl SegmentedTree {
         if round < children.saturating_mul(self.segments.count()) {
             let child = self
                 .tree
-                .child(self.number(call), call.size, round % children);
+                .child(self.tree_number(call), call.size, round % children);
             if let Some(child) = child {
                 let into = self.incoming(round, round / children);
-                steps.irecv_in(slot(round), self.rank(child, call), into);
+                steps.irecv_in(receive_slot(round), self.rank(child, call), into);
             }
         }
         let Some(before) = round.checked_sub(1) else {
             return;
         };
-        let part = self.part(before / children);
-        steps.wait(slot(before));
+        let part = self.segment_part(before / children);
+        steps.wait(receive_slot(before));
         steps.reduce(
             self.incoming(before, before / children),
             part,
@@ -137,7 +137,7 @@ impl SegmentedTree {
         }
     }
 
-    const fn number(self, call: &Call) -> u32 {
+    const fn tree_number(self, call: &Call) -> u32 {
         call.relative_to(self.root)
     }
 
@@ -145,12 +145,15 @@ impl SegmentedTree {
         call.absolute_to(self.root, number)
     }
 
-    fn children(self, call: &Call) -> u32 {
-        let children = self.tree.children(self.number(call), call.size).count();
+    fn child_count(self, call: &Call) -> u32 {
+        let children = self
+            .tree
+            .children(self.tree_number(call), call.size)
+            .count();
         u32::try_from(children).unwrap_or(u32::MAX)
     }
 
-    fn part(self, segment: u32) -> Part {
+    fn segment_part(self, segment: u32) -> Part {
         let (offset, length) = self.segments.range(segment);
         Part::recv(offset, length)
     }
@@ -164,6 +167,6 @@ impl SegmentedTree {
 }
 
 /// Returns the slot of a receive.
-const fn slot(receive: u32) -> Slot {
+const fn receive_slot(receive: u32) -> Slot {
     if receive.is_multiple_of(2) { 1 } else { 2 }
 }

@@ -3,7 +3,7 @@
 //!
 //! Sources: MPICH, `MPIR_Reduce_intra_smp`; SMPI, `reduce-mvapich-two-level.cpp`.
 
-use crate::levels::{Group, Level, Stage, Stages};
+use crate::levels::{Group, Level, ScheduleStage, Stages};
 use crate::parts::Places;
 use crate::pipeline;
 use crate::{Algorithm, Call, Collective, Part, Requirement};
@@ -17,9 +17,9 @@ pub(crate) static TWO_LEVEL: Algorithm = Algorithm {
     fallback: "binomial",
     ordered: true,
     levels: LEVELS,
-    temp: |call| stages(call).temp(),
-    rounds: |call| stages(call).rounds(),
-    round: |call, round, steps| stages(call).round(round, steps),
+    temp: |call| build_stages(call).temp(),
+    rounds: |call| build_stages(call).rounds(),
+    round: |call, round, steps| build_stages(call).round(round, steps),
     ..Algorithm::BASE
 };
 
@@ -28,9 +28,9 @@ pub(crate) static TWO_LEVEL_PIPELINED: Algorithm = Algorithm {
     name: "two_level_pipelined",
     about: "the levels of two_level, piece by piece of 64 KiB or as told",
     levels: PIPELINED_LEVELS,
-    temp: |call| pipeline::temp(&TWO_LEVEL, call),
-    rounds: |call| pipeline::rounds(&TWO_LEVEL, call),
-    round: |call, round, steps| pipeline::round(&TWO_LEVEL, call, round, steps),
+    temp: |call| pipeline::temp_bytes(&TWO_LEVEL, call),
+    rounds: |call| pipeline::round_count(&TWO_LEVEL, call),
+    round: |call, round, steps| pipeline::make_round(&TWO_LEVEL, call, round, steps),
     ..TWO_LEVEL
 };
 
@@ -44,15 +44,15 @@ const LEVELS: &[Level] = &[
     }),
 ];
 
-fn stages(call: &Call) -> Stages<'_, 3> {
+fn build_stages(call: &Call) -> Stages<'_, 3> {
     let all = Part::recv(0, call.bytes);
     Stages {
         call,
         levels: LEVELS,
         stages: [
-            Stage::Level(0, Places::behind(0)),
-            Stage::Level(1, Places::behind(0)),
-            Stage::Message {
+            ScheduleStage::Level(0, Places::behind(0)),
+            ScheduleStage::Level(1, Places::behind(0)),
+            ScheduleStage::Message {
                 source: call.leader_of(call.root),
                 destination: call.root,
                 out: all,

@@ -7,7 +7,7 @@
 //! Source: J. L. Träff, "An Improved Algorithm for (Non-commutative) Reduce-Scatter with an
 //! Application", EuroPVM/MPI 2005.
 
-use super::recursive_halving::{arriving, blocks, fold};
+use super::recursive_halving::{arriving, core_blocks, fold};
 use super::{pack, packed, result};
 use crate::partners::{Fold, mirror, power_of_two_below};
 use crate::{Algorithm, Area, Call, Collective, Operand, Steps};
@@ -41,7 +41,7 @@ fn halve(call: &Call, step: u32, steps: &mut dyn Steps) {
     };
     let bits = power_of_two_below(call.size).ilog2();
     let count = 1 << (bits - 1 - step);
-    let half = |core: u32| blocks(call, mirror(core, bits) & !(count - 1), count);
+    let half = |core: u32| core_blocks(call, mirror(core, bits) & !(count - 1), count);
     let other = core ^ (1 << step);
     let peer = Fold::Even.rank(other, call.size);
     let own = half(core);

@@ -25,7 +25,7 @@ fn round(call: &Call, round: u32, steps: &mut dyn Steps) {
     if round == 0 {
         return steps.copy(contribution(call, call.rank), result(call));
     }
-    let (above, below) = (call.above(round), call.below(round));
+    let (above, below) = (call.rank_above(round), call.rank_below(round));
     let temp = Part::temp(0, result(call).length);
     steps.exchange(above, contribution(call, above), below, temp);
     let operand = if below < call.rank {

@@ -2,12 +2,12 @@
 //! blocks except the blocks of their own subtree.
 //!
 //! If the number of ranks is no power of two, ranks without a partner get the missing operands from
-//! ranks of their own subtree ([`fill`]).
+//! ranks of their own subtree ([`fill_steps`]).
 //!
 //! Source: MPICH, `MPIR_Reduce_scatter_intra_recursive_doubling`.
 
 use super::{pack, packed, result};
-use crate::partners::{Fill, fill, log2_ceil};
+use crate::partners::{Fill, fill_steps, log2_ceil};
 use crate::{Algorithm, Area, Call, Collective, Operand, Part, Steps};
 
 pub(crate) static RECURSIVE_DOUBLING: Algorithm = Algorithm {
@@ -32,17 +32,17 @@ fn round(call: &Call, round: u32, steps: &mut dyn Steps) {
     }
     let mask = 1 << (round - 1);
     let peer = call.rank ^ mask;
-    let arrived = message(call, peer, mask, 2);
+    let arrived = message_place(call, peer, mask, 2);
     let mut has_arrived = peer < call.size;
     if has_arrived {
-        let out = message(call, call.rank, mask, 1);
+        let out = message_place(call, call.rank, mask, 1);
         let parts = [lower(call, call.rank, mask), higher(call, call.rank, mask)];
-        for (part, place) in parts.into_iter().zip(split(parts, out)) {
+        for (part, place) in parts.into_iter().zip(split_message(parts, out)) {
             steps.copy(part, place);
         }
         steps.exchange(peer, out, peer, arrived);
     }
-    for step in fill(call.rank, call.size, mask) {
+    for step in fill_steps(call.rank, call.size, mask) {
         match step {
             Fill::Send(peer) => steps.send(peer, arrived),
             Fill::Receive(peer) => {
@@ -58,7 +58,7 @@ fn round(call: &Call, round: u32, steps: &mut dyn Steps) {
             Operand::Right
         };
         let parts = [lower(call, peer, mask), higher(call, peer, mask)];
-        for (part, place) in parts.into_iter().zip(split(parts, arrived)) {
+        for (part, place) in parts.into_iter().zip(split_message(parts, arrived)) {
             steps.reduce(place, part, operand);
         }
     }
@@ -76,13 +76,13 @@ fn higher(call: &Call, rank: u32, mask: u32) -> Part {
 }
 
 /// Returns the place of a message that `rank` sends, behind `number` times all blocks.
-fn message(call: &Call, rank: u32, mask: u32, number: u64) -> Part {
+fn message_place(call: &Call, rank: u32, mask: u32, number: u64) -> Part {
     let length = lower(call, rank, mask).length + higher(call, rank, mask).length;
     Part::temp(number * call.send_total(), length)
 }
 
 /// Returns the places of two parts in a message.
-const fn split([first, second]: [Part; 2], message: Part) -> [Part; 2] {
+const fn split_message([first, second]: [Part; 2], message: Part) -> [Part; 2] {
     let offset = message.offset + first.length;
     [
         Part::temp(message.offset, first.length),

@@ -25,7 +25,7 @@ pub(crate) static RECURSIVE_HALVING: Algorithm = Algorithm {
 };
 
 /// Returns the blocks of ranks of the core, each with the block of the rank that sits out.
-pub(super) fn blocks(call: &Call, first: u32, count: u32) -> Part {
+pub(super) fn core_blocks(call: &Call, first: u32, count: u32) -> Part {
     let rest = call.size - power_of_two_below(call.size);
     let start = |core: u32| if core < rest { 2 * core } else { core + rest };
     packed(call, Area::Temp, start(first)..start(first + count))
@@ -57,7 +57,7 @@ fn round(call: &Call, round: u32, steps: &mut dyn Steps) {
         0 => pack(call, steps),
         1 => fold(call, steps),
         round if round <= bits + 1 => halve(call, 1 << (bits + 1 - round), steps),
-        _ => finish(call, steps),
+        _ => deliver_blocks(call, steps),
     }
 }
 
@@ -65,7 +65,7 @@ fn halve(call: &Call, distance: u32, steps: &mut dyn Steps) {
     let Some(core) = Fold::Even.role(call.rank, call.size).core else {
         return;
     };
-    let half = |core: u32| blocks(call, core & !(distance - 1), distance);
+    let half = |core: u32| core_blocks(call, core & !(distance - 1), distance);
     let (own, other) = (half(core), half(core ^ distance));
     let peer = Fold::Even.rank(core ^ distance, call.size);
     let temp = arriving(call, own);
@@ -81,7 +81,7 @@ fn halve(call: &Call, distance: u32, steps: &mut dyn Steps) {
     }
 }
 
-fn finish(call: &Call, steps: &mut dyn Steps) {
+fn deliver_blocks(call: &Call, steps: &mut dyn Steps) {
     let role = Fold::Even.role(call.rank, call.size);
     let block = |rank: u32| packed(call, Area::Temp, rank..rank + 1);
     if role.core.is_some() {

@@ -17,22 +17,22 @@ pub(crate) static REDUCE_SCATTERV: Algorithm = Algorithm {
     ordered: true,
     parts: &[Collective::Reduce, Collective::Scatterv],
     temp: |call| {
-        let reduce = (call.part(0).temp)(&reduce(call));
-        call.send_total() + reduce.max((call.part(1).temp)(&scatter(call)))
+        let reduce = (call.part_algorithm(0).temp)(&reduce_call(call));
+        call.send_total() + reduce.max((call.part_algorithm(1).temp)(&scatter_call(call)))
     },
     rounds: |call| {
-        let reducing = (call.part(0).rounds)(&reduce(call));
-        1 + reducing + (call.part(1).rounds)(&scatter(call))
+        let reducing = (call.part_algorithm(0).rounds)(&reduce_call(call));
+        1 + reducing + (call.part_algorithm(1).rounds)(&scatter_call(call))
     },
     round,
     ..Algorithm::BASE
 };
 
-fn reduce(call: &Call) -> Call {
+fn reduce_call(call: &Call) -> Call {
     call.inner(Collective::Reduce, call.send_total())
 }
 
-fn scatter(call: &Call) -> Call {
+fn scatter_call(call: &Call) -> Call {
     let blocks = call.blocks.as_ref().map(|_| {
         Rc::new(Blocks {
             send: call.send_packed().collect(),
@@ -49,17 +49,17 @@ fn round(call: &Call, round: u32, steps: &mut dyn Steps) {
     let Some(round) = round.checked_sub(1) else {
         return pack(call, steps);
     };
-    let first = reduce(call);
+    let first = reduce_call(call);
     let places = |send, recv| Places {
         send: (send, 0),
         recv: (recv, 0),
         temp: call.send_total(),
     };
-    match round.checked_sub((call.part(0).rounds)(&first)) {
-        None => places(Area::Send, Area::Temp).run(call.part(0), &first, round, steps),
+    match round.checked_sub((call.part_algorithm(0).rounds)(&first)) {
+        None => places(Area::Send, Area::Temp).run(call.part_algorithm(0), &first, round, steps),
         Some(round) => {
-            let second = scatter(call);
-            places(Area::Temp, Area::Recv).run(call.part(1), &second, round, steps);
+            let second = scatter_call(call);
+            places(Area::Temp, Area::Recv).run(call.part_algorithm(1), &second, round, steps);
         }
     }
 }

@@ -14,13 +14,13 @@ pub(crate) static RING: Algorithm = Algorithm {
     about: "blocks pass through all ranks and are reduced on their way",
     time: "(p − 1) (α + n (β + γ))",
     fallback: "recursive_doubling",
-    temp: |call| call.send_total() + 2 * longest(call),
+    temp: |call| call.send_total() + 2 * longest_block(call),
     rounds: |call| call.size,
     round,
     ..Algorithm::BASE
 };
 
-fn longest(call: &Call) -> u64 {
+fn longest_block(call: &Call) -> u64 {
     if call.blocks.is_none() {
         return call.bytes;
     }
@@ -34,16 +34,16 @@ fn round(call: &Call, round: u32, steps: &mut dyn Steps) {
         pack(call, steps);
     }
     // The block that a rank passes on in a round has gone through the ranks below it.
-    let block = call.below(round + 1);
+    let block = call.rank_below(round + 1);
     let current = packed(call, Area::Temp, block..block + 1);
     let arriving = |round: u32| {
-        let length = call.send_block(call.below(round + 2)).length;
-        let place = u64::from(round % 2) * longest(call);
+        let length = call.send_block(call.rank_below(round + 2)).length;
+        let place = u64::from(round % 2) * longest_block(call);
         Part::temp(call.send_total() + place, length)
     };
     let is_last = round + 1 == call.size;
     if !is_last {
-        steps.irecv_in(slot(round), call.below(1), arriving(round));
+        steps.irecv_in(slot(round), call.rank_below(1), arriving(round));
     }
     if let Some(before) = round.checked_sub(1) {
         steps.wait(slot(before));
@@ -52,6 +52,6 @@ fn round(call: &Call, round: u32, steps: &mut dyn Steps) {
     if is_last {
         steps.copy(current, result(call));
     } else {
-        steps.send(call.above(1), current);
+        steps.send(call.rank_above(1), current);
     }
 }

@@ -6,7 +6,7 @@
 //! scan and a message to the next leader.
 
 use super::result;
-use crate::levels::{Group, Level, Stage, Stages};
+use crate::levels::{Group, Level, ScheduleStage, Stages};
 use crate::parts::Places;
 use crate::{Algorithm, Area, Call, Collective, Operand, Part, Requirement, Steps};
 
@@ -19,9 +19,9 @@ pub(crate) static TWO_LEVEL: Algorithm = Algorithm {
     fallback: "recursive_doubling",
     ordered: true,
     levels: LEVELS,
-    temp: |call| (2 * call.bytes).max(stages(call).temp()),
-    rounds: |call| stages(call).rounds(),
-    round: |call, round, steps| stages(call).round(round, steps),
+    temp: |call| (2 * call.bytes).max(build_stages(call).temp()),
+    rounds: |call| build_stages(call).rounds(),
+    round: |call, round, steps| build_stages(call).round(round, steps),
     ..Algorithm::BASE
 };
 
@@ -42,7 +42,7 @@ const fn sum_before(call: &Call) -> Part {
     Part::temp(call.bytes, call.bytes)
 }
 
-fn stages(call: &Call) -> Stages<'_, 6> {
+fn build_stages(call: &Call) -> Stages<'_, 6> {
     let nodes = call.nodes();
     let leader = call.leader_of(call.rank);
     let behind = Places::behind(2 * call.bytes);
@@ -50,15 +50,15 @@ fn stages(call: &Call) -> Stages<'_, 6> {
         call,
         levels: LEVELS,
         stages: [
-            Stage::Level(0, behind),
-            Stage::Message {
+            ScheduleStage::Level(0, behind),
+            ScheduleStage::Message {
                 source: leader + nodes.size(call.node()) - 1,
                 destination: leader,
                 out: result(call),
                 into: own_sum(call),
             },
-            Stage::Steps(keep_single),
-            Stage::Level(
+            ScheduleStage::Steps(keep_single),
+            ScheduleStage::Level(
                 1,
                 Places {
                     send: (Area::Temp, 0),
@@ -66,14 +66,14 @@ fn stages(call: &Call) -> Stages<'_, 6> {
                     ..behind
                 },
             ),
-            Stage::Level(
+            ScheduleStage::Level(
                 2,
                 Places {
                     recv: (Area::Temp, call.bytes),
                     ..behind
                 },
             ),
-            Stage::Steps(reduce_before),
+            ScheduleStage::Steps(reduce_before),
         ],
     }
 }

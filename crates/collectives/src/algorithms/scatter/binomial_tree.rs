@@ -9,7 +9,7 @@
 //! Collective Communication Operations in MPICH", International Journal of High Performance
 //! Computing Applications 19(1), 2005 (the largest subtree first).
 
-use super::{own, place};
+use super::{own, root_block};
 use crate::trees::Tree;
 use crate::{Algorithm, Call, Collective, Part, Steps};
 
@@ -67,7 +67,7 @@ fn along(tree: Tree, call: &Call, steps: &mut dyn Steps) {
                 steps.copy(Part::send(lower, upper), Part::temp(0, upper));
                 steps.copy(Part::send(0, lower), Part::temp(upper, lower));
             }
-            steps.copy(place(call, call.rank), own(call));
+            steps.copy(root_block(call, call.rank), own(call));
         }
     }
     for child in tree.children(rank, size) {

@@ -2,7 +2,7 @@
 //!
 //! Source: Open MPI 4.1, `ompi/mca/coll/base/coll_base_scatter.c`, basic linear.
 
-use super::{LINEAR_KINDS, own, place};
+use super::{LINEAR_KINDS, own, root_block};
 use crate::{Algorithm, Call, Steps};
 
 pub(crate) static LINEAR: Algorithm = Algorithm {
@@ -19,8 +19,8 @@ fn round(call: &Call, round: u32, steps: &mut dyn Steps) {
     if !call.is_root() {
         steps.recv(call.root, own(call));
     } else if round == call.rank {
-        steps.copy(place(call, round), own(call));
+        steps.copy(root_block(call, round), own(call));
     } else {
-        steps.send(round, place(call, round));
+        steps.send(round, root_block(call, round));
     }
 }

@@ -9,9 +9,9 @@
 use std::rc::Rc;
 
 use crate::algorithms::gather::two_level::{
-    all, among_leaders, behind, in_node_order, node_blocks, relays, to_root, total,
+    among_leaders, behind, blocks_place, in_node_order, node_blocks, relays, to_root, total,
 };
-use crate::levels::{Group, Level, Stage, Stages};
+use crate::levels::{Group, Level, ScheduleStage, Stages};
 use crate::parts::Places;
 use crate::{Algorithm, Area, Blocks, Call, Collective, Part, Requirement, Steps};
 
@@ -23,9 +23,9 @@ pub(crate) static TWO_LEVEL: Algorithm = Algorithm {
     needs: Requirement::SharedNodes,
     fallback: "binomial",
     levels: LEVELS,
-    temp: |call| behind(call, Area::Send).max(stages(call).temp()),
-    rounds: |call| stages(call).rounds(),
-    round: |call, round, steps| stages(call).round(round, steps),
+    temp: |call| behind(call, Area::Send).max(build_stages(call).temp()),
+    rounds: |call| build_stages(call).rounds(),
+    round: |call, round, steps| build_stages(call).round(round, steps),
     ..Algorithm::BASE
 };
 
@@ -47,9 +47,9 @@ const LEVELS: &[Level] = &[
     Level::new(Group::Node, Collective::Scatter, |call| call.bytes),
 ];
 
-fn stages(call: &Call) -> Stages<'_, 5> {
+fn build_stages(call: &Call) -> Stages<'_, 5> {
     let temp = Places::behind(behind(call, Area::Send));
-    let all = all(call, Area::Send);
+    let all = blocks_place(call, Area::Send);
     let own = match call.nodes().count() {
         1 => all,
         _ => (Area::Temp, 0),
@@ -69,24 +69,24 @@ fn stages(call: &Call) -> Stages<'_, 5> {
         call,
         levels: LEVELS,
         stages: [
-            Stage::Steps(collect),
-            Stage::Message {
+            ScheduleStage::Steps(collect_blocks),
+            ScheduleStage::Message {
                 source: call.root,
                 destination: call.leader_of(call.root),
                 out: part,
                 into: part,
             },
-            Stage::Level(0, among),
-            Stage::Level(1, among),
-            Stage::Level(2, Places { send: own, ..temp }),
+            ScheduleStage::Level(0, among),
+            ScheduleStage::Level(1, among),
+            ScheduleStage::Level(2, Places { send: own, ..temp }),
         ],
     }
 }
 
 /// Copies the blocks to the order of the nodes.
-fn collect(call: &Call, steps: &mut dyn Steps) {
+fn collect_blocks(call: &Call, steps: &mut dyn Steps) {
     if call.is_root() && !call.nodes().is_consecutive() {
-        for (rank, into) in in_node_order(call, all(call, Area::Send)) {
+        for (rank, into) in in_node_order(call, blocks_place(call, Area::Send)) {
             let block = call.send_block(rank);
             steps.copy(Part::send(block.offset, block.length), into);
         }

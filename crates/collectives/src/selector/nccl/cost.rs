@@ -46,7 +46,7 @@ impl Protocol {
     }
 
     /// Returns an eighth of the buffer of a channel in bytes.
-    const fn step(self) -> u64 {
+    const fn step_bytes(self) -> u64 {
         match self {
             // 8 lines of 16 bytes for each of 512 threads.
             Self::Ll => 8 * 16 * 512,
@@ -123,7 +123,7 @@ const TREE_CORRECTION: [[f64; 24]; 3] = [
 
 /// A call in the form for the estimates.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Job {
+pub(super) struct EstimatedCall {
     pub(super) collective: Collective,
     pub(super) ranks: u32,
     pub(super) nodes: u32,
@@ -131,7 +131,7 @@ pub(super) struct Job {
     pub(super) bytes: u64,
 }
 
-impl Job {
+impl EstimatedCall {
     fn ranks_per_node(self) -> u32 {
         self.ranks / self.nodes
     }
@@ -154,7 +154,12 @@ impl Job {
 
 impl Machine {
     /// Returns the estimated time in µs.
-    pub(super) fn time(&self, job: Job, pattern: Pattern, protocol: Protocol) -> f64 {
+    pub(super) fn estimated_time(
+        &self,
+        job: EstimatedCall,
+        pattern: Pattern,
+        protocol: Protocol,
+    ) -> f64 {
         let mut latency = self.latency(job, pattern, protocol);
         let mut bandwidth = self.bandwidth(job, pattern, protocol);
         if job.collective == Collective::Allreduce {
@@ -182,7 +187,7 @@ impl Machine {
     }
 
     /// Returns the latency in µs.
-    fn latency(&self, job: Job, pattern: Pattern, protocol: Protocol) -> f64 {
+    fn latency(&self, job: EstimatedCall, pattern: Pattern, protocol: Protocol) -> f64 {
         let (p, row) = (protocol as usize, usize::from(pattern == Pattern::Ring));
         let within = match self.link {
             Link::NvLink => NVLINK_LATENCY,
@@ -226,7 +231,7 @@ impl Machine {
     }
 
     /// Returns the bandwidth in GB/s.
-    fn bandwidth(&self, job: Job, pattern: Pattern, protocol: Protocol) -> f64 {
+    fn bandwidth(&self, job: EstimatedCall, pattern: Pattern, protocol: Protocol) -> f64 {
         let (gpu, column) = (self.gpu as usize, job.column());
         let channels = f64::from(self.channels);
         let link = if job.nodes <= 2 {
@@ -269,9 +274,9 @@ impl Machine {
 
     /// Returns the length of a message of all channels, or of a piece of a ring, in bytes; 0 if
     /// blocks are not cut.
-    pub(super) fn segment(&self, job: Job, pattern: Pattern, protocol: Protocol) -> u64 {
+    pub(super) fn segment(&self, job: EstimatedCall, pattern: Pattern, protocol: Protocol) -> u64 {
         let channels = self.channels(job, pattern, protocol);
-        let step = protocol.data(protocol.step());
+        let step = protocol.data(protocol.step_bytes());
         match (job.collective, pattern) {
             (Collective::Allreduce, Pattern::Ring) => {
                 let steps = if protocol == Protocol::Simple { 4 } else { 1 };
@@ -287,7 +292,7 @@ impl Machine {
     }
 
     /// Returns the number of channels: fewer for data that leave threads without work.
-    fn channels(&self, job: Job, pattern: Pattern, protocol: Protocol) -> u64 {
+    fn channels(&self, job: EstimatedCall, pattern: Pattern, protocol: Protocol) -> u64 {
         let each = match protocol {
             Protocol::Simple => 64,
             Protocol::Ll if pattern == Pattern::Ring => 8 * u64::from(job.ranks),
@@ -300,7 +305,7 @@ impl Machine {
 
 /// Returns the chunk of a channel of a tree: shorter if the data are, so that they fill the
 /// pipeline.
-fn tree_chunk(job: Job, channels: u64, protocol: Protocol) -> u64 {
+fn tree_chunk(job: EstimatedCall, channels: u64, protocol: Protocol) -> u64 {
     let (near, levels) = (job.ranks_per_node(), job.nodes.ilog2());
     let depth = f64::from(near - 1 + levels);
     let each = (1.0 + f64::from(levels) + 0.1 * f64::from(near)) / f64::from(near);
@@ -314,7 +319,7 @@ fn tree_chunk(job: Job, channels: u64, protocol: Protocol) -> u64 {
             (depth, 32 << 10),
         ],
     };
-    let mut chunk = protocol.step();
+    let mut chunk = protocol.step_bytes();
     for (chunks, longest) in limits {
         #[expect(clippy::cast_precision_loss, reason = "a number of chunks")]
         while chunk > *longest && ((job.bytes / (channels * chunk)) as f64) < *chunks {

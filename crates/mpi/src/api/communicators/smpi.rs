@@ -15,7 +15,8 @@
 use ::collectives::Selector;
 
 use super::{
-    DOWN, Exchange, RECORD, Step, UNDEFINED, UP, choose_context, groups_table, members_of_own_group,
+    DOWN, Exchange, RECORD, SharedCall, UNDEFINED, UP, choose_context, groups_table,
+    members_of_own_group,
 };
 use crate::api::group::{Members, table, word};
 use crate::collectives::broadcast_uncounted;
@@ -49,7 +50,7 @@ pub(in crate::api) async fn create_as_smpi(
     comm: &Comm,
     members: Members,
     tag: Option<u32>,
-    step: Step,
+    step: SharedCall,
 ) -> Result<Option<Comm>> {
     let Some(rank) = members.rank_of(comm.world_rank()) else {
         return Ok(None);
@@ -74,7 +75,7 @@ pub(in crate::api) async fn create_as_smpi(
 pub(in crate::api) async fn first_ranks_as_smpi(
     comm: &Comm,
     ranks: usize,
-    step: Step,
+    step: SharedCall,
 ) -> Result<Option<Comm>> {
     Exchange::begin(comm, step)?;
     let all: Vec<usize> = (0..ranks).collect();
@@ -86,7 +87,7 @@ pub(in crate::api) async fn first_ranks_as_smpi(
 pub(super) async fn split_as_smpi(
     comm: &Comm,
     record: Vec<u8>,
-    step: Step,
+    step: SharedCall,
 ) -> Result<Option<Comm>> {
     let inner = comm.collective()?;
     let exchange = Exchange::new(&inner, step);
@@ -112,7 +113,7 @@ pub(super) async fn split_as_smpi(
 }
 
 /// Receives the records of all other ranks. Returns all in the order of the ranks.
-async fn receive_records(comm: &Comm, mut records: Vec<u8>, step: Step) -> Result<Vec<u8>> {
+async fn receive_records(comm: &Comm, mut records: Vec<u8>, step: SharedCall) -> Result<Vec<u8>> {
     let receive =
         |rank: usize| comm.irecv_at(Buffer::unbounded(), rank.into(), Tag::Is(UP), step.location);
     let receives: Result<Vec<_>> = (1..comm.size()).map(receive).collect();
@@ -125,7 +126,7 @@ async fn receive_records(comm: &Comm, mut records: Vec<u8>, step: Step) -> Resul
 
 /// Sends each other rank with a colour the table of groups: in the order of the first ranks of
 /// the groups, and of the keys in each of them.
-async fn send_groups(comm: &Comm, records: &[u8], groups: &Buffer, step: Step) -> Result<()> {
+async fn send_groups(comm: &Comm, records: &[u8], groups: &Buffer, step: SharedCall) -> Result<()> {
     let records = records.chunks_exact(RECORD).map(|record| {
         let at = |from: usize| *record[from..].first_chunk::<4>().expect("whole records");
         (u32::from_le_bytes(at(0)), i32::from_le_bytes(at(4)))

@@ -49,7 +49,7 @@ fn derived_contexts_agree_and_differ() {
 fn a_derived_context_that_is_there_is_refused() {
     let context = Contexts::default().derive_context(7, 2).unwrap();
     let mut contexts = Contexts::default();
-    contexts.end(context);
+    contexts.free_context(context);
     assert_eq!(
         contexts.derive_context(7, 2),
         Err(Error::Contexts { given: 0 })
@@ -71,13 +71,13 @@ fn what_is_freed_is_used_again() {
     assert_eq!(given, (1 << 9) - 1);
     assert_eq!(error, Error::Contexts { given });
     // What another rank had given out is not ours to give.
-    contexts.end(Contexts::default().choose(me + 1, size).unwrap());
-    contexts.end(Contexts::default().choose(me - 1, size).unwrap());
+    contexts.free_context(Contexts::default().choose(me + 1, size).unwrap());
+    contexts.free_context(Contexts::default().choose(me - 1, size).unwrap());
     assert_eq!(contexts.choose(me, size), Err(Error::Contexts { given }));
     // The first that was freed is the first that is used again.
     let second = first + 2;
-    contexts.end(second);
-    contexts.end(first);
+    contexts.free_context(second);
+    contexts.free_context(first);
     assert!(contexts.is_freed(first));
     assert_eq!(contexts.choose(me, size), Ok(second));
     assert_eq!(contexts.choose(me, size), Ok(first));

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::*;
 
 fn world(size: u32) -> Group {
-    Group::new(Members::all(size), 0)
+    Group::new(Members::all_ranks(size), 0)
 }
 
 fn members(group: &Group) -> Vec<u32> {

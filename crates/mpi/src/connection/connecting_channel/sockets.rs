@@ -18,8 +18,8 @@ use std::collections::{BTreeMap, VecDeque};
 use super::{OWN, connections, member};
 use crate::Buffer;
 use crate::channel::{Channel, ConnectionControl, Packet, PacketHeader};
-use crate::connection::virtual_connection::State as VcState;
-use crate::connection::{ConnectionId, Connector, Input, MESSAGE_LENGTH, Message};
+use crate::connection::virtual_connection::VirtualConnectionState as VcState;
+use crate::connection::{ConnectionId, Connector, HandshakeMessage, Input, MESSAGE_LENGTH};
 
 /// The name of a socket, the same at both ends.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -41,7 +41,7 @@ struct End {
     /// A read is posted.
     reads: bool,
     /// Received messages, each with the number of packets of data before it.
-    messages: VecDeque<(Message, u32)>,
+    messages: VecDeque<(HandshakeMessage, u32)>,
     /// No further message comes.
     has_ended: bool,
     /// The socket is broken: no message can reach the other end.
@@ -64,7 +64,7 @@ enum Task {
     Accept(SocketId),
     Accepted(SocketId),
     Refused(SocketId),
-    Read(SocketId, VecDeque<(Message, u32)>),
+    Read(SocketId, VecDeque<(HandshakeMessage, u32)>),
     End(SocketId),
 }
 
@@ -122,7 +122,7 @@ impl Sockets {
         self.tasks.is_empty()
     }
 
-    fn add(&mut self, connection: ConnectionId, name: SocketId) {
+    fn add_socket(&mut self, connection: ConnectionId, name: SocketId) {
         let end = End {
             name,
             is_known: !name.is_own,
@@ -135,7 +135,7 @@ impl Sockets {
         self.names.insert(name, connection);
     }
 
-    fn remove(&mut self, connection: ConnectionId) -> Option<End> {
+    fn remove_socket(&mut self, connection: ConnectionId) -> Option<End> {
         let end = self.ends.remove(&connection)?;
         self.names.remove(&end.name);
         let peer = end.name.peer;
@@ -146,22 +146,27 @@ impl Sockets {
     }
 
     /// Opens a socket.
-    pub(super) fn connect(&mut self, channel: &dyn Channel, connection: ConnectionId, peer: u32) {
+    pub(super) fn open_socket(
+        &mut self,
+        channel: &dyn Channel,
+        connection: ConnectionId,
+        peer: u32,
+    ) {
         let name = SocketId {
             peer,
             is_own: true,
             number: self.next,
         };
         self.next = self.next.wrapping_add(1);
-        self.add(connection, name);
+        self.add_socket(connection, name);
         let cost = connections(channel).connect_time;
         if self.in_turn(channel, cost, Task::Connect(name)).is_some() {
-            self.ask(channel, name);
+            self.request_socket(channel, name);
         }
     }
 
     /// Sends the request of a socket, unless the socket was given up meanwhile.
-    fn ask(&mut self, channel: &dyn Channel, name: SocketId) {
+    fn request_socket(&mut self, channel: &dyn Channel, name: SocketId) {
         let connection = self.names.get(&name);
         if let Some(end) = connection.and_then(|id| self.ends.get_mut(id))
             && !end.is_cut
@@ -172,23 +177,23 @@ impl Sockets {
     }
 
     /// Writes messages of the handshake or of the close protocol.
-    pub(super) fn write(
+    pub(super) fn write_messages(
         &self,
         channel: &dyn Channel,
         connection: ConnectionId,
-        messages: &[Message],
+        messages: &[HandshakeMessage],
     ) {
         let Some(end) = self.ends.get(&connection).filter(|end| !end.is_cut) else {
             return;
         };
         let sizes = connections(channel);
         let size = match messages {
-            [Message::Close { .. }, ..] => sizes.close_size,
-            [Message::OpenResp { .. }, ..] => sizes.response_size,
+            [HandshakeMessage::Close { .. }, ..] => sizes.close_size,
+            [HandshakeMessage::OpenResp { .. }, ..] => sizes.response_size,
             _ => sizes.request_size,
         };
         let after = self.in_use.get(&end.name.peer).map_or(0, |use_| use_.sent);
-        let mut bytes: Vec<u8> = messages.iter().flat_map(Message::encode).collect();
+        let mut bytes: Vec<u8> = messages.iter().flat_map(HandshakeMessage::encode).collect();
         let size = usize::try_from(size).unwrap_or(usize::MAX);
         bytes.resize(bytes.len().max(size), 0);
         let header = header(end.name, ConnectionControl::Messages { after });
@@ -204,7 +209,7 @@ impl Sockets {
     }
 
     /// The connector wants to read.
-    pub(super) fn read(&mut self, connection: ConnectionId) {
+    pub(super) fn request_read(&mut self, connection: ConnectionId) {
         if let Some(end) = self.ends.get_mut(&connection) {
             end.reads = true;
             self.readable.push(connection);
@@ -227,12 +232,12 @@ impl Sockets {
     }
 
     /// Closes a socket, or the listener.
-    pub(super) fn close(&mut self, channel: &dyn Channel, connection: ConnectionId) {
+    pub(super) fn close_socket(&mut self, channel: &dyn Channel, connection: ConnectionId) {
         if connection == self.listener {
             self.listens = false;
             return;
         }
-        if let Some(end) = self.remove(connection)
+        if let Some(end) = self.remove_socket(connection)
             && end.is_known
             && !end.has_ended
             && !end.is_cut
@@ -242,7 +247,7 @@ impl Sockets {
     }
 
     /// The next socket to a peer that is broken from now on.
-    pub(super) fn cut(&mut self, peer: u32) -> Option<ConnectionId> {
+    pub(super) fn cut_socket(&mut self, peer: u32) -> Option<ConnectionId> {
         self.early.remove(&peer);
         let mut ends = self.ends.iter_mut();
         let found = ends.find(|(_, end)| end.name.peer == peer && !end.is_cut);
@@ -275,7 +280,7 @@ impl Sockets {
             use_.received += 1;
             end.reads = false;
             self.arriving = Some(packet);
-            return Some(Input::Read(Message::Data(0)));
+            return Some(Input::Read(HandshakeMessage::Data(0)));
         }
         match end.messages.front() {
             Some((_, after)) if *after > received => None,
@@ -298,7 +303,7 @@ impl Sockets {
     }
 
     /// A packet has come from another rank.
-    pub(super) fn arrive(
+    pub(super) fn handle_arrival(
         &mut self,
         channel: &dyn Channel,
         connector: &mut Connector,
@@ -325,14 +330,14 @@ impl Sockets {
             ConnectionControl::Accepted => (0.0, Task::Accepted(name)),
             ConnectionControl::Refused => (0.0, Task::Refused(name)),
             ConnectionControl::Messages { after } => {
-                let messages = decode(&packet.payload, after);
+                let messages = decode_messages(&packet.payload, after);
                 (costs.message_time, Task::Read(name, messages))
             }
             ConnectionControl::End => (0.0, Task::End(name)),
         };
         match self.in_turn(channel, cost, task) {
             Some(task) => {
-                self.run(channel, connector, task);
+                self.run_task(channel, connector, task);
                 Done::Changed
             }
             None => Done::Later,
@@ -373,13 +378,13 @@ impl Sockets {
             is_own: true,
             number: socket,
         };
-        self.refused(connector, now, name);
+        self.handle_refused(connector, now, name);
         true
     }
 
-    fn refused(&mut self, connector: &mut Connector, now: f64, name: SocketId) {
+    fn handle_refused(&mut self, connector: &mut Connector, now: f64, name: SocketId) {
         if let Some(&connection) = self.names.get(&name) {
-            self.remove(connection);
+            self.remove_socket(connection);
             connector.handle(now, connection, Input::ConnectError);
         }
     }
@@ -400,18 +405,18 @@ impl Sockets {
     /// The process has time for the next task.
     pub(super) fn elapsed(&mut self, channel: &dyn Channel, connector: &mut Connector) {
         if let Some(task) = self.tasks.pop_front() {
-            self.run(channel, connector, task);
+            self.run_task(channel, connector, task);
         }
     }
 
-    fn run(&mut self, channel: &dyn Channel, connector: &mut Connector, task: Task) {
+    fn run_task(&mut self, channel: &dyn Channel, connector: &mut Connector, task: Task) {
         let now = channel.now();
         match task {
-            Task::Connect(name) => self.ask(channel, name),
+            Task::Connect(name) => self.request_socket(channel, name),
             Task::Accept(name) if !self.listens => say(channel, name, ConnectionControl::Refused),
             Task::Accept(name) => {
                 let connection = connector.accept(now);
-                self.add(connection, name);
+                self.add_socket(connection, name);
                 say(channel, name, ConnectionControl::Accepted);
             }
             Task::Accepted(name) => {
@@ -419,7 +424,7 @@ impl Sockets {
                     connector.handle(now, connection, Input::ConnectDone);
                 }
             }
-            Task::Refused(name) => self.refused(connector, now, name),
+            Task::Refused(name) => self.handle_refused(connector, now, name),
             Task::Read(name, messages) => self.with_end(name, |end| end.messages.extend(messages)),
             Task::End(name) => self.with_end(name, |end| end.has_ended = true),
         }
@@ -456,18 +461,18 @@ fn say(channel: &dyn Channel, name: SocketId, says: ConnectionControl) {
 ///
 /// # Panics
 /// If the packet contains no message: the other end runs this program too.
-fn decode(payload: &Buffer, after: u32) -> VecDeque<(Message, u32)> {
+fn decode_messages(payload: &Buffer, after: u32) -> VecDeque<(HandshakeMessage, u32)> {
     let bytes = payload.bytes().expect("messages are not phantoms");
     let (first, rest) = bytes
         .split_first_chunk::<MESSAGE_LENGTH>()
         .expect("a message is there");
-    let message = Message::decode(first).expect("a message of this program");
+    let message = HandshakeMessage::from_bytes(first).expect("a message of this program");
     let mut messages = VecDeque::from([(message, after)]);
-    if let Some((Message::OpenReq { group_length, .. }, _)) = messages.front() {
+    if let Some((HandshakeMessage::OpenReq { group_length, .. }, _)) = messages.front() {
         let name = rest.get(..*group_length as usize);
         let name = name.expect("the request has told the length of the name");
         let name = String::from_utf8_lossy(name).into_owned();
-        messages.push_back((Message::Group(name), after));
+        messages.push_back((HandshakeMessage::Group(name), after));
     }
     messages
 }

@@ -7,13 +7,13 @@ use super::requirements::{
 };
 use super::world::member;
 use settings::AtLimit;
-use socket::State as C;
-use virtual_connection::State as V;
+use socket::ConnectionState as C;
+use virtual_connection::VirtualConnectionState as V;
 
-const CLOSE: Input = Input::Read(Message::Close {
+const CLOSE: Input = Input::Read(HandshakeMessage::Close {
     acknowledges: false,
 });
-const CLOSE_ACK: Input = Input::Read(Message::Close { acknowledges: true });
+const CLOSE_ACK: Input = Input::Read(HandshakeMessage::Close { acknowledges: true });
 
 /// Returns the inputs after which the closing side of a connection is in this state.
 fn inputs_until(state: V) -> Vec<Input> {
@@ -54,7 +54,7 @@ fn answer(process: &mut Connector, peer: u32) -> Option<Verdict> {
                 connection,
                 messages,
             } if connection == id => match messages[..] {
-                [Message::OpenResp { verdict }] => Some(verdict),
+                [HandshakeMessage::OpenResp { verdict }] => Some(verdict),
                 ref other => panic!("{other:?}"),
             },
             _ => None,
@@ -110,7 +110,7 @@ fn n8_a_process_that_finalizes_accepts_while_a_message_waits() {
         feed(&mut one, 0, [Input::WriteDone, Input::Closed]);
         feed(&mut one, id, [Input::WriteDone]);
         let told = outputs(&mut one);
-        let data = written(id, Message::Data(2));
+        let data = written(id, HandshakeMessage::Data(2));
         assert_eq!(told.contains(&data), waits, "{told:?}");
         if waits {
             let completed = Output::Completed {

@@ -80,7 +80,7 @@ impl state_machines::StateMachineModel for World {
         into.extend(own.map(|(_, branch)| branch));
     }
 
-    fn take(&mut self, process: u32, number: u32, step: u32) -> Result<(), String> {
+    fn execute_branch(&mut self, process: u32, number: u32, step: u32) -> Result<(), String> {
         self.now.0 = step;
         let is_it = |choice: &Choice| {
             let (at, branch) = branch(self, *choice);

@@ -9,7 +9,7 @@ use std::hash::Hash as _;
 
 use testing::fingerprint::hash_parts;
 
-use super::super::Step;
+use super::super::TakenRow;
 use super::world::{Choice, World};
 
 /// Result of a search.
@@ -21,7 +21,7 @@ pub(super) struct Report {
     /// There are more states than were allowed.
     pub(super) is_cut: bool,
     /// The rows that were taken.
-    pub(super) steps: BTreeSet<Step>,
+    pub(super) steps: BTreeSet<TakenRow>,
     /// First violation, and the choices that lead to it.
     pub(super) violation: Option<(String, Vec<Choice>)>,
 }

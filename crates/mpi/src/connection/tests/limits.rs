@@ -33,7 +33,9 @@ fn victim(order: [u32; 3]) -> Option<u32> {
         while hub.poll().is_some() {}
     }
     hub.send(9.0, member(4), 1);
-    let closing = |rank: &u32| hub.state(member(*rank)) == virtual_connection::State::LocalClose;
+    let closing = |rank: &u32| {
+        hub.state(member(*rank)) == virtual_connection::VirtualConnectionState::LocalClose
+    };
     (1..4).find(closing)
 }
 
@@ -82,7 +84,7 @@ fn n17_three_processes_with_one_descriptor_each() {
 
 /// Sends without a descriptor fail and do not wait: in every order, and with an end of the process
 /// at any instant.
-pub(super) fn without_descriptors() -> BTreeSet<Step> {
+pub(super) fn without_descriptors() -> BTreeSet<TakenRow> {
     let programs: &[&[Do]] = &[
         &[Send(1), Send(2), Send(1), Finalize],
         &[Finalize],
@@ -119,10 +121,13 @@ fn n17_connections_idle_for_long_are_closed_on_request() {
         process.handle(1.0, 0, input);
     }
     process.close_unreferenced(1.5, 0.5);
-    assert_eq!(process.state(member(1)), virtual_connection::State::Active);
+    assert_eq!(
+        process.state(member(1)),
+        virtual_connection::VirtualConnectionState::Active
+    );
     process.close_unreferenced(2.0, 1.0);
     assert_eq!(
         process.state(member(1)),
-        virtual_connection::State::LocalClose
+        virtual_connection::VirtualConnectionState::LocalClose
     );
 }

@@ -3,8 +3,8 @@
 
 use super::super::*;
 use super::world::member;
-use socket::State as C;
-use virtual_connection::State as V;
+use socket::ConnectionState as C;
+use virtual_connection::VirtualConnectionState as V;
 
 pub(super) fn process(name: &str, rank: u32) -> Connector {
     let cards = (0..4).map(|rank| (rank, format!("{name}:{rank}")));
@@ -33,18 +33,18 @@ pub(super) fn state(process: &Connector, id: ConnectionId) -> Option<C> {
 pub(super) fn request(name: &str, rank: u32) -> [Input; 2] {
     let group_length = u32::try_from(name.len()).unwrap();
     [
-        Input::Read(Message::OpenReq { group_length, rank }),
-        Input::Read(Message::Group(name.to_owned())),
+        Input::Read(HandshakeMessage::OpenReq { group_length, rank }),
+        Input::Read(HandshakeMessage::Group(name.to_owned())),
     ]
 }
 
 /// The answer to a request.
-pub(super) const fn response(verdict: Verdict) -> Message {
-    Message::OpenResp { verdict }
+pub(super) const fn response(verdict: Verdict) -> HandshakeMessage {
+    HandshakeMessage::OpenResp { verdict }
 }
 
 /// One message that is written.
-pub(super) fn written(connection: ConnectionId, message: Message) -> Output {
+pub(super) fn written(connection: ConnectionId, message: HandshakeMessage) -> Output {
     let messages = vec![message];
     Output::Write {
         connection,
@@ -149,29 +149,32 @@ fn n6_waiting_handshake_and_close_handshake_are_states() {
 
 #[test]
 fn n12_n13_handshakes_have_one_form_of_fixed_width_and_order() {
-    let request = Message::OpenReq {
+    let request = HandshakeMessage::OpenReq {
         group_length: 5,
         rank: 0x0102_0304,
     };
     let messages = [
         request.clone(),
-        Message::ConnAccept { port: 7 },
+        HandshakeMessage::ConnAccept { port: 7 },
         response(Verdict::Accept),
         response(Verdict::Tie),
         response(Verdict::Finalizing),
         response(Verdict::Unknown),
-        Message::Close {
+        HandshakeMessage::Close {
             acknowledges: false,
         },
-        Message::Close { acknowledges: true },
-        Message::Data(u64::MAX - 1),
+        HandshakeMessage::Close { acknowledges: true },
+        HandshakeMessage::Data(u64::MAX - 1),
     ];
     for message in messages {
         let bytes: [u8; MESSAGE_LENGTH] = message.encode().try_into().unwrap();
-        assert_eq!(Message::decode(&bytes), Some(message));
+        assert_eq!(HandshakeMessage::from_bytes(&bytes), Some(message));
     }
     assert_eq!(request.encode(), [1, 0, 0, 0, 5, 1, 2, 3, 4]);
-    assert_eq!(Message::decode(&[3, 0, 0, 0, 0, 0, 0, 0, 9]), None);
+    assert_eq!(
+        HandshakeMessage::from_bytes(&[3, 0, 0, 0, 0, 0, 0, 0, 9]),
+        None
+    );
     // Two ways into OpenLSend but one action that forms the answer.
     let mut ways = socket::TABLE
         .rows
@@ -198,7 +201,7 @@ fn n14_after_a_refusal_the_queue_stays_with_the_virtual_connection() {
     feed(&mut one, id, [Input::WriteDone, Input::WriteDone]);
     let all = outputs(&mut one);
     for packet in [7, 8] {
-        let one = written(id, Message::Data(packet));
+        let one = written(id, HandshakeMessage::Data(packet));
         assert!(all.contains(&one), "{all:?}");
     }
 }
@@ -301,14 +304,14 @@ fn n4_late_ends_of_what_was_begun_are_ignored_while_closing() {
         Input::ConnectError,
         Input::WriteDone,
         Input::Eof,
-        Input::Read(Message::OpenReq {
+        Input::Read(HandshakeMessage::OpenReq {
             group_length: 1,
             rank: 1,
         }),
-        Input::Read(Message::Group("world".to_owned())),
-        Input::Read(Message::ConnAccept { port: 1 }),
+        Input::Read(HandshakeMessage::Group("world".to_owned())),
+        Input::Read(HandshakeMessage::ConnAccept { port: 1 }),
         YES,
-        Input::Read(Message::Data(3)),
+        Input::Read(HandshakeMessage::Data(3)),
     ];
     for input in late {
         let mut one = process("world", 0);
@@ -331,7 +334,11 @@ fn ports_give_temporary_virtual_connections() {
     one.send(0.0, to, 5);
     feed(&mut one, 0, [Input::ConnectDone]);
     let id = two.accept(0.0);
-    feed(&mut two, id, [Input::Read(Message::ConnAccept { port: 9 })]);
+    feed(
+        &mut two,
+        id,
+        [Input::Read(HandshakeMessage::ConnAccept { port: 9 })],
+    );
     let came = outputs(&mut two)
         .into_iter()
         .find_map(|output| match output {
@@ -342,8 +349,8 @@ fn ports_give_temporary_virtual_connections() {
     feed(&mut two, id, [Input::WriteDone]);
     feed(&mut one, 0, [Input::WriteDone, YES]);
     let told = outputs(&mut one);
-    assert_eq!(told.last(), Some(&written(0, Message::Data(5))));
-    feed(&mut two, id, [Input::Read(Message::Data(5))]);
+    assert_eq!(told.last(), Some(&written(0, HandshakeMessage::Data(5))));
+    feed(&mut two, id, [Input::Read(HandshakeMessage::Data(5))]);
     assert!(outputs(&mut two).contains(&Output::Deliver {
         peer: from,
         packet: 5
@@ -382,7 +389,7 @@ fn references_count_virtual_connections_and_groups() {
     one.release(0.0, peer);
     assert_eq!((one.state(peer), one.outstanding), (V::LocalClose, 1));
     assert!(one.groups.all[group as usize].card(0).is_some());
-    let close = Input::Read(Message::Close { acknowledges: true });
+    let close = Input::Read(HandshakeMessage::Close { acknowledges: true });
     feed(
         &mut one,
         0,

@@ -84,7 +84,7 @@ fn world(programs: Programs) -> World {
 }
 
 /// Explores all scenarios; the rows that were taken.
-fn check(scenarios: &[(&str, Programs)], change: fn(&mut World)) -> BTreeSet<Step> {
+fn check(scenarios: &[(&str, Programs)], change: fn(&mut World)) -> BTreeSet<TakenRow> {
     let mut steps = BTreeSet::new();
     for (name, programs) in scenarios {
         let mut world = world(programs);
@@ -99,17 +99,47 @@ fn check(scenarios: &[(&str, Programs)], change: fn(&mut World)) -> BTreeSet<Ste
 
 /// Rows that need features which these worlds lack: ports, an unknown group, a process that was
 /// told of a loss while it shuts down. `requirements` tests these rows one by one.
-pub(super) const ELSEWHERE: &[(socket::State, socket::Event)] = &[
-    (socket::State::Unconnected, socket::Event::OpenPort),
-    (socket::State::ConnectAccept, socket::Event::ConnectDone),
-    (socket::State::ConnectAccept, socket::Event::ConnectError),
-    (socket::State::ConnectAccept, socket::Event::Eof),
-    (socket::State::OpenLRecvPkt, socket::Event::ConnAccept),
-    (socket::State::OpenLSend, socket::Event::Terminate),
-    (socket::State::Closing, socket::Event::ConnectDone),
-    (socket::State::Closing, socket::Event::OpenReq),
-    (socket::State::Closing, socket::Event::ConnAccept),
-    (socket::State::Closing, socket::Event::Group),
+pub(super) const ELSEWHERE: &[(socket::ConnectionState, socket::ConnectionEvent)] = &[
+    (
+        socket::ConnectionState::Unconnected,
+        socket::ConnectionEvent::OpenPort,
+    ),
+    (
+        socket::ConnectionState::ConnectAccept,
+        socket::ConnectionEvent::ConnectDone,
+    ),
+    (
+        socket::ConnectionState::ConnectAccept,
+        socket::ConnectionEvent::ConnectError,
+    ),
+    (
+        socket::ConnectionState::ConnectAccept,
+        socket::ConnectionEvent::Eof,
+    ),
+    (
+        socket::ConnectionState::OpenLRecvPkt,
+        socket::ConnectionEvent::ConnAccept,
+    ),
+    (
+        socket::ConnectionState::OpenLSend,
+        socket::ConnectionEvent::Terminate,
+    ),
+    (
+        socket::ConnectionState::Closing,
+        socket::ConnectionEvent::ConnectDone,
+    ),
+    (
+        socket::ConnectionState::Closing,
+        socket::ConnectionEvent::OpenReq,
+    ),
+    (
+        socket::ConnectionState::Closing,
+        socket::ConnectionEvent::ConnAccept,
+    ),
+    (
+        socket::ConnectionState::Closing,
+        socket::ConnectionEvent::Group,
+    ),
 ];
 
 /// F1, F2 (coverage), F4: every interleaving is right, and every transition is taken.
@@ -124,14 +154,14 @@ fn f1_f4_every_interleaving_of_two_is_right_and_takes_every_row() {
     taken.extend(super::limits::without_descriptors());
     let mut missing = Vec::new();
     for (number, row) in socket::TABLE.rows.iter().enumerate() {
-        let is_here = taken.contains(&Step::Connection(number));
+        let is_here = taken.contains(&TakenRow::Connection(number));
         let unknown = row.guard == socket::Guard::Is(Verdict::Unknown);
         if !is_here && !unknown && !ELSEWHERE.contains(&(row.from, row.event)) {
             missing.push(format!("{row:?}"));
         }
     }
     for (number, row) in virtual_connection::TABLE.rows.iter().enumerate() {
-        if !taken.contains(&Step::Virtual(number)) {
+        if !taken.contains(&TakenRow::Virtual(number)) {
             missing.push(format!("{row:?}"));
         }
     }

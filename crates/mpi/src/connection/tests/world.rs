@@ -66,7 +66,7 @@ pub(super) struct Side {
     pub(super) closed: bool,
     pub(super) closed_at: Stamp,
     /// Messages that this side has not read yet.
-    pub(super) wire: VecDeque<(Message, Stamp)>,
+    pub(super) wire: VecDeque<(HandshakeMessage, Stamp)>,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -510,7 +510,7 @@ impl World {
 
     /// Returns the violation of an invariant of final states, if any.
     pub(super) fn at_the_end(&self) -> Option<String> {
-        use virtual_connection::{Channel, State};
+        use virtual_connection::{Channel, VirtualConnectionState};
         let ranks = 0..u32::try_from(self.processes.len()).unwrap();
         for (index, process) in self.processes.iter().enumerate().filter(|(_, p)| !p.dead) {
             if process.next < process.program.len() {
@@ -548,10 +548,14 @@ impl World {
                     connector.channel(member(rank)),
                 );
                 let is_right = match state {
-                    State::Inactive => !other.dead && channel == Channel::Unconnected,
-                    State::Active => !other.dead && !ends && channel == Channel::Connected,
-                    State::InactiveClosed => ends,
-                    State::Moribund => channel == Channel::Failed,
+                    VirtualConnectionState::Inactive => {
+                        !other.dead && channel == Channel::Unconnected
+                    }
+                    VirtualConnectionState::Active => {
+                        !other.dead && !ends && channel == Channel::Connected
+                    }
+                    VirtualConnectionState::InactiveClosed => ends,
+                    VirtualConnectionState::Moribund => channel == Channel::Failed,
                     _ => false,
                 };
                 if !is_right {
@@ -561,7 +565,7 @@ impl World {
             // One connection per used pair, and the listener; nothing else.
             let active = ranks
                 .clone()
-                .filter(|&rank| connector.state(member(rank)) == State::Active);
+                .filter(|&rank| connector.state(member(rank)) == VirtualConnectionState::Active);
             let expected = active.count() + usize::from(!ends);
             let have = connector.connections.all.len();
             if have != expected {

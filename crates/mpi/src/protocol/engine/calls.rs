@@ -1,7 +1,7 @@
 //! Rarer calls: operations that are cancelled, messages that a matched
 //! probe has taken, and operations that are over before they begin.
 
-use super::{FlowLayer, ProtocolEngine, State};
+use super::{FlowLayer, OperationState, ProtocolEngine};
 use crate::channel::{Channel, PacketHeader, Token};
 use crate::exploration::choose;
 use crate::matching::{UnexpectedContent, UnexpectedMessage};
@@ -25,17 +25,19 @@ impl ProtocolEngine {
         let operation = &mut self.requests[token];
         let place = &mut operation.state;
         match place {
-            State::AwaitPost { message: None, .. } | State::AwaitTurn { .. } => {
+            OperationState::AwaitPost { message: None, .. } | OperationState::AwaitTurn { .. } => {
                 operation.cancelled = true;
             }
-            State::Posted { pattern, buffer } if !operation.cancelled => {
+            OperationState::Posted { pattern, buffer } if !operation.cancelled => {
                 let pattern = *pattern;
                 let buffer = std::mem::replace(buffer, Buffer::phantom(0));
-                let found = self.matching.withdraw(&pattern, token);
+                let found = self.matching.withdraw_receive(&pattern, token);
                 debug_assert!(found, "a posted receive is in the queue");
                 self.requests.end_cancelled(token, buffer);
             }
-            State::Queued(message) | State::AwaitCts(message) | State::AwaitAck(message) => {
+            OperationState::Queued(message)
+            | OperationState::AwaitCts(message)
+            | OperationState::AwaitAck(message) => {
                 let (peer, envelope) = (message.peer, message.envelope);
                 self.cancel_send(channel, token, peer, envelope);
             }
@@ -47,7 +49,7 @@ impl ProtocolEngine {
         if FlowLayer::new(self, channel).withdraw_queued(peer, send) {
             return self.requests.end_cancelled_send(send);
         }
-        let may_come_back = !matches!(self.requests[send].state, State::Queued(_));
+        let may_come_back = !matches!(self.requests[send].state, OperationState::Queued(_));
         let operation = &mut self.requests[send];
         if may_come_back && !operation.cancelled {
             operation.cancelled = true;
@@ -105,8 +107,8 @@ impl ProtocolEngine {
         buffer: Buffer,
         location: SourceLocation,
     ) -> Token {
-        let waits = State::AwaitPost {
-            pattern: Pattern::of(&message.envelope),
+        let waits = OperationState::AwaitPost {
+            pattern: Pattern::from_envelope(&message.envelope),
             buffer,
             message: Some(Box::new(message)),
         };

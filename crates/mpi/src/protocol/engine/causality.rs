@@ -2,7 +2,7 @@
 
 use super::seen::ReturnedMessage;
 use super::tag_order::{MatchTable, note_match};
-use super::{Operation, PreparedCall, RareState, State};
+use super::{Operation, OperationState, PreparedCall, RareState};
 use crate::channel::{Channel, Token};
 use crate::exploration::{CausalityHooks, NotedOperation, SendCause, SendEnd, causality};
 use crate::matching::Arrival;
@@ -225,7 +225,7 @@ impl CausalityRecord {
         }
         let (known, receives) = (origin.known, origin.receive);
         causes.because(Some(self.arrival.send_cause(known, receives)));
-        if let State::Posted { pattern, .. } = operation.state {
+        if let OperationState::Posted { pattern, .. } = operation.state {
             self.note_claim_over(&pattern);
             note_match(self, channel, receive, (pattern, met), operation.location);
         }
@@ -309,7 +309,7 @@ impl CausalityRecord {
 
     pub(super) fn report_observed(&mut self, causes: &dyn CausalityHooks) {
         for step in self.learnt.drain(..) {
-            causes.learn(step);
+            causes.record_arrival(step);
         }
         for waited in self.waits.drain(..) {
             match waited {

@@ -18,11 +18,11 @@ use std::ops::Range;
 
 use ::collectives::{Algorithm, Area, Call, Part, Slot};
 
-use super::{NOTHING, Operations, ProtocolEngine, RequestTable, Role, State};
+use super::{NOTHING, OperationState, Operations, ProtocolEngine, RequestTable, Role};
 use crate::api::group::Members;
 use crate::api::op::Reduction;
 use crate::channel::{Channel, Token};
-use crate::collectives::{Place as CallPlace, position};
+use crate::collectives::{CallPosition as CallPlace, position};
 use crate::{Buffer, Error};
 use channel::FreshMemory;
 
@@ -131,12 +131,12 @@ pub(crate) struct PreparedCall {
 #[derive(Clone, Debug)]
 struct Running {
     call: PreparedCall,
-    progress: Progress,
+    progress: ScheduleState,
 }
 
 /// The position in a schedule.
 #[derive(Clone, Debug)]
-struct Progress {
+struct ScheduleState {
     temp: Buffer,
     fresh: Option<Box<FreshMemory>>,
     /// The operation of the program.
@@ -259,7 +259,7 @@ impl Collectives {
     pub(crate) fn count_call(&mut self, context: u32, has_tag: bool) -> CallNumber {
         let (next, _) = self.next(context);
         let number = *next;
-        next.position = position::next(number.position);
+        next.position = position::next_position(number.position);
         next.tag = (number.tag + u32::from(has_tag)) % (TAG_COUNT / 2);
         number
     }
@@ -307,8 +307,8 @@ impl Collectives {
     }
 
     /// Returns the position of the collective of an operation; `None` for other operations.
-    pub(crate) fn place_of(&self, operation: &State) -> Option<CallPlace> {
-        let State::Collective { index } = operation else {
+    pub(crate) fn place_of(&self, operation: &OperationState) -> Option<CallPlace> {
+        let OperationState::Collective { index } = operation else {
             return None;
         };
         let call = &self.running(*index)?.call;
@@ -516,7 +516,10 @@ impl<'a> ScheduleExecutor<'a> {
     /// Starts a collective. Its operation is over when the last step of this rank is over.
     pub(crate) fn start_call(&mut self, call: PreparedCall) -> Token {
         let location = call.location;
-        let token = self.engine.requests.insert(State::Elapsing, location);
+        let token = self
+            .engine
+            .requests
+            .insert(OperationState::Elapsing, location);
         let temp = call.recv.of_kind((call.algorithm.temp)(&call.call));
         let memory = self.channel.settings().memory.as_ref();
         let fresh = FreshMemory::of_call(memory, call.algorithm, &call.call, temp.len());
@@ -534,7 +537,7 @@ impl<'a> ScheduleExecutor<'a> {
         }
         let collectives = self.engine.requests.collectives_mut();
         let running = Box::new(Running {
-            progress: Progress {
+            progress: ScheduleState {
                 temp,
                 fresh,
                 token,
@@ -546,7 +549,7 @@ impl<'a> ScheduleExecutor<'a> {
             call,
         });
         let index = collectives.insert(running);
-        self.engine.requests[token].state = State::Collective { index };
+        self.engine.requests[token].state = OperationState::Collective { index };
         self.advance(index);
         token
     }
@@ -567,7 +570,7 @@ impl<'a> ScheduleExecutor<'a> {
         if number != position::UNCOUNTED {
             self.engine
                 .requests
-                .observe(|| observe::Event::CollectiveEnd { context, number });
+                .observe(|| observe::RankEvent::CollectiveEnd { context, number });
         }
         let buffer = if call.has_result {
             call.recv

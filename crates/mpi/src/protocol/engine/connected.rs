@@ -9,8 +9,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{FlowLayer, OutboundSend, ProtocolEngine, State};
-use crate::channel::{Channel, Event, Packet, PacketHeader, Token};
+use super::{FlowLayer, OperationState, OutboundSend, ProtocolEngine};
+use crate::channel::{Channel, ChannelEvent, Packet, PacketHeader, Token};
 use crate::connection::Failure;
 use crate::protocol::flow_control::{Hold, Slot};
 use crate::{Buffer, Error};
@@ -54,11 +54,13 @@ const fn error(peer: u32, why: Failure) -> Error {
 
 impl ProtocolEngine {
     /// Moves on by an event that comes only where ranks get connected.
-    pub(super) fn handle_connection(&mut self, channel: &dyn Channel, event: Event) {
+    pub(super) fn handle_connection(&mut self, channel: &dyn Channel, event: ChannelEvent) {
         match event {
-            Event::Lost { peer } => self.lose(channel, peer, Failure::PeerLost),
-            Event::Failed { peer, why } => self.lose(channel, peer, why),
-            Event::Refused { peer, packet, why } => self.refused(channel, peer, &packet, why),
+            ChannelEvent::Lost { peer } => self.lose(channel, peer, Failure::PeerLost),
+            ChannelEvent::Failed { peer, why } => self.lose(channel, peer, why),
+            ChannelEvent::Refused { peer, packet, why } => {
+                self.refused(channel, peer, &packet, why)
+            }
             other => unreachable!("the layer below answers {other:?}"),
         }
     }
@@ -66,13 +68,14 @@ impl ProtocolEngine {
     /// Everything that waits for a rank fails.
     fn lose(&mut self, channel: &dyn Channel, peer: u32, why: Failure) {
         let why = self.lost.add_rank(peer, why);
-        let concerned = |state: &State| match state {
-            State::AwaitCts(to) | State::AwaitAck(to) | State::Queued(to) | State::Sending(to) => {
-                to.peer == peer
-            }
-            State::Posted { pattern, .. } => pattern.source == Some(peer),
-            State::AwaitData { envelope, .. } => envelope.source == peer,
-            State::Remote(call) => call.peers.contains(&peer),
+        let concerned = |state: &OperationState| match state {
+            OperationState::AwaitCts(to)
+            | OperationState::AwaitAck(to)
+            | OperationState::Queued(to)
+            | OperationState::Sending(to) => to.peer == peer,
+            OperationState::Posted { pattern, .. } => pattern.source == Some(peer),
+            OperationState::AwaitData { envelope, .. } => envelope.source == peer,
+            OperationState::Remote(call) => call.peers.contains(&peer),
             _ => false,
         };
         let all = self.requests.operations.iter_places();
@@ -94,7 +97,7 @@ impl ProtocolEngine {
         self.flow(channel).lose(peer, operations, channel.now());
         let all = self.requests.operations.iter_places();
         let packets = all.filter_map(|(token, operation)| {
-            let State::Packet(slot) = operation.state else {
+            let OperationState::Packet(slot) = operation.state else {
                 return None;
             };
             (slot.peer == peer).then_some((token, slot))
@@ -111,18 +114,18 @@ impl ProtocolEngine {
                 operation: None,
                 ..slot
             };
-            self.flow(channel).left(slot, channel.now());
+            self.flow(channel).handle_left(slot, channel.now());
         }
         FlowLayer::new(self, channel).apply_effects();
     }
 
     /// Ends an operation that is under way.
     fn fail(&mut self, token: Token, error: Error) {
-        if let State::Posted { pattern, .. } = self.requests[token].state {
-            let found = self.matching.withdraw(&pattern, token);
+        if let OperationState::Posted { pattern, .. } = self.requests[token].state {
+            let found = self.matching.withdraw_receive(&pattern, token);
             debug_assert!(found, "a posted receive is in the queue");
         }
-        if let State::Sending(OutboundSend { envelope, .. }) = self.requests[token].state {
+        if let OperationState::Sending(OutboundSend { envelope, .. }) = self.requests[token].state {
             self.windows
                 .note_put_left(&self.requests[token], envelope.context);
         }
@@ -131,11 +134,14 @@ impl ProtocolEngine {
         ));
         let operation = &mut self.requests[token];
         let buffer = match &mut operation.state {
-            State::AwaitCts(to) | State::AwaitAck(to) | State::Queued(to) | State::Sending(to) => {
-                &mut to.buffer
+            OperationState::AwaitCts(to)
+            | OperationState::AwaitAck(to)
+            | OperationState::Queued(to)
+            | OperationState::Sending(to) => &mut to.buffer,
+            OperationState::Posted { buffer, .. } | OperationState::AwaitData { buffer, .. } => {
+                buffer
             }
-            State::Posted { buffer, .. } | State::AwaitData { buffer, .. } => buffer,
-            State::Remote(call) => &mut call.buffer,
+            OperationState::Remote(call) => &mut call.buffer,
             _ => unreachable!("only what waits for a rank fails"),
         };
         let buffer = std::mem::replace(buffer, Buffer::phantom(0));
@@ -174,8 +180,8 @@ impl ProtocolEngine {
     /// the message has not come.
     pub(super) fn check_source(&mut self, receive: Token) {
         let source = match self.requests.operations.state(receive) {
-            State::Posted { pattern, .. } => pattern.source,
-            State::AwaitData { envelope, .. } => Some(envelope.source),
+            OperationState::Posted { pattern, .. } => pattern.source,
+            OperationState::AwaitData { envelope, .. } => Some(envelope.source),
             _ => None,
         };
         if let Some(source) = source

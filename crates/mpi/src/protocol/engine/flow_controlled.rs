@@ -6,11 +6,11 @@
 //! then come back when a receive has matched the message.
 
 use super::observation::post_event;
-use super::{ProtocolEngine, State, library};
+use super::{OperationState, ProtocolEngine, library};
 use crate::channel::{Channel, CreditReturn, Packet, PacketHeader, Token};
 use crate::matching::UnexpectedContent;
-use crate::protocol::flow_control::{FlowAction, FlowControl, Kind, OutboundMessage};
-use crate::protocol::machine::receive::{Action, Event};
+use crate::protocol::flow_control::{FlowAction, FlowControl, MessageType, OutboundMessage};
+use crate::protocol::machine::receive::{Action, ReceiveEvent};
 use crate::{Buffer, Envelope};
 
 /// An eager message that arrives, or has arrived before its receive.
@@ -20,13 +20,13 @@ pub(crate) struct Assembly {
     length: u64,
     arrived: u64,
     buffer: Buffer,
-    place: Place,
+    place: EagerTarget,
     receive: Option<Token>,
 }
 
 /// Where an eager message is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Place {
+enum EagerTarget {
     /// In the buffer of the matching receive.
     Receive,
     /// In memory for unexpected messages.
@@ -35,7 +35,7 @@ enum Place {
     Packets(u32),
 }
 
-impl Place {
+impl EagerTarget {
     /// Frees the resources of an unexpected message.
     fn free_in(self, flow: &mut FlowControl, (source, length): (u32, u64), now: f64) {
         match self {
@@ -56,7 +56,7 @@ impl ProtocolEngine {
     pub(super) fn flow(&mut self, channel: &dyn Channel) -> &mut FlowControl {
         let defects = self.defects;
         let fresh = || {
-            let mut flow = Box::new(FlowControl::of(channel.settings()));
+            let mut flow = Box::new(FlowControl::from_settings(channel.settings()));
             flow.defects = defects;
             flow
         };
@@ -82,15 +82,16 @@ impl ProtocolEngine {
 
     #[inline(never)]
     fn dispatch_in_turn(&mut self, channel: &dyn Channel, peer: u32, message: OutboundMessage) {
-        self.flow(channel).send(peer, message, channel.now());
+        self.flow(channel)
+            .queue_message(peer, message, channel.now());
         FlowLayer::new(self, channel).apply_effects();
     }
 
     /// Sends an announcement or an answer.
     pub(super) fn post_control(&mut self, channel: &dyn Channel, peer: u32, header: PacketHeader) {
         let kind = match header {
-            PacketHeader::Rts { .. } | PacketHeader::CancelRequest { .. } => Kind::Control,
-            _ => Kind::CloseAckPolicy,
+            PacketHeader::Rts { .. } | PacketHeader::CancelRequest { .. } => MessageType::Control,
+            _ => MessageType::CloseAckPolicy,
         };
         let message = OutboundMessage::new(kind, header, Buffer::phantom(0));
         self.dispatch(channel, peer, message);
@@ -104,7 +105,7 @@ impl ProtocolEngine {
         offset: u64,
         part: &Buffer,
     ) {
-        let State::AwaitData {
+        let OperationState::AwaitData {
             envelope,
             length,
             buffer,
@@ -119,7 +120,7 @@ impl ProtocolEngine {
             *buffer = part.of_kind(length).with_element(buffer.element());
         }
         if length <= buffer.len() {
-            buffer.place(offset, part);
+            buffer.write_part(offset, part);
         }
         *arrived += part.len();
         assert!(*arrived <= length, "no byte arrives twice");
@@ -129,7 +130,7 @@ impl ProtocolEngine {
         let rest = buffer.len();
         let buffer = std::mem::replace(buffer, Buffer::phantom(rest));
         if detached {
-            let cost = channel.settings().overheads.or.of(length);
+            let cost = channel.settings().overheads.or.message_overhead(length);
             self.requests.operations.add_charge(token, cost);
         }
         if !self.requests.rare.is_empty() {
@@ -164,8 +165,11 @@ impl<'a> FlowLayer<'a> {
                     mut packet,
                     slot,
                 } => {
-                    packet.notify =
-                        slot.map(|slot| self.engine.requests.insert_inner(State::Packet(slot)));
+                    packet.notify = slot.map(|slot| {
+                        self.engine
+                            .requests
+                            .insert_inner(OperationState::Packet(slot))
+                    });
                     self.engine.requests.operations.offer_buffers(
                         self.channel,
                         peer,
@@ -186,11 +190,14 @@ impl<'a> FlowLayer<'a> {
                     peer,
                     resource,
                     seconds,
-                } => self.engine.requests.observe(|| observe::Event::Incident {
-                    name: resource.name(),
-                    peer: Some(peer),
-                    value: Some(seconds),
-                }),
+                } => self
+                    .engine
+                    .requests
+                    .observe(|| observe::RankEvent::Incident {
+                        name: resource.name(),
+                        peer: Some(peer),
+                        value: Some(seconds),
+                    }),
             }
         }
     }
@@ -199,20 +206,23 @@ impl<'a> FlowLayer<'a> {
     /// processor for packing, in addition to the processor of its program.
     fn pack(&mut self, peer: u32, seconds: f64) {
         let left = self.engine.processor.pack_next(self.channel.now(), seconds);
-        let token = self.engine.requests.insert_inner(State::Packing { peer });
+        let token = self
+            .engine
+            .requests
+            .insert_inner(OperationState::Packing { peer });
         self.channel.timer(left, token);
     }
 
     /// Handles the end of packing of the next packet to a peer.
     pub(super) fn handle_packed(&mut self, token: Token) {
-        let State::Packing { peer } = self.engine.requests.operations.remove(token) else {
+        let OperationState::Packing { peer } = self.engine.requests.operations.remove(token) else {
             unreachable!("only packing is over");
         };
         if self.engine.lost.contains_rank(peer) {
             return;
         }
         let now = self.channel.now();
-        self.flow().packed(peer, now);
+        self.flow().handle_packed(peer, now);
         self.apply_effects();
     }
 
@@ -222,7 +232,7 @@ impl<'a> FlowLayer<'a> {
             return false;
         }
         let now = self.channel.now();
-        let found = self.flow().withdraw(peer, send, now);
+        let found = self.flow().withdraw_message(peer, send, now);
         self.apply_effects();
         found
     }
@@ -241,11 +251,11 @@ impl<'a> FlowLayer<'a> {
 
     /// A packet has left.
     pub(super) fn handle_left(&mut self, token: Token) {
-        let State::Packet(slot) = self.engine.requests.operations.remove(token) else {
+        let OperationState::Packet(slot) = self.engine.requests.operations.remove(token) else {
             unreachable!("only packets are reported as sent");
         };
         let now = self.channel.now();
-        self.flow().left(slot, now);
+        self.flow().handle_left(slot, now);
         self.apply_effects();
     }
 
@@ -258,14 +268,17 @@ impl<'a> FlowLayer<'a> {
 
     /// Handles a message that the channel has fetched, or the fetched content of a window.
     pub(super) fn handle_fetched(&mut self, source: u32, receive: Token, message: &Buffer) {
-        if matches!(self.engine.requests[receive].state, State::Remote(_)) {
+        if matches!(
+            self.engine.requests[receive].state,
+            OperationState::Remote(_)
+        ) {
             return self
                 .engine
                 .requests
                 .put_result(receive, source, (0, message));
         }
         let now = self.channel.now();
-        self.flow().step(source, Event::Data, now);
+        self.flow().step(source, ReceiveEvent::Data, now);
         self.engine.handle_data(self.channel, receive, message);
         self.flow().run_machines(source, now);
         self.apply_effects();
@@ -280,12 +293,13 @@ impl<'a> FlowLayer<'a> {
         let now = self.channel.now();
         let flow = self.flow();
         if let Some(returned) = returned {
-            flow.open(peer, returned, now);
+            flow.apply_credit_return(peer, returned, now);
         }
-        flow.step(peer, Event::Cts, now);
+        flow.step(peer, ReceiveEvent::Cts, now);
         flow.consume_credits(peer, 1, false, now);
         let place = &mut self.engine.requests[send].state;
-        let State::AwaitCts(message) = std::mem::replace(place, State::Elapsing) else {
+        let OperationState::AwaitCts(message) = std::mem::replace(place, OperationState::Elapsing)
+        else {
             unreachable!("only what was announced is fetched");
         };
         self.engine.requests.end_send(send, message);
@@ -320,15 +334,15 @@ impl<'a> FlowLayer<'a> {
             payload
         } else {
             let mut buffer = payload.of_kind(length);
-            buffer.place(0, &payload);
+            buffer.write_part(0, &payload);
             buffer
         };
-        let state = State::Assembly(Box::new(Assembly {
+        let state = OperationState::Assembly(Box::new(Assembly {
             envelope,
             length,
             arrived,
             buffer,
-            place: Place::Packets(1),
+            place: EagerTarget::Packets(1),
             receive: None,
         }));
         let assembly = self.engine.requests.insert_inner(state);
@@ -349,13 +363,13 @@ impl<'a> FlowLayer<'a> {
             let flow = self.flow();
             flow.note_found(source, false, now);
             let event = if flow.reserve_memory(length) {
-                Event::Room
+                ReceiveEvent::Room
             } else {
-                Event::NoRoom
+                ReceiveEvent::NoRoom
             };
             if flow.step(source, event, now) == Action::CopyOut {
                 flow.consume_credits(source, 1, true, now);
-                self.engine.requests.operations.assembly(assembly).place = Place::Memory;
+                self.engine.requests.operations.assembly(assembly).place = EagerTarget::Memory;
             }
         }
         self.continue_eager(source, assembly);
@@ -367,9 +381,9 @@ impl<'a> FlowLayer<'a> {
         let incoming = *self.flow().incoming(source, now);
         let token = incoming.expect("a further packet comes after the first one");
         let assembly = self.engine.requests.operations.assembly(token);
-        assembly.buffer.place(offset, payload);
+        assembly.buffer.write_part(offset, payload);
         assembly.arrived += payload.len();
-        if let Place::Packets(count) = &mut assembly.place {
+        if let EagerTarget::Packets(count) = &mut assembly.place {
             *count += 1;
         } else {
             self.flow().consume_credits(source, 1, true, now);
@@ -384,9 +398,9 @@ impl<'a> FlowLayer<'a> {
         let complete = assembly.arrived == assembly.length;
         let flow = self.flow();
         let event = if complete {
-            Event::AllReceived
+            ReceiveEvent::AllReceived
         } else {
-            Event::More
+            ReceiveEvent::More
         };
         let action = flow.step(source, event, now);
         if complete {
@@ -402,7 +416,7 @@ impl<'a> FlowLayer<'a> {
         let now = self.channel.now();
         let assembly = self.engine.requests.operations.assembly(token);
         assembly.receive = Some(receive);
-        let place = std::mem::replace(&mut assembly.place, Place::Receive);
+        let place = std::mem::replace(&mut assembly.place, EagerTarget::Receive);
         let (source, length) = (assembly.envelope.source, assembly.length);
         let complete = assembly.arrived == length;
         self.flow().met(source, length, now);
@@ -411,7 +425,7 @@ impl<'a> FlowLayer<'a> {
         if *flow.incoming(source, now) == Some(token) {
             // Of one that has just come, the machine knows already.
             if flow.is_between_packets(source) {
-                flow.step(source, Event::ReceivePosted, now);
+                flow.step(source, ReceiveEvent::ReceivePosted, now);
             }
         } else {
             debug_assert!(complete, "only the last message is incomplete");

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use settings::{LibrarySettings, RendezvousMode};
 
-use super::{Departure, ProtocolEngine, RareState, SendCall, State};
+use super::{Departure, OperationState, ProtocolEngine, RareState, SendCall};
 use crate::channel::{Channel, PacketHeader, Token};
 
 /// The state of a rank with such parts.
@@ -83,7 +83,7 @@ pub(super) fn answer_later(
         return false;
     }
     engine.processor.keep_busy(channel, cost);
-    let state = State::Matching { peer, header };
+    let state = OperationState::Matching { peer, header };
     let token = engine.requests.insert_inner(state);
     channel.timer(engine.processor.time_left(channel), token);
     true
@@ -91,7 +91,7 @@ pub(super) fn answer_later(
 
 /// Handles the end of matching.
 pub(super) fn answer_matched(engine: &mut ProtocolEngine, channel: &dyn Channel, token: Token) {
-    let State::Matching { peer, header } = engine.requests.operations.remove(token) else {
+    let OperationState::Matching { peer, header } = engine.requests.operations.remove(token) else {
         unreachable!("only matching is over");
     };
     engine.post_control(channel, peer, header);

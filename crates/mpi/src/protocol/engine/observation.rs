@@ -6,23 +6,23 @@
 use observe::SourceLocation;
 use std::rc::Rc;
 
-use observe::{Event, Observer, ProgramEvent};
+use observe::{Observer, ProgramEvent, RankEvent};
 
-use super::{Operations, PreparedCall, State};
+use super::{OperationState, Operations, PreparedCall};
 use crate::channel::{Packet, PacketHeader, Token};
 use crate::protocol::waiting::Waits;
 use crate::{Envelope, RmaCall};
 
 /// The observer of a rank.
 #[derive(Clone, Debug)]
-pub(crate) struct Observation {
+pub(crate) struct RankObserver {
     observer: Rc<dyn Observer>,
     rank: u32,
     /// True while the rank waits.
     waits: bool,
 }
 
-impl Observation {
+impl RankObserver {
     /// Returns the observation of a rank, which tells the observer all events.
     pub(super) fn new(observer: Rc<dyn Observer>, rank: u32) -> Self {
         Self {
@@ -50,7 +50,9 @@ impl Observation {
         }
         let call = match waits {
             Waits::Operation(token) if begins => match operations.state(token) {
-                State::AwaitPost { .. } | State::Posted { .. } | State::AwaitData { .. } => "recv",
+                OperationState::AwaitPost { .. }
+                | OperationState::Posted { .. }
+                | OperationState::AwaitData { .. } => "recv",
                 _ => "send",
             },
             Waits::Operation(_) => "wait",
@@ -64,12 +66,12 @@ impl Observation {
             Waits::Finalize => "finalize",
         };
         let elapses = matches!(waits, Waits::Named(_, token)
-            if matches!(operations.state(token), State::Elapsing));
+            if matches!(operations.state(token), OperationState::Elapsing));
         let request = match waits {
             Waits::Operation(token) => Some(token),
             _ => None,
         };
-        self.tell(|| Event::Wait {
+        self.tell(|| RankEvent::Wait {
             call,
             place,
             elapses,
@@ -82,7 +84,7 @@ impl Observation {
     #[inline]
     pub(crate) fn end_wait(&mut self) {
         if self.waits {
-            self.tell(|| Event::Continue);
+            self.tell(|| RankEvent::Continue);
             self.waits = false;
         }
     }
@@ -90,7 +92,7 @@ impl Observation {
     /// Reports that the rank has ended.
     pub(crate) fn end_rank(&mut self) {
         self.end_wait();
-        self.tell(|| Event::End);
+        self.tell(|| RankEvent::End);
     }
 
     /// Reports that a collective begins.
@@ -98,14 +100,14 @@ impl Observation {
         let root = Some(call.call.root).filter(|root| {
             call.call.collective.has_root() && *root != ::collectives::Call::NO_ROOT
         });
-        self.tell(|| Event::CollectiveCall {
+        self.tell(|| RankEvent::CollectiveCall {
             algorithm: call.algorithm.name,
             root: root.map(|root| call.members.world(root)),
             size: call.call.size,
             first: call.members.world(0),
             place: call.location,
         });
-        self.tell(|| Event::Collective {
+        self.tell(|| RankEvent::Collective {
             name: call.call.collective.name(),
             context: call.context,
             number: call.number.position,
@@ -119,7 +121,7 @@ impl Observation {
         if let (PacketHeader::Credits, Some(returned)) = (&packet.header, &packet.returned) {
             let value = Some(f64::from(returned.credits));
             let (name, peer) = ("credits", Some(peer));
-            self.tell(|| Event::Incident { name, peer, value });
+            self.tell(|| RankEvent::Incident { name, peer, value });
         }
     }
 }
@@ -141,13 +143,13 @@ pub(super) const fn length(header: &PacketHeader, payload: u64) -> u64 {
 /// A message has found no receive.
 pub(super) const fn unexpected_event(envelope: &Envelope, bytes: u64) -> ProgramEvent {
     let (peer, tag) = (envelope.source, envelope.tag);
-    Event::Unexpected { peer, tag, bytes }
+    RankEvent::Unexpected { peer, tag, bytes }
 }
 
 /// A packet is handed to the channel.
 pub(super) fn post_event(peer: u32, header: &PacketHeader, payload: u64) -> ProgramEvent {
-    let (packet, key) = header.identity();
-    Event::Post {
+    let (packet, key) = header.packet_identity();
+    RankEvent::Post {
         peer,
         packet,
         key,

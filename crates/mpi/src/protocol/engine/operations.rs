@@ -3,7 +3,7 @@
 use std::ops::{Index, IndexMut};
 
 use super::flow_controlled::Assembly;
-use super::{OutboundSend, RemoteCall, RequestTable, State, Status};
+use super::{OperationState, OutboundSend, RemoteCall, RequestTable, Status};
 use crate::channel::{Channel, PacketHeader, Token};
 use crate::{Buffer, Error, Pattern};
 use observe::SourceLocation;
@@ -11,7 +11,7 @@ use observe::SourceLocation;
 /// An operation, and true or false for the interest of the program in its end.
 #[derive(Clone, Debug)]
 pub(crate) struct Operation {
-    pub(super) state: State,
+    pub(super) state: OperationState,
     /// The line at which the program started the operation.
     pub(super) location: SourceLocation,
     /// No handle of the request exists any more: the place is freed at the end.
@@ -54,7 +54,7 @@ pub(crate) struct Operations {
 
 impl Operation {
     #[inline]
-    const fn new(state: State, location: SourceLocation) -> Self {
+    const fn new(state: OperationState, location: SourceLocation) -> Self {
         Self {
             state,
             location,
@@ -89,11 +89,11 @@ impl Operations {
 
     /// Adds an operation.
     #[inline]
-    pub(super) fn insert(&mut self, state: State, location: SourceLocation) -> Token {
+    pub(super) fn insert(&mut self, state: OperationState, location: SourceLocation) -> Token {
         let operation = Operation::new(state, location);
         if let Some(token) = self.free {
             let place = &mut self.places[token as usize];
-            let State::Free { next } = place.state else {
+            let OperationState::Free { next } = place.state else {
                 unreachable!("the free list holds free places")
             };
             self.free = next;
@@ -112,35 +112,37 @@ impl Operations {
 
     /// Frees the place of an operation. Returns the state of the operation.
     #[inline]
-    pub(crate) fn remove(&mut self, token: Token) -> State {
-        let free = State::Free { next: self.free };
+    pub(crate) fn remove(&mut self, token: Token) -> OperationState {
+        let free = OperationState::Free { next: self.free };
         self.free = Some(token);
         std::mem::replace(&mut self.places[token as usize].state, free)
     }
 
     /// Returns the state of an operation.
     #[inline]
-    pub(crate) fn state(&self, token: Token) -> &State {
+    pub(crate) fn state(&self, token: Token) -> &OperationState {
         &self.places[token as usize].state
     }
 
     /// Returns the result of an operation if the operation is over; the operation keeps its result.
     pub(crate) fn result(&self, token: Token) -> Option<(Result<Status, Error>, &Buffer)> {
         match self.state(token) {
-            State::Done { result, buffer } => Some((*result, buffer)),
+            OperationState::Done { result, buffer } => Some((*result, buffer)),
             _ => None,
         }
     }
 
     /// Returns true if a receive waits for a message.
     pub(crate) fn is_posted(&self, token: Token) -> bool {
-        matches!(self.state(token), State::Posted { .. })
+        matches!(self.state(token), OperationState::Posted { .. })
     }
 
     /// Returns true if a receive that was cancelled waits for the message that was picked to come.
     pub(crate) fn awaits_cancelled(&self) -> bool {
         let mut all = self.places.iter();
-        all.any(|operation| operation.cancelled && matches!(operation.state, State::Posted { .. }))
+        all.any(|operation| {
+            operation.cancelled && matches!(operation.state, OperationState::Posted { .. })
+        })
     }
 
     /// Returns the number of the operation that begins next.
@@ -155,18 +157,21 @@ impl Operations {
     }
 
     /// Returns the states of all operations that the program may query.
-    pub(crate) fn states(&self) -> impl Iterator<Item = &State> {
+    pub(crate) fn states(&self) -> impl Iterator<Item = &OperationState> {
         self.places.iter().map(|operation| &operation.state)
     }
 
     /// Returns the number of operations that are remembered.
     pub(crate) fn count_used(&self) -> usize {
-        let free = |state: &&State| matches!(state, State::Free { .. });
+        let free = |state: &&OperationState| matches!(state, OperationState::Free { .. });
         self.places.len() - self.states().filter(free).count()
     }
 
     /// Returns the place at which the first of the operations of a kind was started.
-    pub(crate) fn find_location(&self, wanted: fn(&State) -> bool) -> Option<SourceLocation> {
+    pub(crate) fn find_location(
+        &self,
+        wanted: fn(&OperationState) -> bool,
+    ) -> Option<SourceLocation> {
         let mut all = self.places.iter();
         all.find(|operation| wanted(&operation.state))
             .map(|operation| operation.location)
@@ -181,7 +186,7 @@ impl Operations {
         let all = self.places.iter();
         all.filter(move |operation| operation.released == is_given_up)
             .filter_map(|operation| match &operation.state {
-                State::Posted { pattern, .. } => Some((pattern, operation.location)),
+                OperationState::Posted { pattern, .. } => Some((pattern, operation.location)),
                 _ => None,
             })
     }
@@ -216,7 +221,7 @@ impl Operations {
 
     /// Notes that a partition of a send is ready.
     pub(crate) fn note_partition(&mut self, token: Token) {
-        if let State::Partitions { left } = &mut self[token].state {
+        if let OperationState::Partitions { left } = &mut self[token].state {
             *left -= 1;
         }
     }
@@ -224,7 +229,7 @@ impl Operations {
     /// Returns the call that waits in an operation, which may have failed before.
     pub(super) fn remote_call(&mut self, token: Token) -> Option<&mut RemoteCall> {
         match &mut self.places.get_mut(token as usize)?.state {
-            State::Remote(call) => Some(call),
+            OperationState::Remote(call) => Some(call),
             _ => None,
         }
     }
@@ -232,7 +237,7 @@ impl Operations {
     /// Returns the context and the targets of a lock that an operation waits for.
     pub(crate) fn awaited_lock(&self, token: Token) -> Option<(u32, &[u32])> {
         match self.state(token) {
-            State::Remote(call) if call.name.starts_with("lock") => {
+            OperationState::Remote(call) if call.name.starts_with("lock") => {
                 Some((call.context, &call.peers))
             }
             _ => None,
@@ -242,12 +247,12 @@ impl Operations {
     /// Lets an eager message go by rendezvous.
     pub(super) fn await_cts(&mut self, send: Token) {
         let place = &mut self[send].state;
-        let (State::Queued(message) | State::AwaitAck(message)) =
-            std::mem::replace(place, State::Elapsing)
+        let (OperationState::Queued(message) | OperationState::AwaitAck(message)) =
+            std::mem::replace(place, OperationState::Elapsing)
         else {
             unreachable!("only what is queued is converted");
         };
-        *place = State::AwaitCts(message);
+        *place = OperationState::AwaitCts(message);
     }
 
     /// Passes the channel the buffer or length behind an announcement or its answer, which are
@@ -255,13 +260,13 @@ impl Operations {
     pub(super) fn offer_buffers(&self, channel: &dyn Channel, peer: u32, header: &PacketHeader) {
         match *header {
             PacketHeader::Rts { send, .. } => {
-                if let State::AwaitCts(OutboundSend { buffer, .. }) = self.state(send) {
+                if let OperationState::AwaitCts(OutboundSend { buffer, .. }) = self.state(send) {
                     channel.offer(peer, send, buffer);
                 }
             }
             PacketHeader::Cts { send, receive } => {
-                if let State::AwaitData { length, .. } = *self.state(receive) {
-                    channel.expect(peer, send, receive, length);
+                if let OperationState::AwaitData { length, .. } = *self.state(receive) {
+                    channel.expect_message(peer, send, receive, length);
                 }
             }
             _ => {}
@@ -271,7 +276,7 @@ impl Operations {
     /// Returns the message that arrives in an operation.
     pub(super) fn assembly(&mut self, token: Token) -> &mut Assembly {
         match &mut self[token].state {
-            State::Assembly(assembly) => assembly,
+            OperationState::Assembly(assembly) => assembly,
             other => unreachable!("an assembly is expected, not {other:?}"),
         }
     }
@@ -279,7 +284,7 @@ impl Operations {
     /// Removes an operation that assembles a message. Returns the message.
     pub(super) fn take_assembly(&mut self, token: Token) -> Box<Assembly> {
         match self.remove(token) {
-            State::Assembly(assembly) => assembly,
+            OperationState::Assembly(assembly) => assembly,
             other => unreachable!("an assembly is expected, not {other:?}"),
         }
     }
@@ -287,7 +292,12 @@ impl Operations {
     /// Returns a table with this number of places, which is not in the list of free places.
     #[cfg(test)]
     pub(super) fn with_places(count: usize) -> Self {
-        let free = || Operation::new(State::Free { next: None }, SourceLocation::caller());
+        let free = || {
+            Operation::new(
+                OperationState::Free { next: None },
+                SourceLocation::caller(),
+            )
+        };
         Self {
             places: std::iter::repeat_with(free).take(count).collect(),
             ..Self::default()
@@ -307,12 +317,12 @@ impl Operations {
     pub(super) fn sort_free(&mut self, calls: usize) {
         self.free = None;
         for token in (calls..self.places.len()).rev() {
-            if matches!(self.places[token].state, State::Free { .. }) {
+            if matches!(self.places[token].state, OperationState::Free { .. }) {
                 if token + 1 == self.places.len() {
                     self.places.pop();
                     continue;
                 }
-                self.places[token].state = State::Free { next: self.free };
+                self.places[token].state = OperationState::Free { next: self.free };
                 self.free = Some(u32::try_from(token).expect("few"));
             }
         }

@@ -7,11 +7,11 @@
 
 use observe::SourceLocation;
 
-use super::{ProtocolEngine, State};
+use super::{OperationState, ProtocolEngine};
 use crate::channel::{Channel, PacketHeader, Token};
 use crate::exploration::{NotedOperation, SendEnd};
 use crate::matching::{Arrival, UnexpectedContent, UnexpectedMessage};
-use crate::protocol::flow_control::{Kind, OutboundMessage};
+use crate::protocol::flow_control::{MessageType, OutboundMessage};
 use crate::{Buffer, Envelope, Pattern};
 
 /// A partition of a message.
@@ -90,7 +90,7 @@ pub(crate) fn post_partition(
     (place, message): (PartitionPlace, &Buffer),
     location: SourceLocation,
 ) {
-    let send = engine.requests.insert(State::Elapsing, location);
+    let send = engine.requests.insert(OperationState::Elapsing, location);
     let operation = NotedOperation::Send {
         destination: peer,
         envelope,
@@ -102,7 +102,7 @@ pub(crate) fn post_partition(
     let data = place.part_of(message);
     let bytes = [&place.to_bytes()[..], data.bytes().unwrap_or_default()].concat();
     let header = PacketHeader::Eager { envelope };
-    let message = OutboundMessage::new(Kind::Eager, header, Buffer::from(bytes));
+    let message = OutboundMessage::new(MessageType::Eager, header, Buffer::from(bytes));
     engine.dispatch(channel, peer, message);
     engine.requests.operations.remove(send);
 }
@@ -174,7 +174,7 @@ pub(crate) fn partition_data(
     for (place, data, _) in list_pieces(engine, pattern, wanted) {
         let (first, last) = place.find_bounds(length);
         if data.len() as u64 == last - first {
-            all.place(first, &Buffer::from(data.to_vec()));
+            all.write_part(first, &Buffer::from(data.to_vec()));
         }
     }
     Some(all.slice(begin, end - begin))
@@ -189,7 +189,7 @@ pub(crate) fn drop_partitions(engine: &mut ProtocolEngine, pattern: &Pattern, ro
         }
         _ => false,
     };
-    while engine.matching.find(pattern).is_some_and(is_old) {
+    while engine.matching.find_unexpected(pattern).is_some_and(is_old) {
         engine.matching.extract(pattern);
     }
 }

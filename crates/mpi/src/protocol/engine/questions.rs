@@ -1,6 +1,6 @@
 //! Queries: warnings about unfinished operations, reports of deadlocks.
 
-use super::{ProtocolEngine, State};
+use super::{OperationState, ProtocolEngine};
 use crate::Envelope;
 
 impl ProtocolEngine {
@@ -25,12 +25,12 @@ impl ProtocolEngine {
         let all = self.requests.operations.iter_places();
         for (_, operation) in all.filter(|(_, operation)| operation.released) {
             match operation.state {
-                State::AwaitCts(_) | State::AwaitAck(_)
+                OperationState::AwaitCts(_) | OperationState::AwaitAck(_)
                     if operation.detached || self.requests.rare.is_explored() =>
                 {
                     sends += 1;
                 }
-                State::Posted { .. } | State::AwaitData { .. } => receives += 1,
+                OperationState::Posted { .. } | OperationState::AwaitData { .. } => receives += 1,
                 _ => {}
             }
         }

@@ -4,7 +4,7 @@ use observe::SourceLocation;
 
 use super::causality::{CausalityRecord, find_causes};
 use super::library::Library;
-use super::observation::Observation;
+use super::observation::RankObserver;
 use crate::Envelope;
 use crate::channel::{Channel, Token};
 use crate::matching::{Arrival, UnexpectedMessage};
@@ -34,7 +34,7 @@ pub(super) struct RareParts {
     pub(super) returned: Vec<UnexpectedMessage>,
     /// For a model checker only: the arrivals that ended operations.
     pub(super) causality: Option<Box<CausalityRecord>>,
-    pub(super) observation: Option<Observation>,
+    pub(super) observation: Option<RankObserver>,
     pub(super) library: Option<Box<Library>>,
 }
 
@@ -106,13 +106,13 @@ impl RareState {
 
     /// Returns the observation of the rank, if there is an observer.
     #[inline]
-    pub(super) fn observation(&self) -> Option<&Observation> {
+    pub(super) fn observation(&self) -> Option<&RankObserver> {
         self.0.as_ref()?.observation.as_ref()
     }
 
     /// Returns the observation of the rank, if there is an observer, to change its state.
     #[inline]
-    pub(crate) fn observation_mut(&mut self) -> Option<&mut Observation> {
+    pub(crate) fn observation_mut(&mut self) -> Option<&mut RankObserver> {
         self.0.as_mut()?.observation.as_mut()
     }
 

@@ -2,10 +2,10 @@
 
 use channel::COLLECTIVE;
 use observe::SourceLocation;
-use observe::{Event, PacketKind};
+use observe::{PacketKind, RankEvent};
 
 use super::turns::copy_time;
-use super::{FlowLayer, ProtocolEngine, State, library, status};
+use super::{FlowLayer, OperationState, ProtocolEngine, library, status};
 use crate::channel::{Channel, Packet, PacketHeader, Token};
 use crate::exploration;
 use crate::exploration::note_source_choice;
@@ -24,7 +24,7 @@ impl ProtocolEngine {
         if pattern.source.is_none() {
             note_source_choice(channel);
         }
-        self.requests.observe(|| Event::Receive {
+        self.requests.observe(|| RankEvent::Receive {
             peer: pattern.source,
             bytes: buffer.len(),
             place: location,
@@ -32,7 +32,7 @@ impl ProtocolEngine {
             request: self.requests.operations.next_token(),
         });
         if self.processor.may_begin(channel) {
-            let posted = State::Posted { pattern, buffer };
+            let posted = OperationState::Posted { pattern, buffer };
             let receive = self.requests.insert(posted, location);
             self.requests[receive].unpacks = unpacks;
             self.requests.note_cause(|record| {
@@ -46,7 +46,7 @@ impl ProtocolEngine {
             }
             return receive;
         }
-        let waits = State::AwaitPost {
+        let waits = OperationState::AwaitPost {
             pattern,
             buffer,
             message: None,
@@ -71,7 +71,8 @@ impl ProtocolEngine {
         } = message;
         self.requests.note_cause(|record| record.arrival = arrival);
         let (peer, tag, bytes) = (envelope.source, envelope.tag, content.length());
-        self.requests.observe(|| Event::Taken { peer, tag, bytes });
+        self.requests
+            .observe(|| RankEvent::Taken { peer, tag, bytes });
         if content.is_here() && !self.requests[receive].unpacks {
             let cost = copy_time(channel, content.length());
             self.requests.operations.add_charge(receive, cost);
@@ -127,7 +128,7 @@ impl ProtocolEngine {
             UnexpectedContent::Detached(message) => {
                 self.requests[receive].state = awaited_data(envelope, message.len(), buffer, true);
                 let packet = Packet::new(PacketHeader::Data { receive }, message);
-                self.requests.observe(|| Event::Post {
+                self.requests.observe(|| RankEvent::Post {
                     peer: envelope.source,
                     packet: PacketKind::Pull,
                     key: receive,
@@ -166,7 +167,11 @@ impl ProtocolEngine {
         envelope: Envelope,
         (buffer, message): (Buffer, &Buffer),
     ) {
-        let cost = channel.settings().overheads.or.of(message.len());
+        let cost = channel
+            .settings()
+            .overheads
+            .or
+            .message_overhead(message.len());
         self.requests.operations.add_charge(receive, cost);
         self.deliver(channel, receive, envelope, (buffer, message));
     }
@@ -192,11 +197,11 @@ impl ProtocolEngine {
     #[inline]
     fn take_buffer(&mut self, channel: &dyn Channel, receive: Token, source: u32) -> Buffer {
         let operation = &mut self.requests[receive];
-        let State::Posted { pattern, buffer } = &mut operation.state else {
+        let OperationState::Posted { pattern, buffer } = &mut operation.state else {
             unreachable!("only posted receives are matched");
         };
         let (is_wildcard, buffer) = (pattern.source.is_none(), buffer.take());
-        operation.state = State::Elapsing;
+        operation.state = OperationState::Elapsing;
         if is_wildcard {
             exploration::note_source(channel, source, operation.location);
         }
@@ -232,7 +237,7 @@ impl ProtocolEngine {
             })
         } else {
             if let Some(memory) = buffer.receive(message) {
-                channel.recycle(memory);
+                channel.recycle_memory(memory);
             }
             Ok(status(envelope, length))
         };
@@ -253,26 +258,29 @@ impl ProtocolEngine {
             received: buffer.element().name(),
             receive: self.requests[receive].location,
             source: envelope.source as usize,
-            sent: signature.element().name(),
-            send: self.call_log.as_ref().and_then(|log| log.send(signature)),
+            sent: signature.element_type().name(),
+            send: self
+                .call_log
+                .as_ref()
+                .and_then(|log| log.send_location(signature)),
         })
     }
 
     pub(super) fn handle_data(&mut self, channel: &dyn Channel, receive: Token, message: &Buffer) {
         let place = &mut self.requests[receive].state;
-        let State::AwaitData {
+        let OperationState::AwaitData {
             envelope,
             length,
             buffer,
             detached,
             ..
-        } = std::mem::replace(place, State::Elapsing)
+        } = std::mem::replace(place, OperationState::Elapsing)
         else {
             unreachable!("data come for a receive that sent a CTS");
         };
         debug_assert_eq!(length, message.len(), "the RTS announced the length");
         if detached {
-            let cost = channel.settings().overheads.or.of(length);
+            let cost = channel.settings().overheads.or.message_overhead(length);
             self.requests.operations.add_charge(receive, cost);
         }
         if !self.requests.rare.is_empty() {
@@ -283,8 +291,13 @@ impl ProtocolEngine {
 }
 
 /// Returns the state of a receive with a message that has not begun to arrive.
-const fn awaited_data(envelope: Envelope, length: u64, buffer: Buffer, detached: bool) -> State {
-    State::AwaitData {
+const fn awaited_data(
+    envelope: Envelope,
+    length: u64,
+    buffer: Buffer,
+    detached: bool,
+) -> OperationState {
+    OperationState::AwaitData {
         envelope,
         length,
         buffer,

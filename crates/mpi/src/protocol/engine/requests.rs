@@ -5,8 +5,8 @@
 use observe::{ProgramEvent, SourceLocation};
 
 use super::{
-    CausalityRecord, Collectives, NOTHING, Operations, OutboundSend, RareState, Role, State,
-    Status, status,
+    CausalityRecord, Collectives, NOTHING, OperationState, Operations, OutboundSend, RareState,
+    Role, Status, status,
 };
 use crate::channel::{Channel, Token};
 use crate::exploration::SendCause;
@@ -47,7 +47,7 @@ impl RequestTable {
     }
 
     /// Adds an operation.
-    pub(crate) fn insert(&mut self, state: State, location: SourceLocation) -> Token {
+    pub(crate) fn insert(&mut self, state: OperationState, location: SourceLocation) -> Token {
         self.actions += 1;
         let token = self.operations.insert(state, location);
         self.note_cause(|record| record.note_begun(token));
@@ -55,7 +55,7 @@ impl RequestTable {
     }
 
     /// An operation of the message layer's own.
-    pub(super) fn insert_inner(&mut self, state: State) -> Token {
+    pub(super) fn insert_inner(&mut self, state: OperationState) -> Token {
         // No action of the program's: tests may continue to say no.
         let actions = self.actions;
         let token = self.insert(state, SourceLocation::caller());
@@ -88,7 +88,7 @@ impl RequestTable {
         buffer: Buffer,
         location: SourceLocation,
     ) -> Token {
-        let token = self.insert(State::Elapsing, location);
+        let token = self.insert(OperationState::Elapsing, location);
         self.end_operation(token, Ok(status), buffer);
         token
     }
@@ -96,7 +96,7 @@ impl RequestTable {
     /// Returns true if an operation is over.
     #[inline]
     pub(crate) fn is_done(&self, token: Token) -> bool {
-        matches!(self.operations.state(token), State::Done { .. })
+        matches!(self.operations.state(token), OperationState::Done { .. })
     }
 
     /// Takes the result of an operation that is done.
@@ -106,7 +106,7 @@ impl RequestTable {
         debug_assert!(!self.operations.has_charge(token), "what is taken is paid");
         self.note_cause(|record| record.note_taken(token));
         match self.operations.remove(token) {
-            State::Done { result, buffer } => (result, buffer),
+            OperationState::Done { result, buffer } => (result, buffer),
             other => unreachable!("only what is done is taken, not {other:?}"),
         }
     }
@@ -142,7 +142,7 @@ impl RequestTable {
     pub(crate) fn note_forgotten(&mut self, token: Token) {
         let operation = &self.operations[token];
         let met = self.rare.causality().and_then(|record| record.met(token));
-        if met.is_none() && !matches!(operation.state, State::Posted { .. }) {
+        if met.is_none() && !matches!(operation.state, OperationState::Posted { .. }) {
             let place = operation.location;
             let dropped = &mut self.rare.insert_parts().dropped;
             dropped.forgotten.get_or_insert((place, 0)).1 += 1;
@@ -180,7 +180,7 @@ impl RequestTable {
         if self.operations[token].released {
             self.operations.remove(token);
         } else {
-            self.operations[token].state = State::Done { result, buffer };
+            self.operations[token].state = OperationState::Done { result, buffer };
         }
     }
 
@@ -195,7 +195,8 @@ impl RequestTable {
     /// A receive has met a synchronous message.
     pub(super) fn handle_ack(&mut self, send: Token) {
         let place = &mut self.operations[send].state;
-        let State::AwaitAck(message) = std::mem::replace(place, State::Elapsing) else {
+        let OperationState::AwaitAck(message) = std::mem::replace(place, OperationState::Elapsing)
+        else {
             unreachable!("an acknowledgement answers a synchronous message");
         };
         self.end_send(send, message);
@@ -213,8 +214,10 @@ impl RequestTable {
     /// Ends a cancelled send, which waits.
     pub(super) fn end_cancelled_send(&mut self, send: Token) {
         let operation = &mut self.operations[send];
-        let (State::Queued(message) | State::AwaitCts(message) | State::AwaitAck(message)) =
-            std::mem::replace(&mut operation.state, State::Elapsing)
+        let (OperationState::Queued(message)
+        | OperationState::AwaitCts(message)
+        | OperationState::AwaitAck(message)) =
+            std::mem::replace(&mut operation.state, OperationState::Elapsing)
         else {
             unreachable!("only a send that waits is cancelled");
         };
@@ -240,7 +243,7 @@ impl RequestTable {
     /// Returns true if an operation is over because of an arrival.
     pub(crate) fn depends_on_arrival(&self, token: Token) -> bool {
         let record = self.rare.causality();
-        if let State::Collective { .. } = self.operations.state(token) {
+        if let OperationState::Collective { .. } = self.operations.state(token) {
             // Its steps may be over when the rank looks.
             return record.is_some();
         }

@@ -24,10 +24,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use super::observation::post_event;
-use super::{Operation, OutboundSend, ProtocolEngine, RequestTable, Role, State, Status};
+use super::{Operation, OperationState, OutboundSend, ProtocolEngine, RequestTable, Role, Status};
 use crate::channel::{Channel, Packet, PacketHeader, Token};
 use crate::exploration::{note_accesses, note_bound};
-use crate::protocol::flow_control::{Kind, OutboundMessage};
+use crate::protocol::flow_control::{MessageType, OutboundMessage};
 use crate::rma::{
     self, Access, AccessKind, RemoteWindow, RmaCall, Segment, SyncMode, WindowMemory,
 };
@@ -246,7 +246,7 @@ impl RequestTable {
         if part.len() == call.buffer.len() {
             call.buffer.receive(part);
         } else {
-            call.buffer.place(offset, part);
+            call.buffer.write_part(offset, part);
         }
         call.missing -= part.len();
         if call.missing == 0 {
@@ -295,7 +295,7 @@ impl<'a> WindowCalls<'a> {
             WindowMemory::Own(memory)
                 if self.channel.settings().registers_windows && !memory.is_empty() =>
             {
-                WindowMemory::register(memory, |memory| self.channel.register(memory))
+                WindowMemory::register_memory(memory, |memory| self.channel.register_memory(memory))
             }
             memory => memory,
         };
@@ -334,7 +334,7 @@ impl<'a> WindowCalls<'a> {
         if self.channel.settings().limits.is_none() {
             return most;
         }
-        self.engine.flow(self.channel).packet().min(most)
+        self.engine.flow(self.channel).max_packet().min(most)
     }
 
     /// Sends a packet of the window; `notified` ends when the packet has left.
@@ -353,9 +353,9 @@ impl<'a> WindowCalls<'a> {
             length,
         };
         let kind = if header.is_control() && payload.is_empty() {
-            Kind::Control
+            MessageType::Control
         } else {
-            Kind::Data
+            MessageType::Data
         };
         let mut message = OutboundMessage::new(kind, header, payload);
         message.operation = notified;
@@ -394,7 +394,7 @@ impl<'a> WindowCalls<'a> {
         }
         self.engine.requests.sends += 1;
         let (envelope, buffer) = (Envelope::new(context, peer, 0), access.payload.clone());
-        let state = State::Sending(OutboundSend::new(peer, envelope, buffer));
+        let state = OperationState::Sending(OutboundSend::new(peer, envelope, buffer));
         let token = self.engine.requests.insert(state, location);
         self.engine.requests[token].role = Role::Put;
         if let Some(window) = self.find_window() {
@@ -415,7 +415,8 @@ impl<'a> WindowCalls<'a> {
         if let Some(log) = &self.engine.call_log {
             let length = access.payload.len().max(access.result.len());
             let entry = access.access(self.channel.rank(), 0, length);
-            log.accesses().begin(access.context, access.peer, entry);
+            log.accesses()
+                .begin_access(access.context, access.peer, entry);
         }
         let packet = Packet {
             header: PacketHeader::Rma {
@@ -459,14 +460,14 @@ impl<'a> WindowCalls<'a> {
         let call = call.expect("only calls with a datatype have several places");
         let is_read = access.call == RmaCall::Get;
         let most = self.packet_max();
-        let parts = rma::parts(&access.places, most, access.element, is_read);
+        let parts = rma::split_parts(&access.places, most, access.element, is_read);
         let count = parts.len();
         for (number, part) in (1..).zip(parts) {
             let (length, described) = (rma::total(&part.pieces), part.description.len() as u64);
             self.log_access(access, (0, length), part.pieces);
             let data = match is_read {
                 true => Buffer::from(Vec::new()),
-                false => access.payload.part(part.offset, length),
+                false => access.payload.copy_range(part.offset, length),
             };
             let request = (RmaCall::Noncontiguous(call), operation);
             let place = (described, part.offset);
@@ -483,7 +484,7 @@ impl<'a> WindowCalls<'a> {
         if let Some(log) = &self.engine.call_log {
             let entry = access.access(self.channel.rank(), offset, length);
             log.accesses()
-                .call(access.context, access.peer, entry, places);
+                .note_call(access.context, access.peer, entry, places);
         }
     }
 
@@ -536,14 +537,17 @@ impl<'a> WindowCalls<'a> {
     /// Makes the operation of a call.
     fn begin_remote(&mut self, mut call: RemoteCall, location: SourceLocation) -> Token {
         call.window = self.find_window().map_or(0, |window| window.number);
-        let state = State::Remote(Box::new(call));
+        let state = OperationState::Remote(Box::new(call));
         self.engine.requests.insert(state, location)
     }
 
     /// Makes an operation that fails, because a rank of its call is lost.
     fn refuse_remote(&mut self, peer: u32, buffer: Buffer, location: SourceLocation) -> Token {
         self.engine.requests.sends += 1;
-        let token = self.engine.requests.insert(State::Elapsing, location);
+        let token = self
+            .engine
+            .requests
+            .insert(OperationState::Elapsing, location);
         self.engine.fail_send(token, peer, buffer);
         token
     }
@@ -630,7 +634,8 @@ impl<'a> WindowCalls<'a> {
             }
             RmaCall::Unlock | RmaCall::Flush => {
                 if let Some(log) = &self.engine.call_log {
-                    log.accesses().close(context, self.channel.rank(), source);
+                    log.accesses()
+                        .end_accesses(context, self.channel.rank(), source);
                 }
                 self.control_rma(source, (RmaCall::Done, operation));
                 if call == RmaCall::Unlock
@@ -642,8 +647,10 @@ impl<'a> WindowCalls<'a> {
             }
             _ => {
                 let log = self.engine.call_log.as_ref();
-                let shared =
-                    log.and_then(|log| log.accesses().arrive(context, self.channel.rank(), source));
+                let shared = log.and_then(|log| {
+                    log.accesses()
+                        .begin_arrived(context, self.channel.rank(), source)
+                });
                 if let Some(location) = shared {
                     let bound = "an access to several elements is one step";
                     note_bound(self.channel, &format!("{bound} ({location})"));

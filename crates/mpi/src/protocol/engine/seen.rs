@@ -12,7 +12,7 @@
 
 use super::causality::{CausalityRecord, find_causes};
 use super::tag_order::{MatchKind, note_probe};
-use super::{ProtocolEngine, State, Status};
+use super::{OperationState, ProtocolEngine, Status};
 use crate::channel::{Channel, Token};
 use crate::matching::{Arrival, UnexpectedContent, UnexpectedMessage};
 use crate::{Envelope, Pattern};
@@ -76,12 +76,12 @@ impl ProbeScope {
         location: SourceLocation,
     ) -> Option<Status> {
         if !engine.requests.rare.is_explored() {
-            let message = engine.matching.find(&self.pattern)?;
-            return Some(message.status());
+            let message = engine.matching.find_unexpected(&self.pattern)?;
+            return Some(message.probe_status());
         }
         let first = find_candidate(engine, self)?;
         let (envelope, arrival) = (first.message.envelope, first.message.arrival);
-        let (found, returned) = (first.message.status(), first.returned);
+        let (found, returned) = (first.message.probe_status(), first.returned);
         if let Some(position) = returned {
             learn_others(engine, position);
         }
@@ -192,8 +192,8 @@ fn find_candidate<'a>(engine: &'a ProtocolEngine, scope: &ProbeScope) -> Option<
 /// have got other ones.
 fn find_receive(engine: &ProtocolEngine, envelope: &Envelope, without: &[Token]) -> Option<Token> {
     let record = engine.requests.rare.causality()?;
-    let accepts = |state: &State| match state {
-        State::Posted { pattern, .. } => pattern.accepts(envelope),
+    let accepts = |state: &OperationState| match state {
+        OperationState::Posted { pattern, .. } => pattern.accepts(envelope),
         _ => false,
     };
     let receives = (0..).zip(engine.requests.operations.states());
@@ -291,7 +291,7 @@ pub(crate) fn receive_claimed_seen(
 fn receive_early(engine: &mut ProtocolEngine, channel: &dyn Channel, of: &Envelope) {
     if let Some((record, causes)) = find_causes(&mut engine.requests.rare, channel) {
         record.arrived_early.push(*of);
-        let step = causes.step();
+        let step = causes.current_step();
         engine.matching.arrival.step = step;
     }
     receive_seen(engine, channel, of);
@@ -366,7 +366,7 @@ fn receive_seen(engine: &mut ProtocolEngine, channel: &dyn Channel, of: &Envelop
             .requests
             .note_cause(|record| record.arrival = arrival);
         let receive = find_receive(engine, &message.envelope, &[]);
-        if let Some(State::Posted { pattern, .. }) =
+        if let Some(OperationState::Posted { pattern, .. }) =
             receive.map(|token| engine.requests.operations.state(token))
         {
             end_claim(&mut left, pattern, &arrival.both_steps());

@@ -2,10 +2,10 @@
 //! the end.
 
 use super::{
-    Departure, Library, OutboundSend, ProtocolEngine, SendCall, State, find_causes, status,
+    Departure, Library, OperationState, OutboundSend, ProtocolEngine, SendCall, find_causes, status,
 };
 use crate::channel::{Channel, PacketHeader, Settings, Token};
-use crate::protocol::flow_control::{Kind, OutboundMessage};
+use crate::protocol::flow_control::{MessageType, OutboundMessage};
 use crate::{Buffer, Envelope};
 use observe::SourceLocation;
 
@@ -14,9 +14,9 @@ impl SendCall {
     #[inline]
     fn busy_time(self, settings: &Settings, length: u64) -> f64 {
         if !self.blocks {
-            settings.overheads.ois.of(length)
+            settings.overheads.ois.message_overhead(length)
         } else if length < settings.eager_threshold && !self.synchronous {
-            settings.overheads.os.of(length)
+            settings.overheads.os.message_overhead(length)
         } else {
             0.0
         }
@@ -41,7 +41,7 @@ impl ProtocolEngine {
         if length >= settings.eager_threshold
             || settings.tells_eager_sends
             || !settings.is_pulled()
-            || settings.overheads.os.of(length) > 0.0
+            || settings.overheads.os.message_overhead(length) > 0.0
             || !self.requests.rare.is_empty()
             || !self.lost.is_empty()
             || !self.processor.may_begin(channel)
@@ -59,7 +59,7 @@ impl ProtocolEngine {
         // As if an operation had been started, had ended and been taken.
         self.requests.actions += 2;
         self.requests.ended += 1;
-        let message = OutboundMessage::new(Kind::Eager, header, buffer.clone());
+        let message = OutboundMessage::new(MessageType::Eager, header, buffer.clone());
         self.dispatch(channel, peer, message);
         true
     }
@@ -73,7 +73,7 @@ impl ProtocolEngine {
         buffer: Buffer,
         call: SendCall,
     ) -> Token {
-        self.requests.observe(|| observe::Event::Send {
+        self.requests.observe(|| observe::RankEvent::Send {
             peer,
             tag: envelope.tag,
             bytes: buffer.len(),
@@ -86,7 +86,9 @@ impl ProtocolEngine {
         self.processor.charge_time(channel, cost);
         let departure = call.departure_of(&self.requests.rare, buffer.len());
         if self.processor.may_begin(channel) {
-            let send = self.requests.insert(State::Elapsing, call.location);
+            let send = self
+                .requests
+                .insert(OperationState::Elapsing, call.location);
             let waits = call.synchronous || buffer.len() >= channel.settings().eager_threshold;
             if let Some(record) = self.requests.rare.causality_mut() {
                 let end = (waits, call.location);
@@ -99,7 +101,7 @@ impl ProtocolEngine {
             return send;
         }
         let message = OutboundSend::new(peer, envelope, buffer);
-        let waits = State::AwaitTurn { message, departure };
+        let waits = OperationState::AwaitTurn { message, departure };
         let send = self.requests.insert(waits, call.location);
         self.in_turn(channel, send);
         send
@@ -138,12 +140,12 @@ impl ProtocolEngine {
         if detached && settings.is_pulled() {
             self.requests.sends -= 1;
             let header = PacketHeader::Detached { envelope };
-            let message = OutboundMessage::new(Kind::Eager, header, buffer.clone());
+            let message = OutboundMessage::new(MessageType::Eager, header, buffer.clone());
             self.requests
                 .end_operation(send, Ok(status(envelope, length)), buffer);
             return self.dispatch(channel, peer, message);
         }
-        let waits = State::AwaitCts(OutboundSend::new(peer, envelope, buffer.clone()));
+        let waits = OperationState::AwaitCts(OutboundSend::new(peer, envelope, buffer.clone()));
         let announced = if detached {
             // The program's operation is over; that of the message continues, and the rank stays
             // until it is over too.
@@ -175,7 +177,8 @@ impl ProtocolEngine {
         receive: Token,
     ) {
         let place = &mut self.requests[send].state;
-        let State::AwaitCts(sent) = std::mem::replace(place, State::Elapsing) else {
+        let OperationState::AwaitCts(sent) = std::mem::replace(place, OperationState::Elapsing)
+        else {
             unreachable!("a CTS answers an RTS");
         };
         let peer = sent.peer;
@@ -184,13 +187,13 @@ impl ProtocolEngine {
             "a CTS comes from the rank that the RTS went to"
         );
         let header = PacketHeader::Data { receive };
-        let mut message = OutboundMessage::new(Kind::Data, header, sent.buffer.clone());
+        let mut message = OutboundMessage::new(MessageType::Data, header, sent.buffer.clone());
         let library = self.requests.rare.library();
         self.requests[send].state = if library.is_some_and(Library::reads_data) {
-            State::AwaitAck(sent)
+            OperationState::AwaitAck(sent)
         } else {
             message.operation = Some(send);
-            State::Sending(sent)
+            OperationState::Sending(sent)
         };
         self.dispatch(channel, peer, message);
     }
@@ -205,9 +208,9 @@ impl ProtocolEngine {
         buffer: Buffer,
     ) {
         self.requests[send].state =
-            State::AwaitAck(OutboundSend::new(peer, envelope, buffer.clone()));
+            OperationState::AwaitAck(OutboundSend::new(peer, envelope, buffer.clone()));
         let header = PacketHeader::Synchronous { envelope, send };
-        let message = OutboundMessage::new(Kind::Eager, header, buffer);
+        let message = OutboundMessage::new(MessageType::Eager, header, buffer);
         self.dispatch(channel, peer, message);
     }
 
@@ -226,15 +229,15 @@ impl ProtocolEngine {
                 .note_sent(channel, &buffer, self.requests[send].location);
         }
         let header = PacketHeader::Eager { envelope };
-        let mut message = OutboundMessage::new(Kind::Eager, header, buffer.clone());
+        let mut message = OutboundMessage::new(MessageType::Eager, header, buffer.clone());
         message.told = settings.tells_eager_sends;
         let state = &mut self.requests[send].state;
         if settings.limits.is_some() {
             message.operation = Some(send);
-            *state = State::Queued(OutboundSend::new(peer, envelope, buffer));
+            *state = OperationState::Queued(OutboundSend::new(peer, envelope, buffer));
         } else if message.told || settings.connections.is_some() {
             message.operation = Some(send);
-            *state = State::Sending(OutboundSend::new(peer, envelope, buffer));
+            *state = OperationState::Sending(OutboundSend::new(peer, envelope, buffer));
         } else {
             self.requests.sends -= 1;
             self.requests
@@ -245,8 +248,8 @@ impl ProtocolEngine {
 
     pub(super) fn handle_sent(&mut self, send: Token) {
         let place = &mut self.requests[send].state;
-        let (State::Sending(message) | State::Queued(message)) =
-            std::mem::replace(place, State::Elapsing)
+        let (OperationState::Sending(message) | OperationState::Queued(message)) =
+            std::mem::replace(place, OperationState::Elapsing)
         else {
             unreachable!("only data are reported as sent");
         };

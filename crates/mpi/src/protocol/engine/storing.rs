@@ -28,7 +28,9 @@ impl StoredBytes {
         buffer: &Buffer,
         location: SourceLocation,
     ) {
-        if !buffer.is_phantom() && self.add(channel.rank(), buffer.len() + RECORD) > STORED_MAX {
+        if !buffer.is_phantom()
+            && self.add_bytes(channel.rank(), buffer.len() + RECORD) > STORED_MAX
+        {
             end_if_unlimited(channel, location);
         }
     }
@@ -37,7 +39,7 @@ impl StoredBytes {
     #[inline]
     pub(super) fn note_received(&self, source: u32, buffer: &Buffer) {
         if !buffer.is_phantom() {
-            self.remove(source, buffer.len() + RECORD);
+            self.remove_bytes(source, buffer.len() + RECORD);
         }
     }
 
@@ -59,7 +61,7 @@ impl StoredBytes {
             }
             | UnexpectedContent::Held { length, .. } => {
                 if !channel.settings().phantom {
-                    self.remove(source, length + RECORD);
+                    self.remove_bytes(source, length + RECORD);
                 }
             }
             UnexpectedContent::Unready(content) => {

@@ -1,7 +1,7 @@
 //! Turns of a rank: an operation begins at once, or when the costs of earlier calls do not keep the
 //! rank busy any more.
 
-use super::{ProtocolEngine, State};
+use super::{OperationState, ProtocolEngine};
 use crate::channel::{Channel, Token};
 use observe::SourceLocation;
 
@@ -93,7 +93,7 @@ impl ProtocolEngine {
         let requests = &mut self.requests;
         let catching_up = requests.rare.0.as_ref().and_then(|parts| parts.catching_up);
         if catching_up.is_none_or(|(date, _)| date != busy_until) {
-            let token = requests.insert(State::Elapsing, location);
+            let token = requests.insert(OperationState::Elapsing, location);
             requests[token].released = true;
             requests.rare.insert_parts().catching_up = Some((busy_until, token));
             channel.timer(self.processor.time_left(channel), token);
@@ -128,24 +128,24 @@ impl ProtocolEngine {
         let operation = &mut self.requests[token];
         let cancelled = operation.cancelled;
         let place = &mut operation.state;
-        match std::mem::replace(place, State::Elapsing) {
-            State::AwaitTurn { message, .. } if cancelled => {
+        match std::mem::replace(place, OperationState::Elapsing) {
+            OperationState::AwaitTurn { message, .. } if cancelled => {
                 self.requests.sends -= 1;
                 self.requests.end_cancelled(token, message.buffer);
             }
-            State::AwaitTurn { message, departure } => {
+            OperationState::AwaitTurn { message, departure } => {
                 let (peer, envelope) = (message.peer, message.envelope);
                 self.launch(channel, token, peer, envelope, (message.buffer, departure));
             }
-            State::AwaitPost { buffer, .. } if cancelled => {
+            OperationState::AwaitPost { buffer, .. } if cancelled => {
                 self.requests.end_cancelled(token, buffer);
             }
-            State::AwaitPost {
+            OperationState::AwaitPost {
                 pattern,
                 buffer,
                 message,
             } => {
-                *place = State::Posted { pattern, buffer };
+                *place = OperationState::Posted { pattern, buffer };
                 let location = operation.location;
                 self.requests.note_cause(|record| {
                     record.note_posted(channel, token, (&pattern, location));

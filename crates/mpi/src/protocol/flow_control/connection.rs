@@ -11,7 +11,7 @@ use crate::{Buffer, Limits};
 /// Data to send on a connection: a message, a part of one, or an answer.
 #[derive(Clone, Debug)]
 pub(crate) struct OutboundMessage {
-    pub(crate) kind: Kind,
+    pub(crate) kind: MessageType,
     /// The header of a message in one packet; for several packets their headers are made from it.
     pub(crate) header: PacketHeader,
     /// The operation that ends with this message.
@@ -27,7 +27,7 @@ pub(crate) struct OutboundMessage {
 
 /// The type of a [`OutboundMessage`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Kind {
+pub(crate) enum MessageType {
     /// A message, or the beginning of a message, that the peer has not requested.
     Eager,
     /// Packets that keep their place among the messages: RTS, the request to give a message back.
@@ -40,7 +40,7 @@ pub(crate) enum Kind {
 
 impl OutboundMessage {
     #[inline(always)]
-    pub(crate) const fn new(kind: Kind, header: PacketHeader, payload: Buffer) -> Self {
+    pub(crate) const fn new(kind: MessageType, header: PacketHeader, payload: Buffer) -> Self {
         Self {
             kind,
             header,
@@ -67,7 +67,7 @@ impl OutboundMessage {
 
     /// Returns true if the data are sent from the program's memory.
     pub(super) fn is_direct(&self, limits: &Limits) -> bool {
-        matches!(self.kind, Kind::Data) && limits.direct
+        matches!(self.kind, MessageType::Data) && limits.direct
     }
 }
 
@@ -103,7 +103,7 @@ pub(crate) struct OutstandingEager {
 #[derive(Clone, Debug)]
 pub(crate) struct Connection {
     pub(crate) peer: u32,
-    pub(super) send: send::State,
+    pub(super) send: send::SendState,
     /// The date at which the send machine entered its state, if the machine waits there.
     pub(super) since: f64,
     /// Time in each of [`send::WAITS`], in seconds.
@@ -127,10 +127,10 @@ pub(crate) struct Connection {
     pub(super) outstanding: OutstandingEager,
     /// Eager messages are converted until the peer has received half of the outstanding messages.
     pub(super) converting: bool,
-    pub(super) receive: receive::State,
+    pub(super) receive: receive::ReceiveState,
     /// The eager message of which more packets will come.
     pub(crate) incoming: Option<Token>,
-    pub(super) report: credits::State,
+    pub(super) report: credits::CreditState,
     pub(super) returned: CreditReturn,
     /// True if the peer waits for a report, even a small one.
     pub(super) urgent: bool,
@@ -142,7 +142,7 @@ impl Connection {
     pub(super) fn new(peer: u32, limits: &Limits, now: f64) -> Self {
         Self {
             peer,
-            send: send::State::AwaitMessage,
+            send: send::SendState::AwaitMessage,
             since: now,
             waited: [0.0; 7],
             packed: false,
@@ -156,9 +156,9 @@ impl Connection {
             credits: limits.window(),
             outstanding: OutstandingEager::default(),
             converting: false,
-            receive: receive::State::AwaitPacket,
+            receive: receive::ReceiveState::AwaitPacket,
             incoming: None,
-            report: credits::State::Quiet,
+            report: credits::CreditState::Quiet,
             returned: CreditReturn::NOTHING,
             urgent: false,
             in_line: false,
@@ -166,7 +166,7 @@ impl Connection {
     }
 
     /// Takes back the credits and counts that the peer has used up.
-    pub(super) fn open(&mut self, limits: &Limits, returned: &CreditReturn) {
+    pub(super) fn apply_credit_return(&mut self, limits: &Limits, returned: &CreditReturn) {
         if let (Some(credits), Some(window)) = (&mut self.credits, limits.window()) {
             *credits += returned.credits;
             assert!(
@@ -222,36 +222,40 @@ impl Connection {
     pub(super) fn awaits_buffer(&self) -> bool {
         matches!(
             self.send,
-            send::State::AwaitBufCtrl | send::State::AwaitBufData
-        ) || self.report == credits::State::AwaitBuf
+            send::SendState::AwaitBufCtrl | send::SendState::AwaitBufData
+        ) || self.report == credits::CreditState::AwaitBuf
     }
 
     /// Returns true if the message in progress has not been posted, nor is being packed.
     pub(super) const fn can_cancel(&self) -> bool {
         matches!(
             self.send,
-            send::State::AwaitBufCtrl | send::State::AwaitFlowCtrl
+            send::SendState::AwaitBufCtrl | send::SendState::AwaitFlowCtrl
         )
     }
 
     pub(super) fn is_idle(&self) -> bool {
-        self.send == send::State::AwaitMessage && self.report != credits::State::AwaitBuf
+        self.send == send::SendState::AwaitMessage && self.report != credits::CreditState::AwaitBuf
     }
 
     /// Returns the resource for which the connection waits.
     pub(super) const fn awaited(&self) -> Option<Resource> {
         match self.send {
-            send::State::AwaitBufCtrl | send::State::AwaitBufData => Some(Resource::Buffers),
-            send::State::AwaitFlowCtrl | send::State::AwaitFlowData => Some(Resource::Credits),
+            send::SendState::AwaitBufCtrl | send::SendState::AwaitBufData => {
+                Some(Resource::Buffers)
+            }
+            send::SendState::AwaitFlowCtrl | send::SendState::AwaitFlowData => {
+                Some(Resource::Credits)
+            }
             _ => None,
         }
     }
 
     pub(super) fn waits_for(&self) -> Option<&'static str> {
         Some(match self.send {
-            send::State::AwaitBufCtrl | send::State::AwaitBufData => "a packet buffer",
-            send::State::AwaitFlowCtrl | send::State::AwaitFlowData => "credits",
-            send::State::AwaitPacked | send::State::AwaitPackedData => "packing",
+            send::SendState::AwaitBufCtrl | send::SendState::AwaitBufData => "a packet buffer",
+            send::SendState::AwaitFlowCtrl | send::SendState::AwaitFlowData => "credits",
+            send::SendState::AwaitPacked | send::SendState::AwaitPackedData => "packing",
             _ => return None,
         })
     }

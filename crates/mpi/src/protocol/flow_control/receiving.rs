@@ -3,14 +3,14 @@
 use super::FlowControl;
 use crate::channel::{Packet, PacketHeader, Token};
 use crate::protocol::defect::ProtocolDefect;
-use crate::protocol::machine::receive::{Action, Event, ROWS, State};
-use crate::protocol::machine::take;
+use crate::protocol::machine::receive::{Action, ROWS, ReceiveEvent, ReceiveState};
+use crate::protocol::machine::take_transition;
 
 impl FlowControl {
     /// Executes a step of the machine of a connection. Returns the action.
-    pub(crate) fn step(&mut self, peer: u32, event: Event, now: f64) -> Action {
+    pub(crate) fn step(&mut self, peer: u32, event: ReceiveEvent, now: f64) -> Action {
         let state = self.connection(peer, now).receive;
-        let row = take(ROWS, state, event, &mut self.taken.receive);
+        let row = take_transition(ROWS, state, event, &mut self.taken.receive);
         self.connection(peer, now).receive = row.to;
         row.action
     }
@@ -18,11 +18,14 @@ impl FlowControl {
     /// Notes the information of a packet about its connection, before the packet is handled.
     pub(crate) fn account_packet(&mut self, source: u32, packet: &Packet, now: f64) {
         if let Some(returned) = &packet.returned {
-            self.open(source, returned, now);
+            self.apply_credit_return(source, returned, now);
         }
         let event = event_of(&packet.header);
         self.step(source, event, now);
-        let uses_credit = !matches!(event, Event::Credits | Event::Eager | Event::EagerData);
+        let uses_credit = !matches!(
+            event,
+            ReceiveEvent::Credits | ReceiveEvent::Eager | ReceiveEvent::EagerData
+        );
         if uses_credit {
             self.consume_credits(source, 1, false, now);
         }
@@ -31,9 +34,9 @@ impl FlowControl {
     /// Tells the machine of a connection whether a receive or a message has been found.
     pub(crate) fn note_found(&mut self, source: u32, is_found: bool, now: f64) {
         let event = if is_found {
-            Event::Found
+            ReceiveEvent::Found
         } else {
-            Event::NotFound
+            ReceiveEvent::NotFound
         };
         self.step(source, event, now);
     }
@@ -47,7 +50,7 @@ impl FlowControl {
     /// packet has not come.
     pub(crate) fn is_between_packets(&self, peer: u32) -> bool {
         let connection = self.connections.get(&peer);
-        connection.is_some_and(|connection| connection.receive == State::AwaitUnexpectedData)
+        connection.is_some_and(|connection| connection.receive == ReceiveState::AwaitUnexpectedData)
     }
 
     /// This number of packets of a peer is used up.
@@ -85,21 +88,21 @@ impl FlowControl {
 }
 
 /// Returns the event of a packet for the machine that receives.
-fn event_of(header: &PacketHeader) -> Event {
+fn event_of(header: &PacketHeader) -> ReceiveEvent {
     match header {
-        PacketHeader::Credits => Event::Credits,
-        PacketHeader::Cts { .. } => Event::Cts,
+        PacketHeader::Credits => ReceiveEvent::Credits,
+        PacketHeader::Cts { .. } => ReceiveEvent::Cts,
         PacketHeader::Data { .. } | PacketHeader::DataPart { .. } | PacketHeader::Rma { .. } => {
-            Event::Data
+            ReceiveEvent::Data
         }
-        PacketHeader::Rts { .. } => Event::Rts,
-        PacketHeader::Ack { .. } => Event::Ack,
-        PacketHeader::CancelRequest { .. } => Event::CancelRequest,
-        PacketHeader::CancelResponse { .. } => Event::CancelResponse,
+        PacketHeader::Rts { .. } => ReceiveEvent::Rts,
+        PacketHeader::Ack { .. } => ReceiveEvent::Ack,
+        PacketHeader::CancelRequest { .. } => ReceiveEvent::CancelRequest,
+        PacketHeader::CancelResponse { .. } => ReceiveEvent::CancelResponse,
         PacketHeader::Eager { .. }
         | PacketHeader::Synchronous { .. }
-        | PacketHeader::EagerFirst { .. } => Event::Eager,
-        PacketHeader::EagerNext { .. } => Event::EagerData,
+        | PacketHeader::EagerFirst { .. } => ReceiveEvent::Eager,
+        PacketHeader::EagerNext { .. } => ReceiveEvent::EagerData,
         PacketHeader::Detached { .. } | PacketHeader::Redelivery { .. } => {
             unreachable!("only where nothing is limited")
         }

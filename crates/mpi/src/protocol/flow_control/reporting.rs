@@ -5,8 +5,8 @@ use super::sending::take_from;
 use super::{FlowControl, Shared};
 use crate::channel::{CreditReturn, PacketHeader};
 use crate::protocol::defect::{ProtocolDefect, ProtocolDefects};
-use crate::protocol::machine::credits::{Action, Event, ROWS, State};
-use crate::protocol::machine::take;
+use crate::protocol::machine::credits::{Action, CreditEvent, CreditState, ROWS};
+use crate::protocol::machine::take_transition;
 use crate::{Buffer, Limits};
 
 impl FlowControl {
@@ -23,7 +23,7 @@ impl FlowControl {
             return;
         };
         while let Some(event) = connection.observe_report(limits, shared.buffers, *defects) {
-            let row = take(ROWS, connection.report, event, &mut taken.credits);
+            let row = take_transition(ROWS, connection.report, event, &mut taken.credits);
             // What is posted takes everything along: the state is the next one already.
             connection.report = row.to;
             if row.action == Action::PostUpdate {
@@ -39,18 +39,20 @@ impl Connection {
         limits: &Limits,
         free: Option<u32>,
         defects: ProtocolDefects,
-    ) -> Option<Event> {
+    ) -> Option<CreditEvent> {
         let reserved = self.reserved > 0 && !defects.has(ProtocolDefect::UpdatesNotReserved);
         let has_buffer = reserved || free != Some(0);
         let tells = !defects.has(ProtocolDefect::NoUpdates);
         match self.report {
-            State::Quiet if self.returned.is_nothing() => None,
-            State::Quiet | State::Owing if tells && self.owes_much(limits) => Some(Event::Many),
-            State::Quiet => Some(Event::Few),
-            State::Owing => None,
-            State::Report if has_buffer => Some(Event::Free),
-            State::Report => Some(Event::NoneFree),
-            State::AwaitBuf => has_buffer.then_some(Event::BuffersAvailable),
+            CreditState::Quiet if self.returned.is_nothing() => None,
+            CreditState::Quiet | CreditState::Owing if tells && self.owes_much(limits) => {
+                Some(CreditEvent::Many)
+            }
+            CreditState::Quiet => Some(CreditEvent::Few),
+            CreditState::Owing => None,
+            CreditState::Report if has_buffer => Some(CreditEvent::Free),
+            CreditState::Report => Some(CreditEvent::NoneFree),
+            CreditState::AwaitBuf => has_buffer.then_some(CreditEvent::BuffersAvailable),
         }
     }
 
@@ -83,7 +85,7 @@ impl Connection {
             hold,
             operation: None,
         };
-        self.post(
+        self.post_packet(
             shared,
             PacketHeader::Credits,
             Buffer::phantom(0),
@@ -98,8 +100,8 @@ impl Connection {
             return None;
         }
         self.urgent = false;
-        if matches!(self.report, State::Owing | State::AwaitBuf) {
-            let row = take(ROWS, self.report, Event::PiggyBacked, reports);
+        if matches!(self.report, CreditState::Owing | CreditState::AwaitBuf) {
+            let row = take_transition(ROWS, self.report, CreditEvent::PiggyBacked, reports);
             self.report = row.to;
         }
         Some(Box::new(std::mem::replace(

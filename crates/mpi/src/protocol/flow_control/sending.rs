@@ -1,12 +1,12 @@
 //! Running the machine that sends: the answers to the questions of its states, and its actions.
 
 use super::{
-    Connection, Costs, FlowAction, FlowControl, Hold, Kind, OutboundMessage, Shared, Slot,
+    Connection, Costs, FlowAction, FlowControl, Hold, MessageType, OutboundMessage, Shared, Slot,
 };
 use crate::channel::{Packet, PacketHeader, PostingCost};
 use crate::protocol::defect::ProtocolDefect;
-use crate::protocol::machine::send::{Action, Event, ROWS, State, WAITS};
-use crate::protocol::machine::take;
+use crate::protocol::machine::send::{Action, ROWS, SendEvent, SendState, WAITS};
+use crate::protocol::machine::take_transition;
 use crate::{Buffer, Limits};
 
 impl FlowControl {
@@ -24,12 +24,15 @@ impl FlowControl {
         let Some(connection) = connections.get_mut(&peer) else {
             return;
         };
-        let waits = matches!(connection.send, State::AwaitFlowCtrl | State::AwaitFlowData);
+        let waits = matches!(
+            connection.send,
+            SendState::AwaitFlowCtrl | SendState::AwaitFlowData
+        );
         if waits && defects.has(ProtocolDefect::NoWakeOnCredits) {
             return;
         }
-        while let Some(event) = connection.observe(limits, costs, shared.buffers) {
-            let row = take(ROWS, connection.send, event, &mut taken.send);
+        while let Some(event) = connection.present_event(limits, costs, shared.buffers) {
+            let row = take_transition(ROWS, connection.send, event, &mut taken.send);
             let action = if defects.has(ProtocolDefect::CreditNotTaken)
                 && row.action == Action::TakeCredit
             {
@@ -58,61 +61,71 @@ impl FlowControl {
 
 impl Connection {
     /// Returns the event of the present state of the machine; `None` if the machine waits.
-    pub(super) fn observe(
+    pub(super) fn present_event(
         &self,
         limits: &Limits,
         costs: &Costs,
         free: Option<u32>,
-    ) -> Option<Event> {
+    ) -> Option<SendEvent> {
         let choose = |condition, yes, no| Some(if condition { yes } else { no });
         match self.send {
-            State::AwaitMessage => self.has_more().then_some(Event::MessageAvailable),
-            State::DecideType => choose(
+            SendState::AwaitMessage => self.has_more().then_some(SendEvent::MessageAvailable),
+            SendState::DecideType => choose(
                 self.is_too_much(limits),
-                Event::TooManyEager,
-                Event::TypeKept,
+                SendEvent::TooManyEager,
+                SendEvent::TypeKept,
             ),
-            State::BufCtrl => choose(
+            SendState::BufCtrl => choose(
                 self.control_buffer(free).is_some(),
-                Event::Free,
-                Event::NoneFree,
+                SendEvent::Free,
+                SendEvent::NoneFree,
             ),
-            State::AwaitBufCtrl | State::AwaitFlowCtrl if self.withdrawn => Some(Event::Withdrawn),
-            State::AwaitBufCtrl => {
+            SendState::AwaitBufCtrl | SendState::AwaitFlowCtrl if self.withdrawn => {
+                Some(SendEvent::Withdrawn)
+            }
+            SendState::AwaitBufCtrl => {
                 let found = self.control_buffer(free);
-                found.map(|_| Event::BuffersAvailable)
+                found.map(|_| SendEvent::BuffersAvailable)
             }
-            State::FlowCtrl => choose(self.has_credits(1), Event::Ok, Event::Restricted),
-            State::AwaitFlowCtrl => self.has_credits(1).then_some(Event::FlowEnabled),
-            State::Pack => choose(
+            SendState::FlowCtrl => {
+                choose(self.has_credits(1), SendEvent::Ok, SendEvent::Restricted)
+            }
+            SendState::AwaitFlowCtrl => self.has_credits(1).then_some(SendEvent::FlowEnabled),
+            SendState::Pack => choose(
                 self.cost(limits, costs, 1) > 0.0,
-                Event::Costs,
-                Event::NoCost,
+                SendEvent::Costs,
+                SendEvent::NoCost,
             ),
-            State::PackData => {
+            SendState::PackData => {
                 let cost = self.cost(limits, costs, self.batch(limits));
-                choose(cost > 0.0, Event::Costs, Event::NoCost)
+                choose(cost > 0.0, SendEvent::Costs, SendEvent::NoCost)
             }
-            State::AwaitPacked | State::AwaitPackedData => self.packed.then_some(Event::Packed),
-            State::PostCtrl => Some(self.after(limits, 1)),
-            State::BufData => {
+            SendState::AwaitPacked | SendState::AwaitPackedData => {
+                self.packed.then_some(SendEvent::Packed)
+            }
+            SendState::PostCtrl => Some(self.after(limits, 1)),
+            SendState::BufData => {
                 let has = has_buffers(free, self.batch(limits));
-                choose(has, Event::Free, Event::NoneFree)
+                choose(has, SendEvent::Free, SendEvent::NoneFree)
             }
-            State::AwaitBufData => {
-                has_buffers(free, self.batch(limits)).then_some(Event::BuffersAvailable)
+            SendState::AwaitBufData => {
+                has_buffers(free, self.batch(limits)).then_some(SendEvent::BuffersAvailable)
             }
-            State::FlowData => {
+            SendState::FlowData => {
                 let has = self.has_credits(self.batch(limits));
-                choose(has, Event::Ok, Event::Restricted)
+                choose(has, SendEvent::Ok, SendEvent::Restricted)
             }
-            State::AwaitFlowData => {
+            SendState::AwaitFlowData => {
                 let has = self.has_credits(self.batch(limits));
-                has.then_some(Event::FlowEnabled)
+                has.then_some(SendEvent::FlowEnabled)
             }
-            State::PostData => Some(self.after(limits, self.batch(limits))),
-            State::Complete => Some(self.completion(limits)),
-            State::CheckReady => choose(self.has_more(), Event::QueueNotEmpty, Event::QueueEmpty),
+            SendState::PostData => Some(self.after(limits, self.batch(limits))),
+            SendState::Complete => Some(self.completion(limits)),
+            SendState::CheckReady => choose(
+                self.has_more(),
+                SendEvent::QueueNotEmpty,
+                SendEvent::QueueEmpty,
+            ),
         }
     }
 
@@ -127,7 +140,7 @@ impl Connection {
     /// Returns true if an eager message has to be converted.
     fn is_too_much(&self, limits: &Limits) -> bool {
         let message = self.current();
-        let eager = message.kind == Kind::Eager;
+        let eager = message.kind == MessageType::Eager;
         let several = matches!(message.header, PacketHeader::Synchronous { .. })
             && message.payload.len() > limits.packet_max();
         several || eager && (self.converting || self.would_exceed(limits, message.payload.len()))
@@ -139,7 +152,10 @@ impl Connection {
         match free {
             None => Some(Hold::Nothing),
             Some(0) => {
-                let control = matches!(self.current().kind, Kind::Control | Kind::CloseAckPolicy);
+                let control = matches!(
+                    self.current().kind,
+                    MessageType::Control | MessageType::CloseAckPolicy
+                );
                 (control && self.reserved >= 2).then_some(Hold::Reserved)
             }
             Some(_) => Some(Hold::Pool),
@@ -179,32 +195,34 @@ impl Connection {
     }
 
     /// Returns the event after this number of packets.
-    fn after(&self, limits: &Limits, packets: u32) -> Event {
+    fn after(&self, limits: &Limits, packets: u32) -> SendEvent {
         let message = self.current();
         let posted = limits
             .packet_max()
             .saturating_mul(packets.into())
             .min(message.payload.len() - message.sent);
         if message.sent + posted == message.payload.len() {
-            Event::NothingMore
+            SendEvent::NothingMore
         } else if message.is_direct(limits) {
-            Event::MoreDirect
+            SendEvent::MoreDirect
         } else {
-            Event::MoreBuffered
+            SendEvent::MoreBuffered
         }
     }
 
     /// Returns the event that ends the operation after the last packet.
-    fn completion(&self, limits: &Limits) -> Event {
+    fn completion(&self, limits: &Limits) -> SendEvent {
         let message = self.current();
         match message.kind {
-            _ if message.operation.is_none() => Event::Control,
-            Kind::Control | Kind::CloseAckPolicy => Event::Control,
-            Kind::Eager | Kind::Data if !message.told && !message.is_direct(limits) => {
-                Event::AllPacked
+            _ if message.operation.is_none() => SendEvent::Control,
+            MessageType::Control | MessageType::CloseAckPolicy => SendEvent::Control,
+            MessageType::Eager | MessageType::Data
+                if !message.told && !message.is_direct(limits) =>
+            {
+                SendEvent::AllPacked
             }
-            _ if message.whole => Event::AllDirect,
-            _ => Event::SomeDirect,
+            _ if message.whole => SendEvent::AllDirect,
+            _ => SendEvent::SomeDirect,
         }
     }
 
@@ -243,7 +261,7 @@ impl Connection {
             }
             Action::StartPacking => {
                 let packets = match self.send {
-                    State::Pack => 1,
+                    SendState::Pack => 1,
                     _ => self.batch(limits),
                 };
                 let (peer, seconds) = (self.peer, self.cost(limits, costs, packets));
@@ -292,7 +310,7 @@ impl Connection {
         };
         let length = message.payload.len();
         let synchronous = matches!(message.header, PacketHeader::Synchronous { .. });
-        message.kind = Kind::Control;
+        message.kind = MessageType::Control;
         message.header = PacketHeader::Rts {
             envelope,
             length,
@@ -314,7 +332,7 @@ impl Connection {
         let message = self.message.as_mut().expect("there is a CAR to post");
         let length = message.payload.len();
         let whole = length <= limits.packet_max();
-        if message.kind == Kind::Eager {
+        if message.kind == MessageType::Eager {
             self.outstanding.messages += 1;
             self.outstanding.bytes += length;
             self.outstanding.packets += limits.packets(length);
@@ -343,7 +361,7 @@ impl Connection {
         let payload = if whole {
             message.payload.clone()
         } else {
-            message.payload.part(0, limits.packet_max())
+            message.payload.copy_range(0, limits.packet_max())
         };
         message.sent = payload.len();
         message.whole = whole;
@@ -353,13 +371,13 @@ impl Connection {
             operation: activity,
         };
         self.hold = Hold::Nothing;
-        self.post(shared, header, payload, slot, reports);
+        self.post_packet(shared, header, payload, slot, reports);
     }
 
     fn post_next(&mut self, limits: &Limits, shared: &mut Shared, reports: &mut [u64]) {
         let message = self.message.as_mut().expect("there is a CAR to post");
         let offset = message.sent;
-        let payload = message.payload.part(offset, limits.packet_max());
+        let payload = message.payload.copy_range(offset, limits.packet_max());
         message.sent += payload.len();
         let header = match message.header {
             PacketHeader::Data { receive } => PacketHeader::DataPart {
@@ -386,11 +404,11 @@ impl Connection {
             hold,
             operation: activity,
         };
-        self.post(shared, header, payload, slot, reports);
+        self.post_packet(shared, header, payload, slot, reports);
     }
 
     /// Posts a packet, which carries the pending report to the peer.
-    pub(super) fn post(
+    pub(super) fn post_packet(
         &mut self,
         shared: &mut Shared,
         header: PacketHeader,

@@ -20,7 +20,7 @@ fn return_credits(credits: u32, messages: u32) {
         messages,
         ..CreditReturn::NOTHING
     };
-    limited().open(1, &returned, 0.0);
+    limited().apply_credit_return(1, &returned, 0.0);
 }
 
 #[test]
@@ -45,11 +45,15 @@ fn m13_activities_are_never_below_0() {
         hold: Hold::Nothing,
         operation: Some(7),
     };
-    flow.left(slot, 0.0);
+    flow.handle_left(slot, 0.0);
 }
 
 #[test]
 #[should_panic(expected = "does not know the event")]
 fn an_event_that_is_not_in_the_table_ends_the_run() {
-    limited().step(1, crate::protocol::machine::receive::Event::EagerData, 0.0);
+    limited().step(
+        1,
+        crate::protocol::machine::receive::ReceiveEvent::EagerData,
+        0.0,
+    );
 }

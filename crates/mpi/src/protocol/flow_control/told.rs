@@ -40,7 +40,7 @@ pub struct ConnectionReport {
 
 impl FlowControl {
     /// Returns the report up to now.
-    pub(crate) fn describe(&self, now: f64) -> FlowReport {
+    pub(crate) fn flow_report(&self, now: f64) -> FlowReport {
         let connection = |connection: &super::Connection| {
             // In the order of `send::WAITS`.
             let [

@@ -4,11 +4,11 @@
 //! Each packet to the peer carries the pending report. Only a large report leaves in a separate
 //! packet, which needs a packet buffer but no credit.
 
-use super::{Row, row};
+use super::{TransitionRow, row};
 
 /// Where the machine is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum State {
+pub(crate) enum CreditState {
     Quiet,
     Owing,
     Report,
@@ -17,7 +17,7 @@ pub(crate) enum State {
 
 /// Event, or observation of a state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Event {
+pub(crate) enum CreditEvent {
     Few,
     Many,
     PiggyBacked,
@@ -34,13 +34,17 @@ pub(crate) enum Action {
 }
 
 /// The states in which the machine waits.
-pub(crate) const WAITS: [State; 3] = [State::Quiet, State::Owing, State::AwaitBuf];
+pub(crate) const WAITS: [CreditState; 3] = [
+    CreditState::Quiet,
+    CreditState::Owing,
+    CreditState::AwaitBuf,
+];
 
 #[rustfmt::skip]
-pub(crate) const ROWS: &[Row<State, Event, Action>] = {
+pub(crate) const ROWS: &[TransitionRow<CreditState, CreditEvent, Action>] = {
     use Action as A;
-    use Event as E;
-    use State as S;
+    use CreditEvent as E;
+    use CreditState as S;
     &[
         row(S::Quiet, E::Few, A::Nothing, S::Owing, "M-3"),
         row(S::Quiet, E::Many, A::Nothing, S::Report, "M-3"),

@@ -3,11 +3,11 @@
 //! The packets of one eager message come one after the other; in between, only packets without an
 //! order may come: credits, answers and data of other messages.
 
-use super::{Row, row};
+use super::{TransitionRow, row};
 
 /// Where the machine is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum State {
+pub(crate) enum ReceiveState {
     AwaitPacket,
     MatchRts,
     MatchEager,
@@ -21,7 +21,7 @@ pub(crate) enum State {
 
 /// Arrival, or observation of a state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Event {
+pub(crate) enum ReceiveEvent {
     Credits,
     Cts,
     Data,
@@ -60,17 +60,17 @@ pub(crate) enum Action {
 }
 
 /// The states in which the machine waits.
-pub(crate) const WAITS: [State; 3] = [
-    State::AwaitPacket,
-    State::AwaitPostedData,
-    State::AwaitUnexpectedData,
+pub(crate) const WAITS: [ReceiveState; 3] = [
+    ReceiveState::AwaitPacket,
+    ReceiveState::AwaitPostedData,
+    ReceiveState::AwaitUnexpectedData,
 ];
 
 #[rustfmt::skip]
-pub(crate) const ROWS: &[Row<State, Event, Action>] = {
+pub(crate) const ROWS: &[TransitionRow<ReceiveState, ReceiveEvent, Action>] = {
     use Action as A;
-    use Event as E;
-    use State as S;
+    use ReceiveEvent as E;
+    use ReceiveState as S;
     &[
         row(S::AwaitPacket, E::Credits, A::OpenFlow, S::AwaitPacket, "M-3"),
         row(S::AwaitPacket, E::Cts, A::StartData, S::AwaitPacket, ""),

@@ -8,11 +8,11 @@
 //! Further packets need both if they are packed, and only credits if they are sent directly from
 //! the program's memory.
 
-use super::{Row, row};
+use super::{TransitionRow, row};
 
 /// Where the machine is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum State {
+pub(crate) enum SendState {
     AwaitMessage,
     DecideType,
     BufCtrl,
@@ -35,7 +35,7 @@ pub(crate) enum State {
 
 /// Event, or observation of a state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Event {
+pub(crate) enum SendEvent {
     MessageAvailable,
     TooManyEager,
     TypeKept,
@@ -79,21 +79,21 @@ pub(crate) enum Action {
 }
 
 /// The states in which the machine waits, in the order in which their times are reported.
-pub(crate) const WAITS: [State; 7] = [
-    State::AwaitMessage,
-    State::AwaitBufCtrl,
-    State::AwaitFlowCtrl,
-    State::AwaitBufData,
-    State::AwaitFlowData,
-    State::AwaitPacked,
-    State::AwaitPackedData,
+pub(crate) const WAITS: [SendState; 7] = [
+    SendState::AwaitMessage,
+    SendState::AwaitBufCtrl,
+    SendState::AwaitFlowCtrl,
+    SendState::AwaitBufData,
+    SendState::AwaitFlowData,
+    SendState::AwaitPacked,
+    SendState::AwaitPackedData,
 ];
 
 #[rustfmt::skip]
-pub(crate) const ROWS: &[Row<State, Event, Action>] = {
+pub(crate) const ROWS: &[TransitionRow<SendState, SendEvent, Action>] = {
     use Action as A;
-    use Event as E;
-    use State as S;
+    use SendEvent as E;
+    use SendState as S;
     &[
         row(S::AwaitMessage, E::MessageAvailable, A::TakeMessage, S::DecideType, ""),
         row(S::DecideType, E::TooManyEager, A::ConvertToRts, S::BufCtrl, "M-2"),

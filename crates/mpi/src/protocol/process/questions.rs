@@ -59,7 +59,7 @@ impl Process {
     }
 
     /// Asks a question about arrivals so far.
-    pub(crate) fn look<F: Fn(&ProtocolEngine) -> Answers>(
+    pub(crate) fn ask_question<F: Fn(&ProtocolEngine) -> Answers>(
         self: &Rc<Self>,
         question: Question,
         waits: Waits,
@@ -290,7 +290,7 @@ impl<F: Fn(&ProtocolEngine) -> Answers + Unpin> Future for LookCall<F> {
         process
             .blocked
             .borrow_mut()
-            .remove(this.waits, this.location);
+            .remove_pending(this.waits, this.location);
         if let Question::Test(token) = this.question
             && engine.defects.has(ProtocolDefect::TestedSendBuffered)
             && let Some(record) = engine.requests.rare.causality()

@@ -35,14 +35,14 @@ impl CompletionChannel {
         Ok(channel)
     }
 
-    /// Readable when [`event`](Self::event) has one.
+    /// Readable when [`get_cq_event`](Self::get_cq_event) has one.
     pub(in super::super) fn fd(&self) -> BorrowedFd<'_> {
         // SAFETY: the descriptor is open as long as the channel, which outlives the borrow.
         unsafe { BorrowedFd::borrow_raw((*self.raw).fd) }
     }
 
     /// The number of a queue that has reported an event, if any.
-    pub(in super::super) fn event(&self) -> Result<Option<u32>, VerbsError> {
+    pub(in super::super) fn get_cq_event(&self) -> Result<Option<u32>, VerbsError> {
         let mut cq = ptr::null_mut();
         let mut number = ptr::null_mut();
         // SAFETY: the channel is live, and so are both results.
@@ -102,7 +102,7 @@ impl Cq {
     }
 
     /// Returns the key of this queue in asynchronous events.
-    pub(in super::super) fn key(&self) -> usize {
+    pub(in super::super) fn event_key(&self) -> usize {
         self.raw.addr()
     }
 
@@ -120,7 +120,7 @@ impl Cq {
         })
     }
 
-    pub(in super::super) fn poll(
+    pub(in super::super) fn poll_cq(
         &self,
         most: usize,
         completions: &mut Vec<WorkCompletion>,

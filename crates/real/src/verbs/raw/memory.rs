@@ -181,19 +181,19 @@ impl Mr {
     }
 
     /// Returns the region as programs see it.
-    pub(in super::super) fn describe(&self, handle: u32) -> rdma::MemoryRegion {
+    pub(in super::super) fn to_region(&self, handle: u32) -> rdma::MemoryRegion {
         // SAFETY: registered, as `deregister` consumes it.
         let (lkey, rkey) = unsafe { ((*self.raw).lkey, (*self.raw).rkey) };
         rdma::MemoryRegion {
             handle,
-            addr: self.start().addr().get() as u64,
+            addr: self.start_address().addr().get() as u64,
             length: self.length() as u64,
             lkey,
             rkey,
         }
     }
 
-    fn start(&self) -> NonNull<u8> {
+    fn start_address(&self) -> NonNull<u8> {
         self.bytes().start
     }
 
@@ -206,7 +206,7 @@ impl Mr {
     }
 
     /// Ends the registration; the adapter reaches the memory no more.
-    fn end(&mut self) -> Result<Bytes, VerbsError> {
+    fn end_registration(&mut self) -> Result<Bytes, VerbsError> {
         // SAFETY: registered, and ended once: without bytes nobody calls this again.
         super::check("ibv_dereg_mr", unsafe { ffi::ibv_dereg_mr(self.raw) })?;
         Ok(self.bytes.take().expect("taken only here"))
@@ -216,20 +216,20 @@ impl Mr {
     /// memory is kept for ever, because the adapter may use it.
     pub(in super::super) fn deregister(self) -> Result<RegionMemory, VerbsError> {
         let mut this = ManuallyDrop::new(self);
-        let bytes = this.end()?;
+        let bytes = this.end_registration()?;
         // SAFETY: read once, as `this` is not dropped.
         drop(unsafe { std::ptr::read(&raw const this._pd) });
         Ok(bytes.into_memory())
     }
 
     /// Returns the address of `offset`, or an error unless `length` bytes from there are within.
-    fn place(&self, offset: u64, length: usize) -> Result<NonNull<u8>, VerbsError> {
+    fn checked_address(&self, offset: u64, length: usize) -> Result<NonNull<u8>, VerbsError> {
         let start = usize::try_from(offset).ok();
         let end = start.and_then(|start| start.checked_add(length));
         match (start, end) {
             (Some(start), Some(end)) if end <= self.length() => {
                 // SAFETY: `start` is not beyond the end of the bytes.
-                Ok(unsafe { self.start().add(start) })
+                Ok(unsafe { self.start_address().add(start) })
             }
             _ => Err(VerbsError::Invalid {
                 why: format!(
@@ -241,19 +241,19 @@ impl Mr {
     }
 
     pub(in super::super) fn read(&self, offset: u64, bytes: &mut [u8]) -> Result<(), VerbsError> {
-        let from = self.place(offset, bytes.len())?;
+        let from = self.checked_address(offset, bytes.len())?;
         if let Origin::ReadOnly(shared) = &self.bytes().origin {
             let start = usize::try_from(offset).expect("within");
             bytes.copy_from_slice(&shared[start..start + bytes.len()]);
             return Ok(());
         }
-        let (before, words) = split(from, bytes.len());
+        let (before, words) = split_words(from, bytes.len());
         let (head, rest) = bytes.split_at_mut(before);
         let (middle, tail) = rest.split_at_mut(words * 8);
         let mut from = from;
         for byte in head {
             // SAFETY: within the range that `place` checked.
-            *byte = unsafe { load(&mut from) };
+            *byte = unsafe { load_byte(&mut from) };
         }
         for word in middle.chunks_exact_mut(8) {
             // SAFETY: within the bytes, as `place` checked for the whole range, and a multiple
@@ -265,25 +265,25 @@ impl Mr {
         }
         for byte in tail {
             // SAFETY: within the range that `place` checked.
-            *byte = unsafe { load(&mut from) };
+            *byte = unsafe { load_byte(&mut from) };
         }
         Ok(())
     }
 
     pub(in super::super) fn write(&self, offset: u64, bytes: &[u8]) -> Result<(), VerbsError> {
-        let to = self.place(offset, bytes.len())?;
+        let to = self.checked_address(offset, bytes.len())?;
         if matches!(self.bytes().origin, Origin::ReadOnly(_)) {
             return Err(VerbsError::Invalid {
                 why: "memory that is only read cannot be written to".into(),
             });
         }
-        let (before, words) = split(to, bytes.len());
+        let (before, words) = split_words(to, bytes.len());
         let (head, rest) = bytes.split_at(before);
         let (middle, tail) = rest.split_at(words * 8);
         let mut to = to;
         for &byte in head {
             // SAFETY: within the range that `place` checked, and not memory that others only read.
-            unsafe { store(&mut to, byte) };
+            unsafe { store_byte(&mut to, byte) };
         }
         for word in middle.chunks_exact(8) {
             let word = u64::from_ne_bytes(word.try_into().expect("8 bytes"));
@@ -295,14 +295,14 @@ impl Mr {
         }
         for &byte in tail {
             // SAFETY: within the range that `place` checked, and not memory that others only read.
-            unsafe { store(&mut to, byte) };
+            unsafe { store_byte(&mut to, byte) };
         }
         Ok(())
     }
 }
 
 /// Returns the number of single bytes that come before the first whole word, and how many words.
-fn split(start: NonNull<u8>, length: usize) -> (usize, usize) {
+fn split_words(start: NonNull<u8>, length: usize) -> (usize, usize) {
     let before = start.align_offset(8).min(length);
     (before, (length - before) / 8)
 }
@@ -311,7 +311,7 @@ fn split(start: NonNull<u8>, length: usize) -> (usize, usize) {
 ///
 /// # Safety
 /// The byte is one of registered memory that may be written to.
-unsafe fn load(from: &mut NonNull<u8>) -> u8 {
+unsafe fn load_byte(from: &mut NonNull<u8>) -> u8 {
     // SAFETY: as demanded; all access to it is atomic.
     let byte = unsafe { AtomicU8::from_ptr(from.as_ptr()) }.load(Ordering::Relaxed);
     // SAFETY: at most one beyond the end.
@@ -323,7 +323,7 @@ unsafe fn load(from: &mut NonNull<u8>) -> u8 {
 ///
 /// # Safety
 /// The byte is one of registered memory that may be written to.
-unsafe fn store(to: &mut NonNull<u8>, byte: u8) {
+unsafe fn store_byte(to: &mut NonNull<u8>, byte: u8) {
     // SAFETY: as demanded; all access to it is atomic.
     unsafe { AtomicU8::from_ptr(to.as_ptr()) }.store(byte, Ordering::Relaxed);
     // SAFETY: at most one beyond the end.
@@ -333,7 +333,7 @@ unsafe fn store(to: &mut NonNull<u8>, byte: u8) {
 impl Drop for Mr {
     fn drop(&mut self) {
         // If that fails the memory is lost: the adapter may still use it.
-        if let Ok(bytes) = self.end() {
+        if let Ok(bytes) = self.end_registration() {
             drop(bytes.into_memory());
         }
     }

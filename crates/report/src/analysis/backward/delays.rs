@@ -45,7 +45,7 @@ pub(super) struct Waiter {
 
 /// A rank in the forest of waits. The ranks that wait for this rank are below it.
 #[derive(Clone, Copy, Debug)]
-struct Node {
+struct WaitingRank {
     /// The rank for which this rank waits.
     above: u32,
     /// Number of ranks directly below this rank.
@@ -66,7 +66,7 @@ struct Node {
     open: Cost,
 }
 
-const FRESH: Node = Node {
+const FRESH: WaitingRank = WaitingRank {
     above: NONE,
     below: 0,
     all_below: 0,
@@ -81,9 +81,9 @@ const FRESH: Node = Node {
     },
 };
 
-impl Node {
+impl WaitingRank {
     /// Charges the time since the last change. Time runs backwards.
-    fn settle(&mut self, time: f64) {
+    fn settle_waits(&mut self, time: f64) {
         let seconds = (self.since - time).max(0.0);
         self.since = time;
         let (direct, indirect) = (self.below, self.all_below - self.below);
@@ -95,7 +95,7 @@ impl Node {
         }
     }
 
-    const fn counts(&self) -> u32 {
+    const fn counted_ranks(&self) -> u32 {
         if self.is_cut { 1 } else { self.all_below + 1 }
     }
 }
@@ -103,7 +103,7 @@ impl Node {
 /// Ranks that wait for each other, and the costs so far.
 #[derive(Debug)]
 pub(super) struct Delays {
-    nodes: Vec<Node>,
+    nodes: Vec<WaitingRank>,
     pub(super) costs: BTreeMap<DelayKey, Cost>,
 }
 
@@ -131,7 +131,7 @@ impl Delays {
             if !is_fixed {
                 return;
             }
-            self.leave(waiter.rank, time);
+            self.leave_tree(waiter.rank, time);
         }
         let (mut top, mut length) = (rank, 1);
         while self.nodes[top as usize].above != NONE && !self.nodes[top as usize].is_cut {
@@ -142,12 +142,12 @@ impl Delays {
             }
         }
         let own = &mut self.nodes[waiter.rank as usize];
-        own.settle(time);
+        own.settle_waits(time);
         own.is_cut = own.height + length > CHAIN_MAX;
         own.is_fixed = is_fixed;
         own.above = rank;
-        let (count, height) = (own.counts(), if own.is_cut { 0 } else { own.height });
-        self.nodes[top as usize].settle(time);
+        let (count, height) = (own.counted_ranks(), if own.is_cut { 0 } else { own.height });
+        self.nodes[top as usize].settle_waits(time);
         self.nodes[rank as usize].below += 1;
         self.climb(rank, |node, steps| {
             node.all_below += count;
@@ -157,23 +157,23 @@ impl Delays {
 
     /// The beginning of a rank's wait has been read.
     pub(super) fn begin_wait(&mut self, rank: u32, time: f64) {
-        self.leave(rank, time);
+        self.leave_tree(rank, time);
         let own = &mut self.nodes[rank as usize];
         own.wait = own.wait.wrapping_add(1);
         own.is_fixed = false;
     }
 
-    fn leave(&mut self, rank: u32, time: f64) {
+    fn leave_tree(&mut self, rank: u32, time: f64) {
         let own = &mut self.nodes[rank as usize];
         if own.above == NONE {
             return;
         }
-        own.settle(time);
-        let (above, count) = (own.above, own.counts());
+        own.settle_waits(time);
+        let (above, count) = (own.above, own.counted_ranks());
         (own.above, own.is_cut) = (NONE, false);
         let mut top = above;
         self.climb_to(&mut top);
-        self.nodes[top as usize].settle(time);
+        self.nodes[top as usize].settle_waits(time);
         self.nodes[above as usize].below -= 1;
         self.climb(above, |node, _| {
             node.all_below -= count;
@@ -190,7 +190,7 @@ impl Delays {
     }
 
     /// Changes a node and all nodes above that count it, with the number of steps from below.
-    fn climb(&mut self, mut rank: u32, change: impl Fn(&mut Node, u32)) {
+    fn climb(&mut self, mut rank: u32, change: impl Fn(&mut WaitingRank, u32)) {
         let mut steps = 1;
         loop {
             let node = &mut self.nodes[rank as usize];
@@ -205,7 +205,7 @@ impl Delays {
     /// Charges the waits that a rank has caused since the last charge to a call.
     pub(super) fn charge(&mut self, key: DelayKey, time: f64) {
         let own = &mut self.nodes[key.rank as usize];
-        own.settle(time);
+        own.settle_waits(time);
         let open = std::mem::take(&mut own.open);
         if open.direct + open.indirect > 0.0 {
             let cost = self.costs.entry(key).or_default();

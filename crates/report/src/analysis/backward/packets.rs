@@ -2,7 +2,7 @@
 
 use std::collections::btree_map;
 
-use observe::{Event, LogEvent, NetworkEvent, PacketKind};
+use observe::{LogEvent, NetworkEvent, PacketKind, RankEvent};
 
 use super::sensitivity::{FlowEnd, FlowTimes};
 use super::state::{Effect, Flight, SentOperation};
@@ -10,10 +10,10 @@ use super::{Backward, slack::MessageSlack};
 
 impl Backward<'_> {
     /// Takes an event of the network.
-    pub(super) fn network(&mut self, time: f64, event: NetworkEvent<Vec<u32>>) {
+    pub(super) fn handle_network_event(&mut self, time: f64, event: NetworkEvent<Vec<u32>>) {
         match event {
             NetworkEvent::End { flow } => {
-                self.flows.insert(flow, FlowEnd::at(time));
+                self.flows.insert(flow, FlowEnd::ending_at(time));
             }
             NetworkEvent::LinkChange { .. }
             | NetworkEvent::Computation { .. }
@@ -48,10 +48,15 @@ impl Backward<'_> {
     }
 
     /// Takes the begin of a send. Its post has been read before.
-    pub(super) fn send(&mut self, rank: u32, time: f64, (peer, bytes, place): (u32, u64, u16)) {
+    pub(super) fn begin_send(
+        &mut self,
+        rank: u32,
+        time: f64,
+        (peer, bytes, place): (u32, u64, u16),
+    ) {
         let posted = self.ranks[rank as usize].posted.take();
         if let Some((_, slack)) = posted.filter(|(to, _)| *to == peer) {
-            self.slacks.message(MessageSlack {
+            self.slacks.add_message(MessageSlack {
                 slack,
                 rank,
                 peer,
@@ -63,24 +68,24 @@ impl Backward<'_> {
     }
 
     /// Takes an event of a packet or a timer.
-    pub(super) fn packet(&mut self, rank: u32, time: f64, event: LogEvent) {
+    pub(super) fn handle_packet(&mut self, rank: u32, time: f64, event: LogEvent) {
         match event {
-            Event::Post {
+            RankEvent::Post {
                 peer, packet, key, ..
-            } => self.post(rank, time, peer, (packet, key)),
-            Event::Arrive {
+            } => self.post_packet(rank, time, peer, (packet, key)),
+            RankEvent::Arrive {
                 peer, packet, key, ..
-            } => self.arrive(rank, time, peer, (packet, key)),
-            Event::Inject {
+            } => self.handle_packet_arrival(rank, time, peer, (packet, key)),
+            RankEvent::Inject {
                 peer, packet, key, ..
             } => self.injected = Some((rank, peer, packet, key)),
-            Event::Taken { peer, tag, bytes } => {
+            RankEvent::Taken { peer, tag, bytes } => {
                 let slack = self.needed(rank, time);
                 let slack = slack.min(self.ranks[rank as usize].pending.slack);
                 let queue = self.taken.entry((rank, peer, tag, bytes)).or_default();
                 queue.push_back(slack + time);
             }
-            Event::Unexpected { peer, tag, bytes } => {
+            RankEvent::Unexpected { peer, tag, bytes } => {
                 let mut slack = f64::INFINITY;
                 let key = (rank, peer, tag, bytes);
                 if let btree_map::Entry::Occupied(mut queue) = self.taken.entry(key) {
@@ -91,13 +96,13 @@ impl Backward<'_> {
                 }
                 self.ranks[rank as usize].unexpected = Some(slack);
             }
-            Event::Elapsed => {
+            RankEvent::Elapsed => {
                 if let Some(open) = &mut self.ranks[rank as usize].call {
                     open.has_timer = true;
                 }
             }
-            Event::Sent { operation } => {
-                let effect = self.handle(rank, time, true);
+            RankEvent::Sent { operation } => {
+                let effect = self.collect_effect(rank, time, true);
                 let own = &mut self.ranks[rank as usize];
                 let sent = &mut own.cold_mut().sent;
                 if sent.capacity() == 0 {
@@ -111,7 +116,13 @@ impl Backward<'_> {
     }
 
     /// Handles the arrival of a packet. The cause of an arrival is the post of the packet.
-    fn arrive(&mut self, rank: u32, time: f64, peer: u32, (packet, key): (PacketKind, u32)) {
+    fn handle_packet_arrival(
+        &mut self,
+        rank: u32,
+        time: f64,
+        peer: u32,
+        (packet, key): (PacketKind, u32),
+    ) {
         let own = &mut self.ranks[rank as usize];
         let unexpected = own.unexpected.take();
         let is_message = matches!(
@@ -123,7 +134,7 @@ impl Backward<'_> {
                 | PacketKind::Rma
         );
         let data = own.cold.as_mut().and_then(|cold| cold.data.take());
-        let mut effect = self.handle(rank, time, is_message && unexpected.is_none());
+        let mut effect = self.collect_effect(rank, time, is_message && unexpected.is_none());
         if let Some(slack) = unexpected {
             effect.slack = effect.slack.min(slack);
         }
@@ -143,7 +154,7 @@ impl Backward<'_> {
                     self.times.travel(data.as_deref(), *at - time, self.links);
                     *at = time;
                 }
-                effect.merge(known);
+                effect.merge_effect(known);
             }
         }
         if packet == PacketKind::Other {
@@ -151,7 +162,7 @@ impl Backward<'_> {
         }
         effect.slack = effect.slack.min((self.end - time).max(0.0));
         let flight = Flight { effect, flow: None };
-        self.flights.push((peer, rank, packet, key), flight);
+        self.flights.push_packet((peer, rank, packet, key), flight);
     }
 
     /// A rank learns that a packet has left when the rank handles a message: the message ends the
@@ -166,12 +177,12 @@ impl Backward<'_> {
             .path
             .is_some_and(|at| at.to_bits() == time.to_bits())
         {
-            effect.merge(std::mem::take(&mut sent.effect));
+            effect.merge_effect(std::mem::take(&mut sent.effect));
         }
     }
 
     /// Handles the post of a packet. The cause of the post is read next.
-    fn post(&mut self, rank: u32, time: f64, peer: u32, (packet, key): (PacketKind, u32)) {
+    fn post_packet(&mut self, rank: u32, time: f64, peer: u32, (packet, key): (PacketKind, u32)) {
         let identity = match packet {
             PacketKind::Pull => (peer, rank, PacketKind::Data, key),
             _ => (rank, peer, packet, key),
@@ -180,7 +191,7 @@ impl Backward<'_> {
             packet,
             PacketKind::Eager | PacketKind::EagerNext | PacketKind::Rts
         );
-        let flight = self.flights.pop(identity).unwrap_or_default();
+        let flight = self.flights.pop_packet(identity).unwrap_or_default();
         let mut effect = flight.effect;
         effect.slack = effect.slack.min((self.end - time).max(0.0));
         if let Some(arrived) = effect.path {
@@ -216,6 +227,6 @@ impl Backward<'_> {
             PacketKind::Data => own.cold_mut().data = flight.flow,
             _ => {}
         }
-        own.pending.merge(effect);
+        own.pending.merge_effect(effect);
     }
 }

@@ -102,7 +102,7 @@ impl DelayCost {
     }
 }
 
-pub(super) fn report<R: Read>(all: &Backward<'_>, names: &LogReader<R>) -> BackwardReport {
+pub(super) fn backward_report<R: Read>(all: &Backward<'_>, names: &LogReader<R>) -> BackwardReport {
     let text = |number: NameId| {
         if number == NameId::MAX {
             String::new()
@@ -153,7 +153,7 @@ pub(super) fn report<R: Read>(all: &Backward<'_>, names: &LogReader<R>) -> Backw
         delay_costs,
         derivatives: all
             .times
-            .derivatives(names.links(), |rank| names.host(rank)),
+            .derivatives(names.links(), |rank| names.host_name(rank)),
         critical_regions_s: (all.times.regions.iter())
             .map(|(region, &seconds)| (region.map(text).unwrap_or_default(), seconds))
             .collect(),

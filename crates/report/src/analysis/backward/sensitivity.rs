@@ -37,7 +37,7 @@ pub(super) struct FlowEnd {
 
 impl FlowEnd {
     /// A flow that ends at a time in seconds.
-    pub(super) const fn at(time: f64) -> Self {
+    pub(super) const fn ending_at(time: f64) -> Self {
         Self {
             limits: Vec::new(),
             since: time,

@@ -28,7 +28,7 @@ impl Default for SlackSum {
 }
 
 impl SlackSum {
-    fn add(&mut self, slack: f64) {
+    fn add_slack(&mut self, slack: f64) {
         self.count += 1;
         self.least = self.least.min(slack);
         self.greatest = self.greatest.max(slack);
@@ -72,16 +72,16 @@ impl Slacks {
     }
 
     /// Adds a call that ends.
-    pub(super) fn call(&mut self, rank: u32, site: (NameId, NameId), slack: f64) {
+    pub(super) fn add_call(&mut self, rank: u32, site: (NameId, NameId), slack: f64) {
         let site = SlackSite::Call(site.0, site.1);
-        self.sites.entry(site).or_default().add(slack);
-        self.ranks[rank as usize].add(slack);
+        self.sites.entry(site).or_default().add_slack(slack);
+        self.ranks[rank as usize].add_slack(slack);
     }
 
     /// Adds a message.
-    pub(super) fn message(&mut self, message: MessageSlack) {
+    pub(super) fn add_message(&mut self, message: MessageSlack) {
         let site = SlackSite::Messages(message.place);
-        self.sites.entry(site).or_default().add(message.slack);
+        self.sites.entry(site).or_default().add_slack(message.slack);
         if message.slack <= 0.0 {
             return;
         }

@@ -29,16 +29,16 @@ impl Default for Effect {
 }
 
 impl Effect {
-    pub(super) fn merge(&mut self, other: Self) {
+    pub(super) fn merge_effect(&mut self, other: Self) {
         self.slack = self.slack.min(other.slack);
         self.path = self.path.or(other.path);
         for waiter in other.waiters.into_iter().flatten() {
-            self.ends(waiter);
+            self.add_ended_wait(waiter);
         }
     }
 
     /// Adds a wait that the event has ended.
-    pub(super) fn ends(&mut self, waiter: Waiter) {
+    pub(super) fn add_ended_wait(&mut self, waiter: Waiter) {
         if !self.waiters.contains(&Some(waiter))
             && let Some(free) = self.waiters.iter_mut().find(|other| other.is_none())
         {
@@ -78,7 +78,7 @@ pub(super) struct SentOperation {
 
 /// The state of a rank.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Rank {
+pub(super) struct BackwardRank {
     pub(super) is_known: bool,
     /// Slack of the program event that was read last, and the time of this event in seconds.
     pub(super) slack: f64,
@@ -112,7 +112,7 @@ pub(super) struct ColdState {
     pub(super) deferred: Vec<Waiter>,
 }
 
-impl Rank {
+impl BackwardRank {
     pub(super) fn cold_mut(&mut self) -> &mut ColdState {
         self.cold.get_or_insert_default()
     }

@@ -9,10 +9,10 @@
 use std::collections::BTreeMap;
 use std::io::Read;
 
-use observe::{Event, LinkParameter, LogEvent, LogReader, NetworkEvent, PacketKind};
+use observe::{LinkParameter, LogEvent, LogReader, NetworkEvent, PacketKind, RankEvent};
 
 use super::{COUNTED, Calls};
-use crate::trace::sink::{Counter, Kind, Label, Slice};
+use crate::trace::sink::{Counter, Label, Slice, SliceKind};
 
 /// Number of links that have a counter without a selection.
 const LINKS_MAX: u32 = 64;
@@ -47,7 +47,7 @@ impl LinkRates {
         self.drawn > 0
     }
 
-    fn add(&mut self, links: &[u32], rate: f64, flows: i32) {
+    fn add_rate(&mut self, links: &[u32], rate: f64, flows: i32) {
         for &link in links {
             let Some(state) = self.links.get_mut(link as usize) else {
                 continue;
@@ -69,7 +69,7 @@ impl LinkRates {
 
 impl Calls {
     /// Takes an event of the network at a time in seconds.
-    pub(crate) fn network<R: Read>(
+    pub(crate) fn handle_network_event<R: Read>(
         &mut self,
         time: f64,
         event: &NetworkEvent<Vec<u32>>,
@@ -91,17 +91,17 @@ impl Calls {
                     self.learn_link(link, names);
                 }
                 self.rates.flows.insert(*flow, (0.0, links.clone()));
-                self.rates.add(links, 0.0, 1);
+                self.rates.add_rate(links, 0.0, 1);
             }
             NetworkEvent::Rate { flow, rate, .. } => {
                 if let Some((before, links)) = self.rates.flows.remove(flow) {
-                    self.rates.add(&links, rate - before, 0);
+                    self.rates.add_rate(&links, rate - before, 0);
                     self.rates.flows.insert(*flow, (*rate, links));
                 }
             }
             NetworkEvent::End { flow } => {
                 if let Some((rate, links)) = self.rates.flows.remove(flow) {
-                    self.rates.add(&links, -rate, -1);
+                    self.rates.add_rate(&links, -rate, -1);
                 }
             }
             &NetworkEvent::LinkChange {
@@ -129,7 +129,7 @@ impl Calls {
         {
             state.bandwidth = value;
         }
-        self.rates.add(&[link], 0.0, 0);
+        self.rates.add_rate(&[link], 0.0, 0);
         let Some(known) = names.links().get(link as usize) else {
             return;
         };
@@ -142,13 +142,13 @@ impl Calls {
             LinkParameter::Latency => Label::LATENCY,
             LinkParameter::State => Label::STATE,
         };
-        self.sink.link(link, &known.name);
+        self.sink.define_link(link, &known.name);
         let slice = Slice {
             value: Some(value),
             link: Some(link),
-            ..Slice::new(Kind::Control, label)
+            ..Slice::new(SliceKind::Control, label)
         };
-        self.sink.note(self.now, &slice);
+        self.sink.add_note(self.now, &slice);
     }
 
     fn learn_link<R: Read>(&mut self, link: u32, names: &LogReader<R>) {
@@ -165,7 +165,7 @@ impl Calls {
                 if state.is_drawn {
                     rates.drawn += 1;
                     self.sink
-                        .link(u32::try_from(number).unwrap_or(link), &known.name);
+                        .define_link(u32::try_from(number).unwrap_or(link), &known.name);
                 }
             }
             rates.links.push(state);
@@ -199,9 +199,9 @@ impl Calls {
     /// Counts the receives of a rank.
     pub(super) fn count_receives(&mut self, rank: u32, event: &LogEvent) {
         let change = match event {
-            Event::Receive { .. } | Event::Unexpected { .. } => 1,
-            Event::Taken { .. }
-            | Event::Arrive {
+            RankEvent::Receive { .. } | RankEvent::Unexpected { .. } => 1,
+            RankEvent::Taken { .. }
+            | RankEvent::Arrive {
                 packet: PacketKind::Eager | PacketKind::Rts,
                 ..
             } => -1,
@@ -209,7 +209,7 @@ impl Calls {
         };
         let state = &mut self.ranks[rank as usize];
         state.posted = state.posted.saturating_add(change);
-        if !state.is(COUNTED) {
+        if !state.has_flag(COUNTED) {
             state.flags |= COUNTED;
             self.counted.push(rank);
         }

@@ -1,9 +1,9 @@
 //! Slices of a rank: calls, regions, and the operations that take no time.
 
-use observe::{Event, LogEvent, NameId, PacketKind};
+use observe::{LogEvent, NameId, PacketKind, RankEvent};
 
 use super::{Calls, ELAPSES};
-use crate::trace::sink::{Kind, Label, Slice};
+use crate::trace::sink::{Label, Slice, SliceKind};
 
 impl Calls {
     /// Begins a call that waits.
@@ -26,9 +26,9 @@ impl Calls {
     }
 
     /// Applies an event now.
-    pub(super) fn apply(&mut self, rank: u32, event: &LogEvent) {
+    pub(super) fn apply_event(&mut self, rank: u32, event: &LogEvent) {
         match *event {
-            Event::Wait {
+            RankEvent::Wait {
                 call,
                 place,
                 elapses,
@@ -36,20 +36,20 @@ impl Calls {
             } => {
                 let known = self.kinds.get(usize::from(call)).copied().flatten();
                 let kind = if elapses {
-                    Kind::Compute
+                    SliceKind::Compute
                 } else {
                     known.unwrap_or_default()
                 };
                 let slice = Slice {
-                    line: Some(Label::of(place)),
+                    line: Some(Label::from_name(place)),
                     request,
-                    ..Slice::new(kind, Label::of(call))
+                    ..Slice::new(kind, Label::from_name(call))
                 };
                 self.begin_call(rank, &slice, elapses);
             }
-            Event::Continue => self.end_call(rank),
-            Event::Send { .. } | Event::Receive { .. } | Event::Collective { .. } => {
-                let slice = self.operation(rank, event);
+            RankEvent::Continue => self.end_call(rank),
+            RankEvent::Send { .. } | RankEvent::Receive { .. } | RankEvent::Collective { .. } => {
+                let slice = self.operation_slice(rank, event);
                 if let (Some(context), Some(number)) = (slice.communicator, slice.number) {
                     let begun = (slice.label, slice.request);
                     self.pending.insert((rank, context, number), begun);
@@ -58,7 +58,7 @@ impl Calls {
                     self.sink.instant(rank, self.now, &slice);
                 }
             }
-            Event::CollectiveCall {
+            RankEvent::CollectiveCall {
                 algorithm,
                 root,
                 place,
@@ -66,31 +66,31 @@ impl Calls {
             } => {
                 self.arguments = Slice {
                     peer: root,
-                    algorithm: Some(Label::of(algorithm)),
-                    line: Some(Label::of(place)),
+                    algorithm: Some(Label::from_name(algorithm)),
+                    line: Some(Label::from_name(place)),
                     ..Slice::default()
                 };
             }
-            Event::CollectiveEnd { context, number } => {
+            RankEvent::CollectiveEnd { context, number } => {
                 self.collective_ends(rank, context, number);
             }
-            Event::Post { .. } | Event::Arrive { .. } => self.packet(rank, event),
-            Event::Unexpected { bytes, .. } => {
-                self.count(rank, |(count, sum)| (count + 1, sum.saturating_add(bytes)));
+            RankEvent::Post { .. } | RankEvent::Arrive { .. } => self.handle_packet(rank, event),
+            RankEvent::Unexpected { bytes, .. } => {
+                self.update_unexpected(rank, |(count, sum)| (count + 1, sum.saturating_add(bytes)));
             }
-            Event::Taken { bytes, .. } => self.count(rank, |(count, sum)| {
+            RankEvent::Taken { bytes, .. } => self.update_unexpected(rank, |(count, sum)| {
                 (count.saturating_sub(1), sum.saturating_sub(bytes))
             }),
-            Event::Enter { region } => self.enter(rank, Label::of(region)),
-            Event::Leave => self.leave(rank),
-            Event::Mark { name, value } => {
+            RankEvent::Enter { region } => self.enter_region(rank, Label::from_name(region)),
+            RankEvent::Leave => self.leave_region(rank),
+            RankEvent::Mark { name, value } => {
                 let value = Some(value);
-                self.happens(rank, Kind::Mark, name, (None, value));
+                self.happens(rank, SliceKind::Mark, name, (None, value));
             }
-            Event::Incident { name, peer, value } => {
-                self.happens(rank, Kind::Control, name, (peer, value));
+            RankEvent::Incident { name, peer, value } => {
+                self.happens(rank, SliceKind::Control, name, (peer, value));
             }
-            Event::End => self.end_rank(rank),
+            RankEvent::End => self.end_rank(rank),
             _ => {}
         }
     }
@@ -99,14 +99,14 @@ impl Calls {
     fn happens(
         &mut self,
         rank: u32,
-        kind: Kind,
+        kind: SliceKind,
         name: NameId,
         (peer, value): (Option<u32>, Option<f64>),
     ) {
         let slice = Slice {
             peer,
             value,
-            ..Slice::new(kind, Label::of(name))
+            ..Slice::new(kind, Label::from_name(name))
         };
         if self.draws(rank) {
             self.sink.instant(rank, self.now, &slice);
@@ -120,7 +120,7 @@ impl Calls {
                 communicator: Some(context),
                 number: Some(number),
                 request,
-                ..Slice::new(Kind::Collective, label)
+                ..Slice::new(SliceKind::Collective, label)
             };
             if self.draws(rank) {
                 self.sink.instant(rank, self.now, &slice);
@@ -129,32 +129,34 @@ impl Calls {
     }
 
     /// A packet is handed to a device, or has arrived.
-    fn packet(&mut self, rank: u32, event: &LogEvent) {
+    fn handle_packet(&mut self, rank: u32, event: &LogEvent) {
         match *event {
-            Event::Post {
+            RankEvent::Post {
                 peer,
                 packet,
                 key,
                 bytes,
             } => {
-                let change = self.messages.post((rank, peer), packet, key, bytes);
+                let change = self.messages.post_packet((rank, peer), packet, key, bytes);
                 let ends = match packet {
                     PacketKind::Pull => (peer, rank),
                     _ => (rank, peer),
                 };
-                self.message(ends, change);
+                self.handle_message(ends, change);
                 if packet == PacketKind::Other {
                     self.control(rank, peer, key);
                 }
             }
-            Event::Arrive {
+            RankEvent::Arrive {
                 peer,
                 packet,
                 key,
                 bytes,
             } => {
-                let change = self.messages.arrive((rank, peer), packet, key, bytes);
-                self.message((peer, rank), change);
+                let change = self
+                    .messages
+                    .handle_arrival((rank, peer), packet, key, bytes);
+                self.handle_message((peer, rank), change);
             }
             _ => {}
         }
@@ -165,7 +167,7 @@ impl Calls {
         if key == observe::CANCELLATION && self.draws(rank) {
             let slice = Slice {
                 peer: Some(peer),
-                ..Slice::new(Kind::Control, Label::CANCELLATION)
+                ..Slice::new(SliceKind::Control, Label::CANCELLATION)
             };
             self.sink.instant(rank, self.now, &slice);
         }
@@ -177,7 +179,7 @@ impl Calls {
         if state.call == Label::NONE {
             return;
         }
-        if !state.is(ELAPSES) {
+        if !state.has_flag(ELAPSES) {
             self.totals.waiting -= 1;
         }
         state.call = Label::NONE;
@@ -195,24 +197,24 @@ impl Calls {
         }
         let regions = self.regions.get(&rank).map_or(&[][..], |all| all);
         for &label in &regions[regions.len() - usize::from(above).min(regions.len())..] {
-            let slice = Slice::new(Kind::Region, label);
+            let slice = Slice::new(SliceKind::Region, label);
             self.sink.begin(rank, self.now, &slice);
         }
     }
 
-    fn enter(&mut self, rank: u32, label: Label) {
+    fn enter_region(&mut self, rank: u32, label: Label) {
         self.regions.entry(rank).or_default().push(label);
         let state = &mut self.ranks[rank as usize];
         if state.call != Label::NONE {
             state.above = state.above.saturating_add(1);
         }
         if self.draws(rank) {
-            let slice = Slice::new(Kind::Region, label);
+            let slice = Slice::new(SliceKind::Region, label);
             self.sink.begin(rank, self.now, &slice);
         }
     }
 
-    fn leave(&mut self, rank: u32) {
+    fn leave_region(&mut self, rank: u32) {
         let Some(regions) = self.regions.get_mut(&rank) else {
             return;
         };
@@ -231,7 +233,7 @@ impl Calls {
             if is_around {
                 // The call ended instead, and continues.
                 self.sink.end(rank, self.now);
-                let slice = Slice::new(state.kind(), call);
+                let slice = Slice::new(state.call_kind(), call);
                 self.sink.begin(rank, self.now, &slice);
             }
         }

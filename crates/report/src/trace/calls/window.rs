@@ -4,27 +4,31 @@
 
 use super::{COUNTED, Calls, EventRate, SELECTED};
 use crate::trace::messages::Change;
-use crate::trace::sink::{Counter, Flight, Kind, Label, Slice};
+use crate::trace::sink::{Counter, Flight, Label, Slice, SliceKind};
 
 impl Calls {
     /// Changes the number of unexpected messages of a rank, and their bytes.
-    pub(super) fn count(&mut self, rank: u32, change: impl Fn((u32, u64)) -> (u32, u64)) {
+    pub(super) fn update_unexpected(
+        &mut self,
+        rank: u32,
+        change: impl Fn((u32, u64)) -> (u32, u64),
+    ) {
         let state = &mut self.ranks[rank as usize];
         let [bytes, _] = self.unexpected_bytes.entry(rank).or_default();
         (state.unexpected, *bytes) = change((state.unexpected, *bytes));
-        if !state.is(COUNTED) {
+        if !state.has_flag(COUNTED) {
             state.flags |= COUNTED;
             self.counted.push(rank);
         }
     }
 
     /// A message leaves its sender or has arrived.
-    pub(super) fn message(&mut self, (from, to): (u32, u32), change: Option<Change>) {
+    pub(super) fn handle_message(&mut self, (from, to): (u32, u32), change: Option<Change>) {
         let Some(change) = change else {
             return;
         };
         let (message, entry) = match change {
-            Change::Departs(entry) => (*self.messages.get(entry), Some(entry)),
+            Change::Departs(entry) => (*self.messages.message_mut(entry), Some(entry)),
             Change::Arrives(message) => (message, None),
         };
         let contents = self.options.contents;
@@ -41,7 +45,7 @@ impl Calls {
             self.totals.messages += 1;
             self.totals.bytes += message.bytes;
             if is_drawn {
-                self.messages.get(entry).lane = self.sink.departs(self.now, &flight);
+                self.messages.message_mut(entry).lane = self.sink.departs(self.now, &flight);
             }
             return;
         }
@@ -60,19 +64,19 @@ impl Calls {
     /// The time is later than before.
     pub(super) fn time_passes(&mut self, time: f64) {
         if !self.kept.events.is_empty() {
-            self.release(None);
+            self.release_kept(None);
         }
         self.tell_counters();
         self.tell_events(time);
         if self.is_open && time > self.options.until {
             self.now = self.options.until;
-            self.close();
+            self.close_window();
             self.is_over = true;
             return;
         }
         if !self.is_open && time >= self.options.from {
             self.now = self.options.from;
-            self.open();
+            self.open_window();
         }
         self.now = time;
     }
@@ -123,7 +127,7 @@ impl Calls {
         for rank in std::mem::take(&mut self.counted) {
             let state = &mut self.ranks[rank as usize];
             state.flags &= !COUNTED;
-            if !state.is(SELECTED) {
+            if !state.has_flag(SELECTED) {
                 continue;
             }
             if state.unexpected != state.unexpected_told {
@@ -150,7 +154,7 @@ impl Calls {
     }
 
     /// Begins the selected time: begins the slices that have begun before.
-    fn open(&mut self) {
+    fn open_window(&mut self) {
         self.is_open = true;
         for rank in (0..).take(self.ranks.len()) {
             let state = self.ranks[rank as usize];
@@ -159,10 +163,10 @@ impl Calls {
                 continue;
             }
             let inner = regions.len() - usize::from(state.above).min(regions.len());
-            let region = |&label: &Label| Slice::new(Kind::Region, label);
+            let region = |&label: &Label| Slice::new(SliceKind::Region, label);
             let mut slices: Vec<Slice> = regions[..inner].iter().map(region).collect();
             if state.call != Label::NONE {
-                slices.push(Slice::new(state.kind(), state.call));
+                slices.push(Slice::new(state.call_kind(), state.call));
             }
             slices.extend(regions[inner..].iter().map(region));
             for slice in &slices {
@@ -173,7 +177,7 @@ impl Calls {
     }
 
     /// Ends the selected time: ends the slices that are open.
-    fn close(&mut self) {
+    fn close_window(&mut self) {
         for rank in (0..).take(self.ranks.len()) {
             let open = self.regions.get(&rank).map_or(0, Vec::len)
                 + usize::from(self.ranks[rank as usize].call != Label::NONE);

@@ -20,7 +20,7 @@ use super::schema::{
 use super::signed;
 use crate::trace::TraceSummary;
 use crate::trace::options::TraceOptions;
-use crate::trace::sink::{Counter, Flight, Kind, Label, Sink, Slice};
+use crate::trace::sink::{Counter, Flight, Label, Sink, Slice, SliceKind};
 
 /// Largest numbers of groups, of bins, and of both multiplied.
 const GROUPS_MAX: usize = 256;
@@ -87,7 +87,7 @@ fn pairs(bins: &[[f64; VALUES]]) -> Vec<[f64; VALUES]> {
 
 /// A rank: the number of the host, and the present call of the rank.
 #[derive(Clone, Copy, Debug, Default)]
-struct Rank {
+struct CallDepth {
     begin: f64,
     host: u32,
     /// Depth of slices that are open, and the kind of the call.
@@ -105,7 +105,7 @@ pub(crate) struct Aggregate<W> {
     /// A group has two to the power of this hosts.
     shift: u32,
     width: f64,
-    ranks: Vec<Rank>,
+    ranks: Vec<CallDepth>,
 }
 
 impl<W: Write> Aggregate<W> {
@@ -116,7 +116,7 @@ impl<W: Write> Aggregate<W> {
             groups: Vec::new(),
             shift: 0,
             width: FIRST_WIDTH,
-            ranks: vec![Rank::default(); ranks as usize],
+            ranks: vec![CallDepth::default(); ranks as usize],
         }
     }
 
@@ -166,7 +166,7 @@ impl<W: Write> Aggregate<W> {
 
     /// Adds the seconds of a rank in a kind of call.
     #[expect(clippy::cast_precision_loss, reason = "bins are few")]
-    fn add(&mut self, rank: u32, (begin, end): (f64, f64), kind: usize) {
+    fn add_seconds(&mut self, rank: u32, (begin, end): (f64, f64), kind: usize) {
         let last = self.bin_of(end);
         let first = self.bin_of(begin).min(last);
         let width = self.width;
@@ -187,7 +187,7 @@ impl<W: Write> Aggregate<W> {
     }
 
     /// Describes the tracks of a group. Returns the first counter's.
-    fn describe(&mut self, group: usize) -> u64 {
+    fn describe_group(&mut self, group: usize) -> u64 {
         let first = (group * (VALUES + 1) + 1) as u64;
         let order = u32::try_from(group).map_or(i32::MAX, signed);
         self.packets.track(TrackDescriptor {
@@ -219,10 +219,10 @@ impl<W: Write> Aggregate<W> {
 
     /// Writes all bins.
     #[expect(clippy::cast_precision_loss, reason = "bins are few")]
-    fn write(&mut self, end: f64) {
+    fn write_bins(&mut self, end: f64) {
         let last = self.bin_of(end);
         let tracks: Vec<u64> = (0..self.groups.len())
-            .map(|group| self.describe(group))
+            .map(|group| self.describe_group(group))
             .collect();
         let mut before = vec![[f64::NAN; VALUES]; tracks.len()];
         for bin in 0..=last {
@@ -241,7 +241,7 @@ impl<W: Write> Aggregate<W> {
                         continue;
                     }
                     before[group][at] = value;
-                    self.packets.event(
+                    self.packets.write_event(
                         time,
                         TrackEvent {
                             kind: Some(kind::COUNTER),
@@ -257,12 +257,12 @@ impl<W: Write> Aggregate<W> {
 }
 
 /// Returns the value of a kind of call.
-const fn value_of(kind: Kind) -> usize {
+const fn value_of(kind: SliceKind) -> usize {
     match kind {
-        Kind::Compute => 0,
-        Kind::Send => 1,
-        Kind::Receive => 2,
-        Kind::Collective => 4,
+        SliceKind::Compute => 0,
+        SliceKind::Send => 1,
+        SliceKind::Receive => 2,
+        SliceKind::Collective => 4,
         _ => 3,
     }
 }
@@ -271,7 +271,7 @@ impl<W: Write> Sink for Aggregate<W> {
     fn name(&mut self, _label: Label, _text: &str) {}
 
     fn rank(&mut self, rank: u32, number: Option<u32>, host: &str) {
-        let (number, is_new) = self.numbers.of(number);
+        let (number, is_new) = self.numbers.number_of_host(number);
         if is_new {
             while (number >> self.shift) as usize >= GROUPS_MAX {
                 self.merge_groups();
@@ -304,8 +304,8 @@ impl<W: Write> Sink for Aggregate<W> {
         state.depth = state.depth.saturating_sub(1);
         if is_call {
             state.at = 0;
-            let (begin, kind) = (state.begin, Kind::ALL[usize::from(state.call)]);
-            self.add(rank, (begin, time), value_of(kind));
+            let (begin, kind) = (state.begin, SliceKind::ALL[usize::from(state.call)]);
+            self.add_seconds(rank, (begin, time), value_of(kind));
         }
     }
 
@@ -335,9 +335,9 @@ impl<W: Write> Sink for Aggregate<W> {
                 self.end(rank, end);
             }
         }
-        self.write(end);
-        let cut = self.packets.is_full().then(|| self.packets.now());
-        let (bytes, packets, _) = self.packets.finish()?;
+        self.write_bins(end);
+        let cut = self.packets.is_full().then(|| self.packets.latest_time());
+        let (bytes, packets, _) = self.packets.finish_file()?;
         Ok(TraceSummary {
             bytes,
             packets,

@@ -10,7 +10,7 @@ pub(super) struct HostNumbers {
 
 impl HostNumbers {
     /// Returns the number of a host, and true if the number is new.
-    pub(super) fn of(&mut self, host: Option<u32>) -> (u32, bool) {
+    pub(super) fn number_of_host(&mut self, host: Option<u32>) -> (u32, bool) {
         let at = host.map_or(0, |host| host as usize + 1);
         if at >= self.numbers.len() {
             self.numbers.resize(at + 1, 0);
@@ -44,7 +44,7 @@ struct OtherLanes {
 
 impl Lanes {
     /// Takes the lowest free lane.
-    pub(super) fn take(&mut self) -> usize {
+    pub(super) fn take_lane(&mut self) -> usize {
         if !std::mem::replace(&mut self.is_taken, true) {
             return 0;
         }
@@ -72,7 +72,7 @@ impl Lanes {
     }
 
     /// Gives a lane back.
-    pub(super) fn free(&mut self, lane: usize) {
+    pub(super) fn free_lane(&mut self, lane: usize) {
         match (lane.checked_sub(1), &mut self.others) {
             (None, _) => self.is_taken = false,
             (Some(other), Some(others)) => others.taken[other / 64] &= !(1 << (other % 64)),
@@ -89,14 +89,14 @@ mod tests {
     fn the_lowest_free_lane_is_taken() {
         let mut lanes = Lanes::default();
         for lane in 0..200 {
-            assert_eq!(lanes.take(), lane);
+            assert_eq!(lanes.take_lane(), lane);
             *lanes.track(lane) = 1000 + u32::try_from(lane).expect("few");
         }
         for lane in [130, 0, 64] {
-            lanes.free(lane);
+            lanes.free_lane(lane);
         }
         for lane in [0, 64, 130, 200] {
-            assert_eq!(lanes.take(), lane);
+            assert_eq!(lanes.take_lane(), lane);
         }
         assert_eq!(
             [0, 64, 130, 200].map(|lane| *lanes.track(lane)),
@@ -109,7 +109,7 @@ mod tests {
     #[test]
     fn hosts_are_numbered_by_their_first_ranks() {
         let mut numbers = HostNumbers::default();
-        let found = [Some(5), None, Some(2), Some(5)].map(|host| numbers.of(host));
+        let found = [Some(5), None, Some(2), Some(5)].map(|host| numbers.number_of_host(host));
         assert_eq!(found, [(0, true), (1, true), (2, true), (0, false)]);
     }
 }

@@ -13,7 +13,7 @@ use std::io::{self, Write};
 
 use super::Perfetto;
 use crate::trace::TraceSummary;
-use crate::trace::sink::{Counter, Flight, Kind, Label, Sink, Slice};
+use crate::trace::sink::{Counter, Flight, Label, Sink, Slice, SliceKind};
 
 /// Slices that become one.
 #[derive(Clone, Debug)]
@@ -63,7 +63,7 @@ impl<W: Write> Merge<W> {
     }
 
     /// Adds a short slice to the group of a rank.
-    fn add(&mut self, rank: u32, (begin, end): (f64, f64), label: Label) {
+    fn add_slice(&mut self, rank: u32, (begin, end): (f64, f64), label: Label) {
         let limit = self.limit;
         let joins = |group: &Group| begin - group.end < limit && group.end - group.begin < limit;
         if !self.rank(rank).group.as_ref().is_some_and(joins) {
@@ -113,7 +113,7 @@ impl<W: Write> Sink for Merge<W> {
     fn end(&mut self, rank: u32, time: f64) {
         match self.rank(rank).call.take() {
             Some((begin, slice)) if time - begin < self.limit => {
-                self.add(rank, (begin, time), slice.label);
+                self.add_slice(rank, (begin, time), slice.label);
             }
             Some((begin, slice)) => {
                 self.write_group(rank);
@@ -127,8 +127,8 @@ impl<W: Write> Sink for Merge<W> {
         }
     }
 
-    fn note(&mut self, time: f64, slice: &Slice) {
-        self.trace.note(time, slice);
+    fn add_note(&mut self, time: f64, slice: &Slice) {
+        self.trace.add_note(time, slice);
     }
 
     fn instant(&mut self, rank: u32, time: f64, slice: &Slice) {
@@ -140,15 +140,15 @@ impl<W: Write> Sink for Merge<W> {
                 self.write_all(rank);
                 self.trace.instant(rank, time, slice);
             }
-            None if matches!(slice.kind, Kind::Mark | Kind::Control) => {
+            None if matches!(slice.kind, SliceKind::Mark | SliceKind::Control) => {
                 self.trace.instant(rank, time, slice);
             }
-            None => self.add(rank, (time, time), slice.label),
+            None => self.add_slice(rank, (time, time), slice.label),
         }
     }
 
-    fn link(&mut self, link: u32, name: &str) {
-        self.trace.link(link, name);
+    fn define_link(&mut self, link: u32, name: &str) {
+        self.trace.define_link(link, name);
     }
 
     fn departs(&mut self, time: f64, flight: &Flight) -> u16 {

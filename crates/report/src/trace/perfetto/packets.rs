@@ -13,7 +13,7 @@ use super::schema::{
     TracePacketDefaults, TrackDescriptor, TrackEvent, kind,
 };
 use crate::trace::options::{TraceOptions, TraceUnit};
-use crate::trace::sink::{KNOWN, Kind, Label};
+use crate::trace::sink::{KNOWN, Label, SliceKind};
 
 /// Packets that are written at once, in bytes.
 const BUFFER: usize = 64 * 1024;
@@ -69,7 +69,7 @@ impl Argument {
         }
     }
 
-    pub(crate) fn number(self, value: u64) -> DebugAnnotation {
+    pub(crate) fn number_annotation(self, value: u64) -> DebugAnnotation {
         DebugAnnotation {
             uint_value: Some(value),
             ..self.annotation()
@@ -83,7 +83,7 @@ impl Argument {
         }
     }
 
-    pub(crate) fn text(self, value: Label) -> DebugAnnotation {
+    pub(crate) fn text_annotation(self, value: Label) -> DebugAnnotation {
         DebugAnnotation {
             string_value_iid: Some(iid(value)),
             ..self.annotation()
@@ -137,9 +137,9 @@ impl<W: Write> PacketWriter<W> {
             texts: InternedData::default(),
             error: None,
         };
-        writer.begin();
+        writer.write_header();
         if options.unit == TraceUnit::Picosecond {
-            writer.event(
+            writer.write_event(
                 0.0,
                 TrackEvent {
                     name_iid: Some(iid(Label::PICOSECONDS)),
@@ -153,7 +153,7 @@ impl<W: Write> PacketWriter<W> {
     }
 
     /// Writes the first packet, and the root of all tracks.
-    fn begin(&mut self) {
+    fn write_header(&mut self) {
         let clock = |id, is_incremental: Option<bool>, unit| Clock {
             clock_id: Some(id),
             timestamp: Some(0),
@@ -161,11 +161,11 @@ impl<W: Write> PacketWriter<W> {
             unit_multiplier_ns: unit,
         };
         let is_incremental = (!self.is_absolute).then_some(true);
-        let categories = Kind::ALL.map(|kind| interned(kind as u64 + 1, kind.name()));
+        let categories = SliceKind::ALL.map(|kind| interned(kind as u64 + 1, kind.name()));
         let known = (0..).zip(KNOWN).map(|(at, text)| interned(at + 1, text));
         let known: Vec<InternedString> = known.collect();
         let arguments = (1..).zip(ARGUMENTS).map(|(at, text)| interned(at, text));
-        self.put(&TracePacket {
+        self.write_packet(&TracePacket {
             trusted_packet_sequence_id: Some(1),
             first_packet_on_sequence: Some(true),
             previous_packet_dropped: Some(1),
@@ -195,7 +195,7 @@ impl<W: Write> PacketWriter<W> {
         });
     }
 
-    fn put(&mut self, packet: &TracePacket) {
+    fn write_packet(&mut self, packet: &TracePacket) {
         if self.is_full {
             return;
         }
@@ -223,7 +223,7 @@ impl<W: Write> PacketWriter<W> {
     }
 
     /// Names a label in later packets.
-    pub(crate) fn name(&mut self, label: Label, text: &str) {
+    pub(crate) fn define_label(&mut self, label: Label, text: &str) {
         let text = interned(iid(label), text);
         let texts = &mut self.texts;
         texts.event_names.push(text.clone());
@@ -232,7 +232,7 @@ impl<W: Write> PacketWriter<W> {
 
     /// Writes the description of a track.
     pub(crate) fn track(&mut self, track: TrackDescriptor) {
-        self.put(&TracePacket {
+        self.write_packet(&TracePacket {
             trusted_packet_sequence_id: Some(1),
             track_descriptor: Some(track),
             ..TracePacket::default()
@@ -240,7 +240,7 @@ impl<W: Write> PacketWriter<W> {
     }
 
     /// Writes an event at a time in seconds.
-    pub(crate) fn event(&mut self, time: f64, event: TrackEvent) {
+    pub(crate) fn write_event(&mut self, time: f64, event: TrackEvent) {
         if self.is_full {
             return;
         }
@@ -273,7 +273,7 @@ impl<W: Write> PacketWriter<W> {
         } else {
             event
         };
-        self.put(&TracePacket {
+        self.write_packet(&TracePacket {
             timestamp: Some(timestamp),
             timestamp_clock_id: (falls && !self.is_absolute).then_some(WHOLE),
             trusted_packet_sequence_id: Some(1),
@@ -292,12 +292,12 @@ impl<W: Write> PacketWriter<W> {
 
     /// Returns the latest time in seconds.
     #[expect(clippy::cast_precision_loss, reason = "times are below 2^53 units")]
-    pub(crate) fn now(&self) -> f64 {
+    pub(crate) fn latest_time(&self) -> f64 {
         self.now as f64 / self.per_second
     }
 
     /// Ends the file. Returns the numbers of bytes and of packets, and the writer.
-    pub(crate) fn finish(mut self) -> io::Result<(u64, u64, W)> {
+    pub(crate) fn finish_file(mut self) -> io::Result<(u64, u64, W)> {
         self.flush();
         match self.error {
             Some(error) => Err(error),

@@ -37,7 +37,7 @@ const TOLERANCE: f64 = 1e-4;
 pub(super) trait Objective {
     /// Returns the values at points; fewer than points when the budget ends. A point that has no
     /// value is infinitely large.
-    fn values(&mut self, points: &[Vec<f64>]) -> Vec<f64>;
+    fn point_values(&mut self, points: &[Vec<f64>]) -> Vec<f64>;
 
     /// Returns the number of different points so far.
     fn known(&self) -> usize;
@@ -51,7 +51,7 @@ pub(super) fn search(
     seed: u64,
 ) {
     let first = latin_hypercube(start, steps.len(), seed);
-    let values = objective.values(&first);
+    let values = objective.point_values(&first);
     let is_complete = values.len() == first.len();
     let mut pairs = first.into_iter().zip(values);
     let Some(mut best) = pairs.next() else {
@@ -65,7 +65,7 @@ pub(super) fn search(
     if !is_complete {
         return;
     }
-    let mut cube = Cube(RefCell::new(State {
+    let mut cube = Cube(RefCell::new(SimplexState {
         objective,
         best,
         is_over: false,
@@ -117,9 +117,9 @@ fn simplex(corner: &[f64], steps: &[Option<usize>], edge: f64) -> Vec<Vec<f64>> 
 }
 
 /// The objective as the simplex method sees it.
-struct Cube<'o>(RefCell<State<'o>>);
+struct Cube<'o>(RefCell<SimplexState<'o>>);
 
-struct State<'o> {
+struct SimplexState<'o> {
     objective: &'o mut dyn Objective,
     best: (Vec<f64>, f64),
     /// True when the budget has ended.
@@ -137,7 +137,7 @@ impl CostFunction for Cube<'_> {
             return Ok(f64::INFINITY);
         }
         let inside: Vec<f64> = point.iter().map(|at| at.clamp(0.0, 1.0)).collect();
-        let values = state.objective.values(std::slice::from_ref(&inside));
+        let values = state.objective.point_values(std::slice::from_ref(&inside));
         let Some(&value) = values.first() else {
             state.is_over = true;
             return Ok(f64::INFINITY);
@@ -184,7 +184,7 @@ mod tests {
     }
 
     impl Objective for Function {
-        fn values(&mut self, points: &[Vec<f64>]) -> Vec<f64> {
+        fn point_values(&mut self, points: &[Vec<f64>]) -> Vec<f64> {
             let mut values = Vec::new();
             for point in points {
                 let place = |at: &f64| ((at * self.parts).floor() / self.parts).min(1.0);

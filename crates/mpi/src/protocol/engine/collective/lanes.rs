@@ -9,7 +9,7 @@
 use ::collectives::Call;
 
 use super::runner::Runner;
-use super::{ALL, Collectives, JOIN, NO_SLOT, Progress, Requests, Running, ScheduleExecutor};
+use super::{ALL, Collectives, JOIN, NO_SLOT, Requests, Running, ScheduleExecutor, ScheduleState};
 use crate::channel::Token;
 
 /// The position in a lane of a schedule.
@@ -20,7 +20,7 @@ pub(super) struct Position {
     pub(super) done: u32,
 }
 
-impl Progress {
+impl ScheduleState {
     /// Returns the position in a lane.
     fn position(&mut self, lane: usize) -> &mut Position {
         match lane.checked_sub(1) {
@@ -38,7 +38,7 @@ impl Progress {
 
 impl Collectives {
     /// Returns true if a lane does not wait.
-    fn is_ready(&self, progress: &Progress, number: u32, position: Position) -> bool {
+    fn is_ready(&self, progress: &ScheduleState, number: u32, position: Position) -> bool {
         match self.requests[number as usize].waits_for {
             NO_SLOT => true,
             JOIN => progress.round() >= position.round,

@@ -101,7 +101,7 @@ impl Runner<'_> {
         let cost = self.fresh_cost(part, false);
         self.engine.processor.charge_time(self.channel, cost);
         let costs = &self.channel.settings().overheads;
-        let is_free = blocks || costs.ois.of(part.length) == 0.0;
+        let is_free = blocks || costs.ois.message_overhead(part.length) == 0.0;
         if is_free
             && !synchronous
             && self
@@ -332,10 +332,10 @@ impl Steps for Runner<'_> {
         let reduction = self.running.call.reduction.clone();
         let reduction = reduction.expect("only calls with an operation reduce");
         self.running.update(from, into, |from, into| match operand {
-            Operand::Left => reduction.apply(from, into),
+            Operand::Left => reduction.combine_into(from, into),
             Operand::Right => {
                 let mut result = from.to_vec();
-                reduction.apply(into, &mut result);
+                reduction.combine_into(into, &mut result);
                 into.copy_from_slice(&result);
             }
         });

@@ -93,22 +93,22 @@ impl ExposedWindow {
         );
         end.filter(|&end| end <= memory.len())?;
         let (at, before) = match call {
-            RmaCall::Get => (0, Some(memory.part(offset, bytes))),
+            RmaCall::Get => (0, Some(memory.copy_range(offset, bytes))),
             RmaCall::GetAccumulate(_) | RmaCall::CompareAndSwap => {
-                (length, Some(memory.part(offset, bytes)))
+                (length, Some(memory.copy_range(offset, bytes)))
             }
             _ => (0, None),
         };
         match call {
-            RmaCall::Put => memory.place(offset, payload),
+            RmaCall::Put => memory.write_part(offset, payload),
             RmaCall::Accumulate(op) | RmaCall::GetAccumulate(op) => {
                 combine(memory, offset, op, payload);
             }
             RmaCall::CompareAndSwap => {
-                let compared = payload.part(0, bytes);
+                let compared = payload.copy_range(0, bytes);
                 let is_equal = before.as_ref().and_then(Buffer::bytes) == compared.bytes();
                 if is_equal {
-                    memory.place(offset, &payload.part(bytes, bytes));
+                    memory.write_part(offset, &payload.copy_range(bytes, bytes));
                 }
             }
             _ => {}
@@ -140,21 +140,21 @@ impl ExposedWindow {
         );
         let places = places?;
         let op = match call {
-            NoncontiguousCall::Get => return Some((at, memory.gather(&places))),
+            NoncontiguousCall::Get => return Some((at, memory.gather_places(&places))),
             NoncontiguousCall::Put => {
-                memory.scatter(&places, &Buffer::from(data.to_vec()));
+                memory.scatter_places(&places, &Buffer::from(data.to_vec()));
                 return None;
             }
             NoncontiguousCall::Accumulate(op) | NoncontiguousCall::GetAccumulate(op) => {
-                rma::operation(op)
+                rma::op_from_code(op)
             }
         };
-        let before = memory.gather(&places);
+        let before = memory.gather_places(&places);
         let mut after = before.clone();
         if let Some(bytes) = after.bytes_mut() {
-            op.reduction().apply(data, bytes);
+            op.reduction().combine_into(data, bytes);
         }
-        memory.scatter(&places, &after);
+        memory.scatter_places(&places, &after);
         matches!(call, NoncontiguousCall::GetAccumulate(_)).then_some((at, before))
     }
 }
@@ -199,9 +199,9 @@ impl WindowCalls<'_> {
 
 /// `memory[offset..] = payload · memory[offset..]`, if both are real.
 fn combine(memory: &mut WindowMemory, offset: u64, op: AccumulateOp, payload: &Buffer) {
-    let op: Op = rma::operation(op);
+    let op: Op = rma::op_from_code(op);
     if let Some(incoming) = payload.bytes() {
-        let apply = |target: &mut [u8]| op.reduction().apply(incoming, target);
-        memory.change(offset, payload.len(), apply);
+        let apply = |target: &mut [u8]| op.reduction().combine_into(incoming, target);
+        memory.change_bytes(offset, payload.len(), apply);
     }
 }

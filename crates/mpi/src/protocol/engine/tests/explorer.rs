@@ -15,8 +15,8 @@ use std::rc::Rc;
 
 use explore::state_machines::ModelBranch;
 
-use super::super::{Operations, ProtocolEngine, RequestTable, SendCall, State};
-use crate::channel::{Channel, Event, Interest, Packet, Settings, Token};
+use super::super::{OperationState, Operations, ProtocolEngine, RequestTable, SendCall};
+use crate::channel::{Channel, ChannelEvent, Interest, Packet, Settings, Token};
 use crate::channel::{ConnectionLifecycle, RankHost, RemoteMemory};
 use crate::exploration::ExplorationHooks;
 use crate::protocol::defect::{ProtocolDefect, ProtocolDefects};
@@ -120,7 +120,7 @@ impl Channel for Posted<'_> {
         unreachable!("only where nothing is limited, and messages wait at their senders");
     }
 
-    fn poll_event(&self) -> Option<Event> {
+    fn poll_event(&self) -> Option<ChannelEvent> {
         None
     }
 
@@ -213,7 +213,7 @@ impl World {
             Choice::Call(at) => self.call(at),
             Choice::Left(at) => {
                 let (token, _) = self.ranks[at].leaving.remove(0);
-                self.tell(at, Event::Sent(token));
+                self.tell(at, ChannelEvent::Sent(token));
             }
             Choice::Arrive(index) => {
                 let Flying { from, packet, .. } = self.flying.remove(index);
@@ -222,12 +222,12 @@ impl World {
                     self.ranks[from as usize].leaving.push((token, step));
                 }
                 let source = from;
-                self.tell(1 - from as usize, Event::Packet { source, packet });
+                self.tell(1 - from as usize, ChannelEvent::Packet { source, packet });
             }
         }
     }
 
-    fn tell(&mut self, at: usize, event: Event) {
+    fn tell(&mut self, at: usize, event: ChannelEvent) {
         self.with(at, |engine, channel| {
             engine.handle(channel, event);
             engine.take_back(channel);
@@ -306,7 +306,7 @@ impl World {
         for rank in &self.ranks {
             let engine = &rank.engine;
             let all = engine.requests.operations.iter_places();
-            let operations: Vec<(&State, bool, bool)> = all
+            let operations: Vec<(&OperationState, bool, bool)> = all
                 .map(|(_, one)| (&one.state, one.released, one.cancelled))
                 .collect();
             let flow = engine.flow_control().map(|flow| flow.key());
@@ -328,7 +328,8 @@ impl World {
     fn ends(&self, at: usize) -> Vec<Option<Ended>> {
         let rank = &self.ranks[at];
         let end = |token: &Option<Token>| {
-            let State::Done { result, .. } = rank.engine.requests.operations.state((*token)?)
+            let OperationState::Done { result, .. } =
+                rank.engine.requests.operations.state((*token)?)
             else {
                 return None;
             };
@@ -368,7 +369,7 @@ impl World {
             if !rank.engine.sends_complete() || rank.engine.unreceived().count() > 0 {
                 return Some(format!("rank {at} has something left"));
             }
-            let report = rank.engine.flow_control().map(|flow| flow.describe(0.0));
+            let report = rank.engine.flow_control().map(|flow| flow.flow_report(0.0));
             if report.is_some_and(|report| !report.settled) {
                 return Some(format!("rank {at}: counters are not what they were (E6)"));
             }
@@ -407,7 +408,7 @@ impl explore::state_machines::StateMachineModel for World {
         }
     }
 
-    fn take(&mut self, process: u32, branch: u32, step: u32) -> Result<(), String> {
+    fn execute_branch(&mut self, process: u32, branch: u32, step: u32) -> Result<(), String> {
         self.now = step;
         let arrives = || self.flying.iter().position(|one| one.from != process);
         self.step(match branch {

@@ -400,10 +400,10 @@ fn play(steps: &[HistoryStep], model: &str, check: bool) -> Vec<(u64, Vec<u64>)>
                 with(&mut lab, |model, now| model.cancel(id, now));
             }
             HistoryStep::Suspend(at) => {
-                with(&mut lab, |model, now| model.suspend(*at.get(&running), now))
+                with(&mut lab, |model, now| model.suspend(*at.get(&running), now));
             }
             HistoryStep::Resume(at) => {
-                with(&mut lab, |model, now| model.resume(*at.get(&running), now))
+                with(&mut lab, |model, now| model.resume(*at.get(&running), now));
             }
             HistoryStep::Bound(at, rate) => {
                 with(&mut lab, |model, now| {

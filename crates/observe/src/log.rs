@@ -344,10 +344,10 @@ impl LogEntry {
         record: &Record,
         next: impl FnMut() -> io::Result<Option<[u8; RECORD_BYTES]>>,
     ) -> io::Result<Option<Self>> {
-        if let Some(event) = network::to_event(record, next)? {
+        if let Some(event) = network::rank_event(record, next)? {
             return Ok(Some(Self::Network(record.time, event)));
         }
-        let event = record.to_event();
+        let event = record.rank_event();
         Ok(event.map(|event| Self::Rank(record.rank, record.time, event)))
     }
 }

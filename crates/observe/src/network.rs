@@ -263,7 +263,7 @@ pub(crate) fn of_event(time: f64, event: &NetworkEvent<&[u32]>) -> Record {
 
 /// Returns the event of a record; `None` if the record has none. `next` returns the following
 /// records, one after the other: the latency and the links of a begin.
-pub(crate) fn to_event(
+pub(crate) fn rank_event(
     record: &Record,
     mut next: impl FnMut() -> io::Result<Option<[u8; RECORD_BYTES]>>,
 ) -> io::Result<Option<NetworkEvent<Vec<u32>>>> {

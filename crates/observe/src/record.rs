@@ -155,7 +155,7 @@ impl Record {
     }
 
     /// Returns the event of the record; `None` for a record without an event.
-    pub(crate) fn to_event(&self) -> Option<RankEvent<u16, u16>> {
+    pub(crate) fn rank_event(&self) -> Option<RankEvent<u16, u16>> {
         if self.kind < POST {
             self.call_event()
         } else {

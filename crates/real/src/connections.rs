@@ -231,7 +231,7 @@ impl<C: DataPath> Connections<C> {
         {
             end.sent += 1;
             link.send_packet(packet, &mut |token| {
-                local.push_event(ChannelEvent::Sent(token))
+                local.push_event(ChannelEvent::Sent(token));
             });
         }
     }
@@ -568,7 +568,7 @@ impl<C: DataPath> Connections<C> {
         while let Some(news) = self.manager.news() {
             match news {
                 ManagerEvent::Connected(connection, stream) => {
-                    self.handle_connected(connection, stream)
+                    self.handle_connected(connection, stream);
                 }
                 ManagerEvent::NotConnected(connection, error) => {
                     if error.kind() != ErrorKind::ConnectionRefused {

@@ -271,7 +271,7 @@ impl Coordinator {
             // Nobody of ours says that.
             (RankMessage::Here { .. }, Some(_))
             | (RankMessage::Calls(_) | RankMessage::Ended(_), None) => {
-                self.handle_disconnect(token)
+                self.handle_disconnect(token);
             }
         }
     }

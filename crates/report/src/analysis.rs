@@ -206,7 +206,7 @@ impl Analysis {
                 self.ranks[rank as usize].entered = Some((key, time));
             }
             RankEvent::CollectiveEnd { context, number } => {
-                self.leave_collective(rank, time, (context, number))
+                self.leave_collective(rank, time, (context, number));
             }
             RankEvent::Enter { region } => {
                 self.act(rank, time);

@@ -125,7 +125,7 @@ impl Placed<'_> {
         [&self.template.before, &self.template.after].map(moved)
     }
 
-    fn to_part(&self) -> ImagePart {
+    fn image_part(&self) -> ImagePart {
         let writable = self.template.writable.iter();
         ImagePart {
             start: self.start,
@@ -227,7 +227,7 @@ impl Linked {
         if length > IMAGE_MAX {
             return Err(Refusal(TOO_LONG.to_owned()));
         }
-        let mut parts: Vec<ImagePart> = scope.0.iter().map(Placed::to_part).collect();
+        let mut parts: Vec<ImagePart> = scope.0.iter().map(Placed::image_part).collect();
         parts.push(ImagePart {
             start: data,
             bytes: Vec::new(),

@@ -205,10 +205,8 @@ impl RankStates {
         };
         match op {
             FreedomOp::Lock(target, is_exclusive) => {
-                windows.epochs.push(epoch(
-                    *target,
-                    WindowCall::Lock(*is_exclusive, Grant::Asked),
-                ));
+                let lock = WindowCall::Lock(*is_exclusive, Grant::Asked);
+                windows.epochs.push(epoch(*target, lock));
                 // The lock protects loads and stores of the own memory.
                 if *target == rank {
                     return vec![waits(state)];

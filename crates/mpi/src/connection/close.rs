@@ -185,7 +185,7 @@ impl Connector {
         for peer in peers {
             match self.state(peer) {
                 VirtualConnectionState::Inactive => {
-                    self.vc_event(peer, VirtualConnectionEvent::Finalize, Failure::Finalized)
+                    self.vc_event(peer, VirtualConnectionEvent::Finalize, Failure::Finalized);
                 }
                 VirtualConnectionState::InactiveClosed | VirtualConnectionState::Moribund => {}
                 _ => self.want_close(peer),

@@ -267,7 +267,7 @@ impl Connector {
         };
         match *message.expect("a packet was read") {
             HandshakeMessage::Data(packet) => {
-                self.outputs.add_output(Output::Deliver { peer, packet })
+                self.outputs.add_output(Output::Deliver { peer, packet });
             }
             HandshakeMessage::Close {
                 acknowledges: false,

@@ -30,7 +30,7 @@ impl DeviceCommand {
     #[must_use]
     pub fn to_line(&self) -> String {
         match *self {
-            Self::Open(setup) => join_line("open", &setup.to_numbers()),
+            Self::Open(setup) => join_line("open", &setup.setup_numbers()),
             Self::Post {
                 request,
                 operation,
@@ -75,7 +75,7 @@ fn small<T: TryFrom<u64>>(number: u64) -> Option<T> {
 }
 
 impl DialogueSetup {
-    fn to_numbers(&self) -> [u64; 9] {
+    fn setup_numbers(&self) -> [u64; 9] {
         [
             self.parameters.mtu.bytes().into(),
             self.parameters.start.get().into(),

@@ -111,7 +111,7 @@ impl Monitor {
             Extension::Aeth(aeth) | Extension::AtomicAck(aeth, _) => Some(*aeth),
             _ => None,
         };
-        let is_positive = !aeth.is_some_and(|aeth| !matches!(aeth.syndrome, Syndrome::Ack(_)));
+        let is_positive = aeth.is_none_or(|aeth| matches!(aeth.syndrome, Syndrome::Ack(_)));
         // A sequence error names the packet behind what has come, which may be the last one.
         let distance = self.distance(packet)?;
         let is_plain = packet.bth().opcode == Opcode::RcAcknowledge;

@@ -18,7 +18,7 @@ pub(crate) static SHIFT: Algorithm = Algorithm {
     time: "(p − 1) (α + n β)",
     rounds: |call| call.size,
     round: |call, round, steps| {
-        exchange_contribution(call, call.rank_above(round), call.rank_below(round), steps)
+        exchange_contribution(call, call.rank_above(round), call.rank_below(round), steps);
     },
     ..Algorithm::BASE
 };
@@ -30,7 +30,7 @@ pub(crate) static PAIR: Algorithm = Algorithm {
     needs: Requirement::PowerOfTwo,
     fallback: "shift",
     round: |call, round, steps| {
-        exchange_contribution(call, call.rank ^ round, call.rank ^ round, steps)
+        exchange_contribution(call, call.rank ^ round, call.rank ^ round, steps);
     },
     ..SHIFT
 };

@@ -27,7 +27,7 @@ pub(crate) static BINOMIAL_DOUBLING: Algorithm = Algorithm {
             call,
             number,
             steps,
-        )
+        );
     },
     ..ALONG_TREE
 };
@@ -77,7 +77,7 @@ pub(crate) static BINARY: Algorithm = Algorithm {
             call,
             number,
             steps,
-        )
+        );
     },
     ..ALONG_TREE
 };

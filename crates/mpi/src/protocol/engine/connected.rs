@@ -59,7 +59,7 @@ impl ProtocolEngine {
             ChannelEvent::Lost { peer } => self.lose(channel, peer, Failure::PeerLost),
             ChannelEvent::Failed { peer, why } => self.lose(channel, peer, why),
             ChannelEvent::Refused { peer, packet, why } => {
-                self.refused(channel, peer, &packet, why)
+                self.refused(channel, peer, &packet, why);
             }
             other => unreachable!("the layer below answers {other:?}"),
         }

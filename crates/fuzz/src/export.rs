@@ -47,7 +47,7 @@ fn case(
     let blocked = outcome.blocked.as_ref().map(|blocked| blocked.step);
     let mut text = format!(
         "//! The interaction.\n\n\
-         use endpoint::simulated::{{Faults, NetworkSettings, Progress}};\n\
+         use endpoint::simulated::{{Faults, NetworkSettings, ProgressDriver}};\n\
          use endpoint::EndpointSettings;\n\n\
          use crate::command::*;\n\n\
          pub const FAILURE: &str = {failure:?};\n\
@@ -81,7 +81,7 @@ fn case(
         "        seed: {},\n    }};\n\
          \x20   NetworkSettings {{\n\
          \x20       faults,\n\
-         \x20       progress: Progress::{progress},\n\
+         \x20       progress: ProgressDriver::{progress},\n\
          \x20       endpoints,\n\
          \x20       ..NetworkSettings::default()\n    }}\n}}\n\n\
          /// Each step: workers and their commands.\n\

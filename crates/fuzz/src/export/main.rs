@@ -39,7 +39,7 @@ fn main() -> ExitCode {
     if blocked.is_none() {
         for (number, worker) in (0..).zip(&mut workers) {
             worker.finish(network.endpoint(number));
-            if let Err(error) = network.destroy(number) {
+            if let Err(error) = network.destroy_endpoint(number) {
                 worker.cannot_destroy(&error.to_string());
             }
         }
@@ -86,7 +86,7 @@ fn runs(network: &mut Network, workers: &mut [Worker], step: &[(u32, Command)]) 
         }
         let alarms = active.iter().map(|(number, _)| &workers[*number as usize]);
         let alarm = alarms.filter_map(Worker::alarm).min();
-        if now > begin + STEP_BUDGET + case::LONGEST_TIME || !network.advance(alarm) {
+        if now > begin + STEP_BUDGET + case::LONGEST_TIME || !network.advance_time(alarm) {
             return false;
         }
     }

@@ -72,6 +72,13 @@ fn spells_same(one: &str, other: &str) -> bool {
     one.is_some() && one == short(other)
 }
 
+/// Returns true for a unit with one wrong letter, or with more letters behind the unit, as `usec`.
+/// Other near units have another value: `min` is not `ms`, and `GHz` is not `Gf`.
+fn is_misspelt(unit: &str, known: &str) -> bool {
+    let (unit, known) = (unit.to_ascii_lowercase(), known.to_ascii_lowercase());
+    unit.starts_with(&known) || strsim::levenshtein(&unit, &known) <= 1
+}
+
 /// A kind of quantity, with the units and valid values of the kind.
 pub trait Kind {
     /// Name of the quantity in messages, with an article, such as `a bandwidth`.
@@ -152,7 +159,8 @@ impl<K: Kind> FromStr for Quantity<K> {
         let Some(unit) = K::UNITS.iter().find(|known| known.name == unit) else {
             let names = || K::UNITS.iter().map(|known| known.name);
             let other_spelling = names().find(|known| spells_same(known, unit));
-            let near = other_spelling.or_else(|| nearest(unit, names()));
+            let likely = names().filter(|known| is_misspelt(unit, known));
+            let near = other_spelling.or_else(|| nearest(unit, likely));
             return Err(error(error::Problem::UnknownUnit {
                 unit: unit.to_owned(),
                 suggestion: near.map(|near| format!("{number}{near}")),
@@ -251,7 +259,9 @@ mod tests {
         assert_eq!(bandwidth("1.5MiBps"), 1_572_864.0);
         let seconds = |text: &str| text.parse::<Duration>().expect("a duration").as_secs();
         assert_eq!(seconds("1.3us"), 1.3e-6);
-        assert_eq!(seconds("1.3µs"), 1.3e-6);
+        // U+00B5, the micro sign, and U+03BC, the Greek letter.
+        assert_eq!(seconds("1.3\u{b5}s"), 1.3e-6);
+        assert_eq!(seconds("1.3\u{3bc}s"), 1.3e-6);
         assert_eq!(seconds("500ns"), 500e-9);
         assert_eq!(seconds("0s"), 0.0);
         assert_eq!(
@@ -282,6 +292,17 @@ mod tests {
         }
         check(message::<BandwidthKind>("8kibit"), "8Kibps");
         check(message::<SizeKind>("4Kibyte"), "4KiB");
+        check(message::<DurationKind>("5usec"), "5us");
+    }
+
+    #[test]
+    fn units_of_another_value_are_not_suggested() {
+        for text in ["5min", "5minutes"] {
+            let message = message::<DurationKind>(text);
+            assert!(!message.contains("did you mean"), "{message}");
+        }
+        let message = message::<SpeedKind>("36GHz");
+        assert!(!message.contains("did you mean"), "{message}");
     }
 
     #[test]

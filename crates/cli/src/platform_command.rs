@@ -59,6 +59,9 @@ pub(crate) enum PlatformCommand {
         /// The folder
         #[arg(default_value = "platforms")]
         folder: PathBuf,
+        /// Output format
+        #[arg(long, value_enum, value_name = "text|json", hide_possible_values = true, default_value_t = Format::Text)]
+        format: Format,
     },
     /// Print the JSON Schema of a kind of file, for editors
     #[command(after_help = "Example:\n  simrun platform schema study > study.schema.json")]
@@ -103,7 +106,9 @@ pub(crate) fn run_platform(command: &PlatformCommand) -> ExitCode {
             }
             _ => Ok(format!("{}\n{}", platform.summary(), platform.outline())),
         }),
-        PlatformCommand::List { folder } => Err(platform_list::list_platforms(folder)),
+        PlatformCommand::List { folder, format } => {
+            Err(platform_list::list_platforms(folder, *format))
+        }
         PlatformCommand::Schema { kind } => Ok(schema_text(*kind).to_owned()),
         PlatformCommand::Import { file, out } => import(file, out.as_deref()),
     };

@@ -3,11 +3,14 @@
 //! The errors come from `accuracy.csv` in the folder: a header and lines of five fields without
 //! quotes. *Not listed*: files in inner folders.
 
+use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use platform::Platform;
+use serde_json::{Value, json};
+use simrun::args::Format;
 use simrun::{load, status};
 
 /// The file of measured errors.
@@ -19,28 +22,41 @@ const HEADER: &str = "platform,rows,median,p90,measurements";
 /// The error of a platform for some measurements: the fields of a line.
 type ErrorLine = [String; 5];
 
-/// Prints the table. A file with a mistake is reported and left out, and the status is that of bad
+/// Prints the list. A file with a mistake is reported and left out, and the status is that of bad
 /// input.
-pub(crate) fn list_platforms(folder: &Path) -> ExitCode {
+pub(crate) fn list_platforms(folder: &Path, format: Format) -> ExitCode {
     let files = match platform_files(folder) {
         Ok(files) => files,
         Err(problem) => return status::refuse(format_args!("{}: {problem}", folder.display())),
     };
     let path = folder.join(ACCURACY);
-    let (errors, mut refused) = match error_lines(&path) {
+    let (errors, mut refused) = match error_lines(&path, &files) {
         Ok(errors) => (errors, None),
         Err(problem) => (Vec::new(), Some(status::refuse(problem))),
     };
-    let mut rows = vec![["file", "hosts", "model", "error", "name"].map(str::to_owned)];
+    let mut rows = Vec::new();
     for file in &files {
         match load(file, &[]) {
             Ok(platform) => rows.push(platform_row(file, &platform, &errors)),
             Err(code) => refused = Some(code),
         }
     }
-    if let (Some(code), 1) = (refused, rows.len()) {
+    if let (Some(code), true) = (refused, rows.is_empty()) {
         return code;
     }
+    let printed = status::print(&match format {
+        Format::Text => list_text(rows, &errors, &path),
+        Format::Json => list_json(&rows, &errors).to_string(),
+    });
+    refused.unwrap_or(printed)
+}
+
+/// Returns the list for a reader.
+fn list_text(mut rows: Vec<[String; 5]>, errors: &[ErrorLine], path: &Path) -> String {
+    rows.insert(
+        0,
+        ["file", "hosts", "model", "error", "name"].map(str::to_owned),
+    );
     let mut text = align_rows(&rows);
     let is_listed = |error: &&ErrorLine| rows.iter().any(|row| row[0] == error[0]);
     let mut listed = errors.iter().filter(is_listed).peekable();
@@ -55,8 +71,26 @@ pub(crate) fn list_platforms(folder: &Path) -> ExitCode {
             "  {platform}: median {median}, 90 % quantile {p90}, {rows} rows: {measurements}"
         );
     }
-    let printed = status::print(text.trim_end());
-    refused.unwrap_or(printed)
+    text.trim_end().to_owned()
+}
+
+/// Returns the list for a program: an object for each file, with the errors as the file of errors
+/// writes them.
+fn list_json(rows: &[[String; 5]], errors: &[ErrorLine]) -> Value {
+    let errors_of = |name: &str| -> Value {
+        let errors = errors.iter().filter(|error| error[0] == name);
+        let errors = errors.map(|[_, rows, median, p90, measurements]| {
+            let rows = rows.parse::<u64>().ok();
+            json!({"measurements": measurements, "rows": rows, "median": median, "p90": p90})
+        });
+        errors.collect()
+    };
+    let objects = rows.iter().map(|[file, hosts, model, _, name]| {
+        let hosts = hosts.parse::<u64>().ok();
+        let errors = errors_of(file);
+        json!({"file": file, "hosts": hosts, "model": model, "errors": errors, "name": name})
+    });
+    objects.collect()
 }
 
 /// Returns the platform files of a folder by name, or the problem.
@@ -77,8 +111,8 @@ fn platform_files(folder: &Path) -> Result<Vec<PathBuf>, String> {
     }
 }
 
-/// Reads the measured errors; none without the file.
-fn error_lines(path: &Path) -> Result<Vec<ErrorLine>, String> {
+/// Reads the measured errors of files; none without the file of errors.
+fn error_lines(path: &Path, files: &[PathBuf]) -> Result<Vec<ErrorLine>, String> {
     let shown = path.display();
     let text = match files::read_text(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -95,7 +129,15 @@ fn error_lines(path: &Path) -> Result<Vec<ErrorLine>, String> {
             let count = fields.len();
             format!("{shown}:{number}: {count} fields in {line:?}: expected {HEADER}")
         };
-        fields.try_into().map_err(wrong)
+        let fields: ErrorLine = fields.try_into().map_err(wrong)?;
+        let named = Some(OsStr::new(&fields[0]));
+        match files.iter().any(|file| file.file_name() == named) {
+            true => Ok(fields),
+            false => Err(format!(
+                "{shown}:{number}: platform {:?}: expected a file of the folder",
+                fields[0]
+            )),
+        }
     });
     fields.collect()
 }

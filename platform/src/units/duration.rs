@@ -22,7 +22,9 @@ impl Kind for DurationKind {
         unit("us", -6, 0),
         unit("ns", -9, 0),
         unit("ps", -12, 0),
-        unit("µs", -6, 0),
+        // The micro sign, and the Greek letter that keyboards have.
+        unit("\u{b5}s", -6, 0),
+        unit("\u{3bc}s", -6, 0),
     ];
 }
 

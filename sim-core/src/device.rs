@@ -166,7 +166,7 @@ impl Kernel {
         self.actors[actor.0].killed = true;
         if self.stop.is_none() {
             let failure = self.describe_failure(actor.0, message, false);
-            self.stop.get_or_insert(Outcome::Failed(failure));
+            self.stop = Some(Outcome::Failed(failure));
         }
     }
 

@@ -103,7 +103,7 @@ pub(crate) fn violated(kernel: &Shared) -> Option<Failure> {
         break;
     }
     let gone = found.map(|(position, message)| (list.remove(position), message));
-    let kernel = &mut *kernel.borrow_mut();
+    let mut kernel = kernel.borrow_mut();
     if let Some(watch) = &mut kernel.watch {
         list.append(&mut watch.list);
         watch.list = list;
@@ -114,6 +114,8 @@ pub(crate) fn violated(kernel: &Shared) -> Option<Failure> {
         kernel.actors.drop_later(actor);
     }
     let mut failure = kernel.describe_failure(actor, message, false);
+    // The condition may own handles, which borrow the kernel when they are dropped.
+    drop(kernel);
     failure.invariant = Some(invariant.name);
     Some(failure)
 }

@@ -44,13 +44,13 @@ macro_rules! handles {
 
 handles! {
     /// A mutex with a queue, first in, first out. Not recursive.
-        Mutex,
+    Mutex,
     /// A semaphore with a queue, first in, first out.
-        Semaphore,
+    Semaphore,
     /// A barrier for a fixed number of actors, which can be used again and again.
-        Barrier,
+    Barrier,
     /// A condition variable, used with a [`Mutex`].
-        Condvar,
+    Condvar,
 }
 
 impl Mutex {

@@ -133,6 +133,7 @@ const CALL_END: CallEnd = CallEnd {
 
 /// The functions of this crate to which programs are bound.
 pub(crate) const OWN_FUNCTIONS: OwnFunctions = OwnFunctions {
+    prepare: streams::install,
     find: located_function,
     terminate: process::terminate,
 };

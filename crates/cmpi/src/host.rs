@@ -28,7 +28,7 @@ impl Next {
             0 => {
                 // SAFETY: the name ends with 0; the call only looks it up.
                 let found = unsafe { libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()) } as usize;
-                assert!(found != 0, "the C library has all functions of this file");
+                assert!(found != 0, "the C library has no function {:?}", self.name);
                 self.address.store(found, Ordering::Relaxed);
                 found
             }

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::bridge::{Ranks, Timing, Watch, install_fault_handlers};
-use crate::exports::{OWN_FUNCTIONS, process, streams};
+use crate::exports::{OWN_FUNCTIONS, process};
 use crate::interposed;
 use crate::lines::Lines;
 use crate::loader::Memory;
@@ -27,7 +27,6 @@ impl CompiledProgram {
     /// binds the symbols.
     pub fn load(path: &Path, file: &[u8]) -> Result<Self, Refusal> {
         interposed::keep_exports();
-        streams::install();
         let files = Files::collect_files(path, Template::read_program(file)?)?;
         let linked = Arc::new(Linked::new(&files, &OWN_FUNCTIONS)?);
         let modules = files.modules.iter().enumerate().zip(linked.starts());

@@ -179,9 +179,9 @@ fn rank(what: What, spins: bool, congestion: Option<&str>) {
     assert!(real::run_rank(&program, &options, &launch_info).unwrap());
 }
 
-struct CloseAckPolicy(String);
+struct CapturedOutput(String);
 
-impl OutputListener for CloseAckPolicy {
+impl OutputListener for CapturedOutput {
     fn line(&mut self, _: u32, is_error: bool, line: &[u8]) -> bool {
         let text = String::from_utf8_lossy(line).into_owned();
         assert!(!is_error, "{text}");
@@ -209,7 +209,7 @@ fn ours(what: What, wait: &str, congestion: Option<&str>) -> f64 {
         observe: false,
         stop: Arc::new(AtomicBool::new(false)),
     };
-    let mut answer = CloseAckPolicy(String::new());
+    let mut answer = CapturedOutput(String::new());
     let run = real::launch(&launch, &mut answer, RealRun::clone).unwrap();
     assert_eq!(run.outcome, RealOutcome::Finished);
     if let Some(asked) = congestion {

@@ -1,4 +1,5 @@
-//! The record of an actor and the slots of its pending operations.
+//! All actors of a simulation: the queue of ready actors, suspended and ending actors; and the
+//! record of an actor with the slots of its pending operations.
 //!
 //! An actor has at most one pending operation unless its future waits for several at once (`join!`,
 //! `select!`). The first operation is in the record, the others are in a box that most actors never

@@ -1,6 +1,7 @@
-//! The choices of a chooser, and the execution of a choice.
+//! The turns of actors, the choices of a chooser, and the execution of a choice.
 //!
-//! A plain run does not use this module; it executes the same transitions by the same functions.
+//! A plain run takes turns in the order of the queue and has no chooser; it executes the same
+//! transitions by the same functions.
 
 use super::{Actors, Kernel, Objects, PendingState, Slot};
 use crate::code::{Code, TransitionKindSet};

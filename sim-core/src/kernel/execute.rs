@@ -53,7 +53,25 @@ impl Objects {
                     || self.poll_succeeds(actor, transition)
                     || !self.must_wait(actor, transition, actors)
             }
-            free => unreachable!("{free:?} is always enabled, by its classes"),
+            Transition::Random { .. }
+            | Transition::Create { .. }
+            | Transition::Kill { .. }
+            | Transition::Suspend { .. }
+            | Transition::Resume { .. }
+            | Transition::SwitchHost { .. }
+            | Transition::Control { .. }
+            | Transition::AsyncSend { .. }
+            | Transition::AsyncReceive { .. }
+            | Transition::Cancel { .. }
+            | Transition::MutexAsyncLock { .. }
+            | Transition::MutexUnlock { .. }
+            | Transition::MutexCancel { .. }
+            | Transition::SemaphoreAsyncLock { .. }
+            | Transition::SemaphoreUnlock { .. }
+            | Transition::BarrierAsyncLock { .. }
+            | Transition::CondvarAsyncLock { .. }
+            | Transition::CondvarSignal { .. }
+            | Transition::CondvarBroadcast { .. } => true,
         }
     }
 

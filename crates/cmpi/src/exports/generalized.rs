@@ -16,8 +16,7 @@ use super::memory;
 use crate::bridge::{call_program, with_state};
 use crate::errors::CallError;
 use crate::handles::Memory;
-use crate::state::requests::Status;
-use crate::state::requests::{Cancel, Due, Free, Generalized, Query};
+use crate::state::requests::{Cancel, Due, Free, Generalized, Query, Status};
 use crate::state::{Handle, MpiState, WORLD, alone};
 
 /// Calls the functions that are due. Returns the code of the first that fails.

@@ -192,6 +192,8 @@ pub(crate) struct LocatedFunction {
 /// Functions of this crate to which programs are bound.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OwnFunctions {
+    /// Makes the streams of programs, before the system libraries are loaded.
+    pub(crate) prepare: fn(),
     /// Returns the function of a symbol.
     pub(crate) find: fn(&str) -> Option<LocatedFunction>,
     /// `std::terminate`.
@@ -201,6 +203,7 @@ pub(crate) struct OwnFunctions {
 impl Linked {
     /// Loads the system libraries and binds the symbols of a program and its own libraries.
     pub(crate) fn new(files: &Files, own: &OwnFunctions) -> Result<Self, Refusal> {
+        (own.prepare)();
         libraries::load_system(&files.system)?;
         let mut scope = Scope::new(&files.modules);
         let names = scope.imports().filter(|(_, import)| import.own.is_none());

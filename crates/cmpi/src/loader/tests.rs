@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 use super::libraries::Files;
 use super::*;
-use crate::exports::{OWN_FUNCTIONS, streams};
+use crate::exports::OWN_FUNCTIONS;
 use crate::toolchain;
 use elf::Template;
 
@@ -62,7 +62,6 @@ fn library(name: &str, soname: &str) {
 /// Links a program, of which these are the bytes, as a file of the folder.
 fn loaded(file: &[u8]) -> Result<Linked, Refusal> {
     let template = Template::read_program(file)?;
-    streams::install();
     let files = Files::collect_files(&folder().join("program"), template)?;
     Linked::new(&files, &OWN_FUNCTIONS)
 }

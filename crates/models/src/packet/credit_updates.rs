@@ -206,6 +206,7 @@ impl CreditUpdates {
     }
 
     fn credit_lane(&mut self, port: u32, vl: u8) -> &mut CreditLane {
+        debug_assert_ne!(port, u32::MAX, "a port of the network");
         let port = port as usize;
         if self.lanes.len() <= port {
             self.lanes.resize_with(port + 1, Vec::new);

@@ -239,7 +239,7 @@ impl Request {
             PickedAnswer::Unpicked
         };
         self.process.with_engine(|engine, channel| match picked {
-            PickedAnswer::Yes(..) => engine.requests.await_message(token),
+            PickedAnswer::Yes(..) => engine.requests.lose_cancel(token),
             PickedAnswer::No | PickedAnswer::Unpicked => engine.cancel(channel, token),
         });
     }

@@ -171,7 +171,7 @@ impl FlowControl {
     /// Puts a message into the queue of a connection.
     pub(crate) fn queue_message(&mut self, peer: u32, message: OutboundMessage, now: f64) {
         let connection = self.connection(peer, now);
-        if message.kind == MessageType::CloseAckPolicy {
+        if message.kind == MessageType::Answer {
             connection.answers.push_back(message);
         } else {
             connection.queue.push_back(message);

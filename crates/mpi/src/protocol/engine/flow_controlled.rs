@@ -91,7 +91,7 @@ impl ProtocolEngine {
     pub(super) fn post_control(&mut self, channel: &dyn Channel, peer: u32, header: PacketHeader) {
         let kind = match header {
             PacketHeader::Rts { .. } | PacketHeader::CancelRequest { .. } => MessageType::Control,
-            _ => MessageType::CloseAckPolicy,
+            _ => MessageType::Answer,
         };
         let message = OutboundMessage::new(kind, header, Buffer::phantom(0));
         self.dispatch(channel, peer, message);

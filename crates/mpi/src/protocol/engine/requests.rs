@@ -158,7 +158,7 @@ impl RequestTable {
     }
 
     /// A message will meet a receive that is cancelled.
-    pub(crate) fn await_message(&mut self, token: Token) {
+    pub(crate) fn lose_cancel(&mut self, token: Token) {
         self.actions += 1;
         self.operations[token].cancelled = true;
     }
@@ -227,8 +227,12 @@ impl RequestTable {
 
     /// The receiver has given a message back.
     pub(super) fn handle_cancel_response(&mut self, send: Token) {
-        let is_asked_back = self.operations[send].cancelled;
-        debug_assert!(is_asked_back, "what was given back was asked back");
+        let operation = &self.operations[send];
+        let is_sent = matches!(
+            operation.state,
+            OperationState::AwaitCts(_) | OperationState::AwaitAck(_)
+        );
+        debug_assert!(operation.cancelled && is_sent, "a message that was asked back");
         self.end_cancelled_send(send);
     }
 

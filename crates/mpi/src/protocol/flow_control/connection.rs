@@ -32,8 +32,8 @@ pub(crate) enum MessageType {
     Eager,
     /// Packets that keep their place among the messages: RTS, the request to give a message back.
     Control,
-    /// Packets that overtake them: CTS, acknowledgements.
-    CloseAckPolicy,
+    /// Packets that overtake messages: CTS, acknowledgements.
+    Answer,
     /// A message that has been cleared.
     Data,
 }

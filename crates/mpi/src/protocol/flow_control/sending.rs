@@ -154,7 +154,7 @@ impl Connection {
             Some(0) => {
                 let control = matches!(
                     self.current().kind,
-                    MessageType::Control | MessageType::CloseAckPolicy
+                    MessageType::Control | MessageType::Answer
                 );
                 (control && self.reserved >= 2).then_some(Hold::Reserved)
             }
@@ -215,7 +215,7 @@ impl Connection {
         let message = self.current();
         match message.kind {
             _ if message.operation.is_none() => SendEvent::Control,
-            MessageType::Control | MessageType::CloseAckPolicy => SendEvent::Control,
+            MessageType::Control | MessageType::Answer => SendEvent::Control,
             MessageType::Eager | MessageType::Data
                 if !message.told && !message.is_direct(limits) =>
             {

@@ -1,7 +1,7 @@
 //! The end of a run is a value: a failing actor ends its run, never the process or another
 //! simulation.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -296,7 +296,7 @@ fn a_simulation_without_actors_is_finished() {
 
 #[test]
 fn the_trace_shows_each_transition() {
-    let log = Rc::new(std::cell::RefCell::new(Vec::new()));
+    let log = Rc::new(RefCell::new(Vec::new()));
     let sink = Rc::clone(&log);
     let mut simulation = Simulation::with_constant_model(1);
     simulation.set_trace(move |event| sink.borrow_mut().push(*event));
@@ -320,6 +320,25 @@ fn the_trace_shows_each_transition() {
             "1 s Sleep",
         ]
     );
+}
+
+#[test]
+fn an_invariant_that_does_not_hold_may_own_an_activity() {
+    let mut simulation = Simulation::with_constant_model(1);
+    let owned = Rc::new(RefCell::new(None));
+    let given = Rc::clone(&owned);
+    simulation.invariant("no activity", move || owned.borrow().is_none());
+    simulation.spawn("one", 0, |me| async move {
+        me.sleep(secs(1.0)).await;
+        given.replace(Some(me.start_execution(1e9)));
+        drop(given);
+        me.sleep(secs(1.0)).await;
+    });
+    let Outcome::Failed(failure) = simulation.run().outcome else {
+        panic!("the invariant does not hold")
+    };
+    assert_eq!(failure.invariant.as_deref(), Some("no activity"));
+    assert_eq!(failure.time.as_secs(), 1.0);
 }
 
 #[test]

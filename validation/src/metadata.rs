@@ -13,8 +13,8 @@ impl SampleMetadata {
     ///
     /// ```
     /// let text = "# cores: 2\n# made by hand\nsize_bytes,time_us\n8,1\n";
-    /// let metadata = validation::SampleMetadata::read(text);
-    /// assert_eq!(metadata.number("cores"), Some(2.0));
+    /// let metadata = validation::SampleMetadata::from_text(text);
+    /// assert_eq!(metadata.number_value("cores"), Some(2.0));
     /// assert_eq!(metadata.text("made by hand"), None);
     /// ```
     pub fn from_text(text: &str) -> Self {

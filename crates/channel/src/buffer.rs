@@ -183,7 +183,7 @@ impl Buffer {
     /// without a copy; `None` for a phantom.
     #[must_use]
     #[inline]
-    pub const fn shared_memory(&self) -> Option<&Rc<Vec<u8>>> {
+    pub const fn shared_bytes(&self) -> Option<&Rc<Vec<u8>>> {
         self.bytes.as_ref()
     }
 

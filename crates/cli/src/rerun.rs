@@ -70,7 +70,7 @@ fn repeat_run(folder: &Path) -> Result<Again, String> {
             rerun.program
         );
     }
-    let found = rerun_results(folder, program.start_command(), &rerun)?;
+    let found = rerun_results(folder, program.program_command(), &rerun)?;
     let name = recorded["program"].as_str().unwrap_or_default();
     let (now, ended) = (found["digest"].as_str(), found["outcome"].as_str());
     if now == Some(digest) && ended == Some(outcome) {

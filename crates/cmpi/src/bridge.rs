@@ -617,7 +617,7 @@ pub(crate) fn with_datatypes<T>(f: impl FnOnce(&mut MadeDatatypes) -> T) -> T {
 /// Waits for a future that borrows the state of the rank that has called.
 pub(crate) fn block<T>(f: impl AsyncFnOnce(&mut MpiState) -> T) -> T {
     let rank = caller();
-    // SAFETY: as in `with`. While the future waits, the rank is suspended in this call, so that no
+    // SAFETY: as in `with_state`. While the future waits, the rank is suspended in this call: no
     // other call of it begins.
     drive(rank, f(unsafe { &mut *rank.state.get() }))
 }

@@ -256,10 +256,10 @@ impl Contents {
 
     /// Returns the length in bytes of the numbers of which a datatype consists, if they are all as
     /// long.
-    fn common_length(&self) -> Option<usize> {
+    fn common_number_length(&self) -> Option<usize> {
         let mut all = self.datatypes.iter().map(|part| match part {
             ComponentType::Predefined(handle) => predefined_number(*handle),
-            ComponentType::Made(made) => made.contents.common_length(),
+            ComponentType::Made(made) => made.contents.common_number_length(),
         });
         let first = all.next()??;
         all.all(|other| other == Some(first)).then_some(first)
@@ -376,7 +376,7 @@ fn predefined_number(datatype: usize) -> Option<usize> {
 pub(crate) fn number_length(datatype: usize) -> Result<usize, CallError> {
     let contents = with_datatypes(|all| all.get(datatype).map(|made| Rc::clone(&made.contents)));
     let length = match contents {
-        Some(contents) => contents.common_length(),
+        Some(contents) => contents.common_number_length(),
         None => predefined_number(datatype),
     };
     length.ok_or_else(|| {

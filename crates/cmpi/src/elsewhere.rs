@@ -24,7 +24,7 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
-/// ProgramKind of an executable file.
+/// The kind of an executable file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ProgramKind {
     /// An MPI program that is compiled against the standard ABI.

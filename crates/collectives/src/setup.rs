@@ -20,7 +20,7 @@ static SETUP: Algorithm = Algorithm {
     about: "finds out the nodes of the ranks",
     time: "sum of the parts",
     levels: LEVELS,
-    temp: |call| number_bytes(call) + build_stages(call).temp(),
+    temp: |call| rank_table_bytes(call) + build_stages(call).temp(),
     rounds: |call| build_stages(call).rounds(),
     round: |call, round, steps| build_stages(call).round(round, steps),
     ..Algorithm::BASE
@@ -44,7 +44,7 @@ const LEVELS: &[Level] = &[
 ];
 
 /// Returns the bytes of `Temp` with a number of each rank.
-fn number_bytes(call: &Call) -> u64 {
+fn rank_table_bytes(call: &Call) -> u64 {
     u64::from(call.size) * WORD
 }
 
@@ -52,7 +52,7 @@ fn build_stages(call: &Call) -> Stages<'_, 5> {
     let places = Places {
         send: (Area::Temp, 0),
         recv: (Area::Temp, 0),
-        temp: number_bytes(call),
+        temp: rank_table_bytes(call),
     };
     Stages {
         call,

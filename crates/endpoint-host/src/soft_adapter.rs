@@ -21,7 +21,7 @@ pub(crate) struct SoftAdapter {
 /// The first bytes of global identifiers: of the range for local use (RFC 4193).
 const PREFIX: [u8; 10] = [0xFD, b's', b'i', b'm', b'r', b'u', b'n', 0, 0, 0];
 
-fn address_gid(address: SocketAddrV4) -> Gid {
+fn gid_from_address(address: SocketAddrV4) -> Gid {
     let mut bytes = [0; 16];
     bytes[..10].copy_from_slice(&PREFIX);
     bytes[10..14].copy_from_slice(&address.ip().octets());
@@ -29,7 +29,7 @@ fn address_gid(address: SocketAddrV4) -> Gid {
     Gid(bytes)
 }
 
-fn gid_address(gid: Gid) -> Option<SocketAddrV4> {
+fn address_from_gid(gid: Gid) -> Option<SocketAddrV4> {
     let rest: [u8; 6] = gid.0.strip_prefix(&PREFIX)?.try_into().ok()?;
     let [a, b, c, d, high, low] = rest;
     let port = u16::from_be_bytes([high, low]);
@@ -42,7 +42,7 @@ impl SoftAdapter {
             link_layer: LinkLayer::Ethernet,
             mtu: Mtu::Mtu4096,
             lid: 0,
-            gid: (address_gid(at), GidType::RoceV2),
+            gid: (gid_from_address(at), GidType::RoceV2),
         };
         let attributes = DeviceAttributes::of_model("tcp", 1);
         let adapter = ChannelAdapter::new(attributes, port, SoftAdapterSettings::default());
@@ -81,7 +81,10 @@ impl SoftAdapter {
             let mut bytes = Vec::new();
             Packet::new(sent.bth, sent.extension, &payload).emit(&mut bytes);
             payload.clear();
-            let to = sent.address.grh.and_then(|route| gid_address(route.dgid));
+            let to = sent
+                .address
+                .grh
+                .and_then(|route| address_from_gid(route.dgid));
             packets.extend(to.map(|to| (to, bytes)));
         }
         packets
@@ -95,7 +98,7 @@ mod tests {
     #[test]
     fn an_identifier_tells_the_address() {
         let at = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 4791);
-        assert_eq!(gid_address(address_gid(at)), Some(at));
-        assert_eq!(gid_address(Gid([1; 16])), None);
+        assert_eq!(address_from_gid(gid_from_address(at)), Some(at));
+        assert_eq!(address_from_gid(Gid([1; 16])), None);
     }
 }

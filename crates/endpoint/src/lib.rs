@@ -20,7 +20,7 @@
 //!
 //! ```
 //! use endpoint::simulated::{Network, NetworkSettings};
-//! use endpoint::{Attribute, EventKind, Flags, Message};
+//! use endpoint::{Attribute, EventKind, Flags, MessageBytes};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let mut network = Network::new(2, NetworkSettings::default())?;
@@ -28,14 +28,14 @@
 //! let attribute = Attribute::ReliableOrdered;
 //! network.endpoint(0).connect(&server, (attribute, b"hello"), 7, None)?;
 //! let mut received = None;
-//! while received.is_none() && network.advance(None) {
+//! while received.is_none() && network.advance_time(None) {
 //!     for worker in 0..2 {
 //!         while let Some(event) = network.endpoint(worker).get_event()? {
 //!             let endpoint = network.endpoint(worker);
 //!             match event.kind {
 //!                 EventKind::ConnectRequest { request, .. } => endpoint.accept(request, 8)?,
-//!                 EventKind::Connect { result: Ok(connection), .. } => {
-//!                     endpoint.send(connection, 1, Message::Copied(b"ping"), Flags::default())?;
+//!                 EventKind::Connect { result: Ok(id), .. } => {
+//!                     endpoint.send(id, 1, MessageBytes::Copied(b"ping"), Flags::default())?;
 //!                 }
 //!                 EventKind::Receive { message, .. } => received = Some(message),
 //!                 _ => {}

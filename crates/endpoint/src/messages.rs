@@ -134,7 +134,7 @@ impl Endpoint {
         let found = self.connections.get(&connection);
         let found = found.filter(|one| one.is_open());
         let found = found.ok_or(Error::Disconnected)?;
-        let report = flags.report_mode()?;
+        let report = flags.to_report()?;
         if flags.fence {
             return Err(Error::Invalid("a message has no fence"));
         }
@@ -194,7 +194,7 @@ impl Endpoint {
         pair.operations.push_back(Operation {
             id,
             context,
-            report: flags.report_mode()?,
+            report: flags.to_report()?,
             buffer,
             lent,
             is_rma: false,

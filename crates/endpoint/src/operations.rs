@@ -34,7 +34,7 @@ pub struct Flags {
 }
 
 impl Flags {
-    pub(crate) fn report_mode(self) -> Result<Report, Error> {
+    pub(crate) fn to_report(self) -> Result<Report, Error> {
         match (self.silent, self.blocking) {
             (false, false) => Ok(Report::Event),
             (true, false) => Ok(Report::Silent),

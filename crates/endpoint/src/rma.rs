@@ -65,7 +65,7 @@ impl RmaHandle {
     }
 
     /// Returns the four numbers of the handle: address, length, rights and remote key, region.
-    fn handle_words(self) -> [u64; 4] {
+    fn to_words(self) -> [u64; 4] {
         let mut words = [0; 4];
         for (word, bytes) in words.iter_mut().zip(self.0.as_chunks().0) {
             *word = u64::from_be_bytes(*bytes);
@@ -75,7 +75,7 @@ impl RmaHandle {
 
     /// Returns the address at an offset and the remote key, if peers may access `length` bytes so.
     fn remote(self, offset: u64, length: u64, right: Access) -> Result<(u64, u32), Error> {
-        let [address, size, rights, _] = self.handle_words();
+        let [address, size, rights, _] = self.to_words();
         let is_within = offset.checked_add(length).is_some_and(|end| end <= size);
         if !is_within {
             return Err(Error::Invalid(
@@ -138,9 +138,9 @@ impl Endpoint {
     }
 
     fn local_region(&self, handle: RmaHandle) -> Result<MemoryRegion, Error> {
-        let number = short(handle.handle_words()[3]);
+        let number = short(handle.to_words()[3]);
         let found = self.registered.get(&number).copied();
-        let is_it = |region: &MemoryRegion| region.addr == handle.handle_words()[0];
+        let is_it = |region: &MemoryRegion| region.addr == handle.to_words()[0];
         found.filter(is_it).ok_or(Error::RmaHandle)
     }
 
@@ -160,7 +160,7 @@ impl Endpoint {
         if found.is_some_and(|one| !one.attribute.is_reliable()) {
             return Err(Error::Invalid("remote memory needs a reliable connection"));
         }
-        let report = flags.report_mode()?;
+        let report = flags.to_report()?;
         let (work, region) = self.work_of(connection, transfer)?;
         let id = self.new_operation();
         let most = self.settings.send_buffers as usize;

@@ -74,7 +74,7 @@ impl Faults {
     }
 }
 
-/// Progress of endpoints: handshakes, repeated datagrams and pings.
+/// The driver of the progress of endpoints: of handshakes, repeated datagrams and pings.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Hash, Debug)]
 pub enum ProgressDriver {
     /// Always, as by a thread of the transport.

@@ -102,7 +102,7 @@ impl<C: Collector> Owner<'_, C> {
                 }
                 Next::Leaf => {
                     let (path, done) = (self.state.path.clone(), self.state.done);
-                    let job = self.job(path, done);
+                    let job = self.make_job(path, done);
                     let ran = self.run_here(&job)?;
                     self.take_in(&job, ran)?;
                 }
@@ -116,7 +116,7 @@ impl<C: Collector> Owner<'_, C> {
         Ok(())
     }
 
-    fn job(&mut self, path: Vec<Event>, done: usize) -> LeafJob {
+    fn make_job(&mut self, path: Vec<Event>, done: usize) -> LeafJob {
         self.jobs += 1;
         LeafJob {
             number: self.jobs,
@@ -173,14 +173,14 @@ impl<C: Collector> Owner<'_, C> {
     fn wait_for(&mut self, number: u32) -> Result<JobResult<C::Observation>, Halt> {
         loop {
             match self.exchange.take_outcome(number) {
-                (Some(done), _) => return self.open_outcome(done),
+                (Some(done), _) => return self.unpack_outcome(done),
                 (_, Some(job)) => {
                     let done = do_job(&mut self.worker, &job);
                     if let Done::Halted(Halt::Bound(bound), ..) = done {
                         return Err(Halt::Bound(bound));
                     }
                     if job.number == number {
-                        return self.open_outcome(done);
+                        return self.unpack_outcome(done);
                     }
                     self.exchange.put_outcome(&job, done);
                 }
@@ -191,11 +191,11 @@ impl<C: Collector> Owner<'_, C> {
 
     fn run_here(&mut self, job: &LeafJob) -> Result<JobResult<C::Observation>, Halt> {
         let done = do_job(&mut self.worker, job);
-        self.open_outcome(done)
+        self.unpack_outcome(done)
     }
 
     /// The run, or why there is none.
-    fn open_outcome(
+    fn unpack_outcome(
         &mut self,
         done: Done<C::Observation>,
     ) -> Result<JobResult<C::Observation>, Halt> {

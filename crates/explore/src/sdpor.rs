@@ -33,7 +33,7 @@ struct PathEntry {
 
 /// Explores with source sets.
 pub(crate) fn explore_source_sets(walk: &mut Walk<'_>) -> Result<(), Halt> {
-    let mut frames = vec![open_frame(walk, Vec::new())?];
+    let mut frames = vec![open_entry(walk, Vec::new())?];
     while let Some(frame) = frames.last_mut() {
         if frame.todo.is_empty() && frame.tried < frame.wanted.len() {
             let actor = frame.wanted[frame.tried];
@@ -66,7 +66,7 @@ pub(crate) fn explore_source_sets(walk: &mut Walk<'_>) -> Result<(), Halt> {
             look_at_races(walk, &mut frames, walk.path.len() - 1)?;
             walk.reach()?;
         }
-        let next = open_frame(walk, sleep)?;
+        let next = open_entry(walk, sleep)?;
         if next.able.is_empty()
             && Seeded::from_options(walk.options).has_defect(SeededDefect::RacesOnlyAtTheEnd)
         {
@@ -80,7 +80,7 @@ pub(crate) fn explore_source_sets(walk: &mut Walk<'_>) -> Result<(), Halt> {
 }
 
 /// The place at the end of the path: one actor that does not sleep is to be tried.
-fn open_frame(walk: &mut Walk<'_>, sleep: Vec<Event>) -> Result<PathEntry, Halt> {
+fn open_entry(walk: &mut Walk<'_>, sleep: Vec<Event>) -> Result<PathEntry, Halt> {
     let mut frame = PathEntry {
         sleep,
         ..PathEntry::default()

@@ -181,7 +181,7 @@ pub(crate) fn do_job<C: Collector>(
     }
 }
 
-/// Does jobs until everybody is sent home.
+/// Runs jobs until the search ends the threads.
 pub(crate) fn work_on_jobs<C: Collector>(
     threads: &Threads<'_>,
     options: &Options,

@@ -1,7 +1,7 @@
 //! The ideal device: no network. A packet waits in a queue until the explorer delivers it.
 //!
 //! For model checkers: sending is not delivery. A packet goes into the queue of its sender,
-//! receiver and context, and [`Device::deliver`] moves the head of one queue to the receiver, which
+//! receiver and context, and `deliver_head` moves the head of one queue to the receiver, which
 //! then continues as far as possible. Messages of one queue keep their order; messages of different
 //! queues have no order: a message that a third rank relays may overtake a direct message. Packets
 //! that control the protocol, and the data of a rendezvous, have their own queues (`lanes.rs`).

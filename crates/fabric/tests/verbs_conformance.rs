@@ -20,7 +20,7 @@ const LIMIT: f64 = 100.0;
 
 /// Polls a side until the side has ended; simulated time passes between the polls.
 async fn drive(world: &Comm, case: &ConformanceCase, side: &Side<'_>) {
-    let mut run = pin!(case.start_side(side));
+    let mut run = pin!(case.side_future(side));
     let mut context = Context::from_waker(Waker::noop());
     while run.as_mut().poll(&mut context).is_pending() {
         assert!(world.wtime() < LIMIT, "{} has no end", case.name);

@@ -115,7 +115,7 @@ impl Export {
             Command::RmaWrite { span, .. } => self.export_write(key, message, *span),
             Command::RmaRead { span, .. } => self.export_read(key, message, *span),
             Command::RmaWait { .. } => self.export_wait(key, message),
-            Command::RmaContent { .. } => self.check_region(key),
+            Command::RmaContent { .. } => self.export_region_check(key),
             Command::RmaDeregister { .. } => {
                 self.broken.insert(connection);
                 self.line(&format!("deregister_region({at})"));
@@ -153,7 +153,7 @@ impl Export {
             "fill_region(&c[{connection}], {side}, {message}, {local}, {length})"
         ));
         let bytes: Vec<u8> = (0..length).map(|place| pattern(message, place)).collect();
-        self.change_region((connection, side), local, &bytes);
+        self.update_region((connection, side), local, &bytes);
         self.note_open((connection, message), (1 - side, span.remote), bytes);
         self.export_transfer(key, message, span, "IBV_WR_RDMA_WRITE");
     }
@@ -168,7 +168,7 @@ impl Export {
         self.export_transfer(key, message, span, "IBV_WR_RDMA_READ");
     }
 
-    fn change_region(&mut self, key: (u32, u32), offset: u32, bytes: &[u8]) {
+    fn update_region(&mut self, key: (u32, u32), offset: u32, bytes: &[u8]) {
         if let Some(region) = self.regions.get_mut(&key) {
             let begin = offset as usize;
             region[begin..begin + bytes.len()].copy_from_slice(bytes);
@@ -177,7 +177,7 @@ impl Export {
 
     /// Records a transfer with the bytes that the transfer delivers.
     fn note_open(&mut self, key: (u32, u32), (side, offset): (u32, u32), bytes: Vec<u8>) {
-        self.change_region((key.0, side), offset, &bytes);
+        self.update_region((key.0, side), offset, &bytes);
         for place in (offset..).take(bytes.len()) {
             for old in &mut self.open {
                 let is_there = (old.key.0, old.side) == (key.0, side);
@@ -223,11 +223,11 @@ impl Export {
         let Some(brought) = brought.map(|at| self.open.remove(at)) else {
             return;
         };
-        self.check_bytes((connection, side), brought.offset as usize, &brought.bytes);
+        self.export_byte_check((connection, side), brought.offset as usize, &brought.bytes);
     }
 
-    /// Checks a whole region; bytes of transfers that were not waited for are left out.
-    fn check_region(&mut self, key: (u32, u32)) {
+    /// Exports the check of a region; bytes of transfers that were not waited for are left out.
+    fn export_region_check(&mut self, key: (u32, u32)) {
         let Some(region) = self.regions.get(&key) else {
             return;
         };
@@ -241,11 +241,16 @@ impl Export {
                 *byte = None;
             }
         }
-        self.check_bytes(key, 0, &bytes);
+        self.export_byte_check(key, 0, &bytes);
     }
 
-    /// Checks bytes of a region.
-    fn check_bytes(&mut self, (connection, side): (u32, u32), offset: usize, bytes: &[Option<u8>]) {
+    /// Exports the check of bytes of a region.
+    fn export_byte_check(
+        &mut self,
+        (connection, side): (u32, u32),
+        offset: usize,
+        bytes: &[Option<u8>],
+    ) {
         let mut place = 0;
         while place < bytes.len() {
             let run: Vec<u8> = bytes[place..].iter().map_while(|byte| *byte).collect();

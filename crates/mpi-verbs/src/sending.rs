@@ -36,7 +36,7 @@ impl Device {
             length: message.len(),
         };
         if self.options.rendezvous == Rendezvous::Read && is_long {
-            let memory = match message.shared_memory() {
+            let memory = match message.shared_bytes() {
                 Some(memory) => Rc::clone(memory),
                 None => self.memory.provide_zeros(message.len()),
             };
@@ -235,7 +235,7 @@ impl Device {
     /// Queues the write of a message to the place that its receiver has named, or of a put.
     fn queue_write(&mut self, number: u32, place: Memory, receive: Option<Token>, packet: Packet) {
         let length = packet.payload.len();
-        let memory = match packet.payload.shared_memory() {
+        let memory = match packet.payload.shared_bytes() {
             Some(memory) => Rc::clone(memory),
             None => self.memory.provide_zeros(length),
         };

@@ -16,7 +16,7 @@
 //! memory of a message that can be fetched (with an RTS), the place for a message (with a CTS),
 //! that the message was fetched (with a CTS), or that the message is in its place (with its data).
 //!
-//! The frame of a connection's own messages (`mpi::connection::Message`) has them as its payload. A
+//! The payload of a connection's own frame is its messages (`mpi::connection::HandshakeMessage`). A
 //! *phantom* payload travels as zeros of the same length and arrives as a phantom.
 //!
 //! Reading refuses all bytes that [`encode`] never writes: unknown kinds and flags, bytes that
@@ -490,7 +490,7 @@ pub fn decode(bytes: &[u8]) -> Result<Option<(FrameHead, u64, usize)>, FrameErro
     let Some(head) = bytes.get(..length) else {
         return Ok(None);
     };
-    let Some(fields) = read_fields(head, shape) else {
+    let Some(fields) = read_head(head, shape) else {
         return Ok(None);
     };
     let (fields, payload, returned, extension) = fields?;
@@ -513,7 +513,7 @@ pub fn decode(bytes: &[u8]) -> Result<Option<(FrameHead, u64, usize)>, FrameErro
 type Read = Result<(HeaderFields, u64, Option<CreditReturn>, RdmaExtension), FrameError>;
 
 /// Reads a complete head; `None` if the head is not complete.
-fn read_fields(head: &[u8], shape: &Shape) -> Option<Read> {
+fn read_head(head: &[u8], shape: &Shape) -> Option<Read> {
     let (&[kind, flags, zero, zero_too], rest) = head.split_first_chunk()?;
     let mut reader = Reader(rest);
     let mut fields = HeaderFields {

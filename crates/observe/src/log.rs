@@ -243,7 +243,7 @@ impl<W: Write> LogWriter<W> {
 
     /// Writes the name of a host. Returns its number in the log, for [`LogWriter::write_host`].
     /// Callers name each host once: a map of the names would keep all names in memory.
-    pub fn host_name(&mut self, name: &str) -> u32 {
+    pub fn write_host_name(&mut self, name: &str) -> u32 {
         let number = self.host_count;
         self.host_count += 1;
         self.new_text(HOST_NAME, number, name);

@@ -2,7 +2,7 @@
 //!
 //! A *flow* is a packet on its way in a network model. A flow begins, pays its latency, gets a rate
 //! whenever the shares of the links change, and ends. After its end another flow gets its number.
-//! An [`Event::Inject`](crate::Event::Inject) follows directly on the begin of the flow that
+//! A [`RankEvent::Inject`](crate::RankEvent::Inject) follows directly on the begin of the flow that
 //! carries the packet, so a flow is matched with its packet and the ranks of this packet.
 //!
 //! A flow has at most one bottleneck: the link on which other flows limit this flow. If several
@@ -207,7 +207,7 @@ pub(crate) fn to_link(record: &Record) -> Link {
     }
 }
 
-/// Returns the record of an event; the [`words`] of a begin follow its record.
+/// Returns the record of an event; [`put_words`] writes the records after a begin.
 pub(crate) fn of_event(time: f64, event: &NetworkEvent<&[u32]>) -> Record {
     let (kind, flow) = match *event {
         NetworkEvent::Begin { flow, .. } => (FLOW, flow),

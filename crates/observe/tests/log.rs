@@ -130,7 +130,7 @@ fn packets() -> Vec<ProgramEvent> {
 
 fn written() -> Vec<u8> {
     let mut writer = LogWriter::new(Vec::new(), 64);
-    let host = writer.host_name("node-2");
+    let host = writer.write_host_name("node-2");
     writer.write_host(2, host);
     for (at, event) in (0_u32..).zip(all()) {
         writer.event(at % 3, f64::from(at) * 0.1, event);
@@ -323,7 +323,7 @@ fn what_is_written_is_read() {
 fn names_of_many_hosts_leave_the_numbers_of_texts_free() {
     let mut writer = LogWriter::new(Vec::new(), 70_000);
     for rank in 0..70_000 {
-        let host = writer.host_name(&format!("host-{rank}"));
+        let host = writer.write_host_name(&format!("host-{rank}"));
         writer.write_host(rank, host);
     }
     writer.event(69_999, 1.0, RankEvent::Enter { region: "solve" });

@@ -4,7 +4,7 @@
 //!
 //! A case is one program that both sides run; [`Side::is_first`] distinguishes the sides. A case
 //! needs no clock, thread or socket: a case is a future that is polled repeatedly ([`run_pair`] for
-//! two sides in one program, [`run_side`] for one, [`ConformanceCase::run`] in a program that is
+//! two sides in one program, [`run_side`] for one, [`ConformanceCase::side_future`] in one that is
 //! itself a future). The sides exchange other data through a [`SideChannel`].
 //!
 //! A case fails by panicking.
@@ -40,11 +40,11 @@ pub struct ConformanceCase {
 }
 
 impl ConformanceCase {
-    /// Runs one side of the case. The future waits without a waker and must be polled repeatedly.
+    /// Returns the future of one side. The future has no waker and must be polled repeatedly.
     ///
     /// # Panics
     /// If the case fails, when the future is polled.
-    pub fn start_side<'a>(&self, side: &'a Side<'a>) -> impl Future<Output = ()> + 'a {
+    pub fn side_future<'a>(&self, side: &'a Side<'a>) -> impl Future<Output = ()> + 'a {
         (self.body)(side)
     }
 }

@@ -179,13 +179,13 @@ impl TestHost {
     }
 }
 
-fn nodes() -> (TestHost, TestHost) {
+fn connected_hosts() -> (TestHost, TestHost) {
     (TestHost::new(0), TestHost::new(1))
 }
 
 #[test]
 fn a_datagram_arrives_behind_40_bytes() {
-    let (one, other) = nodes();
+    let (one, other) = connected_hosts();
     let before = other.memory(512, 40);
     other.post_recv(40 + MTU);
     other.post_recv(64);
@@ -216,7 +216,7 @@ fn a_datagram_arrives_behind_40_bytes() {
 
 #[test]
 fn a_wrong_qkey_and_a_missing_receive_drop() {
-    let (one, other) = nodes();
+    let (one, other) = connected_hosts();
     one.send_bytes(1, 8);
     assert_eq!(one.carry(&other).len(), 1);
     other.post_recv(64);
@@ -233,7 +233,7 @@ fn a_wrong_qkey_and_a_missing_receive_drop() {
 
 #[test]
 fn failed_sends_lead_to_sqe_and_receives_go_on() {
-    let (one, other) = nodes();
+    let (one, other) = connected_hosts();
     one.post_recv(64);
     one.send_bytes(1, MTU + 1);
     one.send_bytes(2, 8);
@@ -261,7 +261,7 @@ fn failed_sends_lead_to_sqe_and_receives_go_on() {
 
 #[test]
 fn a_short_receive_ends_the_queue_pair() {
-    let (one, other) = nodes();
+    let (one, other) = connected_hosts();
     other.post_recv(47);
     other.post_recv(64);
     one.send_bytes(1, 8);
@@ -275,7 +275,7 @@ fn a_short_receive_ends_the_queue_pair() {
 
 #[test]
 fn draining_sends_what_was_posted_before() {
-    let (one, other) = nodes();
+    let (one, other) = connected_hosts();
     one.send_bytes(1, 8);
     one.modify(&QpModify {
         en_sqd_async_notify: Some(true),
@@ -292,7 +292,7 @@ fn draining_sends_what_was_posted_before() {
 
 #[test]
 fn requests_of_the_other_service_are_refused() {
-    let (one, _) = nodes();
+    let (one, _) = connected_hosts();
     let request = SendRequest {
         wr_id: 1,
         operation: Operation::Send,

@@ -98,7 +98,7 @@ impl VerbsDataPath {
 impl DataPath for VerbsDataPath {
     const CARRIES: bool = true;
 
-    fn request_data(&mut self, connection: ConnectionId, peer: u32) -> Vec<u8> {
+    fn connect_payload(&mut self, connection: ConnectionId, peer: u32) -> Vec<u8> {
         let endpoint = self.device.endpoint(connection, peer);
         self.or_fail(peer, endpoint.map(Vec::from))
     }
@@ -146,11 +146,11 @@ impl DataPath for VerbsDataPath {
         self.device.offer(peer, send, message);
     }
 
-    fn expect(&mut self, peer: u32, receive: Token, length: u64) {
+    fn expect_message(&mut self, peer: u32, receive: Token, length: u64) {
         self.device.expect_message(peer, receive, length);
     }
 
-    fn register(&mut self, memory: RegionMemory) -> Result<RegisteredMemory, RegionMemory> {
+    fn register_memory(&mut self, memory: RegionMemory) -> Result<RegisteredMemory, RegionMemory> {
         self.device.register_window(memory)
     }
 

@@ -201,7 +201,7 @@ impl<C: DataPath> Connections<C> {
         self.ends.get_mut(connection as usize)?.as_mut()
     }
 
-    fn list_connection(&mut self, connection: ConnectionId) {
+    fn mark_listed(&mut self, connection: ConnectionId) {
         if let Some(end) = self.end(connection)
             && !std::mem::replace(&mut end.is_listed, true)
         {
@@ -279,7 +279,7 @@ impl<C: DataPath> Connections<C> {
                 if let Some(end) = self.end(connection) {
                     end.reads = true;
                 }
-                self.list_connection(connection);
+                self.mark_listed(connection);
             }
             Output::Close { connection } if connection == self.listener => {
                 self.manager.send_command(ManagerCommand::Shut);
@@ -289,7 +289,7 @@ impl<C: DataPath> Connections<C> {
                 if let Some(end) = self.end(connection) {
                     end.closes = true;
                 }
-                self.list_connection(connection);
+                self.mark_listed(connection);
             }
             Output::Deliver { peer, .. } => {
                 if let Some(packet) = self.arriving.take() {
@@ -354,7 +354,7 @@ impl<C: DataPath> Connections<C> {
         bytes.extend(messages.iter().flat_map(HandshakeMessage::encode));
         match (messages, end.peer) {
             ([HandshakeMessage::OpenReq { .. }, ..], Some(peer)) => {
-                bytes.extend(self.transport.request_data(connection, peer));
+                bytes.extend(self.transport.connect_payload(connection, peer));
             }
             ([HandshakeMessage::OpenResp { verdict }, ..], Some(peer)) if verdict.accepts() => {
                 let asked = std::mem::take(&mut end.private);
@@ -529,7 +529,7 @@ impl<C: DataPath> Connections<C> {
                 link.write_queue(&mut |token| local.push_event(ChannelEvent::Sent(token)));
             }
         }
-        self.list_connection(connection);
+        self.mark_listed(connection);
         self.go_on();
     }
 
@@ -669,7 +669,7 @@ impl<C: DataPath> Connections<C> {
         end.received += 1;
         // A CLOSE may have waited for that.
         if !end.messages.is_empty() || end.has_ended {
-            self.list_connection(connection);
+            self.mark_listed(connection);
         }
     }
 

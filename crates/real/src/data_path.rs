@@ -12,7 +12,7 @@ use crate::frame::PAYLOAD_MAX;
 /// Duties of a back end for connections.
 pub(super) trait DataPath: fmt::Debug {
     /// Returns the bytes that go with the request to connect to a rank.
-    fn request_data(&mut self, connection: ConnectionId, peer: u32) -> Vec<u8> {
+    fn connect_payload(&mut self, connection: ConnectionId, peer: u32) -> Vec<u8> {
         let _ = (connection, peer);
         Vec::new()
     }
@@ -56,13 +56,13 @@ pub(super) trait DataPath: fmt::Debug {
         let _ = (peer, send, message);
     }
 
-    /// See [`channel::RemoteMemory::expect`].
-    fn expect(&mut self, peer: u32, receive: Token, length: u64) {
+    /// See [`channel::RemoteMemory::expect_message`].
+    fn expect_message(&mut self, peer: u32, receive: Token, length: u64) {
         let _ = (peer, receive, length);
     }
 
-    /// See [`channel::RemoteMemory::register`].
-    fn register(&mut self, memory: RegionMemory) -> Result<RegisteredMemory, RegionMemory> {
+    /// See [`channel::RemoteMemory::register_memory`].
+    fn register_memory(&mut self, memory: RegionMemory) -> Result<RegisteredMemory, RegionMemory> {
         Err(memory)
     }
 

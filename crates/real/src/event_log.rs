@@ -247,7 +247,7 @@ impl RealRun {
         let mut writer = LogWriter::begin_log(RunKind::Real, out, ranks);
         let mut known = BTreeMap::new();
         for (rank, host) in (0..).zip(&self.hosts) {
-            let name = || writer.host_name(host);
+            let name = || writer.write_host_name(host);
             let number = *known.entry(host).or_insert_with(name);
             writer.write_host(rank, number);
         }

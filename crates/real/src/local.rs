@@ -246,7 +246,7 @@ impl Local {
         self.knows_of_loss.get()
     }
 
-    /// Tells [`Event::Elapsed`] after the given number of seconds.
+    /// Tells [`ChannelEvent::Elapsed`] after the given number of seconds.
     pub(super) fn timer(&self, seconds: f64, token: Token) {
         if seconds > 0.0 {
             self.set_timer(
@@ -266,7 +266,7 @@ impl Local {
             .push(Reverse((date_ns, number, token)));
     }
 
-    /// Computes, and tells [`Event::Elapsed`] when that is over.
+    /// Computes, and tells [`ChannelEvent::Elapsed`] when that is over.
     pub(super) fn compute(&self, flops: f64, token: Token) {
         let span = nanoseconds(flops / self.me.flop_per_s);
         match self.me.compute {

@@ -337,13 +337,15 @@ impl<C: DataPath> RemoteMemory for TcpChannel<C> {
     fn expect_message(&self, peer: u32, _: channel::Token, receive: channel::Token, length: u64) {
         if C::CARRIES && peer != self.0.local.me().rank {
             let mut connections = self.0.connections.borrow_mut();
-            connections.transport().expect(peer, receive, length);
+            connections
+                .transport()
+                .expect_message(peer, receive, length);
         }
     }
 
     fn register_memory(&self, memory: RegionMemory) -> Result<RegisteredMemory, RegionMemory> {
         let mut connections = self.0.connections.borrow_mut();
-        connections.transport().register(memory)
+        connections.transport().register_memory(memory)
     }
 
     #[cfg(feature = "verbs")]

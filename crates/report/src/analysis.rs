@@ -503,7 +503,7 @@ impl Analysis {
 
     fn end_rank(&mut self, rank: u32, time: f64) {
         // A rank that was lost or has failed may wait.
-        self.cut_wait(rank, time);
+        self.end_open_wait(rank, time);
         let state = &mut self.ranks[rank as usize];
         (state.ended, state.accounted) = (true, time);
         self.last_rank = rank;
@@ -513,13 +513,13 @@ impl Analysis {
     pub fn finish_report<R: std::io::Read>(mut self, reader: &LogReader<R>) -> AnalysisReport {
         let end = reader.end().unwrap_or(self.latest).max(self.latest);
         for rank in 0..reader.ranks() {
-            self.cut_wait(rank, end);
+            self.end_open_wait(rank, end);
         }
         result::analysis_report(self, reader, end)
     }
 
     /// Handles the end of the run: a wait that is still in progress is counted as blocked.
-    fn cut_wait(&mut self, rank: u32, end: f64) {
+    fn end_open_wait(&mut self, rank: u32, end: f64) {
         let state = &mut self.ranks[rank as usize];
         if state.ended {
             self.times

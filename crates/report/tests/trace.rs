@@ -21,7 +21,7 @@ impl Log {
         let mut log = LogWriter::new(Vec::new(), ranks);
         for rank in 0..ranks {
             if rank % 2 == 0 {
-                log.host_name(&format!("node-{}", rank / 2));
+                log.write_host_name(&format!("node-{}", rank / 2));
             }
             log.write_host(rank, rank / 2);
         }

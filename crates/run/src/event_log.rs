@@ -88,7 +88,7 @@ impl EventLog {
             if at >= known.len() {
                 known.resize(at + 1, None);
             }
-            let name = || writer.host_name(&platform.host_name(host));
+            let name = || writer.write_host_name(&platform.host_name(host));
             let number = known[at].unwrap_or_else(name);
             known[at] = Some(number);
             writer.write_host(rank, number);

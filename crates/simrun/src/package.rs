@@ -54,7 +54,7 @@ impl Executable {
             folder,
         };
         // Simrun tells by the file: the program itself is not started.
-        let command = program.simrun.is_some().then(|| program.start_command());
+        let command = program.simrun.is_some().then(|| program.program_command());
         match command.and_then(handshake::libraries) {
             Some(libraries) => program.files.extend(libraries),
             None => program.simrun = None,
@@ -82,7 +82,7 @@ impl Executable {
 
     /// Returns the command that starts the program.
     #[must_use]
-    pub fn start_command(&self) -> Command {
+    pub fn program_command(&self) -> Command {
         let Some(simrun) = &self.simrun else {
             return Command::new(self.file());
         };

@@ -1,7 +1,7 @@
 //! Studies: many runs of one program, at all points of a parameter space.
 //!
 //! ```
-//! use study::{Progress, Study};
+//! use study::{StoppingDecision, Study};
 //!
 //! let study = Study::parse(
 //!     "STUDY.toml",
@@ -20,7 +20,7 @@
 //! assert_eq!(study.points.len(), 3);
 //! assert_eq!(study.points[2].arguments, ["--sizes", "4KiB"]);
 //! // The first replication tells if a point is random at all.
-//! assert_eq!(study.replication.progress(0, None, &[]), Progress::Continue(1));
+//! assert_eq!(study.replication.decide_progress(0, None, &[]), StoppingDecision::Continue(1));
 //! # Ok::<(), platform::LoadError>(())
 //! ```
 //!

@@ -364,7 +364,7 @@ fn predicted(plan: &Plan<'_>) -> Result<Vec<RoundTimes>, String> {
     let command = plan.command;
     let mut all = Vec::new();
     for (case, arguments) in command.cases() {
-        let mut simulation = plan.program.start_command();
+        let mut simulation = plan.program.program_command();
         command.simulation.add_platform(&mut simulation);
         simulation.args(command.simulation.as_arguments());
         simulation.args(command.compute.given());
@@ -396,7 +396,7 @@ fn measured(plan: &Plan<'_>) -> Result<Measured, String> {
     let mut all = Vec::new();
     for _ in 0..command.runs {
         for (case, arguments) in command.cases() {
-            let mut real = plan.process_command(plan.program.file());
+            let mut real = plan.child_command(plan.program.file());
             // Each line printed at once would wake this process, which would take a rank's core.
             real.args(["real", "--prefix-rank=false", "--output", "at-end", "-q"]);
             let protocol = command.simulation.protocol;
@@ -416,7 +416,7 @@ impl Plan<'_> {
     /// A process that takes this one's place in the allocation, if there is one. Each meets its
     /// like where nobody else does: a rank may have started its next process while the run before
     /// is still ending elsewhere. All ranks start the same ones in the same order.
-    fn process_command(&self, program: &Path) -> Command {
+    fn child_command(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
         if let Some(place) = &self.place {
             let number = self.started.get() + 1;
@@ -434,7 +434,7 @@ fn references(plan: &Plan<'_>, number: u32) -> Result<Vec<validation::Block>, St
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let path = folder.path().join("references.csv");
     let simrun = std::env::current_exe().map_err(|error| error.to_string())?;
-    let mut measure = plan.process_command(&simrun);
+    let mut measure = plan.child_command(&simrun);
     measure.arg("measure");
     if plan.place.is_none() {
         measure.args(["-n", &plan.ranks.max(2).to_string()]);

@@ -408,7 +408,7 @@ fn simulate_time(
     changes: &[String],
     log: Option<&Path>,
 ) -> Result<f64, String> {
-    let mut simulation = program.start_command();
+    let mut simulation = program.program_command();
     command.program.simulation.add_platform(&mut simulation);
     simulation.args(command.program.as_arguments());
     for change in changes {

@@ -2,7 +2,7 @@
 //! of a cluster that differ from the others.
 //!
 //! An absent key has the value of the cluster. A link has the name that
-//! [`Platform::read_link_override`](crate::Platform::read_link_override) gives; without `:up` or
+//! [`Platform::link`](crate::Platform::link) gives; without `:up` or
 //! `:down` the entry changes both directions, and an entry with a direction takes precedence. A
 //! link with its own bandwidth or latency does not follow the `bandwidth_profile` or
 //! `latency_profile` of the cluster: the values of these profiles are absolute.

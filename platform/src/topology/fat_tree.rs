@@ -61,7 +61,7 @@ pub struct FatTree {
 
 /// A node, given by level and digits.
 #[derive(Clone, Copy, Debug)]
-struct TreeSwitch {
+struct TreeNode {
     level: usize,
     digits: [u32; LEVELS_MAX],
 }
@@ -143,17 +143,17 @@ impl FatTree {
         }
     }
 
-    fn node(&self, level: usize, mut position: u32) -> TreeSwitch {
+    fn node(&self, level: usize, mut position: u32) -> TreeNode {
         let mut digits = [0; LEVELS_MAX];
         for (digit, value) in digits.iter_mut().enumerate().take(self.down.len()) {
             let radix = self.radix(level, digit);
             *value = position % radix;
             position /= radix;
         }
-        TreeSwitch { level, digits }
+        TreeNode { level, digits }
     }
 
-    fn node_position(&self, node: &TreeSwitch) -> u32 {
+    fn node_position(&self, node: &TreeNode) -> u32 {
         let digits = (0..self.down.len()).rev();
         digits.fold(0, |position, digit| {
             position * self.radix(node.level, digit) + node.digits[digit]
@@ -161,7 +161,7 @@ impl FatTree {
     }
 
     /// The number of a node among all nodes.
-    fn node_number(&self, node: &TreeSwitch) -> u32 {
+    fn node_number(&self, node: &TreeNode) -> u32 {
         self.nodes[..node.level].iter().sum::<u32>() + self.node_position(node)
     }
 
@@ -170,7 +170,7 @@ impl FatTree {
     }
 
     /// The cable at a port of a node, towards the parents.
-    fn cable(&self, node: &TreeSwitch, port: u32) -> Cable {
+    fn cable(&self, node: &TreeNode, port: u32) -> Cable {
         let row = self.node_position(node) * self.ports(node.level);
         let index = self.first[node.level] + row + port;
         Cable { index, width: 1 }
@@ -178,7 +178,7 @@ impl FatTree {
 
     /// Returns the one of the parallel cables that leads down to a child; `counted` is how far
     /// SimGrid has counted.
-    fn cable_down(&self, child: &TreeSwitch, from: u32, counted: &mut Option<u32>) -> u32 {
+    fn cable_down(&self, child: &TreeNode, from: u32, counted: &mut Option<u32>) -> u32 {
         let (down, cables) = (self.down[child.level], self.cables[child.level]);
         let usual = from % cables;
         let Some(begin) = counted.filter(|_| self.compat) else {
@@ -243,7 +243,7 @@ impl Topology for FatTree {
         let target = self.node(0, to);
         let mut node = self.node(0, from);
         let mut rest = to;
-        let above = |node: &TreeSwitch| {
+        let above = |node: &TreeNode| {
             node.level > 0 && node.digits[node.level..levels] == target.digits[node.level..levels]
         };
         while !above(&node) {

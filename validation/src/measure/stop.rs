@@ -53,7 +53,7 @@ impl StoppingRule {
         crate::point::count(self.done_count()) >= ENOUGH * crate::point::count(self.done.len())
     }
 
-    /// Returns the number of tasks are done, of how many.
+    /// Returns the number of tasks that are done, and the number of all tasks.
     pub(crate) fn task_counts(&self) -> (usize, usize) {
         (self.done_count(), self.done.len())
     }

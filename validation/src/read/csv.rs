@@ -18,7 +18,7 @@ const COLUMNS: [&str; 7] = [
     "time_us",
 ];
 
-/// The key of a block, as [`Block::key`].
+/// The key of a block, as [`Block::sort_key`].
 type Key = (u32, u32, Kernel, u64, Set);
 
 /// The samples of a block: number in the block, seconds.

@@ -78,7 +78,7 @@ fn block_place(
 }
 
 /// Returns the places of blocks of all ranks.
-fn whole_place(
+fn all_blocks_place(
     address: *const c_void,
     (count, datatype): Elements<impl Count>,
     ranks: usize,
@@ -265,7 +265,7 @@ fn gather<N: Count>(
     };
     let prepared = Prepared {
         given: only(role.is_member, given)?,
-        result: only(role.is_root, || whole_place(result, received, size))?,
+        result: only(role.is_root, || all_blocks_place(result, received, size))?,
         operation: Operation::Gather(role.root),
     };
     perform(form, comm, prepared)
@@ -314,7 +314,7 @@ fn scatter<N: Count>(
         target.clear();
     }
     let prepared = Prepared {
-        given: only(role.is_root, || whole_place(data, sent, size))?,
+        given: only(role.is_root, || all_blocks_place(data, sent, size))?,
         result: target,
         operation: Operation::Scatter(role.root, place, role.is_root),
     };
@@ -364,7 +364,7 @@ fn allgather<N: Count>(
     };
     let prepared = Prepared {
         given: vec![given],
-        result: vec![whole_place(result, received, size)?],
+        result: vec![all_blocks_place(result, received, size)?],
         operation: Operation::Allgather,
     };
     perform(form, comm, prepared)
@@ -398,12 +398,12 @@ fn alltoall<N: Count>(
     comm: Handle,
 ) -> Result<(), CallError> {
     let (_, size) = ranks(comm)?;
-    let target = whole_place(result, received, size)?;
+    let target = all_blocks_place(result, received, size)?;
     let is_waiting = matches!(form, Form::Waiting);
     let (given, operation) = match is_in_place(data) {
         true if is_waiting => (target, Operation::AlltoallInPlace),
         true => (target, Operation::Alltoall),
-        false => (whole_place(data, sent, size)?, Operation::Alltoall),
+        false => (all_blocks_place(data, sent, size)?, Operation::Alltoall),
     };
     let prepared = Prepared {
         given: vec![given],
@@ -469,7 +469,7 @@ fn reduce_scatter_block(
     };
     let op = with_state(|state| state.op(op, datatype))?;
     let prepared = Prepared {
-        given: vec![whole_place(given, (count, datatype), size)?],
+        given: vec![all_blocks_place(given, (count, datatype), size)?],
         result: vec![memory::elements_at(result, count, datatype)?],
         operation: Operation::ReduceScatterBlock(op),
     };
@@ -574,7 +574,7 @@ fn neighbor_alltoall<N: Count>(
     comm: Handle,
 ) -> Result<(), CallError> {
     let graph = graph(comm)?;
-    let given = whole_place(data, sent, graph.destinations().len())?;
+    let given = all_blocks_place(data, sent, graph.destinations().len())?;
     let prepared = Prepared {
         given: vec![given],
         result: parts_of_neighbors(result, received, &graph)?,

@@ -167,7 +167,7 @@ fn several(
     places?
 }
 
-fn done_from_all(completions: Vec<Option<Completion>>) -> Done {
+fn numbered_completions(completions: Vec<Option<Completion>>) -> Done {
     let numbered = completions.into_iter().enumerate();
     numbered
         .filter_map(|(position, completion)| Some((position, completion?)))
@@ -278,14 +278,14 @@ exports! {
     fn MPI_Waitall(count: c_int, list: *mut Handle, statuses: *mut Status) {
         set_empty_statuses((count, list), statuses)?;
         several((count, list), (statuses, false), async |state| {
-            mpi::waitall(&mut state.list.requests).await.map(|done| Some(done_from_all(done)))
+            mpi::waitall(&mut state.list.requests).await.map(|done| Some(numbered_completions(done)))
         })?;
         Ok(())
     }
 
     fn MPI_Testall(count: c_int, list: *mut Handle, flag: *mut c_int, statuses: *mut Status) {
         let done = several((count, list), (statuses, false), async |state| {
-            await_answer(mpi::testall(&mut state.list.requests)).await.map(|done| done.map(done_from_all))
+            await_answer(mpi::testall(&mut state.list.requests)).await.map(|done| done.map(numbered_completions))
         })?;
         if done.is_some() {
             set_empty_statuses((count, list), statuses)?;

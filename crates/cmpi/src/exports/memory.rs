@@ -85,7 +85,7 @@ pub(super) fn all_pieces(place: Target) -> impl Iterator<Item = (usize, usize)> 
     one.into_iter().chain(others)
 }
 
-/// Returns memory like [`place`]; zero elements need no datatype, like the calls of MPICH that
+/// Returns memory like [`elements_at`]; zero elements need no datatype, as for calls of MPICH that
 /// check the count before the datatype.
 pub(super) fn place_or_null(
     address: *const c_void,

@@ -79,7 +79,7 @@ fn test_requests(
     Ok((active, over))
 }
 
-fn position_in_c(index: usize) -> c_int {
+fn c_position(index: usize) -> c_int {
     in_c(index).unwrap_or(UNDEFINED)
 }
 
@@ -156,7 +156,7 @@ exports! {
     }
 
     fn MPI_Request_get_status_any(count: c_int, list: *const Handle, index: *mut c_int, flag: *mut c_int, status: *mut Status) {
-        let each = |_, place| memory::store(index, position_in_c(place));
+        let each = |_, place| memory::store(index, c_position(place));
         let (active, over) = test_requests((count, list), |over| over > 0, |_, _| status, each)?;
         if over == 0 {
             memory::store(index, UNDEFINED);
@@ -169,10 +169,10 @@ exports! {
     }
 
     fn MPI_Request_get_status_some(count: c_int, list: *const Handle, outcount: *mut c_int, indices: *mut c_int, statuses: *mut Status) {
-        let each = |number, index| memory::store(memory::element(indices, number), position_in_c(index));
+        let each = |number, index| memory::store(memory::element(indices, number), c_position(index));
         let place = |number, _| memory::element(statuses, number);
         let (active, over) = test_requests((count, list), |_| false, place, each)?;
-        memory::store(outcount, if active == 0 { UNDEFINED } else { position_in_c(over) });
+        memory::store(outcount, if active == 0 { UNDEFINED } else { c_position(over) });
         Ok(())
     }
 

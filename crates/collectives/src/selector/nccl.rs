@@ -179,7 +179,7 @@ impl CostModel {
     /// Returns the choice with the shortest estimate, and the length of the messages; `None` for
     /// calls that NCCL does not estimate.
     pub(super) fn choose_fastest(&self, call: &Call) -> Option<(&Choice, u64, Estimate)> {
-        let job = self.job(call)?;
+        let job = self.estimated_call(call)?;
         let mut shortest: Option<(&Candidate, f64)> = None;
         for candidate in self.candidates_of(job) {
             let time = candidate.estimated_time(&self.machine, job);
@@ -196,7 +196,7 @@ impl CostModel {
 
     /// Returns all estimates of a call, from the shortest to the longest.
     pub(super) fn estimates(&self, call: &Call) -> Vec<Estimate> {
-        let Some(job) = self.job(call) else {
+        let Some(job) = self.estimated_call(call) else {
             return Vec::new();
         };
         let estimate = |candidate: &Candidate| {
@@ -217,7 +217,7 @@ impl CostModel {
         }
     }
 
-    fn job(&self, call: &Call) -> Option<EstimatedCall> {
+    fn estimated_call(&self, call: &Call) -> Option<EstimatedCall> {
         let collective = call.collective;
         let is_known = (self.candidates.iter()).any(|one| one.collective == collective);
         if !is_known || call.size == 1 || !call.commutative {

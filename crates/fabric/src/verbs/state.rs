@@ -193,7 +193,7 @@ impl VerbsState {
         (Rc::clone(&self.ranks[rank as usize].adapter), surroundings)
     }
 
-    /// Lets the rank get [`Event::Elapsed`] at the next event of its adapter; returns false if an
+    /// Lets the rank get [`ChannelEvent::Elapsed`] at the next event of the adapter; false if an
     /// event has happened since the rank waited last.
     pub(super) fn watch_adapter(&mut self, rank: u32, token: Token) -> bool {
         let place = &mut self.ranks[rank as usize];
@@ -268,7 +268,7 @@ impl VerbsState {
     fn handle_next_event(&mut self, now: u64, kernel: &mut Kernel) -> bool {
         if self.network.next_event_at().is_some_and(|at| at <= now) {
             self.network.handle_events(now);
-            self.collect_network(now);
+            self.poll_network(now);
             return true;
         }
         if let Some(mut entry) = self.steps.first_entry()
@@ -304,7 +304,7 @@ impl VerbsState {
     }
 
     /// Takes the copies, the departures, the losses and the deliveries of the network.
-    fn collect_network(&mut self, now: u64) {
+    fn poll_network(&mut self, now: u64) {
         while let Some(doubled) = self.network.poll_copy() {
             self.packets.get_mut(tag(doubled)).copies += 1;
         }
@@ -416,7 +416,7 @@ impl VerbsState {
             kernel.fail_actor(actor(from), format!("packet to rank {to}: {error}"));
             self.release_packet(index);
         }
-        self.collect_network(now);
+        self.poll_network(now);
     }
 
     /// Returns the service level of the route between two ranks, which the connection manager of a

@@ -38,7 +38,7 @@ pub fn c_source(program: &VerbsProgram) -> Result<String, String> {
     }
     for (connection, sides) in expected.iter().enumerate() {
         for (side, expected) in sides.iter().enumerate() {
-            export.check_observation(connection, side, expected);
+            export.export_observation(connection, side, expected);
         }
     }
     Ok(format!(
@@ -171,7 +171,7 @@ impl Export {
         ));
     }
 
-    fn check_observation(
+    fn export_observation(
         &mut self,
         connection: usize,
         side: usize,

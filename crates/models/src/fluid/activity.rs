@@ -37,7 +37,7 @@ pub(super) struct Activity {
     pub(super) wanted: f64,
 }
 
-/// Where an activity is.
+/// The hosts or the disk of an activity.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum ActivityResources {
     Exec(HostId),

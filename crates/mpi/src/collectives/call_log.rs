@@ -254,7 +254,7 @@ impl CallRecord {
         (self.rank, self.world_rank)
     }
 
-    pub(super) const fn call_place(&self, number: u32) -> CallPosition {
+    pub(super) const fn call_position(&self, number: u32) -> CallPosition {
         CallPosition {
             context: self.context,
             first: self.first,
@@ -296,7 +296,7 @@ impl CallLog {
     }
 
     /// Returns the line that has sent a message.
-    pub(crate) fn send_location(&self, signature: TypeSignature) -> Option<SourceLocation> {
+    pub(crate) fn sender_location(&self, signature: TypeSignature) -> Option<SourceLocation> {
         let index = usize::from(signature.call_number()).checked_sub(1)?;
         self.sends.borrow().get(index).copied()
     }
@@ -312,7 +312,7 @@ impl CallLog {
         call: &CallRecord,
         operand: Option<Buffer>,
     ) -> Result<Vec<Buffer>, Mismatch> {
-        let place = call.call_place(number);
+        let place = call.call_position(number);
         let (rank, own) = (call.rank as usize, &call.signature);
         let open = &mut *self.open.borrow_mut();
         let position = open

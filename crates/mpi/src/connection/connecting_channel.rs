@@ -9,9 +9,9 @@
 //!
 //! * An eager send is over when its packet is posted: the send waits for the connection, like a
 //!   write to a socket.
-//! * *Static*: [`Channel::open`] connects all pairs, the higher rank to the lower ones, the nearest
+//! * *Static*: `open_connections` connects all pairs, a higher rank to the lower ones, the nearest
 //!   ranks first.
-//! * *Finalize* ([`Channel::close`]) runs the close protocol on all connections; requests that come
+//! * *Finalize* (`close_connections`) runs the close protocol everywhere; requests that come
 //!   later are refused.
 //! * *Loss*: sends to a lost rank and receives that name a lost rank fail with
 //!   [`Error::Connection`](crate::Error::Connection). A receive from any source continues to wait.

@@ -44,7 +44,7 @@ pub(crate) enum FlowAction {
     /// The eager message of an operation goes by rendezvous.
     Converted(Token),
     /// Let this many seconds pass in which the packets for a peer are packed; then
-    /// [`FlowControl::packed`].
+    /// [`FlowControl::handle_packed`].
     Pack { peer: u32, seconds: f64 },
     /// Packets for a peer have waited for a resource for this many seconds, and do not any more.
     Held {
@@ -302,7 +302,7 @@ impl FlowControl {
     pub(crate) fn find_missed_wakeup(&self) -> Option<u32> {
         let mut all = self.connections();
         let found = all.find(|connection| {
-            let event = connection.present_event(&self.limits, &self.costs, self.shared.buffers);
+            let event = connection.current_event(&self.limits, &self.costs, self.shared.buffers);
             event.is_some()
         });
         found.map(|connection| connection.peer)

@@ -120,7 +120,7 @@ pub(crate) const fn never<S, E>(
     }
 }
 
-/// A state machine.
+/// The table of a state machine.
 #[derive(Debug)]
 pub struct TransitionTable<S: 'static, E: 'static, G: 'static, A: 'static> {
     /// Name of the machine.

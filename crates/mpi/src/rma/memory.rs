@@ -176,7 +176,7 @@ impl WindowMemory {
     }
 
     /// Returns a copy of the bytes of places, which lie within the window, one behind the other.
-    pub(crate) fn gather_places(&self, places: &[Segment]) -> Buffer {
+    pub(crate) fn gather_segments(&self, places: &[Segment]) -> Buffer {
         let mut all = self.copy_range(0, 0).of_kind(total(places));
         let mut at = 0;
         for &(offset, length) in places {
@@ -188,7 +188,7 @@ impl WindowMemory {
 
     /// Writes bytes that follow one another to places, which lie within the window, if both are
     /// real.
-    pub(crate) fn scatter_places(&mut self, places: &[Segment], all: &Buffer) {
+    pub(crate) fn scatter_segments(&mut self, places: &[Segment], all: &Buffer) {
         let mut at = 0;
         for &(offset, length) in places {
             self.write_part(offset, &all.copy_range(at, length));

@@ -14,7 +14,7 @@ async fn are_missing(side: &Side<'_>) -> bool {
     !has || other != [1]
 }
 
-fn add_operation(remote: &MemoryRegion, offset: u64, add: u64) -> Operation {
+fn fetch_add_operation(remote: &MemoryRegion, offset: u64, add: u64) -> Operation {
     Operation::AtomicFetchAndAdd {
         remote_addr: remote.addr + offset,
         rkey: remote.rkey,
@@ -36,7 +36,7 @@ pub(super) async fn fetch_and_add(side: &Side<'_>) {
     let remote = side.swap_region(&region).await;
     if side.is_first() {
         for wr_id in 0..5 {
-            let operation = add_operation(&remote, 64, if wr_id == 0 { 0 } else { STEP });
+            let operation = fetch_add_operation(&remote, 64, if wr_id == 0 { 0 } else { STEP });
             connected.post(wr_id, operation, &region, 8 * wr_id, 8);
         }
         for wr_id in 0..5 {
@@ -112,7 +112,13 @@ pub(super) async fn two_connections_add(side: &Side<'_>) {
         let mut got = Vec::new();
         for wr_id in 0..EACH {
             for (connection, region) in connections.iter().zip(&regions) {
-                connection.post(wr_id, add_operation(&word, 512, 1), region, 8 * wr_id, 8);
+                connection.post(
+                    wr_id,
+                    fetch_add_operation(&word, 512, 1),
+                    region,
+                    8 * wr_id,
+                    8,
+                );
             }
             if wr_id % 8 == 7 {
                 for (connection, region) in connections.iter().zip(&regions) {
@@ -146,7 +152,7 @@ pub(super) async fn unaligned_atomics_are_refused(side: &Side<'_>) {
     if side.is_first() {
         let request = SendRequest {
             wr_id: 1,
-            operation: add_operation(&remote, 4, 1),
+            operation: fetch_add_operation(&remote, 4, 1),
             payload: Payload::Sges(&[region.sge(32, 8)]),
             flags: SendFlags::SIGNALED,
         };

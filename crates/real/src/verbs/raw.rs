@@ -143,7 +143,7 @@ impl Drop for Context {
     }
 }
 
-/// An asynchronous event of a device; queues are named by their [`Cq::key`] and [`Qp::key`].
+/// An asynchronous event of a device; queues are named by [`Cq::event_key`] and [`Qp::event_key`].
 pub(super) enum RawAsyncEvent {
     Cq(u32, usize),
     Qp(u32, usize),
@@ -197,7 +197,7 @@ impl Context {
         Ok(Some(Rc::new(context)))
     }
 
-    /// Readable when [`event`](Self::event) has one.
+    /// Readable when [`get_async_event`](Self::get_async_event) has one.
     pub(super) fn event_fd(&self) -> BorrowedFd<'_> {
         // SAFETY: the context is open, and its descriptor is too until it is dropped, which
         // outlives the borrow.

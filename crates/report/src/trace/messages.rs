@@ -63,7 +63,7 @@ type Queue = (u32, u32, MessageStage, u32);
 /// A change of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Change {
-    /// The first byte of a message leaves. The entry of [`Messages::get`].
+    /// The first byte of a message leaves. The entry of [`Messages::message_mut`].
     Departs(u32),
     /// The last byte of a message has arrived.
     Arrives(TracedMessage),

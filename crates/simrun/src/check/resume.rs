@@ -99,7 +99,7 @@ impl<'a> SearchFile<'a> {
                 ));
             }
         }
-        read_part(&value["search"]).map(Some).ok_or_else(damaged)
+        read_search(&value["search"]).map(Some).ok_or_else(damaged)
     }
 
     /// Writes the file, and returns the name of the file.
@@ -108,7 +108,7 @@ impl<'a> SearchFile<'a> {
         checkpoint: &Checkpoint,
         numbers: &QueueNumbers,
     ) -> Result<String, OutputError> {
-        let search = write_part(checkpoint, numbers);
+        let search = write_search(checkpoint, numbers);
         let value = json!({ "of": self.identity, "search": search });
         files::write(self.path, format!("{value}\n"))?;
         Ok(self.path.display().to_string())
@@ -127,7 +127,7 @@ impl<'a> SearchFile<'a> {
 }
 
 /// Reads a search; `None` if the file is damaged.
-fn read_part(value: &Value) -> Option<InterruptedSearch> {
+fn read_search(value: &Value) -> Option<InterruptedSearch> {
     let words: Vec<u64> = parse_numbers(&value["words"])?;
     let queues: Option<Vec<[u32; 5]>> = value["queues"].as_array()?.iter().map(queue).collect();
     let queues = queues?;
@@ -139,7 +139,7 @@ fn read_part(value: &Value) -> Option<InterruptedSearch> {
 }
 
 /// Returns a search to be written.
-fn write_part(checkpoint: &Checkpoint, numbers: &QueueNumbers) -> Value {
+fn write_search(checkpoint: &Checkpoint, numbers: &QueueNumbers) -> Value {
     let (words, queues) = (checkpoint.words(), numbers.to_words());
     json!({
         "executions": checkpoint.statistics().executions,

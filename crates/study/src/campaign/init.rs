@@ -58,7 +58,7 @@ pub(super) fn run_command(command: &InitCommand) -> Result<ExitCode, ExitCode> {
 /// Asks a program for its arguments.
 fn arguments(program: &Executable) -> Result<Vec<ProgramArgument>, String> {
     let output = program
-        .start_command()
+        .program_command()
         .arg("study-arguments")
         .stdin(Stdio::null())
         .stderr(Stdio::inherit())

@@ -75,7 +75,7 @@ impl<'p> Places<'p> {
         let mut worker = match worker {
             Ok(worker) => worker,
             Err(error) => {
-                if let Some(job) = queue.take_job() {
+                if let Some(job) = queue.take_run() {
                     queue.note_run_end(None);
                     // The study has ended for another reason if nobody listens.
                     let _ = ends.send(Ended {
@@ -88,10 +88,10 @@ impl<'p> Places<'p> {
             }
         };
         let mut longest_s: f64 = 0.0;
-        while let Some(job) = queue.take_job() {
+        while let Some(job) = queue.take_run() {
             let begin = Clock::now();
             let mut stderr = String::new();
-            let line = self.execute_job(&mut worker, place, job, longest_s, &mut stderr);
+            let line = self.execute_run(&mut worker, place, job, longest_s, &mut stderr);
             let wall_s = begin.elapsed().as_secs_f64();
             longest_s = longest_s.max(wall_s);
             let peak = (wall_s > NOTABLE_S).then(|| worker.peak()).flatten();
@@ -103,7 +103,7 @@ impl<'p> Places<'p> {
         self.processes[place].store(0, Ordering::Relaxed);
     }
 
-    fn execute_job(
+    fn execute_run(
         &self,
         worker: &mut Worker,
         place: usize,

@@ -67,7 +67,7 @@ impl Queue {
     }
 
     /// Takes the next run, when there may be one more; `None` when the queue is closed.
-    pub(super) fn take_job(&self) -> Option<PointRun> {
+    pub(super) fn take_run(&self) -> Option<PointRun> {
         let mut state = self.lock_state();
         loop {
             if state.closed {
@@ -129,14 +129,14 @@ mod tests {
         for position in 0..3 {
             queue.push(job(position));
         }
-        assert_eq!(queue.take_job(), Some(job(0)));
+        assert_eq!(queue.take_run(), Some(job(0)));
         std::thread::scope(|scope| {
-            let second = scope.spawn(|| queue.take_job());
+            let second = scope.spawn(|| queue.take_run());
             queue.note_run_end(None);
             assert_eq!(second.join().expect("no panic"), Some(job(1)));
         });
-        assert_eq!(queue.take_job(), Some(job(2)));
+        assert_eq!(queue.take_run(), Some(job(2)));
         assert!(queue.close_queue().is_empty());
-        assert_eq!(queue.take_job(), None);
+        assert_eq!(queue.take_run(), None);
     }
 }

@@ -119,7 +119,7 @@ impl Worker {
         socket.set_read_timeout(limit)?;
         let child = self
             .program
-            .start_command()
+            .program_command()
             .arg("study-worker")
             .stdin(Stdio::from(OwnedFd::from(theirs)))
             .stdout(Stdio::from(self.stdout.try_clone()?))

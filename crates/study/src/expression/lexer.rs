@@ -17,9 +17,9 @@ pub(super) enum Token {
     End,
 }
 
-/// A symbol with text and column, from 1.
+/// A token with text and column, from 1.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) struct Symbol {
+pub(super) struct PositionedToken {
     pub(super) token: Token,
     pub(super) text: String,
     pub(super) column: usize,
@@ -33,7 +33,7 @@ const SYMBOLS: [&str; 14] = [
 const WORDS: [&str; 3] = ["and", "or", "not"];
 
 /// Returns the symbols of a text, with [`Token::End`] as the last one.
-pub(super) fn tokens(text: &str) -> Result<Vec<Symbol>, String> {
+pub(super) fn tokens(text: &str) -> Result<Vec<PositionedToken>, String> {
     let mut tokens = Vec::new();
     let mut rest = text;
     loop {
@@ -41,7 +41,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Symbol>, String> {
         let column = text[..text.len() - rest.len()].chars().count() + 1;
         let (token, length) = next_token(rest, column)?;
         let end = token == Token::End;
-        tokens.push(Symbol {
+        tokens.push(PositionedToken {
             token,
             text: rest[..length].to_owned(),
             column,
@@ -53,7 +53,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Symbol>, String> {
     }
 }
 
-/// Returns the first symbol of a text and the length of the symbol in bytes.
+/// Returns the first token of a text and the length of the token in bytes.
 fn next_token(rest: &str, column: usize) -> Result<(Token, usize), String> {
     let Some(first) = rest.chars().next() else {
         return Ok((Token::End, 0));

@@ -1,6 +1,6 @@
 //! Grammar of conditions, by recursive descent.
 
-use super::lexer::{Symbol, Token};
+use super::lexer::{PositionedToken, Token};
 use super::{ExpressionNode, Operator};
 
 /// Largest depth of nesting: the stack is finite.
@@ -31,13 +31,13 @@ const COMPARISON: usize = 2;
 
 struct Parser<'t> {
     /// The last one is the end of the text.
-    tokens: &'t [Symbol],
+    tokens: &'t [PositionedToken],
     at: usize,
     depth: usize,
 }
 
 /// Reads a whole condition.
-pub(super) fn parse_condition(tokens: &[Symbol]) -> Result<ExpressionNode, String> {
+pub(super) fn parse_condition(tokens: &[PositionedToken]) -> Result<ExpressionNode, String> {
     let mut parser = Parser {
         tokens,
         at: 0,
@@ -56,7 +56,7 @@ pub(super) fn parse_condition(tokens: &[Symbol]) -> Result<ExpressionNode, Strin
 }
 
 impl Parser<'_> {
-    fn current_token(&self) -> &Symbol {
+    fn current_token(&self) -> &PositionedToken {
         &self.tokens[self.at]
     }
 

@@ -20,7 +20,7 @@ pub struct StoppingRule {
     pub max: usize,
 }
 
-/// State of the replications of one point.
+/// The decision about the replications of one point.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum StoppingDecision {
     /// More values are needed, up to this number in all.

@@ -233,7 +233,7 @@ fn room(result: &[Target]) -> u64 {
 /// Performs or begins an operation.
 pub(super) fn perform(form: Form, comm: Handle, prepared: Prepared) -> Result<(), CallError> {
     let (is_persistent, request) = match form {
-        Form::Waiting => return complete_collective(comm, prepared),
+        Form::Waiting => return run_collective(comm, prepared),
         Form::Started(request) => (false, request),
         Form::Persistent(request) => (true, request),
     };
@@ -277,7 +277,7 @@ pub(super) fn perform(form: Form, comm: Handle, prepared: Prepared) -> Result<()
     Ok(())
 }
 
-fn complete_collective(handle: Handle, prepared: Prepared) -> Result<(), CallError> {
+fn run_collective(handle: Handle, prepared: Prepared) -> Result<(), CallError> {
     active::compare(&prepared.given, &prepared.result)?;
     let (places, message) = block(async move |state| {
         let Prepared {

@@ -16,7 +16,7 @@ pub(crate) static ALLTOALL_ALLGATHER: Algorithm = Algorithm {
     temp: |call| {
         let alltoall = (call.part_algorithm(0).temp)(&alltoall_call(call));
         let allgather = (call.part_algorithm(1).temp)(&allgather_call(call));
-        2 * whole_bytes(call) + alltoall.max(allgather)
+        2 * padded_bytes(call) + alltoall.max(allgather)
     },
     rounds: |call| {
         let alltoall = (call.part_algorithm(0).rounds)(&alltoall_call(call));
@@ -41,7 +41,7 @@ pub(crate) const fn block_bytes(call: &Call) -> u64 {
     elements * call.element
 }
 
-const fn whole_bytes(call: &Call) -> u64 {
+const fn padded_bytes(call: &Call) -> u64 {
     block_bytes(call) * call.size as u64
 }
 
@@ -65,7 +65,7 @@ pub(super) fn pad(call: &Call, whole: u64, steps: &mut dyn Steps) {
 }
 
 fn round(call: &Call, round: u32, steps: &mut dyn Steps) {
-    let (whole, block) = (whole_bytes(call), block_bytes(call));
+    let (whole, block) = (padded_bytes(call), block_bytes(call));
     let (first, second) = (alltoall_call(call), allgather_call(call));
     let exchanging = (call.part_algorithm(0).rounds)(&first);
     let gathering = (call.part_algorithm(1).rounds)(&second);

@@ -132,7 +132,7 @@ fn round(call: &Call, round: u32, steps: &mut dyn Steps) {
     let is_up = steps.lane() == up;
     match half.parent(call) {
         Some(parent) if is_up => {
-            gather_segment(&half, call, (round, place), up, steps);
+            reduce_segment(&half, call, (round, place), up, steps);
             pass(&half, round, part, std::iter::once(parent), steps);
         }
         Some(parent) => {
@@ -146,7 +146,7 @@ fn round(call: &Call, round: u32, steps: &mut dyn Steps) {
             pass(&half, round, part, half.children(call), steps);
         }
         None if is_up => {
-            gather_segment(&half, call, (round, place), up, steps);
+            reduce_segment(&half, call, (round, place), up, steps);
             steps.set_edge(up + 1);
             pass(&half, round, part, half.children(call), steps);
         }
@@ -163,7 +163,7 @@ const fn posted(round: u32) -> Range<u32> {
 }
 
 /// Reduces a segment of all children into the own one; their windows begin at `place` in `Temp`.
-fn gather_segment(
+fn reduce_segment(
     half: &Half,
     call: &Call,
     (round, place): (u32, u64),

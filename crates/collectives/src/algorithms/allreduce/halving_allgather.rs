@@ -16,7 +16,7 @@ pub(crate) static HALVING_ALLGATHER: Algorithm = Algorithm {
     needs: Requirement::PowerOfTwo,
     fallback: "rabenseifner",
     parts: &[Collective::Allgather],
-    temp: |call| 2 * whole_bytes(call) + (call.part_algorithm(0).temp)(&allgather_call(call)),
+    temp: |call| 2 * padded_bytes(call) + (call.part_algorithm(0).temp)(&allgather_call(call)),
     rounds: |call| {
         2 + log2_ceil(call.size) + (call.part_algorithm(0).rounds)(&allgather_call(call))
     },
@@ -35,7 +35,7 @@ const fn block_bytes(call: &Call) -> u64 {
     elements * call.element
 }
 
-const fn whole_bytes(call: &Call) -> u64 {
+const fn padded_bytes(call: &Call) -> u64 {
     block_bytes(call) * call.size as u64
 }
 
@@ -46,7 +46,7 @@ fn allgather_call(call: &Call) -> Call {
 fn round(call: &Call, round: u32, steps: &mut dyn Steps) {
     let bits = log2_ceil(call.size);
     // `Temp` has all data, with padding, and the operands that arrive.
-    let (whole, block) = (whole_bytes(call), block_bytes(call));
+    let (whole, block) = (padded_bytes(call), block_bytes(call));
     let own = u64::from(call.rank) * block;
     if round == 0 {
         return pad(call, whole, steps);

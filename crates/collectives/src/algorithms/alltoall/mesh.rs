@@ -19,7 +19,7 @@ pub(crate) static MESH: Algorithm = Algorithm {
     round: |call, round, steps| {
         let shape = flat(call.size);
         match round {
-            0 => exchange_whole(call, shape, shape.row, 1, steps),
+            0 => exchange_groups(call, shape, shape.row, 1, steps),
             round => exchange_blocks(call, shape, round - 1, steps),
         }
     },
@@ -36,8 +36,8 @@ pub(crate) static SQUARE_MESH: Algorithm = Algorithm {
     round: |call, round, steps| {
         let shape = cubic(call.size);
         match round {
-            0 => exchange_whole(call, shape, shape.row, 1, steps),
-            1 => exchange_whole(call, shape, shape.plane, shape.row, steps),
+            0 => exchange_groups(call, shape, shape.row, 1, steps),
+            1 => exchange_groups(call, shape, shape.plane, shape.row, steps),
             round => exchange_blocks(call, shape, round - 2, steps),
         }
     },
@@ -90,7 +90,7 @@ fn data(call: &Call, shape: Shape, rank: u32, count: u32) -> Part {
 }
 
 /// Exchanges all data of groups of `width` ranks within the next larger groups of `group` ranks.
-fn exchange_whole(call: &Call, shape: Shape, group: u32, width: u32, steps: &mut dyn Steps) {
+fn exchange_groups(call: &Call, shape: Shape, group: u32, width: u32, steps: &mut dyn Steps) {
     if width == 1 {
         let own = data(call, shape, call.rank, 1);
         steps.copy(Part::send(0, call.send_total()), own);

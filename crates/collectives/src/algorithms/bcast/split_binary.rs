@@ -49,7 +49,7 @@ const fn segment(call: &Call) -> u64 {
     }
 }
 
-fn whole_segments(call: &Call) -> Segments {
+fn message_segments(call: &Call) -> Segments {
     Segments::new(call.bytes, call.element, segment(call))
 }
 
@@ -64,7 +64,7 @@ fn rounds(call: &Call) -> u32 {
         return 0;
     }
     let Some(halves) = halves(call) else {
-        return whole_segments(call).count();
+        return message_segments(call).count();
     };
     match call.relative() {
         0 => halves[0].count() + 1,
@@ -74,7 +74,7 @@ fn rounds(call: &Call) -> u32 {
 
 fn round(call: &Call, round: u32, steps: &mut dyn Steps) {
     let Some(halves) = halves(call) else {
-        return segmented_tree::round(Tree::Chains(1), whole_segments(call), call, round, steps);
+        return segmented_tree::round(Tree::Chains(1), message_segments(call), call, round, steps);
     };
     let rank = call.relative();
     if round + 1 == rounds(call) {

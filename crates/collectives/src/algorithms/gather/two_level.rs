@@ -89,7 +89,7 @@ fn own_length(call: &Call) -> u64 {
 
 /// Returns the place of all blocks, in the order of the nodes: the area of the root's blocks if
 /// they have this order there.
-pub(crate) fn blocks_place(call: &Call, of_root: Area) -> (Area, u64) {
+pub(crate) fn all_blocks_place(call: &Call, of_root: Area) -> (Area, u64) {
     if call.is_root() && call.nodes().is_consecutive() {
         (of_root, 0)
     } else {
@@ -100,7 +100,7 @@ pub(crate) fn blocks_place(call: &Call, of_root: Area) -> (Area, u64) {
 /// Returns the bytes of `Temp` that this algorithm uses itself.
 pub(crate) fn behind(call: &Call, of_root: Area) -> u64 {
     let has_all = call.is_root() || call.rank == call.leader_of(call.root);
-    let (area, _) = blocks_place(call, of_root);
+    let (area, _) = all_blocks_place(call, of_root);
     let of_all = if has_all && area == Area::Temp {
         total(call)
     } else {
@@ -111,7 +111,7 @@ pub(crate) fn behind(call: &Call, of_root: Area) -> u64 {
 
 fn build_stages(call: &Call) -> Stages<'_, 5> {
     let temp = Places::behind(behind(call, Area::Recv));
-    let all = blocks_place(call, Area::Recv);
+    let all = all_blocks_place(call, Area::Recv);
     let own = match call.nodes().count() {
         1 => all,
         _ => (Area::Temp, 0),
@@ -148,7 +148,7 @@ fn build_stages(call: &Call) -> Stages<'_, 5> {
 /// Copies blocks in the order of the nodes to their places.
 fn spread_out(call: &Call, steps: &mut dyn Steps) {
     if call.is_root() && !call.nodes().is_consecutive() {
-        for (rank, from) in in_node_order(call, blocks_place(call, Area::Recv)) {
+        for (rank, from) in in_node_order(call, all_blocks_place(call, Area::Recv)) {
             let into = call.recv_block(rank);
             steps.copy(from, Part::recv(into.offset, into.length));
         }

@@ -173,21 +173,21 @@ impl Halving {
         let (lower, upper) = ((0, middle), (middle, bytes - middle));
         if role.core.is_some() {
             if self.cut == Cut::Halves {
-                let (out, into) = (self.buffer_part(call, upper), self.incoming(lower));
+                let (out, into) = (self.range_part(call, upper), self.incoming(lower));
                 steps.exchange(partner, out, partner, into);
                 self.reduce_arrived(call, lower, Operand::Right, steps);
-                steps.recv(partner, self.buffer_part(call, upper));
+                steps.recv(partner, self.range_part(call, upper));
             } else {
                 steps.recv(partner, self.incoming(upper));
                 self.reduce_arrived(call, upper, Operand::Right, steps);
             }
         } else {
             if self.cut == Cut::Halves {
-                let (out, into) = (self.buffer_part(call, lower), self.incoming(upper));
+                let (out, into) = (self.range_part(call, lower), self.incoming(upper));
                 steps.exchange(partner, out, partner, into);
                 self.reduce_arrived(call, upper, Operand::Left, steps);
             }
-            steps.send(partner, self.buffer_part(call, upper));
+            steps.send(partner, self.range_part(call, upper));
         }
     }
 
@@ -198,7 +198,7 @@ impl Halving {
             self.owned_range(call, core, done + 1),
             self.owned_range(call, other, done + 1),
         );
-        let (out, into) = (self.buffer_part(call, left), self.incoming(kept));
+        let (out, into) = (self.range_part(call, left), self.incoming(kept));
         steps.exchange(partner, out, partner, into);
         let operand = if other < core {
             Operand::Left
@@ -213,7 +213,7 @@ impl Halving {
         if !sits_out(call.root, call.size) {
             return;
         }
-        let part = self.buffer_part(call, self.owned_range(call, 0, halvings));
+        let part = self.range_part(call, self.owned_range(call, 0, halvings));
         if call.rank == 0 {
             steps.send(call.root, part);
         } else if call.is_root() {
@@ -241,10 +241,10 @@ impl Halving {
             Fold::Odd.rank(other, call.size)
         };
         if core >> bit & 1 == root >> bit & 1 {
-            let part = self.buffer_part(call, self.owned_range(call, other, bit + 1));
+            let part = self.range_part(call, self.owned_range(call, other, bit + 1));
             steps.recv(partner, part);
         } else {
-            let part = self.buffer_part(call, self.owned_range(call, core, bit + 1));
+            let part = self.range_part(call, self.owned_range(call, core, bit + 1));
             steps.send(partner, part);
         }
     }
@@ -294,7 +294,7 @@ impl Halving {
         }
     }
 
-    fn buffer_part(self, call: &Call, (offset, length): (u64, u64)) -> Part {
+    fn range_part(self, call: &Call, (offset, length): (u64, u64)) -> Part {
         self.result_part(call, offset, length)
     }
 

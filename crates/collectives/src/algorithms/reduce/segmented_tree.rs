@@ -103,7 +103,7 @@ impl SegmentedTree {
     /// Makes the steps of a round.
     pub(super) fn round(self, call: &Call, round: u32, steps: &mut dyn Steps) {
         let children = self.child_count(call);
-        let parent = self.tree.parent(self.tree_number(call), call.size);
+        let parent = self.tree.parent(self.tree_rank(call), call.size);
         if children == 0 {
             if let Some(parent) = parent {
                 steps.send(self.rank(parent, call), self.segment_part(round));
@@ -114,7 +114,7 @@ impl SegmentedTree {
         if round < children.saturating_mul(self.segments.count()) {
             let child = self
                 .tree
-                .child(self.tree_number(call), call.size, round % children);
+                .child(self.tree_rank(call), call.size, round % children);
             if let Some(child) = child {
                 let into = self.incoming(round, round / children);
                 steps.irecv_in(receive_slot(round), self.rank(child, call), into);
@@ -137,7 +137,7 @@ impl SegmentedTree {
         }
     }
 
-    const fn tree_number(self, call: &Call) -> u32 {
+    const fn tree_rank(self, call: &Call) -> u32 {
         call.relative_to(self.root)
     }
 
@@ -146,10 +146,7 @@ impl SegmentedTree {
     }
 
     fn child_count(self, call: &Call) -> u32 {
-        let children = self
-            .tree
-            .children(self.tree_number(call), call.size)
-            .count();
+        let children = self.tree.children(self.tree_rank(call), call.size).count();
         u32::try_from(children).unwrap_or(u32::MAX)
     }
 

@@ -9,7 +9,7 @@
 use std::rc::Rc;
 
 use crate::algorithms::gather::two_level::{
-    among_leaders, behind, blocks_place, in_node_order, node_blocks, relays, to_root, total,
+    all_blocks_place, among_leaders, behind, in_node_order, node_blocks, relays, to_root, total,
 };
 use crate::levels::{Group, Level, ScheduleStage, Stages};
 use crate::parts::Places;
@@ -49,7 +49,7 @@ const LEVELS: &[Level] = &[
 
 fn build_stages(call: &Call) -> Stages<'_, 5> {
     let temp = Places::behind(behind(call, Area::Send));
-    let all = blocks_place(call, Area::Send);
+    let all = all_blocks_place(call, Area::Send);
     let own = match call.nodes().count() {
         1 => all,
         _ => (Area::Temp, 0),
@@ -86,7 +86,7 @@ fn build_stages(call: &Call) -> Stages<'_, 5> {
 /// Copies the blocks to the order of the nodes.
 fn collect_blocks(call: &Call, steps: &mut dyn Steps) {
     if call.is_root() && !call.nodes().is_consecutive() {
-        for (rank, into) in in_node_order(call, blocks_place(call, Area::Send)) {
+        for (rank, into) in in_node_order(call, all_blocks_place(call, Area::Send)) {
             let block = call.send_block(rank);
             steps.copy(Part::send(block.offset, block.length), into);
         }

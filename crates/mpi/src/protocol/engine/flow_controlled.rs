@@ -20,13 +20,13 @@ pub(crate) struct Assembly {
     length: u64,
     arrived: u64,
     buffer: Buffer,
-    place: EagerTarget,
+    place: EagerPlace,
     receive: Option<Token>,
 }
 
-/// Where an eager message is.
+/// The place of an eager message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum EagerTarget {
+enum EagerPlace {
     /// In the buffer of the matching receive.
     Receive,
     /// In memory for unexpected messages.
@@ -35,7 +35,7 @@ enum EagerTarget {
     Packets(u32),
 }
 
-impl EagerTarget {
+impl EagerPlace {
     /// Frees the resources of an unexpected message.
     fn free_in(self, flow: &mut FlowControl, (source, length): (u32, u64), now: f64) {
         match self {
@@ -342,7 +342,7 @@ impl<'a> FlowLayer<'a> {
             length,
             arrived,
             buffer,
-            place: EagerTarget::Packets(1),
+            place: EagerPlace::Packets(1),
             receive: None,
         }));
         let assembly = self.engine.requests.insert_inner(state);
@@ -369,7 +369,7 @@ impl<'a> FlowLayer<'a> {
             };
             if flow.step(source, event, now) == Action::CopyOut {
                 flow.consume_credits(source, 1, true, now);
-                self.engine.requests.operations.assembly(assembly).place = EagerTarget::Memory;
+                self.engine.requests.operations.assembly(assembly).place = EagerPlace::Memory;
             }
         }
         self.continue_eager(source, assembly);
@@ -383,7 +383,7 @@ impl<'a> FlowLayer<'a> {
         let assembly = self.engine.requests.operations.assembly(token);
         assembly.buffer.write_part(offset, payload);
         assembly.arrived += payload.len();
-        if let EagerTarget::Packets(count) = &mut assembly.place {
+        if let EagerPlace::Packets(count) = &mut assembly.place {
             *count += 1;
         } else {
             self.flow().consume_credits(source, 1, true, now);
@@ -416,7 +416,7 @@ impl<'a> FlowLayer<'a> {
         let now = self.channel.now();
         let assembly = self.engine.requests.operations.assembly(token);
         assembly.receive = Some(receive);
-        let place = std::mem::replace(&mut assembly.place, EagerTarget::Receive);
+        let place = std::mem::replace(&mut assembly.place, EagerPlace::Receive);
         let (source, length) = (assembly.envelope.source, assembly.length);
         let complete = assembly.arrived == length;
         self.flow().met(source, length, now);

@@ -262,7 +262,7 @@ impl ProtocolEngine {
             send: self
                 .call_log
                 .as_ref()
-                .and_then(|log| log.send_location(signature)),
+                .and_then(|log| log.sender_location(signature)),
         })
     }
 

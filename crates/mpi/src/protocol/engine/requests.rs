@@ -232,7 +232,10 @@ impl RequestTable {
             operation.state,
             OperationState::AwaitCts(_) | OperationState::AwaitAck(_)
         );
-        debug_assert!(operation.cancelled && is_sent, "a message that was asked back");
+        debug_assert!(
+            operation.cancelled && is_sent,
+            "a message that was asked back"
+        );
         self.end_cancelled_send(send);
     }
 

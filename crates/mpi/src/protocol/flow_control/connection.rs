@@ -25,7 +25,7 @@ pub(crate) struct OutboundMessage {
     pub(crate) whole: bool,
 }
 
-/// The type of a [`OutboundMessage`].
+/// The type of an [`OutboundMessage`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum MessageType {
     /// A message, or the beginning of a message, that the peer has not requested.

@@ -31,7 +31,7 @@ impl FlowControl {
         if waits && defects.has(ProtocolDefect::NoWakeOnCredits) {
             return;
         }
-        while let Some(event) = connection.present_event(limits, costs, shared.buffers) {
+        while let Some(event) = connection.current_event(limits, costs, shared.buffers) {
             let row = take_transition(ROWS, connection.send, event, &mut taken.send);
             let action = if defects.has(ProtocolDefect::CreditNotTaken)
                 && row.action == Action::TakeCredit
@@ -61,7 +61,7 @@ impl FlowControl {
 
 impl Connection {
     /// Returns the event of the present state of the machine; `None` if the machine waits.
-    pub(super) fn present_event(
+    pub(super) fn current_event(
         &self,
         limits: &Limits,
         costs: &Costs,

@@ -65,8 +65,8 @@ impl Process {
         waits: Waits,
         location: SourceLocation,
         answers: F,
-    ) -> LookCall<F> {
-        LookCall {
+    ) -> QuestionCall<F> {
+        QuestionCall {
             process: Rc::clone(self),
             question,
             waits,
@@ -217,9 +217,9 @@ fn leave_answers(
     answers
 }
 
-/// The future of [`Process::look`].
+/// The future of [`Process::ask_question`].
 #[must_use = "an operation does nothing until it is awaited"]
-pub(crate) struct LookCall<F> {
+pub(crate) struct QuestionCall<F> {
     process: Rc<Process>,
     question: Question,
     waits: Waits,
@@ -231,7 +231,7 @@ pub(crate) struct LookCall<F> {
     is_asking: bool,
 }
 
-impl<F> LookCall<F> {
+impl<F> QuestionCall<F> {
     fn set_asking(&mut self, is_asking: bool) {
         let count = &self.process.asking;
         match (self.is_asking, is_asking) {
@@ -243,7 +243,7 @@ impl<F> LookCall<F> {
     }
 }
 
-impl<F: Fn(&ProtocolEngine) -> Answers + Unpin> Future for LookCall<F> {
+impl<F: Fn(&ProtocolEngine) -> Answers + Unpin> Future for QuestionCall<F> {
     type Output = PickedAnswer;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<PickedAnswer> {
@@ -318,7 +318,7 @@ impl<F: Fn(&ProtocolEngine) -> Answers + Unpin> Future for LookCall<F> {
     }
 }
 
-impl<F> Drop for LookCall<F> {
+impl<F> Drop for QuestionCall<F> {
     fn drop(&mut self) {
         self.set_asking(false);
         self.process.forget(self.waits, self.location);

@@ -4,7 +4,7 @@
 //! this program also reads and writes it. So there is no reference to this memory, only a pointer,
 //! and every access is atomic: relaxed loads and stores of 8 bytes where the address is a multiple
 //! of 8, of single bytes before and after. (Memory that is [only read](RegionMemory::ReadOnly) is
-//! an ordinary vector.) The fence of `Cq::poll` orders these accesses: the data of a request are
+//! an ordinary vector.) The fence of `Cq::poll_cq` orders these accesses: the data of a request are
 //! visible after its completion.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
@@ -252,11 +252,11 @@ impl Mr {
         let (middle, tail) = rest.split_at_mut(words * 8);
         let mut from = from;
         for byte in head {
-            // SAFETY: within the range that `place` checked.
+            // SAFETY: within the range that `checked_address` checked.
             *byte = unsafe { load_byte(&mut from) };
         }
         for word in middle.chunks_exact_mut(8) {
-            // SAFETY: within the bytes, as `place` checked for the whole range, and a multiple
+            // SAFETY: within the bytes, as `checked_address` has checked, and a multiple
             // of 8.
             let word_there = unsafe { AtomicU64::from_ptr(from.as_ptr().cast()) };
             word.copy_from_slice(&word_there.load(Ordering::Relaxed).to_ne_bytes());
@@ -264,7 +264,7 @@ impl Mr {
             from = unsafe { from.add(8) };
         }
         for byte in tail {
-            // SAFETY: within the range that `place` checked.
+            // SAFETY: within the range that `checked_address` checked.
             *byte = unsafe { load_byte(&mut from) };
         }
         Ok(())
@@ -282,19 +282,19 @@ impl Mr {
         let (middle, tail) = rest.split_at(words * 8);
         let mut to = to;
         for &byte in head {
-            // SAFETY: within the range that `place` checked, and not memory that others only read.
+            // SAFETY: within the range of `checked_address`, and not memory that others only read.
             unsafe { store_byte(&mut to, byte) };
         }
         for word in middle.chunks_exact(8) {
             let word = u64::from_ne_bytes(word.try_into().expect("8 bytes"));
-            // SAFETY: within the bytes, as `place` checked for the whole range, and a multiple of
+            // SAFETY: within the bytes, as `checked_address` has checked, and a multiple of
             // 8; not memory that others only read.
             unsafe { AtomicU64::from_ptr(to.as_ptr().cast()) }.store(word, Ordering::Relaxed);
             // SAFETY: at most to the end of the range.
             to = unsafe { to.add(8) };
         }
         for &byte in tail {
-            // SAFETY: within the range that `place` checked, and not memory that others only read.
+            // SAFETY: within the range of `checked_address`, and not memory that others only read.
             unsafe { store_byte(&mut to, byte) };
         }
         Ok(())

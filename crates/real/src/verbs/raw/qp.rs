@@ -166,7 +166,7 @@ impl Qp {
             // memory only.
             let code = unsafe { function(self.raw, sends.as_mut_ptr(), &raw mut bad) };
             if code != 0 {
-                let taken = bad_position(bad, sends);
+                let taken = bad_request_position(bad, sends);
                 let error = refused(CALL, code);
                 return Err(PostError { taken, error });
             }
@@ -230,7 +230,7 @@ impl Qp {
             // their keys, so that it reaches registered memory only.
             let code = unsafe { function(self.raw, receives.as_mut_ptr(), &raw mut bad) };
             if code != 0 {
-                let taken = bad_position(bad, receives);
+                let taken = bad_request_position(bad, receives);
                 let error = refused(CALL, code);
                 return Err(PostError { taken, error });
             }
@@ -268,7 +268,7 @@ impl Drop for Qp {
 }
 
 /// Returns the position of the request that a driver refused; 0 if the driver does not report it.
-fn bad_position<T>(bad: *const T, list: &[T]) -> usize {
+fn bad_request_position<T>(bad: *const T, list: &[T]) -> usize {
     list.iter()
         .position(|request| std::ptr::eq(request, bad))
         .unwrap_or(0)
@@ -464,7 +464,7 @@ fn attributes(modify: &QpModify) -> (ffi::ibv_qp_attr, u32) {
         port_num, IBV_QP_PORT, u8::from;
         qp_access_flags, IBV_QP_ACCESS_FLAGS, Access::bits;
         path_mtu, IBV_QP_PATH_MTU, |mtu: Mtu| u32::from(mtu.code());
-        ah_attr, IBV_QP_AV, to_address;
+        ah_attr, IBV_QP_AV, to_ah_attr;
         dest_qp_num, IBV_QP_DEST_QPN, u32::from;
         rq_psn, IBV_QP_RQ_PSN, u32::from;
         sq_psn, IBV_QP_SQ_PSN, u32::from;
@@ -479,7 +479,7 @@ fn attributes(modify: &QpModify) -> (ffi::ibv_qp_attr, u32) {
     (raw, set)
 }
 
-fn to_address(vector: rdma::AddressVector) -> ffi::ibv_ah_attr {
+fn to_ah_attr(vector: rdma::AddressVector) -> ffi::ibv_ah_attr {
     let mut raw = ffi::ibv_ah_attr {
         dlid: vector.dlid,
         sl: vector.sl,

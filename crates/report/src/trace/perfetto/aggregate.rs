@@ -87,7 +87,7 @@ fn pairs(bins: &[[f64; VALUES]]) -> Vec<[f64; VALUES]> {
 
 /// A rank: the number of the host, and the present call of the rank.
 #[derive(Clone, Copy, Debug, Default)]
-struct CallDepth {
+struct RankCall {
     begin: f64,
     host: u32,
     /// Depth of slices that are open, and the kind of the call.
@@ -105,7 +105,7 @@ pub(crate) struct Aggregate<W> {
     /// A group has two to the power of this hosts.
     shift: u32,
     width: f64,
-    ranks: Vec<CallDepth>,
+    ranks: Vec<RankCall>,
 }
 
 impl<W: Write> Aggregate<W> {
@@ -116,7 +116,7 @@ impl<W: Write> Aggregate<W> {
             groups: Vec::new(),
             shift: 0,
             width: FIRST_WIDTH,
-            ranks: vec![CallDepth::default(); ranks as usize],
+            ranks: vec![RankCall::default(); ranks as usize],
         }
     }
 

@@ -140,21 +140,21 @@ impl ExposedWindow {
         );
         let places = places?;
         let op = match call {
-            NoncontiguousCall::Get => return Some((at, memory.gather_places(&places))),
+            NoncontiguousCall::Get => return Some((at, memory.gather_segments(&places))),
             NoncontiguousCall::Put => {
-                memory.scatter_places(&places, &Buffer::from(data.to_vec()));
+                memory.scatter_segments(&places, &Buffer::from(data.to_vec()));
                 return None;
             }
             NoncontiguousCall::Accumulate(op) | NoncontiguousCall::GetAccumulate(op) => {
                 rma::op_from_code(op)
             }
         };
-        let before = memory.gather_places(&places);
+        let before = memory.gather_segments(&places);
         let mut after = before.clone();
         if let Some(bytes) = after.bytes_mut() {
             op.reduction().combine_into(data, bytes);
         }
-        memory.scatter_places(&places, &after);
+        memory.scatter_segments(&places, &after);
         matches!(call, NoncontiguousCall::GetAccumulate(_)).then_some((at, before))
     }
 }

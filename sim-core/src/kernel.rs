@@ -7,8 +7,8 @@
 //! a transition can happen when the actor's turn comes.
 //!
 //! The state stands in parts with methods of their own: `Actors`, `Objects`, `Calendar`, `Choices`,
-//! `Exploration`, `Counters`, `HostTable`. Each kind of object has a file of its own below `kernel/`. All
-//! methods here are called with the kernel borrowed and never call into user code.
+//! `Exploration`, `Counters`, `HostTable`. Each kind of object has a file of its own below
+//! `kernel/`. All methods here are called with the kernel borrowed and never call into user code.
 
 use source_location::SourceLocation;
 use std::cell::RefCell;

@@ -15,8 +15,9 @@
 //! | [`TimeControl`] | `sleep`, `compute` … |
 
 pub use crate::{
-    ANY_SOURCE, ANY_TAG, Attributes, Buffer, CollectiveOperations, Comm, CommunicatorManagement,
-    Datatype, DatatypeMessages, Error, ErrorClass, Group, InterComm, OneSided, Op, PROC_NULL,
-    PersistentRequests, Request, Result, SendMode, SendModes, Status, TimeControl, Topologies,
-    Window, waitall, waitany,
+    ANY_SOURCE, ANY_TAG, Attributes, Blocks, Buffer, CollectiveOperations, Comm,
+    CommunicatorManagement, Datatype, DatatypeMessages, Error, ErrorClass, Graph, Group, InterComm,
+    OneSided, Op, PROC_NULL, PersistentRequests, Request, Result, SendMode, SendModes, Status,
+    TargetPlace, TimeControl, Topologies, Window, start_all, testall, testany, testsome, waitall,
+    waitany, waitsome,
 };

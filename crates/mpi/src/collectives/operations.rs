@@ -10,6 +10,10 @@ use super::{Blocks, CollectiveCall, Invocation};
 use crate::{Buffer, Comm, Datatype, Op, Result};
 
 /// Collective operations, which all ranks call.
+///
+/// A call is a value: `.await` waits for the end, [`CollectiveCall::start`] returns a request
+/// (`MPI_Ibcast`), [`CollectiveCall::init`] a persistent one (`MPI_Bcast_init`). Neighbors of
+/// [`Graph`](crate::Graph) and both groups of [`InterComm`](crate::InterComm) have their own calls.
 pub trait CollectiveOperations: AsRef<Comm> {
     /// Sends the data of the root to all ranks: `MPI_Bcast`. Buffers have the same length at all
     /// ranks.

@@ -185,7 +185,11 @@ fn cargo_settings(checkout: &Path) -> io::Result<String> {
         }
     }
     let shared = checkout.join("target/outside");
-    if fs::create_dir_all(&shared).is_ok() {
+    let probe = shared.join(".writable");
+    if fs::create_dir_all(&shared)
+        .and_then(|()| fs::write(probe, ""))
+        .is_ok()
+    {
         let shared = quote_text(&shared.display().to_string());
         settings.push_str(&format!("[build]\nbuild-dir = {shared}\n"));
     }

@@ -147,7 +147,7 @@ impl<'d> Section<'d> {
         match found {
             Some((number, found)) if found == kind && number > 0.0 => Some(number),
             _ => {
-                let problem = format!("{key} is no such quantity");
+                let problem = format!("{key} is not such a quantity, above 0");
                 mistakes.add(
                     value.span(),
                     problem,

@@ -125,7 +125,7 @@ half = { line = '(' }",
         "STUDY.toml:7:8: range \"1..8\" has no step: expected",
         "STUDY.toml:8:9: ranks has no values: expected at least one",
         "STUDY.toml:10:9: seeds is no such number: expected a whole number from 1 on",
-        "STUDY.toml:12:8: time is no such quantity: expected a quantity such as \"10s\"",
+        "STUDY.toml:12:8: time is not such a quantity, above 0: expected a quantity such as \"10s\"",
         "STUDY.toml:14:8: measure time has 2 sources: expected one of json, analysis and line",
         "STUDY.toml:15:17: the pattern is malformed: ",
     ];

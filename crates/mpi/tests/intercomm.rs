@@ -305,7 +305,7 @@ fn calls_are_started_and_waited_for_later() {
         }
         for _ in 0..2 {
             // A call that waits, while persistent ones are in progress.
-            mpi::start_all(&mut kept)?;
+            start_all(&mut kept)?;
             between.barrier().await?;
             for (at, request) in kept.iter_mut().enumerate().rev() {
                 assert_eq!(values(&request.wait().await?.buffer)?, expected[at], "{at}");

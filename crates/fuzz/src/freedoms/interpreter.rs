@@ -456,19 +456,19 @@ impl<'p> Player<'p> {
             FreedomOp::Waitany(_) => waitany(&mut active)
                 .await?
                 .map_or_else(answers::tell_inactive, at),
-            FreedomOp::Testany(_) => mpi::testany(&mut active)
+            FreedomOp::Testany(_) => testany(&mut active)
                 .await?
                 .map_or_else(answers::tell_no, at),
-            FreedomOp::Waitsome(_) => match mpi::waitsome(&mut active).await {
+            FreedomOp::Waitsome(_) => match waitsome(&mut active).await {
                 Some(done) => some(done)?,
                 None => answers::tell_inactive(),
             },
-            FreedomOp::Testsome(_) => match mpi::testsome(&mut active).await? {
+            FreedomOp::Testsome(_) => match testsome(&mut active).await? {
                 done if done.is_empty() => answers::tell_no(),
                 done => some(done)?,
             },
             FreedomOp::Waitall(_) => each(waitall(&mut active).await?),
-            _ => mpi::testall(&mut active)
+            _ => testall(&mut active)
                 .await?
                 .map_or_else(answers::tell_no, each),
         };

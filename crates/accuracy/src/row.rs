@@ -140,6 +140,13 @@ pub enum RowError {
         /// The machines of the table.
         known: Vec<String>,
     },
+    /// The kind of table does not use an option.
+    Unused {
+        /// The option.
+        option: &'static str,
+        /// The origin of the table.
+        table: &'static str,
+    },
 }
 
 impl fmt::Display for RowError {
@@ -154,6 +161,9 @@ impl fmt::Display for RowError {
             Self::Line { line, problem } => write!(f, "line {line}: {problem}"),
             Self::Machine { known } => {
                 write!(f, "expected --machine with one of {}", known.join(", "))
+            }
+            Self::Unused { option, table } => {
+                write!(f, "{option} has no effect on a table of {table}")
             }
         }
     }

@@ -12,7 +12,12 @@ use accuracy::{ReadRows, RowError};
 use collectives::Collective;
 use validation::{ElementType, LoopTiming};
 
-use crate::rows::{Calls, JobSize, find_wrong, parse_element, parse_numbers, takes_blocks};
+use crate::rows::{
+    Calls, JobSize, choose_element, find_wrong, parse_element, parse_numbers, takes_blocks,
+};
+
+/// Marks of samples without a time.
+const OMITTED: [&str; 3] = ["time-out.", "out-of-mem.", "int-overflow."];
 
 /// The head of the file and of the present table.
 struct Reader {
@@ -51,6 +56,9 @@ pub(crate) fn read_output(text: &str, size: JobSize) -> Result<ReadRows, RowErro
             reader.columns = None;
         } else if let Some(columns) = reader.columns {
             match reader.find_calls(line, size)? {
+                Ok(_) if OMITTED.iter().any(|mark| text.contains(mark)) => {
+                    rows.skip_row("sample that IMB left out".to_owned());
+                }
                 Ok(calls) => {
                     let (bytes, us) = parse_numbers(line, text, columns)?;
                     calls.add_row(&mut rows, (line, bytes, us));
@@ -68,6 +76,7 @@ impl Reader {
             let year = version.split(|next: char| !next.is_ascii_digit()).next();
             let year = year.and_then(|year| year.parse().ok());
             self.year = year.unwrap_or(self.year);
+            self.is_synchronised = true;
         } else if let Some(name) = comment.strip_prefix("Benchmarking ") {
             name.trim().clone_into(&mut self.benchmark);
             (self.processes, self.has_groups) = (None, false);
@@ -128,23 +137,15 @@ impl Reader {
         if self.has_groups {
             return Ok(Err("groups of processes that run at once".to_owned()));
         }
-        if size.ranks.is_some_and(|wanted| wanted != ranks) {
-            return Ok(Err("another number of ranks than --ranks".to_owned()));
+        if let Err(reason) = size.check_ranks(ranks) {
+            return Ok(Err(reason));
         }
-        use Collective::{Allreduce, Reduce, ReduceScatter, ReduceScatterBlock};
-        let is_split = operation == ReduceScatter && self.year < 2019;
-        let has_reductions = matches!(
-            operation,
-            Allreduce | Reduce | ReduceScatter | ReduceScatterBlock
-        );
+        let is_reduce_scatter = operation == Collective::ReduceScatter;
+        let is_split = is_reduce_scatter && self.year < 2019;
         Ok(Ok(Calls {
             job: "imb",
             operation,
-            element: if has_reductions {
-                self.reduced
-            } else {
-                self.element
-            },
+            element: choose_element(operation, [self.reduced, self.element]),
             timing: if self.is_synchronised {
                 LoopTiming::Slowest
             } else {
@@ -152,7 +153,7 @@ impl Reader {
             },
             ranks,
             ranks_per_node: size.ranks_per_node.unwrap_or(1),
-            has_blocks: takes_blocks(operation) || (operation == ReduceScatter && !is_split),
+            has_blocks: takes_blocks(operation) || (is_reduce_scatter && !is_split),
         }))
     }
 }

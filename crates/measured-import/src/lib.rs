@@ -26,20 +26,32 @@ pub use simgrid::convert_samples;
 /// output of a benchmark lacks.
 ///
 /// # Errors
-/// [`RowError`] if the text is no such table, `machine` names no machine of the table, or a number
-/// of ranks is missing.
+/// [`RowError`] if the text is no such table or has the output of several suites of benchmarks,
+/// `machine` names no machine of the table, a number of ranks is missing, or the table does not
+/// use `machine` or `size`.
 pub fn read_rows(text: &str, machine: Option<&str>, size: JobSize) -> Result<ReadRows, RowError> {
-    let has = |start: &str| {
-        text.lines()
-            .any(|line| line.trim_start().starts_with(start))
-    };
-    if has("# OSU ") {
-        osu::read_output(text, size)
-    } else if has("# Benchmarking ") {
-        imb::read_output(text, size)
-    } else if has("# nThread ") {
-        nccl::read_output(text, size)
-    } else {
-        accuracy::read_rows(text, machine)
+    type Reader = fn(&str, JobSize) -> Result<ReadRows, RowError>;
+    const SUITES: [(&str, Reader); 3] = [
+        ("# OSU ", osu::read_output),
+        ("# Benchmarking ", imb::read_output),
+        ("# nThread ", nccl::read_output),
+    ];
+    let suites = SUITES.iter().filter_map(|(start, read)| {
+        let mut lines = (1..).zip(text.lines().map(str::trim_start));
+        Some((lines.find(|(_, line)| line.starts_with(start))?, read))
+    });
+    let mut suites: Vec<_> = suites.collect();
+    suites.sort_by_key(|((line, _), _)| *line);
+    let unused = |option, table| Err(RowError::Unused { option, table });
+    match suites[..] {
+        [] if size.ranks.is_some() => unused("--ranks", "PICO"),
+        [] if size.ranks_per_node.is_some() => unused("--ppn", "PICO"),
+        [] => accuracy::read_rows(text, machine),
+        [_] if machine.is_some() => unused("--machine", "a benchmark"),
+        [(_, read)] => read(text, size),
+        [((first, _), _), ((line, head), _), ..] => {
+            let expected = format!("only the suite of benchmarks of line {first}");
+            Err(rows::find_wrong(line, &format!("{head:?}"), &expected))
+        }
     }
 }

@@ -1,7 +1,8 @@
 //! The output of nccl-tests, in the form with columns.
 //!
-//! *Decided here*: the time out of place counts; the nodes are the different names of hosts. *Not
-//! read*: times of the processor (`-C 1`), and times in place.
+//! *Decided here*: the time out of place counts; the nodes are the different names of hosts, and the
+//! ranks fill the nodes one after the other, in any order of the names. `--ranks` chooses one of
+//! several numbers of ranks. *Not read*: times of the processor (`-C 1`), and times in place.
 //!
 //! Source: the code at commit a0b82b2. The loop has calls without barriers; the time is the mean
 //! over calls and processes. Sizes are the bytes of all blocks.
@@ -13,6 +14,9 @@ use collectives::Collective;
 use validation::{ElementType, LoopTiming};
 
 use crate::rows::{Calls, JobSize, find_wrong, parse_numbers};
+
+/// Lines behind a table; old versions print the first one only.
+const ENDS: [&str; 2] = ["Avg bus bandwidth", "Collective test concluded:"];
 
 /// The columns of a table.
 struct Columns {
@@ -32,17 +36,12 @@ pub(crate) fn read_output(text: &str, size: JobSize) -> Result<ReadRows, RowErro
                 .trim()
                 .starts_with(|first: char| first.is_ascii_digit());
             if let (Some(columns), true) = (&columns, is_row) {
-                let on_node = ranks / u32::try_from(hosts.len()).unwrap_or(ranks).max(1);
-                let mut calls = Calls {
-                    job: "nccl-tests",
-                    operation: find_operation(line, program)?,
-                    element: ElementType::Byte,
-                    timing: LoopTiming::MeanWithoutBarriers,
-                    ranks,
-                    ranks_per_node: size.ranks_per_node.unwrap_or(on_node),
-                    has_blocks: false,
-                };
-                add_row(&mut calls, columns, (line, text), &mut rows)?;
+                let operation = find_operation(line, program)?;
+                let calls = operation.and_then(|it| find_calls(it, (ranks, hosts.len()), size));
+                match calls {
+                    Ok(mut calls) => add_row(&mut calls, columns, (line, text), &mut rows)?,
+                    Err(reason) => rows.skip_row(reason),
+                }
             }
             continue;
         };
@@ -51,8 +50,8 @@ pub(crate) fn read_output(text: &str, size: JobSize) -> Result<ReadRows, RowErro
             hosts.clear();
         } else if let Some(name) = comment.strip_prefix("Collective test starting:") {
             program = Some(name.trim());
-        } else if comment.starts_with("Collective test concluded:") {
-            program = None;
+        } else if ENDS.iter().any(|end| comment.starts_with(end)) {
+            (program, columns) = (None, None);
         } else if comment.starts_with("Rank ") {
             let host = comment.split_once(" on ").map(|(_, rest)| rest);
             let host = host.and_then(|rest| rest.split_whitespace().next());
@@ -78,23 +77,45 @@ fn find_columns(line: u64, head: &str) -> Result<Columns, RowError> {
     })
 }
 
-fn find_operation(line: u64, program: Option<&str>) -> Result<Collective, RowError> {
-    let name = program.and_then(|name| name.rsplit('/').next());
-    let name = name.and_then(|name| name.split_once("_perf"));
-    let operation = name.and_then(|(name, _)| match name {
+/// Returns the operation of a program, or the reason why the rows cannot be judged.
+fn find_operation(
+    line: u64,
+    program: Option<&str>,
+) -> Result<Result<Collective, String>, RowError> {
+    let expected =
+        "a line such as \"# Collective test starting: all_reduce_perf\" before the table";
+    let name = program.ok_or_else(|| find_wrong(line, "no name of a program", expected))?;
+    let name = name.rsplit('/').next().unwrap_or(name);
+    let operation = match name.split_once("_perf").map_or(name, |(start, _)| start) {
         "all_gather" => Some(Collective::Allgather),
         "all_reduce" => Some(Collective::Allreduce),
         "broadcast" => Some(Collective::Bcast),
         "reduce_scatter" => Some(Collective::ReduceScatterBlock),
-        _ => name.parse().ok(),
-    });
-    let found = program.map_or_else(
-        || "no name of a program".to_owned(),
-        |name| format!("{name:?}"),
-    );
-    let expected =
-        "a line such as \"# Collective test starting: all_reduce_perf\" before the table";
-    operation.ok_or_else(|| find_wrong(line, &found, expected))
+        start => start.parse().ok(),
+    };
+    Ok(operation.ok_or_else(|| format!("benchmark {name} of nccl-tests")))
+}
+
+/// Returns the calls of a table, or the reason why the rows cannot be judged.
+fn find_calls(
+    operation: Collective,
+    (ranks, hosts): (u32, usize),
+    size: JobSize,
+) -> Result<Calls, String> {
+    size.check_ranks(ranks)?;
+    let hosts = u32::try_from(hosts).unwrap_or(ranks).max(1);
+    let even = ranks.is_multiple_of(hosts).then_some(ranks / hosts);
+    let on_node = size.ranks_per_node.or(even);
+    Ok(Calls {
+        job: "nccl-tests",
+        operation,
+        element: ElementType::Byte,
+        timing: LoopTiming::MeanWithoutBarriers,
+        ranks,
+        ranks_per_node: on_node
+            .ok_or_else(|| format!("{ranks} ranks do not fill {hosts} hosts evenly"))?,
+        has_blocks: false,
+    })
 }
 
 fn add_row(

@@ -1,7 +1,8 @@
 //! The output of the collective benchmarks of OSU, one or several after another.
 //!
 //! *Decided here*: the largest time of all ranks counts if the output has one (`-f`), and else the
-//! mean. A table ends at an empty line; before the next head, lines are not read.
+//! mean. A table ends at an empty line; before the next head, lines are not read. Versions before 7
+//! do not print the type: `MPI_FLOAT` in reductions, and else `MPI_CHAR`.
 //!
 //! Source: the code of version 7.4. The loop is: a call between two readings of the clock, and a
 //! barrier; a rank averages all times, and the columns are the mean, the least and the largest
@@ -11,7 +12,9 @@ use accuracy::{ReadRows, RowError};
 use collectives::Collective;
 use validation::{ElementType, LoopTiming};
 
-use crate::rows::{Calls, JobSize, find_wrong, parse_element, parse_numbers, takes_blocks};
+use crate::rows::{
+    Calls, JobSize, choose_element, find_wrong, parse_element, parse_numbers, takes_blocks,
+};
 
 /// The columns of a table.
 #[derive(Clone, Copy)]
@@ -21,17 +24,20 @@ struct Columns {
     timing: LoopTiming,
 }
 
+/// Types of reductions and of other operations where the output tells no type.
+const UNTOLD: [ElementType; 2] = [ElementType::Float, ElementType::Byte];
+
 /// Reads the tables.
 pub(crate) fn read_output(text: &str, size: JobSize) -> Result<ReadRows, RowError> {
     let (mut rows, mut title, mut columns) = (ReadRows::default(), "", None);
-    let mut element = ElementType::Byte;
+    let mut element = None;
     for (line, text) in (1..).zip(text.lines()) {
         let text = text.trim();
         if let Some(comment) = text.strip_prefix('#').map(str::trim) {
             if comment.starts_with("OSU ") {
-                (title, columns, element) = (comment, None, ElementType::Byte);
+                (title, columns, element) = (comment, None, None);
             } else if let Some(name) = comment.strip_prefix("Datatype:") {
-                element = parse_element(line, name.trim().trim_end_matches('.'))?;
+                element = Some(parse_element(line, name.trim().trim_end_matches('.'))?);
             } else if comment.starts_with("Size") || comment.starts_with("Avg") {
                 columns = Some(match find_operation(title) {
                     Ok(operation) => Ok((operation, find_columns(line, comment)?)),
@@ -47,7 +53,7 @@ pub(crate) fn read_output(text: &str, size: JobSize) -> Result<ReadRows, RowErro
             let calls = Calls {
                 job: "osu",
                 operation,
-                element,
+                element: element.unwrap_or_else(|| choose_element(operation, UNTOLD)),
                 timing: columns.timing,
                 ranks: size
                     .ranks

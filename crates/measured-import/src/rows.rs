@@ -21,6 +21,14 @@ impl JobSize {
             ranks_per_node,
         }
     }
+
+    /// Fails for another number of ranks than the wanted one, with the reason.
+    pub(crate) fn check_ranks(self, ranks: u32) -> Result<(), String> {
+        match self.ranks {
+            Some(wanted) if wanted != ranks => Err("another number of ranks than --ranks".into()),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// The calls of a table of a benchmark.
@@ -130,4 +138,16 @@ pub(crate) const fn takes_blocks(operation: Collective) -> bool {
         operation,
         Barrier | Bcast | Reduce | Allreduce | Scan | Exscan | ReduceScatter
     )
+}
+
+/// Returns the type of elements: of reductions, or of other operations.
+pub(crate) const fn choose_element(
+    operation: Collective,
+    [reduced, other]: [ElementType; 2],
+) -> ElementType {
+    use Collective::{Allreduce, Exscan, Reduce, ReduceScatter, ReduceScatterBlock, Scan};
+    match operation {
+        Allreduce | Exscan | Reduce | ReduceScatter | ReduceScatterBlock | Scan => reduced,
+        _ => other,
+    }
 }

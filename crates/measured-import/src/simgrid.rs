@@ -18,6 +18,7 @@ use crate::rows::find_wrong;
 
 /// The numbers of a line.
 struct Timed<'a> {
+    line: u64,
     function: &'a str,
     bytes: u64,
     start: &'a str,
@@ -49,43 +50,47 @@ pub fn convert_samples(text: &str) -> Result<Cow<'_, str>, RowError> {
             ("MPI_Recv", Some(sent)) if (sent.bytes, sent.start) == (timed.bytes, timed.start) => {
                 add("pp", timed.bytes, (sent.seconds + timed.seconds) / 2.0);
             }
-            (_, Some(sent)) => {
-                let (bytes, start) = (sent.bytes, sent.start);
-                let expected = format!("MPI_Recv,{bytes},{start},SECONDS after the MPI_Send");
-                return Err(find_wrong(line, &format!("{text:?}"), &expected));
-            }
+            (_, Some(sent)) => return Err(sent.miss_receive(line, &format!("{text:?}"))),
             ("MPI_Recv", None) => add("or", timed.bytes, timed.seconds),
             ("MPI_Isend", None) => add("ois", timed.bytes, timed.seconds),
             _ => {}
         }
         Ok(())
     })?;
-    Ok(Cow::Owned(samples))
+    match sent {
+        Some(sent) => Err(sent.miss_receive(sent.line, "no line after the MPI_Send")),
+        None => Ok(Cow::Owned(samples)),
+    }
+}
+
+impl Timed<'_> {
+    /// Returns the error of an `MPI_Send` without its `MPI_Recv`.
+    fn miss_receive(&self, line: u64, found: &str) -> RowError {
+        let (bytes, start) = (self.bytes, self.start);
+        let expected = format!("MPI_Recv,{bytes},{start},SECONDS after the MPI_Send");
+        find_wrong(line, found, &expected)
+    }
 }
 
 fn parse_line(line: u64, text: &str) -> Result<Timed<'_>, RowError> {
-    const FUNCTIONS: [&str; 6] = [
-        "MPI_Send",
-        "MPI_Recv",
-        "MPI_Isend",
-        "MPI_Iprobe",
-        "MPI_Test",
-        "MPI_Wtime",
-    ];
+    const READ: [&str; 3] = ["MPI_Send", "MPI_Recv", "MPI_Isend"];
+    const OTHERS: [&str; 3] = ["MPI_Iprobe", "MPI_Test", "MPI_Wtime"];
     let fields: Vec<&str> = text.split(',').collect();
     let timed = || {
         let [function, bytes, start, seconds] = fields[..] else {
             return None;
         };
         let seconds: f64 = seconds.parse().ok()?;
-        let is_known = FUNCTIONS.contains(&function) && seconds.is_finite() && seconds > 0.0;
+        let is_known = READ.contains(&function) && seconds > 0.0
+            || OTHERS.contains(&function) && seconds >= 0.0;
         Some(Timed {
+            line,
             function,
             bytes: bytes.parse().ok()?,
             start,
             seconds,
         })
-        .filter(|_| is_known)
+        .filter(|_| is_known && seconds.is_finite())
     };
     let expected = "FUNCTION,bytes,start,seconds, such as MPI_Isend,765921,20.096913,2.536e-06";
     timed().ok_or_else(|| find_wrong(line, &format!("{text:?}"), expected))

@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
-use accuracy::{JobHosts, MeasuredRow, judge_rows};
+use accuracy::{JobHosts, MeasuredRow, ReadRows, judge_rows};
 use measured_import::{JobSize, convert_samples, read_rows};
 use platform::Platform;
 use validation::{ElementType, LoopTiming, Measurements, read};
@@ -20,6 +20,20 @@ const fn job_of(ranks: u32, ranks_per_node: u32) -> JobSize {
 fn in_short(row: &MeasuredRow) -> (u64, &'static str, u64, f64) {
     let us = (row.median_s * 1e8).round() / 100.0;
     (row.line, row.operation.name(), row.bytes, us)
+}
+
+fn reasons_in(found: &ReadRows) -> Vec<(&str, usize)> {
+    let reasons = found.skipped.iter();
+    reasons.map(|(why, n)| (&why[..], *n)).collect()
+}
+
+/// Returns a platform of four hosts.
+fn platform_with(selector: &str) -> Platform {
+    let text = format!(
+        "version = 1\n[collectives]\nselector = \"{selector}\"\n[clusters.n]\n\
+         hosts = \"n-[0-3]\"\nspeed = \"1Gf\"\nbandwidth = \"10GBps\"\nlatency = \"1us\"\n"
+    );
+    Platform::parse("platform", &text).unwrap()
 }
 
 fn mistake_in(text: &str, size: JobSize) -> String {
@@ -59,72 +73,44 @@ fn the_job_of_osu_has_a_size() {
     assert_eq!(many.skipped["fewer elements than ranks"], 1);
 }
 
-#[test]
-fn other_benchmarks_of_osu_are_counted() {
-    let text = "[0] hello\n# OSU MPI-CUDA Allreduce Latency Test v7.4\n# Size  Avg Latency(us)\n\
-                1  2.0\n2  2.0\n\n# OSU MPI Latency Test v7.4\n# Size  Avg Latency(us)\n1  2.0\n\n\
-                # OSU MPI All-to-All Personalized Exchange Latency Test v5.9\n\n\
-                # Size       Avg Latency(us)\n1  20.0\n\n[0] goodbye\n";
-    let found = read_rows(text, None, job_of(4, 1)).unwrap();
-    let rows: Vec<_> = found.rows.iter().map(in_short).collect();
-    assert_eq!(rows, [(14, "alltoall", 4, 20.0)]);
-    let skipped: Vec<(&str, usize)> = found
-        .skipped
-        .iter()
-        .map(|(why, n)| (&why[..], *n))
-        .collect();
-    let expected = [
-        ("benchmark OSU MPI Latency Test v7.4", 1),
-        ("benchmark OSU MPI-CUDA Allreduce Latency Test v7.4", 2),
-    ];
-    assert_eq!(skipped, expected);
+/// Returns rows and reasons, or the mistake, of a case: a line of options, and the text.
+fn find_outcome(case: &str) -> Vec<String> {
+    let (options, text) = case.split_once('\n').unwrap();
+    let words: Vec<&str> = options.split_whitespace().collect();
+    let option = |name: &str| Some(words[words.iter().position(|word| *word == name)? + 1]);
+    let number = |name: &str| option(name).map(|number| number.parse().unwrap());
+    let size = JobSize::new(number("--ranks"), number("--ppn"));
+    let found = match read_rows(text, option("--machine"), size) {
+        Ok(found) => found,
+        Err(mistake) => return vec![mistake.to_string()],
+    };
+    let rows = found.rows.iter().map(|row| {
+        let (line, operation, bytes, us) = in_short(row);
+        let (job, timing) = ((row.nodes, row.ranks_per_node), row.timing);
+        let row = format!(
+            "{} x {}, {operation} of {bytes} B, {:?}",
+            job.0, job.1, row.element
+        );
+        format!("line {line}: {row}: {us} us, {timing:?}")
+    });
+    let reasons = reasons_in(&found).into_iter();
+    rows.chain(reasons.map(|(why, count)| format!("{count} times: {why}")))
+        .collect()
 }
 
 #[test]
-fn mistakes_have_a_line_the_value_and_the_expected_form() {
-    let osu = |text: &str| {
-        let head = "# OSU MPI Allreduce Latency Test v7.4\n";
-        mistake_in(&format!("{head}{text}"), job_of(2, 1))
-    };
-    let size = "size \"x\": expected a whole number of bytes, such as 4096";
-    let columns = "# Size       Avg Latency(us)\n";
-    assert_eq!(osu(&format!("{columns}x 1\n")), format!("line 3: {size}"));
-    let time = |found: &str| {
-        format!(
-            "line 4: time \"{found}\" in column 2: expected a number of microseconds, such as 12.5"
-        )
-    };
-    for found in ["", "fast", "-1", "NaN", "inf"] {
-        let text = format!("{columns}4 1\n8 {found}\n");
-        assert_eq!(osu(&text), time(found));
+fn cases_have_their_rows_reasons_and_mistakes() {
+    for case in include_str!("data/cases.txt").split("\n== ") {
+        let (text, expected) = case.split_once("\n=> ").unwrap();
+        let outcome = find_outcome(&format!("{text}\n"));
+        let mut lines = outcome.iter().zip(expected.trim_end().split("\n=> "));
+        let is_expected = lines.all(|(line, start)| line.starts_with(start));
+        let count = expected.split("\n=> ").count();
+        assert!(
+            is_expected && outcome.len() == count,
+            "{case}\n{outcome:#?}"
+        );
     }
-    assert_eq!(
-        osu("# Size  Bandwidth (MB/s)\n"),
-        "line 2: columns \"Size  Bandwidth (MB/s)\": expected \"Avg Latency(us)\""
-    );
-    assert_eq!(
-        osu("# Datatype: MPI_COMPLEX.\n"),
-        "line 2: data type \"MPI_COMPLEX\": expected MPI_CHAR, MPI_BYTE, MPI_INT, MPI_FLOAT or \
-         MPI_DOUBLE"
-    );
-    let imb = IMB.replace("# #processes = 2", "# #processes = two");
-    assert_eq!(
-        mistake_in(&imb, JobSize::default()),
-        "line 37: #processes = two: expected \"#processes = N\""
-    );
-    let imb = IMB.replace("# #processes = 4", "#");
-    assert_eq!(
-        mistake_in(&imb, JobSize::default()),
-        "line 50: Allreduce: expected a line \"# #processes = N\" before the table"
-    );
-    let imb = IMB.replace("t_max", "t_top");
-    assert_eq!(
-        mistake_in(&imb, JobSize::default()),
-        "line 40: columns \"#bytes #repetitions  t_min[usec]  t_top[usec]  t_avg[usec]\": \
-         expected t_max[usec]"
-    );
-    let unknown = mistake_in("size,time\n", JobSize::default());
-    assert!(unknown.starts_with("line 1: unknown table: expected the columns machine"));
 }
 
 #[test]
@@ -149,12 +135,8 @@ fn tables_of_imb_are_rows() {
     assert_eq!((row.nodes, row.ranks_per_node), (4, 1));
     assert_eq!(row.timing, LoopTiming::Slowest);
     assert_eq!(row.element, ElementType::Float);
-    let skipped: Vec<(&str, usize)> = found
-        .skipped
-        .iter()
-        .map(|(why, n)| (&why[..], *n))
-        .collect();
-    assert_eq!(skipped, [("benchmark PingPong of IMB", 3), ("no bytes", 4)]);
+    let expected = [("benchmark PingPong of IMB", 3), ("no bytes", 4)];
+    assert_eq!(reasons_in(&found), expected);
 }
 
 #[test]
@@ -191,12 +173,6 @@ fn tables_of_nccl_tests_are_rows() {
     assert_eq!(found.skipped["unknown type half"], 1);
     let gpus = read_rows(NCCL, None, JobSize::new(None, Some(1))).unwrap();
     assert_eq!((gpus.rows[0].nodes, gpus.rows[0].ranks_per_node), (4, 1));
-    let old = NCCL.replace("# Collective test starting: all_reduce_perf\n", "");
-    assert_eq!(
-        mistake_in(&old, JobSize::default()),
-        "line 15: no name of a program: expected a line such as \"# Collective test starting: \
-         all_reduce_perf\" before the table"
-    );
     let cpu = NCCL.replace("    time   ", " cputime   ");
     let mistake = mistake_in(&cpu, JobSize::default());
     assert!(
@@ -207,16 +183,9 @@ fn tables_of_nccl_tests_are_rows() {
 
 #[test]
 fn the_selector_of_the_platform_chooses() {
-    let platform = |selector: &str| {
-        let text = format!(
-            "version = 1\n[collectives]\nselector = \"{selector}\"\n[clusters.n]\n\
-             hosts = \"n-[0-3]\"\nspeed = \"1Gf\"\nbandwidth = \"10GBps\"\nlatency = \"1us\"\n"
-        );
-        Platform::parse("platform", &text).unwrap()
-    };
     let simulated = |text: &str, size, selector: &str| -> Vec<f64> {
         let mut rows = read_rows(text, None, size).unwrap();
-        let (platform, hosts) = (platform(selector), JobHosts::default());
+        let (platform, hosts) = (platform_with(selector), JobHosts::default());
         let judged = judge_rows(&platform, &mut rows, &hosts, &|_, _| {}).unwrap();
         judged.iter().map(|judged| judged.simulated_s).collect()
     };
@@ -237,9 +206,7 @@ fn the_selector_of_the_platform_chooses() {
 fn the_mean_of_all_ranks_is_shorter_than_the_slowest() {
     let text = "# OSU MPI Broadcast Latency Test v7.4\n# Size  Avg Latency(us)  Max Latency(us)\n\
                 1024  9  9\n";
-    let platform = "version = 1\n[clusters.n]\nhosts = \"n-[0-3]\"\nspeed = \"1Gf\"\n\
-                    bandwidth = \"10GBps\"\nlatency = \"1us\"\n";
-    let platform = Platform::parse("platform", platform).unwrap();
+    let platform = platform_with("ours");
     let time_of = |timing, bytes| {
         let mut rows = read_rows(text, None, job_of(4, 1)).unwrap();
         (rows.rows[0].timing, rows.rows[0].bytes) = (timing, bytes);
@@ -286,6 +253,7 @@ fn mistakes_of_a_calibration_have_their_line() {
     for wrong in [
         "MPI_Isend,8,0.1",
         "MPI_Isend,8,0.1,0",
+        "MPI_Wtime,8,0.1,-1",
         "MPI_Isend,8,0.1,NaN",
         "MPI_Isend,-8,0.1,1e-6",
         "MPI_Bcast,8,0.1,1e-6",
@@ -296,5 +264,9 @@ fn mistakes_of_a_calibration_have_their_line() {
     assert_eq!(
         mistake("MPI_Send,8,0.1,1e-6\nMPI_Recv,8,0.2,1e-6\n"),
         "line 2: \"MPI_Recv,8,0.2,1e-6\": expected MPI_Recv,8,0.1,SECONDS after the MPI_Send"
+    );
+    assert_eq!(
+        mistake("MPI_Wtime,8,0.1,0\nMPI_Send,8,0.1,1e-6\n"),
+        "line 2: no line after the MPI_Send: expected MPI_Recv,8,0.1,SECONDS after the MPI_Send"
     );
 }

@@ -44,9 +44,15 @@ pub fn read_rows(text: &str, machine: Option<&str>, size: JobSize) -> Result<Rea
     suites.sort_by_key(|((line, _), _)| *line);
     let unused = |option, table| Err(RowError::Unused { option, table });
     match suites[..] {
-        [] if size.ranks.is_some() => unused("--ranks", "PICO"),
-        [] if size.ranks_per_node.is_some() => unused("--ppn", "PICO"),
-        [] => accuracy::read_rows(text, machine),
+        [] => match (
+            accuracy::read_rows(text, machine)?,
+            size.ranks,
+            size.ranks_per_node,
+        ) {
+            (rows, None, None) => Ok(rows),
+            (_, Some(_), _) => unused("--ranks", "PICO"),
+            (_, None, Some(_)) => unused("--ppn", "PICO"),
+        },
         [_] if machine.is_some() => unused("--machine", "a benchmark"),
         [(_, read)] => read(text, size),
         [((first, _), _), ((line, head), _), ..] => {

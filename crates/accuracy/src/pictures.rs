@@ -26,13 +26,16 @@ const MARKERS: [Marker; 6] = [
 impl AccuracyReport {
     /// Draws `times.svg`, with the simulated and the measured time of each row, and for each
     /// operation `ratios-OPERATION.svg`, with the ratio of these times by size and algorithm.
+    /// Without points a picture is left out: without rows, and of an operation without bytes.
     ///
     /// # Errors
-    /// A picture without points, or one that cannot be written.
+    /// A picture that cannot be written.
     pub fn draw_pictures(&self, folder: &Path) -> Result<(), PlotError> {
-        plot_scatter(&self.draw_times(), &folder.join("times.svg"))?;
+        if self.simulated_rows().next().is_some() {
+            plot_scatter(&self.draw_times(), &folder.join("times.svg"))?;
+        }
         let mut operations: BTreeMap<String, Vec<&JudgedRow>> = BTreeMap::new();
-        for judged in self.simulated_rows() {
+        for judged in self.simulated_rows().filter(|one| one.row.bytes > 0) {
             let operation = judged.row.operation.to_string();
             operations.entry(operation).or_default().push(judged);
         }

@@ -141,7 +141,8 @@ pub fn write_json(report: &AccuracyReport) -> String {
         let row = &judged.row;
         serde_json::json!({
             "line": row.line, "nodes": row.nodes, "ranks_per_node": row.ranks_per_node,
-            "operation": row.operation.name(), "algorithm": row.algorithm.forced_name(), "bytes": row.bytes,
+            "operation": row.operation.name(), "algorithm": row.algorithm.forced_name(),
+            "label": row.label, "bytes": row.bytes,
             "measured_s": row.median_s, "simulated_s": judged.simulated_s, "fitted": is_fitted,
         })
     };

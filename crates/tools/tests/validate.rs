@@ -40,6 +40,7 @@ fn a_table_is_judged() {
     assert!(picture.contains("binomial_ompi"), "{picture}");
     let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(json["rows"][1]["algorithm"], "openmpi:knomial");
+    assert_eq!(json["rows"][1]["label"], "knomial_ompi");
     assert_eq!(json["regrets"][0]["of_default"], 2.0);
     let hosts = Path::new(env!("CARGO_TARGET_TMPDIR")).join("hosts.csv");
     let header = "machine,timestamp,test,ranks,hosts_in_order_of_ranks";
@@ -51,6 +52,32 @@ fn a_table_is_judged() {
         text.contains("line 2: the hosts of the job:1: the platform has no host"),
         "{text}"
     );
+}
+
+#[test]
+fn pictures_have_only_rows_with_sizes() {
+    let sizes = "# OSU MPI Allreduce Latency Test v7.4\n# Size  Avg Latency(us)\n64 6\n4096 9\n";
+    let barrier = "# OSU MPI Barrier Latency Test v7.4\n# Avg Latency(us)\n  5.0\n";
+    let folder = tempfile::tempdir().unwrap();
+    let drawn = |text: &str, name: &str| {
+        let folder = folder.path().join(name);
+        let output = validate(
+            text,
+            &["--ranks", "4", "--report", folder.to_str().unwrap()],
+        );
+        assert!(output.status.success(), "{output:?}");
+        let names = std::fs::read_dir(folder).unwrap();
+        let mut names: Vec<_> = names.map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        names
+    };
+    assert_eq!(
+        drawn(&format!("{sizes}\n{barrier}"), "both"),
+        ["ratios-allreduce.svg", "times.svg"]
+    );
+    assert_eq!(drawn(barrier, "barrier"), ["times.svg"]);
+    let short = barrier.replace("5.0", "0.001");
+    assert!(drawn(&short, "short").is_empty());
 }
 
 #[test]

@@ -391,6 +391,7 @@ impl Effect<'_> {
 /// Returns the name of a column with the unit in brackets: `time (us)` for `time_us`.
 fn column_with_unit(column: &str) -> String {
     match column.rsplit_once('_') {
+        Some((rate, _)) if rate.ends_with("_per") => column.to_owned(),
         Some((name, unit)) if ["s", "ms", "us", "ns", "B", "Bps", "Hz"].contains(&unit) => {
             format!("{name} ({unit})")
         }

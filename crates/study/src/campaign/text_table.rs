@@ -1,10 +1,12 @@
 //! The table of a study as text for a terminal: constants above the table, three digits, one unit
 //! for each column, and at most [`WIDTH_MAX`] characters in a line.
 //!
-//! *Left out* without `--columns`: columns that do not fit, of which the last line tells the names.
-//! Parameters keep all their digits.
+//! *Left out* without `--columns`: columns that do not fit, of which the last line tells the number.
+//! Parameters stay, and keep all their digits.
 
 use std::fmt::Write as _;
+
+use super::views::TEXTS;
 
 /// Characters in a line at most.
 const WIDTH_MAX: usize = 100;
@@ -19,6 +21,7 @@ const LEFT_OUT: [&str; 11] = [
 #[derive(Clone, PartialEq, Debug)]
 struct Column {
     name: String,
+    is_parameter: bool,
     cells: Vec<String>,
 }
 
@@ -30,31 +33,29 @@ pub(super) fn write_text(rows: &[Vec<String>], parameters: usize, all: bool) -> 
     };
     let column = |(at, name): (usize, &String)| Column {
         name: name.clone(),
+        is_parameter: at < parameters,
         cells: rows.iter().map(|row| row[at].clone()).collect(),
     };
     let columns: Vec<Column> = header.iter().enumerate().map(column).collect();
     let mut text = String::new();
     let mut shown = Vec::new();
-    for (at, column) in columns.iter().enumerate() {
+    for column in &columns {
         let first = column.cells.first().map_or("", String::as_str);
         let is_constant = rows.len() > 1 && column.cells.iter().all(|cell| cell == first);
-        if is_constant && (at < parameters || column.name.ends_with("_note")) {
+        if is_constant && (column.is_parameter || column.name.ends_with("_note")) {
             if !first.is_empty() {
                 let _ = writeln!(text, "{} = {first}", column.name);
             }
-        } else if all || has_content(column, &columns) {
-            shown.push(if at < parameters {
-                column.clone()
-            } else {
-                column.rounded()
-            });
+        } else if all || column.is_parameter || has_content(column, &columns) {
+            shown.push(column.rounded());
         }
     }
     let mut hidden = Vec::new();
     let mut endings = LEFT_OUT.iter();
     while !all && width_of(&shown) > WIDTH_MAX {
         if let Some(ending) = endings.next() {
-            hidden.extend(shown.extract_if(.., |column| column.name.ends_with(ending)));
+            let is_hidden = |it: &mut Column| !it.is_parameter && it.name.ends_with(ending);
+            hidden.extend(shown.extract_if(.., is_hidden));
         } else {
             hidden.extend(shown.pop());
         }
@@ -84,8 +85,11 @@ fn has_content(column: &Column, all: &[Column]) -> bool {
 
 impl Column {
     /// Returns the column with three digits for each number, and times in a unit that suits the
-    /// greatest one.
+    /// greatest one. Parameters and texts stay.
     fn rounded(&self) -> Self {
+        if self.is_parameter || TEXTS.contains(&self.name.as_str()) {
+            return self.clone();
+        }
         let fractions = |cell: &String| cell.parse().ok().filter(|_| cell.contains(['.', 'e']));
         let numbers: Vec<Option<f64>> = self.cells.iter().map(fractions).collect();
         let most = numbers
@@ -98,15 +102,12 @@ impl Column {
             most if most >= 1e-6 => (1e6, "us"),
             _ => (1e9, "ns"),
         };
-        let (start, end) = match self.name.split_once("_s_") {
-            Some((start, end)) => (start, format!("_{end}")),
-            None => (
-                self.name.strip_suffix("_s").unwrap_or_default(),
-                String::new(),
-            ),
-        };
+        let single = self.name.strip_suffix("_s").unwrap_or_default();
+        let parts = self.name.split_once("_s_");
+        let parts = parts.map(|(start, end)| (start, format!("_{end}")));
+        let (start, end) = parts.unwrap_or_else(|| (single, String::new()));
         let (name, scale) = match start {
-            "" => (self.name.clone(), 1.0),
+            start if start.is_empty() || start.ends_with("_per") => (self.name.clone(), 1.0),
             start => (format!("{start}_{unit}{end}"), scale),
         };
         let cells = self.cells.iter().zip(numbers);
@@ -116,6 +117,7 @@ impl Column {
         });
         Self {
             name,
+            is_parameter: false,
             cells: cells.collect(),
         }
     }
@@ -192,6 +194,13 @@ mod tests {
             "{text}"
         );
         assert!(write_text(&rows, 0, true).contains("long_name_11_us_q90"));
+    }
+
+    #[test]
+    fn parameters_and_texts_stay_and_rates_are_no_times() {
+        let rows = table(&["size_n,digest,ops_per_s", "1,12e570,0.5"]);
+        let text = "size_n  digest  ops_per_s\n     1  12e570      0.500\n";
+        assert_eq!(write_text(&rows, 1, false), text);
     }
 
     #[test]

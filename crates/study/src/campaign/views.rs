@@ -221,7 +221,7 @@ fn write_parameters(rows: &mut [Vec<String>], points: &[PointResults<'_>]) {
 }
 
 /// Columns of hexadecimal digits, which are text also where they read as numbers.
-const TEXTS: [&str; 3] = ["digest", "key", "revision"];
+pub(super) const TEXTS: [&str; 3] = ["digest", "key", "revision"];
 
 /// Returns rows as objects; what reads as a number is one, but for hexadecimal digits.
 fn as_json(rows: &[Vec<String>]) -> String {

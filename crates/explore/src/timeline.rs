@@ -57,7 +57,8 @@ impl Timeline {
         let steps = std::mem::take(&mut self.steps);
         let count = steps.len();
         let has_places = steps.iter().any(|step| !step.place.is_empty());
-        let is_shown = |step: &TimelineStep| !(has_places && step.place.is_empty());
+        let is_inside = |step: &TimelineStep| has_places && step.place.is_empty();
+        let is_shown = |step: &TimelineStep| step.is_critical || !is_inside(step);
         let shown = steps.iter().filter(|step| is_shown(step)).count();
         let mut to_drop = (shown + self.ends.len()).saturating_sub(rows);
         // The new positions of each step or of the causes of a step, and causes by lane.
@@ -69,9 +70,9 @@ impl Timeline {
             after.append(&mut causes[step.lane]);
             after.sort_unstable();
             after.dedup();
-            let is_early = is_shown(&step) && to_drop > 0;
+            let is_early = is_shown(&step) && !step.is_critical && to_drop > 0;
             to_drop -= usize::from(is_early);
-            if step.is_critical || (is_shown(&step) && !is_early) {
+            if is_shown(&step) && !is_early {
                 stand_ins.push(vec![self.steps.len()]);
                 after.retain(|&at| self.steps[at].lane != step.lane);
                 step.after = after;
@@ -219,6 +220,11 @@ mod tests {
         };
         let all = long.clone().shorten_to_rows(9);
         assert_eq!((all.steps.len(), &all.steps[2].after[..]), (3, &[1][..]));
+        let mut critical = long.clone();
+        for at in [0, 2] {
+            critical.steps[at].is_critical = true;
+        }
+        assert_eq!(critical.shorten_to_rows(3).steps.len(), 3);
         let short = long.shorten_to_rows(2);
         assert_eq!(short.title, "run (2 of 4 steps)");
         assert_eq!(

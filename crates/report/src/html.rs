@@ -158,16 +158,14 @@ fn warnings(analysis: &AnalysisReport, notes: Vec<String>) -> Vec<String> {
     let mut warnings = Vec::new();
     if !analysis.whole {
         let end = crate::analysis::seconds(analysis.end_s);
-        warnings.push(format!(
-            "The log breaks off at {end}: the run went further."
-        ));
+        warnings.push(format!("log truncated at {end}"));
     }
     let blocked = analysis.blocked_ranks();
     if blocked > 0 {
         let ranks = analysis.ranks;
-        let wait = if blocked == 1 { "waits" } else { "wait" };
+        let are = if blocked == 1 { "is" } else { "are" };
         warnings.push(format!(
-            "At least {blocked} of {ranks} ranks {wait} at the end for what does not happen: a deadlock, or a run that was stopped."
+            "At least {blocked} of {ranks} ranks {are} blocked at the end: a deadlock, or a run that was stopped."
         ));
     }
     warnings.extend(notes);

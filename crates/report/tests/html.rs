@@ -2,12 +2,13 @@
 //! escapes names, and stays small.
 
 use std::io::Cursor;
+use std::path::Path;
 
 use mpi::prelude::*;
 use observe::{BackwardReader, LogEntry, LogReader, LogWriter};
-use report::analysis::{Analysis, BackwardReport, Class};
-use report::html::{ReportPage, TimelineOverview};
-use report::network::NetworkAnalysis;
+use report::analysis::{Analysis, AnalysisReport, BackwardReport, Class};
+use report::html::{ReportPage, TimelineOverview, write_comparison};
+use report::network::{LinkLoad, NetworkAnalysis, NetworkReport};
 
 use crate::common::{observed, read};
 
@@ -47,8 +48,8 @@ where
     observed(platform, ranks, program).0
 }
 
-/// Returns the page of an event log.
-fn page_of(log: &[u8], title: &str, notes: Vec<String>) -> String {
+/// Analyses an event log.
+fn analyse_log(log: &[u8]) -> (AnalysisReport, NetworkReport, TimelineOverview) {
     let ranks = LogReader::new(log).expect("a log").ranks();
     let mut analysis = Analysis::new(ranks);
     let mut network = NetworkAnalysis::new(ranks);
@@ -67,6 +68,12 @@ fn page_of(log: &[u8], title: &str, notes: Vec<String>) -> String {
     analysis.add_backward(backward);
     let network = network.finish_report(&reader);
     timeline.finish_overview(analysis.end_s);
+    (analysis, network, timeline)
+}
+
+/// Returns the page of an event log.
+fn page_of(log: &[u8], title: &str, notes: Vec<String>) -> String {
+    let (analysis, network, timeline) = analyse_log(log);
     let page = ReportPage {
         title,
         command: "simrun run --platform test.toml 'a <program>'",
@@ -84,7 +91,7 @@ fn page_of(log: &[u8], title: &str, notes: Vec<String>) -> String {
     // For the browser of html.sh.
     if let Some(folder) = std::env::var_os("SIMRUN_PAGES") {
         let name = title.replace(|letter: char| !letter.is_alphanumeric(), "x");
-        let path = std::path::Path::new(&folder).join(format!("{name}.html"));
+        let path = Path::new(&folder).join(format!("{name}.html"));
         std::fs::write(path, &text).expect("the folder of SIMRUN_PAGES is there");
     }
     text
@@ -233,8 +240,34 @@ fn a_deadlock_is_a_warning() {
         world.recv(&mut data, 1 - world.rank(), 0).await.map(drop)
     });
     let page = page_of(&log, "deadlock", Vec::new());
-    assert!(page.contains("At least 2 of 2 ranks wait at the end for what does not happen"));
+    assert!(page.contains("At least 2 of 2 ranks are blocked at the end: a deadlock"));
     assert!(page.contains("blocked at the end"));
+}
+
+#[test]
+fn two_runs_tell_truncated_logs_and_links_that_are_not_listed() {
+    let (first, mut network, _) = analyse_log(&log_of(PLATFORM, 8, exchange));
+    let (mut second, mut other) = (first.clone(), network.clone());
+    second.whole = false;
+    let link = |name: String| LinkLoad {
+        name,
+        delay_s: first.end_s,
+        ..network.hot.by_bytes[0].clone()
+    };
+    network.hot.by_delay = (0..20).map(|at| link(format!("link-{at}"))).collect();
+    other.hot.by_delay = vec![link("only-second".to_owned())];
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("comparison.html");
+    let runs = [("one", &first, &network), ("two", &second, &other)];
+    write_comparison(runs, &file).expect("written");
+    let page = std::fs::read_to_string(&file).expect("a page");
+    assert_eq!(page.matches("log truncated at ").count(), 1);
+    assert!(page.contains("two: log truncated at "), "{page}");
+    assert_eq!(rows(&page, "links"), 20, "{page}");
+    let unknown = "<td>only-second</td><td class=\"n\">not among the 20 links</td>";
+    assert!(page.contains(unknown), "{page}");
+    // The shorter list has all links that delay.
+    assert_eq!(page.matches("not among the 20 links").count(), 1, "{page}");
+    assert!(page.contains("<td></td><td></td>"), "{page}");
 }
 
 #[test]

@@ -240,7 +240,7 @@ fn a_log_is_read_later() {
     let bytes = std::fs::read(&log).unwrap();
     std::fs::write(&log, &bytes[..bytes.len() / 2 + 5]).unwrap();
     let cut = simrun!("analyse {log}");
-    cut.exits_with(0).prints_text("the log breaks off at");
+    cut.exits_with(0).prints_text("log truncated at");
 }
 
 #[test]

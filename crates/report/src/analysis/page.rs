@@ -26,7 +26,7 @@ impl fmt::Display for AnalysisReport {
         self.headline(f)?;
         if !self.whole {
             let end = seconds(self.end_s);
-            writeln!(f, "  the log breaks off at {end}: the run went further")?;
+            writeln!(f, "  log truncated at {end}")?;
         }
         for note in &self.notes {
             writeln!(f, "  {note}")?;

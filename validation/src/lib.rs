@@ -77,7 +77,7 @@ pub use platform_file::{PlatformMetadata, Preset, RendezvousCost, loggops_file, 
 pub use point::Point;
 pub use programs::Program;
 pub use quantile::{median, quantile};
-pub use read::{LineError, ReadError, read, read_file};
+pub use read::{LineError, ReadError, read};
 pub use refine::{AdaptiveSampling, RefinedFit, refine};
 pub use report_page::{calibration_as_json, pictures, text_digest, write_report};
 pub use sample::{BenchmarkTable, Block, Kernel, Measurements, Set};

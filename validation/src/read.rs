@@ -26,7 +26,6 @@ mod imb;
 mod osu;
 
 use std::fmt;
-use std::path::Path;
 
 use crate::sample::Measurements;
 
@@ -125,22 +124,6 @@ pub fn read(file: &str, text: &str) -> Result<Measurements, ReadError> {
         file: file.to_owned(),
         mistakes,
     })
-}
-
-/// Reads measurements from a file.
-pub fn read_file(path: &Path) -> Result<Measurements, ReadError> {
-    let file = path.display().to_string();
-    match files::read_text(path) {
-        Ok(text) => read(&file, &text),
-        Err(error) => Err(ReadError {
-            file,
-            mistakes: vec![LineError::new(
-                0,
-                format!("cannot read it: {error}"),
-                "a file of measurements as text",
-            )],
-        }),
-    }
 }
 
 /// Parses a whole number of bytes up to 2^53, which a floating-point number represents exactly.

@@ -22,6 +22,9 @@ const BUFFER: usize = 1 << 20;
 /// Name of the report in its folder.
 const PAGE: &str = "report.html";
 
+/// Name of the page of two runs.
+const COMPARISON: &str = "comparison.html";
+
 /// Lines of a page of text at most.
 const LINES_MAX: usize = 60;
 
@@ -32,8 +35,9 @@ pub(crate) struct AnalyseCommand {
     #[arg(value_name = "LOG")]
     log: PathBuf,
 
-    /// The event log of a second run: comparison.html has the differences of both runs
-    #[arg(value_name = "LOG", conflicts_with_all = ["ideal", "trace"])]
+    /// The event log of a second run: comparison.html, in the directory of --out or the present
+    /// one, has the differences of both runs
+    #[arg(value_name = "LOG", conflicts_with_all = ["ideal", "trace", "no_text"])]
     second: Option<PathBuf>,
 
     /// The event log of the same run on an ideal network, for the efficiencies of serialisation
@@ -96,7 +100,13 @@ fn analysed(command: &AnalyseCommand) -> Result<ExitCode, String> {
     if let Some(folder) = folder {
         std::fs::create_dir_all(folder)
             .map_err(|error| format!("{}: {error}", folder.display()))?;
-        let page = Output::new(&folder.join(PAGE)).map_err(|error| error.to_string())?;
+    }
+    let page = match &command.second {
+        Some(_) => Some(folder.unwrap_or(Path::new("")).join(COMPARISON)),
+        None => folder.map(|folder| folder.join(PAGE)),
+    };
+    if let Some(page) = page {
+        let page = Output::new(&page).map_err(|error| error.to_string())?;
         page.can_be_written().map_err(|error| error.to_string())?;
     }
     if command.check_for.is_some() {
@@ -127,7 +137,7 @@ fn analysed(command: &AnalyseCommand) -> Result<ExitCode, String> {
 /// Writes the page of two runs.
 fn compare_runs(command: &AnalyseCommand, second: &Path) -> Result<ExitCode, String> {
     let page = command.out.clone().unwrap_or_default();
-    let page = page.join("comparison.html");
+    let page = page.join(COMPARISON);
     let names = [&command.log, second].map(|log| log.display().to_string());
     let (one, other) = (read_log(&command.log, None)?.0, read_log(second, None)?.0);
     let runs = [(&names[0], &one), (&names[1], &other)];

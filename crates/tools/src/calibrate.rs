@@ -11,8 +11,8 @@ use platform::Override;
 use simrun::args::Format;
 use simrun::{Size, status};
 use validation::{
-    CalibrateOptions, Calibration, ErrorLimit, Preset, RendezvousCost, Statistic, calibrate,
-    calibration_as_json, missed_limits, read, write_report,
+    CalibrateOptions, Calibration, ErrorLimit, Measurements, Preset, RendezvousCost, Statistic,
+    calibrate, calibration_as_json, missed_limits, read, write_report,
 };
 
 use crate::{command_line, fit_keys};
@@ -170,6 +170,17 @@ fn too_large(command: &CalibrateCommand, calibration: &Calibration) -> Option<St
 }
 
 impl CalibrateCommand {
+    /// Returns the text of the file, and the measurements in the text.
+    pub(crate) fn read_measurements(&self) -> Result<(String, Measurements), String> {
+        let file = self.measurements.display().to_string();
+        let text = files::read_text(&self.measurements).map_err(|error| {
+            format!("{file}: cannot read it: {error}: expected measurements as text")
+        })?;
+        let samples = convert_samples(&text).map_err(|error| format!("{file}: {error}"))?;
+        let measurements = read(&file, &samples).map_err(|error| error.to_string())?;
+        Ok((text, measurements))
+    }
+
     fn calibrate_options(&self) -> CalibrateOptions {
         CalibrateOptions {
             statistic: match self.statistic {
@@ -197,13 +208,8 @@ impl CalibrateCommand {
 }
 
 fn results(command: &CalibrateCommand, output: &Output) -> Result<Calibration, String> {
-    let input = command.measurements.as_path();
-    let file = input.display().to_string();
-    let text = files::read_text(input).map_err(|error| {
-        format!("{file}: cannot read it: {error}: expected measurements as text")
-    })?;
-    let samples = convert_samples(&text).map_err(|error| format!("{file}: {error}"))?;
-    let measurements = read(&file, &samples).map_err(|error| error.to_string())?;
+    let file = command.measurements.display().to_string();
+    let (text, measurements) = command.read_measurements()?;
     let calibration = calibrate(&file, &text, &measurements, &command.calibrate_options())
         .map_err(|error| format!("{file}: {error}"))?;
     if command.strict && !calibration.warnings.is_empty() {

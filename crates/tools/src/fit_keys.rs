@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use files::Output;
-use validation::{ErrorSummary, KeyFit, Prediction, fit_keys, missed_limits, read_file};
+use validation::{ErrorSummary, KeyFit, Prediction, fit_keys, missed_limits};
 
 use simrun::args::Format;
 use simrun::{load, status};
@@ -20,8 +20,8 @@ pub(crate) fn run_fit(command: &CalibrateCommand, path: &Path, output: &Output) 
         Ok(platform) => platform,
         Err(code) => return code,
     };
-    let measurements = match read_file(&command.measurements) {
-        Ok(measurements) => measurements,
+    let measurements = match command.read_measurements() {
+        Ok((_, measurements)) => measurements,
         Err(error) => return status::refuse(error),
     };
     let found = match fit_keys(&platform, &command.fit, &measurements) {

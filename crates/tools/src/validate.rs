@@ -38,11 +38,11 @@ pub(crate) struct ValidateCommand {
     /// Machine of the table, if the table has several
     #[arg(long, value_name = "NAME")]
     machine: Option<String>,
-    /// Number of ranks, for the output of OSU; of IMB, judge only this number
-    #[arg(long, value_name = "N")]
+    /// Number of ranks, for the output of OSU; of IMB and nccl-tests, judge only this number
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..))]
     ranks: Option<u32>,
     /// Ranks on each node, for the output of OSU, IMB (default 1) and nccl-tests
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     ppn: Option<u32>,
     /// Table of the hosts of jobs (docs/validation.md); other jobs take the first hosts
     #[arg(long, value_name = "FILE")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
@@ -103,8 +104,8 @@ class Study:
     def run(self, *, jobs: Optional[int] = None, progress: bool = True) -> "Study":
         """Runs what has no result yet, and returns this study.
 
-        Ctrl-C keeps the results so far; a second call continues. Progress is a bar if ``tqdm`` is
-        installed, else lines on standard error.
+        Ctrl-C keeps the results so far; a second call continues. Progress is a counter of runs if
+        ``tqdm`` is installed, else lines on standard error.
         Raises ``Incomplete`` if runs failed.
         """
         command = ["study", "run", str(self.file), "--out", str(self.folder)]
@@ -129,8 +130,9 @@ class Study:
         if not self._runs_done():
             return f"<pre>{html.escape(self.toml)}</pre>"
         columns = self.summary().columns
-        shown = {name: values for name, values in columns.items() if not name.endswith(_SPREAD)}
-        return Table(shown)._repr_html_()
+        # A parameter may have such an end, too, but no mean beside it.
+        hidden = {f"{name[:-5]}{end}" for name in columns if name.endswith("_mean") for end in _SPREAD}
+        return Table({name: values for name, values in columns.items() if name not in hidden})._repr_html_()
 
     def _runs_done(self) -> int:
         return sum(file.read_bytes().count(b"\n") for file in self.folder.glob("results/*.jsonl"))
@@ -140,7 +142,10 @@ class Study:
 
 
 class _Progress:
-    """Progress of a study: a bar of ``tqdm`` if that is installed, else lines."""
+    """Progress of a study: a counter of ``tqdm`` if that is installed, else lines.
+
+    The counter has no total, since a precision decides about the number of runs on the way.
+    """
 
     def __init__(self, study: Study, *, visible: bool) -> None:
         self._study = study
@@ -164,7 +169,9 @@ class _Progress:
 
     def line(self, text: str) -> None:
         """Takes a line of standard error of the study."""
-        if self._visible:
+        if self._bar is not None:
+            self._bar.write(text.rstrip("\n"), file=sys.stderr)
+        elif self._visible:
             show(text)
 
     def count(self) -> None:

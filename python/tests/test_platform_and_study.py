@@ -106,6 +106,13 @@ def test_ready_studies_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     assert summary["half_round_trip_us_mean"][0] == pytest.approx(1.001, abs=1e-3)
 
 
+def test_a_parameter_may_have_the_end_of_a_spread(study: simrun.Study, monkeypatch: pytest.MonkeyPatch) -> None:
+    summary = simrun.Table({"ranks_n": [2], "time_s_n": [1], "time_s_mean": [0.5]})
+    monkeypatch.setattr(study, "summary", lambda: summary)
+    shown = study._repr_html_()
+    assert "<th>ranks_n</th>" in shown and "time_s_mean" in shown and "time_s_n" not in shown
+
+
 def test_a_study_shows_its_means_in_a_notebook(study: simrun.Study, program: Program) -> None:
     shown = study._repr_html_()
     assert "<th>time_s_mean</th>" in shown and "time_s_q90" not in shown

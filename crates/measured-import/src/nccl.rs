@@ -1,8 +1,8 @@
 //! The output of nccl-tests, in the form with columns.
 //!
-//! *Decided here*: the time out of place counts; the nodes are the different names of hosts, and the
-//! ranks fill the nodes one after the other, in any order of the names. `--ranks` chooses one of
-//! several numbers of ranks. *Not read*: times of the processor (`-C 1`), and times in place.
+//! *Decided here*: the time out of place counts; the nodes are the different names of hosts, and
+//! the ranks fill the nodes one after the other, in any order of the names. `--ranks` chooses one
+//! of several numbers of ranks. *Not read*: times of the processor (`-C 1`), and times in place.
 //!
 //! Source: the code at commit a0b82b2. The loop has calls without barriers; the time is the mean
 //! over calls and processes. Sizes are the bytes of all blocks.

@@ -64,7 +64,7 @@ pub fn convert_samples(text: &str) -> Result<Cow<'_, str>, RowError> {
 }
 
 impl Timed<'_> {
-    /// Returns the error of an `MPI_Send` without its `MPI_Recv`.
+    /// Returns the error of an `MPI_Send` without an `MPI_Recv`.
     fn miss_receive(&self, line: u64, found: &str) -> RowError {
         let (bytes, start) = (self.bytes, self.start);
         let expected = format!("MPI_Recv,{bytes},{start},SECONDS after the MPI_Send");

@@ -256,6 +256,7 @@ fn two_runs_tell_truncated_logs_and_links_that_are_not_listed() {
     };
     network.hot.by_delay = (0..20).map(|at| link(format!("link-{at}"))).collect();
     other.hot.by_delay = vec![link("only-second".to_owned())];
+    other.hot.by_delay[0].delay_s *= 2.0;
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("comparison.html");
     let runs = [("one", &first, &network), ("two", &second, &other)];
     write_comparison(runs, &file).expect("written");

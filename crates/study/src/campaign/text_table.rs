@@ -1,8 +1,8 @@
 //! The table of a study as text for a terminal: constants above the table, three digits, one unit
 //! for each column, and at most [`WIDTH_MAX`] characters in a line.
 //!
-//! *Left out* without `--columns`: columns that do not fit, of which the last line tells the number.
-//! Parameters stay, and keep all their digits.
+//! *Left out* without `--columns`: columns that do not fit, of which the last line tells the
+//! number. Parameters stay, and keep all their digits.
 
 use std::fmt::Write as _;
 

@@ -130,6 +130,7 @@ impl Ranks {
             files: RankFiles::default(),
             polling: Polling::default(),
             datatypes: RefCell::default(),
+            openmp: RefCell::default(),
             location: Cell::new(None),
             lines: Arc::clone(&self.lines),
             memory: Rc::clone(&self.memory),
@@ -234,6 +235,7 @@ pub(crate) struct Inner {
     polling: Polling,
     /// Apart from the state, which a call that looks a datatype up may be using.
     datatypes: RefCell<MadeDatatypes>,
+    pub(crate) openmp: RefCell<openmp::RankState>,
     /// Line of the call of MPI that is running.
     location: Cell<Option<&'static NativeLocation>>,
     lines: Arc<Lines>,

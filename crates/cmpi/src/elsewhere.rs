@@ -78,6 +78,11 @@ impl CompiledProgram {
     }
 
     /// Returns false.
+    pub const fn uses_openmp(&self) -> bool {
+        false
+    }
+
+    /// Returns false.
     pub const fn counts_blocks(&self) -> bool {
         false
     }

@@ -85,6 +85,7 @@ mod matched;
 mod memory;
 mod numbers;
 mod objects;
+mod openmp;
 mod operations;
 mod partitioned;
 mod persistent;
@@ -211,6 +212,7 @@ fn libc_function(symbol: &str) -> Option<usize> {
         dynamic::address,
         getopt::address,
         heap::address,
+        openmp::find_address,
         process::address,
         random::address,
         streams::address,

@@ -20,6 +20,7 @@ pub struct CompiledProgram {
     linked: Arc<Linked>,
     lines: Arc<Lines>,
     files: Arc<[(PathBuf, u64)]>,
+    uses_openmp: bool,
 }
 
 impl CompiledProgram {
@@ -27,9 +28,13 @@ impl CompiledProgram {
     /// binds the symbols.
     pub fn load(path: &Path, file: &[u8]) -> Result<Self, Refusal> {
         interposed::keep_exports();
-        let files = Files::collect_files(path, Template::read_program(file)?)?;
-        let linked = Arc::new(Linked::new(&files, &OWN_FUNCTIONS)?);
-        let modules = files.modules.iter().enumerate().zip(linked.starts());
+        let program_files = Files::collect_files(path, Template::read_program(file)?)?;
+        let linked = Arc::new(Linked::new(&program_files, &OWN_FUNCTIONS)?);
+        let modules = program_files
+            .modules
+            .iter()
+            .enumerate()
+            .zip(linked.starts());
         let lines = Lines::new(modules.clone().map(|((number, module), start)| {
             let bytes = if number == 0 { file } else { &module.file };
             (start, &*module.path, bytes)
@@ -38,6 +43,7 @@ impl CompiledProgram {
         let files = files.collect();
         install_fault_handlers();
         Ok(Self {
+            uses_openmp: program_files.uses_openmp,
             linked,
             lines: Arc::new(lines),
             files,
@@ -47,6 +53,11 @@ impl CompiledProgram {
     /// Returns the files of the program and of its own libraries, each with its offset in an image.
     pub fn files(&self) -> &[(PathBuf, u64)] {
         &self.files
+    }
+
+    /// Returns true if the program or an own library is linked with a library of OpenMP.
+    pub const fn uses_openmp(&self) -> bool {
+        self.uses_openmp
     }
 
     /// Returns true if the program counts basic blocks.

@@ -67,7 +67,7 @@ pub fn warn_all(notes: &[impl fmt::Display]) {
 }
 
 /// Prints `note: …` to standard error.
-pub(crate) fn print_note(message: impl fmt::Display) {
+pub fn print_note(message: impl fmt::Display) {
     // Nobody can be told that standard error is closed.
     let _ = writeln!(io::stderr().lock(), "note: {message}");
 }

@@ -163,6 +163,9 @@ fn run_with(
     let program = match program {
         Ok(program) => {
             files.extend(own_libraries(&program).cloned());
+            if program.uses_openmp() {
+                status::print_note("OpenMP with one thread");
+            }
             program
         }
         Err(problem) => return status::refuse(format_args!("{}: {problem}", app.display())),

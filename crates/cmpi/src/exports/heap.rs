@@ -56,7 +56,7 @@ extern "C" fn calloc(count: usize, bytes: usize) -> *mut c_void {
     address
 }
 
-extern "C" fn realloc(address: *mut c_void, bytes: usize) -> *mut c_void {
+pub(super) extern "C" fn realloc(address: *mut c_void, bytes: usize) -> *mut c_void {
     if address.is_null() {
         return malloc(bytes);
     }
@@ -89,7 +89,7 @@ pub(super) extern "C" fn free(address: *mut c_void) {
 }
 
 /// `memalign` and `aligned_alloc`.
-extern "C" fn aligned(alignment: usize, bytes: usize) -> *mut c_void {
+pub(super) extern "C" fn aligned(alignment: usize, bytes: usize) -> *mut c_void {
     match own_heap() {
         Some(heap) => {
             let alignment = alignment.checked_next_power_of_two().unwrap_or(usize::MAX);

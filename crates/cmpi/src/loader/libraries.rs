@@ -21,6 +21,10 @@ const SYSTEM_LIBRARIES: &[&str] = &[
     "libz.so.",
 ];
 
+/// Beginnings of the names of libraries of OpenMP, which are not loaded: the package `openmp` has
+/// the functions.
+const OPENMP_LIBRARIES: &[&str] = &["libgomp.so", "libiomp5.so", "libomp.so", "libomptarget.so"];
+
 /// Default folders of libraries.
 const FOLDERS: &[&str] = &[
     "/usr/local/lib",
@@ -50,6 +54,7 @@ pub(crate) struct Files {
     pub(crate) order: Vec<usize>,
     /// Names of libraries of the system.
     pub(crate) system: Vec<String>,
+    pub(crate) uses_openmp: bool,
 }
 
 impl Files {
@@ -64,6 +69,7 @@ impl Files {
             }],
             order: Vec::new(),
             system: Vec::new(),
+            uses_openmp: false,
         };
         // Names of libraries, and the numbers of their modules.
         let mut known: Vec<(String, usize)> = Vec::new();
@@ -88,6 +94,10 @@ impl Files {
     ) -> Result<(), Refusal> {
         let has = |prefix: &&str| name.starts_with(*prefix);
         if has(&"libmpi_abi.so.") || self.system.contains(&name) {
+            return Ok(());
+        }
+        if OPENMP_LIBRARIES.iter().any(has) {
+            self.uses_openmp = true;
             return Ok(());
         }
         if SYSTEM_LIBRARIES.iter().any(has) && !name.contains('/') {
@@ -145,7 +155,8 @@ pub fn kind(path: &Path, file: &[u8]) -> Kind {
         let mut added = Vec::new();
         for name in &links.needed {
             let is_shared = |prefix: &&str| name.starts_with(*prefix);
-            if known.contains(name) || SYSTEM_LIBRARIES.iter().any(is_shared) {
+            let mut shared = SYSTEM_LIBRARIES.iter().chain(OPENMP_LIBRARIES);
+            if known.contains(name) || shared.any(is_shared) {
                 continue;
             }
             known.push(name.clone());

@@ -513,6 +513,9 @@ fn resolve(name: &str, is_weak: bool) -> Result<usize, Refusal> {
             "the program is compiled with a sanitizer: compile it without -fsanitize".to_owned(),
         ));
     }
+    if name.starts_with("GOACC_") {
+        return Err(Refusal(format!("{name}: OpenACC is not supported")));
+    }
     let text = CString::new(name).map_err(|_| Refusal("a name with a 0".to_owned()))?;
     // SAFETY: the name ends with 0; the call only looks it up.
     let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, text.as_ptr()) };

@@ -10,6 +10,7 @@ mod ends;
 mod freedoms;
 mod images;
 mod limits;
+mod openmp;
 mod process;
 mod programs;
 mod support;

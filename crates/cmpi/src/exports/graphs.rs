@@ -89,7 +89,7 @@ async fn all_edges(comm: &Comm, own: Vec<Edge>) -> Result<Vec<Edge>> {
     let length = Buffer::from((bytes.len() as u64).to_le_bytes().to_vec());
     let lengths = comm.allgather(&length).await?;
     let lengths = lengths.bytes().unwrap_or_default().as_chunks::<8>().0;
-    let blocks = mpi::Blocks::packed(lengths.iter().map(|length| u64::from_le_bytes(*length)));
+    let blocks = Blocks::packed(lengths.iter().map(|length| u64::from_le_bytes(*length)));
     let all = comm.allgather_v(Buffer::from(bytes), blocks).await?;
     let words = all.bytes().unwrap_or_default().as_chunks::<4>().0;
     let words: Vec<c_int> = words

@@ -26,7 +26,7 @@ impl std::error::Error for Refusal {}
 
 /// The kind of an executable file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ProgramKind {
+pub enum Kind {
     /// An MPI program that is compiled against the standard ABI.
     StandardAbi,
     /// An MPI program that is compiled against the ABI of MPICH or Open MPI alone.
@@ -36,13 +36,13 @@ pub enum ProgramKind {
 }
 
 /// Returns the kind of an executable file: whether the file names the library of the ABI.
-pub fn kind(_path: &Path, file: &[u8]) -> ProgramKind {
+pub fn kind(_path: &Path, file: &[u8]) -> Kind {
     let name = b"libmpi_abi.so.";
     let has_name = file.windows(name.len()).any(|part| part == name);
     if file.starts_with(b"\x7fELF") && has_name {
-        ProgramKind::StandardAbi
+        Kind::StandardAbi
     } else {
-        ProgramKind::Other
+        Kind::Other
     }
 }
 

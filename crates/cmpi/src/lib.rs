@@ -51,7 +51,7 @@ pub use bridge::{Bursts, Compute, Measured, RankFuture, Ranks, STACK, Timing};
 pub use elf::{Kind, Refusal, Template};
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu")))]
 pub use elsewhere::{
-    Bursts, CompiledProgram, Compute, Kind, Measured, Rank, Ranks, Refusal, STACK, Template,
+    Bursts, CompiledProgram, Compute, Kind, Measured, RankFuture, Ranks, Refusal, STACK, Template,
     Timing, kind,
 };
 #[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]

@@ -72,12 +72,12 @@ fn spells_same(one: &str, other: &str) -> bool {
     one.is_some() && one == short(other)
 }
 
-/// Returns true for a unit with at most two wrong letters of five, or with more letters behind the
+/// Returns true for a unit with one wrong letter, or two of five, or with more letters behind the
 /// unit, as `usec`. Other near units have another value: `min` is not `ms`, and `GHz` is not `Gf`.
 fn is_misspelt(unit: &str, known: &str) -> bool {
     let (unit, known) = (unit.to_ascii_lowercase(), known.to_ascii_lowercase());
     let wrong = strsim::levenshtein(&unit, &known);
-    unit.starts_with(&known) || 5 * wrong <= 2 * unit.chars().count()
+    unit.starts_with(&known) || wrong <= 1 || 5 * wrong <= 2 * unit.chars().count()
 }
 
 /// A kind of quantity, with the units and valid values of the kind.

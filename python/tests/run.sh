@@ -17,7 +17,8 @@ for wheel in "$work"/wheels/*.whl; do
 done
 # What most users load: the simulator. The tools have pictures, fonts and all measurements.
 # Half of it is the simulator, which runs compiled MPI programs. Without them it has 2.3 MB; the goal was 4 MB.
-[ "$(stat -c %s "$work"/wheels/simrun-[0-9]*.whl)" -le 5600000 ]
+# OpenMP has 40 kB of it.
+[ "$(stat -c %s "$work"/wheels/simrun-[0-9]*.whl)" -le 5650000 ]
 
 for app in late-sender pingpong ring two-senders; do
   cargo build --quiet --locked --release --manifest-path "apps/$app/Cargo.toml"

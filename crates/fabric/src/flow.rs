@@ -32,51 +32,19 @@ use std::rc::Rc;
 use channel::{ChannelEvent, Envelope, Packet, PacketHeader, Settings, Token};
 use sim_core::{ActorId, Blocked, Device, End, Kernel, KernelHandle, Span, Time, Work};
 
+use crate::inbox::{Ends, NONE, Transit};
 use crate::initiators::{Initiators, WaitingPacket};
 use crate::last::LastPackets;
 use crate::ranks::{PacketTransport, Ranks, actor};
-use crate::slab::Slab;
 
-/// A packet in flight.
-#[derive(Debug)]
-struct InFlightPacket {
-    source: u32,
-    destination: u32,
-    packet: Packet,
-    arrived: bool,
-    /// The packet will not be delivered.
-    lost: bool,
-    /// An initiator of the sender waits for the acknowledgement.
-    has_initiator: bool,
-    /// The packet of this pair that was posted before and has not been delivered.
-    before: Option<u32>,
-    /// The packet of this pair that was posted after.
-    after: Option<u32>,
-}
-
-/// Operation whose end the device reports.
-#[derive(Debug)]
-enum FlowOperation {
-    Packet(InFlightPacket),
-    Elapse {
-        rank: u32,
-        token: Token,
-    },
-    /// The acknowledgement of a packet from the first rank to the second.
-    Acknowledgement(u32, u32),
-}
-
-#[derive(Debug, Default)]
-struct Tables {
-    jobs: Slab<FlowOperation>,
-    /// The last packet in flight of each pair, by destination and source, that keeps order.
-    last: LastPackets,
-}
+/// Token bit of an acknowledgement; without this bit a token is the number of an event.
+const ACKNOWLEDGEMENT: u64 = 1 << 32;
 
 /// A device that connects all ranks; rank r is the actor with the index r.
 pub struct Flow {
     ranks: Ranks,
-    tables: RefCell<Tables>,
+    /// The last packet in flight of each pair, by destination and source, that keeps order.
+    last: RefCell<LastPackets>,
     is_timed: bool,
     /// True if packets take no time.
     is_ideal: bool,
@@ -85,14 +53,12 @@ pub struct Flow {
 }
 
 impl Flow {
-    /// Tells the observer of a rank that the packet of this job has entered the network.
+    /// Tells the observer of a rank that a packet has entered the network.
     #[cold]
-    fn observe_posted(&self, rank: u32, peer: u32, job: u32) {
-        let tables = self.tables.borrow();
-        if let FlowOperation::Packet(InFlightPacket { packet, .. }) = tables.jobs.get(job) {
+    fn observe_posted(&self, rank: u32, peer: u32, index: u32) {
+        if let Some((_, packet)) = self.ranks.ends.borrow().transits.get(index).packet() {
             let length = packet.payload.len();
-            let header = &packet.header;
-            self.ranks.observe_injection(rank, peer, header, length);
+            (self.ranks).observe_injection(rank, peer, &packet.header, length);
         }
     }
 
@@ -102,23 +68,23 @@ impl Flow {
         &self,
         initiators: &mut Initiators,
         kernel: &Kernel,
-        packet: WaitingPacket,
+        waiting: WaitingPacket,
     ) -> bool {
-        let (from, to) = (actor(packet.pair.0), actor(packet.pair.1));
-        let tables = &mut *self.tables.borrow_mut();
-        let sent = tables.packet_mut(packet.job);
-        sent.has_initiator = kernel.host_of(from) != kernel.host_of(to)
-            && initiators.are_needed(&sent.packet.header);
-        sent.has_initiator && !initiators.admit_packet(packet)
+        let (from, to) = (actor(waiting.pair.0), actor(waiting.pair.1));
+        let mut ends = self.ranks.ends.borrow_mut();
+        let transit = ends.transits.get_mut(waiting.index);
+        let is_needed =
+            (transit.packet()).is_some_and(|(_, packet)| initiators.are_needed(&packet.header));
+        transit.has_initiator = is_needed && kernel.host_of(from) != kernel.host_of(to);
+        transit.has_initiator && !initiators.admit_packet(waiting)
     }
 
     /// Returns true if a control packet can be delivered at its post: packets take time, and no
     /// earlier packet of the pair is in flight. Without time, the arrival is a separate event,
     /// which may come after other events.
     fn is_next(&self, source: u32, destination: u32, packet: &Packet) -> bool {
-        let last = &self.tables.borrow().last;
-        let has_before = packet.header.is_ordered() && last.get(destination, source).is_some();
-        !has_before && self.is_timed
+        let last = || self.last.borrow().get(destination, source);
+        self.is_timed && !(packet.header.is_ordered() && last().is_some())
     }
 
     /// A device for `ranks` ranks, attached to the kernel behind `port`.
@@ -138,7 +104,7 @@ impl Flow {
             is_timed: port.with_kernel(|kernel| kernel.is_timed()),
             initiators: Initiators::of_settings(&settings).map(RefCell::new),
             ranks: Ranks::new(port.clone(), ranks, settings),
-            tables: RefCell::default(),
+            last: RefCell::default(),
         });
         port.attach(Rc::clone(&flow) as Rc<dyn Device>);
         flow
@@ -203,61 +169,32 @@ pub(crate) fn message(packet: &Packet) -> Option<(Envelope, u64)> {
     }
 }
 
-/// Starts the transfer of a job from the host of one rank to the host of another rank.
+/// Starts a transfer from the host of one rank to the host of another rank.
 #[inline(always)]
-fn start_transfer(kernel: &mut Kernel, (rank, peer): (u32, u32), bytes: f64, job: u32) {
+fn start_transfer(kernel: &mut Kernel, (rank, peer): (u32, u32), bytes: f64, token: u64) {
     let work = Work::Transfer {
         from: kernel.host_of(actor(rank)),
         to: kernel.host_of(actor(peer)),
         bytes,
         rate: f64::INFINITY,
     };
-    kernel.start_for_device(&work, u64::from(job));
+    kernel.start_for_device(&work, token);
 }
 
-/// Delivers a packet at its destination.
-#[inline]
-fn hand_over(kernel: &mut Kernel, ranks: &Ranks, source: u32, destination: u32, packet: Packet) {
-    if let Some(token) = packet.notify {
-        ranks.notify(kernel, source, ChannelEvent::Sent(token));
-    }
-    ranks.deliver_packet(kernel, source, destination, packet);
-}
-
-impl Tables {
-    fn packet_mut(&mut self, index: u32) -> &mut InFlightPacket {
-        match self.jobs.get_mut(index) {
-            FlowOperation::Packet(packet) => packet,
-            FlowOperation::Elapse { .. } | FlowOperation::Acknowledgement(..) => {
-                unreachable!("the job is a packet")
-            }
-        }
-    }
-
+impl Flow {
     /// Appends a packet to the packets of its pair that are in flight.
-    fn launch_packet(&mut self, source: u32, destination: u32, packet: Packet) -> u32 {
-        let ordered = packet.header.is_ordered();
-        let before = if ordered {
-            self.last.get(destination, source)
-        } else {
-            None
-        };
-        let in_flight = InFlightPacket {
-            source,
-            destination,
-            packet,
-            arrived: false,
-            lost: false,
-            has_initiator: false,
-            before,
-            after: None,
-        };
-        let index = self.jobs.insert(FlowOperation::Packet(in_flight));
-        if ordered {
-            self.last.set(destination, source, index);
-        }
-        if let Some(before) = before {
-            self.packet_mut(before).after = Some(index);
+    #[inline]
+    fn launch_packet(&self, source: u32, destination: u32, packet: Packet) -> u32 {
+        let is_ordered = packet.header.is_ordered();
+        let transits = &mut self.ranks.ends.borrow_mut().transits;
+        let event = ChannelEvent::Packet { source, packet };
+        let index = transits.insert(Transit::new(destination, event));
+        if is_ordered {
+            let before = (self.last.borrow_mut()).replace(destination, source, index);
+            if let Some(before) = before {
+                transits.get_mut(before).after = index;
+                transits.get_mut(index).before = before;
+            }
         }
         index
     }
@@ -265,141 +202,141 @@ impl Tables {
     /// Handles the arrival of a packet. A packet without a predecessor in flight is delivered, and
     /// then the packets that waited for this packet.
     #[inline(always)]
-    fn handle_arrival(&mut self, kernel: &mut Kernel, ranks: &Ranks, index: u32) {
-        let packet = self.packet_mut(index);
-        packet.arrived = true;
-        if packet.before.is_some() {
+    fn handle_arrival(&self, kernel: &mut Kernel, ends: &mut Ends, index: u32) {
+        let transit = ends.transits.get_mut(index);
+        transit.has_arrived = true;
+        if transit.before != NONE {
             return;
         }
-        let mut next = Some(index);
-        while let Some(index) = next {
-            let packet = self.packet_mut(index);
-            packet.before = None;
-            if !packet.arrived {
+        let mut next = index;
+        while next != NONE {
+            let index = next;
+            let transit = ends.transits.get_mut(index);
+            transit.before = NONE;
+            if !transit.has_arrived {
                 return;
             }
-            next = packet.after;
-            let (pair, ordered) = (
-                (packet.destination, packet.source),
-                packet.packet.header.is_ordered(),
-            );
-            if ordered && next.is_none() {
-                self.last.remove(pair.0, pair.1);
+            next = transit.after;
+            let destination = transit.destination;
+            let Some((source, packet)) = transit.packet() else {
+                unreachable!("the event is the arrival of a packet")
+            };
+            if next == NONE && packet.header.is_ordered() {
+                self.last.borrow_mut().remove(destination, source);
             }
-            self.deliver_packet(kernel, ranks, index);
+            if transit.is_lost {
+                ends.transits.remove(index);
+                ends.report_broken(kernel, source, destination);
+                continue;
+            }
+            if let Some(token) = packet.notify {
+                ends.deliver_new(kernel, source, ChannelEvent::Sent(token));
+            }
+            self.ranks.deliver_transit(kernel, ends, index);
         }
     }
 
-    #[inline]
-    fn deliver_packet(&mut self, kernel: &mut Kernel, ranks: &Ranks, index: u32) {
-        let FlowOperation::Packet(InFlightPacket {
-            source,
-            destination,
-            packet,
-            lost,
-            ..
-        }) = self.jobs.remove(index)
-        else {
-            unreachable!("a packet is delivered once");
-        };
-        if lost {
-            return ranks.report_broken(kernel, source, destination);
-        }
-        hand_over(kernel, ranks, source, destination, packet);
-    }
-
-    /// Starts the acknowledgement of a packet that has arrived, if an initiator waits for that;
-    /// returns true if the job was such an acknowledgement.
+    /// Starts the acknowledgement of a packet that has arrived, if an initiator waits for that.
     #[cold]
-    fn end_acknowledgement(
-        &mut self,
-        initiators: &mut Initiators,
-        kernel: &mut Kernel,
-        index: u32,
-    ) -> bool {
-        if let &FlowOperation::Acknowledgement(rank, peer) = self.jobs.get(index) {
-            self.jobs.remove(index);
-            if initiators.take_acknowledgement(rank, peer) {
+    fn acknowledge_packet(&self, kernel: &mut Kernel, ends: &Ends, index: u32) {
+        let transit = ends.transits.get(index);
+        if let Some((source, _)) = transit.packet()
+            && transit.has_initiator
+            && let Some(initiators) = &self.initiators
+        {
+            let peer = transit.destination;
+            let number = initiators.borrow_mut().begin_acknowledgement(source, peer);
+            let token = ACKNOWLEDGEMENT | u64::from(number);
+            start_transfer(kernel, (peer, source), 0.0, token);
+        }
+    }
+
+    /// Handles the end of an acknowledgement, or its failure.
+    #[cold]
+    fn end_acknowledgement(&self, kernel: &mut Kernel, number: u32, end: End) {
+        let Some(initiators) = &self.initiators else {
+            return;
+        };
+        let initiators = &mut *initiators.borrow_mut();
+        if end == End::Done {
+            if initiators.take_acknowledgement(number) {
                 kernel.request_progress();
             }
-            return true;
+            return;
         }
-        let packet = self.packet_mut(index);
-        if packet.has_initiator {
-            let (rank, peer) = (packet.source, packet.destination);
-            let job = self.jobs.insert(FlowOperation::Acknowledgement(rank, peer));
-            start_transfer(kernel, (peer, rank), 0.0, job);
+        let (rank, peer) = initiators.lose_acknowledgement(number);
+        if !self.ranks.connects() {
+            kernel.fail_actor(actor(rank), lost_message(peer));
         }
-        false
+    }
+
+    /// Delivers a packet at the date of its post.
+    fn hand_over(&self, source: u32, destination: u32, packet: Packet) {
+        self.ranks.port.with_kernel(|kernel| {
+            let ends = &mut *self.ranks.ends.borrow_mut();
+            if let Some(token) = packet.notify {
+                ends.deliver_new(kernel, source, ChannelEvent::Sent(token));
+            }
+            let event = ChannelEvent::Packet { source, packet };
+            let index = ends.transits.insert(Transit::new(destination, event));
+            self.ranks.deliver_transit(kernel, ends, index);
+        });
     }
 
     /// Handles the failure of a host or a link under a packet or a computation. Without connections
     /// the failure ends the run. With connections, the connection of the two ranks breaks at the
     /// turn of the packet; other calls tell the device of a lost host.
-    fn handle_failure(&mut self, kernel: &mut Kernel, ranks: &Ranks, index: u32) {
-        if ranks.connects() {
-            if let FlowOperation::Packet(packet) = self.jobs.get_mut(index) {
-                packet.lost = true;
-                return self.handle_arrival(kernel, ranks, index);
+    #[cold]
+    fn handle_failure(&self, kernel: &mut Kernel, ends: &mut Ends, index: u32) {
+        let transit = ends.transits.get_mut(index);
+        let source = transit.packet().map(|(source, _)| source);
+        if self.ranks.connects() {
+            if source.is_some() {
+                transit.is_lost = true;
+                return self.handle_arrival(kernel, ends, index);
             }
-            self.jobs.remove(index);
+            ends.transits.remove(index);
             return;
         }
-        let (rank, what) = match self.jobs.remove(index) {
-            FlowOperation::Packet(InFlightPacket {
-                source,
-                destination,
-                ..
-            })
-            | FlowOperation::Acknowledgement(source, destination) => (
-                source,
-                format!("message to rank {destination} failed: host or link failure on the route"),
-            ),
-            FlowOperation::Elapse { rank, .. } => {
-                (rank, "computation failed: host failure".to_owned())
-            }
+        let destination = transit.destination;
+        ends.transits.remove(index);
+        let (rank, message) = match source {
+            Some(source) => (source, lost_message(destination)),
+            None => (destination, "computation failed: host failure".to_owned()),
         };
-        kernel.fail_actor(actor(rank), what);
+        kernel.fail_actor(actor(rank), message);
     }
 
-    /// The messages to a rank that are on their way, by sender and in the order in which they were
-    /// sent.
-    fn undelivered(&self, destination: u32) -> Vec<(Envelope, u64)> {
-        let mut all = Vec::new();
-        for last in self.last.to(destination) {
-            let start = all.len();
-            let mut next = Some(last);
-            while let Some(FlowOperation::Packet(InFlightPacket { packet, before, .. })) =
-                next.map(|index| self.jobs.get(index))
-            {
-                all.extend(message(packet));
-                next = *before;
-            }
-            all[start..].reverse();
-        }
-        all
+    /// Makes the record of an activity of a rank with a duration of its own.
+    fn insert_activity(&self, rank: u32, token: Token) -> u64 {
+        let transit = Transit::new(rank, ChannelEvent::Elapsed(token));
+        let index = (self.ranks.ends.borrow_mut().transits).insert(transit);
+        u64::from(index)
     }
+}
+
+fn lost_message(destination: u32) -> String {
+    format!("message to rank {destination} failed: host or link failure on the route")
 }
 
 impl Device for Flow {
     fn on_end(&self, kernel: &mut Kernel, token: u64, end: End) {
-        let index = u32::try_from(token).expect("tokens of this device have 32 bits");
-        let mut tables = self.tables.borrow_mut();
+        #[expect(clippy::cast_possible_truncation, reason = "the flag is cut off")]
+        let index = token as u32;
+        if token & ACKNOWLEDGEMENT != 0 {
+            return self.end_acknowledgement(kernel, index, end);
+        }
+        let ends = &mut *self.ranks.ends.borrow_mut();
         if end != End::Done {
-            return tables.handle_failure(kernel, &self.ranks, index);
+            return self.handle_failure(kernel, ends, index);
         }
-        if let FlowOperation::Elapse { rank, token } = *tables.jobs.get(index) {
-            tables.jobs.remove(index);
-            return self
-                .ranks
-                .notify(kernel, rank, ChannelEvent::Elapsed(token));
+        if ends.transits.get(index).packet().is_none() {
+            return ends.deliver_event(kernel, index);
         }
-        if let Some(all) = &self.initiators
-            && tables.end_acknowledgement(&mut all.borrow_mut(), kernel, index)
-        {
-            return;
+        if self.initiators.is_some() {
+            self.acknowledge_packet(kernel, ends, index);
         }
-        tables.handle_arrival(kernel, &self.ranks, index);
+        self.handle_arrival(kernel, ends, index);
     }
 
     fn on_timer(&self, kernel: &mut Kernel, token: u64) {
@@ -409,10 +346,11 @@ impl Device for Flow {
     fn progress(&self) {
         if let Some(initiators) = &self.initiators {
             let leaving = initiators.borrow_mut().take_leaving();
-            for WaitingPacket { pair, job, bytes } in leaving {
-                (self.ranks.port).with_kernel(|kernel| start_transfer(kernel, pair, bytes, job));
+            for WaitingPacket { pair, index, bytes } in leaving {
+                let start = |kernel: &mut Kernel| start_transfer(kernel, pair, bytes, index.into());
+                self.ranks.port.with_kernel(start);
                 if self.ranks.is_observed() {
-                    self.observe_posted(pair.0, pair.1, job);
+                    self.observe_posted(pair.0, pair.1, index);
                 }
             }
         }
@@ -442,60 +380,54 @@ impl PacketTransport for Flow {
     }
 
     fn post_packet(&self, rank: u32, peer: u32, packet: Packet) {
-        let control = packet.header.is_control();
-        let length = packet.header.charged_length(packet.payload.len());
         let settings = &self.ranks.settings;
-        let begins = begins(&packet);
-        if control
-            && settings.control.is_none()
-            && rank != peer
-            && self.is_next(rank, peer, &packet)
-        {
-            let notify = |kernel: &mut Kernel| hand_over(kernel, &self.ranks, rank, peer, packet);
-            return self.ranks.port.with_kernel(notify);
+        let is_control = packet.header.is_control();
+        let is_timeless = is_control && settings.control.is_none();
+        if is_timeless && rank != peer && self.is_next(rank, peer, &packet) {
+            return self.hand_over(rank, peer, packet);
         }
-        let job = self.tables.borrow_mut().launch_packet(rank, peer, packet);
+        let length = packet.header.charged_length(packet.payload.len());
+        let control_size = settings.control.filter(|_| is_control);
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "messages of 2^53 bytes and more may be off by one"
+        )]
+        let bytes = control_size.unwrap_or(length + settings.envelope) as f64;
+        let begins = begins(&packet);
+        let index = self.launch_packet(rank, peer, packet);
         let leaves = self.ranks.port.with_kernel(|kernel| {
             if let Some(message) = begins {
                 kernel.count_message(message);
             }
-            let control_size = settings.control.filter(|_| control);
-            if self.is_ideal || control && control_size.is_none() {
-                kernel.set_device_timer(kernel.now(), u64::from(job));
+            if self.is_ideal || is_timeless {
+                kernel.set_device_timer(kernel.now(), u64::from(index));
                 return true;
             }
-            #[expect(
-                clippy::cast_precision_loss,
-                reason = "messages of 2^53 bytes and more may be off by one"
-            )]
-            let bytes = control_size.unwrap_or(length + settings.envelope) as f64;
+            let pair = (rank, peer);
             if let Some(all) = &self.initiators {
-                let pair = (rank, peer);
-                let packet = WaitingPacket { pair, job, bytes };
+                let packet = WaitingPacket { pair, index, bytes };
                 if self.waits_for_initiator(&mut all.borrow_mut(), kernel, packet) {
                     return false;
                 }
             }
-            start_transfer(kernel, (rank, peer), bytes, job);
+            start_transfer(kernel, pair, bytes, u64::from(index));
             true
         });
-        if leaves && self.ranks.is_observed() && (!control || settings.control.is_some()) {
-            self.observe_posted(rank, peer, job);
+        if leaves && self.ranks.is_observed() && !is_timeless {
+            self.observe_posted(rank, peer, index);
         }
     }
 
     fn timer(&self, rank: u32, seconds: f64, token: Token) {
-        let job = FlowOperation::Elapse { rank, token };
-        let index = self.tables.borrow_mut().jobs.insert(job);
+        let target = self.insert_activity(rank, token);
         let date = |now: Time| now + Span::from_secs(seconds);
         self.ranks
             .port
-            .with_kernel(|kernel| kernel.set_device_timer(date(kernel.now()), u64::from(index)));
+            .with_kernel(|kernel| kernel.set_device_timer(date(kernel.now()), target));
     }
 
     fn start_computation(&self, rank: u32, flops: f64, token: Token) {
-        let job = FlowOperation::Elapse { rank, token };
-        let index = self.tables.borrow_mut().jobs.insert(job);
+        let target = self.insert_activity(rank, token);
         self.ranks.port.with_kernel(|kernel| {
             let host = kernel.host_of(actor(rank));
             let work = Work::Exec {
@@ -505,11 +437,25 @@ impl PacketTransport for Flow {
                 priority: 1.0,
                 bound: f64::INFINITY,
             };
-            kernel.start_for_device(&work, u64::from(index));
+            kernel.start_for_device(&work, target);
         });
     }
 
-    fn undelivered(&self, rank: u32) -> Vec<(Envelope, u64)> {
-        self.tables.borrow().undelivered(rank)
+    /// The messages to a rank that are on their way, by sender and in the order in which they were
+    /// sent.
+    fn undelivered(&self, destination: u32) -> Vec<(Envelope, u64)> {
+        let ends = self.ranks.ends.borrow();
+        let mut all = Vec::new();
+        for last in self.last.borrow().to(destination) {
+            let start = all.len();
+            let mut next = last;
+            while next != NONE {
+                let transit = ends.transits.get(next);
+                all.extend(transit.packet().and_then(|(_, packet)| message(packet)));
+                next = transit.before;
+            }
+            all[start..].reverse();
+        }
+        all
     }
 }

@@ -18,13 +18,15 @@ use std::collections::VecDeque;
 use channel::{PacketHeader, Settings};
 use settings::RendezvousMode;
 
+use crate::slab::Slab;
+
 /// The transfer of a packet, which may wait for an initiator.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WaitingPacket {
     /// The rank that sends, and the other one.
     pub(crate) pair: (u32, u32),
-    /// The job of the device.
-    pub(crate) job: u32,
+    /// The number of the packet.
+    pub(crate) index: u32,
     pub(crate) bytes: f64,
 }
 
@@ -39,6 +41,8 @@ pub(crate) struct Initiators {
     ranks: Vec<RankInitiators>,
     /// Packets that have waited, and leave now.
     leaving: Vec<WaitingPacket>,
+    /// Acknowledgements on their way, of a packet from the first rank to the second.
+    acknowledgements: Slab<(u32, u32)>,
 }
 
 #[derive(Default, Debug)]
@@ -72,6 +76,7 @@ impl Initiators {
             receivers_read: mode == Some(RendezvousMode::Get),
             ranks: Vec::new(),
             leaving: Vec::new(),
+            acknowledgements: Slab::default(),
         })
     }
 
@@ -97,8 +102,21 @@ impl Initiators {
         leaves
     }
 
-    /// Notes that a packet of a rank is acknowledged; returns true if packets leave now.
-    pub(crate) fn take_acknowledgement(&mut self, rank: u32, peer: u32) -> bool {
+    /// Notes that the acknowledgement of a packet from a rank to a peer is on its way; returns the
+    /// number of the acknowledgement.
+    pub(crate) fn begin_acknowledgement(&mut self, rank: u32, peer: u32) -> u32 {
+        self.acknowledgements.insert((rank, peer))
+    }
+
+    /// Forgets an acknowledgement that has failed; returns the sender and the receiver of the
+    /// packet.
+    pub(crate) fn lose_acknowledgement(&mut self, number: u32) -> (u32, u32) {
+        self.acknowledgements.remove(number)
+    }
+
+    /// Notes that an acknowledgement has arrived; returns true if packets leave now.
+    pub(crate) fn take_acknowledgement(&mut self, number: u32) -> bool {
+        let (rank, peer) = self.acknowledgements.remove(number);
         let state = &mut self.ranks[rank as usize];
         state.served.retain_mut(|(served, packets)| {
             *packets -= u32::from(*served == peer);

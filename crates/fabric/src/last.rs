@@ -37,21 +37,34 @@ impl LastPackets {
         }
     }
 
+    /// Notes a packet as the last one of its pair; returns the last one before.
     #[inline]
-    pub(crate) fn set(&mut self, destination: u32, source: u32, packet: u32) {
+    pub(crate) fn replace(&mut self, destination: u32, source: u32, packet: u32) -> Option<u32> {
         let at = destination as usize;
         if self.places.len() <= at {
             self.places.resize(at + 1, LastPacket::EMPTY);
         }
         let place = &mut self.places[at];
-        let pair = (destination, source);
-        let is_free = place.source == LastPacket::EMPTY.source
-            && (self.others.is_empty() || !self.others.contains_key(&pair));
-        if place.source == source || is_free {
-            *place = LastPacket { source, packet };
-        } else {
-            self.others.insert(pair, packet);
+        if place.source == source {
+            return Some(std::mem::replace(&mut place.packet, packet));
         }
+        if self.others.is_empty() && place.source == LastPacket::EMPTY.source {
+            *place = LastPacket { source, packet };
+            return None;
+        }
+        self.replace_other(destination, source, packet)
+    }
+
+    /// [`LastPackets::replace`] where several pairs have the destination.
+    fn replace_other(&mut self, destination: u32, source: u32, packet: u32) -> Option<u32> {
+        let place = &mut self.places[destination as usize];
+        let pair = (destination, source);
+        let is_free = place.source == LastPacket::EMPTY.source;
+        if is_free && !self.others.contains_key(&pair) {
+            *place = LastPacket { source, packet };
+            return None;
+        }
+        self.others.insert(pair, packet)
     }
 
     #[inline]
@@ -94,8 +107,8 @@ mod tests {
             let mut model = BTreeMap::new();
             for (destination, source, packet) in changes {
                 if let Some(packet) = packet {
-                    last.set(destination, source, packet);
-                    model.insert((destination, source), packet);
+                    let before = last.replace(destination, source, packet);
+                    prop_assert_eq!(before, model.insert((destination, source), packet));
                 } else if model.remove(&(destination, source)).is_some() {
                     last.remove(destination, source);
                 }

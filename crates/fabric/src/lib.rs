@@ -10,6 +10,7 @@
 mod deliveries;
 mod flow;
 mod ideal;
+mod inbox;
 mod initiators;
 mod journal;
 mod knowledge;

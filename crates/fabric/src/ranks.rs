@@ -2,8 +2,7 @@
 //! depend on how packets travel.
 //!
 //! Rank r is the actor with the index r. An end has an inbox of events that its rank has not
-//! handled, and knows whether the rank is parked. The events of all inboxes lie in one table, so
-//! that an empty inbox takes eight bytes.
+//! handled (`inbox`), and knows whether the rank is parked.
 //!
 //! The protocols of a parked rank handle events before any actor continues, and the rank is woken
 //! only if the operation for which the rank waits may be complete. If each packet of a rendezvous
@@ -13,7 +12,7 @@
 
 use sim_core::SourceLocation;
 use std::cell::{OnceCell, RefCell};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::rc::{Rc, Weak};
 use std::task::Waker;
@@ -25,14 +24,12 @@ use channel::{
 };
 use observe::{NetworkEvent, NetworkObserver, Observer};
 use rdma::{Capture, RegionMemory, Verbs};
-use sim_core::{
-    ActorId, Blocked, Device, Kernel, KernelHandle, Limit, Observed, Parked, QueueHead, Time,
-};
+use sim_core::{ActorId, Blocked, Device, Kernel, KernelHandle, Limit, Observed, Time};
 
 use crate::flow::label;
+use crate::inbox::{Ends, Transit};
 use crate::journal::Journal;
 use crate::knowledge::{CausalityTracker, RankCauses};
-use crate::slab::Slab;
 
 /// A simulated device that connects all ranks.
 pub trait Fabric: Device {
@@ -194,113 +191,11 @@ pub(crate) trait PacketTransport: Device {
     fn undelivered(&self, rank: u32) -> Vec<(Envelope, u64)>;
 }
 
-/// No event.
-const NONE: u32 = u32::MAX;
-
-/// One rank's end of the device.
-#[derive(Debug)]
-struct Endpoint {
-    /// First and last event of the inbox.
-    first: u32,
-    last: u32,
-    parked: Option<Parked>,
-    /// The rank is parked, and the kernel knows that the rank has to continue.
-    woken: bool,
-    /// The rank is in the list of ranks with events to handle, with the first of these events.
-    called: bool,
-    protocols: Option<Weak<dyn RankProtocols>>,
-}
-
-impl Endpoint {
-    const fn new() -> Self {
-        Self {
-            first: NONE,
-            last: NONE,
-            parked: None,
-            woken: false,
-            called: false,
-            protocols: None,
-        }
-    }
-}
-
-/// An event in an inbox.
-#[derive(Debug)]
-struct Queued {
-    event: ChannelEvent,
-    next: u32,
-}
-
-#[derive(Debug)]
-struct Ends {
-    endpoints: Vec<Endpoint>,
-    events: Slab<Queued>,
-    /// Parked ranks with unhandled events, and the first event of each rank, unless this event is
-    /// in the inbox.
-    called: VecDeque<(u32, Option<ChannelEvent>)>,
-    /// Wakers of combinators, to be woken at the next event; few ranks have any.
-    wakers: BTreeMap<u32, Vec<Waker>>,
-}
-
-impl Ends {
-    fn new(size: u32) -> Self {
-        let mut endpoints = Vec::new();
-        endpoints.resize_with(size as usize, Endpoint::new);
-        Self {
-            endpoints,
-            events: Slab::default(),
-            called: VecDeque::new(),
-            wakers: BTreeMap::new(),
-        }
-    }
-
-    /// As new, with the memory of before.
-    fn clear(&mut self) {
-        for endpoint in &mut self.endpoints {
-            *endpoint = Endpoint::new();
-        }
-        self.events.clear();
-        self.called.clear();
-        self.wakers.clear();
-    }
-
-    fn push(&mut self, rank: u32, event: ChannelEvent) {
-        let new = self.events.insert(Queued { event, next: NONE });
-        let endpoint = &mut self.endpoints[rank as usize];
-        let last = std::mem::replace(&mut endpoint.last, new);
-        if last == NONE {
-            endpoint.first = new;
-        } else {
-            self.events.get_mut(last).next = new;
-        }
-    }
-
-    fn pop(&mut self, rank: u32) -> Option<ChannelEvent> {
-        let endpoint = &mut self.endpoints[rank as usize];
-        if endpoint.called {
-            let mut called = self.called.iter_mut();
-            let entry = called.find(|(other, _)| *other == rank);
-            if let Some(event) = entry.and_then(|(_, event)| event.take()) {
-                return Some(event);
-            }
-        }
-        if endpoint.first == NONE {
-            return None;
-        }
-        let Queued { event, next } = self.events.remove(endpoint.first);
-        endpoint.first = next;
-        if next == NONE {
-            endpoint.last = NONE;
-        }
-        Some(event)
-    }
-}
-
 /// The ends of all ranks.
 pub(crate) struct Ranks {
     pub(crate) port: KernelHandle,
     pub(crate) settings: Settings,
-    ends: RefCell<Ends>,
+    pub(crate) ends: RefCell<Ends>,
     size: u32,
     /// Where ranks get connected: the ranks that accept no packets any more, and the date of the
     /// loss of each rank that is lost.
@@ -387,9 +282,8 @@ impl Ranks {
         self.settings.connections.is_some()
     }
 
-    /// Delivers a packet to the rank. A packet that asks for a connection to a rank that accepts no
-    /// packets goes back to its sender.
-    #[inline(always)]
+    /// Delivers a packet to the rank.
+    #[inline]
     pub(crate) fn deliver_packet(
         &self,
         kernel: &mut Kernel,
@@ -397,57 +291,59 @@ impl Ranks {
         destination: u32,
         packet: Packet,
     ) {
-        let pair = u64::from(source) << 32 | u64::from(destination);
-        kernel.mix_digest(pair, label(&packet));
+        let ends = &mut *self.ends.borrow_mut();
+        let transit = Transit::new(destination, ChannelEvent::Packet { source, packet });
+        let index = ends.transits.insert(transit);
+        self.deliver_transit(kernel, ends, index);
+    }
+
+    /// Delivers a packet that was in flight. A packet that asks for a connection to a rank that
+    /// accepts no packets goes back to its sender.
+    #[inline(always)]
+    pub(crate) fn deliver_transit(&self, kernel: &mut Kernel, ends: &mut Ends, index: u32) {
+        let transit = ends.transits.get(index);
+        let Some((source, packet)) = transit.packet() else {
+            unreachable!("the event is the arrival of a packet")
+        };
+        let pair = u64::from(source) << 32 | u64::from(transit.destination);
+        kernel.mix_digest(pair, label(packet));
         if let Some(journal) = &mut *self.journal.borrow_mut() {
-            journal.note_arrival(source, destination, &packet);
+            journal.note_arrival(source, transit.destination, packet);
         }
         let is_asking = matches!(packet.header, PacketHeader::Socket { .. });
-        if is_asking && self.is_gone(destination) {
-            let peer = destination;
-            self.notify(kernel, source, ChannelEvent::Undeliverable { peer, packet });
-        } else {
-            self.notify(kernel, destination, ChannelEvent::Packet { source, packet });
+        if is_asking && self.is_gone(transit.destination) {
+            ends.transits.get_mut(index).return_to_sender();
         }
+        ends.deliver_event(kernel, index);
     }
 
     /// Puts an event into the inbox of a rank. The protocols of a parked rank handle the event
     /// before any rank continues, and the rank is woken only if it can continue then.
     #[inline]
     pub(crate) fn notify(&self, kernel: &mut Kernel, rank: u32, event: ChannelEvent) {
-        let ends = &mut *self.ends.borrow_mut();
-        let endpoint = &mut ends.endpoints[rank as usize];
-        // Under an explorer a rank that is woken may take its step later than other arrivals.
-        let is_under_way = endpoint.woken && kernel.current_step() == QueueHead::BEFORE;
-        if endpoint.parked.is_none() || is_under_way || endpoint.called {
-            return ends.push(rank, event);
-        }
-        endpoint.called = true;
-        // Where ranks get connected, the events are for the layer below the engine.
-        if endpoint.first == NONE && self.settings.connections.is_none() {
-            ends.called.push_back((rank, Some(event)));
-        } else {
-            ends.push(rank, event);
-            ends.called.push_back((rank, None));
-        }
-        kernel.request_progress();
+        self.ends.borrow_mut().deliver_new(kernel, rank, event);
     }
 
     /// Lets the protocols of parked ranks handle their events, each after a call of `before`.
+    #[inline]
     pub(crate) fn handle_parked_events(&self, before: impl Fn(u32)) {
         loop {
-            let ((rank, event), protocols) = {
-                let ends = &mut *self.ends.borrow_mut();
-                let Some(called) = ends.called.pop_front() else {
-                    return;
-                };
-                let endpoint = &mut ends.endpoints[called.0 as usize];
-                endpoint.called = false;
-                (called, endpoint.protocols.as_ref().and_then(Weak::upgrade))
+            let mut ends = self.ends.borrow_mut();
+            let Some(rank) = ends.take_called() else {
+                return;
             };
             if self.is_gone(rank) {
                 continue;
             }
+            let protocols = &ends.endpoints[rank as usize].protocols;
+            let protocols = protocols.as_ref().and_then(Weak::upgrade);
+            // Where ranks get connected, the events are for the layer below the engine.
+            let event = if self.connects() {
+                None
+            } else {
+                ends.take_event(rank)
+            };
+            drop(ends);
             before(rank);
             if protocols.is_none_or(|protocols| protocols.handle_parked_events(event)) {
                 self.wake(rank);
@@ -457,8 +353,7 @@ impl Ranks {
 
     /// Returns true if there are events that the rank has not handled.
     pub(crate) fn has_news(&self, rank: u32) -> bool {
-        let endpoint = &self.ends.borrow().endpoints[rank as usize];
-        endpoint.called || endpoint.first != NONE
+        self.ends.borrow().endpoints[rank as usize].has_news()
     }
 
     /// Lets a parked rank continue.
@@ -483,14 +378,16 @@ impl Ranks {
 
     /// Puts an event into the inbox of a rank that is awake.
     pub(crate) fn queue_event(&self, rank: u32, event: ChannelEvent) {
-        self.ends.borrow_mut().push(rank, event);
+        let ends = &mut *self.ends.borrow_mut();
+        let index = ends.transits.insert(Transit::new(rank, event));
+        ends.append_event(index);
     }
 
     /// Returns true if the inbox of a rank is empty and no park of the rank has to end.
     #[inline]
     fn is_quiet(&self, rank: u32) -> bool {
         let endpoint = &self.ends.borrow().endpoints[rank as usize];
-        endpoint.first == NONE && !endpoint.woken && !endpoint.called
+        !endpoint.woken && !endpoint.has_news()
     }
 
     #[inline]
@@ -504,7 +401,7 @@ impl Ranks {
             endpoint.parked = None;
             endpoint.woken = false;
         }
-        ends.pop(rank)
+        ends.take_event(rank)
     }
 
     fn park(&self, rank: u32, waker: &Waker) {
@@ -539,12 +436,6 @@ impl Ranks {
         for rank in (0..self.size).filter(|rank| *rank != peer) {
             self.notify(kernel, rank, ChannelEvent::Lost { peer });
         }
-    }
-
-    /// A packet from one rank to another was lost on the way: both are told.
-    pub(crate) fn report_broken(&self, kernel: &mut Kernel, source: u32, destination: u32) {
-        self.notify(kernel, source, ChannelEvent::Broken { peer: destination });
-        self.notify(kernel, destination, ChannelEvent::Broken { peer: source });
     }
 
     /// A rank takes no packets any more.

@@ -1,0 +1,205 @@
+//! The events of all ranks: one record for each event, from the post of a packet to the rank that
+//! handles the event.
+//!
+//! A packet in flight and an event in an inbox are the same record, and only the number of the
+//! record travels: from the device to the model, back to the device, and to the inbox. The inbox of
+//! a rank is a list of records, so that an empty inbox takes eight bytes.
+//!
+//! *Not decided here*: when a packet arrives, and in which order packets are delivered.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::rc::Weak;
+use std::task::Waker;
+
+use channel::{ChannelEvent, Packet, RankProtocols};
+use sim_core::{Kernel, Parked, QueueHead};
+
+use crate::slab::Slab;
+
+/// No event.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// An event of a rank that has not been handled.
+#[derive(Debug)]
+pub(crate) struct Transit {
+    pub(crate) event: ChannelEvent,
+    pub(crate) destination: u32,
+    /// The next event of the inbox.
+    next: u32,
+    /// The packet of this pair that was posted before and has not been delivered.
+    pub(crate) before: u32,
+    /// The packet of this pair that was posted after.
+    pub(crate) after: u32,
+    pub(crate) has_arrived: bool,
+    /// The packet will not be delivered.
+    pub(crate) is_lost: bool,
+    /// An initiator of the sender waits for the acknowledgement.
+    pub(crate) has_initiator: bool,
+}
+
+impl Transit {
+    #[inline(always)]
+    pub(crate) const fn new(destination: u32, event: ChannelEvent) -> Self {
+        Self {
+            event,
+            destination,
+            next: NONE,
+            before: NONE,
+            after: NONE,
+            has_arrived: false,
+            is_lost: false,
+            has_initiator: false,
+        }
+    }
+
+    /// Returns the sender and the packet, if the event is the arrival of a packet.
+    #[inline]
+    pub(crate) const fn packet(&self) -> Option<(u32, &Packet)> {
+        match &self.event {
+            ChannelEvent::Packet { source, packet } => Some((*source, packet)),
+            _ => None,
+        }
+    }
+
+    /// Turns the arrival of a packet into the news for its sender that the packet was not delivered.
+    #[cold]
+    pub(crate) fn return_to_sender(&mut self) {
+        let peer = self.destination;
+        let event = std::mem::replace(&mut self.event, ChannelEvent::Broken { peer });
+        if let ChannelEvent::Packet { source, packet } = event {
+            self.destination = source;
+            self.event = ChannelEvent::Undeliverable { peer, packet };
+        }
+    }
+}
+
+/// One rank's end of the device.
+#[derive(Debug)]
+pub(crate) struct Endpoint {
+    /// First and last event of the inbox.
+    first: u32,
+    last: u32,
+    pub(crate) parked: Option<Parked>,
+    /// The rank is parked, and the kernel knows that the rank has to continue.
+    pub(crate) woken: bool,
+    /// The rank is in the list of ranks with events to handle.
+    called: bool,
+    pub(crate) protocols: Option<Weak<dyn RankProtocols>>,
+}
+
+impl Endpoint {
+    const fn new() -> Self {
+        Self {
+            first: NONE,
+            last: NONE,
+            parked: None,
+            woken: false,
+            called: false,
+            protocols: None,
+        }
+    }
+
+    /// Returns true if there are events that the rank has not handled.
+    #[inline]
+    pub(crate) const fn has_news(&self) -> bool {
+        self.called || self.first != NONE
+    }
+}
+
+/// The ends of all ranks.
+#[derive(Debug)]
+pub(crate) struct Ends {
+    pub(crate) endpoints: Vec<Endpoint>,
+    pub(crate) transits: Slab<Transit>,
+    /// Parked ranks with unhandled events.
+    called: VecDeque<u32>,
+    /// Wakers of combinators, to be woken at the next event; few ranks have any.
+    pub(crate) wakers: BTreeMap<u32, Vec<Waker>>,
+}
+
+impl Ends {
+    pub(crate) fn new(size: u32) -> Self {
+        let mut endpoints = Vec::new();
+        endpoints.resize_with(size as usize, Endpoint::new);
+        Self {
+            endpoints,
+            transits: Slab::default(),
+            called: VecDeque::new(),
+            wakers: BTreeMap::new(),
+        }
+    }
+
+    /// Forgets all events and keeps the memory.
+    pub(crate) fn clear(&mut self) {
+        for endpoint in &mut self.endpoints {
+            *endpoint = Endpoint::new();
+        }
+        self.transits.clear();
+        self.called.clear();
+        self.wakers.clear();
+    }
+
+    /// Appends an event to the inbox of its rank. The protocols of a parked rank handle the event
+    /// before any rank continues.
+    #[inline]
+    pub(crate) fn deliver_event(&mut self, kernel: &mut Kernel, index: u32) {
+        let rank = self.append_event(index);
+        let endpoint = &mut self.endpoints[rank as usize];
+        // Under an explorer a rank that is woken may take its step later than other arrivals.
+        let is_under_way = endpoint.woken && kernel.current_step() == QueueHead::BEFORE;
+        if endpoint.parked.is_none() || is_under_way || endpoint.called {
+            return;
+        }
+        endpoint.called = true;
+        self.called.push_back(rank);
+        kernel.request_progress();
+    }
+
+    /// Delivers an event that was not under way.
+    #[inline]
+    pub(crate) fn deliver_new(&mut self, kernel: &mut Kernel, rank: u32, event: ChannelEvent) {
+        let index = self.transits.insert(Transit::new(rank, event));
+        self.deliver_event(kernel, index);
+    }
+
+    /// A packet from one rank to another was lost on the way: both are told.
+    #[cold]
+    pub(crate) fn report_broken(&mut self, kernel: &mut Kernel, source: u32, destination: u32) {
+        self.deliver_new(kernel, source, ChannelEvent::Broken { peer: destination });
+        self.deliver_new(kernel, destination, ChannelEvent::Broken { peer: source });
+    }
+
+    /// Appends an event to the inbox of its rank; returns the rank.
+    #[inline]
+    pub(crate) fn append_event(&mut self, index: u32) -> u32 {
+        let rank = self.transits.get(index).destination;
+        let endpoint = &mut self.endpoints[rank as usize];
+        let last = std::mem::replace(&mut endpoint.last, index);
+        if endpoint.first == NONE {
+            endpoint.first = index;
+        } else {
+            self.transits.get_mut(last).next = index;
+        }
+        rank
+    }
+
+    /// Takes the first event of the inbox of a rank.
+    #[inline]
+    pub(crate) fn take_event(&mut self, rank: u32) -> Option<ChannelEvent> {
+        let endpoint = &mut self.endpoints[rank as usize];
+        if endpoint.first == NONE {
+            return None;
+        }
+        let Transit { event, next, .. } = self.transits.remove(endpoint.first);
+        endpoint.first = next;
+        Some(event)
+    }
+
+    /// Takes the next parked rank with events to handle.
+    #[inline]
+    pub(crate) fn take_called(&mut self) -> Option<u32> {
+        let rank = self.called.pop_front()?;
+        self.endpoints[rank as usize].called = false;
+        Some(rank)
+    }
+}

@@ -12,8 +12,8 @@ use std::rc::Rc;
 
 use crate::ExplorableDevice;
 use crate::code::Code;
-use crate::kernel::{DEVICE_TARGET, DEVICE_WORK, Kernel, NONE, SendCall};
-use crate::{ActorId, Blocked, End, HostId, Limit, Note, Outcome, Time, Work};
+use crate::kernel::{DEVICE_TARGET, DEVICE_WORK, Kernel, NONE, PendingState, SendCall};
+use crate::{ActivityId, ActorId, Blocked, End, HostId, Limit, Note, Outcome, Time, Work};
 
 /// A component that starts work and is notified when the work ends. The kernel is borrowed during
 /// all calls except [`Device::progress`]; the methods must not poll a future and reach the kernel
@@ -46,14 +46,20 @@ pub const DEVICE_TOKENS: u64 = 1 << 62;
 impl Kernel {
     /// Starts work; the device gets the end under `token`, which is below [`DEVICE_TOKENS`]. In
     /// untimed runs the work ends at once, as an event of its own.
+    #[inline]
     pub fn start_for_device(&mut self, work: &Work, token: u64) {
         debug_assert!(token < DEVICE_TOKENS, "tokens have 62 bits");
-        if self.is_timed() {
-            let slot = self.objects.activities.prepare_device_work(token);
-            self.start_work(slot, work);
-        } else {
+        if !self.is_timed() {
             let target = DEVICE_TARGET | DEVICE_WORK | token;
             self.calendar.set_timer(self.now(), target);
+            return;
+        }
+        let slot = self.objects.activities.insert_device_work(token);
+        let (number, now) = (self.calendar.next_number(), self.now());
+        let id = ActivityId { number, slot };
+        if let Err(error) = self.calendar.resource.start(id, work, now) {
+            self.objects.activities.take_device_work(slot);
+            self.stop.get_or_insert(Outcome::BadInput(error.0));
         }
     }
 
@@ -74,6 +80,27 @@ impl Kernel {
                 self.actors.woken.push(actor.0);
             }
         }
+    }
+
+    /// [`Kernel::wake_actor`] for a device that does not look at the token of the park. Returns true
+    /// if the park is over: the actor waits for the device alone, and no explorer chooses turns.
+    /// Otherwise [`KernelHandle::is_woken`] has the answer.
+    #[inline]
+    pub fn end_park(&mut self, actor: ActorId) -> bool {
+        let is_chosen = self.actors.mode.is_chosen();
+        let record = &mut self.actors[actor.0];
+        let slot = &record.first;
+        let is_parked = slot.code == Code::DEVICE && slot.state == PendingState::Waiting;
+        let is_alone = is_parked && !record.has_more() && !record.has_wakers();
+        if !is_alone || is_chosen {
+            self.wake_actor(actor);
+            return false;
+        }
+        record.first.code = Code::DEVICE.marked(true);
+        record.first.state = PendingState::Fired;
+        self.actors.progress += 1;
+        self.actors.schedule_actor(actor.0);
+        true
     }
 
     /// Asks for a call of [`Device::progress`] at this date, before any actor continues.
@@ -225,11 +252,11 @@ impl KernelHandle {
         }
     }
 
-    /// Returns true if `waker` is the waker of the kernel, which has no effect when woken. Any
-    /// other waker belongs to a combinator that polls only its woken futures.
+    /// Returns the waker of the kernel, which has no effect when woken. Any waker at another address
+    /// belongs to a combinator that polls only its woken futures.
     #[must_use]
-    pub fn is_own_waker(&self, waker: &std::task::Waker) -> bool {
-        std::ptr::eq(waker, self.kernel.borrow().waker)
+    pub fn own_waker(&self) -> &'static std::task::Waker {
+        self.kernel.borrow().waker
     }
 
     /// Makes `device` the one that the kernel tells of ends and timers.
@@ -244,8 +271,9 @@ impl KernelHandle {
         kernel.device = Some(device);
     }
 
-    /// Parks the polled actor until the device wakes it. Dropping the token unparks the actor.
+    /// Parks the polled actor until the device wakes it.
     #[must_use]
+    #[inline]
     pub fn park(&self, location: SourceLocation) -> Parked {
         let (actor, operation_id) = self.kernel.borrow_mut().park_for_device(location);
         Parked {
@@ -260,11 +288,6 @@ impl KernelHandle {
         (self.kernel.borrow_mut().actors)
             .take_answer(parked.actor, parked.operation_id)
             .is_some()
-    }
-
-    /// Takes a parked wait back.
-    pub fn unpark(&self, parked: Parked) {
-        (self.kernel.borrow_mut()).withdraw_operation(parked.actor, parked.operation_id);
     }
 }
 

@@ -389,7 +389,12 @@ impl Kernel {
             && !record.has_wakers()
         {
             const DONE: u64 = OperationResult::Done.code();
-            record.first.set_answer(DONE);
+            if code.is_marked() {
+                // A device has ended the park without an answer.
+                record.first.state = PendingState::Free;
+            } else {
+                record.first.set_answer(DONE);
+            }
             self.record_transition(actor, code, DONE);
             return true;
         }

@@ -286,6 +286,11 @@ impl Simulation {
         self.spawn_named(Some(name), host, program)
     }
 
+    /// Reserves memory for further actors: a list that grows step by step may take twice as much.
+    pub fn reserve_actors(&mut self, count: usize) {
+        self.kernel.borrow_mut().actors.reserve_records(count);
+    }
+
     /// [`Simulation::spawn`] without a name: the actor is called `actor-N`, which takes no memory.
     ///
     /// # Panics
@@ -367,35 +372,33 @@ impl Simulation {
     }
 
     fn run_to_outcome(&mut self) -> Outcome {
-        loop {
-            // One shield for many polls: unwinding ends the run anyway.
-            match catch_unwind(AssertUnwindSafe(|| self.run_instant())) {
-                Ok(None) => {}
-                Ok(Some(outcome)) => return outcome,
-                Err(panic) => {
-                    let mut kernel = self.kernel.borrow_mut();
-                    if matches!(kernel.stop, Some(Outcome::Limit(_))) {
-                        return kernel.stop.take().expect("there is one");
-                    }
-                    let message = panic_message(&*panic);
-                    // The actor that was polled, or whose pending transition was being executed.
-                    let actor = kernel.actors.current.min(kernel.actors.acting);
-                    assert!(actor != NONE, "a broken invariant of the kernel: {message}");
-                    return Outcome::Failed(kernel.describe_failure(actor, message, true));
-                }
+        // One shield for all polls: unwinding ends the run.
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            if self.chooser.is_some() {
+                self.run_chosen()
+            } else {
+                self.run_turns()
             }
-            if let Some(outcome) = self.next_instant() {
-                return outcome;
+        }));
+        outcome.unwrap_or_else(|panic| {
+            let mut kernel = self.kernel.borrow_mut();
+            if matches!(kernel.stop, Some(Outcome::Limit(_))) {
+                return kernel.stop.take().expect("there is one");
             }
-        }
+            let message = panic_message(&*panic);
+            // The actor that was polled, or whose pending transition was being executed.
+            let actor = kernel.actors.current.min(kernel.actors.acting);
+            assert!(actor != NONE, "a broken invariant of the kernel: {message}");
+            Outcome::Failed(kernel.describe_failure(actor, message, true))
+        })
     }
 
     /// Moves the clock to the next date at which an actor has an enabled step, unless there is an
     /// outcome.
-    fn next_instant(&mut self) -> Option<Outcome> {
-        let mut kernel = self.kernel.borrow_mut();
+    #[inline(always)]
+    fn next_instant(&self, kernel: &mut Kernel) -> Option<Outcome> {
         loop {
-            if let Some(outcome) = self.advance_clock(&mut kernel) {
+            if let Some(outcome) = self.advance_clock(kernel) {
                 return Some(outcome);
             }
             if kernel.device_waits || !kernel.actors.is_idle() {
@@ -406,7 +409,7 @@ impl Simulation {
     }
 
     /// Moves the clock to the next date, unless there is an outcome.
-    #[inline]
+    #[inline(always)]
     fn advance_clock(&self, kernel: &mut Kernel) -> Option<Outcome> {
         if kernel.stop.is_some() {
             return kernel.stop.take();
@@ -448,20 +451,18 @@ impl Simulation {
         None
     }
 
-    /// Lets actors run until none can at this date.
-    fn run_instant(&mut self) -> Option<Outcome> {
-        // A host that went off has ended its actors without any of them being polled.
-        if self.kernel.borrow().actors.must_drop()
-            && let Some(outcome) = self.after_poll()
-        {
-            return Some(outcome);
-        }
-        if self.chooser.is_some() {
-            return self.run_chosen();
-        }
+    /// Lets actors take their turns, and the clock advance where none can, until the run is over.
+    fn run_turns(&mut self) -> Outcome {
         loop {
             let actor = {
                 let mut kernel = self.kernel.borrow_mut();
+                if kernel.actors.must_drop() {
+                    drop(kernel);
+                    if let Some(outcome) = self.after_poll() {
+                        return outcome;
+                    }
+                    continue;
+                }
                 if kernel.device_waits {
                     drop(kernel);
                     self.poll_device();
@@ -474,25 +475,23 @@ impl Simulation {
                 };
                 let actor = if let Some(actor) = birth {
                     actor
-                } else {
-                    let actor = kernel.actors.ready.pop_front()?;
+                } else if let Some(actor) = kernel.actors.ready.pop_front() {
                     if !kernel.resume_actor(actor) {
-                        if kernel.actors.must_drop() {
-                            drop(kernel);
-                            if let Some(outcome) = self.after_poll() {
-                                return Some(outcome);
-                            }
-                        }
                         continue;
                     }
                     kernel.actors.current = actor;
                     actor
+                } else {
+                    if let Some(outcome) = self.next_instant(&mut kernel) {
+                        return outcome;
+                    }
+                    continue;
                 };
                 (kernel.actors).swap_body(actor, &mut self.running, self.progress.as_deref());
                 actor
             };
             if let Some(outcome) = self.poll_body(actor) {
-                return Some(outcome);
+                return outcome;
             }
         }
     }
@@ -500,15 +499,15 @@ impl Simulation {
     /// Calls the device until the device no longer requests progress.
     #[inline]
     fn poll_device(&self) {
-        while self.kernel.borrow().device_waits {
-            let device = {
-                let mut kernel = self.kernel.borrow_mut();
-                kernel.device_waits = false;
-                kernel.device.clone()
-            };
+        let mut kernel = self.kernel.borrow_mut();
+        while kernel.device_waits {
+            kernel.device_waits = false;
+            let device = kernel.device.clone();
+            drop(kernel);
             if let Some(device) = device {
                 device.progress();
             }
+            kernel = self.kernel.borrow_mut();
         }
     }
 
@@ -647,8 +646,28 @@ impl Simulation {
         self.kernel.borrow_mut().actors.current = NONE;
     }
 
+    /// Lets the chooser pick transitions, and the clock advance where none is enabled, until the run
+    /// is over.
+    #[inline(never)]
+    fn run_chosen(&mut self) -> Outcome {
+        loop {
+            // A host that went off has ended its actors without any of them being polled.
+            if self.kernel.borrow().actors.must_drop()
+                && let Some(outcome) = self.after_poll()
+            {
+                return outcome;
+            }
+            let outcome = self.run_chosen_instant();
+            if let Some(outcome) =
+                outcome.or_else(|| self.next_instant(&mut self.kernel.borrow_mut()))
+            {
+                return outcome;
+            }
+        }
+    }
+
     /// Lets the chooser pick transitions until none is enabled at this date.
-    fn run_chosen(&mut self) -> Option<Outcome> {
+    fn run_chosen_instant(&mut self) -> Option<Outcome> {
         loop {
             if let Some(outcome) = self.poll_answered() {
                 return outcome;

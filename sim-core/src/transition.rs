@@ -27,6 +27,7 @@ impl ActorId {
     /// # Panics
     /// If `number` is 0.
     #[must_use]
+    #[inline]
     pub const fn from_number(number: u32) -> Self {
         assert!(number > 0, "actors are counted from 1");
         Self(number - 1)

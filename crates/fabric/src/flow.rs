@@ -271,6 +271,7 @@ impl Flow {
     }
 
     /// Delivers a packet at the date of its post.
+    #[inline(never)]
     fn hand_over(&self, source: u32, destination: u32, packet: Packet) {
         self.ranks.port.with_kernel(|kernel| {
             let ends = &mut *self.ranks.ends.borrow_mut();

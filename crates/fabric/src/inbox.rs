@@ -141,7 +141,7 @@ impl Ends {
 
     /// Appends an event to the inbox of its rank. The protocols of a parked rank handle the event
     /// before any rank continues.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn deliver_event(&mut self, kernel: &mut Kernel, index: u32) {
         let rank = self.append_event(index);
         let endpoint = &mut self.endpoints[rank as usize];
@@ -155,8 +155,17 @@ impl Ends {
         kernel.request_progress();
     }
 
+    /// Keeps the waker of a combinator until the next event of the rank.
+    #[cold]
+    pub(crate) fn keep_waker(&mut self, rank: u32, waker: &Waker) {
+        let wakers = self.wakers.entry(rank).or_default();
+        if !wakers.iter().any(|known| known.will_wake(waker)) {
+            wakers.push(waker.clone());
+        }
+    }
+
     /// Delivers an event that was not under way.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn deliver_new(&mut self, kernel: &mut Kernel, rank: u32, event: ChannelEvent) {
         let index = self.transits.insert(Transit::new(rank, event));
         self.deliver_event(kernel, index);
@@ -170,7 +179,7 @@ impl Ends {
     }
 
     /// Appends an event to the inbox of its rank; returns the rank.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn append_event(&mut self, index: u32) -> u32 {
         let rank = self.transits.get(index).destination;
         let endpoint = &mut self.endpoints[rank as usize];

@@ -194,6 +194,8 @@ pub(crate) trait PacketTransport: Device {
 /// The ends of all ranks.
 pub(crate) struct Ranks {
     pub(crate) port: KernelHandle,
+    /// The waker of the kernel.
+    own_waker: &'static Waker,
     pub(crate) settings: Settings,
     pub(crate) ends: RefCell<Ends>,
     size: u32,
@@ -219,6 +221,7 @@ impl Ranks {
             }
         }
         Self {
+            own_waker: port.own_waker(),
             port,
             settings,
             ends: RefCell::new(Ends::new(size)),
@@ -268,6 +271,7 @@ impl Ranks {
     pub(crate) fn reuse_ranks(mut self, port: KernelHandle) -> Self {
         self.ends.get_mut().clear();
         self.gone.get_mut().clear();
+        self.own_waker = port.own_waker();
         self.port = port;
         self
     }
@@ -357,15 +361,21 @@ impl Ranks {
     }
 
     /// Lets a parked rank continue.
+    #[inline]
     pub(crate) fn wake(&self, rank: u32) {
         let mut ends = self.ends.borrow_mut();
-        ends.endpoints[rank as usize].woken = true;
         if !ends.wakers.is_empty() {
             let wakers = ends.wakers.remove(&rank);
             wakers.into_iter().flatten().for_each(Waker::wake);
         }
-        self.port
-            .with_kernel(|kernel| kernel.wake_actor(actor(rank)));
+        let is_over = self.port.with_kernel(|kernel| kernel.end_park(actor(rank)));
+        let endpoint = &mut ends.endpoints[rank as usize];
+        if is_over {
+            endpoint.parked = None;
+        } else {
+            // An event of the same date may have woken the rank already.
+            endpoint.woken = endpoint.parked.is_some();
+        }
     }
 
     /// Notes that the kernel lets a parked rank continue.
@@ -404,13 +414,16 @@ impl Ranks {
         ends.take_event(rank)
     }
 
+    /// Returns true if a waker belongs to a combinator that polls only its woken futures.
+    #[inline]
+    fn is_combinator(&self, waker: &Waker) -> bool {
+        !std::ptr::eq(waker, self.own_waker)
+    }
+
     fn park(&self, rank: u32, waker: &Waker) {
         let ends = &mut *self.ends.borrow_mut();
-        if !self.port.is_own_waker(waker) {
-            let wakers = ends.wakers.entry(rank).or_default();
-            if !wakers.iter().any(|known| known.will_wake(waker)) {
-                wakers.push(waker.clone());
-            }
+        if self.is_combinator(waker) {
+            ends.keep_waker(rank, waker);
         }
         let parked = &mut ends.endpoints[rank as usize].parked;
         if parked.is_none() {
@@ -511,7 +524,7 @@ impl<C: PacketTransport> Channel for RankChannel<C> {
     fn park(&self, waker: Option<&Waker>, interest: Interest) {
         if let Some(waker) = waker {
             if let Some(causes) = &self.causes
-                && !self.device.ranks().port.is_own_waker(waker)
+                && self.device.ranks().is_combinator(waker)
             {
                 // A combinator that may wait for something else too.
                 causes.note_choice();

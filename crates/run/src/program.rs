@@ -91,6 +91,7 @@ where
             .clone()
             .expect("a rank program is given a device");
         stage.processes.reserve(stage.hosts.len());
+        stage.simulation.reserve_actors(stage.hosts.len());
         let place = self.place;
         let calls = Rc::new(CallLog::default());
         for (rank, host) in (0..).zip(stage.hosts) {

@@ -3,6 +3,8 @@
 //! A communication goes through *send* or *receive* (one side is posted), *ready* (both sides are
 //! posted, the data travel) and *ended*. A record is used again once no handle and no queue refers
 //! to the record.
+//!
+//! Work of a device has a slot, too, and no record: only the token of the device.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -44,9 +46,10 @@ pub(crate) enum ActivityKind {
     },
     /// A parallel task; the work is in [`Activities::parallel`] until the task begins.
     Parallel,
-    /// Work that a device started, with the token of the device.
-    Device(u64),
 }
+
+/// The token of a slot without work of a device.
+const NO_TOKEN: u64 = u64::MAX;
 
 /// One activity.
 #[derive(Debug)]
@@ -85,6 +88,28 @@ pub(crate) struct Activity {
 }
 
 impl Activity {
+    const FREE: Self = Self {
+        number: 0,
+        status: Status::Free,
+        end: End::Done,
+        kind: ActivityKind::Comm,
+        source: NONE,
+        destination: NONE,
+        mailbox: NONE,
+        place: 0,
+        references: 0,
+        detached: false,
+        begun_by_send: false,
+        received: false,
+        known: 0,
+        frozen: false,
+        message: Message::Empty,
+        amount: 0.0,
+        rate: f64::INFINITY,
+        waiters: [NONE; 2],
+        more_waiters: Vec::new(),
+    };
+
     /// Returns the name of the activity for the resource.
     const fn resource_id(&self, slot: u32) -> ActivityId {
         ActivityId {
@@ -97,7 +122,12 @@ impl Activity {
 /// All activities.
 #[derive(Debug, Default)]
 pub(crate) struct Activities {
+    /// By slot, up to the last slot that an activity of an actor has had.
     records: Vec<Activity>,
+    /// The tokens of work of the device by slot, up to the last slot that such work has had.
+    tokens: Vec<u64>,
+    /// The number of slots that have been given out.
+    slots: u32,
     free: Vec<u32>,
     /// Parallel tasks that have not begun, by slot.
     parallel: BTreeMap<u32, Rc<ParallelWork>>,
@@ -121,15 +151,50 @@ impl Activities {
         }
     }
 
+    /// Takes a slot that is not in use.
+    #[inline]
+    fn take_slot(&mut self) -> u32 {
+        self.free.pop().unwrap_or_else(|| {
+            let slot = self.slots;
+            self.slots += 1;
+            slot
+        })
+    }
+
+    #[inline]
     fn insert(&mut self, activity: Activity) -> u32 {
-        if let Some(slot) = self.free.pop() {
-            self.records[slot as usize] = activity;
-            return slot;
+        let slot = self.take_slot();
+        if let Some(record) = self.records.get_mut(slot as usize) {
+            *record = activity;
+        } else {
+            self.records.resize_with(slot as usize, || Activity::FREE);
+            self.records.push(activity);
         }
-        let slot = u32::try_from(self.records.len())
-            .expect("activities at one time are counted in 32 bits");
-        self.records.push(activity);
         slot
+    }
+
+    /// Takes a slot for work of the device.
+    #[inline]
+    pub(crate) fn insert_device_work(&mut self, token: u64) -> u32 {
+        let slot = self.take_slot();
+        let at = slot as usize;
+        if self.tokens.len() <= at {
+            self.tokens.resize(at + 1, NO_TOKEN);
+        }
+        self.tokens[at] = token;
+        slot
+    }
+
+    /// Returns the token of the work of the device in a slot, and frees the slot; `None` if an
+    /// activity of an actor has the slot.
+    #[inline]
+    pub(crate) fn take_device_work(&mut self, slot: u32) -> Option<u64> {
+        let token = self.tokens.get_mut(slot as usize)?;
+        if *token == NO_TOKEN {
+            return None;
+        }
+        self.free.push(slot);
+        Some(std::mem::replace(token, NO_TOKEN))
     }
 
     /// A list of activities for a wait-any.
@@ -176,6 +241,8 @@ impl Activities {
     /// Forgets all activities and keeps their memory. Messages must have been taken before.
     pub(super) fn recycle(&mut self) {
         self.records.clear();
+        self.tokens.clear();
+        self.slots = 0;
         self.free.clear();
         self.parallel.clear();
         self.free_lists.clear();
@@ -219,25 +286,14 @@ impl Activities {
         detached: bool,
     ) -> u32 {
         self.insert(Activity {
-            number: 0,
             status: Status::Prepared,
-            end: End::Done,
-            kind: ActivityKind::Comm,
-            source: NONE,
-            destination: NONE,
             mailbox,
-            place: 0,
             references: 1,
             detached,
-            begun_by_send: false,
-            received: false,
-            known: 0,
-            frozen: false,
             message,
             amount: bytes,
             rate,
-            waiters: [NONE; 2],
-            more_waiters: Vec::new(),
+            ..Activity::FREE
         })
     }
 
@@ -246,19 +302,6 @@ impl Activities {
         if self.get(comm).status == Status::Prepared {
             self.free(comm);
         }
-    }
-
-    /// Returns a record for work of the device, without references.
-    pub(crate) fn prepare_device_work(&mut self, token: u64) -> u32 {
-        // Of a record that is used again, only what work of a device has is written.
-        let slot = match self.free.pop() {
-            Some(slot) => slot,
-            None => self.prepare_comm(NONE, Message::Empty, 0.0, f64::INFINITY, true),
-        };
-        let record = self.get_mut(slot);
-        record.kind = ActivityKind::Device(token);
-        record.references = 0;
-        slot
     }
 
     /// Returns a record for work that involves only one actor, with one reference; `rate` is the
@@ -362,7 +405,7 @@ impl Activities {
     /// Suspends or resumes running work that involves only one actor.
     pub(crate) fn suspend_work(&mut self, slot: u32, freeze: bool, calendar: &mut Calendar) {
         let record = self.get_mut(slot);
-        if matches!(record.kind, ActivityKind::Comm | ActivityKind::Device(_))
+        if matches!(record.kind, ActivityKind::Comm)
             || record.status != Status::Ready
             || record.frozen == freeze
         {
@@ -429,7 +472,7 @@ impl Kernel {
                 Some(work) => Work::Parallel(work),
                 None => return,
             },
-            ActivityKind::Comm | ActivityKind::Device(_) => return,
+            ActivityKind::Comm => return,
         };
         self.start_work(slot, &work);
     }
@@ -475,29 +518,13 @@ impl Kernel {
         {
             self.stop.get_or_insert(Outcome::BadInput(error.0));
             // The resource does not know it, so nobody may cancel it any more.
-            if matches!(
-                self.objects.activities.get(slot).kind,
-                ActivityKind::Device(_)
-            ) {
-                self.objects.activities.free(slot);
-            } else {
-                self.finish_activity(slot, End::Failed);
-            }
+            self.finish_activity(slot, End::Failed);
         }
     }
 
     /// Marks an activity as ended and wakes the actors that wait for the activity.
     pub(crate) fn finish_activity(&mut self, slot: u32, end: End) {
         let record = self.objects.activities.get_mut(slot);
-        if let ActivityKind::Device(token) = record.kind {
-            // Nobody else refers to it.
-            record.status = Status::Free;
-            self.objects.activities.free.push(slot);
-            if let Some(device) = self.device.clone() {
-                device.on_end(self, token, end);
-            }
-            return;
-        }
         record.status = Status::Ended;
         record.end = end;
         let (waiters, more) = (record.waiters, std::mem::take(&mut record.more_waiters));

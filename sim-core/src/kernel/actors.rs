@@ -565,6 +565,11 @@ impl Actors {
         std::mem::swap(running, &mut record.body);
     }
 
+    /// Reserves memory for the records of further actors.
+    pub(crate) fn reserve_records(&mut self, count: usize) {
+        self.records.reserve_exact(count);
+    }
+
     /// A new actor that has not been started.
     pub(crate) fn add_actor(&mut self, name: Option<&str>, host: HostId) -> u32 {
         assert!(

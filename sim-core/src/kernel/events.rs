@@ -148,6 +148,7 @@ impl Calendar {
 
 impl Kernel {
     /// Moves the clock to `date` and lets everything due there happen.
+    #[inline(always)]
     pub(crate) fn advance_clock(&mut self, date: Time) {
         assert!(
             date >= self.calendar.now,
@@ -213,12 +214,18 @@ impl Kernel {
         }
     }
 
+    #[inline]
     pub(super) fn end_activity(&mut self, activity: ActivityId, end: End) {
         self.counters.events += 1;
         self.counters
             .digest
             .mix(u64::from(activity.slot) << 8 | end as u64, 2);
-        self.finish_activity(activity.slot, end);
+        let Some(token) = self.objects.activities.take_device_work(activity.slot) else {
+            return self.finish_activity(activity.slot, end);
+        };
+        if let Some(device) = self.device.clone() {
+            device.on_end(self, token, end);
+        }
     }
 }
 

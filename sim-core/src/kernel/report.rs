@@ -169,7 +169,7 @@ impl Objects {
                 ActivityKind::Exec { .. } => "a computation".to_owned(),
                 ActivityKind::Io { .. } => "a disk".to_owned(),
                 ActivityKind::Parallel => "a parallel task".to_owned(),
-                ActivityKind::Comm | ActivityKind::Device(_) => "an activity".to_owned(),
+                ActivityKind::Comm => "an activity".to_owned(),
             },
             Status::Free | Status::Prepared | Status::Ended => "an activity".to_owned(),
         }

@@ -214,7 +214,7 @@ enum Sub {
     Cc(CompilerCommand),
     /// Compile an MPI program in C++ for simrun run and simrun check
     Cxx(CompilerCommand),
-    /// Make links mpicc, mpicxx and mpic++ to simrun, and print their folder
+    /// Make links mpicc, mpicxx, mpic++, mpirun and mpiexec to simrun, and print their folder
     #[command(after_help = "Example: PATH=$(simrun wrappers):$PATH make")]
     Wrappers,
     /// Make a recorded run again, and compare
@@ -245,12 +245,39 @@ pub(crate) fn simrun() -> ExitCode {
     package::declare_simrun();
     let mut arguments = std::env::args_os();
     match arguments.next().and_then(package::wrapped_command) {
+        Some("run") => act_on(launcher_arguments(arguments.collect())),
         Some(command) => {
             let all: Vec<OsString> = std::iter::once(command.into()).chain(arguments).collect();
             act_on_compiled(&all)
         }
         None => act_on(arguments.collect()),
     }
+}
+
+/// The platform of programs that are started by `mpirun` or `mpiexec` without a platform.
+const PLATFORM: &str = "SIMRUN_PLATFORM";
+
+/// Returns the arguments of `simrun run` for arguments of `mpirun` or `mpiexec`: `-np` is `-n`, and
+/// the platform may come from the environment.
+fn launcher_arguments(mut arguments: Vec<OsString>) -> Vec<OsString> {
+    for at in 0..arguments.len() {
+        // Behind the program are its own arguments.
+        if arguments[at] == "-np" && first_plain(&arguments[..at], Mode::Run).is_none() {
+            arguments[at] = "-n".into();
+        }
+    }
+    let program = first_plain(&arguments, Mode::Run).unwrap_or(arguments.len());
+    let names_platform = |word: &OsString| {
+        let word = word.to_string_lossy();
+        word.starts_with("--platform") || word.starts_with("-p")
+    };
+    if !arguments[..program].iter().any(names_platform)
+        && let Some(file) = std::env::var_os(PLATFORM)
+    {
+        arguments.splice(..0, ["--platform".into(), file]);
+    }
+    arguments.insert(0, "run".into());
+    arguments
 }
 
 /// Acts on the arguments of `simrun`.

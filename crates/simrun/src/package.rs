@@ -18,8 +18,15 @@ use crate::handshake::{self, is_binary};
 /// follows.
 pub const AS_PROGRAM: &str = "--as-program";
 
-/// The names of links to `simrun` that compile MPI programs, and the commands that they stand for.
-pub const WRAPPERS: [(&str, &str); 3] = [("mpicc", "cc"), ("mpicxx", "cxx"), ("mpic++", "cxx")];
+/// The names of links to `simrun` that compile and start MPI programs, and the commands that they
+/// stand for.
+pub const WRAPPERS: [(&str, &str); 5] = [
+    ("mpicc", "cc"),
+    ("mpicxx", "cxx"),
+    ("mpic++", "cxx"),
+    ("mpirun", "run"),
+    ("mpiexec", "run"),
+];
 
 /// Returns the command for which the link stands by which `simrun` was called.
 #[must_use]

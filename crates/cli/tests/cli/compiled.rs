@@ -161,6 +161,12 @@ fn wrappers_are_compilers_under_the_names_that_builds_expect() {
     let program = folder.path("ring");
     wrapper("mpicc", &["-O1", "-o", &program, "apps/c/ring.c"]).exits_with(0);
     simrun!("-p {CLUSTER} -n 2 {program}").exits_with(0);
+    // The commands that Makefiles start programs with.
+    let started = wrapper("mpirun", &["-np", "2", "-p", CLUSTER, &program]);
+    started.exits_with(0);
+    let mut command = command(format!("{wrappers}/mpiexec"));
+    command.env("SIMRUN_PLATFORM", CLUSTER);
+    assert_eq!(run(command.args(["-n", "2", &program])).stdout, started.stdout);
     // The questions of CMake's FindMPI to the compilers of MPICH and of Open MPI.
     for (name, option, first, links) in [
         ("mpicc", "-show", "cc ", true),

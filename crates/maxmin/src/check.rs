@@ -30,7 +30,7 @@ impl Solver {
         let slots = (0..).take(self.flows.len());
         let is_lone = |slot: &u32| self.flows[*slot as usize].position == LONE;
         let lone: Vec<u32> = slots.filter(is_lone).collect();
-        let uses = |slot: &u32| &self.flows[*slot as usize].uses;
+        let uses = |slot: &u32| &*self.flows[*slot as usize].uses;
         self.check_users(
             coupled.iter().flat_map(uses),
             lone.iter()
@@ -43,7 +43,7 @@ impl Solver {
         let mut problem = Problem::default();
         for slot in &present {
             let flow = &self.flows[*slot as usize];
-            for known in &flow.uses {
+            for known in flow.uses.iter() {
                 let of_problem = &mut problem.capacities;
                 let missing = (known.number as usize + 1).saturating_sub(of_problem.len());
                 of_problem.extend(std::iter::repeat_n(1.0, missing));

@@ -7,13 +7,13 @@
 //! children per node: fewer cache lines than with two.
 
 /// Not in any heap.
-pub const ABSENT: u32 = u32::MAX;
+pub(crate) const ABSENT: u32 = u32::MAX;
 
 const CHILDREN: usize = 4;
 
 /// The heap; the positions of the numbers are elsewhere.
 #[derive(Clone, Default, Debug)]
-pub struct IndexedHeap {
+pub(crate) struct IndexedHeap {
     items: Vec<(u64, u32)>,
 }
 
@@ -27,8 +27,7 @@ pub(crate) fn bits(number: f64) -> u64 {
 impl IndexedHeap {
     /// Returns true if the heap holds no number.
     #[inline]
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
 
@@ -39,8 +38,7 @@ impl IndexedHeap {
 
     /// Returns the smallest key with its number.
     #[inline]
-    #[must_use]
-    pub fn first(&self) -> Option<(f64, u32)> {
+    pub(crate) fn first(&self) -> Option<(f64, u32)> {
         self.items
             .first()
             .map(|(key, number)| (f64::from_bits(*key), *number))
@@ -48,7 +46,7 @@ impl IndexedHeap {
 
     /// Adds a new number, or moves a present number to a new key.
     #[inline]
-    pub fn set(&mut self, number: u32, key: f64, positions: &mut [u32]) {
+    pub(crate) fn set(&mut self, number: u32, key: f64, positions: &mut [u32]) {
         let key = bits(key);
         let position = positions[number as usize];
         if position == ABSENT {
@@ -68,13 +66,13 @@ impl IndexedHeap {
 
     /// The key of a number that is there.
     #[inline]
-    pub fn key(&self, position: u32) -> f64 {
+    pub(crate) fn key(&self, position: u32) -> f64 {
         f64::from_bits(self.items[position as usize].0)
     }
 
     /// Removes a number, if it is present.
     #[inline]
-    pub fn remove(&mut self, number: u32, positions: &mut [u32]) {
+    pub(crate) fn remove(&mut self, number: u32, positions: &mut [u32]) {
         let position = std::mem::replace(&mut positions[number as usize], ABSENT);
         if position == ABSENT {
             return;
@@ -93,7 +91,7 @@ impl IndexedHeap {
 
     /// Takes the first number out.
     #[inline]
-    pub fn pop(&mut self, positions: &mut [u32]) -> Option<(f64, u32)> {
+    pub(crate) fn pop(&mut self, positions: &mut [u32]) -> Option<(f64, u32)> {
         let (key, number) = self.first()?;
         self.remove(number, positions);
         Some((key, number))
@@ -101,7 +99,7 @@ impl IndexedHeap {
 
     /// Takes everything out.
     #[inline]
-    pub fn clear(&mut self, positions: &mut [u32]) {
+    pub(crate) fn clear(&mut self, positions: &mut [u32]) {
         for (_, number) in self.items.drain(..) {
             positions[number as usize] = ABSENT;
         }

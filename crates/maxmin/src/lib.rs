@@ -50,7 +50,8 @@ mod changes;
 #[cfg(any(test, feature = "check"))]
 mod check;
 mod clock;
-pub mod heap;
+pub mod dates;
+mod heap;
 mod incremental;
 mod lone;
 mod plain;
@@ -66,11 +67,12 @@ mod waterfill;
 mod waves;
 
 use changes::Changes;
+use dates::DatePlace;
 use incremental::{Arrival, Incremental};
 use lone::Lone;
 use plain::{FlowProgress, Plain, rate_alone};
-pub use uses::Use;
-use uses::UseMerger;
+use uses::{FlowUses, UseMerger};
+pub use uses::{SharedUses, Use};
 
 /// Up to this many flows the plain way costs less, whatever happens.
 const FEW: usize = 16;
@@ -83,9 +85,6 @@ const FLOWS_PER_EVENT: usize = 20;
 /// Number of flow rates from scratch, per flow in progress, that cost as much as building the
 /// incremental state.
 const FLOWS_PER_BUILD: usize = 1;
-
-/// Number of uses for which a flow may keep unneeded memory.
-const WAY_SLACK: usize = 2;
 
 /// In `coupled`, where a flow has left; as a position, of a flow that does not share.
 const GONE: u32 = u32::MAX;
@@ -104,6 +103,8 @@ pub struct Solver {
     /// Present values by number; 0 before the first use. As all tables by capacity, this is zeroed
     /// memory, which the system does not even provide until a capacity is used.
     capacities: Vec<f64>,
+    /// Grows with each change of a capacity.
+    revision: u64,
     lone: Lone,
     /// The other flows that share, in the order in which they came to do so.
     coupled: Vec<u32>,
@@ -137,20 +138,23 @@ enum Method {
 /// A flow, sharing or not.
 #[derive(Clone, Debug)]
 struct Flow {
-    uses: Vec<Use>,
+    uses: FlowUses,
     weight: f64,
     bound: f64,
     /// The position of the flow in `coupled`, [`LONE`], or [`GONE`].
     position: u32,
+    /// Of a lone flow.
+    end_place: DatePlace,
     progress: FlowProgress,
 }
 
 impl Flow {
     const NEW: Self = Self {
-        uses: Vec::new(),
+        uses: FlowUses::NONE,
         weight: 1.0,
         bound: f64::INFINITY,
         position: GONE,
+        end_place: DatePlace::NONE,
         progress: FlowProgress::NONE,
     };
 
@@ -181,6 +185,7 @@ impl Solver {
         Self {
             flows: Vec::new(),
             capacities: vec![0.0; capacities],
+            revision: 1,
             lone: Lone::new(capacities),
             coupled: Vec::new(),
             count: 0,
@@ -213,18 +218,27 @@ impl Solver {
     /// Begins to declare the flow in `slot`.
     #[inline]
     pub fn declare(&mut self, slot: u32) {
-        let count = slot as usize + 1;
-        if self.flows.len() < count {
-            self.flows.resize(count, Flow::NEW);
+        if self.flows.len() <= slot as usize {
+            self.make_room(slot);
         }
         debug_assert!(self.flows[slot as usize].uses.is_empty());
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn make_room(&mut self, slot: u32) {
+        self.flows.resize(slot as usize + 1, Flow::NEW);
     }
 
     /// Lets the flow that is being declared use a capacity; several uses of one capacity add up.
     #[inline]
     pub fn cross(&mut self, slot: u32, number: u32, capacity: f64, coefficient: f64) {
-        self.capacities[number as usize] = capacity;
-        let uses = &mut self.flows[slot as usize].uses;
+        let known = &mut self.capacities[number as usize];
+        if *known != capacity {
+            *known = capacity;
+            self.revision += 1;
+        }
+        let uses = &mut self.flows[slot as usize].uses.own;
         match self.merger.find_use(uses, number) {
             Some(at) => uses[at].coefficient += coefficient,
             None => uses.push(Use {
@@ -234,17 +248,19 @@ impl Solver {
         }
     }
 
-    /// Lets the flow that is being declared use these capacities and no others.
+    /// Lets the flow in `slot`, which does not share at the moment, use these capacities and no
+    /// others.
     #[inline]
-    pub fn declare_like(&mut self, slot: u32, uses: &[Use]) {
-        let own = &mut self.flows[slot as usize].uses;
-        // Ways differ in length, so a flow keeps no more than it needs: there may be very many.
-        if own.capacity() > uses.len() + WAY_SLACK {
-            *own = Vec::new();
+    pub fn declare_like(&mut self, slot: u32, uses: &SharedUses) {
+        if self.flows.len() <= slot as usize {
+            self.make_room(slot);
         }
-        own.clear();
-        own.reserve_exact(uses.len());
-        own.extend_from_slice(uses);
+        self.flows[slot as usize].uses.shared.clone_from(uses);
+    }
+
+    /// The uses of a declared flow, for flows of the same way.
+    pub fn share_uses(&mut self, slot: u32) -> SharedUses {
+        self.flows[slot as usize].uses.share()
     }
 
     /// The capacities that a declared flow uses, each once.
@@ -269,30 +285,43 @@ impl Solver {
         let flow = &mut self.flows[slot as usize];
         debug_assert!(flow.position == GONE);
         (flow.weight, flow.bound) = (weight, bound);
-        flow.progress = FlowProgress::new(work, now);
-        if self.lone.admit(slot, &flow.uses) {
-            flow.position = LONE;
-            if self.kept.is_some() {
-                self.lone.fresh.push(slot);
-                self.changed = true;
-            } else {
-                // The rate does not depend on other flows, so no solve has to find it.
-                let end = flow
-                    .progress
-                    .continue_at(rate_alone(flow, &self.capacities), now);
-                self.lone.set_end(slot, end);
-            }
-            return;
+        if !self.lone.admit(slot, &flow.uses) {
+            flow.progress = FlowProgress::new(work, now);
+            return self.enter_coupled(slot, now);
         }
+        flow.position = LONE;
+        if self.kept.is_some() {
+            flow.progress = FlowProgress::new(work, now);
+            self.lone.fresh.push(slot);
+            self.changed = true;
+        } else {
+            // The rate does not depend on other flows, so no solve has to find it.
+            let narrowest = flow.uses.narrowest(&self.capacities, self.revision);
+            flow.progress = FlowProgress::at_rate(work, least(bound, narrowest), now);
+            flow.end_place = self.lone.set_end(slot, flow.progress.end());
+        }
+    }
+
+    #[inline(never)]
+    fn enter_coupled(&mut self, slot: u32, now: f64) {
         self.changed = true;
         for at in 0..self.flows[slot as usize].uses.len() {
             let number = self.flows[slot as usize].uses[at].number;
             if let Some(other) = self.lone.lone_flow(number) {
-                self.lone.forget_end(other);
+                self.forget_end(other);
                 self.couple(other, now);
             }
         }
         self.couple(slot, now);
+    }
+
+    /// Forgets the end of a lone flow.
+    fn forget_end(&mut self, slot: u32) {
+        let place = &mut self.flows[slot as usize].end_place;
+        let place = std::mem::replace(place, DatePlace::NONE);
+        if place != DatePlace::NONE {
+            self.lone.ends.remove(slot, place);
+        }
     }
 
     /// Lets a flow share with others.
@@ -312,14 +341,15 @@ impl Solver {
     }
 
     /// Ends the sharing of the flow in `slot`; returns the work that is left.
-    #[inline]
     pub fn stop_sharing(&mut self, slot: u32, now: f64) -> f64 {
         let flow = &mut self.flows[slot as usize];
         let position = std::mem::replace(&mut flow.position, GONE);
         if position == LONE {
             self.changed |= self.kept.is_some();
-            self.lone.release_flow(slot, &flow.uses);
-            return flow.progress.remaining_work(now);
+            self.lone.release_flow(&flow.uses);
+            let left = flow.progress.remaining_work(now);
+            self.forget_end(slot);
+            return left;
         }
         self.changed = true;
         self.lone.uncouple(&flow.uses);
@@ -369,6 +399,7 @@ impl Solver {
     pub fn set_capacity(&mut self, number: u32, capacity: f64, now: f64) {
         self.changed = true;
         self.capacities[number as usize] = capacity;
+        self.revision += 1;
         if let Some(slot) = self.lone.lone_flow(number) {
             self.lone.fresh.push(slot);
             return;
@@ -388,10 +419,10 @@ impl Solver {
         while let Some(slot) = self.lone.fresh.pop() {
             let flow = &mut self.flows[slot as usize];
             if flow.position == LONE {
-                let end = flow
-                    .progress
-                    .continue_at(rate_alone(flow, &self.capacities), now);
-                self.lone.set_end(slot, end);
+                let rate = rate_alone(flow, &self.capacities);
+                let end = flow.progress.continue_at(rate, now);
+                self.forget_end(slot);
+                self.flows[slot as usize].end_place = self.lone.set_end(slot, end);
                 if let Some(changes) = &mut self.kept {
                     changes.slots.push(slot);
                 }
@@ -529,19 +560,42 @@ impl Solver {
 
     /// The same, infinite if there is none.
     #[inline]
+    #[must_use]
     pub fn next_s(&self) -> f64 {
-        let coupled = match self.method {
+        least(self.next_coupled_s(), self.lone.ends.first_s())
+    }
+
+    #[inline]
+    fn next_coupled_s(&self) -> f64 {
+        match self.method {
             Method::Plain => self.plain.next_s(),
             Method::Incremental => self.incremental.next_s(),
-        };
-        least(coupled, self.lone.next_s())
+        }
+    }
+
+    /// Ends and forgets the flow that ends up to `last`, if it is a lone flow and no other flow
+    /// ends; returns its slot.
+    #[inline]
+    pub fn end_only(&mut self, last: f64) -> Option<u32> {
+        let slot = self.lone.ends.only_until(last)?;
+        if self.next_coupled_s() <= last {
+            return None;
+        }
+        self.lone.ends.pop_queued();
+        let flow = &mut self.flows[slot as usize];
+        (flow.position, flow.end_place) = (GONE, DatePlace::NONE);
+        self.lone.release_flow(&flow.uses);
+        flow.uses.clear();
+        self.changed |= self.kept.is_some();
+        Some(slot)
     }
 
     /// Appends the flows that end up to `last`, after a solve; they have to leave then.
     #[inline]
     pub fn due(&mut self, last: f64, flows: &mut Vec<u32>) {
-        while let Some(slot) = self.lone.pop_until(last) {
-            self.flows[slot as usize].progress = FlowProgress::NONE;
+        while let Some(slot) = self.lone.ends.pop_until(last) {
+            let flow = &mut self.flows[slot as usize];
+            (flow.progress, flow.end_place) = (FlowProgress::NONE, DatePlace::NONE);
             flows.push(slot);
         }
         match self.method {

@@ -2,10 +2,10 @@
 //! elsewhere.
 //!
 //! For every capacity the state is known: unused, one lone flow, or coupled flows. A flow with only
-//! unused capacities is lone, and costs its links and one entry in a heap of dates. The flow
+//! unused capacities is lone, and costs its links and one entry in a queue of dates. The flow
 //! becomes coupled when another flow comes to one of its capacities, and stays coupled.
 
-use super::heap::{ABSENT, IndexedHeap};
+use super::dates::{DatePlace, DateQueue};
 use super::uses::Use;
 
 /// Marks a number of coupled flows.
@@ -17,8 +17,7 @@ pub(super) struct Lone {
     /// For each capacity 0, a lone flow plus one, or [`COUPLED`] and the number of coupled flows.
     pub(super) users: Vec<u32>,
     /// When lone flows end, in seconds.
-    ends: IndexedHeap,
-    positions: Vec<u32>,
+    pub(super) ends: DateQueue,
     /// Flows with a rate that must be found.
     pub(super) fresh: Vec<u32>,
 }
@@ -27,13 +26,13 @@ impl Lone {
     pub(super) fn new(capacities: usize) -> Self {
         Self {
             users: vec![0; capacities],
-            ends: IndexedHeap::default(),
-            positions: Vec::new(),
+            ends: DateQueue::default(),
             fresh: Vec::new(),
         }
     }
 
     /// Adds a flow if no flow uses its capacities; returns true in this case.
+    #[inline]
     pub(super) fn admit(&mut self, slot: u32, uses: &[Use]) -> bool {
         let is_used = |known: &Use| self.users[known.number as usize] != 0;
         if uses.iter().any(is_used) {
@@ -42,41 +41,26 @@ impl Lone {
         for known in uses {
             self.users[known.number as usize] = slot + 1;
         }
-        let count = slot as usize + 1;
-        if self.positions.len() < count {
-            self.positions.resize(count, ABSENT);
-        }
         true
     }
 
     /// Lets a lone flow go.
-    pub(super) fn release_flow(&mut self, slot: u32, uses: &[Use]) {
+    #[inline]
+    pub(super) fn release_flow(&mut self, uses: &[Use]) {
         for known in uses {
             self.users[known.number as usize] = 0;
         }
-        self.forget_end(slot);
     }
 
-    pub(super) fn set_end(&mut self, slot: u32, end: f64) {
-        self.ends.set(slot, end, &mut self.positions);
-    }
-
-    pub(super) fn forget_end(&mut self, slot: u32) {
-        self.ends.remove(slot, &mut self.positions);
-    }
-
-    /// The first end in seconds, infinite if there is none.
-    pub(super) fn next_s(&self) -> f64 {
-        self.ends.first().map_or(f64::INFINITY, |(end, _)| end)
-    }
-
-    /// Takes the first flow that ends up to `last`.
-    pub(super) fn pop_until(&mut self, last: f64) -> Option<u32> {
-        let (end, slot) = self.ends.first()?;
-        (end <= last).then(|| {
-            self.forget_end(slot);
-            slot
-        })
+    /// Sets the end of a flow that has none; returns the place of the end.
+    #[inline]
+    pub(super) fn set_end(&mut self, slot: u32, end: f64) -> DatePlace {
+        // A flow that stands still must not be the last in the queue.
+        if end < f64::INFINITY {
+            self.ends.insert(slot, end)
+        } else {
+            DatePlace::NONE
+        }
     }
 
     /// The lone flow on a capacity.

@@ -66,6 +66,22 @@ impl FlowProgress {
         }
     }
 
+    /// A flow that begins at a rate.
+    #[inline]
+    pub(super) fn at_rate(work: f64, rate: f64, now: f64) -> Self {
+        let mut progress = Self::new(work, now);
+        if rate != 0.0 {
+            progress.rate = rate;
+            progress.end = now + duration(work, rate);
+        }
+        progress
+    }
+
+    /// The end at the present rate, in seconds.
+    pub(super) const fn end(&self) -> f64 {
+        self.end
+    }
+
     pub(super) const fn rate(&self) -> f64 {
         self.rate
     }
@@ -182,7 +198,7 @@ impl Plain {
         self.numbers.clear();
         for slot in coupled.iter().filter(|slot| **slot != GONE) {
             let flow = &flows[*slot as usize];
-            for known in &flow.uses {
+            for known in flow.uses.iter() {
                 let number = known.number as usize;
                 let position = &mut self.positions[number];
                 if *position == 0 {
@@ -231,10 +247,11 @@ impl Plain {
 
 /// Returns the time for `left` at a rate, in seconds: infinite only at rate 0. So work that ends
 /// too late for a number differs from work that stands still.
+#[inline]
 pub(super) fn duration(left: f64, rate: f64) -> f64 {
     let duration = left / rate;
     if rate > 0.0 {
-        duration.min(f64::MAX)
+        least(duration, f64::MAX)
     } else {
         duration
     }

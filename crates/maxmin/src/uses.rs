@@ -1,8 +1,12 @@
 //! Capacities that a flow uses, each once.
 //!
 //! A capacity that a way crosses several times, or on the way back too, is one use with the sum of
-//! the coefficients.
+//! the coefficients. All flows of one way share one list.
 
+use std::cell::Cell;
+use std::rc::Rc;
+
+use super::least;
 use super::state::index;
 
 /// A use of a capacity.
@@ -12,6 +16,85 @@ pub struct Use {
     pub(super) number: u32,
     /// Share of the capacity taken by a unit of the rate.
     pub(super) coefficient: f64,
+}
+
+/// The uses of all flows of one way.
+#[derive(Clone, Default, Debug)]
+pub struct SharedUses(Option<Rc<WayUses>>);
+
+impl SharedUses {
+    /// No uses.
+    pub const NONE: Self = Self(None);
+}
+
+#[derive(Debug)]
+struct WayUses {
+    uses: Box<[Use]>,
+    /// The rate of a lone flow without a bound, with the capacities of this revision.
+    narrowest: Cell<f64>,
+    revision: Cell<u64>,
+}
+
+/// The uses of one flow: shared, or own ones where these are none.
+#[derive(Clone, Default, Debug)]
+pub(super) struct FlowUses {
+    pub(super) own: Vec<Use>,
+    pub(super) shared: SharedUses,
+}
+
+impl FlowUses {
+    pub(super) const NONE: Self = Self {
+        own: Vec::new(),
+        shared: SharedUses::NONE,
+    };
+
+    /// Returns the uses for other flows; they are shared from now on.
+    pub(super) fn share(&mut self) -> SharedUses {
+        if self.shared.0.is_none() {
+            self.shared.0 = Some(Rc::new(WayUses {
+                uses: std::mem::take(&mut self.own).into_boxed_slice(),
+                narrowest: Cell::new(f64::INFINITY),
+                revision: Cell::new(0),
+            }));
+        }
+        self.shared.clone()
+    }
+
+    #[inline]
+    pub(super) fn clear(&mut self) {
+        self.own.clear();
+        self.shared.0 = None;
+    }
+
+    /// Returns the rate of a lone flow without a bound. `revision`: the one of the capacities, from
+    /// 1 on.
+    #[inline]
+    pub(super) fn narrowest(&self, capacities: &[f64], revision: u64) -> f64 {
+        let Some(way) = &self.shared.0 else {
+            return narrowest(&self.own, capacities);
+        };
+        if way.revision.get() != revision {
+            way.narrowest.set(narrowest(&way.uses, capacities));
+            way.revision.set(revision);
+        }
+        way.narrowest.get()
+    }
+}
+
+impl std::ops::Deref for FlowUses {
+    type Target = [Use];
+
+    #[inline]
+    fn deref(&self) -> &[Use] {
+        self.shared.0.as_ref().map_or(&self.own, |way| &way.uses)
+    }
+}
+
+/// Returns the rate of a lone flow without a bound.
+#[inline(never)]
+fn narrowest(uses: &[Use], capacities: &[f64]) -> f64 {
+    let rate = |known: &Use| capacities[known.number as usize] / known.coefficient;
+    uses.iter().map(rate).fold(f64::INFINITY, least)
 }
 
 /// Up to this many uses are looked through; the table of positions would cost more.

@@ -31,6 +31,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use maxmin::dates::{DatePlace, DateQueue};
 use maxmin::{Solver, least};
 use sim_core::{ActivityId, HostId, Span, StartError, Time, Work};
 
@@ -57,7 +58,6 @@ use parallel::Task;
 use route_cache::RouteCache;
 use wifi::WifiDecay;
 
-use crate::agenda::LatencyQueue;
 use crate::contention::Contention;
 use platform::{Platform, Route};
 
@@ -68,7 +68,8 @@ pub struct FlowModel {
     activities: Activities,
     /// The number of activities in progress.
     running: usize,
-    agenda: LatencyQueue,
+    /// When latencies are paid.
+    latencies: DateQueue,
     solver: Solver,
     model_kind: ModelKind,
     contention: Option<Contention>,
@@ -81,6 +82,12 @@ pub struct FlowModel {
     last_factors: SizeFactors,
     /// True if the links of the transfer that is being prepared are on.
     way_is_on: bool,
+    /// True from the first parallel task, observer, profile or change of a link or host on, and for
+    /// transfers with penalties or on air with decay: only then is there more to an activity than
+    /// its latency and its share.
+    has_extras: bool,
+    /// Activities that end this near to the current date, in seconds, end at the current date.
+    tolerance_s: f64,
     observation: Option<Box<RateObserver>>,
     /// Buffers, so that the steady state allocates no memory.
     route: Route,
@@ -122,18 +129,21 @@ impl FlowModel {
         );
         let model_kind = ModelKind::new(platform.network());
         let contention = Contention::of_network(platform.network());
+        let decaying = WifiDecay::new(&platform);
         let mut model = Self {
+            has_extras: contention.is_some() || !decaying.is_empty(),
+            tolerance_s: model_kind.time_tolerance_s(),
             solver: Solver::new(capacities as usize),
             model_kind,
             contention,
             dynamics: DynamicState::default(),
             parallel: BTreeMap::new(),
             ways: RouteCache::new(platform.host_count()),
-            decaying: WifiDecay::new(&platform),
+            decaying,
             platform,
             activities: Activities::default(),
             running: 0,
-            agenda: LatencyQueue::default(),
+            latencies: DateQueue::default(),
             last_factors: SizeFactors::NONE,
             way_is_on: true,
             observation: None,
@@ -156,10 +166,10 @@ impl FlowModel {
     }
 
     /// Takes the slot of a new activity and stores its work; returns the latency to pay first.
+    #[inline]
     fn prepare_activity(&mut self, id: ActivityId, work: &Work) -> Result<Span, StartError> {
         check_amounts(work)?;
-        self.activities.make_room(id.slot);
-        let activity = &mut self.activities.0[id.slot as usize];
+        let activity = self.activities.claim_slot(id.slot);
         activity.id = id;
         activity.weight = 1.0;
         activity.suspended = false;
@@ -167,6 +177,21 @@ impl FlowModel {
         activity.scale = 1.0;
         activity.limit = f64::INFINITY;
         activity.limit_kept = f64::INFINITY;
+        match *work {
+            Work::Transfer {
+                from,
+                to,
+                bytes,
+                rate,
+            } => self.prepare_transfer(id.slot, (from, to), bytes, rate),
+            _ => self.prepare_other(id, work),
+        }
+    }
+
+    /// The same for an activity that is no transfer, with its record claimed.
+    #[inline(never)]
+    fn prepare_other(&mut self, id: ActivityId, work: &Work) -> Result<Span, StartError> {
+        let activity = &mut self.activities.0[id.slot as usize];
         self.solver.declare(id.slot);
         match *work {
             Work::Exec {
@@ -188,12 +213,7 @@ impl FlowModel {
                 activity.set_bound(1.0);
                 Ok(Span::ZERO)
             }
-            Work::Transfer {
-                from,
-                to,
-                bytes,
-                rate,
-            } => self.prepare_transfer(id.slot, (from, to), bytes, rate),
+            Work::Transfer { .. } => unreachable!("transfers are prepared before"),
             Work::Io {
                 disk,
                 operation,
@@ -204,6 +224,7 @@ impl FlowModel {
         }
     }
 
+    #[inline]
     fn prepare_transfer(
         &mut self,
         slot: u32,
@@ -243,12 +264,6 @@ impl FlowModel {
         let way = self.ways.at(place);
         self.way_is_on = way.is_on;
         self.solver.declare_like(slot, &way.uses);
-        if !self.decaying.is_empty() {
-            let route = &mut self.route;
-            if self.platform.route_into(from, to, route).is_ok() {
-                self.decaying.begin_transfer(slot, route);
-            }
-        }
         let activity = &mut self.activities.0[slot as usize];
         (activity.weight, activity.limit) = (way.weight, way.limit);
         activity.limit_kept = way.limit_kept;
@@ -282,6 +297,7 @@ impl FlowModel {
         (from, to): (HostId, HostId),
     ) -> Result<usize, StartError> {
         let (route, way_back) = (&mut self.route, &mut self.way_back);
+        self.solver.declare(slot);
         self.model_kind
             .find_routes(&self.platform, (from, to), route, way_back)
             .map_err(|error| StartError(error.to_string()))?;
@@ -302,7 +318,7 @@ impl FlowModel {
         activity.update_weight(&self.model_kind, &self.dynamics, route, way_back);
         let place = self.ways.claim_place(from, to);
         let way = self.ways.at_mut(place);
-        way.uses.extend_from_slice(self.solver.uses(slot));
+        way.uses = self.solver.share_uses(slot);
         (way.weight, way.limit) = (activity.weight, activity.limit);
         way.limit_kept = activity.limit_kept;
         way.latency_s = self.dynamics.latency_s(route);
@@ -371,8 +387,8 @@ impl FlowModel {
     fn pay(&mut self, slot: u32, left: Span, now: Time) {
         let until = now + left;
         let activity = &mut self.activities.0[slot as usize];
-        activity.phase = Phase::Latency { until, left };
-        self.agenda.set_date(slot, until);
+        let place = self.latencies.insert(slot, until.as_secs());
+        activity.phase = Phase::Latency { until, left, place };
     }
 
     /// Begins to progress.
@@ -388,22 +404,17 @@ impl FlowModel {
         } = *activity;
         self.solver
             .enter(slot, weight, bound, remaining, now.as_secs());
-        self.note_users();
+        if self.has_extras {
+            self.note_users();
+        }
     }
 
     /// Lets weights and airs that depend on the users of links be found anew.
-    #[inline]
+    #[inline(never)]
     fn note_users(&mut self) {
         if !self.parallel.is_empty() || !self.decaying.is_empty() {
             self.solver.mark_changed();
         }
-    }
-
-    /// Ends the sharing of an activity. Returns the work that is left.
-    #[inline]
-    fn leave_solver(&mut self, slot: u32, now: Time) -> f64 {
-        self.note_users();
-        self.solver.stop_sharing(slot, now.as_secs())
     }
 
     /// Stops an activity that progresses or pays its latency, and keeps the work or latency left.
@@ -414,37 +425,65 @@ impl FlowModel {
         }
         match activity.phase {
             Phase::Idle | Phase::Failed => {}
-            Phase::Latency { until, .. } => {
+            Phase::Latency { until, place, .. } => {
                 let left = until.since(now);
-                activity.phase = Phase::Latency { until, left };
-                self.agenda.remove_date(slot);
+                self.latencies.remove(slot, place);
+                let place = DatePlace::NONE;
+                activity.phase = Phase::Latency { until, left, place };
             }
             Phase::Work => {
-                let left = self.leave_solver(slot, now);
-                self.activities.0[slot as usize].remaining = left;
+                activity.remaining = self.solver.stop_sharing(slot, now.as_secs());
+                self.note_users();
             }
         }
     }
 
     /// Forgets an activity that does not share any more.
+    #[inline]
     fn forget_activity(&mut self, slot: u32, now: Time) {
         self.running -= 1;
-        if self.observation.is_some() {
-            self.observe_end(slot, now);
+        self.activities.0[slot as usize].phase = Phase::Idle;
+        self.solver.forget_uses(slot);
+        if self.has_extras {
+            self.end_extras(slot, now);
         }
-        let activity = &mut self.activities.0[slot as usize];
-        activity.phase = Phase::Idle;
-        if activity.place == ActivityResources::Parallel {
+    }
+
+    /// Tells others of the end of an activity.
+    #[inline(never)]
+    fn end_extras(&mut self, slot: u32, now: Time) {
+        // Its users have left links.
+        self.note_users();
+        self.observe_end(slot, now);
+        if self.activities.0[slot as usize].place == ActivityResources::Parallel {
             self.parallel.remove(&slot);
         }
         self.decaying.end_transfer(slot);
-        self.solver.forget_uses(slot);
         self.end_transfer(slot, now);
     }
 
+    /// Tells others of an activity that has been prepared; returns false if it fails at once.
+    #[inline(never)]
+    fn begin_extras(&mut self, slot: u32, work: &Work, latency: Span, now: Time) -> bool {
+        if let Work::Transfer { from, to, .. } = *work
+            && !self.decaying.is_empty()
+            && self.platform.route_into(from, to, &mut self.route).is_ok()
+        {
+            self.decaying.begin_transfer(slot, &self.route);
+        }
+        self.observe_begin(slot, work, latency, now);
+        self.meet(slot, now);
+        let is_on = self.is_on(slot);
+        if !is_on {
+            self.fail_activity(slot, now);
+        }
+        is_on
+    }
+
     /// The first date at which anything ends or has paid, in seconds.
+    #[inline]
     fn first_end_s(&self) -> f64 {
-        least(self.agenda.first_s(), self.solver.next_s())
+        least(self.latencies.first_s(), self.solver.next_s())
     }
 }
 

@@ -7,7 +7,6 @@
 //! Packets, switches and buffers are in [`packet`]. Messages of rank programs under the model
 //! `loggops` have a separate device in `fabric`.
 
-mod agenda;
 mod contention;
 mod fluid;
 pub mod packet;

@@ -10,4 +10,5 @@ mod observation;
 mod packet;
 mod parallel;
 mod profiles;
+mod sharing;
 mod wifi;

@@ -20,7 +20,7 @@ pub(super) fn check(solver: &mut Solver, told: &mut BTreeMap<u32, (f64, Option<u
     let (mut loads, mut highs) = (BTreeMap::new(), BTreeMap::new());
     for &slot in &present {
         let flow = &solver.flows[slot as usize];
-        for known in &flow.uses {
+        for known in flow.uses.iter() {
             let rate = solver.rate(slot);
             *loads.entry(known.number).or_insert(0.0) += rate * known.coefficient;
             let high = highs.entry(known.number).or_insert(0.0_f64);

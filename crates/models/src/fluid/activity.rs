@@ -2,6 +2,9 @@
 
 use sim_core::{ActivityId, DiskId, HostId, Span, Time};
 
+use maxmin::dates::DatePlace;
+use maxmin::least;
+
 use super::dynamics::DynamicState;
 use super::model_kind::ModelKind;
 use platform::Route;
@@ -53,7 +56,11 @@ pub(super) enum Phase {
     /// The slot is free.
     Idle,
     /// The activity pays the latency, until the date if it is not suspended.
-    Latency { until: Time, left: Span },
+    Latency {
+        until: Time,
+        left: Span,
+        place: DatePlace,
+    },
     /// The activity progresses.
     Work,
     /// The activity has failed, and the failure is not yet reported.
@@ -78,8 +85,9 @@ impl Activity {
     };
 
     /// Sets the limit of the rate, given the penalty of the model.
+    #[inline]
     pub(super) fn set_bound(&mut self, penalty: f64) {
-        self.bound = self.limit.min(self.wanted) / penalty;
+        self.bound = least(self.limit, self.wanted) / penalty;
     }
 
     /// Finds the weight and the limit that the present state of the links gives to a transfer.
@@ -132,11 +140,19 @@ pub(super) fn slowest(way: &Route, links: &DynamicState) -> f64 {
 }
 
 impl Activities {
-    pub(super) fn make_room(&mut self, slot: u32) {
-        let count = slot as usize + 1;
-        if self.0.len() < count {
-            self.0.resize(count, Activity::FREE);
+    /// Returns the record for a new activity in `slot`.
+    #[inline]
+    pub(super) fn claim_slot(&mut self, slot: u32) -> &mut Activity {
+        if self.0.len() <= slot as usize {
+            self.make_room(slot);
         }
+        &mut self.0[slot as usize]
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn make_room(&mut self, slot: u32) {
+        self.0.resize(slot as usize + 1, Activity::FREE);
     }
 }
 

@@ -163,11 +163,13 @@ impl FlowModel {
     /// Adds a profile, which changes a link or a host in time; profiles with the same date take
     /// effect in the order in which they were added.
     pub fn add_profile(&mut self, profile: Profile) {
+        self.has_extras = true;
         self.dynamics.timetable.add_profile(profile);
     }
 
     /// Changes a link or a host at the date `now`, at which the model is.
     pub fn apply_change(&mut self, change: Change, now: Time) {
+        self.has_extras = true;
         self.ways.forget_pairs();
         let single = |number: u32| number..number + 1;
         match change {

@@ -39,6 +39,7 @@ impl FlowModel {
     /// Reports all transfers that begin from now on to an observer. The numbers of links are the
     /// numbers in the platform.
     pub fn set_observer(&mut self, observer: NetworkObserver) {
+        self.has_extras = true;
         self.solver.keep_changes();
         self.observation = Some(Box::new(RateObserver {
             observer,

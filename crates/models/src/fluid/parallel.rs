@@ -187,6 +187,7 @@ impl FlowModel {
         if self.model_kind.is_compat() {
             self.solver.share_by_bottleneck();
         }
+        self.has_extras = true;
         let activity = &mut self.activities.0[slot as usize];
         activity.place = ActivityResources::Parallel;
         activity.wanted = f64::INFINITY;

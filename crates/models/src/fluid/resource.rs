@@ -18,33 +18,30 @@ const TOGETHER_ULP: f64 = 8.0;
 const HORIZON_S: f64 = Time::HORIZON.as_secs();
 
 impl FlowModel {
-    /// Ends the latencies that end at `date`, if no other event is at `date`. Returns false if
-    /// there is an event that others can notice.
+    /// Ends the latencies that end at `date`, unless others can notice an event there: returns
+    /// false in this case. No work ends at `date`.
     #[inline]
-    fn ends_latencies(&mut self, date: Time) -> bool {
-        if self.agenda.first_s() > date.as_secs() {
-            // Work ends there.
-            return false;
+    fn ends_latencies(&mut self, date: Time, last_s: f64) -> bool {
+        let Some(slot) = self.latencies.only_until(last_s) else {
+            return self.ends_many_latencies(date, last_s);
+        };
+        let goes_on = self.activities.0[slot as usize].remaining > 0.0;
+        if goes_on {
+            self.latencies.pop_queued();
+            self.start_progress(slot, date);
         }
-        let last = date + self.together(date);
-        if self.solver.next_s() <= last.as_secs() || !self.is_steady() {
-            return false;
-        }
-        if let Some(slot) = self.agenda.only_until(last) {
-            let goes_on = self.activities.0[slot as usize].remaining > 0.0;
-            if goes_on {
-                self.agenda.pop_first();
-                self.start_progress(slot, date);
-            }
-            return goes_on;
-        }
+        goes_on
+    }
+
+    #[inline(never)]
+    fn ends_many_latencies(&mut self, date: Time, last_s: f64) -> bool {
         let mut due = std::mem::take(&mut self.due);
         let goes_on = |slot: &u32| self.activities.0[*slot as usize].remaining > 0.0;
-        let is_internal = self.agenda.queued_until(last, &mut due) && due.iter().all(goes_on);
+        let is_internal = self.latencies.queued_until(last_s, &mut due) && due.iter().all(goes_on);
         if is_internal {
-            due.sort_unstable_by_key(|slot| self.activities.0[*slot as usize].id.number);
+            self.sort_by_number(&mut due);
             for &slot in &due {
-                self.agenda.pop_until(last);
+                self.latencies.pop_until(last_s);
                 self.start_progress(slot, date);
             }
         }
@@ -53,20 +50,88 @@ impl FlowModel {
         is_internal
     }
 
+    /// Puts activities into their order: what happens together happens in this order, not in that
+    /// of any heap.
+    fn sort_by_number(&self, slots: &mut [u32]) {
+        slots.sort_unstable_by_key(|slot| self.activities.0[*slot as usize].id.number);
+    }
+
     /// Returns true if only running activities can change the state.
     #[inline]
     const fn is_steady(&self) -> bool {
         self.dynamics.timetable.is_empty() && self.dynamics.failed.is_empty()
     }
 
-    /// Returns the span within which ends are one.
+    /// Returns the last date, in seconds, at which ends are one with ends at `now`.
     #[inline]
-    fn together(&self, now: Time) -> Span {
-        Span::from_secs(
-            self.model_kind
-                .time_tolerance_s()
-                .max(TOGETHER_ULP * now.ulp()),
-        )
+    fn last_together_s(&self, now: Time) -> f64 {
+        let ulps = TOGETHER_ULP * now.ulp();
+        let span = if ulps > self.tolerance_s {
+            ulps
+        } else {
+            self.tolerance_s
+        };
+        now.as_secs() + span
+    }
+
+    /// Shares anew if anything has changed.
+    #[inline]
+    fn share_anew(&mut self, now: Time) {
+        if !self.solver.is_changed() {
+            return;
+        }
+        if self.has_extras {
+            self.decay(now);
+            self.update_task_weights(now);
+        }
+        self.solver.solve(now.as_secs());
+        if self.has_extras {
+            self.observe_rates(now);
+        }
+    }
+
+    /// Ends all activities that are due up to `last_s`.
+    #[inline(never)]
+    fn end_due(&mut self, last_s: f64, now: Time, ended: &mut Vec<(ActivityId, End)>) {
+        let mut due = std::mem::take(&mut self.due);
+        self.solver.due(last_s, &mut due);
+        while let Some(slot) = self.latencies.pop_until(last_s) {
+            due.push(slot);
+        }
+        self.sort_by_number(&mut due);
+        for slot in due.drain(..) {
+            let activity = &self.activities.0[slot as usize];
+            if matches!(activity.phase, Phase::Work) {
+                self.solver.stop_sharing(slot, now.as_secs());
+            } else if activity.remaining > 0.0 {
+                self.start_progress(slot, now);
+                continue;
+            }
+            self.finish_activity(slot, now, ended);
+        }
+        self.due = due;
+    }
+
+    /// Reports the end of an activity that does not share any more.
+    #[inline]
+    fn finish_activity(&mut self, slot: u32, now: Time, ended: &mut Vec<(ActivityId, End)>) {
+        let activity = &mut self.activities.0[slot as usize];
+        activity.remaining = 0.0;
+        ended.push((activity.id, End::Done));
+        self.forget_activity(slot, now);
+    }
+
+    /// Makes changes and failures happen that are due.
+    #[inline(never)]
+    fn advance_extras(&mut self, now: Time, ended: &mut Vec<(ActivityId, End)>) {
+        self.play(now);
+        for slot in std::mem::take(&mut self.dynamics.failed) {
+            let activity = &self.activities.0[slot as usize];
+            if activity.phase == Phase::Failed {
+                ended.push((activity.id, End::Failed));
+                self.forget_activity(slot, now);
+            }
+        }
     }
 }
 
@@ -82,23 +147,16 @@ impl FlowModel {
     ) -> Result<(), StartError> {
         // Nobody may have asked for the changes of links and speeds while nothing ran.
         self.play(now);
-        let mut latency = match self.prepare_activity(id, work) {
+        let latency = match self.prepare_activity(id, work) {
             Ok(latency) => latency,
             Err(error) => {
                 self.solver.forget_uses(id.slot);
                 return Err(error);
             }
         };
-        if let Some(more) = more_latency {
-            latency = latency + more;
-        }
+        let latency = more_latency.map_or(latency, |more| latency + more);
         self.running += 1;
-        if self.observation.is_some() {
-            self.observe_begin(id.slot, work, latency, now);
-        }
-        self.meet(id.slot, now);
-        if !self.is_on(id.slot) {
-            self.fail_activity(id.slot, now);
+        if self.has_extras && !self.begin_extras(id.slot, work, latency, now) {
             return Ok(());
         }
         if latency > Span::ZERO || self.activities.0[id.slot as usize].remaining == 0.0 {
@@ -173,14 +231,7 @@ impl Resource for FlowModel {
 
     #[inline]
     fn next_date(&mut self, now: Time) -> Option<Time> {
-        if self.solver.is_changed() {
-            self.decay(now);
-            self.update_task_weights(now);
-            self.solver.solve(now.as_secs());
-            if self.observation.is_some() {
-                self.observe_rates(now);
-            }
-        }
+        self.share_anew(now);
         if !self.dynamics.failed.is_empty() {
             return Some(now);
         }
@@ -191,13 +242,21 @@ impl Resource for FlowModel {
     }
 
     fn next_event(&mut self, now: Time, horizon: Time) -> Option<Time> {
+        if !self.is_steady() {
+            return self.next_date(now);
+        }
         let mut at = now;
         loop {
-            let Some(date) = self.next_date(at) else {
+            self.share_anew(at);
+            let end_s = self.solver.next_s();
+            let first_s = least(self.latencies.first_s(), end_s);
+            if first_s >= HORIZON_S {
                 // What stands still does so from the end of its latency on.
                 return (at > now).then_some(at);
-            };
-            if date >= horizon || !self.ends_latencies(date) {
+            }
+            let date = Time::from_secs(first_s).max(at);
+            let last_s = self.last_together_s(date);
+            if date >= horizon || end_s <= last_s || !self.ends_latencies(date, last_s) {
                 return Some(date);
             }
             at = date;
@@ -254,41 +313,20 @@ impl Resource for FlowModel {
     }
 
     fn advance(&mut self, now: Time, ended: &mut Vec<(ActivityId, End)>) {
-        self.play(now);
-        if !self.dynamics.failed.is_empty() {
-            for slot in std::mem::take(&mut self.dynamics.failed) {
-                if self.activities.0[slot as usize].phase == Phase::Failed {
-                    ended.push((self.activities.0[slot as usize].id, End::Failed));
-                    self.forget_activity(slot, now);
-                }
-            }
+        if self.has_extras {
+            self.advance_extras(now, ended);
         }
-        if self.first_end_s() > now.as_secs() {
+        let paid_s = self.latencies.first_s();
+        if least(paid_s, self.solver.next_s()) > now.as_secs() {
             return;
         }
-        let together = self.together(now);
-        let mut due = std::mem::take(&mut self.due);
-        self.solver.due((now + together).as_secs(), &mut due);
-        while let Some(slot) = self.agenda.pop_until(now + together) {
-            due.push(slot);
+        let last_s = self.last_together_s(now);
+        if paid_s > last_s
+            && let Some(slot) = self.solver.end_only(last_s)
+        {
+            self.finish_activity(slot, now, ended);
+        } else {
+            self.end_due(last_s, now, ended);
         }
-        // What happens together happens in the order of the activities, not in that of any heap.
-        due.sort_unstable_by_key(|slot| self.activities.0[*slot as usize].id.number);
-        for slot in due.drain(..) {
-            let activity = &mut self.activities.0[slot as usize];
-            let pays = matches!(activity.phase, Phase::Latency { .. });
-            if pays && activity.remaining > 0.0 {
-                self.start_progress(slot, now);
-                continue;
-            }
-            if !pays {
-                self.leave_solver(slot, now);
-            }
-            let activity = &mut self.activities.0[slot as usize];
-            activity.remaining = 0.0;
-            ended.push((activity.id, End::Done));
-            self.forget_activity(slot, now);
-        }
-        self.due = due;
     }
 }

@@ -7,7 +7,7 @@
 
 use sim_core::HostId;
 
-use maxmin::Use;
+use maxmin::SharedUses;
 
 /// Pairs that are kept at most.
 const PAIRS_MAX: usize = 4096;
@@ -39,7 +39,7 @@ pub(super) struct CachedRoute {
     pub(super) weight: f64,
     pub(super) limit: f64,
     pub(super) limit_kept: f64,
-    pub(super) uses: Vec<Use>,
+    pub(super) uses: SharedUses,
 }
 
 /// The era of an empty place.
@@ -89,7 +89,7 @@ impl RouteCache {
         let place = self.pair_place(from, to);
         let way = &mut self.pairs[place];
         (way.from, way.to, way.era) = (from, to, self.era);
-        way.uses.clear();
+        way.uses = SharedUses::default();
         place
     }
 
@@ -113,7 +113,7 @@ impl CachedRoute {
         weight: 1.0,
         limit: f64::INFINITY,
         limit_kept: f64::INFINITY,
-        uses: Vec::new(),
+        uses: SharedUses::NONE,
     };
 }
 

@@ -3,8 +3,6 @@
 //! Most events are alike, so that they happen in the order in which they began. Such dates are in a
 //! queue, and only a date before the last date in the queue goes to a heap.
 
-use std::collections::VecDeque;
-
 use super::heap::{ABSENT, IndexedHeap};
 use super::least;
 
@@ -25,9 +23,13 @@ impl DatePlace {
 }
 
 /// The dates, in seconds.
-#[derive(Default, Debug)]
+#[derive(Debug)]
 pub struct DateQueue {
-    queue: VecDeque<(f64, u32)>,
+    /// The first date, infinite if there is none.
+    first_s: f64,
+    /// The queue begins at `head`.
+    entries: Vec<(f64, u32)>,
+    head: usize,
     /// The number of entries that have left the queue.
     left: u32,
     heap: IndexedHeap,
@@ -35,16 +37,47 @@ pub struct DateQueue {
     positions: Vec<u32>,
 }
 
+impl Default for DateQueue {
+    fn default() -> Self {
+        Self {
+            first_s: f64::INFINITY,
+            entries: Vec::new(),
+            head: 0,
+            left: 0,
+            heap: IndexedHeap::default(),
+            positions: Vec::new(),
+        }
+    }
+}
+
 impl DateQueue {
     /// Sets the date of a slot that has none.
     #[inline]
     pub fn insert(&mut self, slot: u32, date: f64) -> DatePlace {
-        if self.queue.back().is_some_and(|(last, _)| *last > date) {
+        self.first_s = least(self.first_s, date);
+        if self.entries.last().is_some_and(|(last, _)| *last > date) {
             return self.insert_into_heap(slot, date);
         }
-        let number = self.left.wrapping_add(self.queue.len() as u32);
-        self.queue.push_back((date, slot));
+        if self.entries.len() == self.entries.capacity() {
+            self.make_room();
+        }
+        let number = self
+            .left
+            .wrapping_add((self.entries.len() - self.head) as u32);
+        self.entries.push((date, slot));
         DatePlace(number & DatePlace::QUEUE)
+    }
+
+    /// Makes room at the end of the queue, if possible where entries have left.
+    #[cold]
+    #[inline(never)]
+    fn make_room(&mut self) {
+        if self.head > self.entries.len() / 2 {
+            self.entries.drain(..self.head);
+            self.head = 0;
+        } else {
+            self.entries.reserve(1);
+        }
     }
 
     #[inline(never)]
@@ -61,32 +94,42 @@ impl DateQueue {
     #[inline(never)]
     pub fn remove(&mut self, slot: u32, place: DatePlace) {
         match place {
-            DatePlace::NONE => {}
+            DatePlace::NONE => return,
             DatePlace::HEAP => self.heap.remove(slot, &mut self.positions),
             DatePlace(number) => {
                 let at = number.wrapping_sub(self.left) & DatePlace::QUEUE;
-                let entry = &mut self.queue[at as usize];
+                let entry = &mut self.entries[self.head + at as usize];
                 debug_assert_eq!(entry.1, slot);
                 entry.1 = REMOVED;
-                self.drop_removed();
             }
         }
+        self.drop_removed();
     }
 
+    /// Drops removed entries from the front of the queue, and finds the first date.
     #[inline]
     fn drop_removed(&mut self) {
-        while let Some((_, REMOVED)) = self.queue.front() {
-            self.queue.pop_front();
+        let mut queued_s = f64::INFINITY;
+        while let Some((date, slot)) = self.entries.get(self.head) {
+            if *slot != REMOVED {
+                queued_s = *date;
+                break;
+            }
+            self.head += 1;
             self.left = self.left.wrapping_add(1);
         }
+        if self.head == self.entries.len() {
+            self.entries.clear();
+            self.head = 0;
+        }
+        self.first_s = least(queued_s, self.heap_first_s());
     }
 
     /// The first date, infinite if there is none.
     #[inline]
     #[must_use]
-    pub fn first_s(&self) -> f64 {
-        let queued = self.queue.front().map_or(f64::INFINITY, |(date, _)| *date);
-        least(queued, self.heap_first_s())
+    pub const fn first_s(&self) -> f64 {
+        self.first_s
     }
 
     #[inline]
@@ -98,49 +141,50 @@ impl DateQueue {
     #[inline]
     #[must_use]
     pub fn only_until(&self, last: f64) -> Option<u32> {
-        let (first, slot) = *self.queue.front()?;
-        let second = self.queue.get(1).map_or(f64::INFINITY, |(date, _)| *date);
-        (first <= last && second > last && self.heap_first_s() > last).then_some(slot)
+        let (first, slot) = *self.entries.get(self.head)?;
+        let next = self.entries.get(self.head + 1);
+        let is_alone = next.is_none_or(|(second, _)| *second > last) && self.heap_first_s() > last;
+        (is_alone && first <= last).then_some(slot)
     }
 
-    /// Appends the slots with dates up to `last`, and returns true, unless one of these dates is in
-    /// the heap.
-    #[inline]
-    pub fn queued_until(&self, last: f64, due: &mut Vec<u32>) -> bool {
-        if self.heap_first_s() <= last {
-            return false;
-        }
-        let entries = self.queue.iter().take_while(|(date, _)| *date <= last);
-        due.extend(
-            entries
-                .map(|(_, slot)| *slot)
-                .filter(|slot| *slot != REMOVED),
-        );
-        true
+    /// Returns true if `test` holds for all slots with dates up to `last`, and all are in the queue.
+    pub fn all_until(&self, last: f64, test: impl Fn(u32) -> bool) -> bool {
+        let due = self.entries[self.head..].iter();
+        self.heap_first_s() > last
+            && due
+                .take_while(|(date, _)| *date <= last)
+                .all(|(_, slot)| *slot == REMOVED || test(*slot))
     }
 
     /// Takes the first date, which is in the queue.
     #[inline]
     pub fn pop_queued(&mut self) {
-        self.queue.pop_front();
+        self.head += 1;
         self.left = self.left.wrapping_add(1);
         self.drop_removed();
     }
 
-    /// Takes a slot with a date up to `last`.
-    #[inline]
-    pub fn pop_until(&mut self, last: f64) -> Option<u32> {
-        if let Some((date, slot)) = self.queue.front().copied()
+    /// Takes the slots with dates up to `last`.
+    pub fn take_until(&mut self, last: f64, due: &mut Vec<u32>) {
+        if self.first_s > last {
+            return;
+        }
+        while let Some((date, slot)) = self.entries.get(self.head)
+            && *date <= last
+        {
+            if *slot != REMOVED {
+                due.push(*slot);
+            }
+            self.head += 1;
+            self.left = self.left.wrapping_add(1);
+        }
+        while let Some((date, slot)) = self.heap.first()
             && date <= last
         {
-            self.pop_queued();
-            return Some(slot);
-        }
-        let (date, slot) = self.heap.first()?;
-        (date <= last).then(|| {
             self.heap.remove(slot, &mut self.positions);
-            slot
-        })
+            due.push(slot);
+        }
+        self.drop_removed();
     }
 }
 
@@ -148,6 +192,7 @@ impl DateQueue {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::cell::RefCell;
     use std::collections::BTreeMap;
 
     proptest! {
@@ -179,12 +224,18 @@ mod tests {
                     wanted.sort_unstable();
                     let only = dates.only_until(last);
                     prop_assert!(only.is_none_or(|slot| wanted == [slot]));
-                    let mut queued = Vec::new();
-                    if dates.queued_until(last, &mut queued) {
+                    let queued = RefCell::new(Vec::new());
+                    let all_queued = dates.all_until(last, |slot| {
+                        queued.borrow_mut().push(slot);
+                        true
+                    });
+                    if all_queued {
+                        let mut queued = queued.into_inner();
                         queued.sort_unstable();
                         prop_assert_eq!(&queued, &wanted);
                     }
-                    let mut due: Vec<u32> = std::iter::from_fn(|| dates.pop_until(last)).collect();
+                    let mut due = Vec::new();
+                    dates.take_until(last, &mut due);
                     due.sort_unstable();
                     model.retain(|_, date| *date > last);
                     prop_assert_eq!(&due, &wanted);

@@ -593,10 +593,11 @@ impl Solver {
     /// Appends the flows that end up to `last`, after a solve; they have to leave then.
     #[inline]
     pub fn due(&mut self, last: f64, flows: &mut Vec<u32>) {
-        while let Some(slot) = self.lone.ends.pop_until(last) {
-            let flow = &mut self.flows[slot as usize];
+        let begin = flows.len();
+        self.lone.ends.take_until(last, flows);
+        for slot in &flows[begin..] {
+            let flow = &mut self.flows[*slot as usize];
             (flow.progress, flow.end_place) = (FlowProgress::NONE, DatePlace::NONE);
-            flows.push(slot);
         }
         match self.method {
             Method::Plain => self.plain.due(&mut self.flows, &self.coupled, last, flows),

@@ -166,32 +166,30 @@ impl FlowModel {
     }
 
     /// Takes the slot of a new activity and stores its work; returns the latency to pay first.
-    #[inline]
+    #[inline(always)]
     fn prepare_activity(&mut self, id: ActivityId, work: &Work) -> Result<Span, StartError> {
-        check_amounts(work)?;
-        let activity = self.activities.claim_slot(id.slot);
-        activity.id = id;
-        activity.weight = 1.0;
-        activity.suspended = false;
-        activity.between = None;
-        activity.scale = 1.0;
-        activity.limit = f64::INFINITY;
-        activity.limit_kept = f64::INFINITY;
         match *work {
             Work::Transfer {
                 from,
                 to,
                 bytes,
                 rate,
-            } => self.prepare_transfer(id.slot, (from, to), bytes, rate),
+            } if bytes >= 0.0 && bytes < f64::INFINITY && rate > 0.0 => {
+                self.prepare_transfer(id, (from, to), bytes, rate)
+            }
             _ => self.prepare_other(id, work),
         }
     }
 
-    /// The same for an activity that is no transfer, with its record claimed.
+    /// The same for an activity that is no transfer.
     #[inline(never)]
     fn prepare_other(&mut self, id: ActivityId, work: &Work) -> Result<Span, StartError> {
-        let activity = &mut self.activities.0[id.slot as usize];
+        check_amounts(work)?;
+        let activity = self.activities.claim_slot(id.slot);
+        *activity = Activity {
+            id,
+            ..Activity::FREE
+        };
         self.solver.declare(id.slot);
         match *work {
             Work::Exec {
@@ -213,7 +211,6 @@ impl FlowModel {
                 activity.set_bound(1.0);
                 Ok(Span::ZERO)
             }
-            Work::Transfer { .. } => unreachable!("transfers are prepared before"),
             Work::Io {
                 disk,
                 operation,
@@ -221,27 +218,33 @@ impl FlowModel {
                 priority,
             } => self.prepare_io(id.slot, (disk, operation), bytes, priority),
             Work::Parallel(ref work) => self.prepare_parallel(id.slot, work),
+            Work::Transfer { .. } => unreachable!("refused or prepared as a transfer"),
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn prepare_transfer(
         &mut self,
-        slot: u32,
+        id: ActivityId,
         (from, to): (HostId, HostId),
         bytes: f64,
         rate: f64,
     ) -> Result<Span, StartError> {
-        let activity = &mut self.activities.0[slot as usize];
-        activity.place = ActivityResources::Transfer(from, to);
-        let parameters = match &self.model_kind {
+        let (parameters, compat) = match &self.model_kind {
+            ModelKind::Fluid {
+                parameters, compat, ..
+            } => (parameters, compat),
             ModelKind::FixedDuration(alone) => {
-                activity.remaining = 0.0;
+                let duration = alone.duration(bytes);
                 // A model without links has no ways.
                 self.way_is_on = true;
-                return Ok(alone.duration(bytes));
+                *self.activities.claim_slot(id.slot) = Activity {
+                    id,
+                    place: ActivityResources::Transfer(from, to),
+                    ..Activity::FREE
+                };
+                return Ok(duration);
             }
-            ModelKind::Fluid { parameters, .. } => parameters,
         };
         if self.last_factors.bytes != bytes {
             self.last_factors = SizeFactors {
@@ -250,31 +253,32 @@ impl FlowModel {
                 latency: parameters.latency_factor.factor_for(bytes),
             };
         }
-        activity.scale = self.last_factors.bandwidth;
-        activity.remaining = bytes / activity.scale;
-        activity.wanted = rate / activity.scale;
-        if self.contention.is_some() && from != to {
-            activity.between = Some((from.0, to.0));
-        }
-        let factor = self.last_factors.latency;
+        let (scale, factor) = (self.last_factors.bandwidth, self.last_factors.latency);
+        // With the reference's quirks a transfer without a latency to pay begins like a transfer
+        // on a way without latency.
+        let is_unweighted = factor == 0.0 && compat.is_some();
         let place = match self.ways.place_of(from, to) {
             Some(place) => place,
-            None => self.look_for_way(slot, (from, to))?,
+            None => self.look_for_way(id, (from, to))?,
         };
         let way = self.ways.at(place);
         self.way_is_on = way.is_on;
-        self.solver.declare_like(slot, &way.uses);
-        let activity = &mut self.activities.0[slot as usize];
-        (activity.weight, activity.limit) = (way.weight, way.limit);
-        activity.limit_kept = way.limit_kept;
+        self.solver.declare_like(id.slot, &way.uses);
+        let activity = self.activities.claim_slot(id.slot);
+        let between = self.contention.is_some() && from != to;
+        *activity = Activity {
+            id,
+            place: ActivityResources::Transfer(from, to),
+            between: between.then_some((from.0, to.0)),
+            scale,
+            remaining: if way.latency_only { 0.0 } else { bytes / scale },
+            weight: if is_unweighted { 1.0 } else { way.weight },
+            limit: way.limit,
+            limit_kept: way.limit_kept,
+            wanted: rate / scale,
+            ..Activity::FREE
+        };
         activity.set_bound(1.0);
-        if way.latency_only {
-            activity.remaining = 0.0;
-        }
-        if factor == 0.0 && self.model_kind.is_compat() {
-            // As there: without a latency to pay it begins like one whose way has none.
-            activity.weight = 1.0;
-        }
         Ok(Span::from_secs(way.latency_s * factor))
     }
 
@@ -288,14 +292,16 @@ impl FlowModel {
         self.solver.check(tolerance);
     }
 
-    /// Finds the links and limits of a transfer between two hosts, with the transfer in `slot`.
+    /// Finds the links and limits of a transfer between two hosts, for a new transfer.
     ///
     /// Returns the place of the way in the table.
+    #[inline(never)]
     fn look_for_way(
         &mut self,
-        slot: u32,
+        id: ActivityId,
         (from, to): (HostId, HostId),
     ) -> Result<usize, StartError> {
+        let slot = id.slot;
         let (route, way_back) = (&mut self.route, &mut self.way_back);
         self.solver.declare(slot);
         self.model_kind
@@ -311,7 +317,13 @@ impl FlowModel {
                     .cross(slot, hop.link.0, capacity, weight * amount);
             }
         }
-        let activity = &mut self.activities.0[slot as usize];
+        let activity = self.activities.claim_slot(slot);
+        let between = self.contention.is_some() && from != to;
+        *activity = Activity {
+            id,
+            between: between.then_some((from.0, to.0)),
+            ..Activity::FREE
+        };
         if self.model_kind.is_compat() {
             activity.limit_kept = slowest(route, &self.dynamics);
         }
@@ -438,12 +450,11 @@ impl FlowModel {
         }
     }
 
-    /// Forgets an activity that does not share any more.
+    /// Forgets an activity that does not share any more, after its uses.
     #[inline]
     fn forget_activity(&mut self, slot: u32, now: Time) {
         self.running -= 1;
         self.activities.0[slot as usize].phase = Phase::Idle;
-        self.solver.forget_uses(slot);
         if self.has_extras {
             self.end_extras(slot, now);
         }
@@ -488,18 +499,7 @@ impl FlowModel {
 }
 
 /// Refuses amounts that no activity can have.
-#[inline]
 fn check_amounts(work: &Work) -> Result<(), StartError> {
-    match *work {
-        Work::Transfer { bytes, rate, .. } if bytes.is_finite() && bytes >= 0.0 && rate > 0.0 => {
-            Ok(())
-        }
-        _ => check_any_amounts(work),
-    }
-}
-
-#[inline(never)]
-fn check_any_amounts(work: &Work) -> Result<(), StartError> {
     let (amount, limits) = match *work {
         Work::Exec {
             flops,

@@ -35,19 +35,18 @@ impl FlowModel {
 
     #[inline(never)]
     fn ends_many_latencies(&mut self, date: Time, last_s: f64) -> bool {
-        let mut due = std::mem::take(&mut self.due);
-        let goes_on = |slot: &u32| self.activities.0[*slot as usize].remaining > 0.0;
-        let is_internal = self.latencies.queued_until(last_s, &mut due) && due.iter().all(goes_on);
-        if is_internal {
-            self.sort_by_number(&mut due);
-            for &slot in &due {
-                self.latencies.pop_until(last_s);
-                self.start_progress(slot, date);
-            }
+        let goes_on = |slot: u32| self.activities.0[slot as usize].remaining > 0.0;
+        if !self.latencies.all_until(last_s, goes_on) {
+            return false;
         }
-        due.clear();
+        let mut due = std::mem::take(&mut self.due);
+        self.latencies.take_until(last_s, &mut due);
+        self.sort_by_number(&mut due);
+        for slot in due.drain(..) {
+            self.start_progress(slot, date);
+        }
         self.due = due;
-        is_internal
+        true
     }
 
     /// Puts activities into their order: what happens together happens in this order, not in that
@@ -74,12 +73,9 @@ impl FlowModel {
         now.as_secs() + span
     }
 
-    /// Shares anew if anything has changed.
-    #[inline]
+    /// Shares anew: users or limits have changed.
+    #[inline(never)]
     fn share_anew(&mut self, now: Time) {
-        if !self.solver.is_changed() {
-            return;
-        }
         if self.has_extras {
             self.decay(now);
             self.update_task_weights(now);
@@ -95,9 +91,7 @@ impl FlowModel {
     fn end_due(&mut self, last_s: f64, now: Time, ended: &mut Vec<(ActivityId, End)>) {
         let mut due = std::mem::take(&mut self.due);
         self.solver.due(last_s, &mut due);
-        while let Some(slot) = self.latencies.pop_until(last_s) {
-            due.push(slot);
-        }
+        self.latencies.take_until(last_s, &mut due);
         self.sort_by_number(&mut due);
         for slot in due.drain(..) {
             let activity = &self.activities.0[slot as usize];
@@ -107,12 +101,13 @@ impl FlowModel {
                 self.start_progress(slot, now);
                 continue;
             }
+            self.solver.forget_uses(slot);
             self.finish_activity(slot, now, ended);
         }
         self.due = due;
     }
 
-    /// Reports the end of an activity that does not share any more.
+    /// Reports the end of an activity that does not share any more, after its uses.
     #[inline]
     fn finish_activity(&mut self, slot: u32, now: Time, ended: &mut Vec<(ActivityId, End)>) {
         let activity = &mut self.activities.0[slot as usize];
@@ -129,6 +124,7 @@ impl FlowModel {
             let activity = &self.activities.0[slot as usize];
             if activity.phase == Phase::Failed {
                 ended.push((activity.id, End::Failed));
+                self.solver.forget_uses(slot);
                 self.forget_activity(slot, now);
             }
         }
@@ -137,7 +133,7 @@ impl FlowModel {
 
 impl FlowModel {
     /// Begins work as [`Resource::start`] does, with more latency if that is given.
-    #[inline]
+    #[inline(always)]
     pub(super) fn start_with(
         &mut self,
         id: ActivityId,
@@ -175,6 +171,7 @@ impl Resource for FlowModel {
 
     fn cancel(&mut self, id: ActivityId, now: Time) {
         self.stop_progress(id.slot, now);
+        self.solver.forget_uses(id.slot);
         self.forget_activity(id.slot, now);
     }
 
@@ -231,7 +228,9 @@ impl Resource for FlowModel {
 
     #[inline]
     fn next_date(&mut self, now: Time) -> Option<Time> {
-        self.share_anew(now);
+        if self.solver.is_changed() {
+            self.share_anew(now);
+        }
         if !self.dynamics.failed.is_empty() {
             return Some(now);
         }
@@ -242,12 +241,14 @@ impl Resource for FlowModel {
     }
 
     fn next_event(&mut self, now: Time, horizon: Time) -> Option<Time> {
-        if !self.is_steady() {
+        if self.has_extras && !self.is_steady() {
             return self.next_date(now);
         }
         let mut at = now;
         loop {
-            self.share_anew(at);
+            if self.solver.is_changed() {
+                self.share_anew(at);
+            }
             let end_s = self.solver.next_s();
             let first_s = least(self.latencies.first_s(), end_s);
             if first_s >= HORIZON_S {

@@ -258,9 +258,9 @@ impl Solver {
         self.flows[slot as usize].uses.shared.clone_from(uses);
     }
 
-    /// The uses of a declared flow, for flows of the same way.
-    pub fn share_uses(&mut self, slot: u32) -> SharedUses {
-        self.flows[slot as usize].uses.share()
+    /// Moves the uses of a newly declared flow to `way`, for flows of the same way.
+    pub fn share_uses(&mut self, slot: u32, way: &mut SharedUses) {
+        self.flows[slot as usize].uses.share(way);
     }
 
     /// The capacities that a declared flow uses, each once.

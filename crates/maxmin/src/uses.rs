@@ -29,7 +29,7 @@ impl SharedUses {
 
 #[derive(Debug)]
 struct WayUses {
-    uses: Box<[Use]>,
+    uses: Vec<Use>,
     /// The rate of a lone flow without a bound, with the capacities of this revision.
     narrowest: Cell<f64>,
     revision: Cell<u64>,
@@ -48,16 +48,22 @@ impl FlowUses {
         shared: SharedUses::NONE,
     };
 
-    /// Returns the uses for other flows; they are shared from now on.
-    pub(super) fn share(&mut self) -> SharedUses {
-        if self.shared.0.is_none() {
-            self.shared.0 = Some(Rc::new(WayUses {
-                uses: std::mem::take(&mut self.own).into_boxed_slice(),
+    /// Moves the own uses to `way`, for all flows of the way, in the memory of the former uses
+    /// there if no flow has these any more.
+    pub(super) fn share(&mut self, way: &mut SharedUses) {
+        if let Some(former) = way.0.as_mut().and_then(Rc::get_mut) {
+            former.uses.clear();
+            former.uses.extend_from_slice(&self.own);
+            former.revision.set(0);
+        } else {
+            way.0 = Some(Rc::new(WayUses {
+                uses: self.own.clone(),
                 narrowest: Cell::new(f64::INFINITY),
                 revision: Cell::new(0),
             }));
         }
-        self.shared.clone()
+        self.own.clear();
+        self.shared.clone_from(way);
     }
 
     #[inline]

@@ -1,6 +1,6 @@
 //! A flow uses exactly its declared uses, in closed form.
 
-use maxmin::Solver;
+use maxmin::{SharedUses, Solver};
 
 /// A solver with two links of 10 and 4 and a flow in slot 0 that crosses the first twice and the
 /// second once.
@@ -30,7 +30,8 @@ fn several_uses_of_a_capacity_add_up() {
 #[test]
 fn a_flow_that_is_declared_like_another_shares_with_it() {
     let mut solver = twice_over_the_first();
-    let uses = solver.share_uses(0);
+    let mut uses = SharedUses::default();
+    solver.share_uses(0, &mut uses);
     solver.declare_like(1, &uses);
     assert_eq!(solver.uses(1), solver.uses(0));
     assert_eq!(solver.uses(1).len(), 2);
@@ -65,7 +66,8 @@ fn a_solver_tells_changes_and_users() {
     assert!(solver.is_changed());
     solver.solve(0.0);
     assert!(!solver.is_changed());
-    let uses = solver.share_uses(0);
+    let mut uses = SharedUses::default();
+    solver.share_uses(0, &mut uses);
     for slot in 1..4 {
         solver.declare_like(slot, &uses);
         enter(&mut solver, slot);

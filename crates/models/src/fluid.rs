@@ -174,7 +174,7 @@ impl FlowModel {
                 to,
                 bytes,
                 rate,
-            } if bytes >= 0.0 && bytes < f64::INFINITY && rate > 0.0 => {
+            } if bytes >= 0.0 && bytes <= f64::MAX && rate > 0.0 => {
                 self.prepare_transfer(id, (from, to), bytes, rate)
             }
             _ => self.prepare_other(id, work),
@@ -256,7 +256,7 @@ impl FlowModel {
         let (scale, factor) = (self.last_factors.bandwidth, self.last_factors.latency);
         // With the reference's quirks a transfer without a latency to pay begins like a transfer
         // on a way without latency.
-        let is_unweighted = factor == 0.0 && compat.is_some();
+        let is_unweighted = compat.is_some() && factor == 0.0;
         let place = match self.ways.place_of(from, to) {
             Some(place) => place,
             None => self.look_for_way(id, (from, to))?,
@@ -330,7 +330,7 @@ impl FlowModel {
         activity.update_weight(&self.model_kind, &self.dynamics, route, way_back);
         let place = self.ways.claim_place(from, to);
         let way = self.ways.at_mut(place);
-        way.uses = self.solver.share_uses(slot);
+        self.solver.share_uses(slot, &mut way.uses);
         (way.weight, way.limit) = (activity.weight, activity.limit);
         way.limit_kept = activity.limit_kept;
         way.latency_s = self.dynamics.latency_s(route);
@@ -465,7 +465,9 @@ impl FlowModel {
     fn end_extras(&mut self, slot: u32, now: Time) {
         // Its users have left links.
         self.note_users();
-        self.observe_end(slot, now);
+        if self.observation.is_some() {
+            self.observe_end(slot, now);
+        }
         if self.activities.0[slot as usize].place == ActivityResources::Parallel {
             self.parallel.remove(&slot);
         }
@@ -482,7 +484,9 @@ impl FlowModel {
         {
             self.decaying.begin_transfer(slot, &self.route);
         }
-        self.observe_begin(slot, work, latency, now);
+        if self.observation.is_some() {
+            self.observe_begin(slot, work, latency, now);
+        }
         self.meet(slot, now);
         let is_on = self.is_on(slot);
         if !is_on {

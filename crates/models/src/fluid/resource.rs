@@ -81,7 +81,7 @@ impl FlowModel {
             self.update_task_weights(now);
         }
         self.solver.solve(now.as_secs());
-        if self.has_extras {
+        if self.observation.is_some() {
             self.observe_rates(now);
         }
     }
@@ -256,8 +256,11 @@ impl Resource for FlowModel {
                 return (at > now).then_some(at);
             }
             let date = Time::from_secs(first_s).max(at);
+            if date >= horizon || end_s <= date.as_secs() {
+                return Some(date);
+            }
             let last_s = self.last_together_s(date);
-            if date >= horizon || end_s <= last_s || !self.ends_latencies(date, last_s) {
+            if end_s <= last_s || !self.ends_latencies(date, last_s) {
                 return Some(date);
             }
             at = date;

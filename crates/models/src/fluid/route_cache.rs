@@ -81,7 +81,7 @@ impl RouteCache {
         &mut self.pairs[place]
     }
 
-    /// Returns the place for a newly found way of a pair, and empties this place.
+    /// Returns the place for a newly found way of a pair, with a former way to be replaced.
     pub(super) fn claim_place(&mut self, from: HostId, to: HostId) -> usize {
         if self.pairs.is_empty() {
             self.pairs.resize(self.mask + 1, CachedRoute::NONE);
@@ -89,7 +89,6 @@ impl RouteCache {
         let place = self.pair_place(from, to);
         let way = &mut self.pairs[place];
         (way.from, way.to, way.era) = (from, to, self.era);
-        way.uses = SharedUses::default();
         place
     }
 

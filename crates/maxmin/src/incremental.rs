@@ -1,8 +1,8 @@
 //! Arrival, end and change of a flow, with updates only of flows with changed rates.
 //!
 //! A capacity becomes a link when the first flow shares it, and is free again after the last flow.
-//! The table from numbers of capacities to links is zeroed memory that the system provides only
-//! when it is touched; unused capacities cost no memory.
+//! The table from numbers of capacities to links is made with the first flow, of zeroed memory that
+//! the system provides only when it is touched.
 
 use super::BATCH_MIN;
 use super::clock::Clock;
@@ -37,7 +37,7 @@ pub(super) struct Incremental {
     /// The date of the present batch of changes.
     pub(super) now: f64,
     /// The link of each capacity plus one; 0 while no flow uses the capacity.
-    link_of: Vec<u32>,
+    pub(super) link_of: Vec<u32>,
     /// Links of capacities that no flow uses any more.
     free: Vec<u32>,
     /// Links with a load that may not fit their level.
@@ -71,13 +71,6 @@ pub(super) struct Incremental {
 }
 
 impl Incremental {
-    pub(super) fn new(capacities: usize) -> Self {
-        Self {
-            link_of: vec![0; capacities],
-            ..Self::default()
-        }
-    }
-
     /// Notes a flow that shares, before [`Incremental::share_all`].
     pub(super) fn add_flow(&mut self, arrival: &Arrival<'_>, now: f64) {
         self.now = now;

@@ -100,8 +100,8 @@ const LONE: u32 = u32::MAX - 1;
 pub struct Solver {
     /// By slot.
     flows: Vec<Flow>,
-    /// Present values by number; 0 before the first use. As all tables by capacity, this is zeroed
-    /// memory, which the system does not even provide until a capacity is used.
+    /// Present values by number; 0 before the first use. As all tables by capacity, this is empty
+    /// before the first flow, as many runs have no flows.
     capacities: Vec<f64>,
     /// Grows with each change of a capacity.
     revision: u64,
@@ -184,15 +184,15 @@ impl Solver {
     pub fn new(capacities: usize) -> Self {
         Self {
             flows: Vec::new(),
-            capacities: vec![0.0; capacities],
+            capacities: Vec::new(),
             revision: 1,
-            lone: Lone::new(capacities),
+            lone: Lone::default(),
             coupled: Vec::new(),
             count: 0,
             merger: UseMerger::new(capacities),
             method: Method::Plain,
-            plain: Plain::new(capacities),
-            incremental: Incremental::new(capacities),
+            plain: Plain::new(),
+            incremental: Incremental::default(),
             changed: false,
             arrivals: 0,
             changes: 0,
@@ -227,6 +227,13 @@ impl Solver {
     #[cold]
     #[inline(never)]
     fn make_room(&mut self, slot: u32) {
+        if self.flows.is_empty() {
+            let count = self.merger.capacity_count();
+            self.capacities = vec![0.0; count];
+            self.lone.users = vec![0; count];
+            self.plain.positions = vec![0; count];
+            self.incremental.link_of = vec![0; count];
+        }
         self.flows.resize(slot as usize + 1, Flow::NEW);
     }
 
@@ -398,6 +405,11 @@ impl Solver {
     #[inline]
     pub fn set_capacity(&mut self, number: u32, capacity: f64, now: f64) {
         self.changed = true;
+        if self.flows.is_empty() {
+            // There are no tables yet; flows bring the values of their capacities.
+            self.changes += 1;
+            return;
+        }
         self.capacities[number as usize] = capacity;
         self.revision += 1;
         if let Some(slot) = self.lone.lone_flow(number) {

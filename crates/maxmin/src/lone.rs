@@ -12,7 +12,7 @@ use super::uses::Use;
 pub(super) const COUPLED: u32 = 1 << 31;
 
 /// Lone flows, and the users of all capacities.
-#[derive(Debug)]
+#[derive(Default, Debug)]
 pub(super) struct Lone {
     /// For each capacity 0, a lone flow plus one, or [`COUPLED`] and the number of coupled flows.
     pub(super) users: Vec<u32>,
@@ -23,14 +23,6 @@ pub(super) struct Lone {
 }
 
 impl Lone {
-    pub(super) fn new(capacities: usize) -> Self {
-        Self {
-            users: vec![0; capacities],
-            ends: DateQueue::default(),
-            fresh: Vec::new(),
-        }
-    }
-
     /// Adds a flow if no flow uses its capacities; returns true in this case.
     #[inline]
     pub(super) fn admit(&mut self, slot: u32, uses: &[Use]) -> bool {

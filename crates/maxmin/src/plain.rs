@@ -108,10 +108,10 @@ impl FlowProgress {
 }
 
 impl Plain {
-    pub(super) fn new(capacities: usize) -> Self {
+    pub(super) fn new() -> Self {
         Self {
             next: f64::INFINITY,
-            positions: vec![0; capacities],
+            positions: Vec::new(),
             numbers: Vec::new(),
             problem: Problem::default(),
             rates: Vec::new(),
@@ -128,7 +128,7 @@ impl Plain {
         let positions = std::mem::take(&mut self.positions);
         *self = Self {
             positions,
-            ..Self::new(0)
+            ..Self::new()
         };
     }
 

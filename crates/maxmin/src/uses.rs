@@ -125,6 +125,11 @@ impl UseMerger {
         }
     }
 
+    /// The number of capacities.
+    pub(super) const fn capacity_count(&self) -> usize {
+        self.capacities
+    }
+
     /// Returns the position of a capacity among the uses; if `None`, the caller must now add the
     /// capacity to the uses.
     pub(super) fn find_use(&mut self, uses: &[Use], number: u32) -> Option<usize> {

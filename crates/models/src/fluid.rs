@@ -174,7 +174,7 @@ impl FlowModel {
                 to,
                 bytes,
                 rate,
-            } if bytes >= 0.0 && bytes <= f64::MAX && rate > 0.0 => {
+            } if (0.0..=f64::MAX).contains(&bytes) && rate > 0.0 => {
                 self.prepare_transfer(id, (from, to), bytes, rate)
             }
             _ => self.prepare_other(id, work),

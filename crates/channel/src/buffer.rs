@@ -205,16 +205,16 @@ impl Buffer {
     /// the rest of the buffer unchanged. Returns the old memory of the buffer, if the memory of the
     /// message has replaced it and no other buffer uses it.
     #[inline]
-    pub fn receive(&mut self, message: &Self) -> Option<Vec<u8>> {
+    pub fn receive(&mut self, message: Self) -> Option<Vec<u8>> {
         debug_assert!(
             message.len() <= self.len(),
             "truncation was excluded before"
         );
         if self.is_room() {
-            self.clone_from(message);
+            *self = message;
         } else if message.len() == self.len() {
             if message.bytes.is_some() && self.bytes.is_some() {
-                let had = std::mem::replace(&mut self.bytes, message.bytes.clone());
+                let had = std::mem::replace(&mut self.bytes, message.bytes);
                 return had.and_then(Rc::into_inner);
             }
         } else if let (Some(source), Some(target)) = (message.bytes(), self.bytes_mut()) {
@@ -363,7 +363,7 @@ mod tests {
     #[test]
     fn a_shorter_message_leaves_the_rest() {
         let mut buffer = Buffer::from(vec![7; 4]);
-        buffer.receive(&Buffer::from(vec![1, 2]));
+        buffer.receive(Buffer::from(vec![1, 2]));
         assert_eq!(buffer.bytes(), Some(&[1, 2, 7, 7][..]));
     }
 
@@ -373,24 +373,24 @@ mod tests {
         let mut room = Buffer::room(16).with_element(doubles);
         assert_eq!((room.len(), room.element()), (16, doubles));
         let message = Buffer::from(vec![5; 8]);
-        assert_eq!(room.receive(&message), None);
+        assert_eq!(room.receive(message.clone()), None);
         assert_eq!(room.bytes(), Some(&[5; 8][..]));
         assert!(
             !room.is_room(),
             "a second message does not change the length"
         );
         let mut room = Buffer::room(16);
-        room.receive(&Buffer::phantom(3));
+        room.receive(Buffer::phantom(3));
         assert!(room.is_phantom() && room.len() == 3);
     }
 
     #[test]
     fn phantoms_meet_real_buffers() {
         let mut real = Buffer::zeroed(2);
-        real.receive(&Buffer::phantom(2));
+        real.receive(Buffer::phantom(2));
         assert_eq!(real.bytes(), Some(&[0, 0][..]));
         let mut phantom = Buffer::phantom(2);
-        phantom.receive(&Buffer::from(vec![1, 2]));
+        phantom.receive(Buffer::from(vec![1, 2]));
         assert!(phantom.is_phantom());
     }
 }

@@ -93,7 +93,17 @@ impl Matching {
     }
 
     /// Posts a receive: returns the message that matches, or keeps the receive.
+    #[inline]
     pub(crate) fn post(&mut self, pattern: Pattern, receive: Token) -> Option<UnexpectedMessage> {
+        if self.unexpected.is_empty() {
+            self.posted.push(pattern, receive);
+            return None;
+        }
+        self.post_or_take(pattern, receive)
+    }
+
+    #[inline(never)]
+    fn post_or_take(&mut self, pattern: Pattern, receive: Token) -> Option<UnexpectedMessage> {
         let found = self.unexpected.take_message(&pattern);
         if found.is_none() {
             self.posted.push(pattern, receive);

@@ -14,7 +14,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-use channel::COLLECTIVE;
+use channel::{COLLECTIVE, Element};
 
 use crate::api::group::Members;
 use crate::api::modes::start_buffered;
@@ -27,8 +27,8 @@ use crate::protocol::look::Question;
 use crate::protocol::process::{Call, PickedAnswer, Process};
 use crate::protocol::waiting::Waits;
 use crate::{
-    ANY_SOURCE, Buffer, Envelope, Error, PROC_NULL, Pattern, Request, Result, SendMode, Source,
-    Status, TAG_UB, Tag, TypeSignature,
+    Buffer, Envelope, Error, PROC_NULL, Pattern, Request, Result, SendMode, Source, Status, TAG_UB,
+    Tag, TypeSignature,
 };
 
 /// The context of a communicator's point-to-point messages; collectives use the next one.
@@ -143,7 +143,7 @@ impl Comm {
 
     /// The number that this rank has in the world.
     pub(crate) fn world_rank(&self) -> u32 {
-        self.process.channel().rank()
+        self.process.rank()
     }
 
     /// The number of this rank, from 0.
@@ -154,6 +154,7 @@ impl Comm {
 
     /// The number of ranks.
     #[must_use]
+    #[inline]
     pub fn size(&self) -> usize {
         self.members.count() as usize
     }
@@ -203,11 +204,8 @@ impl Comm {
     /// The world rank of a rank.
     pub(crate) fn peer(&self, rank: usize) -> Result<u32> {
         let size = self.size();
-        if rank >= size {
-            return Err(Error::Rank { rank, size });
-        }
-        let rank = u32::try_from(rank).expect("ranks are counted in 32 bits");
-        Ok(self.members.world(rank))
+        let world = self.members.find_world(rank);
+        world.ok_or(Error::Rank { rank, size })
     }
 
     /// Returns the status with its source, if any, as a rank of this communicator.
@@ -221,24 +219,27 @@ impl Comm {
         if tag > TAG_UB && !is_own {
             return Err(Error::Tag(tag));
         }
-        Ok(Envelope::new(
-            self.context,
-            self.process.channel().rank(),
-            tag,
-        ))
+        Ok(Envelope::new(self.context, self.process.rank(), tag))
     }
 
-    fn receive_pattern(&self, source: Source, tag: Tag) -> Result<Pattern> {
+    /// Returns true if messages of the program can have this tag.
+    #[inline]
+    fn may_have_tag(&self, tag: u32) -> bool {
+        (tag <= TAG_UB || self.context & COLLECTIVE != 0) && !self.process.is_freed(self.context)
+    }
+
+    /// Returns the pattern of valid arguments; `None` for other arguments and the null process.
+    #[inline]
+    fn find_pattern(&self, source: Source, tag: Tag) -> Option<Pattern> {
         let source = match source {
-            Source::Rank(rank) => Some(self.peer(rank)?),
+            Source::Rank(rank) => Some(self.members.find_world(rank)?),
             Source::Any => None,
         };
-        let tag = match tag {
-            Tag::Is(tag) => Some(self.envelope(tag)?.tag),
-            Tag::Any => None,
+        let (tag, checked) = match tag {
+            Tag::Is(tag) => (Some(tag), tag),
+            Tag::Any => (None, 0),
         };
-        self.check_context()?;
-        Ok(Pattern {
+        self.may_have_tag(checked).then_some(Pattern {
             context: self.context,
             source,
             tag,
@@ -246,32 +247,49 @@ impl Comm {
     }
 
     /// Returns the pattern that a receive or a probe accepts; `None` for the null process.
+    #[inline]
     pub(crate) fn pattern_or_null(&self, source: Source, tag: Tag) -> Result<Option<Pattern>> {
-        self.raised(if source == Source::Rank(PROC_NULL) {
-            self.receive_pattern(ANY_SOURCE, tag).map(|_| None)
-        } else {
-            self.receive_pattern(source, tag).map(Some)
-        })
+        match self.find_pattern(source, tag) {
+            Some(pattern) => Ok(Some(pattern)),
+            None => self.raised(self.null_or_error(source, tag)),
+        }
     }
 
-    /// Sends a message if its send is over at once; returns false if the message was not sent.
+    /// Finds the mistake in arguments without a pattern; `None` for the null process.
+    #[cold]
+    fn null_or_error(&self, source: Source, tag: Tag) -> Result<Option<Pattern>> {
+        match source {
+            Source::Rank(PROC_NULL) | Source::Any => {}
+            Source::Rank(rank) => _ = self.peer(rank)?,
+        }
+        if let Tag::Is(tag) = tag {
+            self.envelope(tag)?;
+        }
+        self.check_context()?;
+        Ok(None)
+    }
+
+    /// Sends a message if its send is over at once, and takes its buffer; returns false if the
+    /// message was not sent.
     #[inline]
     fn send_at_once(
         &self,
         mode: SendMode,
-        (buffer, destination, tag): &(Buffer, usize, u32),
+        (buffer, destination, tag): &mut (Buffer, usize, u32),
         location: SourceLocation,
     ) -> bool {
-        let is_told = self.process.channel().settings().tells_eager_sends;
-        if mode != SendMode::Standard || *destination == PROC_NULL || is_told {
+        let settings = self.process.channel().settings();
+        if mode != SendMode::Standard || settings.tells_eager_sends || !self.may_have_tag(*tag) {
             return false;
         }
-        let (Ok(mut envelope), Ok(peer)) = (self.envelope(*tag), self.peer(*destination)) else {
+        let Some(peer) = self.members.find_world(*destination) else {
             return false;
         };
+        let mut envelope = Envelope::new(self.context, self.process.rank(), *tag);
         envelope.signature = self.signature(buffer, location);
         self.process.with_engine(|engine, channel| {
-            engine.send_at_once(channel, peer, envelope, (buffer, location))
+            let to = (settings, peer, envelope);
+            engine.send_at_once(channel, to, (buffer, location))
         })
     }
 
@@ -282,6 +300,11 @@ impl Comm {
         if element.is_bytes() {
             return TypeSignature::NONE;
         }
+        self.typed_signature(element, location)
+    }
+
+    #[inline(never)]
+    fn typed_signature(&self, element: Element, location: SourceLocation) -> TypeSignature {
         let log = self.process.call_log();
         log.map_or(TypeSignature::NONE, |log| log.signature(element, location))
     }
@@ -441,12 +464,22 @@ impl Comm {
         source: impl Into<Source>,
         tag: impl Into<Tag>,
     ) -> Recv<'a> {
+        self.recv_at(buffer, source.into(), tag.into(), SourceLocation::caller())
+    }
+
+    pub(crate) fn recv_at<'a>(
+        &'a self,
+        buffer: &'a mut Buffer,
+        source: Source,
+        tag: Tag,
+        location: SourceLocation,
+    ) -> Recv<'a> {
         Recv {
             comm: self,
             buffer,
-            pattern: self.pattern_or_null(source.into(), tag.into()),
+            pattern: self.pattern_or_null(source, tag),
             token: None,
-            location: SourceLocation::caller(),
+            location,
         }
     }
 
@@ -645,13 +678,14 @@ impl Future for Send<'_> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
         let this = self.get_mut();
         let process = &this.comm.process;
-        let begins = this.message.take();
-        let has_begun = begins.is_none();
-        if let Some(message) = begins {
-            if this.comm.send_at_once(this.mode, &message, this.location) {
+        let has_begun = this.message.is_none();
+        if let Some(message) = &mut this.message {
+            let is_sent = this.comm.send_at_once(this.mode, message, this.location);
+            let (buffer, destination, tag) = (message.0.take(), message.1, message.2);
+            this.message = None;
+            if is_sent {
                 return Poll::Ready(Ok(()));
             }
-            let (buffer, destination, tag) = message;
             let call = (this.mode, true, this.location);
             match this.comm.start_send(buffer, destination, tag, call) {
                 Ok(token) => this.token = Some(token),
@@ -709,15 +743,12 @@ impl Future for Recv<'_> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<Status>> {
         let this = self.get_mut();
-        let (process, location) = (&this.comm.process, this.location);
-        let over = |engine: &mut ProtocolEngine, channel: &dyn Channel, token: Token| {
-            let is_over = engine.requests.is_done(token) && !engine.pay_charge(channel, token);
-            is_over.then(|| engine.requests.take_result(token))
-        };
+        let (comm, buffer, location) = (this.comm, &mut *this.buffer, this.location);
+        let process = &comm.process;
         let done = match this.token {
             Some(token) => {
                 let over = |engine: &mut ProtocolEngine, channel: &dyn Channel| {
-                    over(engine, channel, token)
+                    engine.take_received(channel, token, buffer)
                 };
                 process.poll_until(context, Waits::Operation(token), location, over)
             }
@@ -727,23 +758,24 @@ impl Future for Recv<'_> {
                     Ok(None) => return Poll::Ready(Ok(Status::PROC_NULL)),
                     Err(error) => return Poll::Ready(Err(*error)),
                 };
-                let buffer = this.buffer.take();
+                let room = buffer.take();
                 let begin = |engine: &mut ProtocolEngine, channel: &dyn Channel| {
-                    engine.receive(channel, pattern, (buffer, false), location)
+                    engine.receive(channel, pattern, (room, false), location)
+                };
+                let over = |engine: &mut ProtocolEngine, channel: &dyn Channel, token: Token| {
+                    engine.take_received(channel, token, buffer)
                 };
                 let (token, done) = process.begin_and_poll(context, location, begin, over);
                 this.token = Some(token);
                 done
             }
         };
-        let Poll::Ready((result, buffer)) = done else {
+        let Poll::Ready(result) = done else {
             return Poll::Pending;
         };
         this.token = None;
         // A second poll after the end would be a new receive; futures must not be polled again.
         this.pattern = Err(Error::Request);
-        *this.buffer = buffer;
-        let comm = this.comm;
         Poll::Ready(comm.raised(comm.members.translate_result(result)))
     }
 }

@@ -146,12 +146,29 @@ impl Members {
         }
     }
 
+    #[inline]
     pub(crate) fn count(&self) -> u32 {
         match self {
             Self::Steps { count, .. } => *count,
             Self::Listed(listed) => listed.count,
-            Self::Two(groups) => groups.iter().map(Self::count).sum(),
+            Self::Two(groups) => Self::count_both(groups),
         }
+    }
+
+    #[inline(never)]
+    fn count_both(groups: &[Self; 2]) -> u32 {
+        groups.iter().map(Self::count).sum()
+    }
+
+    /// Returns the world rank of a rank; `None` if there is no such rank in the group.
+    #[inline]
+    pub(crate) fn find_world(&self, rank: usize) -> Option<u32> {
+        let rank = u32::try_from(rank).ok()?;
+        let is_member = rank < self.count();
+        is_member.then(|| match self {
+            Self::Steps { first, stride, .. } => first + stride * rank,
+            _ => self.world(rank),
+        })
     }
 
     /// Number of ranks of the first one of two groups; 0 if there is one.
@@ -221,6 +238,7 @@ impl Members {
     }
 
     /// Returns the rank in the group of the source of a message, given by its world rank.
+    #[inline]
     fn source_in_group(&self, world: usize) -> usize {
         if matches!(
             self,
@@ -232,6 +250,11 @@ impl Members {
         ) {
             return world;
         }
+        self.find_source(world)
+    }
+
+    #[inline(never)]
+    fn find_source(&self, world: usize) -> usize {
         // The null process has no rank.
         let known = u32::try_from(world).ok();
         let rank = known.and_then(|world| self.rank_of(world));
@@ -239,6 +262,7 @@ impl Members {
     }
 
     /// Returns a status with the rank of the group.
+    #[inline]
     pub(crate) fn status_in_group(&self, status: Status) -> Status {
         Status {
             source: self.source_in_group(status.source),
@@ -247,6 +271,7 @@ impl Members {
     }
 
     /// Returns the result of an operation with the rank of the group.
+    #[inline]
     pub(crate) fn translate_result(&self, result: Result<Status>) -> Result<Status> {
         match result {
             Ok(status) => Ok(self.status_in_group(status)),
@@ -255,6 +280,7 @@ impl Members {
     }
 
     /// The same error with ranks of the group.
+    #[cold]
     pub(crate) fn translate_error(&self, error: Error) -> Error {
         match error {
             Error::NotReady { source, tag, calls } => Error::NotReady {

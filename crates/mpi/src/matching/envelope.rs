@@ -74,6 +74,7 @@ impl Pattern {
 
     /// Returns true if a message with this envelope is accepted.
     #[must_use]
+    #[inline]
     pub fn accepts(&self, envelope: &Envelope) -> bool {
         self.context == envelope.context
             && self.source.is_none_or(|source| source == envelope.source)

@@ -44,9 +44,18 @@ struct PostedReceive {
 }
 
 impl Posted {
+    #[inline]
     pub(super) fn push(&mut self, pattern: Pattern, receive: Token) {
         match self {
             Self::One(one @ None) => *one = Some((pattern, receive)),
+            _ => self.push_more(pattern, receive),
+        }
+    }
+
+    #[inline(never)]
+    fn push_more(&mut self, pattern: Pattern, receive: Token) {
+        match self {
+            Self::One(None) => *self = Self::One(Some((pattern, receive))),
             Self::One(Some(one)) => *self = Self::Few([*one, (pattern, receive)].into()),
             Self::Few(few) if few.len() < FEW_MAX => few.push_back((pattern, receive)),
             Self::Few(few) => {
@@ -62,12 +71,19 @@ impl Posted {
     }
 
     /// Takes the oldest receive that accepts a message.
+    #[inline]
     pub(super) fn take_receive(&mut self, envelope: &Envelope) -> Option<Token> {
+        let Self::One(one) = self else {
+            return self.take_of_more(envelope);
+        };
+        let (_, receive) = one.take_if(|(pattern, _)| pattern.accepts(envelope))?;
+        Some(receive)
+    }
+
+    #[inline(never)]
+    fn take_of_more(&mut self, envelope: &Envelope) -> Option<Token> {
         match self {
-            Self::One(one) => {
-                let (_, receive) = one.take_if(|(pattern, _)| pattern.accepts(envelope))?;
-                Some(receive)
-            }
+            Self::One(_) => unreachable!("the caller looks at one receive"),
             Self::Few(few) => {
                 let accepts = |(pattern, _): &(Pattern, Token)| pattern.accepts(envelope);
                 let position = few.iter().position(accepts)?;

@@ -181,6 +181,12 @@ impl UnexpectedQueue {
         }
     }
 
+    /// Returns true if no message waits.
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        matches!(self, Self::Few(few) if few.is_empty())
+    }
+
     /// Takes the oldest message that a pattern accepts.
     pub(super) fn take_message(&mut self, pattern: &Pattern) -> Option<UnexpectedMessage> {
         match self {

@@ -188,6 +188,7 @@ pub(crate) struct ProtocolEngine {
     call_log: Option<Rc<CallLog>>,
 }
 
+#[inline]
 fn status(envelope: Envelope, length: u64) -> Status {
     Status {
         source: envelope.source as usize,
@@ -260,12 +261,32 @@ impl ProtocolEngine {
     pub(crate) fn handle(&mut self, channel: &dyn Channel, event: ChannelEvent) {
         self.requests.events += 1;
         match event {
-            ChannelEvent::Packet { source, packet } => self.handle_packet(channel, source, packet),
+            ChannelEvent::Packet { source, packet } => {
+                let is_limited = channel.settings().limits.is_some();
+                match packet.header {
+                    PacketHeader::Eager { envelope }
+                        if !envelope.ready && !is_limited && self.requests.rare.is_empty() =>
+                    {
+                        self.match_eager(channel, envelope, packet.payload);
+                    }
+                    _ => self.handle_packet(channel, source, packet, is_limited),
+                }
+            }
+            other => self.handle_other(channel, other),
+        }
+        if self.requests.has_ready() && !self.requests.rare.is_explored() {
+            ScheduleExecutor::new(self, channel).advance_ready();
+        }
+    }
+
+    #[inline(never)]
+    fn handle_other(&mut self, channel: &dyn Channel, event: ChannelEvent) {
+        match event {
             ChannelEvent::Fetched {
                 source,
                 receive,
                 message,
-            } => FlowLayer::new(self, channel).handle_fetched(source, receive, &message),
+            } => FlowLayer::new(self, channel).handle_fetched(source, receive, message),
             ChannelEvent::Taken {
                 peer,
                 send,
@@ -288,9 +309,6 @@ impl ProtocolEngine {
             }
             ChannelEvent::Elapsed(token) => self.handle_elapsed(channel, token),
             other => self.handle_connection(channel, other),
-        }
-        if self.requests.has_ready() && !self.requests.rare.is_explored() {
-            ScheduleExecutor::new(self, channel).advance_ready();
         }
     }
 
@@ -315,12 +333,17 @@ impl ProtocolEngine {
         }
     }
 
-    #[inline(always)]
-    fn handle_packet(&mut self, channel: &dyn Channel, source: u32, packet: Packet) {
+    #[inline(never)]
+    fn handle_packet(
+        &mut self,
+        channel: &dyn Channel,
+        source: u32,
+        packet: Packet,
+        is_limited: bool,
+    ) {
         if !self.requests.rare.is_empty() {
             self.note_arrival(channel, source, &packet);
         }
-        let is_limited = channel.settings().limits.is_some();
         if is_limited {
             self.flow(channel)
                 .account_packet(source, &packet, channel.now());
@@ -330,7 +353,7 @@ impl ProtocolEngine {
         } = packet;
         match header {
             PacketHeader::Eager { envelope } if !is_limited => {
-                self.match_eager(channel, envelope, payload);
+                self.match_arrival(channel, envelope, UnexpectedContent::Eager(payload));
             }
             PacketHeader::Synchronous { envelope, send } if !is_limited => {
                 let message = Box::new(UnexpectedContent::Eager(payload));
@@ -363,7 +386,7 @@ impl ProtocolEngine {
                 self.handle_rts(channel, source, (envelope, content));
             }
             PacketHeader::Cts { send, receive } => self.handle_cts(channel, source, send, receive),
-            PacketHeader::Data { receive } => self.handle_data(channel, receive, &payload),
+            PacketHeader::Data { receive } => self.handle_data(channel, receive, payload),
             PacketHeader::DataPart {
                 receive, offset, ..
             } => self.handle_part(channel, receive, offset, &payload),
@@ -404,20 +427,15 @@ impl ProtocolEngine {
         });
     }
 
-    /// Handles a message that has arrived whole: a receive gets the message, or it is kept.
-    #[inline(always)]
+    /// Handles an eager message of an engine without rare parts: a receive gets the message, or it
+    /// is kept.
+    #[inline]
     fn match_eager(&mut self, channel: &dyn Channel, envelope: Envelope, payload: Buffer) {
-        if envelope.ready || !self.requests.rare.is_empty() {
-            return self.match_arrival(channel, envelope, UnexpectedContent::Eager(payload));
-        }
         match self.matching.take_posted(&envelope) {
-            Some(receive) => self.receive_eager(channel, receive, envelope, &payload),
-            None => {
-                self.requests
-                    .observe(|| observation::unexpected_event(&envelope, payload.len()));
-                self.matching
-                    .keep_unexpected(envelope, UnexpectedContent::Eager(payload));
-            }
+            Some(receive) => self.receive_eager(channel, receive, envelope, payload),
+            None => self
+                .matching
+                .keep_unexpected(envelope, UnexpectedContent::Eager(payload)),
         }
     }
 

@@ -54,6 +54,8 @@ struct ColdState {
 /// One rank of a running program.
 pub struct Process {
     channel: Box<dyn Channel>,
+    /// The rank of the channel, for which each message asks.
+    rank: u32,
     calls: CallComparison,
     engine: RefCell<ProtocolEngine>,
     blocked: RefCell<Blocked>,
@@ -83,6 +85,7 @@ impl Process {
         let channel = crate::connection::connecting_channel::wrap_channel(channel);
         let engine = ProtocolEngine::new(&*channel, &calls);
         Rc::new(Self {
+            rank: channel.rank(),
             channel,
             calls,
             engine: RefCell::new(engine),
@@ -160,6 +163,7 @@ impl Process {
     }
 
     /// Returns true if the context is one of a communicator that has been freed.
+    #[inline]
     pub(crate) fn is_freed(&self, context: u32) -> bool {
         let cold = self.cold.borrow();
         cold.as_ref()
@@ -216,6 +220,12 @@ impl Process {
 
     pub(crate) fn channel(&self) -> &dyn Channel {
         &*self.channel
+    }
+
+    /// Returns the number of the rank in the world.
+    #[inline]
+    pub(crate) const fn rank(&self) -> u32 {
+        self.rank
     }
 
     /// Calls `f` with the protocol state, after all events so far.
@@ -323,6 +333,7 @@ impl Process {
     }
 
     /// Polls an operation: the attempt's result, or the rank is parked.
+    #[inline]
     pub(crate) fn poll_until<T>(
         &self,
         context: &Context<'_>,
@@ -436,10 +447,10 @@ impl Process {
     }
 
     /// Notes the wait of the rank.
+    #[inline]
     fn wait_in(&self, engine: &ProtocolEngine, waits: Waits, location: SourceLocation) {
         let mut blocked = self.blocked.borrow_mut();
-        blocked.add_pending(engine.requests.count_events(), waits, location);
-        if blocked.only().is_none() {
+        if !blocked.add_pending(engine.requests.count_events(), waits, location) {
             // Which of them is over first depends on what arrives first.
             choose(&*self.channel);
         }
@@ -504,20 +515,22 @@ impl Process {
         }
     }
 
-    /// The date at which the rank is, in seconds.
-    pub(crate) fn now(&self) -> f64 {
-        // An event that has not been handled cannot make the rank busy.
-        self.engine.borrow().processor.now(&*self.channel)
-    }
-
     /// Reads the clock for the program.
     pub(crate) fn read_clock(&self, location: SourceLocation) -> f64 {
+        let engine = self.engine.borrow();
+        // An event that has not been handled cannot make the rank busy.
+        let now = engine.processor.now(&*self.channel);
+        if engine.requests.rare.is_explored() {
+            return self.read_still_clock(now, location);
+        }
+        now
+    }
+
+    /// Reads the clock, which stands still under a model checker except in loops.
+    #[cold]
+    fn read_still_clock(&self, now: f64, location: SourceLocation) -> f64 {
         let channel = &*self.channel;
         exploration::note_clock(channel, location);
-        let now = self.now();
-        if !exploration::is_explored(channel) {
-            return now;
-        }
         let mut cold = self.cold();
         let step = cold.looks.read_clock(self.begun.get(), location);
         cold.clock += step;

@@ -137,16 +137,31 @@ impl Blocked {
         self.more.as_ref().map_or(&[], |more| &more.0)
     }
 
-    /// Notes a pending future.
-    pub(crate) fn add_pending(&mut self, turn: u64, waits: Waits, location: SourceLocation) {
-        let entry = (waits, location);
-        if self.turn != turn || self.first.is_none() {
-            self.turn = turn;
-            self.first = Some(entry);
+    /// Notes a pending future. Returns true if the rank waits for this future alone.
+    #[inline]
+    pub(crate) fn add_pending(
+        &mut self,
+        turn: u64,
+        waits: Waits,
+        location: SourceLocation,
+    ) -> bool {
+        if self.turn == turn && self.first.is_some() {
+            return self.add_other((waits, location));
+        }
+        self.turn = turn;
+        self.first = Some((waits, location));
+        if self.more.is_some() {
             self.more = None;
-        } else if self.first != Some(entry) && !self.others().contains(&entry) {
+        }
+        true
+    }
+
+    #[inline(never)]
+    fn add_other(&mut self, entry: Entry) -> bool {
+        if self.first != Some(entry) && !self.others().contains(&entry) {
             self.more.get_or_insert_default().0.push(entry);
         }
+        self.others().is_empty()
     }
 
     /// Returns true if a future is known to be pending.

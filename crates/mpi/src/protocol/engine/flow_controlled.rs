@@ -137,7 +137,7 @@ impl ProtocolEngine {
             library::acknowledge_read(self, channel, token);
         }
         // The bytes are there already.
-        self.deliver(channel, token, envelope, (buffer, &Buffer::phantom(length)));
+        self.deliver(channel, token, envelope, (buffer, Buffer::phantom(length)));
     }
 }
 
@@ -267,7 +267,7 @@ impl<'a> FlowLayer<'a> {
     }
 
     /// Handles a message that the channel has fetched, or the fetched content of a window.
-    pub(super) fn handle_fetched(&mut self, source: u32, receive: Token, message: &Buffer) {
+    pub(super) fn handle_fetched(&mut self, source: u32, receive: Token, message: Buffer) {
         if matches!(
             self.engine.requests[receive].state,
             OperationState::Remote(_)
@@ -275,7 +275,7 @@ impl<'a> FlowLayer<'a> {
             return self
                 .engine
                 .requests
-                .put_result(receive, source, (0, message));
+                .put_result(receive, source, (0, &message));
         }
         let now = self.channel.now();
         self.flow().step(source, ReceiveEvent::Data, now);
@@ -440,6 +440,6 @@ impl<'a> FlowLayer<'a> {
         let assembly = self.engine.requests.operations.take_assembly(token);
         let receive = assembly.receive.expect("it has met its receive");
         self.engine
-            .handle_data(self.channel, receive, &assembly.buffer);
+            .handle_data(self.channel, receive, assembly.buffer);
     }
 }

@@ -101,6 +101,11 @@ impl Operations {
             std::mem::forget(std::mem::replace(place, operation));
             return token;
         }
+        self.push_place(operation)
+    }
+
+    #[cold]
+    fn push_place(&mut self, operation: Operation) -> Token {
         if self.places.len() == self.places.capacity() {
             // Most ranks of a large run have one operation at a time.
             self.places.reserve_exact(self.places.len().max(1));
@@ -108,6 +113,21 @@ impl Operations {
         self.places.push(operation);
         Token::try_from(self.places.len() - 1)
             .expect("operations at one time are counted in 32 bits")
+    }
+
+    /// Takes the result of an operation that is over, and frees the place of the operation.
+    #[inline]
+    pub(super) fn take_done(&mut self, token: Token) -> (Result<Status, Error>, Buffer) {
+        let place = &mut self.places[token as usize].state;
+        let OperationState::Done { result, buffer } = place else {
+            unreachable!("only what is done is taken, not {place:?}")
+        };
+        let taken = (*result, buffer.take());
+        let free = OperationState::Free { next: self.free };
+        self.free = Some(token);
+        // The buffer has been taken, which the compiler forgets.
+        std::mem::forget(std::mem::replace(place, free));
+        taken
     }
 
     /// Frees the place of an operation. Returns the state of the operation.

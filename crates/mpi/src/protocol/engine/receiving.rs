@@ -10,7 +10,7 @@ use crate::channel::{Channel, Packet, PacketHeader, Token};
 use crate::exploration;
 use crate::exploration::note_source_choice;
 use crate::matching::{UnexpectedContent, UnexpectedMessage};
-use crate::{Buffer, ElementMismatch, Envelope, Error, Pattern};
+use crate::{Buffer, ElementMismatch, Envelope, Error, Pattern, Status};
 
 impl ProtocolEngine {
     /// Starts a receive; `unpacks` if its program unpacks the received data.
@@ -21,31 +21,59 @@ impl ProtocolEngine {
         (buffer, unpacks): (Buffer, bool),
         location: SourceLocation,
     ) -> Token {
+        if !self.requests.rare.is_empty() {
+            self.note_receive(channel, &pattern, buffer.len(), location);
+        }
+        if !self.processor.may_begin(channel) {
+            return self.receive_later(channel, pattern, (buffer, unpacks), location);
+        }
+        let posted = OperationState::Posted { pattern, buffer };
+        let receive = self.requests.insert(posted, location);
+        if unpacks {
+            self.requests[receive].unpacks = true;
+        }
+        self.requests.note_cause(|record| {
+            record.note_posted(channel, receive, (&pattern, location));
+        });
+        if let Some(message) = self.matching.post(pattern, receive) {
+            self.match_unexpected(channel, receive, message);
+        }
+        if !self.lost.is_empty() {
+            self.check_source(receive);
+        }
+        receive
+    }
+
+    /// Notes the call of a receive, for a model checker and an observer.
+    #[cold]
+    fn note_receive(
+        &self,
+        channel: &dyn Channel,
+        pattern: &Pattern,
+        bytes: u64,
+        location: SourceLocation,
+    ) {
         if pattern.source.is_none() {
             note_source_choice(channel);
         }
         self.requests.observe(|| RankEvent::Receive {
             peer: pattern.source,
-            bytes: buffer.len(),
+            bytes,
             place: location,
             collective: pattern.context & COLLECTIVE != 0,
             request: self.requests.operations.next_token(),
         });
-        if self.processor.may_begin(channel) {
-            let posted = OperationState::Posted { pattern, buffer };
-            let receive = self.requests.insert(posted, location);
-            self.requests[receive].unpacks = unpacks;
-            self.requests.note_cause(|record| {
-                record.note_posted(channel, receive, (&pattern, location));
-            });
-            if let Some(message) = self.matching.post(pattern, receive) {
-                self.match_unexpected(channel, receive, message);
-            }
-            if !self.lost.is_empty() {
-                self.check_source(receive);
-            }
-            return receive;
-        }
+    }
+
+    /// Starts a receive of a busy rank, at the turn of the receive.
+    #[inline(never)]
+    fn receive_later(
+        &mut self,
+        channel: &dyn Channel,
+        pattern: Pattern,
+        (buffer, unpacks): (Buffer, bool),
+        location: SourceLocation,
+    ) -> Token {
         let waits = OperationState::AwaitPost {
             pattern,
             buffer,
@@ -57,7 +85,24 @@ impl ProtocolEngine {
         receive
     }
 
+    /// Takes the result of a receive that is over and paid for, and the buffer of the receive.
+    #[inline]
+    pub(crate) fn take_received(
+        &mut self,
+        channel: &dyn Channel,
+        token: Token,
+        buffer: &mut Buffer,
+    ) -> Option<Result<Status, Error>> {
+        if !self.requests.is_done(token) || self.pay_charge(channel, token) {
+            return None;
+        }
+        let (result, received) = self.requests.take_result(token);
+        *buffer = received;
+        Some(result)
+    }
+
     /// Gives a receive an unexpected message, which is copied out of its place.
+    #[inline(never)]
     pub(super) fn match_unexpected(
         &mut self,
         channel: &dyn Channel,
@@ -123,7 +168,7 @@ impl ProtocolEngine {
         let buffer = self.take_buffer(channel, receive, envelope.source);
         match content {
             UnexpectedContent::Eager(message) => {
-                self.deliver_whole(channel, receive, envelope, (buffer, &message));
+                self.deliver_whole(channel, receive, envelope, (buffer, message));
             }
             UnexpectedContent::Detached(message) => {
                 self.requests[receive].state = awaited_data(envelope, message.len(), buffer, true);
@@ -165,29 +210,27 @@ impl ProtocolEngine {
         channel: &dyn Channel,
         receive: Token,
         envelope: Envelope,
-        (buffer, message): (Buffer, &Buffer),
+        (buffer, message): (Buffer, Buffer),
     ) {
-        let cost = channel
-            .settings()
-            .overheads
-            .or
-            .message_overhead(message.len());
-        self.requests.operations.add_charge(receive, cost);
+        let costs = &channel.settings().overheads.or;
+        if !costs.is_empty() {
+            let cost = costs.message_overhead(message.len());
+            self.requests.operations.add_charge(receive, cost);
+        }
         self.deliver(channel, receive, envelope, (buffer, message));
     }
 
-    /// A posted receive meets a message that arrives whole.
+    /// A posted receive of an engine without rare parts meets a message that arrives whole.
     #[inline]
     pub(super) fn receive_eager(
         &mut self,
         channel: &dyn Channel,
         receive: Token,
         envelope: Envelope,
-        message: &Buffer,
+        message: Buffer,
     ) {
-        self.requests.note_answer(channel, receive, envelope);
         if let Some(log) = &self.call_log {
-            log.stored().note_received(envelope.source, message);
+            log.stored().note_received(envelope.source, &message);
         }
         let buffer = self.take_buffer(channel, receive, envelope.source);
         self.deliver_whole(channel, receive, envelope, (buffer, message));
@@ -208,33 +251,20 @@ impl ProtocolEngine {
         buffer
     }
 
-    #[inline(always)]
+    #[inline]
     pub(super) fn deliver(
         &mut self,
         channel: &dyn Channel,
         receive: Token,
         envelope: Envelope,
-        (mut buffer, message): (Buffer, &Buffer),
+        (mut buffer, message): (Buffer, Buffer),
     ) {
         let length = message.len();
-        let source = envelope.source as usize;
-        let result = if self.requests[receive].unready {
-            let record = self.requests.rare.causality();
-            let send = record.and_then(|record| record.unready_send(receive));
-            Err(Error::NotReady {
-                source,
-                tag: envelope.tag,
-                calls: send.map(|send| [self.requests[receive].location, send]),
-            })
-        } else if envelope.signature.differs(buffer.element()) {
-            Err(self.elements_differ(channel, receive, envelope, &buffer))
-        } else if length > buffer.len() {
-            Err(Error::Truncated {
-                source,
-                tag: envelope.tag,
-                length,
-                buffer: buffer.len(),
-            })
+        let result = if self.requests[receive].unready
+            || envelope.signature.differs(buffer.element())
+            || length > buffer.len()
+        {
+            Err(self.delivery_error(channel, receive, envelope, (&buffer, length)))
         } else {
             if let Some(memory) = buffer.receive(message) {
                 channel.recycle_memory(memory);
@@ -244,7 +274,33 @@ impl ProtocolEngine {
         self.requests.end_operation(receive, result, buffer);
     }
 
+    /// Returns the error of a receive whose buffer does not get its message.
     #[cold]
+    fn delivery_error(
+        &self,
+        channel: &dyn Channel,
+        receive: Token,
+        envelope: Envelope,
+        (buffer, length): (&Buffer, u64),
+    ) -> Error {
+        let (source, tag) = (envelope.source as usize, envelope.tag);
+        if self.requests[receive].unready {
+            let record = self.requests.rare.causality();
+            let send = record.and_then(|record| record.unready_send(receive));
+            let calls = send.map(|send| [self.requests[receive].location, send]);
+            return Error::NotReady { source, tag, calls };
+        }
+        if envelope.signature.differs(buffer.element()) {
+            return self.elements_differ(channel, receive, envelope, buffer);
+        }
+        Error::Truncated {
+            source,
+            tag,
+            length,
+            buffer: buffer.len(),
+        }
+    }
+
     fn elements_differ(
         &self,
         channel: &dyn Channel,
@@ -266,7 +322,7 @@ impl ProtocolEngine {
         })
     }
 
-    pub(super) fn handle_data(&mut self, channel: &dyn Channel, receive: Token, message: &Buffer) {
+    pub(super) fn handle_data(&mut self, channel: &dyn Channel, receive: Token, message: Buffer) {
         let place = &mut self.requests[receive].state;
         let OperationState::AwaitData {
             envelope,

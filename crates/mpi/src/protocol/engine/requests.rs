@@ -47,6 +47,7 @@ impl RequestTable {
     }
 
     /// Adds an operation.
+    #[inline]
     pub(crate) fn insert(&mut self, state: OperationState, location: SourceLocation) -> Token {
         self.actions += 1;
         let token = self.operations.insert(state, location);
@@ -105,10 +106,7 @@ impl RequestTable {
         self.actions += 1;
         debug_assert!(!self.operations.has_charge(token), "what is taken is paid");
         self.note_cause(|record| record.note_taken(token));
-        match self.operations.remove(token) {
-            OperationState::Done { result, buffer } => (result, buffer),
-            other => unreachable!("only what is done is taken, not {other:?}"),
-        }
+        self.operations.take_done(token)
     }
 
     /// Gives up the result of an operation, which continues to the end: a posted receive
@@ -171,16 +169,15 @@ impl RequestTable {
         result: Result<Status, Error>,
         buffer: Buffer,
     ) {
-        match self.operations[token].role {
-            Role::None | Role::Put => {}
-            Role::Step => return self.end_step(token, result, buffer),
+        if self.operations[token].role == Role::Step {
+            return self.end_step(token, result, buffer);
         }
         self.ended += 1;
         self.note_cause(|record| record.note_end(token));
-        if self.operations[token].released {
+        let operation = &mut self.operations[token];
+        operation.state = OperationState::Done { result, buffer };
+        if operation.released {
             self.operations.remove(token);
-        } else {
-            self.operations[token].state = OperationState::Done { result, buffer };
         }
     }
 

@@ -244,7 +244,7 @@ impl RequestTable {
             return;
         };
         if part.len() == call.buffer.len() {
-            call.buffer.receive(part);
+            call.buffer.receive(part.clone());
         } else {
             call.buffer.write_part(offset, part);
         }

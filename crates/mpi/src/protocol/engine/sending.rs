@@ -4,7 +4,7 @@
 use super::{
     Departure, Library, OperationState, OutboundSend, ProtocolEngine, SendCall, find_causes, status,
 };
-use crate::channel::{Channel, PacketHeader, Settings, Token};
+use crate::channel::{Channel, Packet, PacketHeader, Settings, Token};
 use crate::protocol::flow_control::{MessageType, OutboundMessage};
 use crate::{Buffer, Envelope};
 use observe::SourceLocation;
@@ -24,24 +24,22 @@ impl SendCall {
 }
 
 impl ProtocolEngine {
-    /// Sends a message in a blocking call, if the message leaves at once and costs no time, and no
+    /// Sends a message in a blocking call and takes its buffer, if the message leaves at once and costs no time, and no
     /// caller needs its end: then there is no operation. Returns false if the message was not sent.
     ///
     /// A tracing engine has operations for all sends: a checker decides if they are buffered.
-    #[inline]
     pub(crate) fn send_at_once(
         &mut self,
         channel: &dyn Channel,
-        peer: u32,
-        envelope: Envelope,
-        (buffer, location): (&Buffer, SourceLocation),
+        (settings, peer, envelope): (&Settings, u32, Envelope),
+        (buffer, location): (&mut Buffer, SourceLocation),
     ) -> bool {
-        let settings = channel.settings();
         let length = buffer.len();
+        let costs = &settings.overheads.os;
         if length >= settings.eager_threshold
             || settings.tells_eager_sends
             || !settings.is_pulled()
-            || settings.overheads.os.message_overhead(length) > 0.0
+            || !costs.is_empty() && costs.message_overhead(length) > 0.0
             || !self.requests.rare.is_empty()
             || !self.lost.is_empty()
             || !self.processor.may_begin(channel)
@@ -54,13 +52,13 @@ impl ProtocolEngine {
             PacketHeader::Detached { envelope }
         };
         if let Some(log) = &self.call_log {
-            log.stored().note_sent(channel, buffer, location);
+            let sent = (&*buffer, location);
+            log.stored().note_sent(channel, envelope.source, sent);
         }
         // As if an operation had been started, had ended and been taken.
         self.requests.actions += 2;
         self.requests.ended += 1;
-        let message = OutboundMessage::new(MessageType::Eager, header, buffer.clone());
-        self.dispatch(channel, peer, message);
+        channel.post(peer, Packet::new(header, buffer.take()));
         true
     }
 
@@ -134,7 +132,8 @@ impl ProtocolEngine {
         if detached {
             let location = self.requests[send].location;
             if let Some(log) = &self.call_log {
-                log.stored().note_sent(channel, &buffer, location);
+                log.stored()
+                    .note_sent(channel, envelope.source, (&buffer, location));
             }
         }
         if detached && settings.is_pulled() {
@@ -225,8 +224,11 @@ impl ProtocolEngine {
     ) {
         let settings = channel.settings();
         if let Some(log) = &self.call_log {
-            log.stored()
-                .note_sent(channel, &buffer, self.requests[send].location);
+            log.stored().note_sent(
+                channel,
+                envelope.source,
+                (&buffer, self.requests[send].location),
+            );
         }
         let header = PacketHeader::Eager { envelope };
         let mut message = OutboundMessage::new(MessageType::Eager, header, buffer.clone());

@@ -20,17 +20,15 @@ const STORED_MAX: u64 = 1 << 30;
 const RECORD: u64 = 512;
 
 impl StoredBytes {
-    /// Notes a message after which its sender continues. Ends the run if they take too much memory.
+    /// Notes a message of `source` after which its sender continues. Ends the run if they take too much memory.
     #[inline]
     pub(super) fn note_sent(
         &self,
         channel: &dyn Channel,
-        buffer: &Buffer,
-        location: SourceLocation,
+        source: u32,
+        (buffer, location): (&Buffer, SourceLocation),
     ) {
-        if !buffer.is_phantom()
-            && self.add_bytes(channel.rank(), buffer.len() + RECORD) > STORED_MAX
-        {
+        if !buffer.is_phantom() && self.add_bytes(source, buffer.len() + RECORD) > STORED_MAX {
             end_if_unlimited(channel, location);
         }
     }

@@ -18,6 +18,7 @@ pub(crate) struct Processor {
 
 impl Processor {
     /// Returns the date of the rank in seconds: later than the channel's while the rank is busy.
+    #[inline]
     pub(crate) fn now(&self, channel: &dyn Channel) -> f64 {
         self.busy_until.max(channel.now())
     }
@@ -102,6 +103,7 @@ impl ProtocolEngine {
     }
 
     /// Pays for the completion of an operation that is done; true if that has made the rank busy.
+    #[inline]
     pub(crate) fn pay_charge(&mut self, channel: &dyn Channel, token: Token) -> bool {
         let cost = self.requests.operations.take_charge(token);
         if cost == 0.0 {

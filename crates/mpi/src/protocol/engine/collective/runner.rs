@@ -97,18 +97,16 @@ impl Runner<'_> {
         let call = &self.running.call;
         let (world, location) = (call.members.world(peer), call.location);
         let envelope = Envelope::new(call.context | COLLECTIVE, self.channel.rank(), self.tag());
-        let buffer = self.running.part(part);
+        let mut buffer = self.running.part(part);
         let cost = self.fresh_cost(part, false);
         self.engine.processor.charge_time(self.channel, cost);
-        let costs = &self.channel.settings().overheads;
-        let is_free = blocks || costs.ois.message_overhead(part.length) == 0.0;
-        if is_free
-            && !synchronous
-            && self
-                .engine
-                .send_at_once(self.channel, world, envelope, (&buffer, location))
-        {
-            return;
+        let settings = self.channel.settings();
+        let is_free = blocks || settings.overheads.ois.message_overhead(part.length) == 0.0;
+        if is_free && !synchronous {
+            let (to, sent) = ((settings, world, envelope), (&mut buffer, location));
+            if self.engine.send_at_once(self.channel, to, sent) {
+                return;
+            }
         }
         let call = SendCall {
             blocks,

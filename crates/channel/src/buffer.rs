@@ -204,7 +204,7 @@ impl Buffer {
     /// Takes over an arrived message that is not longer than this buffer. A shorter message leaves
     /// the rest of the buffer unchanged. Returns the old memory of the buffer, if the memory of the
     /// message has replaced it and no other buffer uses it.
-    #[inline]
+    #[inline(always)]
     pub fn receive(&mut self, message: Self) -> Option<Vec<u8>> {
         debug_assert!(
             message.len() <= self.len(),

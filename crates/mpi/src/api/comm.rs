@@ -677,15 +677,23 @@ impl Future for Send<'_> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
         let this = self.get_mut();
-        let process = &this.comm.process;
-        let has_begun = this.message.is_none();
-        if let Some(message) = &mut this.message {
-            let is_sent = this.comm.send_at_once(this.mode, message, this.location);
-            let (buffer, destination, tag) = (message.0.take(), message.1, message.2);
+        if let Some(message) = &mut this.message
+            && this.comm.send_at_once(this.mode, message, this.location)
+        {
             this.message = None;
-            if is_sent {
-                return Poll::Ready(Ok(()));
-            }
+            return Poll::Ready(Ok(()));
+        }
+        this.poll_request(context)
+    }
+}
+
+impl Send<'_> {
+    /// Polls a send that takes time, or that is an operation for another reason.
+    #[inline(never)]
+    fn poll_request(&mut self, context: &Context<'_>) -> Poll<Result<()>> {
+        let this = self;
+        let begins = this.message.is_some();
+        if let Some((buffer, destination, tag)) = this.message.take() {
             let call = (this.mode, true, this.location);
             match this.comm.start_send(buffer, destination, tag, call) {
                 Ok(token) => this.token = Some(token),
@@ -695,16 +703,12 @@ impl Future for Send<'_> {
         let Some(token) = this.token else {
             return Poll::Ready(Err(Error::Request));
         };
-        let waits = Waits::Operation(token);
+        let wait = (Waits::Operation(token), this.location, begins);
         let over = |engine: &mut ProtocolEngine, _: &dyn Channel| {
             let requests = &mut engine.requests;
             (requests.is_done(token)).then(|| requests.take_result(token).0.map(drop))
         };
-        let result = if has_begun {
-            process.poll_until(context, waits, this.location, over)
-        } else {
-            process.poll_begun(context, waits, this.location, over)
-        };
+        let result = this.comm.process.poll_operation(context, wait, over);
         if result.is_ready() {
             this.token = None;
         }
@@ -744,14 +748,8 @@ impl Future for Recv<'_> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<Status>> {
         let this = self.get_mut();
         let (comm, buffer, location) = (this.comm, &mut *this.buffer, this.location);
-        let process = &comm.process;
-        let done = match this.token {
-            Some(token) => {
-                let over = |engine: &mut ProtocolEngine, channel: &dyn Channel| {
-                    engine.take_received(channel, token, buffer)
-                };
-                process.poll_until(context, Waits::Operation(token), location, over)
-            }
+        let (token, begins) = match this.token {
+            Some(token) => (token, false),
             None => {
                 let pattern = match &this.pattern {
                     Ok(Some(pattern)) => *pattern,
@@ -762,15 +760,19 @@ impl Future for Recv<'_> {
                 let begin = |engine: &mut ProtocolEngine, channel: &dyn Channel| {
                     engine.receive(channel, pattern, (room, false), location)
                 };
-                let over = |engine: &mut ProtocolEngine, channel: &dyn Channel, token: Token| {
-                    engine.take_received(channel, token, buffer)
-                };
-                let (token, done) = process.begin_and_poll(context, location, begin, over);
+                let (token, parks) = comm.process.begin_or_park(context, location, begin);
                 this.token = Some(token);
-                done
+                if parks {
+                    return Poll::Pending;
+                }
+                (token, true)
             }
         };
-        let Poll::Ready(result) = done else {
+        let wait = (Waits::Operation(token), location, begins);
+        let over = |engine: &mut ProtocolEngine, channel: &dyn Channel| {
+            engine.take_received(channel, token, buffer)
+        };
+        let Poll::Ready(result) = comm.process.poll_operation(context, wait, over) else {
             return Poll::Pending;
         };
         this.token = None;

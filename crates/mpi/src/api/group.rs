@@ -161,7 +161,7 @@ impl Members {
     }
 
     /// Returns the world rank of a rank; `None` if there is no such rank in the group.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn find_world(&self, rank: usize) -> Option<u32> {
         let rank = u32::try_from(rank).ok()?;
         let is_member = rank < self.count();

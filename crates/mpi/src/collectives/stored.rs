@@ -8,7 +8,7 @@ pub(crate) struct StoredBytes(RefCell<Vec<u64>>);
 
 impl StoredBytes {
     /// Adds bytes of a rank; returns the sum of that rank.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn add_bytes(&self, rank: u32, bytes: u64) -> u64 {
         let mut all = self.0.borrow_mut();
         let rank = rank as usize;

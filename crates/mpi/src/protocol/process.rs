@@ -341,10 +341,47 @@ impl Process {
         location: SourceLocation,
         attempt: impl FnOnce(&mut ProtocolEngine, &dyn Channel) -> Option<T>,
     ) -> Poll<T> {
+        self.poll_operation(context, (waits, location, false), attempt)
+    }
+
+    /// Begins an operation, after all events so far. Returns the operation, and true if the rank is
+    /// parked because a poll could do nothing else.
+    #[inline]
+    pub(crate) fn begin_or_park(
+        &self,
+        context: &Context<'_>,
+        location: SourceLocation,
+        begin: impl FnOnce(&mut ProtocolEngine, &dyn Channel) -> Token,
+    ) -> (Token, bool) {
+        self.note_begun();
+        let engine = &mut *self.engine.borrow_mut();
+        self.handle_events(engine);
+        let channel = &*self.channel;
+        let token = begin(engine, channel);
+        let parks = engine.requests.rare.is_empty()
+            && !engine.requests.is_done(token)
+            && !engine.is_busy(channel, location);
+        if parks {
+            let waits = Waits::Operation(token);
+            self.wait_in(engine, waits, location);
+            channel.park(Some(context.waker()), waits.interest(engine));
+        }
+        (token, parks)
+    }
+
+    /// Polls an operation; `begins` if the operation has just begun, after all events.
+    pub(crate) fn poll_operation<T>(
+        &self,
+        context: &Context<'_>,
+        (waits, location, begins): (Waits, SourceLocation, bool),
+        attempt: impl FnOnce(&mut ProtocolEngine, &dyn Channel) -> Option<T>,
+    ) -> Poll<T> {
         let result = {
             let engine = &mut *self.engine.borrow_mut();
-            self.handle_events(engine);
-            self.attempt(engine, context, (waits, location, false), attempt)
+            if !begins {
+                self.handle_events(engine);
+            }
+            self.attempt(engine, context, (waits, location, begins), attempt)
         };
         if self.has_raised.get() {
             self.raise_now();
@@ -352,48 +389,7 @@ impl Process {
         result
     }
 
-    /// Begins an operation, after all events so far, and polls it.
-    #[inline]
-    pub(crate) fn begin_and_poll<T>(
-        &self,
-        context: &Context<'_>,
-        location: SourceLocation,
-        begin: impl FnOnce(&mut ProtocolEngine, &dyn Channel) -> Token,
-        attempt: impl FnOnce(&mut ProtocolEngine, &dyn Channel, Token) -> Option<T>,
-    ) -> (Token, Poll<T>) {
-        self.note_begun();
-        let engine = &mut *self.engine.borrow_mut();
-        self.handle_events(engine);
-        let channel = &*self.channel;
-        let token = begin(engine, channel);
-        let waits = Waits::Operation(token);
-        if engine.requests.rare.is_empty()
-            && !engine.requests.is_done(token)
-            && !engine.is_busy(channel, location)
-        {
-            // An attempt would find the same.
-            self.wait_in(engine, waits, location);
-            channel.park(Some(context.waker()), waits.interest(engine));
-            return (token, Poll::Pending);
-        }
-        let attempt =
-            |engine: &mut ProtocolEngine, channel: &dyn Channel| attempt(engine, channel, token);
-        let done = self.attempt(engine, context, (waits, location, true), attempt);
-        (token, done)
-    }
-
-    /// Polls an operation that has just begun, after all events.
-    pub(crate) fn poll_begun<T>(
-        &self,
-        context: &Context<'_>,
-        waits: Waits,
-        location: SourceLocation,
-        attempt: impl FnOnce(&mut ProtocolEngine, &dyn Channel) -> Option<T>,
-    ) -> Poll<T> {
-        let engine = &mut *self.engine.borrow_mut();
-        self.attempt(engine, context, (waits, location, true), attempt)
-    }
-
+    #[inline(always)]
     fn attempt<T>(
         &self,
         engine: &mut ProtocolEngine,
@@ -404,46 +400,66 @@ impl Process {
         let channel = &*self.channel;
         // A plain engine is not explored.
         let explored = !engine.requests.rare.is_empty();
-        let causes = explored.then(|| exploration::causality(channel)).flatten();
-        if let Some(causes) = causes
-            && self.comes_too_soon(causes, engine, waits, location)
-        {
-            causes.defer();
-            self.wait_in(engine, waits, location);
+        if (explored || waits.needs_look()) && self.parks_before(engine, waits, location) {
             channel.park(Some(context.waker()), Interest::All);
             return Poll::Pending;
-        }
-        if waits.needs_look() && !exploration::may_look(channel) {
-            self.wait_in(engine, waits, location);
-            channel.park(Some(context.waker()), Interest::All);
-            return Poll::Pending;
-        }
-        if explored && engine.requests.has_ready() {
-            ScheduleExecutor::new(engine, channel).advance_ready();
         }
         if !engine.is_busy(channel, location) {
             if let Some(result) = attempt(engine, channel) {
-                if explored && let Some(observation) = engine.requests.rare.observation_mut() {
-                    observation.end_wait();
-                }
-                if causes.is_some() {
-                    engine.requests.rare.report_observed(channel);
-                    self.blocked.borrow_mut().remove_pending(waits, location);
-                    if self.awaited.borrow().is_empty() {
-                        self.note_begun();
-                    }
+                if explored {
+                    self.note_end(engine, waits, location);
                 }
                 return Poll::Ready(result);
             }
             // The attempt may cost something, and is made once more when that is paid.
             engine.is_busy(channel, location);
         }
-        if !engine.requests.rare.is_empty() {
+        if explored {
             engine.requests.observe_wait(waits, begins, location);
         }
         self.wait_in(engine, waits, location);
         channel.park(Some(context.waker()), waits.interest(engine));
         Poll::Pending
+    }
+
+    /// Prepares an attempt under a model checker. Returns true if the rank has to park before.
+    #[cold]
+    fn parks_before(
+        &self,
+        engine: &mut ProtocolEngine,
+        waits: Waits,
+        location: SourceLocation,
+    ) -> bool {
+        let channel = &*self.channel;
+        let explored = !engine.requests.rare.is_empty();
+        let causes = explored.then(|| exploration::causality(channel)).flatten();
+        if let Some(causes) = causes
+            && self.comes_too_soon(causes, engine, waits, location)
+        {
+            causes.defer();
+        } else if !waits.needs_look() || exploration::may_look(channel) {
+            if explored && engine.requests.has_ready() {
+                ScheduleExecutor::new(engine, channel).advance_ready();
+            }
+            return false;
+        }
+        self.wait_in(engine, waits, location);
+        true
+    }
+
+    /// Notes that an attempt of an observed or explored rank has succeeded.
+    #[cold]
+    fn note_end(&self, engine: &mut ProtocolEngine, waits: Waits, location: SourceLocation) {
+        if let Some(observation) = engine.requests.rare.observation_mut() {
+            observation.end_wait();
+        }
+        if exploration::is_explored(&*self.channel) {
+            engine.requests.rare.report_observed(&*self.channel);
+            self.blocked.borrow_mut().remove_pending(waits, location);
+            if self.awaited.borrow().is_empty() {
+                self.note_begun();
+            }
+        }
     }
 
     /// Notes the wait of the rank.
@@ -496,10 +512,10 @@ impl Process {
             return false;
         }
         // Under a model checker a collective continues when the rank looks.
-        let waits = blocked
-            .only()
-            .filter(|_| !elapsed && !engine.requests.has_ready());
-        let Some(waits) = waits.filter(|waits| !waits.may_end(engine, ended)) else {
+        if elapsed || engine.requests.has_ready() {
+            return true;
+        }
+        let Some(waits) = blocked.only().filter(|waits| !waits.may_end(engine, ended)) else {
             return true;
         };
         blocked.go_on(engine.requests.count_events());

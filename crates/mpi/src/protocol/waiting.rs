@@ -46,6 +46,7 @@ pub(crate) enum Waits {
 impl Waits {
     /// Returns true if the wait may be over after some events; `ended` is the number of ended
     /// operations before these events.
+    #[inline]
     pub(crate) fn may_end(self, engine: &ProtocolEngine, ended: u64) -> bool {
         // With limits, a rank may have something to do besides what it waits for.
         engine.flow_control().is_some()
@@ -86,6 +87,7 @@ impl Waits {
     }
 
     /// Returns the events that can end the wait.
+    #[inline]
     pub(crate) fn interest(self, engine: &ProtocolEngine) -> Interest {
         let requests = &engine.requests;
         let is_receive = match self {
@@ -171,9 +173,12 @@ impl Blocked {
     }
 
     /// Returns the operation that the rank waits for, if that is one future alone.
+    #[inline]
     pub(crate) fn only(&self) -> Option<Waits> {
-        let (waits, _) = self.first.filter(|_| self.others().is_empty())?;
-        Some(waits)
+        match &self.first {
+            Some((waits, _)) if self.others().is_empty() => Some(*waits),
+            _ => None,
+        }
     }
 
     /// Events have been handled, and the rank waits as before.

@@ -88,7 +88,7 @@ impl Operations {
     }
 
     /// Adds an operation.
-    #[inline]
+    #[inline(always)]
     pub(super) fn insert(&mut self, state: OperationState, location: SourceLocation) -> Token {
         let operation = Operation::new(state, location);
         if let Some(token) = self.free {
@@ -115,8 +115,16 @@ impl Operations {
             .expect("operations at one time are counted in 32 bits")
     }
 
+    /// Sets the result of an operation with a state that has nothing to be dropped.
+    #[inline(always)]
+    pub(super) fn set_done(&mut self, token: Token, result: Result<Status, Error>, buffer: Buffer) {
+        let place = &mut self.places[token as usize].state;
+        let done = OperationState::Done { result, buffer };
+        std::mem::forget(std::mem::replace(place, done));
+    }
+
     /// Takes the result of an operation that is over, and frees the place of the operation.
-    #[inline]
+    #[inline(always)]
     pub(super) fn take_done(&mut self, token: Token) -> (Result<Status, Error>, Buffer) {
         let place = &mut self.places[token as usize].state;
         let OperationState::Done { result, buffer } = place else {

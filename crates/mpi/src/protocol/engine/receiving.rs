@@ -86,7 +86,7 @@ impl ProtocolEngine {
     }
 
     /// Takes the result of a receive that is over and paid for, and the buffer of the receive.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn take_received(
         &mut self,
         channel: &dyn Channel,
@@ -204,7 +204,7 @@ impl ProtocolEngine {
     }
 
     /// Handles a receive after its message has come whole.
-    #[inline]
+    #[inline(always)]
     fn deliver_whole(
         &mut self,
         channel: &dyn Channel,
@@ -237,21 +237,21 @@ impl ProtocolEngine {
     }
 
     /// Takes the buffer of a posted receive that has met a message of `source`.
-    #[inline]
+    #[inline(always)]
     fn take_buffer(&mut self, channel: &dyn Channel, receive: Token, source: u32) -> Buffer {
         let operation = &mut self.requests[receive];
         let OperationState::Posted { pattern, buffer } = &mut operation.state else {
             unreachable!("only posted receives are matched");
         };
         let (is_wildcard, buffer) = (pattern.source.is_none(), buffer.take());
-        operation.state = OperationState::Elapsing;
         if is_wildcard {
             exploration::note_source(channel, source, operation.location);
         }
         buffer
     }
 
-    #[inline]
+    /// Ends a receive with its message. The buffer has been taken from the state of the receive.
+    #[inline(always)]
     pub(super) fn deliver(
         &mut self,
         channel: &dyn Channel,
@@ -271,7 +271,7 @@ impl ProtocolEngine {
             }
             Ok(status(envelope, length))
         };
-        self.requests.end_operation(receive, result, buffer);
+        self.requests.end_emptied(receive, result, buffer);
     }
 
     /// Returns the error of a receive whose buffer does not get its message.

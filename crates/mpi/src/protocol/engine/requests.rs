@@ -47,7 +47,7 @@ impl RequestTable {
     }
 
     /// Adds an operation.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn insert(&mut self, state: OperationState, location: SourceLocation) -> Token {
         self.actions += 1;
         let token = self.operations.insert(state, location);
@@ -162,8 +162,19 @@ impl RequestTable {
     }
 
     /// Ends an operation.
-    #[inline]
     pub(super) fn end_operation(
+        &mut self,
+        token: Token,
+        result: Result<Status, Error>,
+        buffer: Buffer,
+    ) {
+        self.operations[token].state = OperationState::Elapsing;
+        self.end_emptied(token, result, buffer);
+    }
+
+    /// Ends an operation with a state that has nothing to be dropped.
+    #[inline(always)]
+    pub(super) fn end_emptied(
         &mut self,
         token: Token,
         result: Result<Status, Error>,
@@ -174,9 +185,8 @@ impl RequestTable {
         }
         self.ended += 1;
         self.note_cause(|record| record.note_end(token));
-        let operation = &mut self.operations[token];
-        operation.state = OperationState::Done { result, buffer };
-        if operation.released {
+        self.operations.set_done(token, result, buffer);
+        if self.operations[token].released {
             self.operations.remove(token);
         }
     }

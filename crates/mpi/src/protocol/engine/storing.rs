@@ -21,7 +21,7 @@ const RECORD: u64 = 512;
 
 impl StoredBytes {
     /// Notes a message of `source` after which its sender continues. Ends the run if they take too much memory.
-    #[inline]
+    #[inline(always)]
     pub(super) fn note_sent(
         &self,
         channel: &dyn Channel,

@@ -229,7 +229,7 @@ impl Comm {
     }
 
     /// Returns the pattern of valid arguments; `None` for other arguments and the null process.
-    #[inline]
+    #[inline(always)]
     fn find_pattern(&self, source: Source, tag: Tag) -> Option<Pattern> {
         let source = match source {
             Source::Rank(rank) => Some(self.members.find_world(rank)?),
@@ -769,16 +769,22 @@ impl Future for Recv<'_> {
             }
         };
         let wait = (Waits::Operation(token), location, begins);
+        let mut done = Poll::Pending;
+        // The result is long, and is written to its place here.
         let over = |engine: &mut ProtocolEngine, channel: &dyn Channel| {
-            engine.take_received(channel, token, buffer)
+            let result = engine.take_received(channel, token, buffer)?;
+            done = Poll::Ready(comm.members.translate_result(result));
+            Some(())
         };
-        let Poll::Ready(result) = comm.process.poll_operation(context, wait, over) else {
-            return Poll::Pending;
-        };
-        this.token = None;
-        // A second poll after the end would be a new receive; futures must not be polled again.
-        this.pattern = Err(Error::Request);
-        Poll::Ready(comm.raised(comm.members.translate_result(result)))
+        if comm.process.poll_operation(context, wait, over).is_ready() {
+            this.token = None;
+            // A second poll after the end would be a new receive; futures must not be polled again.
+            this.pattern = Err(Error::Request);
+        }
+        if let Poll::Ready(Err(error)) = done {
+            comm.process.raise(comm.context, error);
+        }
+        done
     }
 }
 

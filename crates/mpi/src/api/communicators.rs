@@ -144,6 +144,7 @@ impl Contexts {
             .map(|(_, place)| place)
     }
 
+    #[inline(never)]
     pub(crate) fn is_freed(&self, context: u32) -> bool {
         !self.freed.is_empty() && self.freed.contains_key(&context)
     }

@@ -164,11 +164,16 @@ impl Members {
     #[inline(always)]
     pub(crate) fn find_world(&self, rank: usize) -> Option<u32> {
         let rank = u32::try_from(rank).ok()?;
-        let is_member = rank < self.count();
-        is_member.then(|| match self {
-            Self::Steps { first, stride, .. } => first + stride * rank,
-            _ => self.world(rank),
-        })
+        match self {
+            Self::Steps {
+                first,
+                stride,
+                count,
+            } if rank < *count => Some(first + stride * rank),
+            Self::Steps { .. } => None,
+            _ if rank < self.count() => Some(self.world(rank)),
+            _ => None,
+        }
     }
 
     /// Number of ranks of the first one of two groups; 0 if there is one.

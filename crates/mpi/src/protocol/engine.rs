@@ -37,7 +37,7 @@ mod turns;
 
 use std::rc::Rc;
 
-use crate::channel::{Channel, ChannelEvent, Packet, PacketHeader, Token};
+use crate::channel::{Channel, ChannelEvent, Packet, PacketHeader, Settings, Token};
 use crate::exploration::is_explored;
 use crate::matching::{Matching, UnexpectedContent, UnexpectedMessage};
 use crate::protocol::defect::ProtocolDefects;
@@ -260,18 +260,20 @@ impl ProtocolEngine {
     /// Moves on by one event.
     pub(crate) fn handle(&mut self, channel: &dyn Channel, event: ChannelEvent) {
         self.requests.events += 1;
+        let settings = channel.settings();
         match event {
-            ChannelEvent::Packet { source, packet } => {
-                let is_limited = channel.settings().limits.is_some();
-                match packet.header {
-                    PacketHeader::Eager { envelope }
-                        if !envelope.ready && !is_limited && self.requests.rare.is_empty() =>
-                    {
-                        self.match_eager(channel, envelope, packet.payload);
-                    }
-                    _ => self.handle_packet(channel, source, packet, is_limited),
-                }
+            ChannelEvent::Packet {
+                packet:
+                    Packet {
+                        header: PacketHeader::Eager { envelope },
+                        payload,
+                        ..
+                    },
+                ..
+            } if !envelope.ready && self.requests.rare.is_empty() && settings.limits.is_none() => {
+                self.match_eager((channel, settings), envelope, payload);
             }
+            ChannelEvent::Packet { source, packet } => self.handle_packet(channel, source, packet),
             other => self.handle_other(channel, other),
         }
         if self.requests.has_ready() && !self.requests.rare.is_explored() {
@@ -334,13 +336,8 @@ impl ProtocolEngine {
     }
 
     #[inline(never)]
-    fn handle_packet(
-        &mut self,
-        channel: &dyn Channel,
-        source: u32,
-        packet: Packet,
-        is_limited: bool,
-    ) {
+    fn handle_packet(&mut self, channel: &dyn Channel, source: u32, packet: Packet) {
+        let is_limited = channel.settings().limits.is_some();
         if !self.requests.rare.is_empty() {
             self.note_arrival(channel, source, &packet);
         }
@@ -430,9 +427,9 @@ impl ProtocolEngine {
     /// Handles an eager message of an engine without rare parts: a receive gets the message, or it
     /// is kept.
     #[inline]
-    fn match_eager(&mut self, channel: &dyn Channel, envelope: Envelope, payload: Buffer) {
+    fn match_eager(&mut self, way: (&dyn Channel, &Settings), envelope: Envelope, payload: Buffer) {
         match self.matching.take_posted(&envelope) {
-            Some(receive) => self.receive_eager(channel, receive, envelope, payload),
+            Some(receive) => self.receive_eager(way, receive, envelope, payload),
             None => self
                 .matching
                 .keep_unexpected(envelope, UnexpectedContent::Eager(payload)),

@@ -6,7 +6,7 @@ use observe::{PacketKind, RankEvent};
 
 use super::turns::copy_time;
 use super::{FlowLayer, OperationState, ProtocolEngine, library, status};
-use crate::channel::{Channel, Packet, PacketHeader, Token};
+use crate::channel::{Channel, Packet, PacketHeader, Settings, Token};
 use crate::exploration;
 use crate::exploration::note_source_choice;
 use crate::matching::{UnexpectedContent, UnexpectedMessage};
@@ -14,6 +14,7 @@ use crate::{Buffer, ElementMismatch, Envelope, Error, Pattern, Status};
 
 impl ProtocolEngine {
     /// Starts a receive; `unpacks` if its program unpacks the received data.
+    #[inline(always)]
     pub(crate) fn receive(
         &mut self,
         channel: &dyn Channel,
@@ -168,7 +169,8 @@ impl ProtocolEngine {
         let buffer = self.take_buffer(channel, receive, envelope.source);
         match content {
             UnexpectedContent::Eager(message) => {
-                self.deliver_whole(channel, receive, envelope, (buffer, message));
+                let settings = channel.settings();
+                self.deliver_whole((channel, settings), receive, envelope, (buffer, message));
             }
             UnexpectedContent::Detached(message) => {
                 self.requests[receive].state = awaited_data(envelope, message.len(), buffer, true);
@@ -207,12 +209,12 @@ impl ProtocolEngine {
     #[inline(always)]
     fn deliver_whole(
         &mut self,
-        channel: &dyn Channel,
+        (channel, settings): (&dyn Channel, &Settings),
         receive: Token,
         envelope: Envelope,
         (buffer, message): (Buffer, Buffer),
     ) {
-        let costs = &channel.settings().overheads.or;
+        let costs = &settings.overheads.or;
         if !costs.is_empty() {
             let cost = costs.message_overhead(message.len());
             self.requests.operations.add_charge(receive, cost);
@@ -224,7 +226,7 @@ impl ProtocolEngine {
     #[inline]
     pub(super) fn receive_eager(
         &mut self,
-        channel: &dyn Channel,
+        (channel, settings): (&dyn Channel, &Settings),
         receive: Token,
         envelope: Envelope,
         message: Buffer,
@@ -233,7 +235,7 @@ impl ProtocolEngine {
             log.stored().note_received(envelope.source, &message);
         }
         let buffer = self.take_buffer(channel, receive, envelope.source);
-        self.deliver_whole(channel, receive, envelope, (buffer, message));
+        self.deliver_whole((channel, settings), receive, envelope, (buffer, message));
     }
 
     /// Takes the buffer of a posted receive that has met a message of `source`.

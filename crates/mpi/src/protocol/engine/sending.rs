@@ -28,7 +28,7 @@ impl ProtocolEngine {
     /// caller needs its end: then there is no operation. Returns false if the message was not sent.
     ///
     /// A tracing engine has operations for all sends: a checker decides if they are buffered.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn send_at_once(
         &mut self,
         channel: &dyn Channel,

@@ -35,6 +35,25 @@ fn ranks_in_equal_steps_have_no_table() {
     assert!(matches!(backwards.members, Members::Listed(_)));
 }
 
+/// Finding a member checks the rank as the list of members does.
+#[test]
+fn a_member_is_found_in_each_representation() {
+    let world = Members::all_ranks(9);
+    let column = Members::Steps {
+        first: 1,
+        stride: 3,
+        count: 4,
+    };
+    let listed = Members::from_world_ranks(&[5, 2, 8]);
+    let two = Members::Two(Rc::new([column.clone(), listed.clone()]));
+    for members in [&world, &column, &listed, &two] {
+        let all: Vec<u32> = members.iter().collect();
+        for rank in (0..20).chain([u32::MAX as usize, 1 << 32, usize::MAX]) {
+            assert_eq!(members.find_world(rank), all.get(rank).copied(), "{rank}");
+        }
+    }
+}
+
 #[test]
 fn what_is_not_in_the_group_is_refused() {
     let group = world(4);

@@ -9,7 +9,7 @@ use super::least;
 /// In the queue: an event that was removed.
 const REMOVED: u32 = u32::MAX;
 
-/// The place of a date, needed to remove it.
+/// The place of a date, needed to remove the date.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DatePlace(u32);
 

@@ -585,8 +585,8 @@ impl Solver {
         }
     }
 
-    /// Ends and forgets the flow that ends up to `last`, if it is a lone flow and no other flow
-    /// ends; returns its slot.
+    /// Ends and forgets a lone flow that ends up to `last`, if no other flow ends; returns the
+    /// slot.
     #[inline]
     pub fn end_only(&mut self, last: f64) -> Option<u32> {
         let slot = self.lone.ends.only_until(last)?;

@@ -84,7 +84,7 @@ pub struct FlowModel {
     way_is_on: bool,
     /// True from the first parallel task, observer, profile or change of a link or host on, and for
     /// transfers with penalties or on air with decay: only then is there more to an activity than
-    /// its latency and its share.
+    /// latency and share.
     has_extras: bool,
     /// Activities that end this near to the current date, in seconds, end at the current date.
     tolerance_s: f64,
@@ -450,7 +450,7 @@ impl FlowModel {
         }
     }
 
-    /// Forgets an activity that does not share any more, after its uses.
+    /// Forgets an activity that does not share any more; the solver has forgotten the uses.
     #[inline]
     fn forget_activity(&mut self, slot: u32, now: Time) {
         self.running -= 1;
@@ -463,7 +463,7 @@ impl FlowModel {
     /// Tells others of the end of an activity.
     #[inline(never)]
     fn end_extras(&mut self, slot: u32, now: Time) {
-        // Its users have left links.
+        // The activity has left links that others use.
         self.note_users();
         if self.observation.is_some() {
             self.observe_end(slot, now);
@@ -475,7 +475,7 @@ impl FlowModel {
         self.end_transfer(slot, now);
     }
 
-    /// Tells others of an activity that has been prepared; returns false if it fails at once.
+    /// Tells others of an activity that has been prepared; returns false if the activity fails.
     #[inline(never)]
     fn begin_extras(&mut self, slot: u32, work: &Work, latency: Span, now: Time) -> bool {
         if let Work::Transfer { from, to, .. } = *work

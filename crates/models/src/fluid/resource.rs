@@ -49,8 +49,7 @@ impl FlowModel {
         true
     }
 
-    /// Puts activities into their order: what happens together happens in this order, not in that
-    /// of any heap.
+    /// Sorts activities by number: the order of simultaneous events does not depend on any heap.
     fn sort_by_number(&self, slots: &mut [u32]) {
         slots.sort_unstable_by_key(|slot| self.activities.0[*slot as usize].id.number);
     }
@@ -107,7 +106,8 @@ impl FlowModel {
         self.due = due;
     }
 
-    /// Reports the end of an activity that does not share any more, after its uses.
+    /// Reports the end of an activity that does not share any more; the solver has forgotten the
+    /// uses.
     #[inline]
     fn finish_activity(&mut self, slot: u32, now: Time, ended: &mut Vec<(ActivityId, End)>) {
         let activity = &mut self.activities.0[slot as usize];

@@ -335,6 +335,8 @@ pub(crate) struct Suspects {
     /// If they are about the same object.
     same_object: u64,
     object: u32,
+    /// The bit of the object in [`Touched`].
+    object_bit: u64,
 }
 
 impl Suspects {
@@ -346,13 +348,14 @@ impl Suspects {
             any: if is_special { u64::MAX } else { any },
             same_object,
             object: event.object,
+            object_bit: 1 << (event.object % u64::BITS),
         }
     }
 
     /// Returns false only if the event depends on none of the events of another actor.
     #[inline]
     pub(crate) const fn include_any(self, touched: Touched) -> bool {
-        let same_object = touched.objects >> (self.object % u64::BITS) & 1 != 0;
+        let same_object = touched.objects & self.object_bit != 0;
         touched.kinds & self.any != 0
             || (same_object && touched.kinds & self.same_object != 0)
             || touched.effects & SPECIAL != 0

@@ -24,30 +24,41 @@ use crate::{Event, TraceId, small};
 /// Below this number, a comparison with each event is cheaper.
 const MANY: usize = 256;
 
+/// Further facts about an event.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    /// The answer, which distinguishes runs.
+    answer: u32,
+    /// Number of enabled steps of the actor, the one taken included.
+    alternatives: u32,
+    /// The number of the event among the events of its actor, from 1.
+    rank: u32,
+    /// Where the races of the event begin.
+    races_from: u32,
+}
+
+/// The events of an actor.
+#[derive(Clone, Debug, Default)]
+struct ActorEvents {
+    positions: Vec<u32>,
+    /// Kinds and objects of the events, in this run and in earlier runs.
+    touched: Touched,
+}
+
 /// A run, or a beginning of one.
 #[derive(Clone, Debug, Default)]
 pub struct Path {
     events: Vec<Event>,
-    /// The answers, which distinguish runs.
-    answers: Vec<u32>,
-    /// Number of enabled steps of the actor at each place, the one taken included.
-    alternatives: Vec<u32>,
-    /// The number of each event among the events of its actor, from 1.
-    ranks: Vec<u32>,
-    /// The positions of each actor's events.
-    by_actor: Vec<Vec<u32>>,
+    places: Vec<Place>,
+    by_actor: Vec<ActorEvents>,
     /// The actors that have events, in the order of their first.
     active: Vec<u16>,
-    /// Kinds and objects of each actor's events, in this run and in earlier runs.
-    touched: Vec<Touched>,
     clocks: VectorClocks,
     candidates: Candidates,
     /// Of each actor the latest event that a new one depends on.
     found: Vec<u32>,
     releases: Releases,
     races: Vec<u32>,
-    /// Where the races of each event begin.
-    races_from: Vec<u32>,
     /// Number of events that were compared in a search for races or for unordered events.
     #[cfg(test)]
     looks: std::cell::Cell<usize>,
@@ -71,12 +82,12 @@ impl Path {
 
     /// The answer of an event, as a number.
     pub fn answer(&self, position: usize) -> u32 {
-        self.answers[position]
+        self.places[position].answer
     }
 
     /// Returns the number of steps that were enabled for the actor of an event, that one included.
     pub fn alternatives(&self, position: usize) -> u32 {
-        self.alternatives[position]
+        self.places[position].alternatives
     }
 
     /// The vector clock of an event, by actor.
@@ -89,11 +100,9 @@ impl Path {
     /// The earlier events on which an event depends directly and which no chain orders before the
     /// event; the latest first.
     pub fn races(&self, position: usize) -> &[u32] {
-        let from = self.races_from[position] as usize;
-        let to = self
-            .races_from
-            .get(position + 1)
-            .map_or(self.races.len(), |&to| to as usize);
+        let from = self.places[position].races_from as usize;
+        let next = self.places.get(position + 1);
+        let to = next.map_or(self.races.len(), |next| next.races_from as usize);
         &self.races[from..to]
     }
 
@@ -101,7 +110,7 @@ impl Path {
     #[inline]
     pub fn happens_before(&self, first: usize, second: usize) -> bool {
         let actor = self.events[first].actor as usize;
-        self.clocks.get(second, actor) >= self.ranks[first]
+        self.clocks.get(second, actor) >= self.places[first].rank
     }
 
     /// Adds the positions of the events between two that do not happen after the first, in order.
@@ -119,7 +128,7 @@ impl Path {
         // Once an event of an actor happens after the first, all later ones do.
         let start = into.len();
         for &actor in &self.active {
-            let own = &self.by_actor[actor as usize];
+            let own = &self.by_actor[actor as usize].positions;
             let from = own.partition_point(|&position| position as usize <= first);
             let free = own[from..]
                 .partition_point(|position| (*position as usize) < end && is_free(position));
@@ -144,12 +153,10 @@ impl Path {
         let actor = event.actor as usize;
         self.clocks.reserve(actor);
         if actor >= self.by_actor.len() {
-            self.by_actor.resize(self.clocks.stride(), Vec::new());
-            self.touched
-                .resize(self.clocks.stride(), Touched::default());
+            self.by_actor.resize(actor + 1, ActorEvents::default());
         }
         let position = self.events.len();
-        let own = &self.by_actor[actor];
+        let own = &self.by_actor[actor].positions;
         let rank = small(own.len() + 1);
         let previous = own.last().map(|&previous| previous as usize);
         self.clocks.push(previous);
@@ -160,23 +167,27 @@ impl Path {
                 self.clocks.join_clock(cause);
             }
         }
-        self.races_from.push(small(self.races.len()));
+        let races_from = small(self.races.len());
         if self.clocks.rows().is_none() || (position >= MANY && self.unordered() >= MANY) {
             self.compare_with_candidates(&event, lists);
         } else {
             self.compare_with_all(&event, lists);
         }
         self.clocks.set_count(actor, rank);
-        self.ranks.push(rank);
-        self.by_actor[actor].push(small(position));
+        let own = &mut self.by_actor[actor];
+        own.positions.push(small(position));
+        own.touched.add_event(&event);
         if rank == 1 {
             self.active.push(event.actor);
         }
-        self.touched[actor].add_event(&event);
         self.releases.push(position, &event);
         self.events.push(event);
-        self.answers.push(answer);
-        self.alternatives.push(alternatives);
+        self.places.push(Place {
+            answer,
+            alternatives,
+            rank,
+            races_from,
+        });
     }
 
     /// Number of events that are not ordered before a new one.
@@ -184,7 +195,7 @@ impl Path {
         let position = self.events.len();
         let counts = self.active.iter().map(|&actor| {
             let actor = actor as usize;
-            self.by_actor[actor].len() - self.clocks.get(position, actor) as usize
+            self.by_actor[actor].positions.len() - self.clocks.get(position, actor) as usize
         });
         counts.sum()
     }
@@ -192,19 +203,18 @@ impl Path {
     /// Finds the races of a new event among all events. For each actor, the latest event on which
     /// the new event depends orders all earlier events.
     fn compare_with_all(&mut self, event: &Event, lists: &Lists) {
-        let stride = self.clocks.stride();
+        let (stride, used) = (self.clocks.stride(), self.by_actor.len());
         let Some((earlier, clock)) = self.clocks.rows() else {
             return;
         };
         let suspects = Suspects::from_event(event);
         self.found.clear();
-        for &actor in &self.active {
-            let actor = actor as usize;
-            let (own, ordered) = (&self.by_actor[actor], clock[actor]);
-            if own.len() == ordered as usize || !suspects.include_any(self.touched[actor]) {
+        for (own, &ordered) in self.by_actor.iter().zip(&*clock) {
+            let (positions, ordered) = (&own.positions, ordered as usize);
+            if positions.len() == ordered || !suspects.include_any(own.touched) {
                 continue;
             }
-            for &other in own[ordered as usize..].iter().rev() {
+            for &other in positions[ordered..].iter().rev() {
                 let candidate = &self.events[other as usize];
                 #[cfg(test)]
                 self.looks.set(self.looks.get() + 1);
@@ -219,9 +229,9 @@ impl Path {
         }
         for &other in &self.found {
             let index = other as usize;
-            if clock[self.events[index].actor as usize] < self.ranks[index] {
+            if clock[self.events[index].actor as usize] < self.places[index].rank {
                 self.races.push(other);
-                join_rows(clock, &earlier[index * stride..(index + 1) * stride]);
+                join_rows(&mut clock[..used], &earlier[index * stride..]);
             }
         }
     }
@@ -253,10 +263,8 @@ impl Path {
     /// Takes the last event away.
     pub fn pop(&mut self) -> Option<Event> {
         let event = self.events.pop()?;
-        self.answers.pop();
-        self.alternatives.pop();
-        self.ranks.pop();
-        let own = &mut self.by_actor[event.actor as usize];
+        let place = self.places.pop()?;
+        let own = &mut self.by_actor[event.actor as usize].positions;
         own.pop();
         if own.is_empty() {
             self.active.pop();
@@ -265,8 +273,7 @@ impl Path {
         if self.candidates.len() > self.events.len() {
             self.candidates.pop();
         }
-        self.races
-            .truncate(self.races_from.pop().unwrap_or(0) as usize);
+        self.races.truncate(place.races_from as usize);
         self.clocks.pop();
         Some(event)
     }
@@ -284,18 +291,19 @@ impl Path {
 
     /// The latest event of an actor.
     pub fn latest(&self, actor: u16) -> Option<usize> {
-        let latest = self.by_actor.get(actor as usize)?.last()?;
+        let latest = self.events_of(actor as usize).last()?;
         Some(*latest as usize)
     }
 
     /// The positions of an actor's events.
     pub(crate) fn events_of(&self, actor: usize) -> &[u32] {
-        self.by_actor.get(actor).map_or(&[], Vec::as_slice)
+        let own = self.by_actor.get(actor);
+        own.map_or(&[], |own| own.positions.as_slice())
     }
 
     /// The number of actors that clocks have room for.
     pub(crate) const fn actors(&self) -> usize {
-        self.by_actor.len()
+        self.clocks.stride()
     }
 
     /// The units of the semaphore that were released before a wait; `None` if requests may have

@@ -18,6 +18,8 @@ pub(crate) struct VectorClocks {
     /// `stride` numbers per event; empty if `shared` is in use.
     rows: Vec<u32>,
     stride: usize,
+    /// One more than the greatest actor that has had events: the numbers of all others are zero.
+    used: usize,
     shared: Option<SharedClocks>,
 }
 
@@ -30,14 +32,18 @@ impl VectorClocks {
     /// Makes room for an actor.
     #[inline]
     pub(crate) fn reserve(&mut self, actor: usize) {
-        if actor >= self.stride {
+        if actor >= self.used {
             self.widen(actor);
         }
     }
 
     #[cold]
     fn widen(&mut self, actor: usize) {
-        let stride = (actor + 1).next_power_of_two().max(8);
+        self.used = actor + 1;
+        let stride = self.used.next_power_of_two().max(8);
+        if stride <= self.stride {
+            return;
+        }
         let old = std::mem::replace(&mut self.stride, stride);
         if self.shared.is_some() {
             return;
@@ -99,11 +105,11 @@ impl VectorClocks {
 
     /// Adds all that an earlier event knows to the last clock.
     pub(crate) fn join_clock(&mut self, event: usize) {
-        let stride = self.stride;
+        let (stride, used) = (self.stride, self.used);
         if let Some(shared) = &mut self.shared {
             shared.join_clock(event);
         } else if let Some((earlier, last)) = self.rows() {
-            join_rows(last, &earlier[event * stride..]);
+            join_rows(&mut last[..used], &earlier[event * stride..]);
         }
     }
 
@@ -120,7 +126,8 @@ impl VectorClocks {
     }
 }
 
-/// Raises each number of a row to the number in another row, if that is greater.
+/// Raises each number of a row to the number in another row, if that is greater. The other row may
+/// be longer.
 #[inline]
 pub(crate) fn join_rows(row: &mut [u32], other: &[u32]) {
     for (own, &theirs) in row.iter_mut().zip(other) {

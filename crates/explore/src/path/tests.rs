@@ -70,9 +70,10 @@ fn compared(events: &[Event], lists: &Lists) -> Path {
         let position = path.events.len();
         let own = path.events_of(event.actor as usize);
         let (rank, previous) = (small(own.len() + 1), own.last().map(|&own| own as usize));
-        path.by_actor.resize(path.clocks.stride(), Vec::new());
+        path.by_actor
+            .resize(path.clocks.stride(), ActorEvents::default());
         path.clocks.push(previous);
-        path.races_from.push(small(path.races.len()));
+        let races_from = small(path.races.len());
         for other in (0..position).rev() {
             if !path.happens_before(other, position) && dependent(&path.events[other], event, lists)
             {
@@ -81,9 +82,15 @@ fn compared(events: &[Event], lists: &Lists) -> Path {
             }
         }
         path.clocks.set_count(event.actor as usize, rank);
-        path.ranks.push(rank);
-        path.by_actor[event.actor as usize].push(small(position));
+        let own = &mut path.by_actor[event.actor as usize].positions;
+        own.push(small(position));
         path.events.push(*event);
+        path.places.push(Place {
+            answer: 0,
+            alternatives: 1,
+            rank,
+            races_from,
+        });
     }
     path
 }

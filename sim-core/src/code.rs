@@ -65,6 +65,8 @@ impl TransitionKindSet {
     pub(crate) const FREE: Self = Self::from_class(Class::FREE);
     /// [`Class::LATER`] and [`Class::QUEUED`].
     pub(crate) const PARKED: Self = Self(Self::LATER.0 | Self::QUEUED.0);
+    /// [`Class::LATER`] and [`Class::POLLS`].
+    pub(crate) const LATER_OR_POLLS: Self = Self(Self::LATER.0 | Self::POLLS.0);
 
     const fn from_class(class: u16) -> Self {
         let (mut bits, mut next) = (0, 0);

@@ -76,14 +76,14 @@ impl Machine {
     #[inline]
     pub(crate) fn replay(&mut self, event: &Event) -> bool {
         self.transitions += 1;
-        let executed = self
+        let repeated = self
             .stepper
-            .execute_step(u32::from(event.actor), event.choice);
-        let Some(executed) = executed else {
+            .repeat_step(u32::from(event.actor), event.choice);
+        let Some((footprint, answer)) = repeated else {
             return false;
         };
-        self.note_mutexes(event.actor, &executed);
-        let Footprint { kind, object, .. } = executed.footprint;
+        self.note_mutexes(event.actor, footprint, answer);
+        let Footprint { kind, object, .. } = footprint;
         (kind == event.kind && object == event.object)
             || kind == StepKind::TestAny
             || (kind == StepKind::MutexUnlock && event.kind == StepKind::MutexCancel)
@@ -111,7 +111,7 @@ impl Machine {
         self.note_causes(&executed);
         let event = self.make_event(actor, choice, executed.footprint, executed.effects);
         self.note_effects(&event)?;
-        self.note_mutexes(actor, &executed);
+        self.note_mutexes(actor, executed.footprint, executed.answer);
         if event.kind == StepKind::BarrierAsyncLock && self.notes_users {
             let size = self.stepper.barrier_size(event.object);
             if self.properties.note_user(actor, event.object, size) {
@@ -280,13 +280,13 @@ impl Machine {
 
     /// Records the actors that know that they own a mutex.
     #[inline]
-    fn note_mutexes(&mut self, actor: u16, executed: &Executed) {
+    fn note_mutexes(&mut self, actor: u16, footprint: Footprint, answer: u32) {
         const YES: u32 = 2;
-        let entry = (actor, executed.footprint.object);
-        match executed.footprint.kind {
+        let entry = (actor, footprint.object);
+        match footprint.kind {
             StepKind::MutexWait => self.held.push(entry),
             StepKind::MutexTest | StepKind::MutexTryLock
-                if executed.answer == YES && !self.held.contains(&entry) =>
+                if answer == YES && !self.held.contains(&entry) =>
             {
                 self.held.push(entry);
             }
@@ -294,7 +294,7 @@ impl Machine {
                 self.held.retain(|&other| other != entry);
             }
             StepKind::CondvarAsyncLock => {
-                let entry = (actor, executed.footprint.detail);
+                let entry = (actor, footprint.detail);
                 self.held.retain(|&other| other != entry);
             }
             _ => {}

@@ -31,7 +31,7 @@ struct Place {
     answer: u32,
     /// Number of enabled steps of the actor, the one taken included.
     alternatives: u32,
-    /// The number of the event among the events of its actor, from 1.
+    /// The number of the event among the events of the actor, from 1.
     rank: u32,
     /// Where the races of the event begin.
     races_from: u32,

@@ -299,7 +299,7 @@ impl Retrace<'_> {
         if !self.stepper.failures().is_empty() || !self.stepper.is_finished() {
             return;
         }
-        while let Some(queue) = self.stepper.first_enabled() {
+        while let Some((queue, _)) = self.stepper.first_step_that(|_| true) {
             if self.take_step(queue, 0).is_none() {
                 return;
             }

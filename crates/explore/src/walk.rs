@@ -223,13 +223,12 @@ impl<'a> Walk<'a> {
             return None;
         }
         let stepper = &self.machine.stepper;
-        let mut actor = stepper.first_enabled()?;
-        if self.spins(actor) {
-            let other = stepper.first_able_that(|actor| !self.spins(actor));
-            actor = other.unwrap_or(actor);
+        let mut step = stepper.first_step_that(|_| true)?;
+        if self.spins(step.0) {
+            let other = stepper.first_step_that(|actor| !self.spins(actor));
+            step = other.unwrap_or(step);
         }
-        let choice = self.machine.stepper.first_choice(actor)?;
-        Some((actor_index(actor), choice))
+        Some((actor_index(step.0), step.1))
     }
 
     /// Returns true if an actor only yields and sleeps, and another actor has the turn.

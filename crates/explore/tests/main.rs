@@ -15,6 +15,7 @@ mod partial_order;
 mod permanent_receivers;
 mod programs;
 mod random_programs;
+mod repeated;
 mod replay;
 mod seen;
 mod spinning;

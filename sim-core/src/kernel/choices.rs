@@ -130,7 +130,15 @@ impl Actors {
     }
 
     /// Takes an actor that is new or has an answer out of the queue.
+    #[inline]
     pub(crate) fn take_answered(&mut self) -> Option<u32> {
+        if self.starting.is_empty() && self.ready.is_empty() && self.mode.is_stepped() {
+            return None;
+        }
+        self.take_queued()
+    }
+
+    fn take_queued(&mut self) -> Option<u32> {
         if let Some(actor) = self.next_new_actor() {
             return Some(actor);
         }

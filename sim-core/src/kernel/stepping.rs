@@ -9,8 +9,8 @@
 use super::limits::Limits;
 use super::transfers::OVER;
 use super::{
-    Activities, Actors, Calendar, Counters, HostTable, Kernel, NONE, Objects, PendingState, Slot,
-    Status, activities::ActivityKind,
+    Activities, ActorRecord, Actors, Calendar, Counters, HostTable, Kernel, NONE, Objects,
+    PendingState, Slot, Status, activities::ActivityKind,
 };
 use crate::code::{Code, TransitionKindSet};
 use crate::{
@@ -279,12 +279,8 @@ impl StepView<'_> {
             || of_device.is_some()
             || self.actors[actor].has_more();
         let is_up = self.exploration.limits.is_up;
-        let footprint = match of_device {
-            Some(branch) => branch.footprint(actor),
-            None => self.objects.footprint(actor, code, number),
-        };
         Executed {
-            footprint,
+            footprint: self.accessed_object(actor, code, number, of_device),
             answer: 0,
             alternatives,
             cause: of_device.map_or(QueueHead::BEFORE, |branch| branch.cause),
@@ -295,12 +291,37 @@ impl StepView<'_> {
         }
     }
 
+    /// Returns the object that a step which is about to be executed accesses.
+    #[inline(always)]
+    pub(crate) fn accessed_object(
+        &self,
+        actor: u32,
+        code: Code,
+        number: u32,
+        of_device: Option<Branch>,
+    ) -> Footprint {
+        match of_device {
+            Some(branch) => branch.footprint(actor),
+            None => self.objects.footprint(actor, code, number),
+        }
+    }
+
     /// Returns true if a pending operation can happen, when an explorer asks.
-    #[inline]
+    #[inline(always)]
     fn is_open(&self, actor: u32, slot: &Slot) -> bool {
         match slot.state {
             PendingState::Free | PendingState::Answered => false,
             _ if slot.code.is_among(TransitionKindSet::FREE) || slot.code.is_limited() => true,
+            state if !slot.code.is_among(TransitionKindSet::LATER_OR_POLLS) => {
+                (self.objects).is_ready(actor, slot.code, state == PendingState::Fired, self.actors)
+            }
+            _ => self.may_happen(actor, slot),
+        }
+    }
+
+    /// [`Self::is_open`] for an operation that waits for a device or a date, and for a test.
+    fn may_happen(&self, actor: u32, slot: &Slot) -> bool {
+        match slot.state {
             _ if self.exploration.is_branching(slot) => {
                 !self.exploration.device_branches(actor).is_empty()
             }
@@ -327,7 +348,7 @@ impl StepView<'_> {
     }
 
     /// Returns true if an actor can take a step.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn has_step(&self, actor: u32) -> bool {
         let record = &self.actors[actor];
         if !record.is_steppable() {
@@ -339,14 +360,13 @@ impl StepView<'_> {
         self.is_open(actor, &record.first)
     }
 
-    /// Returns true if an actor can take a step, and has no choice but one at most.
+    /// Returns true if the first step that an actor can take, if there is any, is choice 0.
     #[inline]
-    pub(crate) fn has_one_step(&self, actor: u32) -> bool {
+    pub(crate) fn begins_with_zero(&self, actor: u32) -> bool {
         let record = &self.actors[actor];
         !record.has_more()
             && !record.first.code.is_among(TransitionKindSet::WAITS_FOR_ANY)
             && self.is_simple(&record.first)
-            && self.has_step(actor)
     }
 
     /// Appends the enabled steps of an actor, in the order of its operations and their branches.
@@ -424,7 +444,23 @@ impl StepView<'_> {
 
     /// Returns the operation and the branch of a choice, and the number of choices. `None` if the
     /// choice is not possible.
+    #[inline(always)]
     pub(crate) fn chosen_slot(&self, actor: u32, choice: u32) -> Option<(Slot, u32, u32)> {
+        let record = self.actors.records.get(actor as usize)?;
+        let slot = &record.first;
+        let is_only = choice == 0
+            && slot.code.kind() != StepKind::Random as u8
+            && self.begins_with_zero(actor);
+        if is_only {
+            let is_possible = record.is_steppable() && self.is_open(actor, slot);
+            return is_possible.then_some((*slot, 0, 1));
+        }
+        self.slot_among_many(actor, choice)
+    }
+
+    /// [`Self::chosen_slot`] for an actor with other choices than 0, or with several operations.
+    #[inline(never)]
+    fn slot_among_many(&self, actor: u32, choice: u32) -> Option<(Slot, u32, u32)> {
         let record = self.actors.records.get(actor as usize);
         let record = record.filter(|record| record.is_steppable())?;
         if !record.has_more() && choice >> BRANCH_BITS == 0 && self.is_simple(&record.first) {
@@ -600,6 +636,20 @@ impl Activities {
     }
 }
 
+impl ActorRecord {
+    /// Returns the ticket of the earliest operation that the device has ended, unless the actor is
+    /// dead.
+    #[inline]
+    fn woken_operation(&self) -> Option<u32> {
+        let is_woken = |slot: &Slot| slot.state == PendingState::Fired && slot.code == Code::DEVICE;
+        if self.has_more() {
+            let earliest = self.earliest(is_woken).filter(|_| !self.dead);
+            return earliest.map(|slot| slot.operation_id);
+        }
+        (is_woken(&self.first) && !self.dead).then_some(self.first.operation_id)
+    }
+}
+
 impl Actors {
     /// Notes an effect of the present step besides its transition.
     #[inline]
@@ -613,6 +663,27 @@ impl Actors {
         if self.acting == NONE {
             self.note_effect(Executed::HIDDEN);
         }
+    }
+
+    /// Gives the answer of a chosen operation, and moves the operation into the first slot of the
+    /// actor.
+    #[inline]
+    pub(crate) fn answer_chosen(
+        &mut self,
+        actor: u32,
+        operation_id: u32,
+        answer: u64,
+        calendar: &mut Calendar,
+    ) {
+        let record = &mut self.records[actor as usize];
+        let slot = &record.first;
+        let is_first = slot.operation_id == operation_id && slot.state != PendingState::Free;
+        if is_first && slot.timer() == 0 && !record.has_wakers() {
+            record.first.set_answer(answer);
+            return;
+        }
+        record.move_to_front(operation_id);
+        self.give_answer(actor, operation_id, answer, calendar);
     }
 
     /// Forgets the failed tests of an actor after any other visible action of the actor.
@@ -635,19 +706,15 @@ impl Actors {
         if self.woken.is_empty() {
             return None;
         }
-        let device = exploration.device.clone()?;
-        let is_woken = |slot: &Slot| slot.state == PendingState::Fired && slot.code == Code::DEVICE;
-        let actors = &self.records;
-        self.woken.retain(|&actor| {
-            let record = &actors[actor as usize];
-            !record.dead && record.earliest(is_woken).is_some()
-        });
+        let device = exploration.device.as_ref()?;
+        let records = &self.records;
+        self.woken
+            .retain(|&actor| records[actor as usize].woken_operation().is_some());
         let goes_on =
-            |&&actor: &&u32| !actors[actor as usize].suspended && !device.stops(ActorId(actor));
+            |&&actor: &&u32| !records[actor as usize].suspended && !device.stops(ActorId(actor));
         let actor = *self.woken.iter().filter(goes_on).min()?;
-        let operation_id = actors[actor as usize].earliest(is_woken)?.operation_id;
-        self.records[actor as usize].move_to_front(operation_id);
-        self.give_answer(actor, operation_id, OperationResult::Done.code(), calendar);
+        let operation_id = records[actor as usize].woken_operation()?;
+        self.answer_chosen(actor, operation_id, OperationResult::Done.code(), calendar);
         Some(actor)
     }
 

@@ -63,8 +63,6 @@ pub struct Stepper {
     failures: Vec<Failure>,
     /// True if an actor was ended because of a limit.
     is_cut: bool,
-    /// Number of failures after the previous step.
-    failures_before: usize,
     /// A change of the resource cannot be taken back.
     stale: bool,
     /// True if the expiry of a time limit is another step of the waiting actor.
@@ -97,7 +95,6 @@ impl Stepper {
             device: None,
             failures: Vec::new(),
             is_cut: false,
-            failures_before: 0,
             stale: false,
             timeouts: false,
             transfers_last: true,
@@ -225,7 +222,6 @@ impl Stepper {
     fn begin_run(&mut self) {
         self.failures.clear();
         self.is_cut = false;
-        self.failures_before = 0;
         self.simulation.set_clock(Clock::Untimed);
         {
             let mut kernel = self.simulation.kernel.borrow_mut();
@@ -240,7 +236,6 @@ impl Stepper {
         self.device = self.simulation.kernel.borrow().exploration.device.clone();
         self.settle_actors();
         self.let_time_pass();
-        self.failures_before = self.failures.len();
         self.simulation.kernel.borrow().actors.effects.take();
     }
 
@@ -276,21 +271,22 @@ impl Stepper {
         queues.find(|&queue| device.head(queue - actors).is_some())
     }
 
-    /// An actor that can take a step: the first, or if there are only queues the one that the
-    /// device [prefers](ExplorableDevice::first_queue). The same after the same steps, whatever
-    /// other runs there have been.
-    #[must_use]
-    pub fn first_enabled(&self) -> Option<u32> {
-        self.first_able_that(|_| true)
-    }
-
-    /// Returns the first enabled actor for which a condition holds; the condition ignores queues.
-    pub fn first_able_that(&self, condition: impl Fn(u32) -> bool) -> Option<u32> {
+    /// The first actor that can take a step and for which a condition holds, and the first step of
+    /// the actor. If there are only queues, the queue that the device
+    /// [prefers](ExplorableDevice::first_queue), without the condition. The same after the same
+    /// steps, whatever other runs there have been.
+    pub fn first_step_that(&self, condition: impl Fn(u32) -> bool) -> Option<(u32, u32)> {
         let kernel = self.simulation.kernel.borrow();
-        let actors = kernel.actors.count_actors();
-        (0..actors)
-            .find(|&actor| kernel.view_steps().has_step(actor) && condition(actor))
-            .or_else(|| Some(actors + self.device.as_ref()?.first_queue()?))
+        let (actors, view) = (kernel.actors.count_actors(), kernel.view_steps());
+        let able = (0..actors).find(|&actor| view.has_step(actor) && condition(actor));
+        if let Some(actor) = able
+            && view.begins_with_zero(actor)
+        {
+            return Some((actor, 0));
+        }
+        drop(kernel);
+        let actor = able.or_else(|| Some(actors + self.device.as_ref()?.first_queue()?))?;
+        Some((actor, self.first_choice(actor)?))
     }
 
     /// Adds the steps that an actor can take.
@@ -310,11 +306,6 @@ impl Stepper {
     /// Returns the first step that an actor can take, if there is any.
     #[must_use]
     pub fn first_choice(&self, actor: u32) -> Option<u32> {
-        let kernel = self.simulation.kernel.borrow();
-        if actor < kernel.actors.count_actors() && kernel.view_steps().has_one_step(actor) {
-            return Some(0);
-        }
-        drop(kernel);
         if self.head(actor).is_some() {
             return Some(0);
         }
@@ -370,11 +361,46 @@ impl Stepper {
     /// # Panics
     /// If an invariant of the kernel is broken; never because of an actor.
     pub fn execute_step(&mut self, actor: u32, choice: u32) -> Option<Executed> {
-        if actor >= self.simulation.kernel.borrow().actors.count_actors() {
-            return self.deliver_head(actor);
+        let failures_before = self.failures.len();
+        self.run_step::<true>(actor, choice)?;
+        let mut effects = self.latest.effects;
+        if self.failures.len() > failures_before {
+            effects |= Executed::FAILED;
         }
-        let shielded = catch_unwind(AssertUnwindSafe(|| self.take_step(actor, choice)));
-        let mut failed = 0;
+        effects |= self.simulation.kernel.borrow().actors.effects.take();
+        let Footprint { kind, object, .. } = self.latest.footprint;
+        let asks = matches!(kind, StepKind::Choose | StepKind::Deliver)
+            && (self.device.as_ref())
+                .is_some_and(|device| device.asks_for_arrivals(ActorId(object)));
+        if asks {
+            effects |= Executed::ASKS;
+        }
+        Some(Executed {
+            effects,
+            ..self.latest
+        })
+    }
+
+    /// Takes a step of an earlier run once more; returns only the accessed object and the answer.
+    /// The [causes](Self::causes), the [sender](Self::sender) and the [tested](Self::tested)
+    /// communications are not set.
+    ///
+    /// # Panics
+    /// As [`Stepper::execute_step`].
+    pub fn repeat_step(&mut self, actor: u32, choice: u32) -> Option<(Footprint, u32)> {
+        self.run_step::<false>(actor, choice)?;
+        Some((self.latest.footprint, self.latest.answer))
+    }
+
+    /// Takes a step. `latest` describes the step; without `IS_NEW` only in part.
+    #[inline]
+    fn run_step<const IS_NEW: bool>(&mut self, actor: u32, choice: u32) -> Option<()> {
+        if actor >= self.simulation.kernel.borrow().actors.count_actors() {
+            self.deliver_head::<IS_NEW>(actor)?;
+            self.let_time_pass();
+            return Some(());
+        }
+        let shielded = catch_unwind(AssertUnwindSafe(|| self.take_step::<IS_NEW>(actor, choice)));
         match shielded {
             Ok(None) => return None,
             Ok(Some(false)) => {}
@@ -382,48 +408,29 @@ impl Stepper {
             Err(panic) => {
                 self.note_panic(&*panic);
                 self.settle_actors();
-                failed = Executed::FAILED;
+                self.latest.effects |= Executed::FAILED;
             }
         }
-        Some(self.report_step(failed))
-    }
-
-    /// Returns the executed step with its effects.
-    fn report_step(&mut self, mut failed: u8) -> Executed {
         self.let_time_pass();
-        if self.failures.len() > self.failures_before {
-            failed = Executed::FAILED;
-            self.failures_before = self.failures.len();
-        }
-        let effects = self.simulation.kernel.borrow().actors.effects.take();
-        let Footprint { kind, object, .. } = self.latest.footprint;
-        let asks = matches!(kind, StepKind::Choose | StepKind::Deliver)
-            && (self.device.as_ref())
-                .is_some_and(|device| device.asks_for_arrivals(ActorId(object)));
-        Executed {
-            effects: self.latest.effects | effects | failed | if asks { Executed::ASKS } else { 0 },
-            ..self.latest
-        }
+        Some(())
     }
 
     /// Lets a time limit expire if no other step is possible.
-    #[inline]
+    #[inline(always)]
     fn let_time_pass(&mut self) {
-        let has_limits = !(self.simulation.kernel)
-            .borrow()
-            .exploration
-            .limits
-            .is_empty();
+        let kernel = self.simulation.kernel.borrow();
+        let has_limits = !kernel.exploration.limits.is_empty();
+        drop(kernel);
         if has_limits && !self.is_finished() && self.next_able(0).is_none() {
             let kernel = &mut *self.simulation.kernel.borrow_mut();
             kernel.exploration.limits.expire_first(&mut kernel.actors);
         }
     }
 
-    /// [`Stepper::execute_step`] without the shield. The executed step is in `latest`; the answer
-    /// is true if other actors must be looked after.
+    /// [`Stepper::run_step`] for an actor, without the shield. The answer is true if other actors
+    /// must be looked after.
     #[inline]
-    fn take_step(&mut self, actor: u32, choice: u32) -> Option<bool> {
+    fn take_step<const IS_NEW: bool>(&mut self, actor: u32, choice: u32) -> Option<bool> {
         let simulation = &mut self.simulation;
         let (goes_on, scan) = {
             let mut kernel = simulation.kernel.borrow_mut();
@@ -432,25 +439,24 @@ impl Stepper {
             let (slot, branch, alternatives) = kernel.view_steps().chosen_slot(actor, choice)?;
             kernel.exploration.steps = kernel.exploration.steps.wrapping_add(1);
             let code = slot.code;
-            let polls = code.is_among(TransitionKindSet::POLLS);
             let of_device = (kernel.exploration).branch_of(actor, code, choice & BRANCH_MASK);
             let number = choice & BRANCH_MASK;
-            self.latest =
-                kernel
-                    .view_steps()
-                    .describe_step(actor, code, (number, alternatives), of_device);
-            self.causes.clear();
-            if code == Code::DEVICE
-                && let Some(device) = &self.device
-            {
-                device.branch_causes(ActorId(actor), &mut self.causes);
+            let view = kernel.view_steps();
+            if IS_NEW {
+                self.latest = view.describe_step(actor, code, (number, alternatives), of_device);
+                self.causes.clear();
+                let device = self.device.as_ref();
+                if let Some(device) = device.filter(|_| code == Code::DEVICE) {
+                    device.branch_causes(ActorId(actor), &mut self.causes);
+                }
+                if let Transition::TestAny { list } = code.transition() {
+                    self.tested.clear();
+                    (kernel.objects.activities).list_members(actor, list, &mut self.tested);
+                }
+            } else {
+                self.latest.footprint = view.accessed_object(actor, code, number, of_device);
             }
-            if let Transition::TestAny { list } = code.transition() {
-                self.tested.clear();
-                (kernel.objects.activities).list_members(actor, list, &mut self.tested);
-            }
-            kernel.exploration.limits.is_up = false;
-            kernel.choices.branch = branch;
+            (kernel.exploration.limits.is_up, kernel.choices.branch) = (false, branch);
             let answer = if code.is_limited() {
                 kernel.execute_limited(actor, code)
             } else {
@@ -460,7 +466,7 @@ impl Stepper {
             if code.is_among(TransitionKindSet::TELLS_END) {
                 kernel.objects.activities.note_known(actor, code, answer);
             }
-            if !polls {
+            if !code.is_among(TransitionKindSet::POLLS) {
                 kernel.actors.forget_failures(actor, code);
             }
             #[expect(
@@ -469,8 +475,7 @@ impl Stepper {
             )]
             let short = answer as u32;
             self.latest.answer = short;
-            kernel.actors[actor].move_to_front(slot.operation_id);
-            (kernel.actors).give_answer(actor, slot.operation_id, answer, &mut kernel.calendar);
+            (kernel.actors).answer_chosen(actor, slot.operation_id, answer, &mut kernel.calendar);
             let kind = self.latest.footprint.kind;
             if code == Code::DEVICE
                 && let (Some(device), Some(branch)) = (&self.device, of_device)
@@ -481,11 +486,13 @@ impl Stepper {
             let paused = kernel.actors.pauses_after(actor, code);
             if !paused {
                 kernel.actors.current = actor;
+                let progress = simulation.progress.as_deref();
+                (kernel.actors).swap_body(actor, &mut simulation.running, progress);
             }
             (!paused, paused || kind == StepKind::Resume)
         };
         let outcome = if goes_on {
-            simulation.poll_actor(actor)
+            simulation.poll_body(actor)
         } else {
             simulation.after_poll()
         };
@@ -499,19 +506,7 @@ impl Stepper {
     /// Lets the actors without a choice continue: new actors, and actors that were stopped with an
     /// answer.
     fn settle_actors(&mut self) {
-        loop {
-            self.simulation.poll_device();
-            let actor = {
-                let kernel = &mut *self.simulation.kernel.borrow_mut();
-                let next = kernel.actors.take_answered().or_else(|| {
-                    (kernel.actors).take_woken(&kernel.exploration, &mut kernel.calendar)
-                });
-                let Some(actor) = next else {
-                    break;
-                };
-                kernel.actors.current = actor;
-                actor
-            };
+        while let Some(actor) = self.simulation.next_without_choice() {
             let shielded = catch_unwind(AssertUnwindSafe(|| self.simulation.poll_actor(actor)));
             match shielded {
                 Ok(None) => {}
@@ -690,6 +685,23 @@ impl fmt::Debug for Stepper {
 }
 
 impl Simulation {
+    /// Takes the next actor that continues without a choice. This actor is then current.
+    fn next_without_choice(&self) -> Option<u32> {
+        let mut kernel = self.kernel.borrow_mut();
+        if kernel.device_waits {
+            drop(kernel);
+            self.poll_device();
+            kernel = self.kernel.borrow_mut();
+        }
+        let kernel = &mut *kernel;
+        let mut next = kernel.actors.take_answered();
+        if next.is_none() {
+            next = (kernel.actors).take_woken(&kernel.exploration, &mut kernel.calendar);
+        }
+        kernel.actors.current = next?;
+        next
+    }
+
     /// Forgets all actors and objects and keeps the memory.
     fn clear_objects(&mut self) {
         self.drop_bodies();

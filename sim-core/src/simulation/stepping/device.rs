@@ -39,7 +39,7 @@ impl Stepper {
     }
 
     /// Lets the head of a queue of the device arrive.
-    pub(super) fn deliver_head(&mut self, actor: u32) -> Option<Executed> {
+    pub(super) fn deliver_head<const IS_NEW: bool>(&mut self, actor: u32) -> Option<()> {
         let device = self.device.clone()?;
         let queue = actor - self.simulation.kernel.borrow().actors.count_actors();
         let head = device.head(queue)?;
@@ -50,9 +50,11 @@ impl Stepper {
             effects: 0,
             cause: head.cause,
         };
-        self.sender = head.from.0;
-        self.causes.clear();
-        device.causes(queue, &mut self.causes);
+        if IS_NEW {
+            self.sender = head.from.0;
+            self.causes.clear();
+            device.causes(queue, &mut self.causes);
+        }
         {
             let mut kernel = self.simulation.kernel.borrow_mut();
             kernel.actors.effects.take();
@@ -60,7 +62,7 @@ impl Stepper {
             device.deliver_head(&mut kernel, queue);
         }
         self.settle_actors();
-        Some(self.report_step(0))
+        Some(())
     }
 
     /// Returns a fingerprint of all state that decides the further run, if the device knows this

@@ -21,7 +21,7 @@
 //! the calendar is in use, the run or the heap has an entry.
 
 use std::cmp::{Ordering, Reverse};
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::BinaryHeap;
 
 /// One date in the queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -75,11 +75,17 @@ const BUCKETS: (usize, usize) = (4, 1 << 11);
 /// Number of entries from which the width of buckets is estimated.
 const SAMPLE: usize = 32;
 
+/// Later than all entries, in the order of entries.
+const NO_ENTRY: u128 = u128::MAX;
+
 /// Later than all dates: the first date of an empty queue.
 const NO_DATE: u64 = u64::MAX;
 
 /// Emptied buckets give back their memory above this many entries.
 const KEPT_CAPACITY: usize = 1024;
+
+/// Entries of the lane that are looked at in advance, by their distance from the first.
+const AHEAD: [(usize, Nearness); 2] = [(16, Nearness::Second), (8, Nearness::Next)];
 
 /// The position of a group of entries in the queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -90,12 +96,46 @@ pub(crate) enum Nearness {
     Second,
 }
 
-/// A part of the queue.
-#[derive(Clone, Copy, Debug)]
-enum TimerList {
-    Lane,
-    Heap,
-    Run,
+/// Entries in order, taken from the front.
+#[derive(Default, Debug)]
+struct SortedList {
+    /// The entries before `at` have been taken.
+    entries: Vec<Timer>,
+    at: usize,
+}
+
+impl SortedList {
+    #[inline]
+    const fn len(&self) -> usize {
+        self.entries.len() - self.at
+    }
+
+    #[inline]
+    fn first(&self) -> Option<&Timer> {
+        self.entries.get(self.at)
+    }
+
+    #[inline]
+    fn first_order(&self) -> u128 {
+        self.first().map_or(NO_ENTRY, Timer::order)
+    }
+
+    /// Appends an entry that is no earlier than the last one. The list grows only if fewer than
+    /// half of the entries have been taken.
+    #[inline]
+    fn append(&mut self, timer: Timer) {
+        if self.entries.len() == self.entries.capacity() && self.at >= self.len() {
+            self.drop_taken();
+        }
+        self.entries.push(timer);
+    }
+
+    /// Makes room where entries were taken.
+    #[cold]
+    fn drop_taken(&mut self) {
+        self.entries.drain(..self.at);
+        self.at = 0;
+    }
 }
 
 /// A monotone priority queue of dates.
@@ -103,13 +143,11 @@ enum TimerList {
 pub(crate) struct TimerQueue {
     /// The date of the earliest entry in bits; [`NO_DATE`] if there is none.
     first_date: u64,
-    /// The place of this entry.
-    first_place: TimerList,
-    lane: VecDeque<Timer>,
+    lane: SortedList,
+    /// The earliest entry that is not in the lane.
+    first_outside: u128,
+    run: SortedList,
     heap: BinaryHeap<Reverse<Timer>>,
-    /// Sorted; the entries before `run_at` have been taken.
-    run: Vec<Timer>,
-    run_at: usize,
     /// By date. No buckets while the entries are few.
     buckets: Vec<Vec<Timer>>,
     /// Number of buckets that have been taken.
@@ -127,11 +165,10 @@ impl TimerQueue {
     pub(crate) fn new() -> Self {
         Self {
             first_date: NO_DATE,
-            first_place: TimerList::Lane,
-            lane: VecDeque::new(),
+            lane: SortedList::default(),
+            first_outside: NO_ENTRY,
+            run: SortedList::default(),
             heap: BinaryHeap::new(),
-            run: Vec::new(),
-            run_at: 0,
             buckets: Vec::new(),
             taken: 0,
             start_s: 0.0,
@@ -150,26 +187,19 @@ impl TimerQueue {
 
     /// The number of entries.
     pub(crate) fn len(&self) -> usize {
-        let sorted = self.lane.len() + self.heap.len() + self.run.len() - self.run_at;
+        let sorted = self.lane.len() + self.run.len() + self.heap.len();
         sorted + self.in_buckets + self.beyond.len()
     }
 
     /// Adds a date. Numbers must be pushed in growing order.
     #[inline]
     pub(crate) fn push(&mut self, timer: Timer) {
-        let last = self.lane.back().map_or(0, |last| last.date);
+        self.first_date = self.first_date.min(timer.date);
+        let last = self.lane.entries.last().map_or(0, |last| last.date);
         if last <= timer.date {
-            self.lane.push_back(timer);
-            self.note_first(timer, TimerList::Lane);
+            self.lane.append(timer);
         } else {
             self.push_unordered(timer);
-        }
-    }
-
-    #[inline]
-    fn note_first(&mut self, timer: Timer, place: TimerList) {
-        if timer.date < self.first_date {
-            (self.first_date, self.first_place) = (timer.date, place);
         }
     }
 
@@ -181,25 +211,24 @@ impl TimerQueue {
                 return self.store_timer(timer, number);
             }
         }
-        if self.run.len() >= RUN_MAX {
-            self.run.drain(..self.run_at);
-            self.run_at = 0;
+        self.first_outside = self.first_outside.min(timer.order());
+        let run = &mut self.run;
+        if run.entries.len() >= RUN_MAX {
+            run.drop_taken();
         }
-        if self.run.len() < RUN_MAX {
-            let rest = &self.run[self.run_at..];
+        if run.entries.len() < RUN_MAX {
+            let rest = &run.entries[run.at..];
             // Most entries are late.
             let earlier = rest.iter().rposition(|other| other.date <= timer.date);
             let before = earlier.map_or(0, |last| last + 1);
-            self.run.insert(self.run_at + before, timer);
-            return self.note_first(timer, TimerList::Run);
+            return run.entries.insert(run.at + before, timer);
         }
         self.heap.push(Reverse(timer));
-        self.note_first(timer, TimerList::Heap);
         if self.buckets.is_empty() {
-            self.beyond.append(&mut self.run);
+            self.beyond.append(&mut self.run.entries);
             let all = std::mem::take(&mut self.heap).into_iter();
             self.beyond.extend(all.map(|Reverse(timer)| timer));
-            self.find_first(|_, _| ());
+            self.find_outside(|_, _| ());
         }
     }
 
@@ -232,16 +261,14 @@ impl TimerQueue {
 
     /// The earliest entry, left in the queue.
     pub(crate) fn first_timer(&self) -> Option<Timer> {
-        match self.first_place {
-            TimerList::Lane => self.lane.front().copied(),
-            TimerList::Heap => self.heap.peek().map(|Reverse(first)| *first),
-            TimerList::Run => self.run.get(self.run_at).copied(),
-        }
+        let sorted = [self.lane.first(), self.run.first()];
+        let heap = self.heap.peek().map(|Reverse(first)| first);
+        sorted.into_iter().chain([heap]).flatten().min().copied()
     }
 
     /// Takes the earliest entry.
     pub(crate) fn pop(&mut self) -> Option<Timer> {
-        self.pop_until(NO_DATE, |_, _| ())
+        self.pop_until(NO_DATE - 1, |_, _| ())
     }
 
     /// Takes the earliest entry if its date is at most `date`, in bits. Calls `near` with groups of
@@ -250,42 +277,62 @@ impl TimerQueue {
     pub(crate) fn pop_until(
         &mut self,
         date: u64,
-        near: impl FnMut(&[Timer], Nearness),
+        mut near: impl FnMut(&[Timer], Nearness),
     ) -> Option<Timer> {
         if self.first_date > date {
             return None;
         }
-        let first = match self.first_place {
-            TimerList::Lane => self.lane.pop_front(),
-            TimerList::Heap => self.heap.pop().map(|Reverse(first)| first),
-            TimerList::Run => {
-                self.run_at += 1;
-                self.run.get(self.run_at - 1).copied()
+        let lane = &mut self.lane;
+        let first = if lane.first_order() < self.first_outside {
+            for (distance, nearness) in AHEAD {
+                if let Some(ahead) = lane.entries.get(lane.at + distance) {
+                    near(std::slice::from_ref(ahead), nearness);
+                }
             }
+            let first = lane.first().copied();
+            lane.at += 1;
+            if lane.at == lane.entries.len() {
+                lane.entries.clear();
+                lane.at = 0;
+            }
+            first
+        } else {
+            self.pop_outside(near)
         };
-        self.find_first(near);
+        self.find_first();
         first
     }
 
     #[inline]
-    fn find_first(&mut self, near: impl FnMut(&[Timer], Nearness)) {
-        self.first_place = TimerList::Lane;
-        let mut first = self.lane.front().map_or(u128::MAX, Timer::order);
+    fn find_first(&mut self) {
+        let first = self.lane.first_order().min(self.first_outside);
+        self.first_date = (first >> 64) as u64;
+    }
+
+    /// Takes the earliest entry that is not in the lane.
+    #[inline]
+    fn pop_outside(&mut self, near: impl FnMut(&[Timer], Nearness)) -> Option<Timer> {
+        let first = if self.run.first_order() == self.first_outside {
+            let first = self.run.first().copied();
+            self.run.at += 1;
+            first
+        } else {
+            self.heap.pop().map(|Reverse(first)| first)
+        };
+        self.find_outside(near);
+        first
+    }
+
+    #[inline]
+    fn find_outside(&mut self, near: impl FnMut(&[Timer], Nearness)) {
         let is_calendar_open = !self.buckets.is_empty() || !self.beyond.is_empty();
-        if is_calendar_open && self.run_at == self.run.len() && self.heap.is_empty() {
+        if is_calendar_open && self.run.len() == 0 && self.heap.is_empty() {
             self.take_bucket(near);
         }
-        if let Some(timer) = self.run.get(self.run_at)
-            && timer.order() < first
-        {
-            (first, self.first_place) = (timer.order(), TimerList::Run);
+        self.first_outside = self.run.first_order();
+        if let Some(Reverse(timer)) = self.heap.peek() {
+            self.first_outside = self.first_outside.min(timer.order());
         }
-        if let Some(Reverse(timer)) = self.heap.peek()
-            && timer.order() < first
-        {
-            (first, self.first_place) = (timer.order(), TimerList::Heap);
-        }
-        self.first_date = (first >> 64) as u64;
     }
 
     /// Takes the next bucket.
@@ -297,17 +344,18 @@ impl TimerQueue {
         while self.buckets[self.taken].is_empty() {
             self.taken += 1;
         }
-        self.run.clear();
-        self.run_at = 0;
-        self.run.shrink_to(KEPT_CAPACITY);
-        std::mem::swap(&mut self.run, &mut self.buckets[self.taken]);
+        let run = &mut self.run.entries;
+        run.clear();
+        run.shrink_to(KEPT_CAPACITY);
+        std::mem::swap(run, &mut self.buckets[self.taken]);
+        self.run.at = 0;
         self.taken += 1;
-        self.in_buckets -= self.run.len();
-        near(&self.run, Nearness::Next);
+        self.in_buckets -= run.len();
+        near(run, Nearness::Next);
         if let Some(bucket) = self.buckets.get(self.taken) {
             near(bucket, Nearness::Second);
         }
-        self.run.sort_unstable();
+        run.sort_unstable();
     }
 
     /// Gives buckets to the entries beyond the last one. Returns false if these were few, and are
@@ -318,7 +366,7 @@ impl TimerQueue {
         if entries.len() <= RUN_MAX / 2 {
             self.buckets.clear();
             entries.sort_unstable();
-            (self.run, self.run_at) = (entries, 0);
+            self.run = SortedList { entries, at: 0 };
             return false;
         }
         let (least, most) = BUCKETS;
@@ -345,17 +393,18 @@ impl TimerQueue {
     /// Keeps only the entries for which `live` holds.
     pub(crate) fn retain(&mut self, mut live: impl FnMut(&Timer) -> bool) {
         self.heap.retain(|Reverse(timer)| live(timer));
-        self.lane.retain(&mut live);
-        self.run.drain(..self.run_at);
-        self.run_at = 0;
-        self.run.retain(&mut live);
+        for list in [&mut self.lane, &mut self.run] {
+            list.drop_taken();
+            list.entries.retain(&mut live);
+        }
         self.beyond.retain(&mut live);
         self.in_buckets = 0;
         for bucket in &mut self.buckets {
             bucket.retain(&mut live);
             self.in_buckets += bucket.len();
         }
-        self.find_first(|_, _| ());
+        self.find_outside(|_, _| ());
+        self.find_first();
     }
 }
 

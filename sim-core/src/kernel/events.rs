@@ -164,29 +164,22 @@ impl Kernel {
         if self.calendar.is_timed() {
             self.calendar.resource.advance_to(date, &mut ended);
         }
-        if ended.len() == 1 && self.calendar.timers.len() == 0 {
-            let (activity, end) = ended.remove(0);
-            self.end_activity(activity, end);
-        } else if ended.is_empty() {
-            while let Some(timer) = self.calendar.next_due(date, &self.actors) {
-                self.expire_timer(timer);
-            }
-        } else {
-            // The timers and the ends of one date are merged by their numbers.
-            ended.sort_unstable_by_key(|(activity, _)| activity.number);
-            let mut ends = ended.drain(..).peekable();
-            while let Some(timer) = self.calendar.next_due(date, &self.actors) {
-                while let Some((activity, end)) =
-                    ends.next_if(|(activity, _)| activity.number < timer.number)
-                {
-                    self.end_activity(activity, end);
-                }
-                self.expire_timer(timer);
-            }
-            for (activity, end) in ends {
+        // The timers and the ends of one date are merged by their numbers.
+        ended.sort_unstable_by_key(|(activity, _)| activity.number);
+        let mut at = 0;
+        while let Some(timer) = self.calendar.next_due(date, &self.actors) {
+            while let Some(&(activity, end)) = ended.get(at)
+                && activity.number < timer.number
+            {
                 self.end_activity(activity, end);
+                at += 1;
             }
+            self.expire_timer(timer);
         }
+        for &(activity, end) in &ended[at..] {
+            self.end_activity(activity, end);
+        }
+        ended.clear();
         self.calendar.ended = ended;
         self.note_switched();
     }

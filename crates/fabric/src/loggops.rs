@@ -61,73 +61,71 @@ use crate::flow::{begins, message};
 use crate::ranks::{PacketTransport, Ranks, actor};
 use crate::slab::Slab;
 
-/// Costs of a packet at one end.
+/// Costs of packets that take one kind of way: between hosts, or within a host.
 #[derive(Clone, Copy, Debug)]
-struct Shares {
-    /// Time in which the processor copies: o + (s−1)·O.
-    copy: Span,
-    /// Until the last byte is through: o + (s−1)·max(O, G).
-    through: Span,
-    /// Until the adapter takes the next: g + (s−1)·G.
+struct PacketCosts {
+    latency: Span,
+    overhead: Span,
+    /// Time in which the sender's processor copies a byte: O.
+    copy_per_byte: Span,
+    /// Time for each byte until the last one is through: max(O, G).
+    through_per_byte: Span,
     gap: Span,
+    gap_per_byte: Span,
 }
 
-impl Shares {
-    /// Costs of a packet between ranks of one host.
-    fn of_loopback(
-        costs: &LogGopsParameters<Span>,
-        loopback: LogGopsLoopback<Span>,
-        packet: &Packet,
-    ) -> Self {
-        let costs = LogGopsParameters {
+impl PacketCosts {
+    fn from_parameters(costs: &LogGopsParameters<Span>) -> Self {
+        Self {
+            latency: costs.latency,
+            overhead: costs.overhead,
+            copy_per_byte: costs.overhead_per_byte,
+            through_per_byte: costs.overhead_per_byte.max(costs.gap_per_byte),
+            gap: costs.gap,
+            gap_per_byte: costs.gap_per_byte,
+        }
+    }
+
+    /// Costs between ranks of one host: both processors copy, and no adapter is occupied.
+    fn from_loopback(loopback: &LogGopsLoopback<Span>, overhead_per_byte: Span) -> Self {
+        let through_per_byte = overhead_per_byte.max(loopback.gap_per_byte);
+        Self {
+            latency: loopback.latency,
             overhead: loopback.overhead,
+            copy_per_byte: through_per_byte,
+            through_per_byte,
             gap: Span::ZERO,
-            gap_per_byte: loopback.gap_per_byte,
-            ..*costs
-        };
-        let shares = Self::from_packet(&costs, packet);
-        Self {
-            copy: shares.through,
-            gap: Span::ZERO,
-            ..shares
+            gap_per_byte: Span::ZERO,
         }
     }
 
-    #[inline]
-    fn from_packet(costs: &LogGopsParameters<Span>, packet: &Packet) -> Self {
-        let length = packet.header.charged_length(packet.payload.len());
-        let rest = length.saturating_sub(1);
-        if rest == 0 || packet.header.is_control() {
-            return Self {
-                copy: costs.overhead,
-                through: costs.overhead,
-                gap: costs.gap,
-            };
-        }
-        #[expect(
-            clippy::cast_precision_loss,
-            reason = "messages of 2^53 bytes and more may be off by one"
-        )]
-        let rest = rest as f64;
-        let copying = costs.overhead_per_byte * rest;
-        let moving = costs.gap_per_byte * rest;
-        Self {
-            copy: costs.overhead + copying,
-            through: costs.overhead + copying.max(moving),
-            gap: costs.gap + moving,
-        }
+    /// Time in which the sender's processor copies a packet: o + (s−1)·O.
+    fn copy_time(&self, rest: f64) -> Span {
+        self.overhead + self.copy_per_byte * rest
+    }
+
+    /// Time until the last byte is through: o + (s−1)·max(O, G).
+    fn through_time(&self, rest: f64) -> Span {
+        self.overhead + self.through_per_byte * rest
+    }
+
+    /// Time until the adapter takes the next packet: g + (s−1)·G.
+    fn gap_time(&self, rest: f64) -> Span {
+        self.gap + self.gap_per_byte * rest
     }
 }
 
-impl What {
-    const fn new_packet(source: u32, destination: u32, is_local: bool, packet: Packet) -> Self {
-        Self::Packet {
-            source,
-            destination,
-            is_local,
-            packet,
-        }
+/// The bytes of a packet that take time each: s−1.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "messages of 2^53 bytes and more may be off by one"
+)]
+fn rest_of(packet: &Packet) -> f64 {
+    if packet.header.is_control() {
+        return 0.0;
     }
+    let length = packet.header.charged_length(packet.payload.len());
+    length.saturating_sub(1) as f64
 }
 
 /// Work of the device in progress. Jobs that wait at one rank form a list.
@@ -144,6 +142,8 @@ enum What {
         destination: u32,
         /// True if the ranks share a host with its own costs of memory.
         is_local: bool,
+        /// The bytes of the packet that take time each.
+        rest: f64,
         packet: Packet,
     },
     Compute {
@@ -188,10 +188,11 @@ impl Queue {
         last: NONE,
     };
 
-    fn is_empty(self) -> bool {
+    const fn is_empty(self) -> bool {
         self.first == NONE
     }
 
+    #[inline]
     fn push(&mut self, jobs: &mut Slab<NodeJob>, index: u32) {
         if self.first == NONE {
             self.first = index;
@@ -201,13 +202,10 @@ impl Queue {
         self.last = index;
     }
 
-    fn pop(&mut self, jobs: &mut Slab<NodeJob>) -> Option<u32> {
-        let first = self.first;
-        if first == NONE {
-            return None;
-        }
-        self.first = std::mem::replace(&mut jobs.get_mut(first).next, NONE);
-        Some(first)
+    /// Removes the first job.
+    #[inline]
+    const fn pop(&mut self, job: &mut NodeJob) {
+        self.first = std::mem::replace(&mut job.next, NONE);
     }
 }
 
@@ -251,7 +249,9 @@ impl RankNode {
 
 #[derive(Debug)]
 struct Tables {
-    costs: LogGopsParameters<Span>,
+    /// Between hosts, and within a host.
+    costs: [PacketCosts; 2],
+    has_loopback: bool,
     jobs: Slab<NodeJob>,
     nodes: Vec<RankNode>,
     /// Messages under way to each rank; built on first use.
@@ -270,6 +270,11 @@ mod timer {
     pub(super) const LOOK: u64 = 1 << 32;
     pub(super) const JOB: u64 = 2 << 32;
     pub(super) const KIND: u64 = 3 << 32;
+
+    /// The job or the rank.
+    pub(super) const fn number(token: u64) -> u32 {
+        (token & u32::MAX as u64) as u32
+    }
 }
 
 impl LogGops {
@@ -289,15 +294,19 @@ impl LogGops {
             "with LogGOPS an eager send takes its time"
         );
         // Without time nothing occupies anything.
-        let timed = port.with_kernel(|kernel| kernel.is_timed());
+        let costs = if port.with_kernel(|kernel| kernel.is_timed()) {
+            costs
+        } else {
+            LogGopsParameters::default()
+        };
+        let between = PacketCosts::from_parameters(&costs);
+        let within = (costs.loopback)
+            .map(|loopback| PacketCosts::from_loopback(&loopback, costs.overhead_per_byte));
         let device = Rc::new(Self {
             ranks: Ranks::new(port.clone(), ranks, settings),
             tables: RefCell::new(Tables {
-                costs: if timed {
-                    costs
-                } else {
-                    LogGopsParameters::default()
-                },
+                costs: [between, within.unwrap_or(between)],
+                has_loopback: within.is_some(),
                 jobs: Slab::default(),
                 nodes: vec![RankNode::IDLE; ranks as usize],
                 coming: None,
@@ -309,45 +318,54 @@ impl LogGops {
 
     /// Begins and ends all jobs of a rank that can begin or end at this date, and sets a timer for
     /// the next date.
-    fn run_due_jobs(&self, kernel: &mut Kernel, rank: u32) {
+    #[inline]
+    fn run_due_jobs(&self, kernel: &mut Kernel, tables: &mut Tables, rank: u32) {
+        let node = &tables.nodes[rank as usize];
+        if node.has_jobs() && !node.computes {
+            self.run_jobs(kernel, tables, rank);
+        }
+        let node = &mut tables.nodes[rank as usize];
+        if node.wants_left && !node.left.is_empty() {
+            node.tell_left(&mut tables.jobs, (kernel, &self.ranks), rank);
+        }
+    }
+
+    /// The part for ranks with jobs. Apart, because the end of a send that is over has none.
+    #[inline(never)]
+    fn run_jobs(&self, kernel: &mut Kernel, tables: &mut Tables, rank: u32) {
         let Tables {
             costs, jobs, nodes, ..
-        } = &mut *self.tables.borrow_mut();
+        } = tables;
         let (node, now) = (&mut nodes[rank as usize], kernel.now());
         while !node.computes {
             if node.cpu_free > now {
-                if node.receiving != NONE || !node.own.is_empty() || !node.arrived.is_empty() {
+                if node.has_jobs() {
                     arm(kernel, node, rank, node.cpu_free);
                 }
                 break;
             }
-            let received = std::mem::replace(&mut node.receiving, NONE);
-            if received != NONE {
-                let end = NetworkEvent::End { flow: received };
-                self.ranks.observe_network(now, end);
-                self.deliver_packet(kernel, jobs.remove(received));
-            } else if node.may_begin(jobs, now) {
-                node.begin_job((jobs, costs), kernel, rank, now);
-            } else if node.may_receive(jobs, now) {
-                node.begin_receive((jobs, costs), now);
-            } else {
+            if node.receiving != NONE {
+                let received = std::mem::replace(&mut node.receiving, NONE);
+                self.deliver_received(kernel, jobs, received);
+            } else if !node.begin_job((jobs, costs), kernel, rank, now)
+                && !node.begin_receive((jobs, costs), now)
+            {
                 node.await_adapter(kernel, rank);
                 break;
             }
         }
-        if node.wants_left && !node.left.is_empty() {
-            node.tell_left(jobs, (kernel, &self.ranks), rank, now);
-        }
     }
 
-    #[inline]
-    fn deliver_packet(&self, kernel: &mut Kernel, job: NodeJob) {
+    #[inline(never)]
+    fn deliver_received(&self, kernel: &mut Kernel, jobs: &mut Slab<NodeJob>, received: u32) {
+        let end = NetworkEvent::End { flow: received };
+        self.ranks.observe_network(kernel.now(), end);
         let What::Packet {
             source,
             destination,
             packet,
             ..
-        } = job.what
+        } = jobs.remove(received).what
         else {
             unreachable!("only packets are received")
         };
@@ -355,40 +373,24 @@ impl LogGops {
             .deliver_packet(kernel, source, destination, packet);
     }
 
-    /// Appends a job to the rank's own jobs. Returns the number of the job.
-    #[inline]
-    fn enqueue(&self, rank: u32, what: What) -> u32 {
-        let mut tables = self.tables.borrow_mut();
-        tables.coming = None;
-        let index = tables.jobs.insert(NodeJob { what, next: NONE });
-        let Tables { nodes, jobs, .. } = &mut *tables;
-        nodes[rank as usize].own.push(jobs, index);
-        index
-    }
-
-    /// Appends a packet to the jobs of its rank, and reports the packet to an observer as a flow
-    /// without links. The reported duration alone excludes the time for which the packet waits for
-    /// processors and adapters.
+    /// Reports a posted packet to an observer as a flow without links. The reported duration alone
+    /// excludes the time for which the packet waits for processors and adapters.
     #[cold]
-    fn enqueue_observed(&self, (rank, peer): (u32, u32), is_local: bool, packet: Packet) {
-        let costs = self.tables.borrow().costs;
-        let loopback = costs.loopback.filter(|_| is_local);
-        let (header, bytes) = (packet.header, packet.payload.len());
-        let (overhead, latency, shares) = match loopback {
-            Some(within) => (
-                within.overhead,
-                within.latency,
-                Shares::of_loopback(&costs, within, &packet),
-            ),
-            None => (
-                costs.overhead,
-                costs.latency,
-                Shares::from_packet(&costs, &packet),
-            ),
+    fn observe_posted(&self, now: Time, tables: &Tables, flow: u32) {
+        let What::Packet {
+            source,
+            destination,
+            is_local,
+            rest,
+            ref packet,
+        } = tables.jobs.get(flow).what
+        else {
+            unreachable!("only packets are posted")
         };
-        let first_byte = overhead + latency;
-        let alone = first_byte + shares.through;
-        let flow = self.enqueue(rank, What::new_packet(rank, peer, is_local, packet));
+        let costs = &tables.costs[usize::from(is_local)];
+        let first_byte = costs.overhead + costs.latency;
+        let alone = first_byte + costs.through_time(rest);
+        let bytes = packet.payload.len();
         #[expect(
             clippy::cast_precision_loss,
             reason = "messages of 2^53 bytes and more may be off by one"
@@ -396,12 +398,13 @@ impl LogGops {
         let begin = NetworkEvent::Begin {
             flow,
             bytes: bytes as f64,
-            latency_s: (first_byte + overhead).as_secs(),
+            latency_s: (first_byte + costs.overhead).as_secs(),
             alone_s: alone.as_secs(),
             links: &[][..],
         };
-        self.ranks.observe_network(self.ranks.port.now(), begin);
-        self.ranks.observe_injection(rank, peer, &header, bytes);
+        self.ranks.observe_network(now, begin);
+        self.ranks
+            .observe_injection(source, destination, &packet.header, bytes);
     }
 }
 
@@ -414,86 +417,86 @@ fn arm(kernel: &mut Kernel, node: &mut RankNode, rank: u32, date: Time) {
 }
 
 impl RankNode {
-    /// Returns true if there is a job of the rank's own that can begin.
-    fn may_begin(&self, jobs: &Slab<NodeJob>, now: Time) -> bool {
-        if self.own.is_empty() {
-            return false;
-        }
-        let What::Packet { is_local, .. } = jobs.get(self.own.first).what else {
-            return true;
-        };
-        is_local || self.out_free <= now
+    /// Returns true if the rank receives, or if a job of the rank waits.
+    #[inline]
+    const fn has_jobs(&self) -> bool {
+        // One comparison: all bits of `NONE` are set.
+        self.receiving & self.own.first & self.arrived.first != NONE
     }
 
-    /// Returns true if the first arrived packet can be received.
-    fn may_receive(&self, jobs: &Slab<NodeJob>, now: Time) -> bool {
-        if self.arrived.is_empty() {
-            return false;
-        }
-        let first = &jobs.get(self.arrived.first).what;
-        self.in_free <= now || matches!(first, What::Packet { is_local: true, .. })
-    }
-
-    /// Begins the first of the rank's own jobs.
+    /// Begins the first of the rank's own jobs. Returns false if there is none that can begin.
+    #[inline]
     fn begin_job(
         &mut self,
-        (jobs, costs): (&mut Slab<NodeJob>, &LogGopsParameters<Span>),
+        (jobs, costs): (&mut Slab<NodeJob>, &[PacketCosts; 2]),
         kernel: &mut Kernel,
         rank: u32,
         now: Time,
-    ) {
-        let index = self.own.pop(jobs).expect("there is one");
+    ) -> bool {
+        let index = self.own.first;
+        if index == NONE {
+            return false;
+        }
         let job = jobs.get_mut(index);
         match &mut job.what {
             What::Packet {
-                packet, is_local, ..
+                packet,
+                is_local,
+                rest,
+                ..
             } => {
-                let loopback = costs.loopback.as_ref().filter(|_| *is_local);
-                let (shares, overhead, latency) = match loopback {
-                    Some(&memory) => {
-                        let shares = Shares::of_loopback(costs, memory, packet);
-                        (shares, memory.overhead, memory.latency)
-                    }
-                    None => (
-                        Shares::from_packet(costs, packet),
-                        costs.overhead,
-                        costs.latency,
-                    ),
-                };
-                self.cpu_free = now + shares.copy;
-                if loopback.is_none() {
-                    self.out_free = now + shares.gap;
+                if !*is_local && self.out_free > now {
+                    return false;
+                }
+                let costs = &costs[usize::from(*is_local)];
+                self.cpu_free = now + costs.copy_time(*rest);
+                if !*is_local {
+                    self.out_free = now + costs.gap_time(*rest);
                 }
                 let over = if packet.header.is_ordered() {
                     self.cpu_free
                 } else {
-                    now + shares.through
+                    now + costs.through_time(*rest)
                 };
                 let notify = packet.notify.take();
-                let arrival = now + overhead + latency;
+                self.own.pop(job);
+                let arrival = now + costs.overhead + costs.latency;
                 kernel.set_device_timer(arrival, timer::ARRIVAL | u64::from(index));
                 if let Some(token) = notify {
                     self.finish_send(jobs, kernel, rank, (over, token));
                 }
             }
-            &mut What::Compute { flops, token } => {
-                job.what = What::Elapse {
-                    rank,
-                    token,
-                    what: Elapsing::Computation,
-                };
-                self.computes = true;
-                let work = Work::Exec {
-                    host: kernel.host_of(actor(rank)),
-                    threads: 1,
-                    flops,
-                    priority: 1.0,
-                    bound: f64::INFINITY,
-                };
-                kernel.start_for_device(&work, timer::JOB | u64::from(index));
-            }
+            What::Compute { .. } => self.begin_computation(job, kernel, (rank, index)),
             other => unreachable!("a rank sends and computes, and does not {other:?}"),
         }
+        true
+    }
+
+    #[inline(never)]
+    fn begin_computation(
+        &mut self,
+        job: &mut NodeJob,
+        kernel: &mut Kernel,
+        (rank, index): (u32, u32),
+    ) {
+        let What::Compute { flops, token } = job.what else {
+            unreachable!("only computations compute")
+        };
+        job.what = What::Elapse {
+            rank,
+            token,
+            what: Elapsing::Computation,
+        };
+        self.own.pop(job);
+        self.computes = true;
+        let work = Work::Exec {
+            host: kernel.host_of(actor(rank)),
+            threads: 1,
+            flops,
+            priority: 1.0,
+            bound: f64::INFINITY,
+        };
+        kernel.start_for_device(&work, timer::JOB | u64::from(index));
     }
 
     /// A send will be over at that date.
@@ -520,29 +523,33 @@ impl RankNode {
         self.left.push(jobs, index);
     }
 
-    /// Begins to receive the first arrived packet.
+    /// Begins to receive the first arrived packet. Returns false if there is none that can be
+    /// received.
+    #[inline]
     fn begin_receive(
         &mut self,
-        (jobs, costs): (&mut Slab<NodeJob>, &LogGopsParameters<Span>),
+        (jobs, costs): (&mut Slab<NodeJob>, &[PacketCosts; 2]),
         now: Time,
-    ) {
-        let index = self.arrived.pop(jobs).expect("there is one");
-        let What::Packet {
-            packet, is_local, ..
-        } = &jobs.get(index).what
-        else {
+    ) -> bool {
+        let index = self.arrived.first;
+        if index == NONE {
+            return false;
+        }
+        let job = jobs.get_mut(index);
+        let What::Packet { is_local, rest, .. } = job.what else {
             unreachable!("only packets arrive")
         };
-        let shares = match costs.loopback.as_ref().filter(|_| *is_local) {
-            Some(&loopback) => Shares::of_loopback(costs, loopback, packet),
-            None => {
-                let shares = Shares::from_packet(costs, packet);
-                self.in_free = now + shares.gap;
-                shares
+        let costs = &costs[usize::from(is_local)];
+        if !is_local {
+            if self.in_free > now {
+                return false;
             }
-        };
-        self.cpu_free = now + shares.through;
+            self.in_free = now + costs.gap_time(rest);
+        }
+        self.arrived.pop(job);
+        self.cpu_free = now + costs.through_time(rest);
         self.receiving = index;
+        true
     }
 
     /// Sets a timer for the adapter: the processor is free, and the next jobs wait for the adapter.
@@ -554,43 +561,55 @@ impl RankNode {
         }
     }
 
-    /// The next send that is over by now.
-    fn pop_left(&mut self, jobs: &mut Slab<NodeJob>, now: Time) -> Option<Token> {
-        if self.left.is_empty() {
-            return None;
+    /// The next send that is over by now, or the date of the next one.
+    #[inline]
+    fn pop_left(&mut self, jobs: &mut Slab<NodeJob>, now: Time) -> Result<Token, Time> {
+        let index = self.left.first;
+        if index == NONE {
+            return Err(Time::NEVER);
         }
-        let What::Left { date, token } = jobs.get(self.left.first).what else {
+        let job = jobs.get_mut(index);
+        let What::Left { date, token } = job.what else {
             unreachable!("what will be over has a date")
         };
         if date > now {
-            return None;
+            return Err(date);
         }
-        let index = self.left.pop(jobs)?;
+        self.left.pop(job);
         jobs.remove(index);
-        Some(token)
+        Ok(token)
     }
 
-    /// Wakes a rank that waits for sends that are over, or asks for the date at which the next one
+    /// Wakes a rank that waits for sends that are over, and asks for the date at which the next one
     /// is.
     fn tell_left(
         &mut self,
         jobs: &mut Slab<NodeJob>,
         (kernel, ranks): (&mut Kernel, &Ranks),
         rank: u32,
-        now: Time,
     ) {
-        while let Some(token) = self.pop_left(jobs, now) {
-            ranks.notify(kernel, rank, ChannelEvent::Sent(token));
-        }
-        if !self.left.is_empty()
-            && let What::Left { date, .. } = jobs.get(self.left.first).what
-        {
-            arm(kernel, self, rank, date);
+        let now = kernel.now();
+        loop {
+            match self.pop_left(jobs, now) {
+                Ok(token) => ranks.notify(kernel, rank, ChannelEvent::Sent(token)),
+                Err(date) => return arm(kernel, self, rank, date),
+            }
         }
     }
 }
 
 impl Tables {
+    /// Appends a job to the rank's own jobs. Returns the number of the job.
+    #[inline(always)]
+    fn enqueue(&mut self, rank: u32, what: What) -> u32 {
+        if self.coming.is_some() {
+            self.coming = None;
+        }
+        let index = self.jobs.insert(NodeJob { what, next: NONE });
+        self.nodes[rank as usize].own.push(&mut self.jobs, index);
+        index
+    }
+
     /// Ends an activity with its own duration, and returns its rank.
     fn elapse(&mut self, kernel: &mut Kernel, ranks: &Ranks, index: u32, end: End) -> u32 {
         let NodeJob {
@@ -623,35 +642,33 @@ impl Tables {
 
 impl Device for LogGops {
     fn on_end(&self, kernel: &mut Kernel, token: u64, end: End) {
-        let index = u32::try_from(token & !timer::KIND).expect("tokens of this device");
-        let rank = self
-            .tables
-            .borrow_mut()
-            .elapse(kernel, &self.ranks, index, end);
-        self.run_due_jobs(kernel, rank);
+        let tables = &mut *self.tables.borrow_mut();
+        let rank = tables.elapse(kernel, &self.ranks, timer::number(token), end);
+        self.run_due_jobs(kernel, tables, rank);
     }
 
     fn on_timer(&self, kernel: &mut Kernel, token: u64) {
-        let number = u32::try_from(token & !timer::KIND).expect("tokens of this device");
+        let tables = &mut *self.tables.borrow_mut();
+        let number = timer::number(token);
         let rank = match token & timer::KIND {
             timer::ARRIVAL => {
-                let Tables { nodes, jobs, .. } = &mut *self.tables.borrow_mut();
-                let What::Packet { destination, .. } = jobs.get(number).what else {
+                let What::Packet { destination, .. } = tables.jobs.get(number).what else {
                     unreachable!("only packets arrive")
                 };
-                nodes[destination as usize].arrived.push(jobs, number);
+                let node = &mut tables.nodes[destination as usize];
+                node.arrived.push(&mut tables.jobs, number);
                 destination
             }
             timer::LOOK => {
-                let node = &mut self.tables.borrow_mut().nodes[number as usize];
+                let node = &mut tables.nodes[number as usize];
                 if node.armed <= kernel.now() {
                     node.armed = Time::NEVER;
                 }
                 number
             }
-            _ => return self.on_end(kernel, token, End::Done),
+            _ => tables.elapse(kernel, &self.ranks, number, End::Done),
         };
-        self.run_due_jobs(kernel, rank);
+        self.run_due_jobs(kernel, tables, rank);
     }
 
     fn progress(&self) {
@@ -674,24 +691,29 @@ impl PacketTransport for LogGops {
     }
 
     fn post_packet(&self, rank: u32, peer: u32, packet: Packet) {
-        if let Some(bytes) = begins(&packet) {
-            self.ranks
-                .port
-                .with_kernel(|kernel| kernel.count_message(bytes));
-        }
-        let is_local = self.tables.borrow().costs.loopback.is_some()
-            && self.ranks.port.with_kernel(|kernel| {
-                let [from, to] = [rank, peer].map(|rank| kernel.host_of(actor(rank)));
-                from == to
-            });
+        let tables = &mut *self.tables.borrow_mut();
+        let port = &self.ranks.port;
+        let is_local = port.with_kernel(|kernel| {
+            if let Some(bytes) = begins(&packet) {
+                kernel.count_message(bytes);
+            }
+            tables.has_loopback && kernel.host_of(actor(rank)) == kernel.host_of(actor(peer))
+        });
+        let index = tables.enqueue(
+            rank,
+            What::Packet {
+                source: rank,
+                destination: peer,
+                is_local,
+                rest: rest_of(&packet),
+                packet,
+            },
+        );
         if self.ranks.is_observed() {
-            self.enqueue_observed((rank, peer), is_local, packet);
-        } else {
-            self.enqueue(rank, What::new_packet(rank, peer, is_local, packet));
+            // Observers ask the kernel for the date.
+            self.observe_posted(port.now(), tables, index);
         }
-        self.ranks
-            .port
-            .with_kernel(|kernel| self.run_due_jobs(kernel, rank));
+        port.with_kernel(|kernel| self.run_due_jobs(kernel, tables, rank));
     }
 
     fn timer(&self, rank: u32, seconds: f64, token: Token) {
@@ -709,12 +731,14 @@ impl PacketTransport for LogGops {
     }
 
     fn start_computation(&self, rank: u32, flops: f64, token: Token) {
-        self.enqueue(rank, What::Compute { flops, token });
+        let tables = &mut *self.tables.borrow_mut();
+        tables.enqueue(rank, What::Compute { flops, token });
         self.ranks
             .port
-            .with_kernel(|kernel| self.run_due_jobs(kernel, rank));
+            .with_kernel(|kernel| self.run_due_jobs(kernel, tables, rank));
     }
 
+    #[inline]
     fn before_poll(&self, rank: u32) {
         let Tables { nodes, jobs, .. } = &mut *self.tables.borrow_mut();
         let node = &mut nodes[rank as usize];
@@ -723,11 +747,12 @@ impl PacketTransport for LogGops {
             return;
         }
         let now = self.ranks.port.now();
-        while let Some(token) = node.pop_left(jobs, now) {
+        while let Ok(token) = node.pop_left(jobs, now) {
             self.ranks.queue_event(rank, ChannelEvent::Sent(token));
         }
     }
 
+    #[inline]
     fn is_quiet(&self, rank: u32) -> bool {
         let node = &self.tables.borrow().nodes[rank as usize];
         node.left.is_empty() && !node.wants_left
@@ -742,8 +767,7 @@ impl PacketTransport for LogGops {
         node.wants_left = true;
         if !node.left.is_empty() {
             self.ranks.port.with_kernel(|kernel| {
-                let now = kernel.now();
-                node.tell_left(jobs, (kernel, &self.ranks), rank, now);
+                node.tell_left(jobs, (kernel, &self.ranks), rank);
             });
         }
     }

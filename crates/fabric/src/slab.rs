@@ -23,22 +23,28 @@ impl<T> Default for Slab<T> {
 }
 
 impl<T> Slab<T> {
+    // Inlined where values are made, so that a value is made at its place.
     #[inline(always)]
     pub(crate) fn insert(&mut self, value: T) -> u32 {
-        if let Some(index) = self.free {
-            let place = &mut self.places[index as usize];
-            let SlabEntry::Free { next } = *place else {
-                unreachable!("the free list holds free places")
-            };
-            self.free = next;
-            *place = SlabEntry::Full(value);
-            return index;
-        }
+        let Some(index) = self.free else {
+            return self.append(value);
+        };
+        let place = &mut self.places[index as usize];
+        let SlabEntry::Free { next } = *place else {
+            unreachable!("the free list holds free places")
+        };
+        self.free = next;
+        *place = SlabEntry::Full(value);
+        index
+    }
+
+    #[inline(never)]
+    fn append(&mut self, value: T) -> u32 {
         self.places.push(SlabEntry::Full(value));
         u32::try_from(self.places.len() - 1).expect("what is under way is counted in 32 bits")
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn remove(&mut self, index: u32) -> T {
         let free = SlabEntry::Free { next: self.free };
         self.free = Some(index);

@@ -24,8 +24,9 @@ impl SendCall {
 }
 
 impl ProtocolEngine {
-    /// Sends a message in a blocking call and takes its buffer, if the message leaves at once and costs no time, and no
-    /// caller needs its end: then there is no operation. Returns false if the message was not sent.
+    /// Sends a message in a blocking call and takes its buffer, if the message leaves at once and
+    /// costs no time, and no caller needs its end: then there is no operation. Returns false if the
+    /// message was not sent.
     ///
     /// A tracing engine has operations for all sends: a checker decides if they are buffered.
     #[inline(always)]

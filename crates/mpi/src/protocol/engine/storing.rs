@@ -20,7 +20,8 @@ const STORED_MAX: u64 = 1 << 30;
 const RECORD: u64 = 512;
 
 impl StoredBytes {
-    /// Notes a message of `source` after which its sender continues. Ends the run if they take too much memory.
+    /// Notes a message of `source` after which its sender continues. Ends the run if they take too
+    /// much memory.
     #[inline(always)]
     pub(super) fn note_sent(
         &self,

@@ -143,7 +143,7 @@ impl Comm {
 
     /// The number that this rank has in the world.
     pub(crate) fn world_rank(&self) -> u32 {
-        self.process.rank()
+        self.process.rank
     }
 
     /// The number of this rank, from 0.
@@ -219,7 +219,7 @@ impl Comm {
         if tag > TAG_UB && !is_own {
             return Err(Error::Tag(tag));
         }
-        Ok(Envelope::new(self.context, self.process.rank(), tag))
+        Ok(Envelope::new(self.context, self.process.rank, tag))
     }
 
     /// Returns true if messages of the program can have this tag.
@@ -269,7 +269,7 @@ impl Comm {
         Ok(None)
     }
 
-    /// Sends a message if its send is over at once, and takes its buffer; returns false if the
+    /// Sends a message if its send is over at once, and takes the buffer; returns false if the
     /// message was not sent.
     #[inline]
     fn send_at_once(
@@ -285,7 +285,7 @@ impl Comm {
         let Some(peer) = self.members.find_world(*destination) else {
             return false;
         };
-        let mut envelope = Envelope::new(self.context, self.process.rank(), *tag);
+        let mut envelope = Envelope::new(self.context, self.process.rank, *tag);
         envelope.signature = self.signature(buffer, location);
         self.process.with_engine(|engine, channel| {
             let to = (settings, peer, envelope);
@@ -770,7 +770,7 @@ impl Future for Recv<'_> {
         };
         let wait = (Waits::Operation(token), location, begins);
         let mut done = Poll::Pending;
-        // The result is long, and is written to its place here.
+        // The result is long: the attempt writes the returned value.
         let over = |engine: &mut ProtocolEngine, channel: &dyn Channel| {
             let result = engine.take_received(channel, token, buffer)?;
             done = Poll::Ready(comm.members.translate_result(result));

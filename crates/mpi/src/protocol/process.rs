@@ -19,12 +19,13 @@ use crate::channel::{Channel, ChannelEvent, Interest, RankProtocols, Token, Wait
 use crate::exploration;
 use crate::exploration::{CausalityHooks, choose};
 use crate::matching::UnexpectedMessage;
-use crate::protocol::engine::{CallNumber, PersistentNumber, ProtocolEngine, ScheduleExecutor};
+use crate::protocol::engine::{CallNumber, PersistentNumber, ProtocolEngine};
 use crate::protocol::look::LookWindow;
 use crate::protocol::waiting::{Blocked, Waits};
 use crate::rma::WindowMemory;
 use crate::{Buffer, CallComparison, CallLog, Comm, ConnectionMode, Error, Pattern};
 
+mod explored;
 mod questions;
 
 pub(crate) use questions::{AwaitedYes, PickedAnswer};
@@ -55,7 +56,7 @@ struct ColdState {
 pub struct Process {
     channel: Box<dyn Channel>,
     /// The rank of the channel, for which each message asks.
-    rank: u32,
+    pub(crate) rank: u32,
     calls: CallComparison,
     engine: RefCell<ProtocolEngine>,
     blocked: RefCell<Blocked>,
@@ -222,12 +223,6 @@ impl Process {
         &*self.channel
     }
 
-    /// Returns the number of the rank in the world.
-    #[inline]
-    pub(crate) const fn rank(&self) -> u32 {
-        self.rank
-    }
-
     /// Calls `f` with the protocol state, after all events so far.
     pub(crate) fn with_engine<T>(
         &self,
@@ -345,7 +340,7 @@ impl Process {
     }
 
     /// Begins an operation, after all events so far. Returns the operation, and true if the rank is
-    /// parked because a poll could do nothing else.
+    /// parked because a poll would only park.
     #[inline]
     pub(crate) fn begin_or_park(
         &self,
@@ -400,14 +395,15 @@ impl Process {
         let channel = &*self.channel;
         // A plain engine is not explored.
         let explored = !engine.requests.rare.is_empty();
-        if (explored || waits.needs_look()) && self.parks_before(engine, waits, location) {
+        if (explored || waits.needs_look()) && explored::parks_before(self, engine, waits, location)
+        {
             channel.park(Some(context.waker()), Interest::All);
             return Poll::Pending;
         }
         if !engine.is_busy(channel, location) {
             if let Some(result) = attempt(engine, channel) {
                 if explored {
-                    self.note_end(engine, waits, location);
+                    explored::note_end(self, engine, waits, location);
                 }
                 return Poll::Ready(result);
             }
@@ -420,46 +416,6 @@ impl Process {
         self.wait_in(engine, waits, location);
         channel.park(Some(context.waker()), waits.interest(engine));
         Poll::Pending
-    }
-
-    /// Prepares an attempt under a model checker. Returns true if the rank has to park before.
-    #[cold]
-    fn parks_before(
-        &self,
-        engine: &mut ProtocolEngine,
-        waits: Waits,
-        location: SourceLocation,
-    ) -> bool {
-        let channel = &*self.channel;
-        let explored = !engine.requests.rare.is_empty();
-        let causes = explored.then(|| exploration::causality(channel)).flatten();
-        if let Some(causes) = causes
-            && self.comes_too_soon(causes, engine, waits, location)
-        {
-            causes.defer();
-        } else if !waits.needs_look() || exploration::may_look(channel) {
-            if explored && engine.requests.has_ready() {
-                ScheduleExecutor::new(engine, channel).advance_ready();
-            }
-            return false;
-        }
-        self.wait_in(engine, waits, location);
-        true
-    }
-
-    /// Notes that an attempt of an observed or explored rank has succeeded.
-    #[cold]
-    fn note_end(&self, engine: &mut ProtocolEngine, waits: Waits, location: SourceLocation) {
-        if let Some(observation) = engine.requests.rare.observation_mut() {
-            observation.end_wait();
-        }
-        if exploration::is_explored(&*self.channel) {
-            engine.requests.rare.report_observed(&*self.channel);
-            self.blocked.borrow_mut().remove_pending(waits, location);
-            if self.awaited.borrow().is_empty() {
-                self.note_begun();
-            }
-        }
     }
 
     /// Notes the wait of the rank.

@@ -115,7 +115,7 @@ impl Operations {
             .expect("operations at one time are counted in 32 bits")
     }
 
-    /// Sets the result of an operation with a state that has nothing to be dropped.
+    /// Sets the result of an operation with a state that owns no memory.
     #[inline(always)]
     pub(super) fn set_done(&mut self, token: Token, result: Result<Status, Error>, buffer: Buffer) {
         let place = &mut self.places[token as usize].state;

@@ -252,7 +252,7 @@ impl ProtocolEngine {
         buffer
     }
 
-    /// Ends a receive with its message. The buffer has been taken from the state of the receive.
+    /// Ends a receive with the message. The buffer has been taken from the state of the receive.
     #[inline(always)]
     pub(super) fn deliver(
         &mut self,
@@ -266,7 +266,13 @@ impl ProtocolEngine {
             || envelope.signature.differs(buffer.element())
             || length > buffer.len()
         {
-            Err(self.delivery_error(channel, receive, envelope, (&buffer, length)))
+            Err(delivery_error(
+                self,
+                channel,
+                receive,
+                envelope,
+                (&buffer, length),
+            ))
         } else {
             if let Some(memory) = buffer.receive(message) {
                 channel.recycle_memory(memory);
@@ -274,54 +280,6 @@ impl ProtocolEngine {
             Ok(status(envelope, length))
         };
         self.requests.end_emptied(receive, result, buffer);
-    }
-
-    /// Returns the error of a receive whose buffer does not get its message.
-    #[cold]
-    fn delivery_error(
-        &self,
-        channel: &dyn Channel,
-        receive: Token,
-        envelope: Envelope,
-        (buffer, length): (&Buffer, u64),
-    ) -> Error {
-        let (source, tag) = (envelope.source as usize, envelope.tag);
-        if self.requests[receive].unready {
-            let record = self.requests.rare.causality();
-            let send = record.and_then(|record| record.unready_send(receive));
-            let calls = send.map(|send| [self.requests[receive].location, send]);
-            return Error::NotReady { source, tag, calls };
-        }
-        if envelope.signature.differs(buffer.element()) {
-            return self.elements_differ(channel, receive, envelope, buffer);
-        }
-        Error::Truncated {
-            source,
-            tag,
-            length,
-            buffer: buffer.len(),
-        }
-    }
-
-    fn elements_differ(
-        &self,
-        channel: &dyn Channel,
-        receive: Token,
-        envelope: Envelope,
-        buffer: &Buffer,
-    ) -> Error {
-        let signature = envelope.signature;
-        Error::of_elements(ElementMismatch {
-            receiver: channel.rank() as usize,
-            received: buffer.element().name(),
-            receive: self.requests[receive].location,
-            source: envelope.source as usize,
-            sent: signature.element_type().name(),
-            send: self
-                .call_log
-                .as_ref()
-                .and_then(|log| log.sender_location(signature)),
-        })
     }
 
     pub(super) fn handle_data(&mut self, channel: &dyn Channel, receive: Token, message: Buffer) {
@@ -346,6 +304,54 @@ impl ProtocolEngine {
         }
         self.deliver(channel, receive, envelope, (buffer, message));
     }
+}
+
+/// Returns the error of a receive with a buffer that does not get the message.
+#[cold]
+fn delivery_error(
+    engine: &ProtocolEngine,
+    channel: &dyn Channel,
+    receive: Token,
+    envelope: Envelope,
+    (buffer, length): (&Buffer, u64),
+) -> Error {
+    let (source, tag) = (envelope.source as usize, envelope.tag);
+    if engine.requests[receive].unready {
+        let record = engine.requests.rare.causality();
+        let send = record.and_then(|record| record.unready_send(receive));
+        let calls = send.map(|send| [engine.requests[receive].location, send]);
+        return Error::NotReady { source, tag, calls };
+    }
+    if envelope.signature.differs(buffer.element()) {
+        return elements_differ(engine, channel, receive, envelope, buffer);
+    }
+    Error::Truncated {
+        source,
+        tag,
+        length,
+        buffer: buffer.len(),
+    }
+}
+
+fn elements_differ(
+    engine: &ProtocolEngine,
+    channel: &dyn Channel,
+    receive: Token,
+    envelope: Envelope,
+    buffer: &Buffer,
+) -> Error {
+    let signature = envelope.signature;
+    Error::of_elements(ElementMismatch {
+        receiver: channel.rank() as usize,
+        received: buffer.element().name(),
+        receive: engine.requests[receive].location,
+        source: envelope.source as usize,
+        sent: signature.element_type().name(),
+        send: engine
+            .call_log
+            .as_ref()
+            .and_then(|log| log.sender_location(signature)),
+    })
 }
 
 /// Returns the state of a receive with a message that has not begun to arrive.

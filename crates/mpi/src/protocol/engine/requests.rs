@@ -172,7 +172,7 @@ impl RequestTable {
         self.end_emptied(token, result, buffer);
     }
 
-    /// Ends an operation with a state that has nothing to be dropped.
+    /// Ends an operation with a state that owns no memory.
     #[inline(always)]
     pub(super) fn end_emptied(
         &mut self,

@@ -24,7 +24,7 @@ impl SendCall {
 }
 
 impl ProtocolEngine {
-    /// Sends a message in a blocking call and takes its buffer, if the message leaves at once and
+    /// Sends a message in a blocking call and takes the buffer, if the message leaves at once and
     /// costs no time, and no caller needs its end: then there is no operation. Returns false if the
     /// message was not sent.
     ///

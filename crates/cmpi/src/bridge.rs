@@ -21,7 +21,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::{Pin, pin};
 use std::ptr::{self, NonNull};
 use std::rc::Rc;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use corosensei::{Coroutine, Yielder};
@@ -32,7 +31,7 @@ use crate::datatypes::MadeDatatype;
 use crate::errors::CallError;
 use crate::handles::{HandleTable, kinds};
 use crate::host;
-use crate::lines::Lines;
+use crate::lines::CallLines;
 use crate::loader::exceptions::ExceptionState;
 use crate::loader::heap::{Heap, HeapSlot};
 use crate::loader::shared::SharedMemories;
@@ -90,7 +89,7 @@ thread_local! {
 pub struct Ranks {
     pub(crate) memory: Rc<Memory>,
     pub(crate) arguments: Rc<[CString]>,
-    pub(crate) lines: Arc<Lines>,
+    pub(crate) lines: Rc<CallLines>,
     pub(crate) has_heaps: bool,
     pub(crate) timing: Rc<Timing>,
     pub(crate) watch: Option<Rc<Watch>>,
@@ -132,7 +131,7 @@ impl Ranks {
             datatypes: RefCell::default(),
             openmp: RefCell::default(),
             location: Cell::new(None),
-            lines: Arc::clone(&self.lines),
+            lines: Rc::clone(&self.lines),
             memory: Rc::clone(&self.memory),
         });
         RankFuture {
@@ -238,7 +237,7 @@ pub(crate) struct Inner {
     pub(crate) openmp: RefCell<openmp::RankState>,
     /// Line of the call of MPI that is running.
     location: Cell<Option<&'static NativeLocation>>,
-    lines: Arc<Lines>,
+    lines: Rc<CallLines>,
     memory: Rc<Memory>,
 }
 

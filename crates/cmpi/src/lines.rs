@@ -4,6 +4,7 @@
 //! as program name and offset, for `addr2line`: then the program was compiled without `-g`, or the
 //! debugging information is compressed, in another file or damaged.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
@@ -29,9 +30,6 @@ struct DebuggedFile {
 struct LineCache {
     files: Vec<DebuggedFile>,
     found: BTreeMap<u64, &'static NativeLocation>,
-    /// Lines of the latest calls, each at an index derived from its offset: most lines are
-    /// requested again and again.
-    recent: [Option<(u64, &'static NativeLocation)>; RECENT],
 }
 
 /// Number of recent lines: as many as an inner loop has calls.
@@ -39,6 +37,14 @@ const RECENT: usize = 64;
 
 /// The lines of a compiled program.
 pub(crate) struct Lines(Mutex<LineCache>);
+
+/// The lines of a compiled program for the ranks of one thread. Most lines are requested again and
+/// again: without a lock.
+pub(crate) struct CallLines {
+    lines: Arc<Lines>,
+    /// Lines of the latest calls, each at an index derived from its offset.
+    recent: [Cell<Option<(u64, &'static NativeLocation)>>; RECENT],
+}
 
 impl DebuggedFile {
     /// Reads the debugging information from the bytes of a file.
@@ -71,26 +77,13 @@ impl Lines {
         Self(Mutex::new(LineCache {
             files: files.collect(),
             found: BTreeMap::new(),
-            recent: [None; RECENT],
         }))
     }
 
-    /// Returns the line of the instruction before an offset in the image: of the call that returns
-    /// there.
-    pub(crate) fn of_call(&self, returns_to: u64) -> &'static NativeLocation {
+    fn find_call(&self, returns_to: u64) -> &'static NativeLocation {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let LineCache {
-            files,
-            found,
-            recent,
-        } = &mut *state;
-        let recent = &mut recent[returns_to as usize % RECENT];
-        if let Some((of, location)) = *recent
-            && of == returns_to
-        {
-            return location;
-        }
-        let location = *found.entry(returns_to).or_insert_with(|| {
+        let LineCache { files, found } = &mut *state;
+        found.entry(returns_to).or_insert_with(|| {
             let file = files.iter().rfind(|file| file.start < returns_to);
             let known = file
                 .and_then(|file| find_line(file.context.as_ref()?, returns_to - 1 - file.start));
@@ -100,8 +93,32 @@ impl Lines {
             });
             // There are as many as calls in the program.
             Box::leak(Box::new(NativeLocation { file, line }))
-        });
-        *recent = Some((returns_to, location));
+        })
+    }
+}
+
+impl CallLines {
+    pub(crate) fn new(lines: Arc<Lines>) -> Self {
+        Self {
+            lines,
+            recent: [const { Cell::new(None) }; RECENT],
+        }
+    }
+
+    /// Returns the line of the instruction before an offset in the image: of the call that returns
+    /// there.
+    #[inline]
+    pub(crate) fn of_call(&self, returns_to: u64) -> &'static NativeLocation {
+        match self.recent[returns_to as usize % RECENT].get() {
+            Some((offset, location)) if offset == returns_to => location,
+            _ => self.find_recent(returns_to),
+        }
+    }
+
+    #[cold]
+    fn find_recent(&self, returns_to: u64) -> &'static NativeLocation {
+        let location = self.lines.find_call(returns_to);
+        self.recent[returns_to as usize % RECENT].set(Some((returns_to, location)));
         location
     }
 }
@@ -132,5 +149,35 @@ fn find_line(context: &Context<Reader>, address: u64) -> Option<(String, u32)> {
 impl fmt::Debug for Lines {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Lines").finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for CallLines {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.lines.fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn recent_lines_are_those_of_their_offsets() {
+        let files = [
+            (0, Path::new("a"), &[][..]),
+            (1000, Path::new("b"), &[][..]),
+        ];
+        let lines = Arc::new(Lines::new(files.into_iter()));
+        let calls = CallLines::new(Arc::clone(&lines));
+        // Offsets with the same index take the place of each other.
+        let same = [7, 7 + RECENT as u64, 1007];
+        for offset in same.into_iter().chain(1..3 * RECENT as u64).chain(same) {
+            for _ in 0..2 {
+                assert!(std::ptr::eq(calls.of_call(offset), lines.find_call(offset)));
+            }
+        }
+        assert_eq!(calls.of_call(7).to_string(), "a(+0x7)");
+        assert_eq!(calls.of_call(1007).to_string(), "b(+0x7)");
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::bridge::{Ranks, Timing, Watch, install_fault_handlers};
 use crate::exports::{OWN_FUNCTIONS, process};
 use crate::interposed;
-use crate::lines::Lines;
+use crate::lines::{CallLines, Lines};
 use crate::loader::Memory;
 use crate::loader::libraries::Files;
 use crate::loader::linking::Linked;
@@ -83,7 +83,7 @@ impl CompiledProgram {
         Ranks {
             memory: Rc::new(Memory::new(Arc::clone(&self.linked), stack)),
             arguments: arguments.into(),
-            lines: Arc::clone(&self.lines),
+            lines: Rc::new(CallLines::new(Arc::clone(&self.lines))),
             has_heaps,
             watch: timing.longest.map(|longest| Rc::new(Watch::new(longest))),
             timing: Rc::new(timing),

@@ -46,19 +46,26 @@ pub(crate) fn in_c<N: Count>(number: usize) -> Option<N> {
 }
 
 /// Returns a number that is not negative, or an error of this class about the argument `name`.
+#[inline]
 pub(crate) fn natural(
     value: impl Count,
     name: &str,
     class: &'static str,
 ) -> Result<usize, CallError> {
     let value = value.into();
-    usize::try_from(value).map_err(|_| {
-        let text = format!("invalid {name} {value}: expected at least 0");
-        CallError::new(class, text)
-    })
+    usize::try_from(value).map_err(|_| negative_number((value, name), class))
+}
+
+#[cold]
+fn negative_number((value, name): (i64, &str), class: &'static str) -> CallError {
+    CallError::new(
+        class,
+        format!("invalid {name} {value}: expected at least 0"),
+    )
 }
 
 /// Returns a destination.
+#[inline]
 pub(crate) fn rank(rank: c_int) -> Result<usize, CallError> {
     if rank == PROC_NULL_IN_C {
         return Ok(PROC_NULL);
@@ -67,6 +74,7 @@ pub(crate) fn rank(rank: c_int) -> Result<usize, CallError> {
 }
 
 /// Returns the source of a receive.
+#[inline]
 pub(crate) fn source(source: c_int) -> Result<Source, CallError> {
     if source == ANY_SOURCE_IN_C {
         return Ok(ANY_SOURCE);
@@ -75,14 +83,13 @@ pub(crate) fn source(source: c_int) -> Result<Source, CallError> {
 }
 
 /// Returns the tag of a send.
+#[inline]
 pub(crate) fn tag(tag: c_int) -> Result<u32, CallError> {
-    u32::try_from(tag).map_err(|_| {
-        let text = format!("invalid tag {tag}: expected at least 0");
-        CallError::new("MPI_ERR_TAG", text)
-    })
+    u32::try_from(tag).map_err(|_| negative_number((tag.into(), "tag"), "MPI_ERR_TAG"))
 }
 
 /// Returns the tag of a receive.
+#[inline]
 pub(crate) fn pattern(pattern: c_int) -> Result<Tag, CallError> {
     if pattern == ANY_TAG_IN_C {
         return Ok(ANY_TAG);

@@ -22,6 +22,7 @@ use std::pin::{Pin, pin};
 use std::ptr::{self, NonNull};
 use std::rc::Rc;
 use std::task::{Context, Poll};
+use std::thread;
 
 use corosensei::{Coroutine, Yielder};
 use mpi::exploration::is_rank_explored;
@@ -55,6 +56,7 @@ use callback::Owner;
 use compute::Computing;
 use faults::Fault;
 pub(crate) use faults::install as install_fault_handlers;
+use frames::CallLine;
 use output::RankFiles;
 use stack::{FULL, Pending, RankStack, StackSlot};
 pub(crate) use watchdog::Watch;
@@ -338,13 +340,19 @@ impl Inner {
     }
 
     /// Returns the result of the rank if the rank has ended.
+    #[inline]
     fn conclude(&self, owned: &mut Owned) -> Poll<Result<Option<String>, String>> {
-        let Some(end) = self.end.take() else {
-            return Poll::Pending;
-        };
+        match self.end.take() {
+            None => Poll::Pending,
+            Some(end) => self.finish_rank(owned, *end),
+        }
+    }
+
+    #[cold]
+    fn finish_rank(&self, owned: &mut Owned, end: End) -> Poll<Result<Option<String>, String>> {
         self.flush();
         self.give_up_stack(owned);
-        match *end {
+        match end {
             End::Done(late) => Poll::Ready(Ok(late)),
             End::Failed(text) => Poll::Ready(Err(text)),
             End::Panicked(payload) => resume_unwind(payload),
@@ -427,6 +435,12 @@ impl Inner {
         &self.memory.shared
     }
 
+    /// Returns the state, between the parts of a call that change it.
+    const fn rank_state(&self) -> &MpiState {
+        // SAFETY: as in `with_state`; the reference is dropped before another part begins.
+        unsafe { &*self.state.get() }
+    }
+
     /// Returns the communicator of all ranks.
     pub(crate) const fn world(&self) -> &Comm {
         &self.world
@@ -478,67 +492,112 @@ pub(crate) fn call(
     body: impl FnOnce() -> Result<(), CallError>,
 ) -> c_int {
     let rank = caller();
-    if rank.is_called_back.get() && INSIDE.contains(&name) {
-        return body().map_or_else(|error| error.code(), |()| 0);
+    let is_inside = rank.is_in_call.get();
+    match is_inside {
+        true => rank.check_inside(name),
+        false => rank.begin_call(name),
     }
-    if rank.is_in_call.replace(true) {
-        rank.finish(End::Failed(format!(
-            "{name} was called by a function that MPI had called"
-        )));
-    }
-    if rank.stack.end.get().is_near() {
-        rank.finish(End::Failed(format!("{name}{}: {FULL}", rank.call_line())));
-    }
-    rank.polling.clock_reads.set(0);
-    with_state(|state| state.begin_call());
-    rank.note_progress(Watch::note_call);
-    rank.locate();
     let result = catch_unwind(AssertUnwindSafe(|| {
-        with_state(|state| state.check_stage(name))?;
-        rank.enter_call();
-        body()?;
-        (end.fill_memory)()
-    }));
-    rank.is_in_call.set(false);
-    if rank.has_ended() {
-        drop(result);
-        rank.stop_if_ended();
-        return 0;
-    }
-    rank.write_deferred();
-    rank.leave_call();
-    match result {
-        Ok(Ok(())) => (end.call_program)(),
-        Ok(Err(error)) => {
-            let code = error.code();
-            let handler = match with_state(|state| state.check_stage(name)) {
-                // Errors of calls at other times are fatal.
-                Err(_) => ErrorHandler::Fatal,
-                Ok(()) => with_state(|state| state.errors.find_handler(state.concerned.get())),
-            };
-            match handler {
-                ErrorHandler::Returns => return code,
-                ErrorHandler::Fatal => {}
-                ErrorHandler::Program(function, mut handle) => {
-                    // The function may end the rank.
-                    drop(error);
-                    function(&raw mut handle, &raw const code);
-                    return code;
-                }
-            }
-            let place = rank
-                .location
-                .get()
-                .map_or_else(String::new, |at| format!(" at {at}"));
-            let text = format!(
-                "Abort({code}): fatal error in {name}{place}: {}",
-                error.text()
-            );
-            drop(place);
-            drop(error);
-            rank.finish(End::Failed(text))
+        if !is_inside {
+            rank.rank_state().check_stage(name)?;
+            rank.enter_call();
         }
-        Err(payload) => rank.finish(End::Panicked(payload)),
+        body()?;
+        match is_inside || rank.rank_state().active.freed.is_empty() {
+            true => Ok(()),
+            false => (end.fill_memory)(),
+        }
+    }));
+    if is_inside {
+        return end_inside(result);
+    }
+    if matches!(result, Ok(Ok(()))) && rank.end_call() {
+        return match rank.rank_state().generalized.due.is_empty() {
+            true => 0,
+            false => (end.call_program)(),
+        };
+    }
+    rank.fail_call(name, result)
+}
+
+/// Returns the error code of a call by a function that MPI has called.
+#[cold]
+fn end_inside(result: thread::Result<Result<(), CallError>>) -> c_int {
+    let result = result.unwrap_or_else(|payload| resume_unwind(payload));
+    result.map_or_else(|error| error.code(), |()| 0)
+}
+
+impl Inner {
+    /// Ends the rank if a function that MPI has called may not call this function.
+    #[cold]
+    fn check_inside(&self, name: &str) {
+        if !self.is_called_back.get() || !INSIDE.contains(&name) {
+            self.finish(End::Failed(format!(
+                "{name} was called by a function that MPI had called"
+            )));
+        }
+    }
+
+    /// Prepares a call of MPI.
+    fn begin_call(&self, name: &str) {
+        self.is_in_call.set(true);
+        if self.stack.end.get().is_near() {
+            self.finish(End::Failed(format!("{name}{}: {FULL}", self.call_line())));
+        }
+        self.polling.clock_reads.set(0);
+        self.rank_state().begin_call();
+        self.note_progress(Watch::note_call);
+        self.locate();
+    }
+
+    /// Ends a call of MPI. Returns false if a function that MPI had called has ended the rank.
+    fn end_call(&self) -> bool {
+        self.is_in_call.set(false);
+        let goes_on = !self.has_ended();
+        if goes_on {
+            self.write_deferred();
+            self.leave_call();
+        }
+        goes_on
+    }
+
+    /// Ends a call of MPI that has failed, or whose rank has ended: returns the error code of the
+    /// call, or ends the rank.
+    #[cold]
+    fn fail_call(&self, name: &str, result: thread::Result<Result<(), CallError>>) -> c_int {
+        if !self.end_call() {
+            drop(result);
+            self.stop_if_ended();
+            return 0;
+        }
+        let error = match result {
+            Ok(Ok(())) => return 0,
+            Ok(Err(error)) => error,
+            Err(payload) => self.finish(End::Panicked(payload)),
+        };
+        let code = error.code();
+        let handler = match with_state(|state| state.check_stage(name)) {
+            // Errors of calls at other times are fatal.
+            Err(_) => ErrorHandler::Fatal,
+            Ok(()) => with_state(|state| state.errors.find_handler(state.concerned.get())),
+        };
+        match handler {
+            ErrorHandler::Returns => return code,
+            ErrorHandler::Fatal => {}
+            ErrorHandler::Program(function, mut handle) => {
+                // The function may end the rank.
+                drop(error);
+                function(&raw mut handle, &raw const code);
+                return code;
+            }
+        }
+        let place = CallLine(self.location.get());
+        let text = format!(
+            "Abort({code}): fatal error in {name}{place}: {}",
+            error.text()
+        );
+        drop(error);
+        self.finish(End::Failed(text))
     }
 }
 

@@ -8,39 +8,32 @@ use mpi::{Error, ErrorClass};
 
 use crate::abi;
 
-/// The error of a call.
+/// The error of a call, in a box: the results of calls that succeed stay short.
 #[derive(Debug)]
-pub(crate) struct CallError {
-    code: c_int,
-    text: String,
-}
+pub(crate) struct CallError(Box<(c_int, String)>);
 
 impl CallError {
     /// An error of this class, such as `MPI_ERR_ARG`.
+    #[cold]
     pub(crate) fn new(class: &'static str, text: impl Into<String>) -> Self {
-        Self {
-            code: class_code(class),
-            text: text.into(),
-        }
+        Self::of_program(class_code(class), text)
     }
 
     /// The error that a function of the program has returned.
     pub(crate) fn of_program(code: c_int, text: impl Into<String>) -> Self {
-        Self {
-            code,
-            text: text.into(),
-        }
+        Self(Box::new((code, text.into())))
     }
 
     /// Returns the code that a call returns.
     pub(crate) const fn code(&self) -> c_int {
-        self.code
+        self.0.0
     }
 
     /// Returns the text for a user.
     pub(crate) fn text(&self) -> String {
-        let class = class_of(self.code).unwrap_or("error of the program");
-        format!("{class}: {}", self.text)
+        let (code, text) = &*self.0;
+        let class = class_of(*code).unwrap_or("error of the program");
+        format!("{class}: {text}")
     }
 }
 

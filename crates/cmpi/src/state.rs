@@ -137,16 +137,24 @@ impl MpiState {
     }
 
     /// Returns an error if a function may not be called now (MPI 5.0, section 11.4.1).
+    #[inline]
     pub(crate) fn check_stage(&self, name: &str) -> Result<(), CallError> {
+        match self.stage {
+            Stage::Initialized => Ok(()),
+            _ => self.check_early(name),
+        }
+    }
+
+    #[cold]
+    fn check_early(&self, name: &str) -> Result<(), CallError> {
         let is_always = || {
             let is_handle = name.ends_with("_toint") || name.ends_with("_fromint");
             is_handle || ALWAYS.iter().any(|known| name.starts_with(known))
         };
         let when = match self.stage {
-            Stage::Initialized => return Ok(()),
             _ if is_always() || !self.sessions.is_empty() => return Ok(()),
-            Stage::Before => "before MPI_Init",
             Stage::Finalized => "after MPI_Finalize",
+            _ => "before MPI_Init",
         };
         Err(CallError::new("MPI_ERR_OTHER", format!("called {when}")))
     }
@@ -162,11 +170,16 @@ impl MpiState {
     }
 
     /// Returns a communicator.
+    #[inline]
     pub(crate) fn comm(&self, comm: Handle) -> Result<&Comm, CallError> {
         self.concerned.set(comm);
-        if comm == WORLD {
-            return Ok(&self.world);
+        match comm {
+            WORLD => Ok(&self.world),
+            _ => self.other_comm(comm),
         }
+    }
+
+    fn other_comm(&self, comm: Handle) -> Result<&Comm, CallError> {
         if let Some(comm) = self.comms.made.get(comm) {
             return Ok(comm);
         }
@@ -182,8 +195,12 @@ impl MpiState {
 
     /// Returns the ranks with which messages are exchanged: for an intercommunicator the ranks of
     /// the remote group.
+    #[inline]
     pub(crate) fn peers(&self, comm: Handle) -> Result<&Comm, CallError> {
         let own = self.comm(comm)?;
+        if comm == WORLD {
+            return Ok(own);
+        }
         Ok(self.comms.between.get(&comm).map_or(own, InterComm::remote))
     }
 

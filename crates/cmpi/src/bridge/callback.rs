@@ -99,10 +99,15 @@ impl Inner {
     }
 
     /// Writes the output of callback functions.
+    #[inline]
     pub(super) fn write_deferred(&self) {
-        if self.is_called_back.get() || self.files.deferred.borrow().is_empty() {
-            return;
+        if !self.files.deferred.borrow().is_empty() && !self.is_called_back.get() {
+            self.write_all_deferred();
         }
+    }
+
+    #[cold]
+    fn write_all_deferred(&self) {
         let deferred = std::mem::take(&mut *self.files.deferred.borrow_mut());
         for (stream, bytes) in deferred {
             self.write_lines(stream, &bytes);

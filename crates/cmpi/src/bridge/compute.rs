@@ -65,6 +65,14 @@ pub struct Timing {
     pub longest: Option<f64>,
 }
 
+impl Timing {
+    /// Returns true if time passes between calls or in them.
+    #[inline]
+    fn takes_time(&self) -> bool {
+        !matches!(self.compute, Compute::None) || self.call_cost > 0.0
+    }
+}
+
 /// Amount of computation in flop or in seconds, depending on the source.
 type Amount = f64;
 
@@ -116,7 +124,15 @@ pub(super) fn timespec_seconds(time: libc::timespec) -> f64 {
 
 impl Inner {
     /// Lets the time of the last computation and the time of a call pass.
+    #[inline]
     pub(crate) fn enter_call(&self) {
+        if self.timing.takes_time() {
+            self.pass_time();
+        }
+    }
+
+    #[inline(never)]
+    fn pass_time(&self) {
         let amount = self.computed();
         self.pass(amount);
         if self.timing.call_cost > 0.0 {
@@ -125,6 +141,7 @@ impl Inner {
     }
 
     /// Begins to measure a computation of the program.
+    #[inline]
     pub(crate) fn leave_call(&self) {
         if matches!(self.timing.compute, Compute::Host(_)) {
             self.computing.since.set(Some(processor_time()));

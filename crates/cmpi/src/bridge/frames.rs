@@ -53,7 +53,7 @@ extern "C" fn look(context: *mut c_void, search: *mut c_void) -> c_int {
 
 /// The line of a call, for messages. No drop is needed: a rank may end with a line on the stack.
 #[derive(Clone, Copy)]
-pub(crate) struct CallLine(Option<&'static NativeLocation>);
+pub(crate) struct CallLine(pub(super) Option<&'static NativeLocation>);
 
 impl fmt::Display for CallLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

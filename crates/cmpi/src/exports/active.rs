@@ -120,10 +120,16 @@ impl MpiState {
 }
 
 /// Compares a new operation with the incomplete operations.
+#[inline]
 pub(super) fn compare(given: &[Target], result: &[Target]) -> Result<(), CallError> {
     if !caller().is_checked() || with_state(|state| state.active.memory.is_empty()) {
         return Ok(());
     }
+    compare_all(given, result)
+}
+
+#[cold]
+fn compare_all(given: &[Target], result: &[Target]) -> Result<(), CallError> {
     let nobody = ActiveOwner {
         request: None,
         access: None,
@@ -133,10 +139,15 @@ pub(super) fn compare(given: &[Target], result: &[Target]) -> Result<(), CallErr
 }
 
 /// Notes the memory of an operation that has begun.
+#[inline]
 pub(super) fn note_memory(owner: ActiveOwner, given: &[Target], result: &[Target]) {
-    if !caller().is_checked() {
-        return;
+    if caller().is_checked() {
+        note_all(owner, given, result);
     }
+}
+
+#[cold]
+fn note_all(owner: ActiveOwner, given: &[Target], result: &[Target]) {
     let mut new = memory_of(owner, given, result);
     for part in &mut new {
         part.contents = contents(part.place);
@@ -176,8 +187,12 @@ pub(super) fn end_operations(is_over: impl Fn(ActiveOwner) -> bool) -> Result<()
 }
 
 /// Ends the operation of a request.
+#[inline]
 pub(super) fn end_request(request: Handle) -> Result<(), CallError> {
-    end_operations(|owner| owner.request == Some(request))
+    match caller().is_checked() {
+        true => end_operations(|owner| owner.request == Some(request)),
+        false => Ok(()),
+    }
 }
 
 /// Compares the send buffer of one call with the receive buffer of the same call.

@@ -14,9 +14,9 @@ use crate::layouts::{Datatype, Segment};
 /// `MPI_DATATYPE_NULL`.
 pub(crate) const DATATYPE_NULL: usize = 0x200;
 
-/// Returns the size of a datatype in bytes.
-fn size_of(datatype: usize) -> Result<usize, CallError> {
-    Ok(match datatype {
+/// Returns the size of a predefined datatype in bytes.
+const fn predefined_size(datatype: usize) -> Option<usize> {
+    Some(match datatype {
         // Most of them say their size (MPI 5.0, section 20.2).
         0x240..=0x2ff => 1 << (datatype >> 3 & 7),
         // MPI_AINT, MPI_COUNT, MPI_OFFSET.
@@ -50,10 +50,15 @@ fn size_of(datatype: usize) -> Result<usize, CallError> {
         0x231 => 16,
         // MPI_WCHAR.
         0x23c => 4,
-        _ => {
-            let text = format!("invalid datatype {datatype:#x}");
-            return Err(CallError::new("MPI_ERR_TYPE", text));
-        }
+        _ => return None,
+    })
+}
+
+/// Returns the size of a datatype in bytes.
+fn size_of(datatype: usize) -> Result<usize, CallError> {
+    predefined_size(datatype).ok_or_else(|| {
+        let text = format!("invalid datatype {datatype:#x}");
+        CallError::new("MPI_ERR_TYPE", text)
     })
 }
 
@@ -133,18 +138,36 @@ pub(crate) fn datatype(handle: usize) -> Result<Datatype, CallError> {
     ))
 }
 
-/// Returns the elements of a datatype.
-pub(crate) fn element(handle: usize) -> Result<Element, CallError> {
-    // Most calls are about predefined ones, which are in no table.
-    if handle < 0x1000 && !matches!(handle, 0x229 | 0x22a | 0x22c | 0x22d) {
-        let size = size_of(handle)?;
-        return Ok(Element {
-            size,
-            extent: size.cast_signed(),
-            segments: &[],
-            numbers: numbers_of(handle),
-        });
+/// Handle of the first predefined datatype, and the number of handles from there on.
+const PREDEFINED: (usize, usize) = (0x200, 0x100);
+
+/// Elements of the predefined datatypes without padding; most calls are about one of these. Size 0
+/// for other handles.
+static COMPACT: [Element; PREDEFINED.1] = {
+    let mut all = [Element::without_padding(0, mpi::Element::BYTES); PREDEFINED.1];
+    let mut index = 0;
+    while index < all.len() {
+        let handle = PREDEFINED.0 + index;
+        if let Some(size) = predefined_size(handle)
+            && !matches!(handle, 0x229 | 0x22a | 0x22c | 0x22d)
+        {
+            all[index] = Element::without_padding(size, numbers_of(handle));
+        }
+        index += 1;
     }
+    all
+};
+
+/// Returns the elements of a datatype.
+#[inline]
+pub(crate) fn element(handle: usize) -> Result<&'static Element, CallError> {
+    match COMPACT.get(handle.wrapping_sub(PREDEFINED.0)) {
+        Some(element) if element.size > 0 => Ok(element),
+        _ => other_element(handle),
+    }
+}
+
+fn other_element(handle: usize) -> Result<&'static Element, CallError> {
     let made = with_datatypes(|made| {
         made.get(handle)
             .map(|made| (made.element, made.is_committed))
@@ -185,7 +208,7 @@ pub(crate) fn common_number_type(handle: usize) -> Result<usize, CallError> {
 #[derive(Clone, Debug)]
 pub(crate) struct MadeDatatype {
     datatype: Datatype,
-    element: Element,
+    element: &'static Element,
     is_committed: bool,
     pub(crate) contents: Rc<Contents>,
 }
@@ -397,5 +420,37 @@ impl MadeDatatype {
 
     pub(crate) const fn commit(&mut self) {
         self.is_committed = true;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn elements_of_the_table_are_those_of_their_datatypes() {
+        let mut count = 0;
+        for handle in 0..0x1000_usize {
+            let place = handle.checked_sub(PREDEFINED.0);
+            let Some(found) = place.and_then(|place| COMPACT.get(place)) else {
+                assert_eq!(predefined_size(handle), None, "{handle:#x}");
+                continue;
+            };
+            if found.size == 0 {
+                let padded = [0x229, 0x22a, 0x22c, 0x22d].contains(&handle);
+                assert_eq!(predefined_size(handle).is_some(), padded, "{handle:#x}");
+                continue;
+            }
+            let size = size_of(handle).unwrap();
+            let whole = Segment {
+                offset: 0,
+                length: size,
+            };
+            let numbers = numbers_of(handle);
+            let datatype = Datatype::predefined(vec![whole], size, size, numbers);
+            assert_eq!(found, datatype.element(), "{handle:#x}");
+            count += 1;
+        }
+        assert!(count > 200);
     }
 }

@@ -17,16 +17,16 @@ const FIRST: usize = 0x1000;
 pub(crate) const REQUEST_NULL: usize = 0x180;
 
 /// Memory of the program that a receive fills on completion; of length 0 for a send.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Target {
     pub(crate) address: usize,
     /// Length of the data in bytes.
     pub(crate) length: usize,
-    pub(crate) element: Element,
+    pub(crate) element: &'static Element,
 }
 
 /// Elements of a datatype in memory.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Element {
     /// Length of the data of an element in bytes.
     pub(crate) size: usize,
@@ -71,18 +71,24 @@ pub(crate) struct Parts {
     pub(crate) is_collective: bool,
 }
 
+/// No memory.
+impl Default for Target {
+    fn default() -> Self {
+        Self {
+            address: 0,
+            length: 0,
+            element: &const { Element::without_padding(0, mpi::Element::BYTES) },
+        }
+    }
+}
+
 impl Target {
     /// Bytes of a message that have no place.
     pub(crate) const fn nowhere(length: usize) -> Self {
         Self {
             address: 0,
             length,
-            element: Element {
-                size: 1,
-                extent: 1,
-                segments: &[],
-                numbers: mpi::Element::BYTES,
-            },
+            element: &const { Element::without_padding(1, mpi::Element::BYTES) },
         }
     }
 
@@ -93,6 +99,16 @@ impl Target {
 }
 
 impl Element {
+    /// Elements of this size without padding.
+    pub(crate) const fn without_padding(size: usize, numbers: mpi::Element) -> Self {
+        Self {
+            size,
+            extent: size.cast_signed(),
+            segments: &[],
+            numbers,
+        }
+    }
+
     /// Returns true if the data of elements follow one another in memory.
     pub(crate) fn is_contiguous(&self) -> bool {
         self.segments.is_empty() && self.size.cast_signed() == self.extent
@@ -192,6 +208,7 @@ impl<T, const KIND: u8> HandleTable<T, KIND> {
     }
 
     /// Returns the index that a handle of this table names.
+    #[inline]
     fn slot_index(&self, handle: usize) -> Option<usize> {
         let index = (handle & 0xffff_ffff).checked_sub(FIRST)?;
         let generation = self.slots.get(index)?.generation as usize & 0xff_ffff;

@@ -4,7 +4,7 @@
 //! all have one type. *Not there*: the types of structures, so that a receive with another
 //! structure than the send is not noticed.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
 use crate::errors::CallError;
@@ -180,18 +180,18 @@ impl Datatype {
     }
 
     /// Returns the properties of the datatype that calls need.
-    pub(crate) fn element(&self) -> Element {
+    pub(crate) fn element(&self) -> &'static Element {
         let is_simple = match self.segments[..] {
             [] => true,
             [only] => only.offset == 0,
             _ => false,
         };
-        Element {
+        kept_element(Element {
             size: self.size,
             extent: self.extent(),
             numbers: self.numbers,
             segments: if is_simple { &[] } else { kept(&self.segments) },
-        }
+        })
     }
 }
 
@@ -211,6 +211,22 @@ fn kept(segments: &[Segment]) -> &'static [Segment] {
     let new: &'static [Segment] = Box::leak(segments.into());
     all.insert(new);
     new
+}
+
+/// Returns an element that is kept like its segments, so that the places of elements are short.
+fn kept_element(element: Element) -> &'static Element {
+    type Key = (&'static str, usize, isize, &'static [Segment]);
+    static KEPT: Mutex<BTreeMap<Key, &'static Element>> = Mutex::new(BTreeMap::new());
+    let Element {
+        size,
+        extent,
+        segments,
+        numbers,
+    } = element;
+    let mut all = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    let key = (numbers.name(), size, extent, segments);
+    all.entry(key)
+        .or_insert_with(|| Box::leak(Box::new(element)))
 }
 
 #[cfg(test)]

@@ -64,7 +64,7 @@ fn pieces(place: Target, number: usize) -> impl Iterator<Item = (usize, usize)> 
         extent,
         segments,
         ..
-    } = place.element;
+    } = *place.element;
     let distance = number.cast_signed().wrapping_mul(extent);
     let start = place.address.wrapping_add_signed(distance);
     let whole = segments.is_empty().then_some((start, size));
@@ -95,14 +95,14 @@ pub(super) fn place_or_null(
     if datatype == DATATYPE_NULL && count.into() == 0 {
         return Ok(Target {
             address: address as usize,
-            length: 0,
-            element: Element::default(),
+            ..Target::default()
         });
     }
     elements_at(address, count, datatype)
 }
 
 /// Returns the place of elements of the program.
+#[inline]
 pub(super) fn elements_at(
     address: *const c_void,
     count: impl Count,
@@ -112,26 +112,33 @@ pub(super) fn elements_at(
     let element = element_of(datatype)?;
     let length = count.checked_mul(element.size);
     let Some(length) = length.filter(|it| *it as u64 <= Buffer::LENGTH_MAX) else {
-        let text = format!(
-            "invalid count {count} of elements of {} bytes",
-            element.size
-        );
-        return Err(CallError::new("MPI_ERR_COUNT", text));
+        return Err(too_many(count, element.size));
     };
     // Segments with addresses as displacements are relative to MPI_BOTTOM, which is 0.
-    let is_absolute = element
-        .segments
-        .first()
-        .is_some_and(|first| first.offset != 0);
-    if address.is_null() && length > 0 && !is_absolute {
-        let text = format!("invalid buffer: address 0 for {length} bytes");
-        return Err(CallError::new("MPI_ERR_BUFFER", text));
+    let is_absolute = || {
+        let first = element.segments.first();
+        first.is_some_and(|first| first.offset != 0)
+    };
+    if address.is_null() && length > 0 && !is_absolute() {
+        return Err(null_buffer(length));
     }
     Ok(Target {
         address: address as usize,
         length,
         element,
     })
+}
+
+#[cold]
+fn too_many(count: usize, size: usize) -> CallError {
+    let text = format!("invalid count {count} of elements of {size} bytes");
+    CallError::new("MPI_ERR_COUNT", text)
+}
+
+#[cold]
+fn null_buffer(length: usize) -> CallError {
+    let text = format!("invalid buffer: address 0 for {length} bytes");
+    CallError::new("MPI_ERR_BUFFER", text)
 }
 
 /// Returns the place of bytes of the program.

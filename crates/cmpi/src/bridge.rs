@@ -37,6 +37,7 @@ use crate::loader::exceptions::ExceptionState;
 use crate::loader::heap::{Heap, HeapSlot};
 use crate::loader::shared::SharedMemories;
 use crate::loader::{Image, Memory};
+use crate::recycling::FreeBuffers;
 use crate::state::MpiState;
 use crate::state::properties::ErrorHandler;
 use elf::Refusal;
@@ -92,6 +93,7 @@ pub struct Ranks {
     pub(crate) memory: Rc<Memory>,
     pub(crate) arguments: Rc<[CString]>,
     pub(crate) lines: Rc<CallLines>,
+    pub(crate) buffers: Rc<FreeBuffers>,
     pub(crate) has_heaps: bool,
     pub(crate) timing: Rc<Timing>,
     pub(crate) watch: Option<Rc<Watch>>,
@@ -134,6 +136,7 @@ impl Ranks {
             openmp: RefCell::default(),
             location: Cell::new(None),
             lines: Rc::clone(&self.lines),
+            buffers: Rc::clone(&self.buffers),
             memory: Rc::clone(&self.memory),
         });
         RankFuture {
@@ -240,6 +243,7 @@ pub(crate) struct Inner {
     /// Line of the call of MPI that is running.
     location: Cell<Option<&'static NativeLocation>>,
     lines: Rc<CallLines>,
+    buffers: Rc<FreeBuffers>,
     memory: Rc<Memory>,
 }
 
@@ -439,6 +443,11 @@ impl Inner {
     const fn rank_state(&self) -> &MpiState {
         // SAFETY: as in `with_state`; the reference is dropped before another part begins.
         unsafe { &*self.state.get() }
+    }
+
+    /// Returns memory of messages that have been received.
+    pub(crate) fn free_buffers(&self) -> &FreeBuffers {
+        &self.buffers
     }
 
     /// Returns the communicator of all ranks.

@@ -85,6 +85,7 @@ impl CompiledProgram {
             arguments: arguments.into(),
             lines: Rc::new(CallLines::new(Arc::clone(&self.lines))),
             has_heaps,
+            buffers: Rc::default(),
             watch: timing.longest.map(|longest| Rc::new(Watch::new(longest))),
             timing: Rc::new(timing),
         }

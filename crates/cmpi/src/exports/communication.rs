@@ -137,7 +137,7 @@ exports! {
             let received = comm.recv(&mut buffer, from, number).await?;
             Ok::<_, CallError>((received, buffer))
         })?;
-        memory::fill_place(target, &buffer, received.length);
+        memory::unload_message(target, buffer, received.length);
         memory::set_status(status, received);
         Ok(())
     }
@@ -178,7 +178,7 @@ exports! {
             let received = exchange.await?;
             Ok::<_, CallError>((received, buffer))
         })?;
-        memory::fill_place(target, &buffer, received.length);
+        memory::unload_message(target, buffer, received.length);
         memory::set_status(status, received);
         Ok(())
     }
@@ -198,7 +198,7 @@ exports! {
             let received = comm.sendrecv_replace(&mut buffer, dest, sendtag, from, recvtag).await?;
             Ok::<_, CallError>((received, buffer))
         })?;
-        memory::fill_place(target, &buffer, received.length);
+        memory::unload_message(target, buffer, received.length);
         memory::set_status(status, received);
         Ok(())
     }

@@ -17,7 +17,7 @@ use crate::state::requests::{Listed, Status};
 use crate::state::{Handle, MpiState};
 
 /// Copies the received data of an operation to the target memory, and sets the status.
-pub(super) fn deliver(completion: &Completion, memory: &Memory, status: *mut Status) {
+pub(super) fn deliver(completion: Completion, memory: &Memory, status: *mut Status) {
     let target = match memory {
         Memory::Parts(parts) if parts.is_collective => {
             memory::fill_parts(&parts.result, &completion.buffer);
@@ -37,9 +37,9 @@ pub(super) fn deliver(completion: &Completion, memory: &Memory, status: *mut Sta
         } => {
             with_state(|state| {
                 let made = match &**of {
-                    Duplicated::Comm(of) => of.duplicated(completion),
+                    Duplicated::Comm(of) => of.duplicated(&completion),
                     Duplicated::Inter(of) => {
-                        let inter = of.duplicated(completion);
+                        let inter = of.duplicated(&completion);
                         let local = inter.local().clone();
                         state.comms.between.insert(*handle, inter);
                         local
@@ -52,7 +52,7 @@ pub(super) fn deliver(completion: &Completion, memory: &Memory, status: *mut Sta
             return;
         }
     };
-    memory::fill_place(target, &completion.buffer, completion.status.length);
+    memory::unload_message(target, completion.buffer, completion.status.length);
     memory::set_status(status, completion.status);
 }
 
@@ -73,7 +73,7 @@ pub(super) fn is_active(handle: Handle) -> Result<bool, CallError> {
 /// Ends a request that is over; a persistent one stays.
 fn finish_request(
     request: *mut Handle,
-    completion: &Completion,
+    completion: Completion,
     memory: &Memory,
     status: *mut Status,
 ) -> Result<(), CallError> {
@@ -157,7 +157,7 @@ fn several(
             let Listed { index, memory, .. } = &listed[position];
             let status = if is_dense { places.len() } else { *index };
             let status = memory::element(statuses, status);
-            finish_request(memory::element(list, *index), &completion, memory, status)?;
+            finish_request(memory::element(list, *index), completion, memory, status)?;
             places.push(*index);
         }
         Ok::<_, CallError>(places)
@@ -243,7 +243,7 @@ exports! {
         if result.is_err() {
             memory::store(request, REQUEST_NULL);
         }
-        finish_request(request, &result?, &filled, status)
+        finish_request(request, result?, &filled, status)
     }
 
     fn MPI_Test(request: *mut Handle, flag: *mut c_int, status: *mut Status) {
@@ -270,7 +270,7 @@ exports! {
         let result = result?;
         memory::store(flag, c_int::from(result.is_some()));
         if let Some(completion) = result {
-            finish_request(request, &completion, &filled, status)?;
+            finish_request(request, completion, &filled, status)?;
         }
         Ok(())
     }

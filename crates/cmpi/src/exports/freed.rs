@@ -30,7 +30,7 @@ pub(crate) fn fill_freed() -> Result<(), CallError> {
     for (handle, result, memory, comm) in landed {
         with_state(|state| state.concerned.set(comm));
         active::end_request(handle)?;
-        deliver(&result?, &memory, ptr::null_mut());
+        deliver(result?, &memory, ptr::null_mut());
     }
     Ok(())
 }

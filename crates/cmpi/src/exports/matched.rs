@@ -67,7 +67,7 @@ exports! {
         let completion = block(async |_| {
             Ok::<_, CallError>(taken.recv(memory::receive_buffer(target)).await?)
         })?;
-        deliver(&completion, &Memory::Message(target), status);
+        deliver(completion, &Memory::Message(target), status);
         Ok(())
     }
 

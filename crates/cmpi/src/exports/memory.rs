@@ -10,6 +10,7 @@ use std::slice;
 use mpi::prelude::*;
 
 use crate::arguments::{Count, natural};
+use crate::bridge::caller;
 use crate::datatypes::{DATATYPE_NULL, element as element_of};
 use crate::errors::CallError;
 use crate::handles::{Element, Target};
@@ -21,7 +22,11 @@ pub(super) fn message(comm: &Comm, place: Target) -> Buffer {
     match place.length {
         0 => comm.buffer(0),
         _ => {
-            let message = with_bytes(place, |bytes| comm.buffer_from(bytes));
+            let free = caller().free_buffers();
+            let message = with_bytes(place, |bytes| match free.take_buffer(bytes) {
+                Some(message) => message,
+                None => comm.buffer_from(bytes),
+            });
             message.with_element(place.element.numbers)
         }
     }
@@ -156,6 +161,13 @@ pub(super) fn fill_place(target: Target, message: &Buffer, length: u64) {
     };
     let length = usize::try_from(length).unwrap_or(usize::MAX);
     store_bytes(target, &bytes[..length.min(target.length).min(bytes.len())]);
+}
+
+/// Copies the first `length` bytes of a message to their place. The next messages take the memory
+/// of the message over.
+pub(super) fn unload_message(target: Target, message: Buffer, length: u64) {
+    fill_place(target, &message, length);
+    caller().free_buffers().keep_buffer(message);
 }
 
 /// Copies data to elements of the program.

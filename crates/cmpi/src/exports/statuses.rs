@@ -47,7 +47,7 @@ fn get_status(request: Handle, status: *mut Status) -> Result<bool, CallError> {
             let due = generalized.due(status, true);
             with_state(|state| state.generalized.due.push_back(due));
         }
-        memory => deliver(&found, &memory, status),
+        memory => deliver(found, &memory, status),
     }
     Ok(true)
 }

@@ -90,7 +90,7 @@ impl MpiState {
             if let Some(mut active) = self.requests.borrow(handle) {
                 if active.request.is_active() {
                     let completion = active.request.wait().await?;
-                    deliver(&completion, &active.memory, ptr::null_mut());
+                    deliver(completion, &active.memory, ptr::null_mut());
                     active.memory = Memory::Message(Target::default());
                     active.request = over(&self.world)?;
                 }

@@ -12,7 +12,7 @@ use super::{active, memory};
 use crate::arguments::{UNDEFINED, natural};
 use crate::bridge::{await_answer, block, with_state};
 use crate::errors::CallError;
-use crate::handles::{ActiveRequest, Duplicated, Memory, REQUEST_NULL};
+use crate::handles::{ActiveRequest, Duplicated, Memory, REQUEST_NULL, Target};
 use crate::state::requests::{Listed, Status};
 use crate::state::{Handle, MpiState};
 
@@ -56,6 +56,7 @@ pub(super) fn deliver(completion: Completion, memory: &Memory, status: *mut Stat
     memory::set_status(status, completion.status);
 }
 
+#[cold]
 pub(super) fn unknown(handle: Handle) -> CallError {
     CallError::new("MPI_ERR_REQUEST", format!("invalid request {handle:#x}"))
 }
@@ -63,11 +64,7 @@ pub(super) fn unknown(handle: Handle) -> CallError {
 /// Returns false if a request is a persistent request that has not been started, else true. Only
 /// active requests are waited for.
 pub(super) fn is_active(handle: Handle) -> Result<bool, CallError> {
-    with_state(|state| {
-        let found = state.requests.get(handle).ok_or_else(|| unknown(handle))?;
-        state.concerned.set(found.comm);
-        Ok(found.request.is_active())
-    })
+    with_state(|state| Ok(state.active_request(handle)?.is_some()))
 }
 
 /// Ends a request that is over; a persistent one stays.
@@ -86,6 +83,25 @@ fn finish_request(
 }
 
 impl MpiState {
+    /// Returns the request of a call; `None` for a persistent request that has not been started.
+    fn active_request(&mut self, handle: Handle) -> Result<Option<&mut ActiveRequest>, CallError> {
+        let found = self.requests.get_mut(handle);
+        let found = found.ok_or_else(|| unknown(handle))?;
+        self.concerned.set(found.comm);
+        Ok(found.request.is_active().then_some(found))
+    }
+
+    /// Returns the memory of a request after a call about the request, and frees the handle if the
+    /// request has become null.
+    fn take_memory(&mut self, handle: Handle) -> Memory {
+        let active = self.requests.get(handle);
+        if let Some(active) = active.filter(|active| !active.request.is_null()) {
+            return active.memory.clone();
+        }
+        let removed = self.requests.remove(handle);
+        removed.map_or_else(|| Memory::Message(Target::default()), |it| it.memory)
+    }
+
     /// Takes the requests of a list out of the table; null requests are skipped.
     fn take_listed(&mut self, count: c_int, list: *mut Handle) -> Result<(), CallError> {
         self.list.requests.clear();
@@ -138,40 +154,43 @@ impl MpiState {
 /// The completed requests, by their positions among the requests of the call.
 type Done = Vec<(usize, Completion)>;
 
-/// Performs a call about the requests of a list. Returns the positions of the completed requests in
-/// the list. Statuses are stored at these positions, or one behind the other if `is_dense`.
-fn several(
+/// Performs a call about the requests of a list. For a completed request, calls `each` with its
+/// number and its position in the list. Returns the number of completed requests. Statuses are
+/// stored at these positions, or one behind the other if `is_dense`.
+fn several<D: IntoIterator<Item = (usize, Completion)>>(
     (count, list): (c_int, *mut Handle),
     (statuses, is_dense): (*mut Status, bool),
-    ask: impl AsyncFnOnce(&mut MpiState) -> mpi::Result<Option<Done>>,
-) -> Result<Option<Vec<usize>>, CallError> {
+    ask: impl AsyncFnOnce(&mut MpiState) -> mpi::Result<Option<D>>,
+    mut each: impl FnMut(usize, usize),
+) -> Result<Option<usize>, CallError> {
     with_state(|state| state.take_listed(count, list))?;
     let answer = block(ask);
     let listed = with_state(|state| {
         state.return_listed();
         std::mem::take(&mut state.list.listed)
     });
-    let finish = |done: Done| {
-        let mut places = Vec::with_capacity(done.len());
+    let finish = |done: D| {
+        let mut number = 0;
         for (position, completion) in done {
             let Listed { index, memory, .. } = &listed[position];
-            let status = if is_dense { places.len() } else { *index };
+            let status = if is_dense { number } else { *index };
             let status = memory::element(statuses, status);
             finish_request(memory::element(list, *index), completion, memory, status)?;
-            places.push(*index);
+            each(number, *index);
+            number += 1;
         }
-        Ok::<_, CallError>(places)
+        Ok::<_, CallError>(number)
     };
-    let places = answer.map(|done| done.map(finish).transpose());
+    let number = answer.map(|done| done.map(finish).transpose());
     with_state(|state| state.list.listed = listed);
-    places?
+    number?
 }
 
-fn numbered_completions(completions: Vec<Option<Completion>>) -> Done {
+fn numbered_completions(
+    completions: Vec<Option<Completion>>,
+) -> impl Iterator<Item = (usize, Completion)> {
     let numbered = completions.into_iter().enumerate();
-    numbered
-        .filter_map(|(position, completion)| Some((position, completion?)))
-        .collect()
+    numbered.filter_map(|(position, completion)| Some((position, completion?)))
 }
 
 fn some(completed: Completed) -> mpi::Result<Done> {
@@ -186,6 +205,9 @@ fn set_empty_statuses(
     (count, list): (c_int, *mut Handle),
     statuses: *mut Status,
 ) -> Result<(), CallError> {
+    if statuses.is_null() {
+        return Ok(());
+    }
     for index in 0..usize::try_from(count).unwrap_or(0) {
         let handle = memory::load(memory::element(list, index), "array_of_requests")?;
         let is_active = with_state(|state| {
@@ -199,25 +221,18 @@ fn set_empty_statuses(
     Ok(())
 }
 
-/// Stores the positions of requests that are over, and their number.
-fn store_positions(places: Option<&[usize]>, count: *mut c_int, indices: *mut c_int) {
-    let Some(places) = places else {
-        memory::store(count, UNDEFINED);
-        return;
-    };
-    for (number, place) in places.iter().enumerate() {
-        let place = c_int::try_from(*place).unwrap_or(UNDEFINED);
-        memory::store(memory::element(indices, number), place);
+/// Returns a function that stores the positions of completed requests, given their numbers.
+fn store_in(indices: *mut c_int) -> impl FnMut(usize, usize) {
+    move |number, index| {
+        let index = c_int::try_from(index).unwrap_or(UNDEFINED);
+        memory::store(memory::element(indices, number), index);
     }
-    memory::store(count, c_int::try_from(places.len()).unwrap_or(UNDEFINED));
 }
 
-/// Stores the position of the one request that is over.
-fn store_position(places: &[usize], index: *mut c_int) {
-    let place = places
-        .first()
-        .and_then(|place| c_int::try_from(*place).ok());
-    memory::store(index, place.unwrap_or(UNDEFINED));
+/// Stores the number of completed requests.
+fn store_count(found: Option<usize>, count: *mut c_int) {
+    let found = found.and_then(|found| c_int::try_from(found).ok());
+    memory::store(count, found.unwrap_or(UNDEFINED));
 }
 
 exports! {
@@ -227,19 +242,17 @@ exports! {
             memory::set_empty_status(status);
             return Ok(());
         }
-        if !is_active(handle)? {
+        let over = block(async |state| {
+            let Some(active) = state.active_request(handle)? else {
+                return Ok(None);
+            };
+            let result = active.request.wait().await;
+            Ok::<_, CallError>(Some((result, state.take_memory(handle))))
+        })?;
+        let Some((result, filled)) = over else {
             memory::set_empty_status(status);
             return Ok(());
-        }
-        let (result, filled) = block(async |state| {
-            let active = state.requests.get_mut(handle).ok_or_else(|| unknown(handle))?;
-            let result = active.request.wait().await;
-            let filled = active.memory.clone();
-            if active.request.is_null() {
-                state.requests.remove(handle);
-            }
-            Ok::<_, CallError>((result, filled))
-        })?;
+        };
         if result.is_err() {
             memory::store(request, REQUEST_NULL);
         }
@@ -253,20 +266,18 @@ exports! {
             memory::set_empty_status(status);
             return Ok(());
         }
-        if !is_active(handle)? {
+        let answer = block(async |state| {
+            let Some(active) = state.active_request(handle)? else {
+                return Ok(None);
+            };
+            let result = await_answer(active.request.test()).await;
+            Ok::<_, CallError>(Some((result, state.take_memory(handle))))
+        })?;
+        let Some((result, filled)) = answer else {
             memory::store(flag, 1);
             memory::set_empty_status(status);
             return Ok(());
-        }
-        let (result, filled) = block(async |state| {
-            let active = state.requests.get_mut(handle).ok_or_else(|| unknown(handle))?;
-            let result = await_answer(active.request.test()).await;
-            let filled = active.memory.clone();
-            if active.request.is_null() {
-                state.requests.remove(handle);
-            }
-            Ok::<_, CallError>((result, filled))
-        })?;
+        };
         let result = result?;
         memory::store(flag, c_int::from(result.is_some()));
         if let Some(completion) = result {
@@ -277,16 +288,18 @@ exports! {
 
     fn MPI_Waitall(count: c_int, list: *mut Handle, statuses: *mut Status) {
         set_empty_statuses((count, list), statuses)?;
-        several((count, list), (statuses, false), async |state| {
+        let ask = async |state: &mut MpiState| {
             mpi::waitall(&mut state.list.requests).await.map(|done| Some(numbered_completions(done)))
-        })?;
+        };
+        several((count, list), (statuses, false), ask, |_, _| ())?;
         Ok(())
     }
 
     fn MPI_Testall(count: c_int, list: *mut Handle, flag: *mut c_int, statuses: *mut Status) {
-        let done = several((count, list), (statuses, false), async |state| {
+        let ask = async |state: &mut MpiState| {
             await_answer(mpi::testall(&mut state.list.requests)).await.map(|done| done.map(numbered_completions))
-        })?;
+        };
+        let done = several((count, list), (statuses, false), ask, |_, _| ())?;
         if done.is_some() {
             set_empty_statuses((count, list), statuses)?;
         }
@@ -295,51 +308,50 @@ exports! {
     }
 
     fn MPI_Waitany(count: c_int, list: *mut Handle, index: *mut c_int, status: *mut Status) {
-        let done = several((count, list), (status, true), async |state| {
-            mpi::waitany(&mut state.list.requests).await.map(|done| Some(Vec::from_iter(done)))
-        })?;
-        let places = done.unwrap_or_default();
-        if places.is_empty() {
+        let ask = async |state: &mut MpiState| mpi::waitany(&mut state.list.requests).await.map(Some);
+        if several((count, list), (status, true), ask, store_in(index))? == Some(0) {
             memory::set_empty_status(status);
+            memory::store(index, UNDEFINED);
         }
-        store_position(&places, index);
         Ok(())
     }
 
     fn MPI_Testany(count: c_int, list: *mut Handle, index: *mut c_int, flag: *mut c_int, status: *mut Status) {
-        let done = several((count, list), (status, true), async |state| {
+        let ask = async |state: &mut MpiState| {
             if state.list.requests.is_empty() {
-                return Ok(Some(Vec::new()));
+                return Ok(Some(None));
             }
-            await_answer(mpi::testany(&mut state.list.requests)).await.map(|done| done.map(|done| vec![done]))
-        })?;
+            await_answer(mpi::testany(&mut state.list.requests)).await.map(|done| done.map(Some))
+        };
+        let done = several((count, list), (status, true), ask, store_in(index))?;
         memory::store(flag, c_int::from(done.is_some()));
-        let is_null = done.as_ref().is_some_and(Vec::is_empty);
-        if is_null {
+        if done == Some(0) {
             memory::set_empty_status(status);
         }
-        store_position(&done.unwrap_or_default(), index);
+        if done.unwrap_or(0) == 0 {
+            memory::store(index, UNDEFINED);
+        }
         Ok(())
     }
 
     fn MPI_Waitsome(count: c_int, list: *mut Handle, outcount: *mut c_int, indices: *mut c_int, statuses: *mut Status) {
-        let done = several((count, list), (statuses, true), async |state| {
+        let ask = async |state: &mut MpiState| {
             mpi::waitsome(&mut state.list.requests).await.map(some).transpose()
-        })?;
-        store_positions(done.as_deref(), outcount, indices);
+        };
+        store_count(several((count, list), (statuses, true), ask, store_in(indices))?, outcount);
         Ok(())
     }
 
     fn MPI_Testsome(count: c_int, list: *mut Handle, outcount: *mut c_int, indices: *mut c_int, statuses: *mut Status) {
-        let done = several((count, list), (statuses, true), async |state| {
+        let ask = async |state: &mut MpiState| {
             if state.list.requests.is_empty() {
                 return Ok(None);
             }
             let testing = mpi::testsome(&mut state.list.requests);
             let done = await_answer(async { testing.await.map(Some) }).await?;
             some(done.unwrap_or_default()).map(Some)
-        })?;
-        store_positions(done.as_deref(), outcount, indices);
+        };
+        store_count(several((count, list), (statuses, true), ask, store_in(indices))?, outcount);
         Ok(())
     }
 

@@ -289,6 +289,11 @@ impl KernelHandle {
             .take_answer(parked.actor, parked.operation_id)
             .is_some()
     }
+
+    /// Takes a parked wait back.
+    pub fn unpark(&self, parked: Parked) {
+        (self.kernel.borrow_mut()).withdraw_operation(parked.actor, parked.operation_id);
+    }
 }
 
 /// The ticket of a parked actor.

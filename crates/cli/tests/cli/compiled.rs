@@ -166,7 +166,10 @@ fn wrappers_are_compilers_under_the_names_that_builds_expect() {
     started.exits_with(0);
     let mut command = command(format!("{wrappers}/mpiexec"));
     command.env("SIMRUN_PLATFORM", CLUSTER);
-    assert_eq!(run(command.args(["-n", "2", &program])).stdout, started.stdout);
+    assert_eq!(
+        run(command.args(["-n", "2", &program])).stdout,
+        started.stdout
+    );
     // The questions of CMake's FindMPI to the compilers of MPICH and of Open MPI.
     for (name, option, first, links) in [
         ("mpicc", "-show", "cc ", true),

@@ -82,9 +82,9 @@ impl Kernel {
         }
     }
 
-    /// [`Kernel::wake_actor`] for a device that does not look at the token of the park. Returns true
-    /// if the park is over: the actor waits for the device alone, and no explorer chooses turns.
-    /// Otherwise [`KernelHandle::is_woken`] has the answer.
+    /// [`Kernel::wake_actor`] for a device that does not look at the token of the park. Returns
+    /// true if the park is over: the actor waits for the device alone, and no explorer chooses
+    /// turns. Otherwise [`KernelHandle::is_woken`] has the answer.
     #[inline]
     pub fn end_park(&mut self, actor: ActorId) -> bool {
         let is_chosen = self.actors.mode.is_chosen();
@@ -252,8 +252,8 @@ impl KernelHandle {
         }
     }
 
-    /// Returns the waker of the kernel, which has no effect when woken. Any waker at another address
-    /// belongs to a combinator that polls only its woken futures.
+    /// Returns the waker of the kernel, which has no effect when woken. Any waker at another
+    /// address belongs to a combinator that polls only its woken futures.
     #[must_use]
     pub fn own_waker(&self) -> &'static std::task::Waker {
         self.kernel.borrow().waker

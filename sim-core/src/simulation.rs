@@ -646,8 +646,8 @@ impl Simulation {
         self.kernel.borrow_mut().actors.current = NONE;
     }
 
-    /// Lets the chooser pick transitions, and the clock advance where none is enabled, until the run
-    /// is over.
+    /// Lets the chooser pick transitions, and the clock advance where none is enabled, until the
+    /// run is over.
     #[inline(never)]
     fn run_chosen(&mut self) -> Outcome {
         loop {

@@ -106,25 +106,25 @@ struct SortedList {
 
 impl SortedList {
     #[inline]
-    const fn len(&self) -> usize {
+    const fn count_left(&self) -> usize {
         self.entries.len() - self.at
     }
 
     #[inline]
-    fn first(&self) -> Option<&Timer> {
+    fn first_entry(&self) -> Option<&Timer> {
         self.entries.get(self.at)
     }
 
     #[inline]
     fn first_order(&self) -> u128 {
-        self.first().map_or(NO_ENTRY, Timer::order)
+        self.first_entry().map_or(NO_ENTRY, Timer::order)
     }
 
     /// Appends an entry that is no earlier than the last one. The list grows only if fewer than
     /// half of the entries have been taken.
     #[inline]
-    fn append(&mut self, timer: Timer) {
-        if self.entries.len() == self.entries.capacity() && self.at >= self.len() {
+    fn append_timer(&mut self, timer: Timer) {
+        if self.entries.len() == self.entries.capacity() && self.at >= self.count_left() {
             self.drop_taken();
         }
         self.entries.push(timer);
@@ -187,7 +187,7 @@ impl TimerQueue {
 
     /// The number of entries.
     pub(crate) fn len(&self) -> usize {
-        let sorted = self.lane.len() + self.run.len() + self.heap.len();
+        let sorted = self.lane.count_left() + self.run.count_left() + self.heap.len();
         sorted + self.in_buckets + self.beyond.len()
     }
 
@@ -197,7 +197,7 @@ impl TimerQueue {
         self.first_date = self.first_date.min(timer.date);
         let last = self.lane.entries.last().map_or(0, |last| last.date);
         if last <= timer.date {
-            self.lane.append(timer);
+            self.lane.append_timer(timer);
         } else {
             self.push_unordered(timer);
         }
@@ -261,7 +261,7 @@ impl TimerQueue {
 
     /// The earliest entry, left in the queue.
     pub(crate) fn first_timer(&self) -> Option<Timer> {
-        let sorted = [self.lane.first(), self.run.first()];
+        let sorted = [self.lane.first_entry(), self.run.first_entry()];
         let heap = self.heap.peek().map(|Reverse(first)| first);
         sorted.into_iter().chain([heap]).flatten().min().copied()
     }
@@ -289,7 +289,7 @@ impl TimerQueue {
                     near(std::slice::from_ref(ahead), nearness);
                 }
             }
-            let first = lane.first().copied();
+            let first = lane.first_entry().copied();
             lane.at += 1;
             if lane.at == lane.entries.len() {
                 lane.entries.clear();
@@ -313,7 +313,7 @@ impl TimerQueue {
     #[inline]
     fn pop_outside(&mut self, near: impl FnMut(&[Timer], Nearness)) -> Option<Timer> {
         let first = if self.run.first_order() == self.first_outside {
-            let first = self.run.first().copied();
+            let first = self.run.first_entry().copied();
             self.run.at += 1;
             first
         } else {
@@ -326,7 +326,7 @@ impl TimerQueue {
     #[inline]
     fn find_outside(&mut self, near: impl FnMut(&[Timer], Nearness)) {
         let is_calendar_open = !self.buckets.is_empty() || !self.beyond.is_empty();
-        if is_calendar_open && self.run.len() == 0 && self.heap.is_empty() {
+        if is_calendar_open && self.run.count_left() == 0 && self.heap.is_empty() {
             self.take_bucket(near);
         }
         self.first_outside = self.run.first_order();

@@ -439,7 +439,7 @@ impl Inner {
         &self.memory.shared
     }
 
-    /// Returns the state, between the parts of a call that change it.
+    /// Returns the state, between the parts of a call with changes of the state.
     const fn rank_state(&self) -> &MpiState {
         // SAFETY: as in `with_state`; the reference is dropped before another part begins.
         unsafe { &*self.state.get() }
@@ -570,7 +570,7 @@ impl Inner {
         goes_on
     }
 
-    /// Ends a call of MPI that has failed, or whose rank has ended: returns the error code of the
+    /// Ends a call of MPI after a failure or the end of the rank: returns the error code of the
     /// call, or ends the rank.
     #[cold]
     fn fail_call(&self, name: &str, result: thread::Result<Result<(), CallError>>) -> c_int {

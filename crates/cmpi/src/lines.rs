@@ -42,7 +42,7 @@ pub(crate) struct Lines(Mutex<LineCache>);
 /// again: without a lock.
 pub(crate) struct CallLines {
     lines: Arc<Lines>,
-    /// Lines of the latest calls, each at an index derived from its offset.
+    /// Lines of the latest calls, each at an index derived from the offset.
     recent: [Cell<Option<(u64, &'static NativeLocation)>>; RECENT],
 }
 

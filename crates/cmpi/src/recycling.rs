@@ -37,7 +37,7 @@ impl FreeBuffers {
         Some(buffer)
     }
 
-    /// Keeps the memory of a message that has been received, unless another buffer shares it.
+    /// Keeps the memory of a received message, unless another buffer shares this memory.
     #[inline]
     pub(crate) fn keep_buffer(&self, buffer: Buffer) {
         let Some(bytes) = buffer.shared_bytes() else {

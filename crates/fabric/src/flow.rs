@@ -251,7 +251,7 @@ impl Flow {
         }
     }
 
-    /// Handles the end of an acknowledgement, or its failure.
+    /// Handles the end or the failure of an acknowledgement.
     #[cold]
     fn end_acknowledgement(&self, kernel: &mut Kernel, number: u32, end: End) {
         let Some(initiators) = &self.initiators else {
@@ -270,7 +270,7 @@ impl Flow {
         }
     }
 
-    /// Delivers a packet at the date of its post.
+    /// Delivers a packet at the present date.
     #[inline(never)]
     fn hand_over(&self, source: u32, destination: u32, packet: Packet) {
         self.ranks.port.with_kernel(|kernel| {
@@ -308,7 +308,7 @@ impl Flow {
         kernel.fail_actor(actor(rank), message);
     }
 
-    /// Makes the record of an activity of a rank with a duration of its own.
+    /// Makes the record of a timer or a computation of a rank; returns the target.
     fn insert_activity(&self, rank: u32, token: Token) -> u64 {
         let transit = Transit::new(rank, ChannelEvent::Elapsed(token));
         let index = (self.ranks.ends.borrow_mut().transits).insert(transit);

@@ -61,7 +61,7 @@ impl Transit {
         }
     }
 
-    /// Turns the arrival of a packet into the news for its sender that the packet was not delivered.
+    /// Turns the arrival of a packet into news for the sender: the packet was not delivered.
     #[cold]
     pub(crate) fn return_to_sender(&mut self) {
         let peer = self.destination;
@@ -139,7 +139,7 @@ impl Ends {
         self.wakers.clear();
     }
 
-    /// Appends an event to the inbox of its rank. The protocols of a parked rank handle the event
+    /// Appends an event to the inbox of a rank. The protocols of a parked rank handle the event
     /// before any rank continues.
     #[inline(always)]
     pub(crate) fn deliver_event(&mut self, kernel: &mut Kernel, index: u32) {
@@ -178,7 +178,7 @@ impl Ends {
         self.deliver_new(kernel, destination, ChannelEvent::Broken { peer: source });
     }
 
-    /// Appends an event to the inbox of its rank; returns the rank.
+    /// Appends an event to the inbox of a rank; returns the rank.
     #[inline(always)]
     pub(crate) fn append_event(&mut self, index: u32) -> u32 {
         let rank = self.transits.get(index).destination;

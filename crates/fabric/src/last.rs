@@ -37,7 +37,7 @@ impl LastPackets {
         }
     }
 
-    /// Notes a packet as the last one of its pair; returns the last one before.
+    /// Notes a packet as the last one of a pair; returns the last one before.
     #[inline]
     pub(crate) fn replace(&mut self, destination: u32, source: u32, packet: u32) -> Option<u32> {
         let at = destination as usize;

@@ -53,7 +53,7 @@ impl Default for DateQueue {
 impl DateQueue {
     /// Sets the date of a slot that has none.
     #[inline]
-    pub fn insert(&mut self, slot: u32, date: f64) -> DatePlace {
+    pub fn insert_date(&mut self, slot: u32, date: f64) -> DatePlace {
         self.first_s = least(self.first_s, date);
         if self.entries.last().is_some_and(|(last, _)| *last > date) {
             return self.insert_into_heap(slot, date);
@@ -92,7 +92,7 @@ impl DateQueue {
 
     /// Removes the date of a slot, which is in this place.
     #[inline(never)]
-    pub fn remove(&mut self, slot: u32, place: DatePlace) {
+    pub fn remove_date(&mut self, slot: u32, place: DatePlace) {
         match place {
             DatePlace::NONE => return,
             DatePlace::HEAP => self.heap.remove(slot, &mut self.positions),
@@ -147,7 +147,8 @@ impl DateQueue {
         (is_alone && first <= last).then_some(slot)
     }
 
-    /// Returns true if `test` holds for all slots with dates up to `last`, and all are in the queue.
+    /// Returns true if `test` holds for all slots with dates up to `last`, all of them in the
+    /// queue.
     pub fn all_until(&self, last: f64, test: impl Fn(u32) -> bool) -> bool {
         let due = self.entries[self.head..].iter();
         self.heap_first_s() > last
@@ -206,13 +207,13 @@ mod tests {
             let mut model = BTreeMap::new();
             for (step, (slot, date)) in changes.into_iter().enumerate() {
                 let place = &mut places[slot as usize];
-                dates.remove(slot, *place);
+                dates.remove_date(slot, *place);
                 model.remove(&slot);
                 *place = DatePlace::NONE;
                 if let Some(date) = date {
                     // Dates that mostly grow, as they do while time passes.
                     let date = step as f64 / 3.0 + f64::from(date);
-                    *place = dates.insert(slot, date);
+                    *place = dates.insert_date(slot, date);
                     model.insert(slot, date);
                 }
                 let first = model.values().copied().fold(f64::INFINITY, f64::min);

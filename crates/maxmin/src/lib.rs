@@ -267,7 +267,7 @@ impl Solver {
 
     /// Moves the uses of a newly declared flow to `way`, for flows of the same way.
     pub fn share_uses(&mut self, slot: u32, way: &mut SharedUses) {
-        self.flows[slot as usize].uses.share(way);
+        self.flows[slot as usize].uses.share_way(way);
     }
 
     /// The capacities that a declared flow uses, each once.
@@ -282,7 +282,7 @@ impl Solver {
     pub fn forget_uses(&mut self, slot: u32) {
         if let Some(flow) = self.flows.get_mut(slot as usize) {
             debug_assert!(flow.position == GONE);
-            flow.uses.clear();
+            flow.uses.forget_uses();
         }
     }
 
@@ -303,9 +303,11 @@ impl Solver {
             self.changed = true;
         } else {
             // The rate does not depend on other flows, so no solve has to find it.
-            let narrowest = flow.uses.narrowest(&self.capacities, self.revision);
+            let narrowest = flow
+                .uses
+                .narrowest_capacity(&self.capacities, self.revision);
             flow.progress = FlowProgress::at_rate(work, least(bound, narrowest), now);
-            flow.end_place = self.lone.set_end(slot, flow.progress.end());
+            flow.end_place = self.lone.set_end(slot, flow.progress.end_s());
         }
     }
 
@@ -327,7 +329,7 @@ impl Solver {
         let place = &mut self.flows[slot as usize].end_place;
         let place = std::mem::replace(place, DatePlace::NONE);
         if place != DatePlace::NONE {
-            self.lone.ends.remove(slot, place);
+            self.lone.ends.remove_date(slot, place);
         }
     }
 
@@ -597,7 +599,7 @@ impl Solver {
         let flow = &mut self.flows[slot as usize];
         (flow.position, flow.end_place) = (GONE, DatePlace::NONE);
         self.lone.release_flow(&flow.uses);
-        flow.uses.clear();
+        flow.uses.forget_uses();
         self.changed |= self.kept.is_some();
         Some(slot)
     }

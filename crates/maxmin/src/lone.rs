@@ -49,7 +49,7 @@ impl Lone {
     pub(super) fn set_end(&mut self, slot: u32, end: f64) -> DatePlace {
         // A flow that stands still must not be the last in the queue.
         if end < f64::INFINITY {
-            self.ends.insert(slot, end)
+            self.ends.insert_date(slot, end)
         } else {
             DatePlace::NONE
         }

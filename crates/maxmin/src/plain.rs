@@ -78,7 +78,7 @@ impl FlowProgress {
     }
 
     /// The end at the present rate, in seconds.
-    pub(super) const fn end(&self) -> f64 {
+    pub(super) const fn end_s(&self) -> f64 {
         self.end
     }
 

@@ -50,7 +50,7 @@ impl FlowUses {
 
     /// Moves the own uses to `way`, for all flows of the way, in the memory of the former uses
     /// there if no flow has these any more.
-    pub(super) fn share(&mut self, way: &mut SharedUses) {
+    pub(super) fn share_way(&mut self, way: &mut SharedUses) {
         if let Some(former) = way.0.as_mut().and_then(Rc::get_mut) {
             former.uses.clear();
             former.uses.extend_from_slice(&self.own);
@@ -67,7 +67,7 @@ impl FlowUses {
     }
 
     #[inline]
-    pub(super) fn clear(&mut self) {
+    pub(super) fn forget_uses(&mut self) {
         self.own.clear();
         self.shared.0 = None;
     }
@@ -75,12 +75,12 @@ impl FlowUses {
     /// Returns the rate of a lone flow without a bound. `revision`: the one of the capacities, from
     /// 1 on.
     #[inline]
-    pub(super) fn narrowest(&self, capacities: &[f64], revision: u64) -> f64 {
+    pub(super) fn narrowest_capacity(&self, capacities: &[f64], revision: u64) -> f64 {
         let Some(way) = &self.shared.0 else {
-            return narrowest(&self.own, capacities);
+            return find_narrowest(&self.own, capacities);
         };
         if way.revision.get() != revision {
-            way.narrowest.set(narrowest(&way.uses, capacities));
+            way.narrowest.set(find_narrowest(&way.uses, capacities));
             way.revision.set(revision);
         }
         way.narrowest.get()
@@ -98,7 +98,7 @@ impl std::ops::Deref for FlowUses {
 
 /// Returns the rate of a lone flow without a bound.
 #[inline(never)]
-fn narrowest(uses: &[Use], capacities: &[f64]) -> f64 {
+fn find_narrowest(uses: &[Use], capacities: &[f64]) -> f64 {
     let rate = |known: &Use| capacities[known.number as usize] / known.coefficient;
     uses.iter().map(rate).fold(f64::INFINITY, least)
 }

@@ -399,7 +399,7 @@ impl FlowModel {
     fn pay(&mut self, slot: u32, left: Span, now: Time) {
         let until = now + left;
         let activity = &mut self.activities.0[slot as usize];
-        let place = self.latencies.insert(slot, until.as_secs());
+        let place = self.latencies.insert_date(slot, until.as_secs());
         activity.phase = Phase::Latency { until, left, place };
     }
 
@@ -439,7 +439,7 @@ impl FlowModel {
             Phase::Idle | Phase::Failed => {}
             Phase::Latency { until, place, .. } => {
                 let left = until.since(now);
-                self.latencies.remove(slot, place);
+                self.latencies.remove_date(slot, place);
                 let place = DatePlace::NONE;
                 activity.phase = Phase::Latency { until, left, place };
             }

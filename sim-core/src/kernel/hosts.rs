@@ -92,7 +92,7 @@ impl Kernel {
         if !self.calendar.is_timed() {
             if let Transition::SwitchHost { host, on } = transition {
                 // Nothing runs on it, and the resource need not know.
-                return self.switch_host(HostId(host), on);
+                return switch_host(self, HostId(host), on);
             }
             self.host_states.links_changed = true;
         }
@@ -139,31 +139,7 @@ impl Kernel {
         let mut switched = Vec::new();
         self.calendar.resource.take_switched(&mut switched);
         for (host, on) in switched {
-            self.switch_host(host, on);
-        }
-    }
-
-    #[cold]
-    fn switch_host(&mut self, host: HostId, on: bool) {
-        self.counters
-            .digest
-            .mix(u64::from(host.0) << 8 | u64::from(on), 3);
-        self.actors.progress += 1;
-        if !on && self.host_states.off.insert(host) {
-            for actor in self.host_states.list_doomed(host, &self.actors) {
-                self.lose_actor(actor);
-            }
-        } else if on && self.host_states.off.remove(&host) {
-            let ended_too = self.calendar.resource.restarts_ended_actors();
-            for position in 0..self.host_states.restarts.len() {
-                let restart = &mut self.host_states.restarts[position];
-                if restart.host != host || !(std::mem::take(&mut restart.down) || ended_too) {
-                    continue;
-                }
-                let (name, program) = (restart.name.clone(), Rc::clone(&restart.program));
-                let actor = self.start_again(&name, host, &program);
-                self.host_states.restarts[position].actor = actor;
-            }
+            switch_host(self, host, on);
         }
     }
 
@@ -173,6 +149,32 @@ impl Kernel {
             device.on_host_off(self, ActorId(actor));
         }
         self.actors.kill_actor(actor);
+    }
+}
+
+/// Ends or restarts actors because a host goes off or comes back.
+#[cold]
+fn switch_host(kernel: &mut Kernel, host: HostId, on: bool) {
+    kernel
+        .counters
+        .digest
+        .mix(u64::from(host.0) << 8 | u64::from(on), 3);
+    kernel.actors.progress += 1;
+    if !on && kernel.host_states.off.insert(host) {
+        for actor in kernel.host_states.list_doomed(host, &kernel.actors) {
+            kernel.lose_actor(actor);
+        }
+    } else if on && kernel.host_states.off.remove(&host) {
+        let ended_too = kernel.calendar.resource.restarts_ended_actors();
+        for position in 0..kernel.host_states.restarts.len() {
+            let restart = &mut kernel.host_states.restarts[position];
+            if restart.host != host || !(std::mem::take(&mut restart.down) || ended_too) {
+                continue;
+            }
+            let (name, program) = (restart.name.clone(), Rc::clone(&restart.program));
+            let actor = kernel.start_again(&name, host, &program);
+            kernel.host_states.restarts[position].actor = actor;
+        }
     }
 }
 

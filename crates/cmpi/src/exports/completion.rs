@@ -154,8 +154,8 @@ impl MpiState {
 /// The completed requests, by their positions among the requests of the call.
 type Done = Vec<(usize, Completion)>;
 
-/// Performs a call about the requests of a list. For a completed request, calls `each` with its
-/// number and its position in the list. Returns the number of completed requests. Statuses are
+/// Performs a call about the requests of a list. Calls `each` with the number of each completed
+/// request and the position in the list. Returns the number of completed requests. Statuses are
 /// stored at these positions, or one behind the other if `is_dense`.
 fn several<D: IntoIterator<Item = (usize, Completion)>>(
     (count, list): (c_int, *mut Handle),

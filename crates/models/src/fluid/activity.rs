@@ -140,6 +140,11 @@ pub(super) fn slowest(way: &Route, links: &DynamicState) -> f64 {
 }
 
 impl Activities {
+    /// Sorts activities by number: the order of simultaneous events does not depend on any heap.
+    pub(super) fn sort_by_number(&self, slots: &mut [u32]) {
+        slots.sort_unstable_by_key(|slot| self.0[*slot as usize].id.number);
+    }
+
     /// Returns the record for a new activity in `slot`.
     #[inline]
     pub(super) fn claim_slot(&mut self, slot: u32) -> &mut Activity {

@@ -41,17 +41,12 @@ impl FlowModel {
         }
         let mut due = std::mem::take(&mut self.due);
         self.latencies.take_until(last_s, &mut due);
-        self.sort_by_number(&mut due);
+        self.activities.sort_by_number(&mut due);
         for slot in due.drain(..) {
             self.start_progress(slot, date);
         }
         self.due = due;
         true
-    }
-
-    /// Sorts activities by number: the order of simultaneous events does not depend on any heap.
-    fn sort_by_number(&self, slots: &mut [u32]) {
-        slots.sort_unstable_by_key(|slot| self.activities.0[*slot as usize].id.number);
     }
 
     /// Returns true if only running activities can change the state.
@@ -91,7 +86,7 @@ impl FlowModel {
         let mut due = std::mem::take(&mut self.due);
         self.solver.due(last_s, &mut due);
         self.latencies.take_until(last_s, &mut due);
-        self.sort_by_number(&mut due);
+        self.activities.sort_by_number(&mut due);
         for slot in due.drain(..) {
             let activity = &self.activities.0[slot as usize];
             if matches!(activity.phase, Phase::Work) {

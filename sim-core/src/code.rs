@@ -108,7 +108,8 @@ impl Code {
         self.head >> 8 & 1 == 1
     }
 
-    /// A note of the operation to itself, which is no part of the transition.
+    /// A note of the operation to itself, or of the kernel that a device has ended a park; no part
+    /// of the transition.
     #[inline]
     pub(crate) const fn marked(mut self, marked: bool) -> Self {
         self.head |= (marked as u64) << 9;

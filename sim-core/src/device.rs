@@ -82,12 +82,14 @@ impl Kernel {
         }
     }
 
-    /// [`Kernel::wake_actor`] for a device that does not look at the token of the park. Returns
-    /// true if the park is over: the actor waits for the device alone, and no explorer chooses
-    /// turns. Otherwise [`KernelHandle::is_woken`] has the answer.
+    /// [`Kernel::wake_actor`] for a device that does not look at the token of the park, while the
+    /// actor is not polled. Returns true if the park is over and the token is void: the actor waits
+    /// for the device alone, and neither a chooser nor an explorer chooses turns. Otherwise [`KernelHandle::is_woken`] has the answer.
     #[inline]
     pub fn end_park(&mut self, actor: ActorId) -> bool {
         let is_chosen = self.actors.mode.is_chosen();
+        let is_polled = self.actors.current == actor.0;
+        debug_assert!(is_chosen || !is_polled, "a poll ends its own park");
         let record = &mut self.actors[actor.0];
         let slot = &record.first;
         let is_parked = slot.code == Code::DEVICE && slot.state == PendingState::Waiting;

@@ -382,13 +382,13 @@ impl Simulation {
         }));
         outcome.unwrap_or_else(|panic| {
             let mut kernel = self.kernel.borrow_mut();
-            if matches!(kernel.stop, Some(Outcome::Limit(_))) {
-                return kernel.stop.take().expect("there is one");
-            }
             let message = panic_message(&*panic);
             // The actor that was polled, or whose pending transition was being executed.
             let actor = kernel.actors.current.min(kernel.actors.acting);
             assert!(actor != NONE, "a broken invariant of the kernel: {message}");
+            if matches!(kernel.stop, Some(Outcome::Limit(_))) {
+                return kernel.stop.take().expect("there is one");
+            }
             Outcome::Failed(kernel.describe_failure(actor, message, true))
         })
     }

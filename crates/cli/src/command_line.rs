@@ -267,12 +267,15 @@ fn launcher_arguments(mut arguments: Vec<OsString>) -> Vec<OsString> {
         }
     }
     let program = first_plain(&arguments, Mode::Run).unwrap_or(arguments.len());
+    if program < arguments.len() {
+        arguments.insert(program + 1, "--".into());
+    }
     let names_platform = |word: &OsString| {
         let word = word.to_string_lossy();
         word.starts_with("--platform") || word.starts_with("-p")
     };
     if !arguments[..program].iter().any(names_platform)
-        && let Some(file) = std::env::var_os(PLATFORM)
+        && let Some(file) = std::env::var_os(PLATFORM).filter(|file| !file.is_empty())
     {
         arguments.splice(..0, ["--platform".into(), file]);
     }

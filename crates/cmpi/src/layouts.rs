@@ -213,7 +213,8 @@ fn kept(segments: &[Segment]) -> &'static [Segment] {
     new
 }
 
-/// Returns an element that is kept as segments are, so that the places of elements are short.
+/// Returns an element that is kept as segments are, so that the places of elements are short: once
+/// for all types that are alike.
 fn kept_element(element: Element) -> &'static Element {
     type Key = (&'static str, usize, isize, &'static [Segment]);
     static KEPT: Mutex<BTreeMap<Key, &'static Element>> = Mutex::new(BTreeMap::new());

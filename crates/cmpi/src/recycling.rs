@@ -1,7 +1,7 @@
 //! Memory of received messages, which the next messages take over.
 //!
-//! A program sends messages of few lengths again and again, and a message costs less than two
-//! allocations. *Not here*: the content; a message that takes over memory overwrites all bytes.
+//! A program sends messages of few lengths again and again, and two allocations take longer than
+//! the rest of a message. *Not here*: the content; a message that takes over memory overwrites all bytes.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -31,8 +31,9 @@ impl FreeBuffers {
     /// Returns a message with these bytes in memory of an earlier message, if there is some.
     #[inline]
     pub(crate) fn take_buffer(&self, bytes: &[u8]) -> Option<Buffer> {
-        let list = &mut self.0.borrow_mut()[list_index(bytes.len())];
-        let mut buffer = list.pop_if(|buffer| buffer.len() == bytes.len() as u64)?;
+        let is_as_long = |buffer: &mut Buffer| buffer.len() == bytes.len() as u64;
+        let mut buffer = self.0.borrow_mut()[list_index(bytes.len())].pop_if(is_as_long)?;
+        // A fault in the memory of the program leaves the stack here: no list is borrowed any more.
         buffer.bytes_mut()?.copy_from_slice(bytes);
         Some(buffer)
     }

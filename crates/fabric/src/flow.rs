@@ -258,14 +258,11 @@ impl Flow {
             return;
         };
         let initiators = &mut *initiators.borrow_mut();
-        if end == End::Done {
-            if initiators.take_acknowledgement(number) {
-                kernel.request_progress();
-            }
-            return;
+        let (rank, peer) = initiators.take_acknowledgement(number);
+        if initiators.release_packet(rank, peer) {
+            kernel.request_progress();
         }
-        let (rank, peer) = initiators.lose_acknowledgement(number);
-        if !self.ranks.connects() {
+        if end != End::Done && !self.ranks.connects() {
             kernel.fail_actor(actor(rank), lost_message(peer));
         }
     }
@@ -290,22 +287,26 @@ impl Flow {
     #[cold]
     fn handle_failure(&self, kernel: &mut Kernel, ends: &mut Ends, index: u32) {
         let transit = ends.transits.get_mut(index);
-        let source = transit.packet().map(|(source, _)| source);
-        if self.ranks.connects() {
-            if source.is_some() {
-                transit.is_lost = true;
-                return self.handle_arrival(kernel, ends, index);
-            }
-            ends.transits.remove(index);
-            return;
-        }
         let destination = transit.destination;
-        ends.transits.remove(index);
-        let (rank, message) = match source {
-            Some(source) => (source, lost_message(destination)),
-            None => (destination, "computation failed: host failure".to_owned()),
+        let Some((source, _)) = transit.packet() else {
+            ends.transits.remove(index);
+            if !self.ranks.connects() {
+                let message = "computation failed: host failure".to_owned();
+                kernel.fail_actor(actor(destination), message);
+            }
+            return;
         };
-        kernel.fail_actor(actor(rank), message);
+        if !self.ranks.connects() {
+            // The record stays: the sender may post a packet behind this one at this date.
+            return kernel.fail_actor(actor(source), lost_message(destination));
+        }
+        transit.is_lost = true;
+        if let Some(initiators) = self.initiators.as_ref().filter(|_| transit.has_initiator)
+            && initiators.borrow_mut().release_packet(source, destination)
+        {
+            kernel.request_progress();
+        }
+        self.handle_arrival(kernel, ends, index);
     }
 
     /// Makes the record of a timer or a computation of a rank; returns the target.

@@ -108,15 +108,14 @@ impl Initiators {
         self.acknowledgements.insert((rank, peer))
     }
 
-    /// Forgets an acknowledgement that has failed; returns the sender and the receiver of the
-    /// packet.
-    pub(crate) fn lose_acknowledgement(&mut self, number: u32) -> (u32, u32) {
+    /// Takes an acknowledgement that has arrived or was lost; returns the sender and the receiver of
+    /// the packet.
+    pub(crate) fn take_acknowledgement(&mut self, number: u32) -> (u32, u32) {
         self.acknowledgements.remove(number)
     }
 
-    /// Notes that an acknowledgement has arrived; returns true if packets leave now.
-    pub(crate) fn take_acknowledgement(&mut self, number: u32) -> bool {
-        let (rank, peer) = self.acknowledgements.remove(number);
+    /// Notes that a packet of a rank is acknowledged or lost; returns true if packets leave now.
+    pub(crate) fn release_packet(&mut self, rank: u32, peer: u32) -> bool {
         let state = &mut self.ranks[rank as usize];
         state.served.retain_mut(|(served, packets)| {
             *packets -= u32::from(*served == peer);

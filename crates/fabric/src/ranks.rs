@@ -342,11 +342,8 @@ impl Ranks {
             let protocols = &ends.endpoints[rank as usize].protocols;
             let protocols = protocols.as_ref().and_then(Weak::upgrade);
             // Where ranks get connected, the events are for the layer below the engine.
-            let event = if self.connects() {
-                None
-            } else {
-                ends.take_event(rank)
-            };
+            let is_for_engine = protocols.is_some() && !self.connects();
+            let event = is_for_engine.then(|| ends.take_event(rank)).flatten();
             drop(ends);
             before(rank);
             if protocols.is_none_or(|protocols| protocols.handle_parked_events(event)) {

@@ -1,4 +1,4 @@
-//! A table with reused places: the jobs of a device in progress, each with a small number.
+//! A table with reused places: the events and jobs of a device, each with a small number.
 
 /// A table whose free places form a list.
 #[derive(Debug)]

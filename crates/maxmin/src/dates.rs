@@ -9,6 +9,9 @@ use super::least;
 /// In the queue: an event that was removed.
 const REMOVED: u32 = u32::MAX;
 
+/// Number of removed events that stay in the queue however few others there are.
+const REMOVED_MAX: usize = 64;
+
 /// The place of a date, needed to remove the date.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DatePlace(u32);
@@ -32,6 +35,8 @@ pub struct DateQueue {
     head: usize,
     /// The number of entries that have left the queue.
     left: u32,
+    /// The number of removed events in the queue.
+    removed: usize,
     heap: IndexedHeap,
     /// Positions in the heap.
     positions: Vec<u32>,
@@ -44,6 +49,7 @@ impl Default for DateQueue {
             entries: Vec::new(),
             head: 0,
             left: 0,
+            removed: 0,
             heap: IndexedHeap::default(),
             positions: Vec::new(),
         }
@@ -55,7 +61,8 @@ impl DateQueue {
     #[inline]
     pub fn insert_date(&mut self, slot: u32, date: f64) -> DatePlace {
         self.first_s = least(self.first_s, date);
-        if self.entries.last().is_some_and(|(last, _)| *last > date) {
+        let is_early = self.entries.last().is_some_and(|(last, _)| *last > date);
+        if is_early || self.removed > REMOVED_MAX && self.is_mostly_removed() {
             return self.insert_into_heap(slot, date);
         }
         if self.entries.len() == self.entries.capacity() {
@@ -66,6 +73,13 @@ impl DateQueue {
             .wrapping_add((self.entries.len() - self.head) as u32);
         self.entries.push((date, slot));
         DatePlace(number & DatePlace::QUEUE)
+    }
+
+    /// Returns true if the queue has more removed events than others: behind a late first event,
+    /// the queue would grow with each event that begins and is removed.
+    #[cold]
+    fn is_mostly_removed(&self) -> bool {
+        self.removed > (self.entries.len() - self.head) / 2
     }
 
     /// Makes room at the end of the queue, if possible where entries have left.
@@ -101,6 +115,7 @@ impl DateQueue {
                 let entry = &mut self.entries[self.head + at as usize];
                 debug_assert_eq!(entry.1, slot);
                 entry.1 = REMOVED;
+                self.removed += 1;
             }
         }
         self.drop_removed();
@@ -115,6 +130,7 @@ impl DateQueue {
                 queued_s = *date;
                 break;
             }
+            self.removed -= 1;
             self.head += 1;
             self.left = self.left.wrapping_add(1);
         }
@@ -173,7 +189,9 @@ impl DateQueue {
         while let Some((date, slot)) = self.entries.get(self.head)
             && *date <= last
         {
-            if *slot != REMOVED {
+            if *slot == REMOVED {
+                self.removed -= 1;
+            } else {
                 due.push(*slot);
             }
             self.head += 1;
@@ -195,6 +213,21 @@ mod tests {
     use proptest::prelude::*;
     use std::cell::RefCell;
     use std::collections::BTreeMap;
+
+    #[test]
+    fn removed_dates_do_not_pile_up_behind_a_late_one() {
+        let mut dates = DateQueue::default();
+        let late = dates.insert_date(0, 1e6);
+        for step in 0..100_000 {
+            let place = dates.insert_date(1, 2e6 + f64::from(step));
+            dates.remove_date(1, place);
+        }
+        assert!(dates.entries.len() < 200, "{}", dates.entries.len());
+        assert_eq!(dates.first_s(), 1e6);
+        dates.remove_date(0, late);
+        assert_eq!(dates.first_s(), f64::INFINITY);
+        assert_eq!(dates.removed, 0);
+    }
 
     proptest! {
         #[test]

@@ -82,9 +82,9 @@ pub struct FlowModel {
     last_factors: SizeFactors,
     /// True if the links of the transfer that is being prepared are on.
     way_is_on: bool,
-    /// True from the first parallel task, observer, profile or change of a link or host on, and for
-    /// transfers with penalties or on air with decay: only then is there more to an activity than
-    /// latency and share.
+    /// True from the start on platforms with penalties or decaying air, otherwise from the first
+    /// parallel task, observer, profile or change on. While false, an activity has only a latency
+    /// and a share.
     has_extras: bool,
     /// Activities that end this near to the current date, in seconds, end at the current date.
     tolerance_s: f64,

@@ -156,7 +156,8 @@ impl Activities {
     fn take_slot(&mut self) -> u32 {
         self.free.pop().unwrap_or_else(|| {
             let slot = self.slots;
-            self.slots += 1;
+            let count = slot.checked_add(1);
+            self.slots = count.expect("activities at one time are counted in 32 bits");
             slot
         })
     }

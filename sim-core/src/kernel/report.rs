@@ -59,10 +59,11 @@ fn describe_blocked(kernel: &Kernel, actor: u32) -> Blocked {
     let record = &kernel.actors[actor];
     let mut slots = record.slots();
     slots.retain(|slot| slot.state != PendingState::Answered);
-    let device = kernel
-        .device
-        .as_ref()
-        .filter(|_| slots.iter().any(|slot| slot.code == Code::DEVICE));
+    let device = kernel.device.as_ref().filter(|_| {
+        slots
+            .iter()
+            .any(|slot| slot.code.kind() == Code::DEVICE.kind())
+    });
     if let Some(waiting) = device.and_then(|device| device.describe(ActorId(actor))) {
         return waiting;
     }

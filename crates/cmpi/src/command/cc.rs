@@ -123,7 +123,8 @@ impl Shown {
     }
 }
 
-/// Makes links to simrun under the names of compilers of MPI programs, and prints their folder.
+/// Makes links to simrun under the names of compilers and launchers of MPI programs, and prints
+/// their folder.
 pub(super) fn print_wrappers() -> ExitCode {
     let folder = toolchain::folder().join("bin");
     let Some(simrun) = package::simrun().and_then(|file| file.canonicalize().ok()) else {

@@ -193,6 +193,26 @@ fn mistakes_end_the_run_and_are_named() {
     found.exits_with(1).prints_text("segmentation fault");
 }
 
+/// A fault leaves the stack without drops; later executions of the search must not meet the rest.
+#[test]
+fn a_fault_while_a_message_is_copied_is_the_only_finding() {
+    let folder = Folder::new();
+    let program = compiled(&folder, "crates/cmpi/tests/programs/late-fault.c");
+    for threads in ["1", "2"] {
+        let output = simrun(
+            &program,
+            &format!("check -n 3 --threads {threads} --format json"),
+        );
+        let findings = output.json()["findings"]
+            .as_array()
+            .cloned()
+            .unwrap_or_default();
+        assert_eq!(findings.len(), 1, "{output:?}");
+        let text = findings[0].to_string();
+        assert!(text.contains("segmentation fault"), "{output:?}");
+    }
+}
+
 #[test]
 fn reports_name_the_lines_of_the_program() {
     let folder = Folder::new();

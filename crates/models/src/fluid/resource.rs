@@ -12,14 +12,14 @@ use super::{FlowModel, control};
 use maxmin::least;
 use platform::profile;
 
-/// The same in units of the distance between representable dates, for large dates.
+/// Ends of work at most so many representable dates apart are one end.
 const TOGETHER_ULP: f64 = 8.0;
 /// Ends of work after this date are ignored: the work stands still, or simulated time overflows.
 const HORIZON_S: f64 = Time::HORIZON.as_secs();
 
 impl FlowModel {
     /// Ends the latencies that end at `date`, unless others can notice an event there: returns
-    /// false in this case. No work ends at `date`.
+    /// false in this case. The caller has checked that no work ends at `date`.
     #[inline]
     fn ends_latencies(&mut self, date: Time, last_s: f64) -> bool {
         let Some(slot) = self.latencies.only_until(last_s) else {

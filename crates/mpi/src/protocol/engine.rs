@@ -173,6 +173,19 @@ pub(crate) enum OperationState {
     },
 }
 
+impl OperationState {
+    /// Returns true if the message or the buffer has been taken out.
+    fn is_emptied(&self) -> bool {
+        match self {
+            Self::Elapsing => true,
+            Self::Posted { buffer, .. } | Self::AwaitData { buffer, .. } => {
+                buffer.shared_bytes().is_none()
+            }
+            _ => false,
+        }
+    }
+}
+
 /// The protocol state of one rank.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ProtocolEngine {

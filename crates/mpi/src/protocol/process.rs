@@ -55,7 +55,7 @@ struct ColdState {
 /// One rank of a running program.
 pub struct Process {
     channel: Box<dyn Channel>,
-    /// The rank of the channel, for which each message asks.
+    /// The rank of the channel, kept here because each message needs the rank.
     pub(crate) rank: u32,
     calls: CallComparison,
     engine: RefCell<ProtocolEngine>,

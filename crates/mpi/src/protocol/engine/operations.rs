@@ -119,6 +119,7 @@ impl Operations {
     #[inline(always)]
     pub(super) fn set_done(&mut self, token: Token, result: Result<Status, Error>, buffer: Buffer) {
         let place = &mut self.places[token as usize].state;
+        debug_assert!(place.is_emptied(), "a forgotten state owns no memory");
         let done = OperationState::Done { result, buffer };
         std::mem::forget(std::mem::replace(place, done));
     }

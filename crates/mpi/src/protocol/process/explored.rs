@@ -1,4 +1,5 @@
-//! Attempts of a rank that a model checker explores or an observer observes.
+//! Attempts of a rank with rare parts: a model checker explores or an observer observes the rank, or
+//! the rank has been busy.
 
 use observe::SourceLocation;
 

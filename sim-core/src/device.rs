@@ -84,7 +84,8 @@ impl Kernel {
 
     /// [`Kernel::wake_actor`] for a device that does not look at the token of the park, while the
     /// actor is not polled. Returns true if the park is over and the token is void: the actor waits
-    /// for the device alone, and neither a chooser nor an explorer chooses turns. Otherwise [`KernelHandle::is_woken`] has the answer.
+    /// for the device alone, and neither a chooser nor an explorer chooses turns. Otherwise
+    /// [`KernelHandle::is_woken`] has the answer.
     #[inline]
     pub fn end_park(&mut self, actor: ActorId) -> bool {
         let is_chosen = self.actors.mode.is_chosen();

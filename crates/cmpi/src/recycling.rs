@@ -1,7 +1,8 @@
 //! Memory of received messages, which the next messages take over.
 //!
 //! A program sends messages of few lengths again and again, and two allocations take longer than
-//! the rest of a message. *Not here*: the content; a message that takes over memory overwrites all bytes.
+//! the rest of a message. *Not here*: the content; a message that takes over memory overwrites all
+//! bytes.
 
 use std::cell::RefCell;
 use std::rc::Rc;

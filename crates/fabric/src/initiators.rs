@@ -108,8 +108,8 @@ impl Initiators {
         self.acknowledgements.insert((rank, peer))
     }
 
-    /// Takes an acknowledgement that has arrived or was lost; returns the sender and the receiver of
-    /// the packet.
+    /// Takes an acknowledgement that has arrived or was lost; returns the sender and the receiver
+    /// of the packet.
     pub(crate) fn take_acknowledgement(&mut self, number: u32) -> (u32, u32) {
         self.acknowledgements.remove(number)
     }

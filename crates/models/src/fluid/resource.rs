@@ -12,7 +12,7 @@ use super::{FlowModel, control};
 use maxmin::least;
 use platform::profile;
 
-/// Ends of work at most so many representable dates apart are one end.
+/// Ends of work at most this number of representable dates apart are one end.
 const TOGETHER_ULP: f64 = 8.0;
 /// Ends of work after this date are ignored: the work stands still, or simulated time overflows.
 const HORIZON_S: f64 = Time::HORIZON.as_secs();

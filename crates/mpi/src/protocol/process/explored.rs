@@ -1,5 +1,5 @@
-//! Attempts of a rank with rare parts: a model checker explores or an observer observes the rank, or
-//! the rank has been busy.
+//! Attempts of a rank with rare parts: a model checker explores or an observer observes the rank,
+//! or the rank has been busy.
 
 use observe::SourceLocation;
 

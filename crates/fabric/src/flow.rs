@@ -35,7 +35,7 @@ use sim_core::{ActorId, Blocked, Device, End, Kernel, KernelHandle, Span, Time, 
 use crate::inbox::{Ends, NONE, Transit};
 use crate::initiators::{Initiators, WaitingPacket};
 use crate::last::LastPackets;
-use crate::ranks::{PacketTransport, Ranks, actor};
+use crate::ranks::{PacketTransport, Ranks, actor, begin_computation};
 
 /// Token bit of an acknowledgement; without this bit a token is the number of an event.
 const ACKNOWLEDGEMENT: u64 = 1 << 32;
@@ -430,17 +430,9 @@ impl PacketTransport for Flow {
 
     fn start_computation(&self, rank: u32, flops: f64, token: Token) {
         let target = self.insert_activity(rank, token);
-        self.ranks.port.with_kernel(|kernel| {
-            let host = kernel.host_of(actor(rank));
-            let work = Work::Exec {
-                host,
-                threads: 1,
-                flops,
-                priority: 1.0,
-                bound: f64::INFINITY,
-            };
-            kernel.start_for_device(&work, target);
-        });
+        self.ranks
+            .port
+            .with_kernel(|kernel| begin_computation(kernel, rank, flops, target));
     }
 
     /// The messages to a rank that are on their way, by sender and in the order in which they were

@@ -114,7 +114,7 @@ pub(crate) struct Ends {
     /// Parked ranks with unhandled events.
     called: VecDeque<u32>,
     /// Wakers of combinators, to be woken at the next event; few ranks have any.
-    pub(crate) wakers: BTreeMap<u32, Vec<Waker>>,
+    wakers: BTreeMap<u32, Vec<Waker>>,
 }
 
 impl Ends {
@@ -161,6 +161,15 @@ impl Ends {
         let wakers = self.wakers.entry(rank).or_default();
         if !wakers.iter().any(|known| known.will_wake(waker)) {
             wakers.push(waker.clone());
+        }
+    }
+
+    /// Wakes the combinators of a rank that wait for an event.
+    #[inline]
+    pub(crate) fn wake_combinators(&mut self, rank: u32) {
+        if !self.wakers.is_empty() {
+            let wakers = self.wakers.remove(&rank);
+            wakers.into_iter().flatten().for_each(Waker::wake);
         }
     }
 

@@ -55,10 +55,10 @@ use std::rc::Rc;
 use channel::{ChannelEvent, Envelope, Interest, Packet, Settings, Token};
 use observe::NetworkEvent;
 use settings::{LogGopsLoopback, LogGopsParameters};
-use sim_core::{ActorId, Blocked, Device, End, Kernel, KernelHandle, Span, Time, Work};
+use sim_core::{ActorId, Blocked, Device, End, Kernel, KernelHandle, Span, Time};
 
 use crate::flow::{begins, message};
-use crate::ranks::{PacketTransport, Ranks, actor};
+use crate::ranks::{PacketTransport, Ranks, actor, begin_computation};
 use crate::slab::Slab;
 
 /// Costs of packets that take one kind of way: between hosts, or within a host.
@@ -489,14 +489,7 @@ impl RankNode {
         };
         self.own.pop(job);
         self.computes = true;
-        let work = Work::Exec {
-            host: kernel.host_of(actor(rank)),
-            threads: 1,
-            flops,
-            priority: 1.0,
-            bound: f64::INFINITY,
-        };
-        kernel.start_for_device(&work, timer::JOB | u64::from(index));
+        begin_computation(kernel, rank, flops, timer::JOB | u64::from(index));
     }
 
     /// A send will be over at that date.

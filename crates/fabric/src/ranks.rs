@@ -24,7 +24,7 @@ use channel::{
 };
 use observe::{NetworkEvent, NetworkObserver, Observer};
 use rdma::{Capture, RegionMemory, Verbs};
-use sim_core::{ActorId, Blocked, Device, Kernel, KernelHandle, Limit, Observed, Time};
+use sim_core::{ActorId, Blocked, Device, Kernel, KernelHandle, Limit, Observed, Time, Work};
 
 use crate::flow::label;
 use crate::inbox::{Ends, Transit};
@@ -111,6 +111,18 @@ impl<C: PacketTransport + 'static> Fabric for C {
 /// The actor that runs a rank.
 pub(crate) const fn actor(rank: u32) -> ActorId {
     ActorId::from_number(rank + 1)
+}
+
+/// Starts a computation of a rank on one core; the device gets the end under `token`.
+pub(crate) fn begin_computation(kernel: &mut Kernel, rank: u32, flops: f64, token: u64) {
+    let work = Work::Exec {
+        host: kernel.host_of(actor(rank)),
+        threads: 1,
+        flops,
+        priority: 1.0,
+        bound: f64::INFINITY,
+    };
+    kernel.start_for_device(&work, token);
 }
 
 /// Transport of packets, which differs between devices.
@@ -361,10 +373,7 @@ impl Ranks {
     #[inline]
     pub(crate) fn wake(&self, rank: u32) {
         let mut ends = self.ends.borrow_mut();
-        if !ends.wakers.is_empty() {
-            let wakers = ends.wakers.remove(&rank);
-            wakers.into_iter().flatten().for_each(Waker::wake);
-        }
+        ends.wake_combinators(rank);
         let is_over = self.port.with_kernel(|kernel| kernel.end_park(actor(rank)));
         let endpoint = &mut ends.endpoints[rank as usize];
         if is_over {
@@ -379,8 +388,7 @@ impl Ranks {
     pub(crate) fn note_woken(&self, rank: u32) {
         let mut ends = self.ends.borrow_mut();
         ends.endpoints[rank as usize].woken = true;
-        let wakers = ends.wakers.remove(&rank);
-        wakers.into_iter().flatten().for_each(Waker::wake);
+        ends.wake_combinators(rank);
     }
 
     /// Puts an event into the inbox of a rank that is awake.

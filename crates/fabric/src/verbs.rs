@@ -38,10 +38,10 @@ use models::packet::{PacketSettings, PacketTopology};
 use mpi_verbs::Options;
 use rdma::{Capture, LocalAdapter, RegionMemory, Verbs};
 use settings::RendezvousMode;
-use sim_core::{ActorId, Blocked, Device, End, HostId, Kernel, KernelHandle, Span, Work};
+use sim_core::{ActorId, Blocked, Device, End, HostId, Kernel, KernelHandle, Span};
 
 use crate::flow::{begins, label};
-use crate::ranks::{PacketTransport, Ranks, actor};
+use crate::ranks::{PacketTransport, Ranks, actor, begin_computation};
 use crate::slab::Slab;
 use host::ProgramHost;
 use state::VerbsState;
@@ -300,16 +300,9 @@ impl PacketTransport for VerbsFabric {
 
     fn start_computation(&self, rank: u32, flops: f64, token: Token) {
         let job = self.start_job(VerbsOperation::Elapse { rank, token });
-        self.ranks.port.with_kernel(|kernel| {
-            let work = Work::Exec {
-                host: kernel.host_of(actor(rank)),
-                threads: 1,
-                flops,
-                priority: 1.0,
-                bound: f64::INFINITY,
-            };
-            kernel.start_for_device(&work, job);
-        });
+        self.ranks
+            .port
+            .with_kernel(|kernel| begin_computation(kernel, rank, flops, job));
     }
 
     /// Returns no messages: an adapter does not know its packets as messages.

@@ -98,6 +98,31 @@ fn between_two_sites_two_hops_cross_the_wide_area() {
 }
 
 #[test]
+fn tokens_on_different_links_do_not_wait_for_each_other() {
+    let time = |rounds: u32, arguments: &str| {
+        let record = ring(
+            "cluster",
+            "",
+            &format!("--rounds {rounds} --size 1024 {arguments}"),
+        );
+        assert_eq!(record["messages"], rounds * 64);
+        testing::apps::simulated_s(&record)
+    };
+    for tokens in [1, 2, 8, 64] {
+        let found = time(3, &format!("--tokens {tokens}"));
+        let expected = 3.0 * 64.0 / f64::from(tokens) * cluster_hop(1024.0);
+        assert!(
+            (found - expected).abs() <= 1e-9 * expected,
+            "{tokens} tokens: {found} s"
+        );
+    }
+    // Rank 0 waits for the token of the last rank.
+    let found = time(1, "--tokens 64 --skew 1e-3");
+    let expected = 63e-3 + cluster_hop(1024.0);
+    assert!((found - expected).abs() <= 1e-9 * expected, "{found} s");
+}
+
+#[test]
 fn counts_messages_and_bytes() {
     let record = ring("cluster", "-n 5", "--rounds 3 --size 100");
     assert_eq!(record["messages"], 15);

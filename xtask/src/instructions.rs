@@ -142,7 +142,9 @@ fn count_instructions(
     length: &str,
 ) -> Result<Counted, String> {
     let program = programs.join(workload.program);
+    let file = std::env::temp_dir().join(format!("simrun-{}.events", std::process::id()));
     let arguments = workload.arguments.replace("LENGTH", length);
+    let arguments = arguments.replace("FILE", &file.display().to_string());
     // The environment lies on the stack, and could move what follows it.
     let output = Command::new("valgrind")
         .current_dir(root)
@@ -155,6 +157,7 @@ fn count_instructions(
         .map_err(|error| {
             format!("cannot start valgrind: {error}: `apt-get install valgrind` has it on Debian")
         })?;
+    let _ = std::fs::remove_file(file);
     let log = String::from_utf8_lossy(&output.stderr);
     let instructions = collected(&log).filter(|_| output.status.success());
     let instructions = instructions.ok_or_else(|| {

@@ -1,9 +1,9 @@
 //! Tokens go round a ring: each rank receives a token from the rank below and passes it on to the
 //! rank above.
 //!
-//! A round ends when a token has come to rank 0. With one token, the program shows latency for small
-//! tokens and bandwidth for large ones: only one message is under way at any time, so no message
-//! shares a link. With n tokens, evenly spaced, a round is n times as short.
+//! A round ends when a token has come to rank 0. With one token, the program shows latency for
+//! small tokens and bandwidth for large ones: only one message is under way at any time, so no
+//! message shares a link. With n tokens, evenly spaced, a round is n times as short.
 
 use mpi::prelude::*;
 use simrun::Size;

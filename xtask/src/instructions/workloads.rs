@@ -7,7 +7,7 @@ pub(super) struct Workload {
     pub(super) build: &'static [&'static str],
     /// In the folder of the release build.
     pub(super) program: &'static str,
-    /// With the word LENGTH in them.
+    /// With the words LENGTH and, for a file that is not kept, FILE in them.
     pub(super) arguments: &'static str,
     pub(super) short: &'static str,
     pub(super) long: &'static str,
@@ -23,7 +23,7 @@ pub(super) enum Per {
     Transition,
 }
 
-/// 64 ranks, one message in flight; 100 rounds more.
+/// 64 ranks, each with one message in a round; 100 rounds more.
 const fn ring(name: &'static str, arguments: &'static str) -> Workload {
     Workload {
         name,
@@ -48,6 +48,23 @@ pub(super) const ALL: &[Workload] = &[
     ring(
         "ring, loggops",
         "-p platforms/loggops.toml -n 64 -q -- --size 1KiB --rounds LENGTH",
+    ),
+    ring(
+        "ring, flow, 64 in flight",
+        "-p platforms/cluster.toml -n 64 -q -- --size 1KiB --tokens 64 --rounds LENGTH",
+    ),
+    ring(
+        "ring, flow, skewed",
+        "-p platforms/cluster.toml -n 64 -q -- \
+         --size 1KiB --tokens 64 --skew 1e-5 --rounds LENGTH",
+    ),
+    ring(
+        "ring, flow, observed",
+        "-p platforms/cluster.toml -n 64 -q --log-events FILE -- --size 1KiB --rounds LENGTH",
+    ),
+    ring(
+        "ring, loggops, 64 in flight",
+        "-p platforms/loggops.toml -n 64 -q -- --size 1KiB --tokens 64 --rounds LENGTH",
     ),
     Workload {
         name: "yield",

@@ -110,8 +110,9 @@ impl Cluster {
         };
         if let Some(index) = place(self.cable, self.topology.cables()) {
             let mut wire = self.wire(self.cable, index, direction == "down");
-            wire.bandwidth *= f64::from(self.topology.width(index));
-            let name = match self.topology.cable_label(index) {
+            let cable = self.topology.describe_cable(index);
+            wire.bandwidth *= f64::from(cable.width);
+            let name = match cable.label {
                 NodeLabel::Host(host, text) => self.hosts.name(host) + &text,
                 NodeLabel::Inner(text) => format!("{}{text}", self.name),
             };
@@ -177,8 +178,8 @@ impl Cluster {
         for host_name in [Some(name), split].into_iter().flatten() {
             if let Some(host) = self.hosts.index_of(host_name) {
                 let label = NodeLabel::Host(host, name[host_name.len()..].to_owned());
-                let mut cables = self.topology.cables_of(host);
-                return cables.find(|cable| self.topology.cable_label(*cable) == label);
+                let count = self.topology.cables_per_host();
+                return self.find_label(host * count..(host + 1) * count, &label);
             }
         }
         let text = name.strip_prefix(&self.name)?;
@@ -186,7 +187,11 @@ impl Cluster {
             return None;
         }
         let label = NodeLabel::Inner(text.to_owned());
-        (0..self.topology.cables()).find(|cable| self.topology.cable_label(*cable) == label)
+        self.find_label(0..self.topology.cables(), &label)
+    }
+
+    fn find_label(&self, mut cables: Range<u32>, label: &NodeLabel) -> Option<u32> {
+        cables.find(|cable| self.topology.describe_cable(*cable).label == *label)
     }
 
     /// The number of the host or switch called `name`.

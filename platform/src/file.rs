@@ -484,12 +484,7 @@ fn topology_keys<S: Serializer>(
     topology: &Arc<dyn Topology>,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
-    let mut table = serializer.serialize_map(None)?;
-    table.serialize_entry("topology", topology.name())?;
-    for (key, value) in topology.option_values() {
-        table.serialize_entry(key, &value)?;
-    }
-    table.end()
+    serializer.collect_map(topology.description().keys)
 }
 
 fn pattern_text<S: Serializer>(pattern: &HostPattern, serializer: S) -> Result<S::Ok, S::Error> {

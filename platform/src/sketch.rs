@@ -77,7 +77,9 @@ impl Platform {
     #[must_use]
     pub fn host_shape(&self) -> Option<Shape> {
         match &self.tree.clusters[..] {
-            [cluster] if cluster.hosts.count() == self.host_count => Some(cluster.topology.shape()),
+            [cluster] if cluster.hosts.count() == self.host_count => {
+                Some(cluster.topology.description().shape)
+            }
             _ => None,
         }
     }
@@ -160,9 +162,9 @@ fn cluster_sketch(cluster: &Cluster) -> ClusterSketch {
         first: cluster.hosts.name(0),
         last: cluster.hosts.name(hosts - 1),
         hosts,
-        shape: topology.shape(),
+        shape: topology.description().shape,
         cables: (0..topology.cables())
-            .map(|cable| topology.ends(cable))
+            .map(|cable| topology.describe_cable(cable).ends)
             .collect(),
     }
 }

@@ -467,7 +467,7 @@ fn cluster_line(named: &Named<ClusterEntry>) -> String {
         entry.link.bandwidth,
         entry.link.latency,
     );
-    line.push_str(&format!(", {}", entry.topology.summary()));
+    line.push_str(&format!(", {}", entry.topology.description().summary));
     if let Some(backbone) = &entry.backbone {
         line.push_str(&format!(" of {}", backbone.bandwidth));
     }

@@ -19,7 +19,6 @@ mod switch;
 mod torus;
 
 use std::fmt;
-use std::ops::Range;
 use std::sync::Arc;
 
 use toml::Value;
@@ -94,17 +93,8 @@ pub struct Cable {
 
 /// A regular network between the hosts of a cluster.
 pub trait Topology: fmt::Debug + Send + Sync {
-    /// Returns the name of the topology, the value of the key `topology`.
-    fn name(&self) -> &'static str;
-
-    /// Returns the topology's own keys in a platform file with values, every default spelled out.
-    fn option_values(&self) -> Vec<(&'static str, Value)>;
-
-    /// Returns the counts of the topology in a few words, for the summary of a platform.
-    fn summary(&self) -> String;
-
-    /// Returns the arrangement of the nodes in a picture.
-    fn shape(&self) -> Shape;
+    /// Returns the texts and the picture of the topology.
+    fn description(&self) -> Description;
 
     /// Returns the number of switches.
     fn switches(&self) -> u32 {
@@ -114,25 +104,17 @@ pub trait Topology: fmt::Debug + Send + Sync {
     /// Returns the number of cables.
     fn cables(&self) -> u32;
 
-    /// Passes each step of the route from one host to another, or to itself over the host's cable.
-    fn walk(&self, from: u32, to: u32, step: &mut dyn FnMut(RouteStep));
-
-    /// Returns the bandwidth of a cable as a multiple of the bandwidth of a single cable.
-    fn width(&self, _cable: u32) -> u32 {
+    /// Returns the number of cables that have the name of a host: the cables of host 0 come first,
+    /// then the cables of host 1, and so on.
+    fn cables_per_host(&self) -> u32 {
         1
     }
 
-    /// Returns the cables that are called after a host.
-    fn cables_of(&self, host: u32) -> Range<u32> {
-        host..host + 1
-    }
+    /// Passes each step of the route from one host to another, or to itself over the host's cable.
+    fn walk(&self, from: u32, to: u32, step: &mut dyn FnMut(RouteStep));
 
-    /// Returns the name of a cable.
-    fn cable_label(&self, cable: u32) -> NodeLabel;
-
-    /// Returns the two nodes that a cable joins, first the node from which the cable leads up; the
-    /// switch of a crossbar is the node after its last host.
-    fn ends(&self, cable: u32) -> (u32, u32);
+    /// Returns the name, the width and the ends of a cable.
+    fn describe_cable(&self, cable: u32) -> CableDescription;
 
     /// Returns the part of the name of a switch that follows the name of the cluster.
     fn switch_label(&self, _switch: u32) -> String {
@@ -143,6 +125,30 @@ pub trait Topology: fmt::Debug + Send + Sync {
     fn centre(&self) -> Option<&Switch> {
         None
     }
+}
+
+/// The texts and the picture of a topology.
+#[derive(Debug)]
+pub struct Description {
+    /// The key `topology` and the topology's own keys in a platform file with their values, every
+    /// default spelled out.
+    pub keys: Vec<(&'static str, Value)>,
+    /// The counts of the topology in a few words, for the summary of a platform.
+    pub summary: String,
+    /// The arrangement of the nodes in a picture.
+    pub shape: Shape,
+}
+
+/// The name, the width and the ends of a cable.
+#[derive(Debug)]
+pub struct CableDescription {
+    /// The name of the cable.
+    pub label: NodeLabel,
+    /// Bandwidth as a multiple of the bandwidth of a single cable.
+    pub width: u32,
+    /// The two nodes that the cable joins, first the node from which the cable leads up; the switch
+    /// of a crossbar is the node after its last host.
+    pub ends: (u32, u32),
 }
 
 /// Numbers that make no network.
@@ -237,8 +243,9 @@ mod tests {
                 topology.walk(from, to, &mut |step| match step {
                     RouteStep::Cable(cable, down) => {
                         assert!(cable.index < topology.cables());
-                        assert_eq!(cable.width, topology.width(cable.index));
-                        let (low, high) = topology.ends(cable.index);
+                        let described = topology.describe_cable(cable.index);
+                        assert_eq!(cable.width, described.width);
+                        let (low, high) = described.ends;
                         let (begin, end) = if down { (high, low) } else { (low, high) };
                         assert_eq!(begin, here, "{from} to {to} in {topology:?}");
                         here = end;
@@ -325,7 +332,7 @@ mod tests {
                 }
             }
             let mut names: Vec<String> = (0..topology.cables())
-                .map(|cable| format!("{:?}", topology.cable_label(cable)))
+                .map(|cable| format!("{:?}", topology.describe_cable(cable).label))
                 .collect();
             names.sort();
             names.dedup();

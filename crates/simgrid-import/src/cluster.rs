@@ -55,10 +55,10 @@ impl Importer {
         self.note_unread(element, &KNOWN);
         let topology = topology?;
         let backbone = backbone.filter(|_| topology.centre().is_some());
-        let to_itself = match topology.name() {
+        let to_itself = match element.get("topology") {
             _ if loopback.is_some() => ToItself::Loopback,
             // Nothing but the limiter is there between a host and itself.
-            "torus" if limiter.is_none() => ToItself::Loopback,
+            Some("TORUS") if limiter.is_none() => ToItself::Loopback,
             _ => ToItself::Links,
         };
         let (speed, pstate) = speed?;

@@ -19,11 +19,9 @@
 
 use std::sync::Arc;
 
-use toml::Value;
-
 use super::{
-    Cable, Impossible, NodeLabel, RouteStep, Topology, TopologyKind, compat_option, limited,
-    product, shape,
+    Cable, CableDescription, Description, Impossible, NodeLabel, RouteStep, Topology, TopologyKind,
+    compat_option, limited, product, shape,
 };
 use crate::Compat;
 use crate::sketch::Shape;
@@ -224,31 +222,26 @@ impl Dragonfly {
 }
 
 impl Topology for Dragonfly {
-    fn name(&self) -> &'static str {
-        KIND.name
-    }
-
-    fn option_values(&self) -> Vec<(&'static str, Value)> {
-        let mut options: Vec<_> = ["groups", "chassis", "routers", "nodes"]
-            .into_iter()
-            .zip(self.counts().map(Value::from))
-            .collect();
-        options.push(("cables", self.cables.to_vec().into()));
-        options.extend(compat_option(self.compat));
-        options
-    }
-
-    fn summary(&self) -> String {
+    fn description(&self) -> Description {
         let [groups, chassis, routers, nodes] = self.counts();
-        format!(
-            "dragonfly of {groups} groups x {chassis} chassis x {routers} routers x {nodes} nodes, \
-             cables {:?}",
-            self.cables
-        )
-    }
-
-    fn shape(&self) -> Shape {
-        Shape::Groups(self.counts())
+        let mut keys = vec![
+            ("topology", KIND.name.into()),
+            ("groups", groups.into()),
+            ("chassis", chassis.into()),
+            ("routers", routers.into()),
+            ("nodes", nodes.into()),
+            ("cables", self.cables.to_vec().into()),
+        ];
+        keys.extend(compat_option(self.compat));
+        Description {
+            keys,
+            summary: format!(
+                "dragonfly of {groups} groups x {chassis} chassis x {routers} routers x {nodes} \
+                 nodes, cables {:?}",
+                self.cables
+            ),
+            shape: Shape::Groups(self.counts()),
+        }
     }
 
     fn switches(&self) -> u32 {
@@ -284,46 +277,7 @@ impl Topology for Dragonfly {
         step(RouteStep::Limiter(to));
     }
 
-    fn width(&self, cable: u32) -> u32 {
-        match self.cable_kind(cable).0 {
-            0 => 1,
-            kind => self.cables[3 - kind],
-        }
-    }
-
-    fn cable_label(&self, cable: u32) -> NodeLabel {
-        let (kind, number) = self.cable_kind(cable);
-        if kind == 0 {
-            return NodeLabel::Host(cable, String::new());
-        }
-        if kind == 3 {
-            let (one, two) = unpair(self.groups, number);
-            return NodeLabel::Inner(format!("/blue/{one}-{two}"));
-        }
-        let (one, two) = self.ends(cable);
-        let (one, two) = (
-            self.router(one - self.host_count()),
-            self.router(two - self.host_count()),
-        );
-        NodeLabel::Inner(if kind == 1 {
-            format!(
-                "/green/{}.{}.{}-{}",
-                one.group, one.chassis, one.slot, two.slot
-            )
-        } else {
-            format!(
-                "/black/{}.{}-{}.{}",
-                one.group, one.chassis, two.chassis, one.slot
-            )
-        })
-    }
-
-    fn switch_label(&self, switch: u32) -> String {
-        let router = self.router(switch);
-        format!("/{}.{}.{}", router.group, router.chassis, router.slot)
-    }
-
-    fn ends(&self, cable: u32) -> (u32, u32) {
+    fn describe_cable(&self, cable: u32) -> CableDescription {
         let (kind, number) = self.cable_kind(cable);
         let at = |group, chassis, slot| {
             let router = Router {
@@ -333,24 +287,45 @@ impl Topology for Dragonfly {
             };
             self.host_count() + self.router_number(router)
         };
-        match kind {
-            0 => (number, self.host_count() + number / self.nodes),
+        let (ends, label) = match kind {
+            0 => {
+                let ends = (number, self.host_count() + number / self.nodes);
+                let label = NodeLabel::Host(number, String::new());
+                return CableDescription {
+                    label,
+                    width: 1,
+                    ends,
+                };
+            }
             1 => {
                 let (row, pair) = (number / pairs(self.routers), number % pairs(self.routers));
                 let (one, two) = unpair(self.routers, pair);
                 let (group, chassis) = (row / self.chassis, row % self.chassis);
-                (at(group, chassis, one), at(group, chassis, two))
+                let ends = (at(group, chassis, one), at(group, chassis, two));
+                (ends, format!("/green/{group}.{chassis}.{one}-{two}"))
             }
             2 => {
                 let (row, slot) = (number / self.routers, number % self.routers);
                 let (group, pair) = (row / pairs(self.chassis), row % pairs(self.chassis));
                 let (one, two) = unpair(self.chassis, pair);
-                (at(group, one, slot), at(group, two, slot))
+                let ends = (at(group, one, slot), at(group, two, slot));
+                (ends, format!("/black/{group}.{one}-{two}.{slot}"))
             }
             _ => {
                 let (one, two) = unpair(self.groups, number);
-                (at(one, 0, two), at(two, 0, one))
+                let ends = (at(one, 0, two), at(two, 0, one));
+                (ends, format!("/blue/{one}-{two}"))
             }
+        };
+        CableDescription {
+            label: NodeLabel::Inner(label),
+            width: self.cables[3 - kind],
+            ends,
         }
+    }
+
+    fn switch_label(&self, switch: u32) -> String {
+        let router = self.router(switch);
+        format!("/{}.{}.{}", router.group, router.chassis, router.slot)
     }
 }

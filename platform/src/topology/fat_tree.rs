@@ -17,14 +17,11 @@
 //! Source: Zahavi, "D-Mod-K routing providing non-blocking traffic for shift permutations on real
 //! life fat trees", 2010.
 
-use std::ops::Range;
 use std::sync::Arc;
 
-use toml::Value;
-
 use super::{
-    Cable, Impossible, LEVELS_MAX, NodeLabel, RouteStep, Topology, TopologyKind, compat_option,
-    limited, product, shape,
+    Cable, CableDescription, Description, Impossible, LEVELS_MAX, NodeLabel, RouteStep, Topology,
+    TopologyKind, compat_option, limited, product, shape,
 };
 use crate::Compat;
 use crate::sketch::Shape;
@@ -198,36 +195,29 @@ impl FatTree {
 }
 
 impl Topology for FatTree {
-    fn name(&self) -> &'static str {
-        KIND.name
-    }
-
-    fn option_values(&self) -> Vec<(&'static str, Value)> {
-        let mut options = vec![
-            ("down", self.down.clone().into()),
-            ("up", self.up.clone().into()),
-            ("cables", self.cables.clone().into()),
-        ];
-        options.extend(compat_option(self.compat));
-        options
-    }
-
-    fn summary(&self) -> String {
+    fn description(&self) -> Description {
         let Self {
             down, up, cables, ..
         } = self;
-        format!("fat tree with down {down:?}, up {up:?}, cables {cables:?}")
-    }
-
-    fn shape(&self) -> Shape {
-        Shape::Levels {
-            nodes: self.nodes.clone(),
-            leaf: self.down[0],
+        let mut keys = vec![
+            ("topology", KIND.name.into()),
+            ("down", down.clone().into()),
+            ("up", up.clone().into()),
+            ("cables", cables.clone().into()),
+        ];
+        keys.extend(compat_option(self.compat));
+        Description {
+            keys,
+            summary: format!("fat tree with down {down:?}, up {up:?}, cables {cables:?}"),
+            shape: Shape::Levels {
+                nodes: self.nodes.clone(),
+                leaf: down[0],
+            },
         }
     }
 
-    fn cables_of(&self, host: u32) -> Range<u32> {
-        host * self.ports(0)..(host + 1) * self.ports(0)
+    fn cables_per_host(&self) -> u32 {
+        self.ports(0)
     }
 
     fn switches(&self) -> u32 {
@@ -270,20 +260,28 @@ impl Topology for FatTree {
         step(RouteStep::Limiter(to));
     }
 
-    fn cable_label(&self, cable: u32) -> NodeLabel {
+    fn describe_cable(&self, cable: u32) -> CableDescription {
         let level = self.first.partition_point(|first| *first <= cable) - 1;
         let ports = self.ports(level);
         let within = cable - self.first[level];
         let (position, port) = (within / ports, within % ports);
+        let child = self.node(level, position);
+        let mut parent = child;
+        parent.digits[level] = port % self.up[level];
+        parent.level += 1;
         let port = if ports == 1 {
             String::new()
         } else {
             format!("/{port}")
         };
-        if level == 0 {
-            NodeLabel::Host(position, port)
-        } else {
-            NodeLabel::Inner(format!("/{level}.{position}{port}"))
+        CableDescription {
+            label: if level == 0 {
+                NodeLabel::Host(position, port)
+            } else {
+                NodeLabel::Inner(format!("/{level}.{position}{port}"))
+            },
+            width: 1,
+            ends: (self.node_number(&child), self.node_number(&parent)),
         }
     }
 
@@ -296,16 +294,5 @@ impl Topology for FatTree {
             position -= count;
         }
         format!("/{switch}")
-    }
-
-    fn ends(&self, cable: u32) -> (u32, u32) {
-        let level = self.first.partition_point(|first| *first <= cable) - 1;
-        let ports = self.ports(level);
-        let within = cable - self.first[level];
-        let child = self.node(level, within / ports);
-        let mut parent = child;
-        parent.digits[level] = within % ports % self.up[level];
-        parent.level += 1;
-        (self.node_number(&child), self.node_number(&parent))
     }
 }

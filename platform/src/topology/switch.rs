@@ -6,9 +6,7 @@
 
 use std::sync::Arc;
 
-use toml::Value;
-
-use super::{Cable, NodeLabel, RouteStep, Topology, TopologyKind};
+use super::{Cable, CableDescription, Description, NodeLabel, RouteStep, Topology, TopologyKind};
 use crate::Sharing;
 use crate::sketch::Shape;
 
@@ -77,29 +75,17 @@ impl Switch {
 }
 
 impl Topology for Switch {
-    fn name(&self) -> &'static str {
-        if self.backbone {
-            BACKBONE.name
+    fn description(&self) -> Description {
+        let (name, summary) = if self.backbone {
+            (BACKBONE.name, "backbone")
         } else {
-            CROSSBAR.name
+            (CROSSBAR.name, "no backbone")
+        };
+        Description {
+            keys: vec![("topology", name.into())],
+            summary: summary.to_owned(),
+            shape: Shape::Star(self.backbone),
         }
-    }
-
-    fn option_values(&self) -> Vec<(&'static str, Value)> {
-        Vec::new()
-    }
-
-    fn summary(&self) -> String {
-        if self.backbone {
-            "backbone"
-        } else {
-            "no backbone"
-        }
-        .to_owned()
-    }
-
-    fn shape(&self) -> Shape {
-        Shape::Star(self.backbone)
     }
 
     fn cables(&self) -> u32 {
@@ -117,12 +103,12 @@ impl Topology for Switch {
         });
     }
 
-    fn cable_label(&self, cable: u32) -> NodeLabel {
-        NodeLabel::Host(cable, String::new())
-    }
-
-    fn ends(&self, cable: u32) -> (u32, u32) {
-        (cable, self.hosts)
+    fn describe_cable(&self, cable: u32) -> CableDescription {
+        CableDescription {
+            label: NodeLabel::Host(cable, String::new()),
+            width: 1,
+            ends: (cable, self.hosts),
+        }
     }
 
     fn centre(&self) -> Option<&Switch> {

@@ -6,14 +6,11 @@
 //! (SimGrid's rule). Upwards a transfer crosses the cable of the host that it leaves, downwards the
 //! cable of the host that it reaches, and the limiter of every host on the way.
 
-use std::ops::Range;
 use std::sync::Arc;
 
-use toml::Value;
-
 use super::{
-    Cable, Impossible, LEVELS_MAX, NodeLabel, RouteStep, Topology, TopologyKind, limited, product,
-    shape,
+    Cable, CableDescription, Description, Impossible, LEVELS_MAX, NodeLabel, RouteStep, Topology,
+    TopologyKind, limited, product, shape,
 };
 use crate::sketch::Shape;
 
@@ -66,35 +63,26 @@ impl Torus {
             hosts,
         })
     }
-
-    fn per_host(&self) -> u32 {
-        u32::try_from(self.dimensions.len()).expect("at most LEVELS_MAX dimensions")
-    }
 }
 
 impl Topology for Torus {
-    fn name(&self) -> &'static str {
-        KIND.name
+    fn description(&self) -> Description {
+        Description {
+            keys: vec![
+                ("topology", KIND.name.into()),
+                ("dimensions", self.dimensions.clone().into()),
+            ],
+            summary: format!("torus {:?}", self.dimensions),
+            shape: Shape::Grid(self.dimensions.clone()),
+        }
     }
 
-    fn option_values(&self) -> Vec<(&'static str, Value)> {
-        vec![("dimensions", self.dimensions.clone().into())]
-    }
-
-    fn summary(&self) -> String {
-        format!("torus {:?}", self.dimensions)
-    }
-
-    fn shape(&self) -> Shape {
-        Shape::Grid(self.dimensions.clone())
-    }
-
-    fn cables_of(&self, host: u32) -> Range<u32> {
-        host * self.per_host()..(host + 1) * self.per_host()
+    fn cables_per_host(&self) -> u32 {
+        u32::try_from(self.dimensions.len()).expect("at most LEVELS_MAX dimensions")
     }
 
     fn cables(&self) -> u32 {
-        self.hosts * self.per_host()
+        self.hosts * self.cables_per_host()
     }
 
     fn walk(&self, from: u32, to: u32, step: &mut dyn FnMut(RouteStep)) {
@@ -118,7 +106,7 @@ impl Topology for Torus {
                 };
                 let there = here - at * stride + next * stride;
                 let owner = if up { here } else { there };
-                let index = owner * self.per_host() + dimension;
+                let index = owner * self.cables_per_host() + dimension;
                 step(RouteStep::Limiter(here));
                 step(RouteStep::Cable(Cable { index, width: 1 }, !up));
                 (here, at) = (there, next);
@@ -128,17 +116,17 @@ impl Topology for Torus {
         step(RouteStep::Limiter(to));
     }
 
-    fn cable_label(&self, cable: u32) -> NodeLabel {
-        let (host, dimension) = (cable / self.per_host(), cable % self.per_host());
-        NodeLabel::Host(host, format!("/{dimension}"))
-    }
-
-    fn ends(&self, cable: u32) -> (u32, u32) {
-        let (host, dimension) = (cable / self.per_host(), cable % self.per_host());
+    fn describe_cable(&self, cable: u32) -> CableDescription {
+        let per_host = self.cables_per_host();
+        let (host, dimension) = (cable / per_host, cable % per_host);
         let before = &self.dimensions[..dimension as usize];
         let stride: u32 = before.iter().product();
         let size = self.dimensions[dimension as usize];
         let at = host / stride % size;
-        (host, host - at * stride + (at + 1) % size * stride)
+        CableDescription {
+            label: NodeLabel::Host(host, format!("/{dimension}")),
+            width: 1,
+            ends: (host, host - at * stride + (at + 1) % size * stride),
+        }
     }
 }

@@ -479,6 +479,6 @@ pub use protocol::{ControlMessageMode, ReadySendMode, SsendProtocol};
 pub use reach::Unreachable;
 pub use route::{Hop, LinkId, NoRoute, Route};
 pub use sim_core::{DiskId, HostId};
-pub use sketch::{ClusterSketch, MemberView, SKETCH_HOSTS_MAX, Shape, ZoneSketch};
+pub use sketch::{Cable, ClusterSketch, Join, MemberView, SKETCH_HOSTS_MAX, Shape, ZoneSketch};
 pub use summary::{Outline, Summary};
 pub use zone::ZONE_DEPTH_MAX;

@@ -1,6 +1,7 @@
 //! Contents of a picture of a platform: the tree of zones, the nodes and cables of clusters, and
 //! the pairs of members that have a route.
 
+use crate::LinkId;
 use crate::Routing;
 use crate::cluster::Cluster;
 use crate::platform::Platform;
@@ -20,8 +21,28 @@ pub struct ZoneSketch {
     pub routing: Routing,
     /// Hosts, routers, clusters and inner zones.
     pub members: Vec<MemberView>,
-    /// Pairs of members, by position, that have a declared route; `None` is the centre of a star.
-    pub joins: Vec<(usize, Option<usize>)>,
+    /// Pairs of members that have a declared route.
+    pub joins: Vec<Join>,
+}
+
+/// A declared route between two members of a zone.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Join {
+    /// Position of the first member.
+    pub from: usize,
+    /// Position of the second member; `None` is the centre of a star.
+    pub to: Option<usize>,
+    /// The links of the route, in both directions if the route back is declared too.
+    pub links: Vec<LinkId>,
+}
+
+/// A cable between two nodes of a cluster.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Cable {
+    /// The nodes.
+    pub ends: (u32, u32),
+    /// The link of each direction; the same link twice if both directions share a link.
+    pub links: [LinkId; 2],
 }
 
 /// A member of a zone.
@@ -50,8 +71,8 @@ pub struct ClusterSketch {
     pub hosts: u32,
     /// Arrangement of the nodes of the cluster.
     pub shape: Shape,
-    /// The nodes that each cable joins.
-    pub cables: Vec<(u32, u32)>,
+    /// The cables.
+    pub cables: Vec<Cable>,
 }
 
 /// An arrangement of the nodes of a cluster.
@@ -115,7 +136,16 @@ impl Platform {
                 let backwards =
                     to.is_some_and(|to| to <= at && tree.table.find(entry.to, *end).is_some());
                 if (to.is_some() && !backwards) || entry.to == centre {
-                    joins.push((at, to));
+                    let back = tree.table.find(entry.to, *end);
+                    let entries = [Some(entry), back].into_iter().flatten();
+                    let uses = entries.flat_map(|entry| tree.table.links(entry));
+                    let wire = |(wire, down)| tree.wires[wire as usize].id(down);
+                    let links = uses.map(wire).collect();
+                    joins.push(Join {
+                        from: at,
+                        to,
+                        links,
+                    });
                 }
             }
         }
@@ -127,7 +157,12 @@ impl Platform {
             let stations = ends.iter().enumerate();
             let stations =
                 stations.filter(|(at, end)| air.rates.contains_key(end) && Some(*at) != point);
-            joins.extend(stations.map(|(at, _)| (at, point)));
+            let links = vec![air.wire.id(false)];
+            joins.extend(stations.map(|(from, _)| Join {
+                from,
+                to: point,
+                links: links.clone(),
+            }));
         }
         ZoneSketch {
             name: here.name.clone(),
@@ -164,7 +199,10 @@ fn cluster_sketch(cluster: &Cluster) -> ClusterSketch {
         hosts,
         shape: topology.description().shape,
         cables: (0..topology.cables())
-            .map(|cable| topology.describe_cable(cable).ends)
+            .map(|cable| Cable {
+                ends: topology.describe_cable(cable).ends,
+                links: [false, true].map(|down| cluster.wire(cluster.cable, cable, down).id(down)),
+            })
             .collect(),
     }
 }

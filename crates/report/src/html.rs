@@ -11,6 +11,7 @@ mod picture;
 mod pictures;
 mod study;
 mod tables;
+mod topology;
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -21,6 +22,7 @@ use serde::Serialize;
 use crate::STYLE;
 use crate::analysis::AnalysisReport;
 use crate::network::NetworkReport;
+use platform::Platform;
 
 pub use chart::{Chart, ChartCurve, ChartPoint};
 pub use comparison::{ComparedRun, write_comparison};
@@ -49,6 +51,8 @@ pub struct ReportPage<'a> {
     pub network: &'a NetworkReport,
     /// The timeline, after [`TimelineOverview::finish_overview`].
     pub timeline: Option<&'a TimelineOverview>,
+    /// The platform of the run, if the platform is known.
+    pub platform: Option<&'a Platform>,
     /// Warnings and notes about the run, shown before all tables.
     pub notes: Vec<String>,
     /// Derivatives that runs have checked, if there are some.
@@ -113,6 +117,9 @@ impl<'a> ReportPage<'a> {
         let text = analysis.to_string();
         let pictures = [
             self.timeline.map_or(Ok(None), pictures::timeline)?,
+            (self.platform).map_or(Ok(None), |platform| {
+                topology::topology_picture(platform, network)
+            })?,
             pictures::utilisation_picture(network)?,
             pictures::matrix(network, analysis.ranks)?,
             pictures::sizes(network)?,

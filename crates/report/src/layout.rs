@@ -8,7 +8,7 @@
 
 use std::f64::consts::TAU;
 
-use platform::{ClusterSketch, MemberView, Shape, ZoneSketch};
+use platform::{Cable, ClusterSketch, Join, LinkId, MemberView, Shape, ZoneSketch};
 
 /// Space around the content of a box, at least.
 const MARGIN: f64 = 1.0;
@@ -36,11 +36,13 @@ pub(crate) struct Node {
 }
 
 /// A line between two places; declared routes are drawn apart from cables.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Line {
     pub(crate) from: (f64, f64),
     pub(crate) to: (f64, f64),
     pub(crate) route: bool,
+    /// The links of the cable or the route, in both directions.
+    pub(crate) links: Vec<LinkId>,
 }
 
 /// A frame with a name.
@@ -124,12 +126,13 @@ pub(crate) fn zone(sketch: &ZoneSketch) -> Picture {
     for (place, part) in places.iter_mut().zip(&parts) {
         *place = (place.0 + part.width / 2.0, place.1 + part.height / 2.0);
     }
-    for (from, to) in &sketch.joins {
+    for Join { from, to, links } in &sketch.joins {
         let (begin, end) = (places[*from], to.map_or(middle, |to| places[to]));
         picture.lines.push(Line {
             from: edge(&parts[*from], begin, end),
             to: to.map_or(end, |to| edge(&parts[to], end, begin)),
             route: true,
+            links: links.clone(),
         });
     }
     for (place, part) in places.iter().zip(parts) {
@@ -256,7 +259,11 @@ fn cluster(sketch: &ClusterSketch) -> Picture {
         height: size.1,
         ..Picture::default()
     };
-    for (from, to) in &sketch.cables {
+    for Cable {
+        ends: (from, to),
+        links,
+    } in &sketch.cables
+    {
         let ends = [places[*from as usize], places[*to as usize]];
         let way = match &sketch.shape {
             Shape::Grid(dimensions) => cable_of_torus(dimensions, [*from, *to], ends),
@@ -266,6 +273,7 @@ fn cluster(sketch: &ClusterSketch) -> Picture {
             from: ends[0],
             to: ends[1],
             route: false,
+            links: links.to_vec(),
         }));
     }
     for (place, number) in places.iter().zip(0..) {

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use mpi::prelude::*;
 use observe::{BackwardReader, LogEntry, LogReader, LogWriter};
+use platform::Platform;
 use report::analysis::{Analysis, AnalysisReport, BackwardReport, Class};
 use report::html::{ReportPage, TimelineOverview, write_comparison};
 use report::network::{LinkLoad, NetworkAnalysis, NetworkReport};
@@ -73,6 +74,12 @@ fn analyse_log(log: &[u8]) -> (AnalysisReport, NetworkReport, TimelineOverview) 
 
 /// Returns the page of an event log.
 fn page_of(log: &[u8], title: &str, notes: Vec<String>) -> String {
+    page_with(log, (title, None), notes)
+}
+
+/// Returns the page of the event log of a run on a platform.
+fn page_with(log: &[u8], (title, platform): (&str, Option<&str>), notes: Vec<String>) -> String {
+    let platform = platform.map(|text| Platform::parse("p.toml", text).expect("a platform"));
     let (analysis, network, timeline) = analyse_log(log);
     let page = ReportPage {
         title,
@@ -80,6 +87,7 @@ fn page_of(log: &[u8], title: &str, notes: Vec<String>) -> String {
         analysis: &analysis,
         network: &network,
         timeline: Some(&timeline),
+        platform: platform.as_ref(),
         notes,
         checked: None,
     };
@@ -179,6 +187,57 @@ fn a_page_has_all_parts_in_order() {
     for kind in ["<title id", "<desc id", "download="] {
         assert_eq!(page.matches(kind).count(), 4, "{kind}");
     }
+}
+
+/// Returns the lines of a style in the picture of the topology.
+fn lines_of(page: &str, style: &str) -> usize {
+    let picture = page
+        .split("id=\"topology-title\"")
+        .nth(1)
+        .expect("a topology");
+    let picture = picture.split("</svg>").next().unwrap_or_default();
+    let start = format!("<path class=\"{style}\" d=\"");
+    let path = picture.split(&*start).nth(1).unwrap_or_default();
+    path.split('"')
+        .next()
+        .unwrap_or_default()
+        .matches('M')
+        .count()
+}
+
+#[test]
+fn the_topology_shows_congested_links() {
+    // Ranks 1 to 3 send to rank 0 at the same time: its cable is shared, and the cables of ranks 4
+    // to 7 are idle. The messages are eager.
+    let log = log_of(PLATFORM, 8, |world| async move {
+        let mut data = world.buffer(32_000);
+        match world.rank() {
+            0 => {
+                for source in 1..4 {
+                    world.recv(&mut data, source, 0).await?;
+                }
+            }
+            1..4 => world.send(&data, 0, 0).await?,
+            _ => {}
+        }
+        Ok(())
+    });
+    let page = page_with(&log, ("congested", Some(PLATFORM)), Vec::new());
+    let found = ["congested", "nothing"].map(|style| lines_of(&page, style));
+    assert_eq!(found, [1, 4]);
+    assert_eq!(lines_of(&page, "bar"), 8, "a square for each host");
+    assert_eq!(lines_of(&page, "switch"), 1);
+    assert!(page.contains(">node-0:down</text>"));
+    let [topology, links, help] = ["<h2>Topology", "<h2>Congested links", "<h2>What would help"]
+        .map(|heading| page.find(heading).expect("a heading"));
+    assert!(topology < links && links < help);
+    // The platform of another run has none of the links.
+    let other = PLATFORM.replace("node-", "other-");
+    let page = page_with(&log, ("other platform", Some(&other)), Vec::new());
+    assert_eq!(
+        (lines_of(&page, "nothing"), lines_of(&page, "congested")),
+        (8, 0)
+    );
 }
 
 #[test]
@@ -321,6 +380,7 @@ fn a_timeline_with_all_classes_everywhere_is_bounded() {
         analysis: &analysis,
         network: &network,
         timeline: Some(&timeline),
+        platform: None,
         notes: Vec::new(),
         checked: None,
     };

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
@@ -231,14 +231,16 @@ impl SimulationArgs {
         self.map != Path::new("block")
     }
 
-    /// Adds the platform and its changes to a command.
-    pub fn add_platform(&self, command: &mut Command) {
+    /// Returns the platform and its changes, as arguments.
+    pub fn platform_arguments(&self) -> Vec<OsString> {
+        let mut arguments = Vec::new();
         if let Some(platform) = &self.platform {
-            command.arg("--platform").arg(platform);
+            arguments.extend(["--platform".into(), platform.into()]);
         }
         for change in &self.changes {
-            command.arg("--set").arg(change.to_string());
+            arguments.extend(["--set".into(), change.to_string().into()]);
         }
+        arguments
     }
 }
 

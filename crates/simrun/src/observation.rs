@@ -21,7 +21,7 @@ use clap::Args;
 use real::{FailureKind, RealOutcome, RealRun};
 use run::{EventLog, LogFilter, Options, Output, Program, Run, Stream};
 
-use crate::args::{Format, OutputArgs, RunArgs};
+use crate::args::{Format, OutputArgs, RunArgs, SimulationArgs};
 use crate::entry::Start;
 use crate::package;
 use crate::quoted;
@@ -78,8 +78,13 @@ impl EventArgs {
     }
 
     /// Returns the arguments of `simrun analyse`; `None` if it is not needed. `ideal`: the log of
-    /// the run on an ideal network.
-    fn of_analysis(&self, input: &OsStr, ideal: Option<&TemporaryFile>) -> Option<Vec<OsString>> {
+    /// the run on an ideal network. `simulation`: of a simulated run.
+    fn of_analysis(
+        &self,
+        input: &OsStr,
+        ideal: Option<&TemporaryFile>,
+        simulation: Option<&SimulationArgs>,
+    ) -> Option<Vec<OsString>> {
         let mut arguments = vec![OsString::from("analyse"), input.to_owned()];
         match (&self.analyse, &self.trace) {
             (None, None) => return None,
@@ -89,6 +94,16 @@ impl EventArgs {
                     let line = command_line();
                     arguments.extend(["--out".into(), folder.into()]);
                     arguments.extend(["--title".into(), line.into()]);
+                    // A pipe cannot be read twice.
+                    let is_file = |args: &&SimulationArgs| {
+                        args.platform.as_ref().is_some_and(|path| path.is_file())
+                    };
+                    let platform = simulation.filter(is_file);
+                    arguments.extend(
+                        platform
+                            .into_iter()
+                            .flat_map(SimulationArgs::platform_arguments),
+                    );
                 }
             }
         }
@@ -109,7 +124,7 @@ impl EventArgs {
     /// The status of bad input, after the problem has been printed.
     pub(crate) fn check_options(&self, ranks: u32) -> Result<(), u8> {
         self.check_files().map_err(refused)?;
-        let Some(mut arguments) = self.of_analysis(OsStr::new("-"), None) else {
+        let Some(mut arguments) = self.of_analysis(OsStr::new("-"), None, None) else {
             return Ok(());
         };
         // The command that reads the options judges them, or the run would be lost for a typo.
@@ -165,7 +180,7 @@ impl EventArgs {
             let written = run.write_events(out);
             written.map_err(|error| refused(format_args!("--log-events: {error}")))?;
         }
-        let Some(arguments) = self.of_analysis(name, None) else {
+        let Some(arguments) = self.of_analysis(name, None, None) else {
             return Ok(());
         };
         let mut analysis = start_simrun(&arguments, input, prints(output)).map_err(refused)?;
@@ -321,13 +336,14 @@ impl RunObservation {
         } else {
             None
         };
+        let simulation = Some(&args.program.simulation);
         let prints = prints(&args.output);
         let (mut analysis, mut later) = (None, None);
         let out: Box<dyn Write + Send> = if let Some(path) = &asked.log_events {
-            later = asked.of_analysis(path.as_os_str(), ideal.as_ref());
+            later = asked.of_analysis(path.as_os_str(), ideal.as_ref(), simulation);
             create_log(path).map_err(refused)?
         } else {
-            let arguments = asked.of_analysis(OsStr::new("-"), ideal.as_ref());
+            let arguments = asked.of_analysis(OsStr::new("-"), ideal.as_ref(), simulation);
             let arguments = arguments.unwrap_or_default();
             let mut child = start_simrun(&arguments, Stdio::piped(), prints).map_err(refused)?;
             let input = child.stdin.take();

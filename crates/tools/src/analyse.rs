@@ -8,10 +8,12 @@ use std::process::ExitCode;
 use clap::Args;
 use files::Output;
 use observe::{BackwardReader, LogEntry, LogReader};
+use platform::{Override, Platform};
 use report::analysis::{Analysis, AnalysisReport, BackwardReport, Class};
 use report::html::{ReportPage, Table, TimelineOverview, write_comparison};
 use report::network::{NetworkAnalysis, NetworkReport};
 use report::{TraceError, TraceFormat, TraceOptions, TraceSummary, TraceWriter};
+use simrun::args::SimulationArgs;
 use simrun::{TraceArgs, status};
 
 use crate::trace;
@@ -44,6 +46,14 @@ pub(crate) struct AnalyseCommand {
     /// and transfer
     #[arg(long, value_name = "LOG")]
     ideal: Option<PathBuf>,
+
+    /// The platform file of the run: the report shows the topology, with the load of the links
+    #[arg(short, long, value_name = "FILE", requires = "out")]
+    platform: Option<PathBuf>,
+
+    /// Change the platform as for the run
+    #[arg(long = "set", value_name = "PATH=VALUE", requires = "platform")]
+    changes: Vec<Override>,
 
     /// Write report.html, JSON and CSV files to this directory
     #[arg(short, long, value_name = "DIR")]
@@ -109,6 +119,8 @@ fn analysed(command: &AnalyseCommand) -> Result<ExitCode, String> {
         let page = Output::new(&page).map_err(|error| error.to_string())?;
         page.can_be_written().map_err(|error| error.to_string())?;
     }
+    let platform = (command.platform.as_ref()).map(|path| load_platform(path, &command.changes));
+    let platform = platform.transpose()?;
     if command.check_for.is_some() {
         return Ok(ExitCode::SUCCESS);
     }
@@ -125,13 +137,20 @@ fn analysed(command: &AnalyseCommand) -> Result<ExitCode, String> {
     }
     if let Some(folder) = folder {
         let title = command.title.as_deref();
-        write_files(&results, title.unwrap_or("a run"), folder, None)?;
+        let title = title.unwrap_or("a run");
+        write_files((&results, platform.as_ref()), title, folder, None)?;
     }
     if command.no_text {
         return Ok(ExitCode::SUCCESS);
     }
     let page = format!("{}\n{}", results.analysis, results.network);
     Ok(status::print(shortened(page.trim_end())))
+}
+
+/// Reads the platform of the run.
+fn load_platform(path: &Path, changes: &[Override]) -> Result<Platform, String> {
+    files::add_input(path);
+    run::load_platform(path, changes).map_err(|error| error.to_string())
 }
 
 /// Writes the page of two runs.
@@ -334,19 +353,27 @@ fn passes(
 /// runs have checked.
 pub(crate) fn write_results(
     log: &Path,
+    simulation: &SimulationArgs,
     title: &str,
     folder: &Path,
     checked: Table<'_>,
 ) -> Result<(), String> {
     let (results, _) = read_log(log, None)?;
-    write_files(&results, title, folder, Some(checked))
+    let platform = simulation.platform.as_ref();
+    let platform = platform.map(|path| load_platform(path, &simulation.changes));
+    write_files(
+        (&results, platform.transpose()?.as_ref()),
+        title,
+        folder,
+        Some(checked),
+    )
 }
 
 type Writer<'a> = &'a dyn Fn(&mut Vec<u8>) -> io::Result<()>;
 
 /// Writes the files of the results.
 fn write_files(
-    results: &Results,
+    (results, platform): (&Results, Option<&Platform>),
     title: &str,
     folder: &Path,
     checked: Option<Table<'_>>,
@@ -358,6 +385,7 @@ fn write_files(
         analysis,
         network,
         timeline: Some(&results.timeline),
+        platform,
         notes: analysis.notes.clone(),
         checked,
     };

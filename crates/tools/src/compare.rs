@@ -365,7 +365,7 @@ fn predicted(plan: &Plan<'_>) -> Result<Vec<RoundTimes>, String> {
     let mut all = Vec::new();
     for (case, arguments) in command.cases() {
         let mut simulation = plan.program.program_command();
-        command.simulation.add_platform(&mut simulation);
+        simulation.args(command.simulation.platform_arguments());
         simulation.args(command.simulation.as_arguments());
         simulation.args(command.compute.given());
         simulation.args([

@@ -152,7 +152,7 @@ pub(crate) fn run_command(command: &WhatifCommand) -> ExitCode {
     };
     if let Some(folder) = &command.analyse {
         let written = match &log {
-            Ok(log) if all.is_observed => all.write_analysis(&log.log_path(), folder),
+            Ok(log) if all.is_observed => all.write_analysis(&log.log_path(), command, folder),
             Ok(_) => Err("--analyse: the program cannot be observed".to_owned()),
             Err(error) => Err(format!("--analyse: no event log: {error}")),
         };
@@ -409,7 +409,7 @@ fn simulate_time(
     log: Option<&Path>,
 ) -> Result<f64, String> {
     let mut simulation = program.program_command();
-    command.program.simulation.add_platform(&mut simulation);
+    simulation.args(command.program.simulation.platform_arguments());
     simulation.args(command.program.as_arguments());
     for change in changes {
         simulation.args(["--set", change]);
@@ -451,9 +451,15 @@ impl Effects {
     }
 
     /// Writes the analysis of the run without changes from its log.
-    fn write_analysis(&self, log: &Path, folder: &Path) -> Result<(), String> {
+    fn write_analysis(
+        &self,
+        log: &Path,
+        command: &WhatifCommand,
+        folder: &Path,
+    ) -> Result<(), String> {
         analyse::write_results(
             log,
+            &command.program.simulation,
             &command_line(),
             folder,
             checked::derivative_table(self),

@@ -84,8 +84,21 @@ impl Shape {
 }
 
 /// Returns a length with a precision of a tenth.
-fn rounded(length: f64) -> f64 {
+pub(super) fn rounded(length: f64) -> f64 {
     (length * 10.0).round() / 10.0
+}
+
+impl Text {
+    /// Returns a text that is not shortened.
+    pub(super) fn unshortened_text((x, y): (f64, f64), anchor: &'static str, text: &str) -> Self {
+        Self {
+            x: rounded(x),
+            y: rounded(y),
+            anchor,
+            text: text.to_owned(),
+            whole: None,
+        }
+    }
 }
 
 impl Picture {
@@ -100,11 +113,8 @@ impl Picture {
             text.to_owned()
         };
         self.texts.push(Text {
-            x: rounded(x),
-            y: rounded(y),
-            anchor,
-            text: shown,
             whole: is_long.then(|| text.to_owned()),
+            ..Text::unshortened_text((x, y), anchor, &shown)
         });
     }
 

@@ -1,0 +1,222 @@
+//! The topology of the platform, with the load of the links.
+//!
+//! A cable has the load of the busier direction; a declared route has the load of the busiest link.
+//! Large platforms have no picture: their cables would cover each other.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::io;
+
+use platform::Platform;
+
+use super::picture::{AREA, Entry, LEFT, LEVELS, Picture, Shape, Text, level, rounded, scale};
+use crate::layout::{Line, NodeKind, zone};
+use crate::network::{LinkLoad, NetworkReport};
+
+/// Lines in the picture at most.
+const LINES_MAX: usize = 4096;
+
+/// Height of the picture at most, and the space around the content, in pixels.
+const HEIGHT: f64 = 560.0;
+const BORDER: f64 = 12.0;
+
+/// The most pixels between two hosts.
+const UNIT_MAX: f64 = 40.0;
+
+/// The least part of the run in which a link that is drawn as congested limits transfers.
+const CONGESTED: f64 = 0.01;
+
+/// Number of congested links with their names.
+const NAMED: usize = 3;
+
+/// Load of a line: of the link with the greatest utilisation.
+#[derive(Clone, Copy, Default)]
+struct LineLoad<'a> {
+    utilisation: f64,
+    /// The link that is congested for the longest time.
+    congested: Option<&'a LinkLoad>,
+}
+
+/// Draws the topology; `None` for a platform that is too large, or a run without links.
+pub(super) fn topology_picture(
+    platform: &Platform,
+    network: &NetworkReport,
+) -> io::Result<Option<Picture>> {
+    let Some(sketch) = platform.sketch().filter(|_| !network.links.is_empty()) else {
+        return Ok(None);
+    };
+    let layout = zone(&sketch);
+    if layout.lines.is_empty() || layout.lines.len() > LINES_MAX {
+        return Ok(None);
+    }
+    let width = LEFT + AREA - 2.0 * BORDER;
+    let unit = (width / layout.width).min((HEIGHT - 2.0 * BORDER) / layout.height);
+    let unit = unit.min(UNIT_MAX);
+    let pixel = |(x, y): (f64, f64)| (BORDER + unit * x, BORDER + unit * y);
+    let mut picture = Picture {
+        id: "topology".to_owned(),
+        title: "Topology".to_owned(),
+        description: "Hosts as squares, switches as circles; each cable with the utilisation of \
+                      its busier direction"
+            .to_owned(),
+        width: unit * layout.width + 2.0 * BORDER,
+        height: unit * layout.height + 2.0 * BORDER,
+        ..Picture::default()
+    };
+    let loads = line_loads(platform, network, &layout.lines);
+    draw_lines(&mut picture, (&layout.lines, &loads), network.end_s, pixel);
+    let mut frames = Shape::new("frame".to_owned());
+    for frame in &layout.frames {
+        let (x, y) = pixel((frame.x, frame.y));
+        frames.rectangle((x, y), (unit * frame.width, unit * frame.height));
+        picture.texts.push(Text::unshortened_text(
+            (x + 6.0, y + 16.0),
+            "start",
+            &frame.title,
+        ));
+    }
+    picture.shapes.insert(0, frames);
+    let mut hosts = Shape::new("bar".to_owned());
+    let mut switches = Shape::new("switch".to_owned());
+    let side = (0.5 * unit).clamp(2.0, 10.0);
+    for node in &layout.nodes {
+        let (x, y) = pixel((node.x, node.y));
+        match node.kind {
+            NodeKind::Host => hosts.rectangle((x - side / 2.0, y - side / 2.0), (side, side)),
+            NodeKind::Switch | NodeKind::Router => switches.add_circle((x, y), 0.6 * side),
+        }
+        if let Some(name) = &node.name {
+            picture.text((x, y - side), "middle", name);
+        }
+    }
+    picture.shapes.extend([hosts, switches]);
+    picture.shapes.retain(|shape| !shape.path.is_empty());
+    let header = ["link", "utilisation", "congested_s"].map(str::to_owned);
+    let rows = network.links.iter().map(|link| {
+        let numbers = [link.utilisation, link.congested_s];
+        let mut row = vec![link.name.clone()];
+        row.extend(numbers.map(|number| format!("{number:e}")));
+        row
+    });
+    picture.set_data(std::iter::once(header.to_vec()).chain(rows))?;
+    Ok(Some(picture))
+}
+
+/// Returns the load of each line.
+fn line_loads<'a>(
+    platform: &Platform,
+    network: &'a NetworkReport,
+    lines: &[Line],
+) -> Vec<LineLoad<'a>> {
+    let used: BTreeMap<&str, &LinkLoad> = (network.links.iter())
+        .map(|link| (link.name.as_str(), link))
+        .collect();
+    let least = CONGESTED * network.end_s;
+    let of_line = |line: &Line| {
+        let mut load = LineLoad::default();
+        for &link in &line.links {
+            let Some(&link) = used.get(platform.link(link).name.as_str()) else {
+                continue;
+            };
+            load.utilisation = load.utilisation.max(link.utilisation);
+            let most = load.congested.map_or(0.0, |most| most.congested_s);
+            if link.congested_s > most && link.congested_s >= least {
+                load.congested = Some(link);
+            }
+        }
+        load
+    };
+    lines.iter().map(of_line).collect()
+}
+
+/// Adds the lines, the busiest on top, and the legend.
+fn draw_lines(
+    picture: &mut Picture,
+    (lines, loads): (&[Line], &[LineLoad<'_>]),
+    end_s: f64,
+    pixel: impl Fn((f64, f64)) -> (f64, f64),
+) {
+    let most = loads
+        .iter()
+        .map(|load| load.utilisation)
+        .fold(0.0, f64::max);
+    let mut idle = Shape::new("nothing".to_owned());
+    let mut levels: Vec<Shape> = (0..LEVELS)
+        .map(|level| Shape::new(format!("v{level}")))
+        .collect();
+    let mut congested = Shape::new("congested".to_owned());
+    let mut named: Vec<(&LinkLoad, (f64, f64))> = Vec::new();
+    for (line, load) in lines.iter().zip(loads) {
+        let (from, to) = (pixel(line.from), pixel(line.to));
+        match (load.congested, level(load.utilisation / most)) {
+            (Some(link), _) => {
+                congested.add_line(from, to, 4.0);
+                named.push((link, ((from.0 + to.0) / 2.0, (from.1 + to.1) / 2.0)));
+            }
+            (None, Some(level)) => levels[usize::from(level)].add_line(from, to, 2.5),
+            (None, None) => idle.add_line(from, to, 1.0),
+        }
+    }
+    // Parts of a cable around a torus have the same name.
+    named.sort_by(|(one, _), (other, _)| {
+        (other.congested_s.total_cmp(&one.congested_s)).then_with(|| one.name.cmp(&other.name))
+    });
+    named.dedup_by(|(one, _), (other, _)| one.name == other.name);
+    for (link, place) in named.iter().take(NAMED) {
+        picture.text(*place, "middle", &link.name);
+    }
+    if most > 0.0 {
+        picture.legend = scale(|share| format!("{:.1} %", 100.0 * share * most));
+    }
+    let entries = [
+        (&idle, "no bytes".to_owned()),
+        (
+            &congested,
+            format!(
+                "congested for {:.0} % of {} or more",
+                100.0 * CONGESTED,
+                crate::analysis::seconds(end_s)
+            ),
+        ),
+    ];
+    for (shape, text) in entries {
+        if !shape.path.is_empty() {
+            let style = shape.style.clone();
+            picture.legend.push(Entry { style, text });
+        }
+    }
+    picture.shapes.push(idle);
+    picture.shapes.extend(levels);
+    picture.shapes.push(congested);
+}
+
+impl Shape {
+    /// Adds a line of this width, as an area.
+    fn add_line(&mut self, (x, y): (f64, f64), to: (f64, f64), width: f64) {
+        let (along, across) = (to.0 - x, to.1 - y);
+        let length = libm::hypot(along, across).max(f64::MIN_POSITIVE);
+        let (dx, dy) = (width / 2.0 * across / length, -width / 2.0 * along / length);
+        let corners = [
+            (x + dx, y + dy),
+            (to.0 + dx, to.1 + dy),
+            (to.0 - dx, to.1 - dy),
+            (x - dx, y - dy),
+        ];
+        for (at, (x, y)) in corners.into_iter().enumerate() {
+            let step = if at == 0 { 'M' } else { 'L' };
+            // Writing to a text does not fail.
+            let _ = write!(self.path, "{step}{} {}", rounded(x), rounded(y));
+        }
+        self.path.push('z');
+    }
+
+    /// Adds a circle.
+    fn add_circle(&mut self, (x, y): (f64, f64), radius: f64) {
+        let (x, y, r) = (rounded(x - radius), rounded(y), rounded(radius));
+        let (there, back) = (2.0 * r, -2.0 * r);
+        let _ = write!(
+            self.path,
+            "M{x} {y}a{r} {r} 0 1 1 {there} 0a{r} {r} 0 1 1 {back} 0z"
+        );
+    }
+}

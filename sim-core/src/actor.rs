@@ -11,11 +11,14 @@ use std::rc::Rc;
 
 use crate::activity::{Activity, ActivityError};
 use crate::code::Code;
+use crate::control::control_operation;
 use crate::kernel::Shared;
 use crate::operation::{NextAction, Operation};
 use crate::simulation::{ActorResult, into_body};
 use crate::yielding::Yield;
-use crate::{ActorId, Executed, HostId, Kernel, OperationResult, Span, Stream, Time, Transition};
+use crate::{
+    ActorId, Control, Executed, HostId, Kernel, OperationResult, Span, Stream, Time, Transition,
+};
 
 /// An actor, as its own program and other programs name the actor.
 #[derive(Clone)]
@@ -231,8 +234,7 @@ impl Actor {
     /// host. An actor may switch off its own host; in this case the call does not return.
     #[track_caller]
     pub fn switch_host(&self, host: HostId, on: bool) -> Operation<'_, ()> {
-        let transition = Transition::SwitchHost { host: host.0, on };
-        Operation::new(&self.kernel, transition, nothing)
+        control_operation(&self.kernel, Control::Host { host, on })
     }
 
     /// Returns true if a host is on.

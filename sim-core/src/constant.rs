@@ -133,14 +133,13 @@ impl Resource for Constant {
         self.running[activity.slot as usize] = None;
     }
 
-    fn suspend(&mut self, activity: ActivityId, now: Time) {
+    fn set_suspended(&mut self, activity: ActivityId, suspended: bool, now: Time) {
         let running = self.get(activity);
-        running.left = running.end.since(now);
-        running.end = Time::NEVER;
-    }
-
-    fn resume(&mut self, activity: ActivityId, now: Time) {
-        let running = self.get(activity);
+        if suspended {
+            running.left = running.end.since(now);
+            running.end = Time::NEVER;
+            return;
+        }
         running.end = now + running.left;
         let end = running.end;
         self.ends
@@ -175,7 +174,7 @@ impl Resource for Constant {
         running.left_at(now).as_secs() * running.rate
     }
 
-    fn next_date(&mut self, _now: Time) -> Option<Time> {
+    fn next_event(&mut self, _now: Time, _horizon: Time) -> Option<Time> {
         while let Some(&Reverse(first)) = self.ends.peek() {
             if Self::is_live(&self.running, first) {
                 return Some(first.0);
@@ -189,7 +188,7 @@ impl Resource for Constant {
         self.ends.is_empty()
     }
 
-    fn advance(&mut self, now: Time, ended: &mut Vec<(ActivityId, End)>) {
+    fn advance(&mut self, now: Time, ended: &mut Vec<(ActivityId, End)>) -> bool {
         while let Some(&Reverse(first)) = self.ends.peek() {
             if first.0 > now {
                 break;
@@ -201,6 +200,7 @@ impl Resource for Constant {
                 ended.push((ActivityId { number, slot }, End::Done));
             }
         }
+        false
     }
 }
 
@@ -250,31 +250,31 @@ mod tests {
             model.start(activity(number), &work, at(0.0)).unwrap();
         }
         let mut ended = Vec::new();
-        assert_eq!(model.next_date(at(0.0)), Some(at(2.0)));
+        assert_eq!(model.next_event(at(0.0), Time::NEVER), Some(at(2.0)));
         model.advance(at(2.0), &mut ended);
         assert_eq!(ended, [(activity(2), End::Done), (activity(3), End::Done)]);
         ended.clear();
-        assert_eq!(model.next_date(at(2.0)), Some(at(3.0)));
+        assert_eq!(model.next_event(at(2.0), Time::NEVER), Some(at(3.0)));
         model.advance(at(3.0), &mut ended);
         assert_eq!(ended.len(), 2);
-        assert_eq!(model.next_date(at(3.0)), None);
+        assert_eq!(model.next_event(at(3.0), Time::NEVER), None);
     }
 
     #[test]
     fn what_is_suspended_does_not_end() {
         let mut model = model();
         model.start(activity(0), &exec(30.0), at(0.0)).unwrap();
-        model.suspend(activity(0), at(1.0));
-        assert_eq!(model.next_date(at(1.0)), None);
+        model.set_suspended(activity(0), true, at(1.0));
+        assert_eq!(model.next_event(at(1.0), Time::NEVER), None);
         assert_eq!(model.remaining(activity(0), at(5.0)), 20.0);
         // 20 flop are left; with a bound of 5 flop/s they last 4 s.
         model.update(activity(0), Change::Bound(5.0), at(5.0));
-        assert_eq!(model.next_date(at(5.0)), None);
+        assert_eq!(model.next_event(at(5.0), Time::NEVER), None);
         assert_eq!(model.remaining(activity(0), at(5.0)), 20.0);
-        model.resume(activity(0), at(6.0));
-        assert_eq!(model.next_date(at(6.0)), Some(at(10.0)));
+        model.set_suspended(activity(0), false, at(6.0));
+        assert_eq!(model.next_event(at(6.0), Time::NEVER), Some(at(10.0)));
         model.cancel(activity(0), at(7.0));
-        assert_eq!(model.next_date(at(7.0)), None);
+        assert_eq!(model.next_event(at(7.0), Time::NEVER), None);
     }
 
     #[test]
@@ -289,7 +289,7 @@ mod tests {
         model.start(activity(0), &work, at(0.0)).unwrap();
         model.update(activity(0), Change::Bound(1.0), at(1.0));
         model.update(activity(0), Change::Priority(2.0), at(1.0));
-        assert_eq!(model.next_date(at(1.0)), Some(at(2.0)));
+        assert_eq!(model.next_event(at(1.0), Time::NEVER), Some(at(2.0)));
         assert_eq!(model.remaining(activity(0), at(1.0)), 50.0);
     }
 }

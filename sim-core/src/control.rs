@@ -13,11 +13,18 @@ use std::rc::Rc;
 use crate::actor::nothing;
 use crate::kernel::Shared;
 use crate::operation::Operation;
-use crate::{Actor, HostId, Span, Transition};
+use crate::{Actor, HostId, Span, StartError, Transition};
 
 /// A change of a resource, asked for by an actor.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Control {
+    /// A host is turned on or off.
+    Host {
+        /// The host.
+        host: HostId,
+        /// True if the host is on afterwards.
+        on: bool,
+    },
     /// A host changes to another power state.
     PowerState {
         /// The host.
@@ -76,6 +83,7 @@ impl Control {
     /// The transition that makes the change.
     fn transition(self) -> Transition {
         let (parameter, object, value) = match self {
+            Self::Host { host, on } => return Transition::SwitchHost { host: host.0, on },
             Self::PowerState { host, state } => {
                 (ControlParameter::PowerState, host.0, u64::from(state))
             }
@@ -92,6 +100,24 @@ impl Control {
             object,
             value,
         }
+    }
+
+    /// Returns the error of a resource that does not make such changes.
+    #[must_use]
+    pub fn refusal_error(self) -> StartError {
+        let object = match self {
+            Self::Host { host, .. } => {
+                return StartError(format!(
+                    "host {} cannot be switched: hosts of this model are always on",
+                    host.0
+                ));
+            }
+            Self::PowerState { host, .. } => format!("the power state of host {}", host.0),
+            Self::Link { link, .. } | Self::Bandwidth { link, .. } | Self::Latency { link, .. } => {
+                format!("link {link}")
+            }
+        };
+        StartError(format!("{object} cannot be changed in this model"))
     }
 
     /// The change that a transition makes.
@@ -155,7 +181,8 @@ impl Actor {
     /// The link of that name, if the resource has one.
     #[must_use]
     pub fn link_by_name(&self, name: &str) -> Option<Link> {
-        let link = self.kernel.borrow().calendar.resource.link_by_name(name)?;
+        let resource = &mut self.kernel.borrow_mut().calendar.resource;
+        let link = resource.as_controllable()?.link_by_name(name)?;
         Some(Link {
             kernel: Rc::clone(&self.kernel),
             link,
@@ -215,8 +242,8 @@ impl Actor {
     }
 
     fn power_states(&self, host: HostId) -> Option<PowerStates> {
-        let kernel = self.kernel.borrow();
-        kernel.calendar.resource.power_states(host)
+        let resource = &mut self.kernel.borrow_mut().calendar.resource;
+        resource.as_controllable()?.power_states(host)
     }
 }
 
@@ -233,8 +260,8 @@ impl Link {
     /// If the resource no longer knows the link.
     #[must_use]
     pub fn state(&self) -> LinkState {
-        let kernel = self.kernel.borrow();
-        let state = kernel.calendar.resource.link_state(self.link);
+        let resource = &mut self.kernel.borrow_mut().calendar.resource;
+        let state = (resource.as_controllable()).and_then(|links| links.link_state(self.link));
         state.expect("the resource knows a link that it has named")
     }
 
@@ -281,7 +308,7 @@ impl Link {
 }
 
 #[track_caller]
-fn control_operation(kernel: &Shared, control: Control) -> Operation<'_, ()> {
+pub(crate) fn control_operation(kernel: &Shared, control: Control) -> Operation<'_, ()> {
     Operation::new(kernel, control.transition(), nothing)
 }
 

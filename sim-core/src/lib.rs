@@ -118,7 +118,9 @@ pub use outcome::{Blocked, Failure, Limit, Outcome, Report, WaitGraph};
 pub use parallel::ParallelWork;
 pub use progress::RunProgress;
 pub use random::{Stream, draws};
-pub use resource::{ActivityId, Change, DiskId, End, HostId, Io, Resource, StartError, Work};
+pub use resource::{
+    ActivityId, Change, Controllable, DiskId, End, HostId, Io, Resource, StartError, Work,
+};
 pub use simulation::{ActorResult, Simulation, Stepper};
 pub use source_location::SourceLocation;
 pub use sync::{Barrier, Condvar, Mutex, Semaphore};

@@ -126,10 +126,10 @@ impl std::error::Error for StartError {}
 
 /// A model of hosts and networks, driven by the kernel.
 ///
-/// At a date `now` the kernel calls `start`, `cancel`, `suspend`, `resume` and `update`, one call
-/// for each change. After the last change of this date the kernel calls `next_date`, then `advance`
+/// At a date `now` the kernel calls `start`, `cancel`, `set_suspended` and `update`, one call for
+/// each change. After the last change of this date the kernel calls `next_event`, then `advance`
 /// with a date that is at most the returned date. So a resource can answer all changes of one date
-/// by a single solve inside `next_date`.
+/// by a single solve inside `next_event`.
 pub trait Resource {
     /// Begins `work` for `activity` at the date `now`.
     ///
@@ -141,12 +141,10 @@ pub trait Resource {
     /// Forgets the running `activity`; the resource will not report its end.
     fn cancel(&mut self, activity: ActivityId, now: Time);
 
-    /// Stops the progress of `activity` until [`Resource::resume`]. A latency being paid stops too.
-    /// The kernel alternates the two, also when several actors wait for the activity.
-    fn suspend(&mut self, activity: ActivityId, now: Time);
-
-    /// Lets `activity` continue after [`Resource::suspend`].
-    fn resume(&mut self, activity: ActivityId, now: Time);
+    /// Stops the progress of `activity`, or lets a suspended activity continue. A latency being
+    /// paid stops too. The kernel alternates the two, also when several actors wait for the
+    /// activity.
+    fn set_suspended(&mut self, activity: ActivityId, suspended: bool, now: Time);
 
     /// Changes a running activity.
     fn update(&mut self, activity: ActivityId, change: Change, now: Time);
@@ -155,29 +153,18 @@ pub trait Resource {
     /// parallel task.
     fn remaining(&mut self, activity: ActivityId, now: Time) -> f64;
 
-    /// Returns the next date, at or after `now`, at which an activity ends or the resource changes;
-    /// `None` without such a date.
-    fn next_date(&mut self, now: Time) -> Option<Time>;
-
-    /// Returns the next date of an event that the kernel can observe. Internal events of the
-    /// resource may happen earlier, as long as they are before `horizon`. The kernel then advances
-    /// to the returned date, or to `horizon`.
-    fn next_event(&mut self, now: Time, horizon: Time) -> Option<Time> {
-        let _ = horizon;
-        self.next_date(now)
-    }
+    /// Returns the next date, at or after `now`, of an event that the kernel can observe; `None`
+    /// without such a date. Internal events of the resource may happen earlier, as long as they are
+    /// before `horizon`. The kernel then advances to the returned date, or to `horizon`.
+    ///
+    /// A date at [`Time::HORIZON`] or later is a time overflow, and no deadlock.
+    fn next_event(&mut self, now: Time, horizon: Time) -> Option<Time>;
 
     /// Returns true if no activity is in progress, and no change of a host or a link is to come:
     /// [`Resource::next_event`] has no date and [`Resource::advance`] no effect, until another
     /// method with `&mut self` is called. The kernel calls neither until then.
     fn is_idle(&self) -> bool {
         false
-    }
-
-    /// The date of the next end where [`Resource::next_date`] has none because that end lies at
-    /// [`Time::HORIZON`] or later: a time overflow, and no deadlock.
-    fn overflow(&self) -> Option<Time> {
-        None
     }
 
     /// Returns true if no activity runs, and each change up to `date` repeats a change since
@@ -188,17 +175,30 @@ pub trait Resource {
         false
     }
 
-    /// Switches a host on or off. Activities that use the host fail at the next
+    /// Moves to the date `now` and appends everything that ends there to `ended`, in any order;
+    /// returns true if [`Controllable::take_switched`] has hosts to report.
+    fn advance(&mut self, now: Time, ended: &mut Vec<(ActivityId, End)>) -> bool;
+
+    /// Returns the hosts and links of the resource, if their state can change.
+    fn as_controllable(&mut self) -> Option<&mut dyn Controllable> {
+        None
+    }
+}
+
+/// Hosts and links of a resource that change their state, by themselves or by a request of an
+/// actor.
+pub trait Controllable {
+    /// Makes a change that an actor requested; activities that fail by the change end at the next
     /// [`Resource::advance`], which the kernel calls at once.
     ///
     /// # Errors
-    /// [`StartError`] if the hosts of this model cannot be switched.
-    fn switch_host(&mut self, host: HostId, on: bool, now: Time) -> Result<(), StartError> {
-        let _ = (on, now);
-        Err(StartError(format!(
-            "host {} cannot be switched: hosts of this model are always on",
-            host.0
-        )))
+    /// [`StartError`] if this model, host or link cannot change so; the run ends with the message.
+    fn control(&mut self, control: Control, now: Time) -> Result<(), StartError>;
+
+    /// Appends the hosts that were turned on (`true`) or off since the last call, by an actor or by
+    /// themselves, in the order of the changes.
+    fn take_switched(&mut self, switched: &mut Vec<(HostId, bool)>) {
+        let _ = switched;
     }
 
     /// Returns true if a host that comes back also starts restarting actors that had ended by
@@ -207,33 +207,13 @@ pub trait Resource {
         false
     }
 
-    /// Makes a change that an actor requested; activities that fail by the change end at the next
-    /// [`Resource::advance`], which the kernel calls at once.
-    ///
-    /// # Errors
-    /// [`StartError`] if this model, host or link cannot change so; the run ends with the message.
-    fn control(&mut self, control: Control, now: Time) -> Result<(), StartError> {
-        let _ = now;
-        let what = match control {
-            Control::PowerState { host, .. } => {
-                format!("the power state of host {}", host.0)
-            }
-            Control::Link { link, .. }
-            | Control::Bandwidth { link, .. }
-            | Control::Latency { link, .. } => format!("link {link}"),
-        };
-        Err(StartError(format!(
-            "{what} cannot be changed in this model"
-        )))
-    }
-
     /// The number of the link called so, if the model has links.
     fn link_by_name(&self, name: &str) -> Option<u32> {
         let _ = name;
         None
     }
 
-    /// The present state of a link that [`Resource::link_by_name`] gave.
+    /// The present state of a link that [`Controllable::link_by_name`] gave.
     fn link_state(&self, link: u32) -> Option<LinkState> {
         let _ = link;
         None
@@ -244,13 +224,4 @@ pub trait Resource {
         let _ = host;
         None
     }
-
-    /// Appends the hosts that were turned on (`true`) or off since the last call, in the order in
-    /// which they did: by [`Resource::switch_host`] or by themselves.
-    fn take_switched(&mut self, switched: &mut Vec<(HostId, bool)>) {
-        let _ = switched;
-    }
-
-    /// Moves to the date `now` and appends everything that ends there to `ended`, in any order.
-    fn advance(&mut self, now: Time, ended: &mut Vec<(ActivityId, End)>);
 }

@@ -306,8 +306,8 @@ impl Simulation {
 
     /// Adds an actor that runs from the start, and again from its beginning whenever its host comes
     /// back after an outage that ended the actor; if
-    /// [`Resource::restarts_ended_actors`](crate::Resource::restarts_ended_actors), also after the
-    /// actor has ended.
+    /// [`Controllable::restarts_ended_actors`](crate::Controllable::restarts_ended_actors), also
+    /// after the actor has ended.
     ///
     /// # Panics
     /// If there is no host of that number.
@@ -434,7 +434,7 @@ impl Simulation {
         if kernel.stop.is_some() {
             return kernel.stop.take();
         }
-        let Some(date) = next.or_else(|| kernel.calendar.resource.overflow()) else {
+        let Some(date) = next else {
             return Some(Outcome::Deadlock(wait_graph(kernel)));
         };
         if date > self.until {

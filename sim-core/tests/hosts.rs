@@ -9,8 +9,8 @@ use std::rc::Rc;
 
 use crate::hand_on::hand_on;
 use sim_core::{
-    ActivityError, ActivityId, Change, Constant, End, HostId, Outcome, Resource, Simulation, Span,
-    StartError, Time, Work,
+    ActivityError, ActivityId, Change, Constant, Control, Controllable, End, HostId, Outcome,
+    Resource, Simulation, Span, StartError, Time, Work,
 };
 
 /// The constant model on hosts that can fail.
@@ -69,25 +69,16 @@ impl Resource for Failing {
 
     hand_on!(inner);
 
-    fn next_date(&mut self, now: Time) -> Option<Time> {
+    fn next_event(&mut self, now: Time, horizon: Time) -> Option<Time> {
         let event = self
             .profile
             .last()
             .map(|&(date, _, _)| Time::from_secs(date));
-        let inner = self.inner.next_date(now);
+        let inner = self.inner.next_event(now, horizon);
         [event, inner].into_iter().flatten().min()
     }
 
-    fn switch_host(&mut self, host: HostId, on: bool, _now: Time) -> Result<(), StartError> {
-        self.switch(host, on);
-        Ok(())
-    }
-
-    fn take_switched(&mut self, switched: &mut Vec<(HostId, bool)>) {
-        switched.append(&mut self.switched);
-    }
-
-    fn advance(&mut self, now: Time, ended: &mut Vec<(ActivityId, End)>) {
+    fn advance(&mut self, now: Time, ended: &mut Vec<(ActivityId, End)>) -> bool {
         while let Some(&(date, host, on)) = self.profile.last()
             && date <= now.as_secs()
         {
@@ -102,6 +93,25 @@ impl Resource for Failing {
         self.inner.advance(now, ended);
         self.running
             .retain(|entry| !ended.iter().any(|(activity, _)| *activity == entry.0));
+        !self.switched.is_empty()
+    }
+
+    fn as_controllable(&mut self) -> Option<&mut dyn Controllable> {
+        Some(self)
+    }
+}
+
+impl Controllable for Failing {
+    fn control(&mut self, control: Control, _now: Time) -> Result<(), StartError> {
+        let Control::Host { host, on } = control else {
+            return Err(control.refusal_error());
+        };
+        self.switch(host, on);
+        Ok(())
+    }
+
+    fn take_switched(&mut self, switched: &mut Vec<(HostId, bool)>) {
+        switched.append(&mut self.switched);
     }
 }
 

@@ -479,11 +479,11 @@ impl Resource for Recorded {
 
     hand_on!(constant);
 
-    fn next_date(&mut self, now: Time) -> Option<Time> {
-        self.constant.next_date(now)
+    fn next_event(&mut self, now: Time, horizon: Time) -> Option<Time> {
+        self.constant.next_event(now, horizon)
     }
 
-    fn advance(&mut self, now: Time, ended: &mut Vec<(ActivityId, End)>) {
-        self.constant.advance(now, ended);
+    fn advance(&mut self, now: Time, ended: &mut Vec<(ActivityId, End)>) -> bool {
+        self.constant.advance(now, ended)
     }
 }

@@ -188,11 +188,8 @@ impl Resource for Unconnected {
     fn cancel(&mut self, activity: ActivityId, now: Time) {
         self.0.cancel(activity, now);
     }
-    fn suspend(&mut self, activity: ActivityId, now: Time) {
-        self.0.suspend(activity, now);
-    }
-    fn resume(&mut self, activity: ActivityId, now: Time) {
-        self.0.resume(activity, now);
+    fn set_suspended(&mut self, activity: ActivityId, suspended: bool, now: Time) {
+        self.0.set_suspended(activity, suspended, now);
     }
     fn update(&mut self, activity: ActivityId, change: Change, now: Time) {
         self.0.update(activity, change, now);
@@ -200,11 +197,11 @@ impl Resource for Unconnected {
     fn remaining(&mut self, activity: ActivityId, now: Time) -> f64 {
         self.0.remaining(activity, now)
     }
-    fn next_date(&mut self, now: Time) -> Option<Time> {
-        self.0.next_date(now)
+    fn next_event(&mut self, now: Time, horizon: Time) -> Option<Time> {
+        self.0.next_event(now, horizon)
     }
-    fn advance(&mut self, now: Time, ended: &mut Vec<(ActivityId, End)>) {
-        self.0.advance(now, ended);
+    fn advance(&mut self, now: Time, ended: &mut Vec<(ActivityId, End)>) -> bool {
+        self.0.advance(now, ended)
     }
 }
 

@@ -29,7 +29,7 @@ pub(crate) fn flow_ends(platform: &Arc<Platform>, flows: &[Flow]) -> Result<Vec<
         started.map_err(|error| error.to_string())?;
     }
     let (mut ends, mut ended) = (vec![0.0; flows.len()], Vec::new());
-    while let Some(date) = model.next_date(now) {
+    while let Some(date) = model.next_event(now, now) {
         now = date;
         model.advance(now, &mut ended);
         for (id, _) in ended.drain(..) {

@@ -21,21 +21,21 @@ impl Resource for Doomed {
     fn cancel(&mut self, activity: ActivityId, _: Time) {
         self.0.retain(|entry| entry.1 != activity);
     }
-    fn suspend(&mut self, _: ActivityId, _: Time) {}
-    fn resume(&mut self, _: ActivityId, _: Time) {}
+    fn set_suspended(&mut self, _: ActivityId, _: bool, _: Time) {}
     fn update(&mut self, _: ActivityId, _: Change, _: Time) {}
     fn remaining(&mut self, _: ActivityId, _: Time) -> f64 {
         0.0
     }
-    fn next_date(&mut self, _: Time) -> Option<Time> {
+    fn next_event(&mut self, _: Time, _: Time) -> Option<Time> {
         self.0.iter().map(|entry| entry.0).min()
     }
-    fn advance(&mut self, now: Time, ended: &mut Vec<(ActivityId, End)>) {
+    fn advance(&mut self, now: Time, ended: &mut Vec<(ActivityId, End)>) -> bool {
         ended.extend(
             self.0
                 .extract_if(.., |entry| entry.0 <= now)
                 .map(|entry| (entry.1, End::Failed)),
         );
+        false
     }
 }
 

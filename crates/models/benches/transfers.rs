@@ -49,7 +49,7 @@ fn ring(platform: &Arc<Platform>, tokens: u32, count: u64) -> Time {
     let mut ended: Vec<(ActivityId, End)> = Vec::new();
     let mut done = 0;
     while done < count {
-        now = model.next_date(now).expect("a date");
+        now = model.next_event(now, now).expect("a date");
         model.advance(now, &mut ended);
         for (id, _) in ended.drain(..) {
             done += 1;

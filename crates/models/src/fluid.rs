@@ -52,7 +52,7 @@ mod wifi;
 use activity::{Activities, Activity, ActivityResources, Phase, slowest};
 use dynamics::DynamicState;
 use model_kind::ModelKind;
-pub(crate) use noise::NoisyModel;
+use noise::NoiseStreams;
 use observation::RateObserver;
 use parallel::Task;
 use route_cache::RouteCache;
@@ -89,6 +89,7 @@ pub struct FlowModel {
     /// Activities that end this near to the current date, in seconds, end at the current date.
     tolerance_s: f64,
     observation: Option<Box<RateObserver>>,
+    noise: Option<Box<NoiseStreams>>,
     /// Buffers, so that the steady state allocates no memory.
     route: Route,
     way_back: Route,
@@ -147,6 +148,7 @@ impl FlowModel {
             last_factors: SizeFactors::NONE,
             way_is_on: true,
             observation: None,
+            noise: None,
             route: Route::default(),
             way_back: Route::default(),
             affected: Vec::new(),
@@ -158,11 +160,6 @@ impl FlowModel {
         // What is said of the date 0 holds before anything begins.
         model.play(Time::ZERO);
         model
-    }
-
-    /// The platform that is modelled.
-    pub const fn platform(&self) -> &Arc<Platform> {
-        &self.platform
     }
 
     /// Takes the slot of a new activity and stores its work; returns the latency to pay first.
@@ -283,7 +280,7 @@ impl FlowModel {
     }
 
     /// Compares the state of the solver with a solve from scratch, after
-    /// [`next_date`](sim_core::Resource::next_date).
+    /// [`next_event`](sim_core::Resource::next_event).
     ///
     /// # Panics
     /// If a value is wrong by more than `tolerance` (relative).

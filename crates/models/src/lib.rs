@@ -13,8 +13,7 @@ pub mod packet;
 
 use std::sync::Arc;
 
-use fluid::NoisyModel;
-use platform::{Noise, Platform};
+use platform::Platform;
 use sim_core::Resource;
 
 pub use fluid::FlowModel;
@@ -22,13 +21,4 @@ pub use fluid::FlowModel;
 /// Returns the model that the platform file asks for in `[network] model`.
 pub fn model(platform: Arc<Platform>) -> Box<dyn Resource> {
     Box::new(FlowModel::new(platform))
-}
-
-/// Adds the noise of the platform to a model without running activities; the random streams derive
-/// from `seed`.
-pub fn with_noise(model: FlowModel, seed: u64) -> Box<dyn Resource> {
-    if *model.platform().noise() == Noise::default() {
-        return Box::new(model);
-    }
-    Box::new(NoisyModel::new(model, seed))
 }

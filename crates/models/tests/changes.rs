@@ -2,7 +2,7 @@
 //! fails all activities on it.
 
 use platform::profile::{Change, Profile, Target};
-use sim_core::{End, Resource, Span};
+use sim_core::{Controllable, End, Resource, Span};
 use testing::lab::{Lab, UNLIMITED};
 
 /// Hosts a, b, c (of 1 core, 2 cores, 1 core); a link of 100 MB/s and 1 ms from a to b, another
@@ -136,7 +136,7 @@ fn a_link_can_go_off_while_the_latency_is_paid_or_everything_is_suspended() {
     let suspended = lab.send("a", "b", 1e9);
     let cancelled = lab.send("a", "b", 1e9);
     let (model, now) = lab.model();
-    model.suspend(suspended, now);
+    model.set_suspended(suspended, true, now);
     lab.wait_until(0.005);
     lab.change(Change::Link(link, false));
     let (model, now) = lab.model();
@@ -155,15 +155,11 @@ fn a_host_that_goes_off_fails_its_work_and_what_reaches_it() {
     lab.send("a", "b", 1e9);
     lab.send("a", "c", 2e8);
     lab.wait_until(0.5);
-    let (model, now) = lab.model();
-    model
-        .switch_host(host, false, now)
-        .expect("it can be switched");
-    model
-        .switch_host(host, false, now)
-        .expect("it can be switched");
+    for _ in 0..2 {
+        lab.change(Change::Host(host, false));
+    }
     let mut switched = Vec::new();
-    model.take_switched(&mut switched);
+    lab.model().0.take_switched(&mut switched);
     assert_eq!(switched, [(host, false)]);
     let failed = vec![(0, End::Failed), (2, End::Failed)];
     assert_eq!(lab.next_end_of_any_kind(), Some((0.5, failed)));
@@ -173,10 +169,7 @@ fn a_host_that_goes_off_fails_its_work_and_what_reaches_it() {
         Some((0.5, vec![(4, End::Failed)]))
     );
     lab.expect_first(&[(1.0, &[1])], 1e-13);
-    let (model, now) = lab.model();
-    model
-        .switch_host(host, true, now)
-        .expect("it can be switched");
+    lab.change(Change::Host(host, true));
     lab.exec("b", 5e8, 1.0, UNLIMITED);
     lab.expect(&[(1.5, &[5]), (2.001, &[3])], 1e-13);
 }
@@ -245,7 +238,6 @@ fn a_speed_or_bandwidth_of_zero_stops_without_failing() {
     lab.change(Change::Speed(host, 0.0));
     lab.change(Change::Bandwidth(link, 0.0));
     assert_eq!(lab.next_end(), None);
-    assert_eq!(lab.model().0.overflow(), None, "nothing ends too late");
     lab.wait_until(3.0);
     assert!((lab.remaining(sent) - 1e8).abs() < 1e-3);
     lab.change(Change::Speed(host, 1.0));

@@ -231,10 +231,11 @@ fn suspended_work_stands_still_and_leaves_its_share() {
     let first = lab.send("a", "b", 200.0);
     lab.send("a", "b", 200.0);
     lab.wait_until(2.0);
-    with(&mut lab, |model, now| model.suspend(first, now));
+    with(&mut lab, |model, now| model.set_suspended(first, true, now));
     lab.wait_until(3.0);
     assert_eq!(lab.remaining(first), 150.0);
-    with(&mut lab, |model, now| model.resume(first, now));
+    let (model, now) = lab.model();
+    model.set_suspended(first, false, now);
     lab.expect(&[(4.0, &[1]), (5.0, &[0])], TOLERANCE);
 }
 
@@ -243,9 +244,9 @@ fn a_latency_being_paid_stops_too() {
     let mut lab = triangle("shared");
     let id = lab.send("a", "b", 100.0);
     lab.wait_until(0.5);
-    with(&mut lab, |model, now| model.suspend(id, now));
+    with(&mut lab, |model, now| model.set_suspended(id, true, now));
     lab.wait_until(3.0);
-    with(&mut lab, |model, now| model.resume(id, now));
+    with(&mut lab, |model, now| model.set_suspended(id, false, now));
     lab.expect(&[(4.5, &[0])], TOLERANCE);
 }
 
@@ -399,11 +400,10 @@ fn play(steps: &[HistoryStep], model: &str, check: bool) -> Vec<(u64, Vec<u64>)>
                 let id = running.swap_remove(at.index(running.len()));
                 with(&mut lab, |model, now| model.cancel(id, now));
             }
-            HistoryStep::Suspend(at) => {
-                with(&mut lab, |model, now| model.suspend(*at.get(&running), now));
-            }
-            HistoryStep::Resume(at) => {
-                with(&mut lab, |model, now| model.resume(*at.get(&running), now));
+            HistoryStep::Suspend(at) | HistoryStep::Resume(at) => {
+                let suspended = matches!(step, HistoryStep::Suspend(_));
+                let (model, now) = lab.model();
+                model.set_suspended(*at.get(&running), suspended, now);
             }
             HistoryStep::Bound(at, rate) => {
                 with(&mut lab, |model, now| {
@@ -413,7 +413,7 @@ fn play(steps: &[HistoryStep], model: &str, check: bool) -> Vec<(u64, Vec<u64>)>
         }
         if check {
             with(&mut lab, |model, now| {
-                model.next_date(now);
+                model.next_event(now, now);
                 model.check_solver(1e-11);
             });
         }

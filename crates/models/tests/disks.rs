@@ -4,7 +4,7 @@
 //! The dates of sharing are the dates that `SimGrid` 3.32 gives for `io_init` on a disk of 2e8 and
 //! 1e8 bytes/s, and closed forms.
 
-use platform::{DiskId, DiskInfo, LoadError, Override, Platform};
+use platform::{DiskId, DiskInfo, LoadError, Override, Platform, profile};
 use sim_core::{Change, End, HostId, Io, Resource, Work};
 use simgrid_import::import;
 use testing::lab::Lab;
@@ -97,18 +97,17 @@ fn operations_are_suspended_cancelled_and_fail_with_their_host() {
     lab.wait_until(0.25);
     assert_eq!(lab.remaining(first), 1.5e8);
     let (model, now) = lab.model();
-    model.suspend(first, now);
+    model.set_suspended(first, true, now);
     lab.wait_until(1.0);
     assert_eq!(lab.remaining(first), 1.5e8);
     let (model, now) = lab.model();
-    model.resume(first, now);
+    model.set_suspended(first, false, now);
     let second = lab.io(("a", "d"), Io::Write, 1e8, 1.0);
     let (model, now) = lab.model();
     model.cancel(second, now);
     lab.wait_until(1.5);
     assert_eq!(lab.remaining(first), 5e7);
-    let (model, now) = lab.model();
-    model.switch_host(HostId(0), false, now).expect("it can");
+    lab.change(profile::Change::Host(HostId(0), false));
     assert_eq!(
         lab.next_end_of_any_kind(),
         Some((1.5, vec![(0, End::Failed)]))

@@ -36,20 +36,14 @@ impl Resource for Counted {
     fn cancel(&mut self, activity: ActivityId, now: Time) {
         self.inner.cancel(activity, now);
     }
-    fn suspend(&mut self, activity: ActivityId, now: Time) {
-        self.inner.suspend(activity, now);
-    }
-    fn resume(&mut self, activity: ActivityId, now: Time) {
-        self.inner.resume(activity, now);
+    fn set_suspended(&mut self, activity: ActivityId, suspended: bool, now: Time) {
+        self.inner.set_suspended(activity, suspended, now);
     }
     fn update(&mut self, activity: ActivityId, change: Change, now: Time) {
         self.inner.update(activity, change, now);
     }
     fn remaining(&mut self, activity: ActivityId, now: Time) -> f64 {
         self.inner.remaining(activity, now)
-    }
-    fn next_date(&mut self, now: Time) -> Option<Time> {
-        self.inner.next_date(now)
     }
     fn next_event(&mut self, now: Time, horizon: Time) -> Option<Time> {
         self.count();
@@ -58,9 +52,9 @@ impl Resource for Counted {
     fn is_idle(&self) -> bool {
         self.is_honest && self.inner.is_idle()
     }
-    fn advance(&mut self, now: Time, ended: &mut Vec<(ActivityId, End)>) {
+    fn advance(&mut self, now: Time, ended: &mut Vec<(ActivityId, End)>) -> bool {
         self.count();
-        self.inner.advance(now, ended);
+        self.inner.advance(now, ended)
     }
 }
 

@@ -252,14 +252,14 @@ fn what_is_left_is_a_part_and_a_task_can_stand_still() {
     lab.wait_until(0.501);
     assert!((lab.remaining(task) - 0.75).abs() < 1e-15);
     let (model, now) = lab.model();
-    model.suspend(task, now);
+    model.set_suspended(task, true, now);
     // Nobody can bound it or give it a priority.
     model.update(task, Update::Bound(1e-9), now);
     model.update(task, Update::Priority(100.0), now);
     lab.wait_until(1.501);
     assert!((lab.remaining(task) - 0.75).abs() < 1e-15);
     let (model, now) = lab.model();
-    model.resume(task, now);
+    model.set_suspended(task, false, now);
     lab.expect(&[(3.001, &[0])], 1e-13);
     // Cancelled while it pays and while it works: the others do not notice.
     let paying = lab.task(&["a", "b"], &[1e9, 1e9], &[0.0, 1e8, 0.0, 0.0]);

@@ -253,11 +253,7 @@ fn take_step(step: &Step, kernel: &mut Kernel, reference: &mut Reference) {
             if std::mem::replace(&mut transfer.suspended, suspend) == suspend {
                 return;
             }
-            if suspend {
-                kernel.model.suspend(id, now);
-            } else {
-                kernel.model.resume(id, now);
-            }
+            kernel.model.set_suspended(id, suspend, now);
         }
         Step::Limit(at, limit) => {
             let id = *at.get(&kernel.running);
@@ -307,7 +303,7 @@ proptest! {
         }
         for id in kernel.running.clone() {
             reference.transfers.get_mut(&id.number).expect("running").suspended = false;
-            kernel.model.resume(id, kernel.now);
+            kernel.model.set_suspended(id, false, kernel.now);
         }
         take_step(&Step::Wait(1e4), &mut kernel, &mut reference);
         prop_assert!(kernel.running.is_empty() && reference.transfers.is_empty());

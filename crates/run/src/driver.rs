@@ -457,10 +457,10 @@ fn model(platform: &Arc<Platform>, program: &dyn Program, options: &Options) -> 
     {
         model.set_observer(log.network_observer(platform, options.profile.as_ref()));
     }
-    let inner = models::with_noise(model, options.seed);
+    let inner = model.with_noise(options.seed);
     match options.profile.clone() {
         Some(profile) => Box::new(ProfiledResource { inner, profile }),
-        None => inner,
+        None => Box::new(inner),
     }
 }
 

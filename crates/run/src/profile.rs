@@ -12,9 +12,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
+use models::FlowModel;
 use sim_core::{
-    ActivityId, ActorId, Blocked, Change, Control, Device, End, HostId, Kernel, LinkState,
-    PowerStates, Resource, RunProgress, StartError, Time, Work,
+    ActivityId, ActorId, Blocked, Change, Controllable, Device, End, Kernel, Resource, RunProgress,
+    StartError, Time, Work,
 };
 
 /// Parts of simrun.
@@ -92,13 +93,13 @@ impl Drop for Inside<'_> {
 
 /// A model that records its calls.
 pub(crate) struct ProfiledResource {
-    pub(crate) inner: Box<dyn Resource>,
+    pub(crate) inner: FlowModel,
     pub(crate) profile: Arc<Profile>,
 }
 
 impl ProfiledResource {
-    fn enter(&mut self) -> (&mut dyn Resource, Inside<'_>) {
-        (&mut *self.inner, self.profile.enter_layer(Layer::Models))
+    fn enter(&mut self) -> (&mut FlowModel, Inside<'_>) {
+        (&mut self.inner, self.profile.enter_layer(Layer::Models))
     }
 }
 
@@ -113,14 +114,9 @@ impl Resource for ProfiledResource {
         inner.cancel(activity, now);
     }
 
-    fn suspend(&mut self, activity: ActivityId, now: Time) {
+    fn set_suspended(&mut self, activity: ActivityId, suspended: bool, now: Time) {
         let (inner, _inside) = self.enter();
-        inner.suspend(activity, now);
-    }
-
-    fn resume(&mut self, activity: ActivityId, now: Time) {
-        let (inner, _inside) = self.enter();
-        inner.resume(activity, now);
+        inner.set_suspended(activity, suspended, now);
     }
 
     fn update(&mut self, activity: ActivityId, change: Change, now: Time) {
@@ -133,11 +129,6 @@ impl Resource for ProfiledResource {
         inner.remaining(activity, now)
     }
 
-    fn next_date(&mut self, now: Time) -> Option<Time> {
-        let (inner, _inside) = self.enter();
-        inner.next_date(now)
-    }
-
     fn next_event(&mut self, now: Time, horizon: Time) -> Option<Time> {
         let (inner, _inside) = self.enter();
         inner.next_event(now, horizon)
@@ -147,47 +138,17 @@ impl Resource for ProfiledResource {
         self.inner.is_idle()
     }
 
-    fn overflow(&self) -> Option<Time> {
-        self.inner.overflow()
-    }
-
     fn only_repeats(&self, since: Time, date: Time) -> bool {
         self.inner.only_repeats(since, date)
     }
 
-    fn switch_host(&mut self, host: HostId, on: bool, now: Time) -> Result<(), StartError> {
+    fn advance(&mut self, now: Time, ended: &mut Vec<(ActivityId, End)>) -> bool {
         let (inner, _inside) = self.enter();
-        inner.switch_host(host, on, now)
+        inner.advance(now, ended)
     }
 
-    fn restarts_ended_actors(&self) -> bool {
-        self.inner.restarts_ended_actors()
-    }
-
-    fn control(&mut self, control: Control, now: Time) -> Result<(), StartError> {
-        let (inner, _inside) = self.enter();
-        inner.control(control, now)
-    }
-
-    fn link_by_name(&self, name: &str) -> Option<u32> {
-        self.inner.link_by_name(name)
-    }
-
-    fn link_state(&self, link: u32) -> Option<LinkState> {
-        self.inner.link_state(link)
-    }
-
-    fn power_states(&self, host: HostId) -> Option<PowerStates> {
-        self.inner.power_states(host)
-    }
-
-    fn take_switched(&mut self, switched: &mut Vec<(HostId, bool)>) {
-        self.inner.take_switched(switched);
-    }
-
-    fn advance(&mut self, now: Time, ended: &mut Vec<(ActivityId, End)>) {
-        let (inner, _inside) = self.enter();
-        inner.advance(now, ended);
+    fn as_controllable(&mut self) -> Option<&mut dyn Controllable> {
+        self.inner.as_controllable()
     }
 }
 

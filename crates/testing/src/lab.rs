@@ -159,7 +159,7 @@ impl Lab {
         let target = Time::from_secs(seconds);
         while let Some(date) = self
             .model
-            .next_date(self.now)
+            .next_event(self.now, self.now)
             .filter(|date| *date <= target)
         {
             let mut ended = Vec::new();
@@ -191,7 +191,7 @@ impl Lab {
     fn ends_until(&mut self, seconds: f64) -> Option<(f64, Vec<(u64, End)>)> {
         let mut ended = Vec::new();
         while ended.is_empty() {
-            let date = self.model.next_date(self.now)?;
+            let date = self.model.next_event(self.now, self.now)?;
             assert!(date >= self.now);
             if date.as_secs() > seconds {
                 return None;

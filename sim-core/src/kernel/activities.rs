@@ -414,11 +414,9 @@ impl Activities {
         }
         record.frozen = freeze;
         let activity = record.resource_id(slot);
-        if freeze {
-            calendar.resource.suspend(activity, calendar.now);
-        } else {
-            calendar.resource.resume(activity, calendar.now);
-        }
+        calendar
+            .resource
+            .set_suspended(activity, freeze, calendar.now);
     }
 
     /// The bytes or flop that an activity has left, or the part of a parallel task.

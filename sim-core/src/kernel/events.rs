@@ -161,9 +161,8 @@ impl Kernel {
         }
         self.actors.progress += 1;
         let mut ended = std::mem::take(&mut self.calendar.ended);
-        if self.calendar.is_timed() {
-            self.calendar.resource.advance_to(date, &mut ended);
-        }
+        let switched =
+            self.calendar.is_timed() && self.calendar.resource.advance_to(date, &mut ended);
         // The timers and the ends of one date are merged by their numbers.
         ended.sort_unstable_by_key(|(activity, _)| activity.number);
         let mut at = 0;
@@ -181,7 +180,9 @@ impl Kernel {
         }
         ended.clear();
         self.calendar.ended = ended;
-        self.note_switched();
+        if switched {
+            self.note_switched();
+        }
     }
 
     #[inline]

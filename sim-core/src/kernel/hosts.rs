@@ -96,48 +96,47 @@ impl Kernel {
             }
             self.host_states.links_changed = true;
         }
-        let changed = match transition {
-            Transition::SwitchHost { host, on } => {
-                self.calendar
-                    .resource
-                    .switch_host(HostId(host), on, self.calendar.now)
-            }
+        let control = match transition {
+            Transition::SwitchHost { host, on } => Control::Host {
+                host: HostId(host),
+                on,
+            },
             Transition::Control {
                 parameter,
                 object,
                 value,
-            } => {
-                let control = Control::new(parameter, object, value);
-                self.calendar.resource.control(control, self.calendar.now)
-            }
+            } => Control::new(parameter, object, value),
             other => unreachable!("{other:?} does not change the resource"),
+        };
+        let now = self.calendar.now;
+        let changed = match self.calendar.resource.as_controllable() {
+            Some(resource) => resource.control(control, now),
+            None => Err(control.refusal_error()),
         };
         if let Err(error) = changed {
             self.stop.get_or_insert(Outcome::BadInput(error.0));
             return;
         }
         let mut ended = std::mem::take(&mut self.calendar.ended);
-        if self.calendar.is_timed() {
-            self.calendar
-                .resource
-                .advance(self.calendar.now, &mut ended);
-        }
+        let switched =
+            self.calendar.is_timed() && self.calendar.resource.advance_to(now, &mut ended);
         ended.sort_unstable_by_key(|(activity, _)| activity.number);
         for (activity, end) in ended.drain(..) {
             self.end_activity(activity, end);
         }
         self.calendar.ended = ended;
-        self.note_switched();
+        if switched {
+            self.note_switched();
+        }
     }
 
     /// Ends and starts actors after hosts have changed their state.
-    #[inline]
+    #[cold]
     pub(crate) fn note_switched(&mut self) {
-        if self.calendar.resource.is_idle() {
-            return;
-        }
         let mut switched = Vec::new();
-        self.calendar.resource.take_switched(&mut switched);
+        if let Some(resource) = self.calendar.resource.as_controllable() {
+            resource.take_switched(&mut switched);
+        }
         for (host, on) in switched {
             switch_host(self, host, on);
         }
@@ -165,7 +164,8 @@ fn switch_host(kernel: &mut Kernel, host: HostId, on: bool) {
             kernel.lose_actor(actor);
         }
     } else if on && kernel.host_states.off.remove(&host) {
-        let ended_too = kernel.calendar.resource.restarts_ended_actors();
+        let resource = kernel.calendar.resource.as_controllable();
+        let ended_too = resource.is_some_and(|resource| resource.restarts_ended_actors());
         for position in 0..kernel.host_states.restarts.len() {
             let restart = &mut kernel.host_states.restarts[position];
             if restart.host != host || !(std::mem::take(&mut restart.down) || ended_too) {
@@ -188,7 +188,7 @@ impl Calendar {
         }
         let mut ended = std::mem::take(&mut self.ended);
         // A model says that nothing can move at all only when it is asked for the next date.
-        let _ = self.resource.next_date(self.now);
+        let _ = self.resource.next_event(self.now, self.now);
         self.resource.advance(self.now, &mut ended);
         let end = ended.iter().find(|(other, _)| *other == activity);
         let end = end.map(|&(_, end)| end);

@@ -9,6 +9,8 @@ use crate::{ActivityId, End, Resource, Time};
 /// A resource, and whether only a call can change the state.
 pub(crate) struct KernelResource {
     resource: Box<dyn Resource>,
+    /// True if the resource was [idle](Resource::is_idle) when the kernel last asked for an event,
+    /// and has not been called since.
     is_idle: bool,
 }
 
@@ -18,13 +20,6 @@ impl KernelResource {
             resource,
             is_idle: false,
         }
-    }
-
-    /// Returns true if the resource was [idle](Resource::is_idle) when the kernel last asked for an
-    /// event, and has not been called since.
-    #[inline]
-    pub(crate) const fn is_idle(&self) -> bool {
-        self.is_idle
     }
 
     /// [`Resource::next_event`].
@@ -40,10 +35,8 @@ impl KernelResource {
 
     /// [`Resource::advance`].
     #[inline]
-    pub(crate) fn advance_to(&mut self, now: Time, ended: &mut Vec<(ActivityId, End)>) {
-        if !self.is_idle {
-            self.resource.advance(now, ended);
-        }
+    pub(crate) fn advance_to(&mut self, now: Time, ended: &mut Vec<(ActivityId, End)>) -> bool {
+        !self.is_idle && self.resource.advance(now, ended)
     }
 }
 

@@ -156,7 +156,7 @@ impl Stepper {
     pub fn allow_failures(&mut self, most: u32, names: &[String]) -> Result<(), Vec<String>> {
         let (mut all, mut unknown) = (Vec::new(), Vec::new());
         {
-            let kernel = self.simulation.kernel.borrow();
+            let kernel = &mut *self.simulation.kernel.borrow_mut();
             let hosts = 0..kernel.actors.hosts.count();
             if names.is_empty() {
                 all.extend(hosts.clone().map(|host| MayFail::Host(HostId(host))));
@@ -167,7 +167,9 @@ impl Stepper {
                     .find(|&host| kernel.actors.hosts.name(HostId(host)) == *name);
                 if let Some(host) = host {
                     all.push(MayFail::Host(HostId(host)));
-                } else if let Some(link) = kernel.calendar.resource.link_by_name(name) {
+                } else if let Some(link) = (kernel.calendar.resource.as_controllable())
+                    .and_then(|resource| resource.link_by_name(name))
+                {
                     all.push(MayFail::Link(link));
                 } else {
                     unknown.push(name.clone());

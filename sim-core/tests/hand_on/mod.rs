@@ -3,12 +3,8 @@
 /// The methods of `Resource` that go to the wrapped resource in this field.
 macro_rules! hand_on {
     ($inner:ident) => {
-        fn suspend(&mut self, activity: ActivityId, now: Time) {
-            self.$inner.suspend(activity, now);
-        }
-
-        fn resume(&mut self, activity: ActivityId, now: Time) {
-            self.$inner.resume(activity, now);
+        fn set_suspended(&mut self, activity: ActivityId, suspended: bool, now: Time) {
+            self.$inner.set_suspended(activity, suspended, now);
         }
 
         fn update(&mut self, activity: ActivityId, change: Change, now: Time) {

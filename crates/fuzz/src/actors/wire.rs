@@ -5,8 +5,8 @@
 use std::rc::Rc;
 
 use sim_core::{
-    ActivityId, Change, Constant, Control, End, LinkState, Resource, Simulation, Span, StartError,
-    Time, Work,
+    ActivityId, Change, Constant, Control, Controllable, End, LinkState, Resource, Simulation,
+    Span, StartError, Time, Work,
 };
 
 /// Returns a simulation on two hosts.
@@ -44,12 +44,8 @@ impl Resource for Wired {
         }
     }
 
-    fn suspend(&mut self, activity: ActivityId, now: Time) {
-        self.constant.suspend(activity, now);
-    }
-
-    fn resume(&mut self, activity: ActivityId, now: Time) {
-        self.constant.resume(activity, now);
+    fn set_suspended(&mut self, activity: ActivityId, suspended: bool, now: Time) {
+        self.constant.set_suspended(activity, suspended, now);
     }
 
     fn update(&mut self, activity: ActivityId, change: Change, now: Time) {
@@ -60,13 +56,27 @@ impl Resource for Wired {
         self.constant.remaining(activity, now)
     }
 
-    fn next_date(&mut self, now: Time) -> Option<Time> {
-        self.constant.next_date(now)
+    fn next_event(&mut self, now: Time, horizon: Time) -> Option<Time> {
+        self.constant.next_event(now, horizon)
     }
 
+    fn advance(&mut self, now: Time, ended: &mut Vec<(ActivityId, End)>) -> bool {
+        let failed = std::mem::take(&mut self.failed).into_iter();
+        ended.extend(failed.map(|activity| (activity, End::Failed)));
+        self.constant.advance(now, ended)
+    }
+
+    fn as_controllable(&mut self) -> Option<&mut dyn Controllable> {
+        Some(self)
+    }
+}
+
+impl Controllable for Wired {
     fn control(&mut self, control: Control, _: Time) -> Result<(), StartError> {
-        if let Control::Link { on, .. } = control {
-            self.on = on;
+        match control {
+            Control::Host { .. } => return Err(control.refusal_error()),
+            Control::Link { on, .. } => self.on = on,
+            _ => {}
         }
         Ok(())
     }
@@ -81,11 +91,5 @@ impl Resource for Wired {
             bandwidth: 1e9,
             latency: Span::from_micros(1.0),
         })
-    }
-
-    fn advance(&mut self, now: Time, ended: &mut Vec<(ActivityId, End)>) {
-        let failed = std::mem::take(&mut self.failed).into_iter();
-        ended.extend(failed.map(|activity| (activity, End::Failed)));
-        self.constant.advance(now, ended);
     }
 }

@@ -76,6 +76,12 @@ const fn both(link: LinkId) -> Range<u32> {
 }
 
 impl DynamicState {
+    /// Returns true if only running activities can change the state of the model.
+    #[inline]
+    pub(super) const fn is_steady(&self) -> bool {
+        self.timetable.is_empty() && self.failed.is_empty()
+    }
+
     pub(super) fn bandwidth(&self, hop: &Hop) -> f64 {
         let now = self.links.get(&hop.link);
         now.and_then(|link| link.bandwidth).unwrap_or(hop.bandwidth)

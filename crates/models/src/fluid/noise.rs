@@ -22,22 +22,16 @@
 
 use std::collections::BTreeMap;
 
-use platform::{ComputeNoise, LinkId, Route};
-use sim_core::{
-    ActivityId, Change, Control, End, HostId, LinkState, PowerStates, Resource, Span, StartError,
-    Stream, Time, Work,
-};
+use platform::{ComputeNoise, LinkId, Noise, Platform, Route};
+use sim_core::{HostId, Span, Stream, Time, Work};
 
 use super::FlowModel;
+use super::dynamics::DynamicState;
 
-/// A model with the noise of its platform.
+/// The random streams of the noise of a platform.
 #[derive(Debug)]
-pub(crate) struct NoisyModel {
-    inner: FlowModel,
+pub(super) struct NoiseStreams {
     seed: u64,
-    compute: ComputeNoise,
-    /// Mean of the latency that is added for each link, in seconds.
-    latency_s: f64,
     hosts: BTreeMap<HostId, HostNoise>,
     links: BTreeMap<LinkId, Stream>,
     /// A buffer.
@@ -116,23 +110,48 @@ impl HostNoise {
     }
 }
 
-impl NoisyModel {
-    /// Adds the noise of the platform to a model without running activities.
-    pub(crate) fn new(inner: FlowModel, seed: u64) -> Self {
-        let noise = inner.platform.noise();
-        Self {
-            compute: noise.compute.clone(),
-            latency_s: noise.links.latency_s(),
-            inner,
-            seed,
-            hosts: BTreeMap::new(),
-            links: BTreeMap::new(),
-            route: Route::default(),
+impl FlowModel {
+    /// Adds the noise of the platform to a model without running activities; the random streams
+    /// derive from `seed`.
+    #[must_use]
+    pub fn with_noise(mut self, seed: u64) -> Self {
+        if *self.platform.noise() != Noise::default() {
+            self.noise = Some(Box::new(NoiseStreams {
+                seed,
+                hosts: BTreeMap::new(),
+                links: BTreeMap::new(),
+                route: Route::default(),
+            }));
+        }
+        self
+    }
+}
+
+impl NoiseStreams {
+    /// Returns the latency that noise adds to an activity, and the work that replaces its work, if
+    /// noise changes the work.
+    #[inline(never)]
+    pub(super) fn disturb(
+        &mut self,
+        platform: &Platform,
+        dynamics: &DynamicState,
+        work: &Work,
+        now: Time,
+    ) -> (Span, Option<Work>) {
+        match *work {
+            Work::Transfer { from, to, .. } => (self.latency(platform, from, to), None),
+            _ => (Span::ZERO, self.disturbed(platform, dynamics, work, now)),
         }
     }
 
     /// Returns the computation with enough work to take, without noise, its time with noise.
-    fn disturbed(&mut self, work: &Work, now: Time) -> Option<Work> {
+    fn disturbed(
+        &mut self,
+        platform: &Platform,
+        dynamics: &DynamicState,
+        work: &Work,
+        now: Time,
+    ) -> Option<Work> {
         let &Work::Exec {
             host,
             threads,
@@ -143,8 +162,7 @@ impl NoisyModel {
         else {
             return None;
         };
-        let platform = &self.inner.platform;
-        let rate = self.inner.dynamics.speed(platform, host) * f64::from(threads);
+        let rate = dynamics.speed(platform, host) * f64::from(threads);
         let alone = flops / rate.min(bound);
         if !(alone > 0.0 && alone.is_finite()) {
             // Nothing to do, or refused by the model.
@@ -152,7 +170,7 @@ impl NoisyModel {
         }
         let noise = self.hosts.entry(host).or_insert_with(|| {
             let name = platform.host_name(host);
-            HostNoise::new(&self.compute, &name, self.seed)
+            HostNoise::new(&platform.noise().compute, &name, self.seed)
         });
         let flops = flops * (noise.duration(now.as_secs(), alone) / alone);
         Some(Work::Exec {
@@ -165,9 +183,9 @@ impl NoisyModel {
     }
 
     /// Returns the latency that noise adds to a transfer.
-    fn latency(&mut self, from: HostId, to: HostId) -> Span {
-        let platform = &self.inner.platform;
-        if from == to || platform.route_into(from, to, &mut self.route).is_err() {
+    fn latency(&mut self, platform: &Platform, from: HostId, to: HostId) -> Span {
+        let mean_s = platform.noise().links.latency_s();
+        if mean_s <= 0.0 || from == to || platform.route_into(from, to, &mut self.route).is_err() {
             return Span::ZERO;
         }
         let mut sum = 0.0;
@@ -176,97 +194,9 @@ impl NoisyModel {
                 let name = platform.link(hop.link).name;
                 Stream::new(self.seed, &format!("noise/latency/{name}"))
             });
-            sum += stream.exponential(self.latency_s);
+            sum += stream.exponential(mean_s);
         }
         Span::from_secs(sum)
-    }
-}
-
-impl Resource for NoisyModel {
-    fn start(&mut self, activity: ActivityId, work: &Work, now: Time) -> Result<(), StartError> {
-        match *work {
-            Work::Transfer { from, to, .. } if self.latency_s > 0.0 => {
-                let latency = self.latency(from, to);
-                self.inner.start_with(activity, work, Some(latency), now)
-            }
-            _ => {
-                let disturbed = self.disturbed(work, now);
-                let work = disturbed.as_ref().unwrap_or(work);
-                self.inner.start(activity, work, now)
-            }
-        }
-    }
-
-    fn cancel(&mut self, activity: ActivityId, now: Time) {
-        self.inner.cancel(activity, now);
-    }
-
-    fn suspend(&mut self, activity: ActivityId, now: Time) {
-        self.inner.suspend(activity, now);
-    }
-
-    fn resume(&mut self, activity: ActivityId, now: Time) {
-        self.inner.resume(activity, now);
-    }
-
-    fn update(&mut self, activity: ActivityId, change: Change, now: Time) {
-        self.inner.update(activity, change, now);
-    }
-
-    fn remaining(&mut self, activity: ActivityId, now: Time) -> f64 {
-        self.inner.remaining(activity, now)
-    }
-
-    fn next_date(&mut self, now: Time) -> Option<Time> {
-        self.inner.next_date(now)
-    }
-
-    fn next_event(&mut self, now: Time, horizon: Time) -> Option<Time> {
-        self.inner.next_event(now, horizon)
-    }
-
-    fn is_idle(&self) -> bool {
-        self.inner.is_idle()
-    }
-
-    fn overflow(&self) -> Option<Time> {
-        self.inner.overflow()
-    }
-
-    fn only_repeats(&self, since: Time, date: Time) -> bool {
-        self.inner.only_repeats(since, date)
-    }
-
-    fn switch_host(&mut self, host: HostId, on: bool, now: Time) -> Result<(), StartError> {
-        self.inner.switch_host(host, on, now)
-    }
-
-    fn restarts_ended_actors(&self) -> bool {
-        self.inner.restarts_ended_actors()
-    }
-
-    fn control(&mut self, control: Control, now: Time) -> Result<(), StartError> {
-        self.inner.control(control, now)
-    }
-
-    fn link_by_name(&self, name: &str) -> Option<u32> {
-        self.inner.link_by_name(name)
-    }
-
-    fn link_state(&self, link: u32) -> Option<LinkState> {
-        self.inner.link_state(link)
-    }
-
-    fn power_states(&self, host: HostId) -> Option<PowerStates> {
-        self.inner.power_states(host)
-    }
-
-    fn take_switched(&mut self, switched: &mut Vec<(HostId, bool)>) {
-        self.inner.take_switched(switched);
-    }
-
-    fn advance(&mut self, now: Time, ended: &mut Vec<(ActivityId, End)>) {
-        self.inner.advance(now, ended);
     }
 }
 

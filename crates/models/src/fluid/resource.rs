@@ -2,15 +2,11 @@
 //!
 //! *Not decided here*: how the work is shared, and the costs of an activity.
 
-use sim_core::{
-    ActivityId, Change, Control, End, HostId, LinkState, PowerStates, Resource, Span, StartError,
-    Time, Work,
-};
+use sim_core::{ActivityId, Change, Controllable, End, Resource, Span, StartError, Time, Work};
 
+use super::FlowModel;
 use super::activity::{ActivityResources, Phase};
-use super::{FlowModel, control};
 use maxmin::least;
-use platform::profile;
 
 /// Ends of work at most this number of representable dates apart are one end.
 const TOGETHER_ULP: f64 = 8.0;
@@ -47,12 +43,6 @@ impl FlowModel {
         }
         self.due = due;
         true
-    }
-
-    /// Returns true if only running activities can change the state.
-    #[inline]
-    const fn is_steady(&self) -> bool {
-        self.dynamics.timetable.is_empty() && self.dynamics.failed.is_empty()
     }
 
     /// Returns the last date, in seconds, at which ends are one with ends at `now`.
@@ -127,25 +117,24 @@ impl FlowModel {
 }
 
 impl FlowModel {
-    /// Begins work as [`Resource::start`] does, with more latency if that is given.
+    /// Begins work as [`Resource::start`] does, with more latency.
     #[inline(always)]
-    pub(super) fn start_with(
+    fn start_with(
         &mut self,
         id: ActivityId,
         work: &Work,
-        more_latency: Option<Span>,
+        more_latency: Span,
         now: Time,
     ) -> Result<(), StartError> {
-        // Nobody may have asked for the changes of links and speeds while nothing ran.
+        // Links and speeds may have changed while no activity ran and the kernel asked for no date.
         self.play(now);
         let latency = match self.prepare_activity(id, work) {
-            Ok(latency) => latency,
+            Ok(latency) => latency + more_latency,
             Err(error) => {
                 self.solver.forget_uses(id.slot);
                 return Err(error);
             }
         };
-        let latency = more_latency.map_or(latency, |more| latency + more);
         self.running += 1;
         if self.has_extras && !self.begin_extras(id.slot, work, latency, now) {
             return Ok(());
@@ -157,11 +146,35 @@ impl FlowModel {
         }
         Ok(())
     }
+
+    /// Returns the next date at which an activity ends or a host or a link changes.
+    #[inline(never)]
+    fn next_change(&mut self, now: Time) -> Option<Time> {
+        if self.solver.is_changed() {
+            self.share_anew(now);
+        }
+        if !self.dynamics.failed.is_empty() {
+            return Some(now);
+        }
+        let end_s = self.first_end_s();
+        let change = self.dynamics.timetable.next_date(end_s < f64::INFINITY);
+        let first_s = change.map_or(end_s, |change| least(end_s, change.as_secs()));
+        if first_s < HORIZON_S {
+            return Some(Time::from_secs(first_s).max(now));
+        }
+        // The late end is an overflow unless a link or a host that stands still causes it.
+        (end_s < f64::INFINITY && !self.dynamics.stands_still(&self.platform))
+            .then(|| Time::from_secs(end_s))
+    }
 }
 
 impl Resource for FlowModel {
     fn start(&mut self, id: ActivityId, work: &Work, now: Time) -> Result<(), StartError> {
-        self.start_with(id, work, None, now)
+        let Some(noise) = &mut self.noise else {
+            return self.start_with(id, work, Span::ZERO, now);
+        };
+        let (latency, disturbed) = noise.disturb(&self.platform, &self.dynamics, work, now);
+        self.start_with(id, disturbed.as_ref().unwrap_or(work), latency, now)
     }
 
     fn cancel(&mut self, id: ActivityId, now: Time) {
@@ -170,12 +183,12 @@ impl Resource for FlowModel {
         self.forget_activity(id.slot, now);
     }
 
-    fn suspend(&mut self, id: ActivityId, now: Time) {
-        self.stop_progress(id.slot, now);
-        self.activities.0[id.slot as usize].suspended = true;
-    }
-
-    fn resume(&mut self, id: ActivityId, now: Time) {
+    fn set_suspended(&mut self, id: ActivityId, suspended: bool, now: Time) {
+        if suspended {
+            self.stop_progress(id.slot, now);
+            self.activities.0[id.slot as usize].suspended = true;
+            return;
+        }
         let activity = &mut self.activities.0[id.slot as usize];
         if !std::mem::replace(&mut activity.suspended, false) {
             return;
@@ -221,23 +234,9 @@ impl Resource for FlowModel {
         left * activity.scale
     }
 
-    #[inline]
-    fn next_date(&mut self, now: Time) -> Option<Time> {
-        if self.solver.is_changed() {
-            self.share_anew(now);
-        }
-        if !self.dynamics.failed.is_empty() {
-            return Some(now);
-        }
-        let end_s = self.first_end_s();
-        let change = self.dynamics.timetable.next_date(end_s < f64::INFINITY);
-        let first_s = change.map_or(end_s, |change| least(end_s, change.as_secs()));
-        (first_s < HORIZON_S).then(|| Time::from_secs(first_s).max(now))
-    }
-
     fn next_event(&mut self, now: Time, horizon: Time) -> Option<Time> {
-        if self.has_extras && !self.is_steady() {
-            return self.next_date(now);
+        if self.has_extras && !self.dynamics.is_steady() {
+            return self.next_change(now);
         }
         let mut at = now;
         loop {
@@ -248,7 +247,11 @@ impl Resource for FlowModel {
             let first_s = least(self.latencies.first_s(), end_s);
             if first_s >= HORIZON_S {
                 // What stands still does so from the end of its latency on.
-                return (at > now).then_some(at);
+                return if at > now {
+                    Some(at)
+                } else {
+                    self.next_change(now)
+                };
             }
             let date = Time::from_secs(first_s).max(at);
             if date >= horizon || end_s <= date.as_secs() {
@@ -264,14 +267,7 @@ impl Resource for FlowModel {
 
     #[inline]
     fn is_idle(&self) -> bool {
-        self.running == 0 && self.is_steady()
-    }
-
-    /// The first end of work, unless a link or a host stands still: this may cause the late end.
-    fn overflow(&self) -> Option<Time> {
-        let end_s = self.first_end_s();
-        (end_s < f64::INFINITY && !self.dynamics.stands_still(&self.platform))
-            .then(|| Time::from_secs(end_s))
+        self.running == 0 && self.dynamics.is_steady()
     }
 
     fn only_repeats(&self, since: Time, date: Time) -> bool {
@@ -280,52 +276,25 @@ impl Resource for FlowModel {
             && self.first_end_s() == f64::INFINITY
     }
 
-    fn restarts_ended_actors(&self) -> bool {
-        self.model_kind.is_compat()
-    }
-
-    fn switch_host(&mut self, host: HostId, on: bool, now: Time) -> Result<(), StartError> {
-        self.apply_change(profile::Change::Host(host, on), now);
-        Ok(())
-    }
-
-    fn control(&mut self, control: Control, now: Time) -> Result<(), StartError> {
-        control::apply_control(self, control, now)
-    }
-
-    fn link_by_name(&self, name: &str) -> Option<u32> {
-        control::link_by_name(self, name)
-    }
-
-    fn link_state(&self, link: u32) -> Option<LinkState> {
-        control::link_state(self, link)
-    }
-
-    fn power_states(&self, host: HostId) -> Option<PowerStates> {
-        Some(control::power_states(self, host))
-    }
-
-    fn take_switched(&mut self, switched: &mut Vec<(HostId, bool)>) {
-        if !self.dynamics.switched.is_empty() {
-            switched.append(&mut self.dynamics.switched);
-        }
-    }
-
-    fn advance(&mut self, now: Time, ended: &mut Vec<(ActivityId, End)>) {
+    fn advance(&mut self, now: Time, ended: &mut Vec<(ActivityId, End)>) -> bool {
         if self.has_extras {
             self.advance_extras(now, ended);
         }
         let paid_s = self.latencies.first_s();
-        if least(paid_s, self.solver.next_s()) > now.as_secs() {
-            return;
+        if least(paid_s, self.solver.next_s()) <= now.as_secs() {
+            let last_s = self.last_together_s(now);
+            if paid_s > last_s
+                && let Some(slot) = self.solver.end_only(last_s)
+            {
+                self.finish_activity(slot, now, ended);
+            } else {
+                self.end_due(last_s, now, ended);
+            }
         }
-        let last_s = self.last_together_s(now);
-        if paid_s > last_s
-            && let Some(slot) = self.solver.end_only(last_s)
-        {
-            self.finish_activity(slot, now, ended);
-        } else {
-            self.end_due(last_s, now, ended);
-        }
+        !self.dynamics.switched.is_empty()
+    }
+
+    fn as_controllable(&mut self) -> Option<&mut dyn Controllable> {
+        Some(self)
     }
 }

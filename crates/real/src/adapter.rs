@@ -15,12 +15,12 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::rc::Rc;
 
-use channel::{Buffer, Failure, Level, Packet, RegisteredMemory, Token};
+use channel::{Failure, Level, Packet};
 use mio::unix::SourceFd;
 use mio::{Interest, Registry};
 use mpi::connection::ConnectionId;
 use mpi_verbs::{Device, DeviceEvent, Options};
-use rdma::{RegionMemory, Verbs, VerbsError};
+use rdma::{Verbs, VerbsError};
 
 use super::adapter_limits;
 use super::data_path::{DataPath, DataPathEvent};
@@ -98,18 +98,19 @@ impl VerbsDataPath {
 impl DataPath for VerbsDataPath {
     const CARRIES: bool = true;
 
-    fn connect_payload(&mut self, connection: ConnectionId, peer: u32) -> Vec<u8> {
-        let endpoint = self.device.endpoint(connection, peer);
-        self.or_fail(peer, endpoint.map(Vec::from))
-    }
-
-    fn answers(&mut self, connection: ConnectionId, peer: u32, asked: &[u8]) -> Vec<u8> {
-        let endpoint = self.device.endpoint(connection, peer);
-        let connected = endpoint.and_then(|own| {
-            self.device.connect_link(connection, asked, false)?;
+    fn handshake_bytes(
+        &mut self,
+        connection: ConnectionId,
+        peer: u32,
+        asked: Option<&[u8]>,
+    ) -> Vec<u8> {
+        let own = self.device.endpoint(connection, peer).and_then(|own| {
+            if let Some(asked) = asked {
+                self.device.connect_link(connection, asked, false)?;
+            }
             Ok(own.to_vec())
         });
-        self.or_fail(peer, connected)
+        self.or_fail(peer, own)
     }
 
     fn opened(&mut self, connection: ConnectionId, peer: u32, answer: &[u8]) {
@@ -120,8 +121,8 @@ impl DataPath for VerbsDataPath {
         }
     }
 
-    fn max_packet(&self) -> u64 {
-        self.device.options().payload_max()
+    fn device(&mut self) -> Option<&mut Device> {
+        Some(&mut self.device)
     }
 
     fn carry(&mut self, connection: ConnectionId, packet: Packet) -> Option<Packet> {
@@ -140,18 +141,6 @@ impl DataPath for VerbsDataPath {
     fn lost(&mut self, peer: u32) {
         self.lost.insert(peer);
         self.device.forget_peer(peer);
-    }
-
-    fn offer(&mut self, peer: u32, send: Token, message: &Buffer) {
-        self.device.offer(peer, send, message);
-    }
-
-    fn expect_message(&mut self, peer: u32, receive: Token, length: u64) {
-        self.device.expect_message(peer, receive, length);
-    }
-
-    fn register_memory(&mut self, memory: RegionMemory) -> Result<RegisteredMemory, RegionMemory> {
-        self.device.register_window(memory)
     }
 
     fn closes(&mut self, connection: ConnectionId) -> bool {
@@ -206,21 +195,6 @@ impl DataPath for VerbsDataPath {
             }
             DeviceEvent::Bye(link) => Some(DataPathEvent::Closes(link)),
             DeviceEvent::Broken { .. } => self.happened(),
-        }
-    }
-
-    fn handle_async_event(&mut self) {
-        self.device.poll_async_events();
-    }
-
-    fn arm(&mut self) -> bool {
-        match self.device.arm() {
-            Ok(may_sleep) => may_sleep,
-            Err(error) => {
-                let text = format_args!("cannot request completion events: {error}");
-                self.local.log(Level::Error, text);
-                false
-            }
         }
     }
 }

@@ -354,11 +354,14 @@ impl<C: DataPath> Connections<C> {
         bytes.extend(messages.iter().flat_map(HandshakeMessage::encode));
         match (messages, end.peer) {
             ([HandshakeMessage::OpenReq { .. }, ..], Some(peer)) => {
-                bytes.extend(self.transport.connect_payload(connection, peer));
+                bytes.extend(self.transport.handshake_bytes(connection, peer, None));
             }
             ([HandshakeMessage::OpenResp { verdict }, ..], Some(peer)) if verdict.accepts() => {
                 let asked = std::mem::take(&mut end.private);
-                bytes.extend(self.transport.answers(connection, peer, &asked));
+                bytes.extend(
+                    self.transport
+                        .handshake_bytes(connection, peer, Some(&asked)),
+                );
             }
             _ => {}
         }
@@ -685,12 +688,6 @@ impl<C: DataPath> Connections<C> {
         self.go_on();
         self.known.entry(peer).or_default();
         self.since.remove(&peer);
-    }
-
-    /// Returns true if there is no event of packets that are carried elsewhere, so that the rank
-    /// may sleep.
-    pub(super) fn arm_data_path(&mut self) -> bool {
-        self.transport.arm()
     }
 
     /// Memory in which messages may arrive.

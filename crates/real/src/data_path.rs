@@ -3,23 +3,20 @@
 
 use std::fmt;
 
-use channel::{Buffer, ChannelEvent, Failure, Packet, RegisteredMemory, Token};
+use channel::{ChannelEvent, Failure, Packet};
 use mpi::connection::ConnectionId;
-use rdma::RegionMemory;
-
-use crate::frame::PAYLOAD_MAX;
+use mpi_verbs::Device;
 
 /// Duties of a back end for connections.
 pub(super) trait DataPath: fmt::Debug {
-    /// Returns the bytes that go with the request to connect to a rank.
-    fn connect_payload(&mut self, connection: ConnectionId, peer: u32) -> Vec<u8> {
-        let _ = (connection, peer);
-        Vec::new()
-    }
-
-    /// Returns the bytes that go with the answer that accepts the request of a rank, which came
-    /// with these bytes.
-    fn answers(&mut self, connection: ConnectionId, peer: u32, asked: &[u8]) -> Vec<u8> {
+    /// Returns the bytes that go with the request to connect to a rank, or with the answer that
+    /// accepts the request of a rank, which came with the bytes `asked`.
+    fn handshake_bytes(
+        &mut self,
+        connection: ConnectionId,
+        peer: u32,
+        asked: Option<&[u8]>,
+    ) -> Vec<u8> {
         let _ = (connection, peer, asked);
         Vec::new()
     }
@@ -36,9 +33,9 @@ pub(super) trait DataPath: fmt::Debug {
         Some(packet)
     }
 
-    /// Returns the largest payload of a packet, in bytes.
-    fn max_packet(&self) -> u64 {
-        PAYLOAD_MAX
+    /// Returns the device of packets that are carried elsewhere than on the sockets.
+    fn device(&mut self) -> Option<&mut Device> {
+        None
     }
 
     /// The connection is not in use any more, or will not be.
@@ -49,21 +46,6 @@ pub(super) trait DataPath: fmt::Debug {
     /// A rank is lost, with all packets that were on their way from or to this rank.
     fn lost(&mut self, peer: u32) {
         let _ = peer;
-    }
-
-    /// See [`channel::RemoteMemory::offer`].
-    fn offer(&mut self, peer: u32, send: Token, message: &Buffer) {
-        let _ = (peer, send, message);
-    }
-
-    /// See [`channel::RemoteMemory::expect_message`].
-    fn expect_message(&mut self, peer: u32, receive: Token, length: u64) {
-        let _ = (peer, receive, length);
-    }
-
-    /// See [`channel::RemoteMemory::register_memory`].
-    fn register_memory(&mut self, memory: RegionMemory) -> Result<RegisteredMemory, RegionMemory> {
-        Err(memory)
     }
 
     /// Posts a last frame if memory of the peer was accessed since the last delivered frame. Its
@@ -85,15 +67,6 @@ pub(super) trait DataPath: fmt::Debug {
     /// The next thing that has happened to packets that are carried elsewhere.
     fn happened(&mut self) -> Option<DataPathEvent> {
         None
-    }
-
-    /// The data path has an asynchronous event.
-    fn handle_async_event(&mut self) {}
-
-    /// Requests a notification of the next event, at a file descriptor that the owner of the
-    /// carrier knows. Returns true if there is no event yet, so that the rank may sleep.
-    fn arm(&mut self) -> bool {
-        true
     }
 }
 

@@ -29,6 +29,7 @@ use super::connection_manager::ConnectionManager;
 use super::connections::{Connecting, Connections, Shared};
 use super::data_path::DataPath;
 use super::executor::Device;
+use super::frame::PAYLOAD_MAX;
 use super::local::Local;
 
 /// Way in which a rank waits.
@@ -136,7 +137,9 @@ impl<C: DataPath> Sockets<C> {
         let mut alerted = false;
         for event in &*events {
             if event.token() == ALERT {
-                connections.transport().handle_async_event();
+                if let Some(device) = connections.transport().device() {
+                    device.poll_async_events();
+                }
                 alerted = true;
             } else if ![WAKE, ALARM, CARRIER].contains(&event.token()) {
                 let readable = event.is_readable() || event.is_read_closed() || event.is_error();
@@ -213,7 +216,13 @@ impl<C: DataPath> Device for Sockets<C> {
             match self.wait {
                 Wait::Block if C::CARRIES => {
                     let mut connections = self.connections.borrow_mut();
-                    let may_sleep = connections.arm_data_path();
+                    let device = connections.transport().device();
+                    let armed = device.map_or(Ok(true), |device| device.arm());
+                    let may_sleep = armed.unwrap_or_else(|error| {
+                        let text = format_args!("cannot request completion events: {error}");
+                        self.local.log(Level::Error, text);
+                        false
+                    });
                     connections.handle_data_path();
                     drop(connections);
                     if may_sleep && !self.local.is_ready() && !self.local.has_wake_flag() {
@@ -250,7 +259,9 @@ impl<C: DataPath> Channel for TcpChannel<C> {
     }
 
     fn max_packet(&self) -> u64 {
-        self.0.connections.borrow_mut().transport().max_packet()
+        let mut connections = self.0.connections.borrow_mut();
+        let device = connections.transport().device();
+        device.map_or(PAYLOAD_MAX, |device| device.options().payload_max())
     }
 
     fn post(&self, peer: u32, mut packet: Packet) {
@@ -328,24 +339,26 @@ impl<C: DataPath> RankHost for TcpChannel<C> {
 
 impl<C: DataPath> RemoteMemory for TcpChannel<C> {
     fn offer(&self, peer: u32, send: channel::Token, message: &channel::Buffer) {
-        if C::CARRIES && peer != self.0.local.me().rank {
-            let mut connections = self.0.connections.borrow_mut();
-            connections.transport().offer(peer, send, message);
+        if peer != self.0.local.me().rank
+            && let Some(device) = self.0.connections.borrow_mut().transport().device()
+        {
+            device.offer(peer, send, message);
         }
     }
 
     fn expect_message(&self, peer: u32, _: channel::Token, receive: channel::Token, length: u64) {
-        if C::CARRIES && peer != self.0.local.me().rank {
-            let mut connections = self.0.connections.borrow_mut();
-            connections
-                .transport()
-                .expect_message(peer, receive, length);
+        if peer != self.0.local.me().rank
+            && let Some(device) = self.0.connections.borrow_mut().transport().device()
+        {
+            device.expect_message(peer, receive, length);
         }
     }
 
     fn register_memory(&self, memory: RegionMemory) -> Result<RegisteredMemory, RegionMemory> {
-        let mut connections = self.0.connections.borrow_mut();
-        connections.transport().register_memory(memory)
+        match self.0.connections.borrow_mut().transport().device() {
+            Some(device) => device.register_window(memory),
+            None => Err(memory),
+        }
     }
 
     #[cfg(feature = "verbs")]

@@ -123,9 +123,12 @@ fn read_header(file: &[u8]) -> Result<&Header, Refusal> {
         return refuse_file("not an ELF file: expected a compiled program");
     }
     match Header::parse(file) {
-        Ok(header) if header.is_class_64() && header.is_little_endian() => Ok(header),
-        Ok(_) => refuse_file("not a program for x86-64: expected 64 bits, little-endian"),
-        Err(_) => refuse_damaged("its header is cut short"),
+        Ok(header) if header.is_little_endian() => Ok(header),
+        // The class follows the magic number.
+        Err(_) if file.get(4) != Some(&elf::ELFCLASS32) => {
+            refuse_damaged("its header is cut short")
+        }
+        _ => refuse_file("not a program for x86-64: expected 64 bits, little-endian"),
     }
 }
 

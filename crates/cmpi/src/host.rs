@@ -6,7 +6,7 @@
 use std::ffi::{CStr, c_int, c_long, c_void};
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
-use libc::{FILE, clockid_t, nfds_t, pollfd, timespec};
+use libc::{FILE, clockid_t, nfds_t, pollfd, pthread_t, timespec};
 
 /// A function of the C library that has the same name as a function of this executable.
 pub(crate) struct Next {
@@ -37,40 +37,42 @@ impl Next {
     }
 }
 
-/// Performs a system call.
-///
-/// # Safety
-/// The caller keeps the contract of the system call.
-pub(crate) unsafe fn call_system(number: c_long, arguments: [c_long; 6]) -> c_long {
-    static NEXT: Next = Next::new(c"syscall");
-    type Call =
-        unsafe extern "C" fn(c_long, c_long, c_long, c_long, c_long, c_long, c_long) -> c_long;
-    let [a, b, c, d, e, f] = arguments;
-    // SAFETY: the function of the C library, which takes as many arguments as the call has, from
-    // the places of these; the caller's contract.
-    unsafe {
-        let function: Call = std::mem::transmute(NEXT.address());
-        function(number, a, b, c, d, e, f)
-    }
+/// Makes functions that call the functions of the C library under the same names.
+macro_rules! library_functions {
+    ($(fn $name:ident($($argument:ident: $kind:ty),*) -> $result:ty;)*) => {
+        $(
+            /// The function of the C library under this name.
+            ///
+            /// # Safety
+            /// The caller keeps the contract of the function.
+            pub(crate) unsafe fn $name($($argument: $kind),*) -> $result {
+                // The literal is a name without a 0 in it.
+                const NAME: &std::ffi::CStr = match std::ffi::CStr::from_bytes_with_nul(
+                    concat!(stringify!($name), "\0").as_bytes(),
+                ) {
+                    Ok(name) => name,
+                    Err(_) => panic!("a name without a 0"),
+                };
+                static NEXT: $crate::host::Next = $crate::host::Next::new(NAME);
+                type Function = unsafe extern "C" fn($($kind),*) -> $result;
+                // SAFETY: the C library has a function of this name with these arguments; the
+                // caller's contract.
+                unsafe {
+                    let function: Function = std::mem::transmute(NEXT.address());
+                    function($($argument),*)
+                }
+            }
+        )*
+    };
 }
+pub(crate) use library_functions;
 
-/// `__cxa_thread_atexit_impl` of the C library.
-///
-/// # Safety
-/// The caller keeps the contract of the function of the C library.
-pub(crate) unsafe fn register_at_thread_exit(
-    function: unsafe extern "C" fn(*mut c_void),
-    object: *mut c_void,
-    library: *mut c_void,
-) -> c_int {
-    static NEXT: Next = Next::new(c"__cxa_thread_atexit_impl");
-    type Register =
-        unsafe extern "C" fn(unsafe extern "C" fn(*mut c_void), *mut c_void, *mut c_void) -> c_int;
-    // SAFETY: the function of the C library with these arguments; the caller's contract.
-    unsafe {
-        let register: Register = std::mem::transmute(NEXT.address());
-        register(function, object, library)
-    }
+library_functions! {
+    fn __cxa_thread_atexit_impl(function: unsafe extern "C" fn(*mut c_void), object: *mut c_void, library: *mut c_void) -> c_int;
+    fn clock_gettime(clock: clockid_t, place: *mut timespec) -> c_int;
+    fn poll(descriptors: *mut pollfd, count: nfds_t, time: c_int) -> c_int;
+    fn pthread_create(thread: *mut pthread_t, attributes: *const c_void, routine: *const c_void, argument: *mut c_void) -> c_int;
+    fn syscall(number: c_long, a: c_long, b: c_long, c: c_long, d: c_long, e: c_long, f: c_long) -> c_long;
 }
 
 /// `abort` of the C library.
@@ -84,28 +86,6 @@ pub(crate) fn abort_process() -> ! {
 
 /// The address is resolved in advance: at the time of an abort, memory may be short.
 pub(crate) static ABORT: Next = Next::new(c"abort");
-
-/// Reads a clock of this machine.
-///
-/// # Safety
-/// `place` is one of a time.
-pub(crate) unsafe fn read_clock(clock: clockid_t, place: *mut timespec) -> c_int {
-    static NEXT: Next = Next::new(c"clock_gettime");
-    type Function = unsafe extern "C" fn(clockid_t, *mut timespec) -> c_int;
-    // SAFETY: the function of the C library with these arguments; the caller's contract.
-    unsafe { std::mem::transmute::<usize, Function>(NEXT.address())(clock, place) }
-}
-
-/// Asks the system about descriptors, waiting for some milliseconds.
-///
-/// # Safety
-/// `descriptors` is the place of the given number of descriptors.
-pub(crate) unsafe fn poll_system(descriptors: *mut pollfd, count: nfds_t, time: c_int) -> c_int {
-    static NEXT: Next = Next::new(c"poll");
-    type Function = unsafe extern "C" fn(*mut pollfd, nfds_t, c_int) -> c_int;
-    // SAFETY: as above.
-    unsafe { std::mem::transmute::<usize, Function>(NEXT.address())(descriptors, count, time) }
-}
 
 unsafe extern "C" {
     static mut stdin: *mut FILE;

@@ -17,7 +17,7 @@ use libc::{clockid_t, nfds_t, pollfd, rusage, timespec, timeval, tms};
 
 use crate::bridge::current;
 use crate::exports::{system, time, waits};
-use crate::host::{self, Next};
+use crate::host;
 
 /// Makes exported functions, each named like its symbol. The module `originals` has the functions
 /// of the C library under the same names. The function behind `=` is used on the stack of a rank.
@@ -27,25 +27,9 @@ macro_rules! exported {
         mod originals {
             use super::*;
 
-            $(
-                pub(super) unsafe fn $name($($argument: $kind),*) -> $result {
-                    // The literal is a name without a 0 in it.
-                    const NAME: &CStr = match CStr::from_bytes_with_nul(
-                        concat!(stringify!($name), "\0").as_bytes(),
-                    ) {
-                        Ok(name) => name,
-                        Err(_) => panic!("a name without a 0"),
-                    };
-                    static NEXT: Next = Next::new(NAME);
-                    type Function = unsafe extern "C" fn($($kind),*) -> $result;
-                    // SAFETY: the C library has a function of this name with these arguments; the
-                    // caller's contract.
-                    unsafe {
-                        let function: Function = std::mem::transmute(NEXT.address());
-                        function($($argument),*)
-                    }
-                }
-            )*
+            host::library_functions! {
+                $(fn $name($($argument: $kind),*) -> $result;)*
+            }
         }
 
         $(
@@ -92,21 +76,11 @@ unsafe extern "C" fn pthread_create(
     routine: *const c_void,
     argument: *mut c_void,
 ) -> c_int {
-    static NEXT: Next = Next::new(c"pthread_create");
-    type Create = unsafe extern "C" fn(
-        *mut libc::pthread_t,
-        *const c_void,
-        *const c_void,
-        *mut c_void,
-    ) -> c_int;
     if current().is_some() && is_of_cpp(routine) {
         return system::start_cpp_thread();
     }
-    // SAFETY: the function of the C library with these arguments; the caller's contract.
-    unsafe {
-        let function: Create = std::mem::transmute(NEXT.address());
-        function(thread, attributes, routine, argument)
-    }
+    // SAFETY: the caller's contract.
+    unsafe { host::pthread_create(thread, attributes, routine, argument) }
 }
 
 /// `syscall`: on a rank, a wait of a library with a timeout is a wait of the rank. Locks of this
@@ -135,7 +109,7 @@ unsafe extern "C" fn syscall(
         }
     }
     // SAFETY: the caller's contract.
-    unsafe { host::call_system(number, [a, b, c, d, e, f]) }
+    unsafe { host::syscall(number, a, b, c, d, e, f) }
 }
 
 /// Returns true if a function is one of the library of C++.

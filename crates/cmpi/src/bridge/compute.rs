@@ -110,7 +110,7 @@ fn processor_time() -> f64 {
     let mut time = MaybeUninit::<libc::timespec>::zeroed();
     // SAFETY: the function fills the place; all zero is a time, too.
     let time = unsafe {
-        host::read_clock(libc::CLOCK_THREAD_CPUTIME_ID, time.as_mut_ptr());
+        host::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, time.as_mut_ptr());
         time.assume_init()
     };
     timespec_seconds(time)

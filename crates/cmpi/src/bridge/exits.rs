@@ -57,7 +57,7 @@ unsafe extern "C" fn __cxa_thread_atexit_impl(
         next: ptr::null_mut(),
     });
     // SAFETY: the caller's contract; the function gets what it expects, once.
-    unsafe { host::register_at_thread_exit(destroy, Box::into_raw(registered).cast(), library) }
+    unsafe { host::__cxa_thread_atexit_impl(destroy, Box::into_raw(registered).cast(), library) }
 }
 
 /// Runs a destructor, unless a rank is running.
@@ -86,7 +86,7 @@ extern "C" fn at_exit(status: c_int, _: *mut c_void) {
         // any more.
         unsafe {
             let next = (*kept).next;
-            host::register_at_thread_exit(destroy, kept.cast(), (*kept).library);
+            host::__cxa_thread_atexit_impl(destroy, kept.cast(), (*kept).library);
             kept = next;
         }
     }

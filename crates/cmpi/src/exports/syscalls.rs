@@ -7,7 +7,7 @@ use std::ffi::{c_int, c_long};
 
 use super::{descriptors, process, system, time, waits};
 use crate::bridge::set_errno;
-use crate::host::call_system;
+use crate::host;
 
 /// Returns the name of the function that has the arguments of a call in the same places.
 const fn function_of(number: c_long) -> Option<&'static str> {
@@ -118,7 +118,7 @@ extern "C" fn call(
     });
     let Some(found) = found else {
         // SAFETY: the program's own call, which does not wait.
-        return unsafe { call_system(number, [a, b, c, d, e, f]) };
+        return unsafe { host::syscall(number, a, b, c, d, e, f) };
     };
     // SAFETY: a function of C with at most six arguments, none of which is a floating-point number.
     let function: Function = unsafe { std::mem::transmute(found) };

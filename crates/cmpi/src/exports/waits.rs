@@ -145,7 +145,7 @@ fn milliseconds(time: c_int) -> Option<f64> {
 pub(crate) extern "C" fn poll(descriptors: *mut pollfd, count: nfds_t, time: c_int) -> c_int {
     wait_for_descriptors("poll()", count, milliseconds(time), || {
         // SAFETY: the program's own call, which does not wait.
-        unsafe { crate::host::poll_system(descriptors, count, 0) }
+        unsafe { crate::host::poll(descriptors, count, 0) }
     })
 }
 
@@ -171,7 +171,7 @@ extern "C" fn poll_until(
     }
     wait_for_descriptors("ppoll()", count, time.flatten(), || {
         // SAFETY: as above.
-        unsafe { crate::host::poll_system(descriptors, count, 0) }
+        unsafe { crate::host::poll(descriptors, count, 0) }
     })
 }
 

@@ -15,6 +15,8 @@ use crate::judge::JudgedRow;
 pub enum Grouping {
     /// All rows, the rows up to 1 MiB, and the rows above 1 MiB.
     All,
+    /// By the job; no groups if all rows are of one job.
+    Job,
     /// By the number of nodes.
     Nodes,
     /// By the operation.
@@ -27,8 +29,9 @@ pub enum Grouping {
 
 impl Grouping {
     /// All groupings, in the order of a report.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::All,
+        Self::Job,
         Self::Nodes,
         Self::Operation,
         Self::Algorithm,
@@ -41,6 +44,7 @@ impl Grouping {
         match self {
             Self::All if row.bytes <= 1 << 20 => (1, "up to 1 MiB".to_owned()),
             Self::All => (2, "above 1 MiB".to_owned()),
+            Self::Job => (0, format!("job {}", row.job)),
             Self::Nodes => (u64::from(row.nodes), format!("{} nodes", row.nodes)),
             Self::Operation => (0, row.operation.to_string()),
             Self::Algorithm => (0, format!("{} {}", row.operation, row.label)),
@@ -71,6 +75,9 @@ pub fn group_errors(rows: &[JudgedRow], grouping: Grouping) -> Vec<(String, Erro
         if grouping == Grouping::All {
             groups.entry((0, "all".to_owned())).or_default().push(row);
         }
+    }
+    if grouping == Grouping::Job && groups.len() == 1 {
+        return Vec::new();
     }
     let summaries = groups.into_iter().filter_map(|((_, name), rows)| {
         let summary = summarise_errors(rows)?;

@@ -15,10 +15,12 @@ use crate::judge::{JudgedRow, judge_rows};
 use crate::row::{MeasuredRow, ReadRows, RowAlgorithm};
 
 /// The rows that a fit sees.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct FitSample {
     /// Part of all rows that can be judged, of the whole table; between 0 and 1.
     pub share: f64,
+    /// Rows of other jobs are not drawn: the beginnings of the names of jobs, or none for all jobs.
+    pub jobs: Vec<String>,
     /// Rows with more nodes are not drawn.
     pub nodes_max: u32,
     /// Rows with a larger size, in bytes, are not drawn.
@@ -36,8 +38,9 @@ impl FitSample {
             .filter(|row| row.algorithm != RowAlgorithm::Chosen)
             .collect();
         let mut groups: BTreeMap<(String, &str), Vec<&MeasuredRow>> = BTreeMap::new();
-        let allowed =
-            |row: &&MeasuredRow| row.nodes <= self.nodes_max && row.bytes <= self.bytes_max;
+        let allowed = |row: &&MeasuredRow| {
+            row.nodes <= self.nodes_max && row.bytes <= self.bytes_max && row.is_of_jobs(&self.jobs)
+        };
         for row in all.iter().copied().filter(allowed) {
             let group = (row.operation.to_string(), &row.label[..]);
             groups.entry(group).or_default().push(row);

@@ -74,7 +74,11 @@ pub fn write_text(report: &AccuracyReport) -> String {
         "error", "rows", "median", "p90", "worst", "bias"
     );
     for grouping in Grouping::ALL {
-        for (name, errors) in group_errors(&report.judged, grouping) {
+        let groups = group_errors(&report.judged, grouping);
+        if groups.is_empty() {
+            continue;
+        }
+        for (name, errors) in groups {
             write_errors(&mut text, &name, &errors);
         }
         if let (Grouping::All, Some(errors)) = (grouping, summarise_errors(fitted)) {
@@ -140,7 +144,7 @@ pub fn write_json(report: &AccuracyReport) -> String {
     let row_of = |(judged, is_fitted): (&JudgedRow, bool)| {
         let row = &judged.row;
         serde_json::json!({
-            "line": row.line, "nodes": row.nodes, "ranks_per_node": row.ranks_per_node,
+            "line": row.line, "job": row.job, "nodes": row.nodes, "ranks_per_node": row.ranks_per_node,
             "operation": row.operation.name(), "algorithm": row.algorithm.forced_name(),
             "label": row.label, "bytes": row.bytes,
             "measured_s": row.median_s, "simulated_s": judged.simulated_s, "fitted": is_fitted,

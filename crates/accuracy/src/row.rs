@@ -77,6 +77,11 @@ impl MeasuredRow {
         self.nodes.saturating_mul(self.ranks_per_node)
     }
 
+    /// Returns true if the name of the job begins with one of `names`, or `names` is empty.
+    pub fn is_of_jobs(&self, names: &[String]) -> bool {
+        names.is_empty() || names.iter().any(|name| self.job.starts_with(name))
+    }
+
     /// Returns the reason why the row cannot be judged.
     pub fn find_fault(&self) -> Option<String> {
         if self.median_s < SHORTEST_S {

@@ -202,6 +202,7 @@ fn rows_are_drawn_by_algorithm() {
     let draw = |share, nodes_max, bytes_max, seed| {
         let sample = FitSample {
             share,
+            jobs: Vec::new(),
             nodes_max,
             bytes_max,
             seed,
@@ -222,6 +223,36 @@ fn rows_are_drawn_by_algorithm() {
     assert_eq!(draw(1.0, 16, u64::MAX, 1), rows.rows);
     assert!(draw(1.0, 16, 2048, 1).iter().all(|row| row.bytes == 2048));
     assert_eq!(draw(1.0, 15, u64::MAX, 1), []);
+}
+
+#[test]
+fn rows_are_drawn_from_the_named_jobs_and_judged_by_job() {
+    let text = table(|number| number);
+    let (header, rows) = text.split_once('\n').unwrap();
+    let later = rows.replace("m,j,", "m,k1,");
+    let rows = read_rows(&format!("{header}\n{rows}{later}"), None).unwrap();
+    let sample = |names: &[&str]| FitSample {
+        share: 1.0,
+        jobs: names.iter().map(|&name| name.to_owned()).collect(),
+        nodes_max: u32::MAX,
+        bytes_max: u64::MAX,
+        seed: 1,
+    };
+    let drawn = sample(&["k"]).draw_rows(&rows);
+    assert_eq!(drawn.len(), rows.rows.len() / 2);
+    assert!(drawn.iter().all(|row| row.job == "k1"), "{drawn:?}");
+    assert_eq!(sample(&["k1", "j"]).draw_rows(&rows), rows.rows);
+    let jobs = |mut rows: ReadRows| -> Vec<String> {
+        let judged = judge(&platform(&[]), &mut rows);
+        let groups = group_errors(&judged, accuracy::Grouping::Job);
+        groups.into_iter().map(|(name, _)| name).collect()
+    };
+    let one = ReadRows {
+        rows: drawn,
+        ..ReadRows::default()
+    };
+    assert_eq!(jobs(one), [""; 0]);
+    assert_eq!(jobs(rows), ["job j", "job k1"]);
 }
 
 #[test]

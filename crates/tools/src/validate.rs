@@ -62,6 +62,15 @@ pub(crate) struct ValidateCommand {
     /// Part of the rows that the fit sees, drawn by operation and algorithm
     #[arg(long, value_name = "PERCENT", value_parser = percent, default_value = "15%", requires = "fit", help_heading = "Fit")]
     fit_share: f64,
+    /// Draw only rows of jobs whose names begin with one of these
+    #[arg(
+        long,
+        value_name = "NAMES",
+        value_delimiter = ',',
+        requires = "fit",
+        help_heading = "Fit"
+    )]
+    fit_job: Vec<String>,
     /// Draw no rows with more nodes
     #[arg(long, value_name = "N", requires = "fit", help_heading = "Fit")]
     fit_nodes: Option<u32>,
@@ -77,6 +86,9 @@ pub(crate) struct ValidateCommand {
         help_heading = "Fit"
     )]
     seed: u64,
+    /// Leave out rows of jobs whose names begin with none of these
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    job: Vec<String>,
     /// Leave out rows with more ranks
     #[arg(long, value_name = "N", default_value_t = u32::MAX, hide_default_value = true)]
     max_ranks: u32,
@@ -142,6 +154,10 @@ fn judge_table(command: &ValidateCommand) -> Result<(AccuracyReport, Platform), 
     let rows = read_rows(&text, command.machine.as_deref(), size);
     let mut rows = rows.map_err(|error| refuse(error.to_string()))?;
     let hosts = read_hosts(command.hosts.as_deref())?;
+    rows.keep_faultless(|row| {
+        let is_other = !row.is_of_jobs(&command.job);
+        is_other.then(|| "of another job than --job".to_owned())
+    });
     status::warn_all(&find_doubts(&rows.rows, &hosts));
     rows.keep_faultless(|row| {
         let most = command.max_ranks;
@@ -158,6 +174,7 @@ fn judge_table(command: &ValidateCommand) -> Result<(AccuracyReport, Platform), 
     if !command.fit.is_empty() {
         let sample = FitSample {
             share: command.fit_share,
+            jobs: command.fit_job.clone(),
             nodes_max: command.fit_nodes.unwrap_or(u32::MAX),
             bytes_max: command.fit_size.map_or(u64::MAX, |size| size.0),
             seed: command.seed,

@@ -81,6 +81,7 @@
 //! [network]
 //! model = "lv08"
 //! latency_factor = 13.01                    # of the latency paid; one number, or steps as below
+//! message_latency = [{ above = "200B", time = "300ns", per_byte = "0ps" }]  # added between hosts
 //! bandwidth_factor = [                      # of the rate; 1 up to the first step
 //!   { above = "0B", factor = 0.9 },         # strictly above
 //!   { above = "64KiB", factor = 0.97 },

@@ -311,6 +311,10 @@ fn parameters(f: &mut fmt::Formatter<'_>, network: &NetworkParameters) -> fmt::R
     let Some(fluid) = &network.fluid else {
         return Ok(());
     };
+    if !fluid.message_latency.is_empty() {
+        let line = overhead_line("latency of messages", &fluid.message_latency);
+        writeln!(f, "          {line}")?;
+    }
     for (name, factor) in [
         ("latency", &fluid.latency_factor),
         ("bandwidth", &fluid.bandwidth_factor),

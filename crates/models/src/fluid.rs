@@ -103,6 +103,8 @@ struct SizeFactors {
     bytes: f64,
     bandwidth: f64,
     latency: f64,
+    /// Seconds beside the latency of the links, between two hosts.
+    message_latency_s: f64,
 }
 
 impl SizeFactors {
@@ -111,6 +113,7 @@ impl SizeFactors {
         bytes: f64::NAN,
         bandwidth: f64::NAN,
         latency: f64::NAN,
+        message_latency_s: f64::NAN,
     };
 }
 
@@ -227,10 +230,13 @@ impl FlowModel {
         bytes: f64,
         rate: f64,
     ) -> Result<Span, StartError> {
-        let (parameters, compat) = match &self.model_kind {
+        let (parameters, message_latency, compat) = match &self.model_kind {
             ModelKind::Fluid {
-                parameters, compat, ..
-            } => (parameters, compat),
+                parameters,
+                message_latency,
+                compat,
+                ..
+            } => (parameters, message_latency, compat),
             ModelKind::FixedDuration(alone) => {
                 let duration = alone.duration(bytes);
                 // A model without links has no ways.
@@ -248,9 +254,14 @@ impl FlowModel {
                 bytes,
                 bandwidth: parameters.bandwidth_factor.factor_for(bytes),
                 latency: parameters.latency_factor.factor_for(bytes),
+                message_latency_s: message_latency.message_overhead(bytes as u64),
             };
         }
         let (scale, factor) = (self.last_factors.bandwidth, self.last_factors.latency);
+        let added_s = match from == to {
+            true => 0.0,
+            false => self.last_factors.message_latency_s,
+        };
         // With the reference's quirks a transfer without a latency to pay begins like a transfer
         // on a way without latency.
         let is_unweighted = compat.is_some() && factor == 0.0;
@@ -276,7 +287,7 @@ impl FlowModel {
             ..Activity::FREE
         };
         activity.set_bound(1.0);
-        Ok(Span::from_secs(way.latency_s * factor))
+        Ok(Span::from_secs(way.latency_s * factor + added_s))
     }
 
     /// Compares the state of the solver with a solve from scratch, after

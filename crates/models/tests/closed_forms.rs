@@ -99,6 +99,36 @@ fn an_exchange_of_two_hosts_is_half_duplex() {
     lab.expect(&[(4.0, &[0]), (6.5, &[1])], TOLERANCE);
 }
 
+/// A message of up to 50 bytes has the latency of 1 s of the link. A longer one has 2 s + 0.01 s
+/// per byte more: 100 bytes begin to flow after 1 + 2 + 1 s, and 200 after 1 + 2 + 2 s.
+#[test]
+fn long_messages_have_a_latency_of_their_own() {
+    let mut lab = Lab::new(
+        r#"
+        version = 1
+        network = { message_latency = [{ above = "50B", time = "2s", per_byte = "10ms" }] }
+        [hosts]
+        a = { speed = "10f" }
+        b = { speed = "10f" }
+        [links.wire]
+        bandwidth = "100Bps"
+        latency = "1s"
+        sharing = "fatpipe"
+        [[routes]]
+        from = "a"
+        to = "b"
+        links = ["wire"]
+        "#,
+    );
+    lab.send("a", "b", 50.0);
+    lab.send("a", "b", 100.0);
+    lab.send("b", "a", 200.0);
+    lab.expect(&[(1.5, &[0]), (5.0, &[1]), (7.0, &[2])], TOLERANCE);
+    // No links are crossed: 1000 bytes over the implicit loopback of 10 GB/s.
+    lab.send("a", "a", 1000.0);
+    lab.expect(&[(7.000_000_1, &[3])], TOLERANCE);
+}
+
 #[test]
 fn what_ends_together_comes_together() {
     let mut lab = triangle("shared");

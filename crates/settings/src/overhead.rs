@@ -107,7 +107,8 @@ impl<S, T> OverheadTable<S, T> {
         self.0.is_empty()
     }
 
-    pub(crate) fn map<S2, T2>(
+    /// Returns the table with converted sizes and times.
+    pub fn map<S2, T2>(
         &self,
         size: impl Fn(&S) -> S2,
         time: impl Fn(&T) -> T2,

@@ -92,7 +92,7 @@ const TABLES: [&str; 3] = [
 version = 1
 unknown = 1
 wifi.unknown = 1
-network = { unknown = 1, device = "verbs", latency_factor = [{ unknown = 1 }], os = [{ unknown = 1 }], pair_duplex = { unknown = 1 }, loopback = { unknown = 1 }, verbs = { unknown = 1, faults = { unknown = 1 } } }
+network = { unknown = 1, device = "verbs", latency_factor = [{ unknown = 1 }], message_latency = [{ unknown = 1 }], os = [{ unknown = 1 }], pair_duplex = { unknown = 1 }, loopback = { unknown = 1 }, verbs = { unknown = 1, faults = { unknown = 1 } } }
 protocol.unknown = 1
 connection = { unknown = 1, endpoints = { unknown = 1 } }
 collectives = { unknown = 1, bcast = { unknown = 1 } }

@@ -16,10 +16,11 @@ use crate::network::{
 use crate::units::{Duration, Size};
 
 /// All keys of `[network]`.
-const KEYS: [&str; 24] = [
+const KEYS: [&str; 25] = [
     "model",
     "compat",
     "latency_factor",
+    MESSAGE_LATENCY,
     "bandwidth_factor",
     "rtt_penalty",
     "weight_s",
@@ -45,6 +46,8 @@ const KEYS: [&str; 24] = [
 
 /// The table of the costs of messages within a host.
 const LOOPBACK: &str = "loopback";
+/// The latency between two hosts beside the latency of the links.
+const MESSAGE_LATENCY: &str = "message_latency";
 /// The table of opposite transfers between two hosts.
 const PAIR_DUPLEX: &str = "pair_duplex";
 /// The table of the parameters of the device `verbs`.
@@ -452,7 +455,8 @@ fn fluid(collector: &mut Collector, section: &Section<'_>, network: &mut Network
         fluid.async_small_threshold = Some(read);
     });
     let Overheads { os, ois, or } = &mut fluid.overheads;
-    for (key, store) in [("os", os), ("ois", ois), ("or", or)] {
+    let latency = (MESSAGE_LATENCY, &mut fluid.message_latency);
+    for (key, store) in [("os", os), ("ois", ois), ("or", or), latency] {
         if let Some(value) = section.get(key)
             && let Some(read) = overhead(collector, value, key)
         {

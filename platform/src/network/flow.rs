@@ -6,6 +6,10 @@
 //! directions, a `split-duplex` link one per direction; a `fatpipe` link only limits each transfer.
 //! A transfer of 0 bytes takes the latency.
 //!
+//! With `message_latency`, a transfer between two hosts has a latency of its own beside the latency
+//! of the links, by size. An adapter of InfiniBand fetches a payload that is not in the work request
+//! by a read over PCI Express (UCX: `TX_MIN_INLINE`), and sends other messages meanwhile.
+//!
 //! With `pair_duplex`, a transfer of s bytes has at most the rate B / (1 + η) while the two hosts
 //! have one transfer in each direction, between them, and no other transfer. B is the rate of the
 //! slowest link of the route, and η = log(s / `from`) / log(`full` / `from`), at least 0 and at
@@ -27,7 +31,7 @@ use super::factors::Factors;
 use super::parameters::{
     FluidParameters, Loopback, ModelRow, NetworkModel, NetworkParameters, size,
 };
-use settings::Overheads;
+use settings::{OverheadTable, Overheads};
 
 /// The row of the model in the list of all.
 pub(super) const MODEL: NetworkModel = NetworkModel(&ModelRow {
@@ -45,6 +49,7 @@ fn preset() -> NetworkParameters {
 pub(crate) fn plain() -> FluidParameters {
     FluidParameters {
         latency_factor: Factors::ONE,
+        message_latency: OverheadTable::NONE,
         bandwidth_factor: Factors::ONE,
         rtt_penalty: false,
         weight_s: size("0B"),

@@ -7,7 +7,8 @@
 //! The fluid models have one formula. A transfer of `size` bytes over a route of links with
 //! bandwidths `B_i` and the sum of latencies `lat`
 //!
-//! 1. pays `latency_factor(size) × lat`, using no bandwidth;
+//! 1. pays `latency_factor(size) × lat`, and `message_latency(size)` between two hosts, using no
+//!    bandwidth;
 //! 2. then shares: penalty `lat + Σ weight_s / B_i` (if `rtt_penalty`), limits `tcp_gamma / (2
 //!    lat)` and its own rate limit, weight 1 on every link of its route and `crosstraffic` on every
 //!    link of the way back;
@@ -19,7 +20,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize, Serializer};
-use settings::Overheads;
+use settings::{OverheadTable, Overheads};
 
 use super::factors::Factors;
 use super::flow;
@@ -110,6 +111,10 @@ pub enum Compat {
 pub struct FluidParameters {
     /// Multiplies the latency of the route that is paid before the data flow.
     pub latency_factor: Factors,
+    /// Latency between two hosts beside the latency of the links: time in the adapters, in which
+    /// the adapters serve other messages, too.
+    #[serde(skip_serializing_if = "OverheadTable::is_empty")]
+    pub message_latency: OverheadTable<Size, Duration>,
     /// Multiplies the rate that sharing gives, and so all limits but the transfer's own.
     pub bandwidth_factor: Factors,
     /// True if transfers over a long way get less of a full link: their penalty is `lat + Σ

@@ -103,6 +103,7 @@ impl Activity {
             weight_s,
             tcp_gamma,
             compat,
+            ..
         } = model_kind
         else {
             return;

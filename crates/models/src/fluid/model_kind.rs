@@ -3,10 +3,10 @@
 
 use sim_core::{HostId, Span};
 
-use platform::units::Duration;
+use platform::units::{Duration, Size};
 use platform::{Compat, FluidParameters, NetworkParameters};
 use platform::{Platform, Route};
-use settings::LogGopsParameters;
+use settings::{LogGopsParameters, OverheadTable};
 
 /// Activities that end this near to the current date, in seconds, end at the current date.
 const TOGETHER_S: f64 = 1e-12;
@@ -19,6 +19,7 @@ const TOGETHER_SIMGRID_S: f64 = 1e-9;
 pub(super) enum ModelKind {
     Fluid {
         parameters: FluidParameters,
+        message_latency: OverheadTable,
         weight_s: f64,
         tcp_gamma: f64,
         compat: Option<Compat>,
@@ -47,6 +48,7 @@ impl ModelKind {
     pub(super) fn new(network: &NetworkParameters) -> Self {
         match &network.fluid {
             Some(fluid) => Self::Fluid {
+                message_latency: fluid.message_latency.map(Size::bytes, Duration::as_secs),
                 weight_s: fluid.weight_s.bytes() as f64,
                 tcp_gamma: fluid.tcp_gamma.bytes() as f64,
                 parameters: fluid.clone(),

@@ -62,7 +62,7 @@ pub(crate) struct ValidateCommand {
     /// Part of the rows that the fit sees, drawn by operation and algorithm
     #[arg(long, value_name = "PERCENT", value_parser = percent, default_value = "15%", requires = "fit", help_heading = "Fit")]
     fit_share: f64,
-    /// Draw only rows of jobs whose names begin with one of these
+    /// Draw only rows of jobs with a name that begins with one of these
     #[arg(
         long,
         value_name = "NAMES",
@@ -86,7 +86,7 @@ pub(crate) struct ValidateCommand {
         help_heading = "Fit"
     )]
     seed: u64,
-    /// Leave out rows of jobs whose names begin with none of these
+    /// Leave out rows of jobs, unless the name begins with one of these
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     job: Vec<String>,
     /// Leave out rows with more ranks

@@ -6,8 +6,8 @@
 //! directions, a `split-duplex` link one per direction; a `fatpipe` link only limits each transfer.
 //! A transfer of 0 bytes takes the latency.
 //!
-//! With `message_latency`, a transfer between two hosts has a latency of its own beside the latency
-//! of the links, by size. An adapter of InfiniBand fetches a payload that is not in the work request
+//! With `message_latency`, a transfer between two hosts has a second latency by size, beside the
+//! latency of the links. An adapter of InfiniBand fetches a payload that is not in the work request
 //! by a read over PCI Express (UCX: `TX_MIN_INLINE`), and sends other messages meanwhile.
 //!
 //! With `pair_duplex`, a transfer of s bytes has at most the rate B / (1 + η) while the two hosts

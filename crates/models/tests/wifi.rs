@@ -325,7 +325,7 @@ fn a_picture_joins_the_stations_with_the_access_point() {
     };
     assert_eq!(cell.joins.len(), 32);
     assert_eq!(
-        cell.members[cell.joins[0].1.expect("it")],
+        cell.members[cell.joins[0].to.expect("it")],
         MemberView::Router("ap".to_owned())
     );
 }

@@ -8,6 +8,7 @@
 mod page;
 mod workloads;
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -144,7 +145,14 @@ fn count_instructions(
     let program = programs.join(workload.program);
     let file = std::env::temp_dir().join(format!("simrun-{}.events", std::process::id()));
     let arguments = workload.arguments.replace("LENGTH", length);
-    let arguments = arguments.replace("FILE", &file.display().to_string());
+    let words = arguments.split_whitespace().map(OsStr::new);
+    let words = words.map(|word| {
+        if word == "FILE" {
+            file.as_os_str()
+        } else {
+            word
+        }
+    });
     // The environment lies on the stack, and could move what follows it.
     let output = Command::new("valgrind")
         .current_dir(root)
@@ -152,7 +160,7 @@ fn count_instructions(
         .env("PATH", "/usr/local/bin:/usr/bin:/bin")
         .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
         .arg(&program)
-        .args(arguments.split_whitespace())
+        .args(words)
         .output()
         .map_err(|error| {
             format!("cannot start valgrind: {error}: `apt-get install valgrind` has it on Debian")

@@ -3,10 +3,14 @@
 //!
 //! A round ends when a token has come to rank 0. With one token, the program shows latency for
 //! small tokens and bandwidth for large ones: only one message is under way at any time, so no
-//! message shares a link. With n tokens, evenly spaced, a round is n times as short.
+//! message shares a link. With n evenly spaced tokens, a round is n times as short if n divides the
+//! number of ranks.
 
 use mpi::prelude::*;
 use simrun::Size;
+
+/// Longest time between two ranks' begins in seconds.
+const SKEW_MAX: f64 = 1e6;
 
 /// A token is passed around a ring of ranks
 #[derive(clap::Parser, Clone)]
@@ -34,6 +38,10 @@ async fn ring(world: Comm, args: Args) -> Result<(), Box<dyn std::error::Error>>
     if !(1..=size).contains(&args.tokens) {
         let tokens = args.tokens;
         return Err(format!("--tokens {tokens}: expected 1 to {size}, one for each rank").into());
+    }
+    if !(0.0..=SKEW_MAX).contains(&args.skew) {
+        let skew = args.skew;
+        return Err(format!("--skew {skew}: expected 0 to {SKEW_MAX} seconds").into());
     }
     if args.skew > 0.0 {
         world.sleep(args.skew * rank as f64).await;

@@ -74,17 +74,16 @@ pub fn write_text(report: &AccuracyReport) -> String {
         "error", "rows", "median", "p90", "worst", "bias"
     );
     for grouping in Grouping::ALL {
-        let groups = group_errors(&report.judged, grouping);
-        if groups.is_empty() {
-            continue;
-        }
-        for (name, errors) in groups {
-            write_errors(&mut text, &name, &errors);
-        }
+        let mut lines = group_errors(&report.judged, grouping);
         if let (Grouping::All, Some(errors)) = (grouping, summarise_errors(fitted)) {
-            write_errors(&mut text, "fitted", &errors);
+            lines.push(("fitted".to_owned(), errors));
         }
-        text.push('\n');
+        for (name, errors) in &lines {
+            write_errors(&mut text, name, errors);
+        }
+        if !lines.is_empty() {
+            text.push('\n');
+        }
     }
     write_noise(&mut text, &NoiseFloor::new(&report.judged));
     write_regrets(&mut text, &report.find_regrets());

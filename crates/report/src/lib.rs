@@ -12,7 +12,7 @@ mod canvas;
 mod curves;
 #[cfg(feature = "html")]
 pub mod html;
-#[cfg(feature = "pictures")]
+#[cfg(any(feature = "html", feature = "pictures"))]
 mod layout;
 #[cfg(feature = "analyses")]
 pub mod network;

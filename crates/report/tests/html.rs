@@ -231,7 +231,17 @@ fn the_topology_shows_congested_links() {
     let [topology, links, help] = ["<h2>Topology", "<h2>Congested links", "<h2>What would help"]
         .map(|heading| page.find(heading).expect("a heading"));
     assert!(topology < links && links < help);
+    // A backbone has no line.
+    let with_backbone =
+        format!("{PLATFORM}backbone = {{ bandwidth = \"1MBps\", latency = \"0s\" }}\n");
+    let log = log_of(&with_backbone, 8, exchange);
+    let page = page_with(&log, ("backbone", Some(&with_backbone)), Vec::new());
+    assert!(
+        page.contains("; congested, but not drawn: nodes:backbone."),
+        "{page}"
+    );
     // The platform of another run has none of the links.
+    let log = log_of(PLATFORM, 8, exchange);
     let other = PLATFORM.replace("node-", "other-");
     let page = page_with(&log, ("other platform", Some(&other)), Vec::new());
     assert_eq!(

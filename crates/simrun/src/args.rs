@@ -231,7 +231,7 @@ impl SimulationArgs {
         self.map != Path::new("block")
     }
 
-    /// Returns the platform and its changes, as arguments.
+    /// Returns the platform and the changes, as arguments.
     pub fn platform_arguments(&self) -> Vec<OsString> {
         let mut arguments = Vec::new();
         if let Some(platform) = &self.platform {

@@ -94,16 +94,7 @@ impl EventArgs {
                     let line = command_line();
                     arguments.extend(["--out".into(), folder.into()]);
                     arguments.extend(["--title".into(), line.into()]);
-                    // A pipe cannot be read twice.
-                    let is_file = |args: &&SimulationArgs| {
-                        args.platform.as_ref().is_some_and(|path| path.is_file())
-                    };
-                    let platform = simulation.filter(is_file);
-                    arguments.extend(
-                        platform
-                            .into_iter()
-                            .flat_map(SimulationArgs::platform_arguments),
-                    );
+                    arguments.extend(simulation.and_then(readable_platform).unwrap_or_default());
                 }
             }
         }
@@ -122,9 +113,13 @@ impl EventArgs {
     ///
     /// # Errors
     /// The status of bad input, after the problem has been printed.
-    pub(crate) fn check_options(&self, ranks: u32) -> Result<(), u8> {
+    pub(crate) fn check_options(
+        &self,
+        ranks: u32,
+        simulation: Option<&SimulationArgs>,
+    ) -> Result<(), u8> {
         self.check_files().map_err(refused)?;
-        let Some(mut arguments) = self.of_analysis(OsStr::new("-"), None, None) else {
+        let Some(mut arguments) = self.of_analysis(OsStr::new("-"), None, simulation) else {
             return Ok(());
         };
         // The command that reads the options judges them, or the run would be lost for a typo.
@@ -193,6 +188,20 @@ impl EventArgs {
         // An analysis that ended early has told why.
         wait_for(&mut analysis)
     }
+}
+
+/// Returns the platform and the changes as arguments, if the analysis can read the file: a pipe
+/// cannot be read twice, and the analysis has another standard input.
+fn readable_platform(simulation: &SimulationArgs) -> Option<Vec<OsString>> {
+    let path = simulation.platform.as_ref()?.canonicalize().ok()?;
+    let simulation = SimulationArgs {
+        platform: Some(path).filter(|path| path.is_file()),
+        ..simulation.clone()
+    };
+    simulation
+        .platform
+        .is_some()
+        .then(|| simulation.platform_arguments())
 }
 
 /// Returns true if an analysis is printed.
@@ -330,13 +339,13 @@ impl RunObservation {
                 "--analyse, --trace and --log-events: the program has no ranks, and only ranks are observed",
             ));
         }
-        asked.check_options(begin.ranks())?;
+        let simulation = Some(&args.program.simulation);
+        asked.check_options(begin.ranks(), simulation)?;
         let ideal = if args.observation.ideal_network {
             Some(simulate_ideal(program, begin).map_err(refused)?)
         } else {
             None
         };
-        let simulation = Some(&args.program.simulation);
         let prints = prints(&args.output);
         let (mut analysis, mut later) = (None, None);
         let out: Box<dyn Write + Send> = if let Some(path) = &asked.log_events {

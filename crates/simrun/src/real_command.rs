@@ -380,7 +380,7 @@ fn launch_options(
     let stop = if ours {
         let ranks = starts.rank_count().map_err(status::refuse)?;
         args.observation
-            .check_options(ranks)
+            .check_options(ranks, None)
             .map_err(ExitCode::from)?;
         entry::watch_signals()
             .map_err(|error| status::refuse(format_args!("cannot watch for Ctrl-C: {error}")))?

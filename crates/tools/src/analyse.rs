@@ -39,7 +39,7 @@ pub(crate) struct AnalyseCommand {
 
     /// The event log of a second run: comparison.html, in the directory of --out or the present
     /// one, has the differences of both runs
-    #[arg(value_name = "LOG", conflicts_with_all = ["ideal", "trace", "no_text"])]
+    #[arg(value_name = "LOG", conflicts_with_all = ["ideal", "trace", "no_text", "platform"])]
     second: Option<PathBuf>,
 
     /// The event log of the same run on an ideal network, for the efficiencies of serialisation

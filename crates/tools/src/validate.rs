@@ -12,6 +12,7 @@ use accuracy::{
     leave_out_large, summarise_errors, write_json, write_text,
 };
 use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
 use files::Output;
 use measured_import::{JobSize, read_rows};
 use platform::{Override, Platform};
@@ -67,6 +68,7 @@ pub(crate) struct ValidateCommand {
         long,
         value_name = "NAMES",
         value_delimiter = ',',
+        value_parser = NonEmptyStringValueParser::new(),
         requires = "fit",
         help_heading = "Fit"
     )]
@@ -87,7 +89,12 @@ pub(crate) struct ValidateCommand {
     )]
     seed: u64,
     /// Leave out rows of jobs, unless the name begins with one of these
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    #[arg(
+        long,
+        value_name = "NAMES",
+        value_delimiter = ',',
+        value_parser = NonEmptyStringValueParser::new()
+    )]
     job: Vec<String>,
     /// Leave out rows with more ranks
     #[arg(long, value_name = "N", default_value_t = u32::MAX, hide_default_value = true)]

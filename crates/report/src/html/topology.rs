@@ -1,9 +1,11 @@
 //! The topology of the platform, with the load of the links.
 //!
 //! A cable has the load of the busier direction; a declared route has the load of the busiest link.
-//! Large platforms have no picture: their cables would cover each other.
+//! Links that have no line, such as backbones and cables between the planes of a torus, are named
+//! below the picture if they are congested. Large platforms have no picture: their cables would
+//! cover each other.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::io;
 
@@ -63,7 +65,18 @@ pub(super) fn topology_picture(
         height: unit * layout.height + 2.0 * BORDER,
         ..Picture::default()
     };
-    let loads = line_loads(platform, network, &layout.lines);
+    let (loads, hidden) = line_loads(platform, network, &layout.lines);
+    if let Some(most) = hidden.first() {
+        let others = match hidden.len() - 1 {
+            0 => String::new(),
+            others => format!(" and {others} more"),
+        };
+        let name = &most.name;
+        let _ = write!(
+            picture.description,
+            "; congested, but not drawn: {name}{others}"
+        );
+    }
     draw_lines(&mut picture, (&layout.lines, &loads), network.end_s, pixel);
     let mut frames = Shape::new("frame".to_owned());
     for frame in &layout.frames {
@@ -102,22 +115,25 @@ pub(super) fn topology_picture(
     Ok(Some(picture))
 }
 
-/// Returns the load of each line.
+/// Returns the load of each line, and the congested links that no line has, the most congested
+/// first.
 fn line_loads<'a>(
     platform: &Platform,
     network: &'a NetworkReport,
     lines: &[Line],
-) -> Vec<LineLoad<'a>> {
+) -> (Vec<LineLoad<'a>>, Vec<&'a LinkLoad>) {
     let used: BTreeMap<&str, &LinkLoad> = (network.links.iter())
         .map(|link| (link.name.as_str(), link))
         .collect();
     let least = CONGESTED * network.end_s;
+    let mut drawn = BTreeSet::new();
     let of_line = |line: &Line| {
         let mut load = LineLoad::default();
         for &link in &line.links {
             let Some(&link) = used.get(platform.link(link).name.as_str()) else {
                 continue;
             };
+            drawn.insert(link.name.as_str());
             load.utilisation = load.utilisation.max(link.utilisation);
             let most = load.congested.map_or(0.0, |most| most.congested_s);
             if link.congested_s > most && link.congested_s >= least {
@@ -126,7 +142,13 @@ fn line_loads<'a>(
         }
         load
     };
-    lines.iter().map(of_line).collect()
+    let loads = lines.iter().map(of_line).collect();
+    let is_hidden = |link: &&LinkLoad| {
+        link.congested_s > 0.0 && link.congested_s >= least && !drawn.contains(link.name.as_str())
+    };
+    let mut hidden: Vec<&LinkLoad> = network.links.iter().filter(is_hidden).collect();
+    hidden.sort_by(|one, other| other.congested_s.total_cmp(&one.congested_s));
+    (loads, hidden)
 }
 
 /// Adds the lines, the busiest on top, and the legend.
@@ -148,13 +170,15 @@ fn draw_lines(
     let mut named: Vec<(&LinkLoad, (f64, f64))> = Vec::new();
     for (line, load) in lines.iter().zip(loads) {
         let (from, to) = (pixel(line.from), pixel(line.to));
+        // A declared route joins whole zones, and is longer.
+        let wider = if line.route { 1.5 } else { 1.0 };
         match (load.congested, level(load.utilisation / most)) {
             (Some(link), _) => {
-                congested.add_line(from, to, 4.0);
+                congested.add_line(from, to, 4.0 * wider);
                 named.push((link, ((from.0 + to.0) / 2.0, (from.1 + to.1) / 2.0)));
             }
-            (None, Some(level)) => levels[usize::from(level)].add_line(from, to, 2.5),
-            (None, None) => idle.add_line(from, to, 1.0),
+            (None, Some(level)) => levels[usize::from(level)].add_line(from, to, 2.5 * wider),
+            (None, None) => idle.add_line(from, to, wider),
         }
     }
     // Parts of a cable around a torus have the same name.

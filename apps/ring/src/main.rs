@@ -6,6 +6,8 @@
 //! message shares a link. With n evenly spaced tokens, a round is n times as short if n divides the
 //! number of ranks.
 
+use std::error::Error;
+
 use mpi::prelude::*;
 use simrun::Size;
 
@@ -32,7 +34,7 @@ struct Args {
     skew: f64,
 }
 
-async fn ring(world: Comm, args: Args) -> Result<(), Box<dyn std::error::Error>> {
+async fn ring(world: Comm, args: Args) -> Result<(), Box<dyn Error>> {
     let (rank, size) = (world.rank(), world.size());
     let (below, above) = ((rank + size - 1) % size, (rank + 1) % size);
     if !(1..=size).contains(&args.tokens) {

@@ -128,7 +128,12 @@ fn the_program_of_the_readme_is_that_of_the_app() {
 }
 
 /// The folders that commands of the pages make.
-const MADE: [&str; 3] = ["target/my-app", "target/tour-study", "target/tour-report"];
+const MADE: [&str; 4] = [
+    "target/first-hour",
+    "target/my-app",
+    "target/tour-report",
+    "target/tour-study",
+];
 
 /// Runs the commands of a page; returns their number.
 fn check_page(page: &str) -> usize {

@@ -38,6 +38,27 @@ fn triangle(sharing: &str) -> Lab {
     ))
 }
 
+/// Two hosts on a link of 100 B/s and 1 s, with a table `network`.
+fn two_hosts(network: &str, sharing: &str) -> Lab {
+    Lab::new(&format!(
+        r#"
+        version = 1
+        network = {network}
+        [hosts]
+        a = {{ speed = "10f" }}
+        b = {{ speed = "10f" }}
+        [links.wire]
+        bandwidth = "100Bps"
+        latency = "1s"
+        sharing = "{sharing}"
+        [[routes]]
+        from = "a"
+        to = "b"
+        links = ["wire"]
+        "#
+    ))
+}
+
 #[test]
 fn one_transfer_takes_latency_plus_size_over_bandwidth() {
     let mut lab = triangle("shared");
@@ -77,22 +98,9 @@ fn a_transfer_that_starts_later_takes_its_share_after_its_latency() {
 /// on and ends at 4 s. The second one has 50 bytes/s until then, and 100 for the last 250 bytes.
 #[test]
 fn an_exchange_of_two_hosts_is_half_duplex() {
-    let mut lab = Lab::new(
-        r#"
-        version = 1
-        network = { pair_duplex = { from = "100B", full = "400B" } }
-        [hosts]
-        a = { speed = "10f" }
-        b = { speed = "10f" }
-        [links.wire]
-        bandwidth = "100Bps"
-        latency = "1s"
-        sharing = "split-duplex"
-        [[routes]]
-        from = "a"
-        to = "b"
-        links = ["wire"]
-        "#,
+    let mut lab = two_hosts(
+        r#"{ pair_duplex = { from = "100B", full = "400B" } }"#,
+        "split-duplex",
     );
     lab.send("a", "b", 200.0);
     lab.send("b", "a", 400.0);
@@ -103,22 +111,9 @@ fn an_exchange_of_two_hosts_is_half_duplex() {
 /// per byte more: 100 bytes begin to flow after 1 + 2 + 1 s, and 200 after 1 + 2 + 2 s.
 #[test]
 fn long_messages_have_a_latency_of_their_own() {
-    let mut lab = Lab::new(
-        r#"
-        version = 1
-        network = { message_latency = [{ above = "50B", time = "2s", per_byte = "10ms" }] }
-        [hosts]
-        a = { speed = "10f" }
-        b = { speed = "10f" }
-        [links.wire]
-        bandwidth = "100Bps"
-        latency = "1s"
-        sharing = "fatpipe"
-        [[routes]]
-        from = "a"
-        to = "b"
-        links = ["wire"]
-        "#,
+    let mut lab = two_hosts(
+        r#"{ message_latency = [{ above = "50B", time = "2s", per_byte = "10ms" }] }"#,
+        "fatpipe",
     );
     lab.send("a", "b", 50.0);
     lab.send("a", "b", 100.0);

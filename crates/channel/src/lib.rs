@@ -121,6 +121,22 @@ pub trait Channel: RankHost + RemoteMemory + ConnectionLifecycle + ExplorationHo
     }
 }
 
+/// The reason for which a rank ends the whole run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AbortReason {
+    /// The program asks for the end, with this code.
+    Program(i32),
+    /// The unreceived messages of this rank take more memory than the limit. The call of
+    /// [`RankHost::abort`] unwinds; a channel with ranks in several processes ignores the
+    /// limit.
+    Unreceived {
+        /// The limit in bytes, which includes the message of the call.
+        bytes: u64,
+        /// The call that sent the last message.
+        location: SourceLocation,
+    },
+}
+
 /// The host of a rank: clock, processor and output.
 pub trait RankHost {
     /// Returns the time in seconds since an arbitrary moment, the same for all ranks.
@@ -141,26 +157,12 @@ pub trait RankHost {
     /// Writes a line to the log, unless the level is filtered out.
     fn log(&self, level: Level, text: fmt::Arguments<'_>);
 
-    /// Ends the whole run, because the program wants so.
-    fn abort(&self, code: i32);
-
-    /// Ends the whole run because of a limit: the unreceived messages of this rank take more than
-    /// `bytes` bytes of memory, including the message of the call at `location`. Called only if all
-    /// ranks run in one process; this call unwinds.
-    fn end_at_stored(&self, bytes: u64, location: SourceLocation) {
-        let _ = (bytes, location);
-    }
+    /// Ends the whole run.
+    fn abort(&self, reason: AbortReason);
 
     /// Returns the observer of the run, if there is one. Called once, at the start of the rank.
     fn observer(&self) -> Option<Rc<dyn Observer>> {
         None
-    }
-
-    /// Reports that the rank has ended, except for unreceived messages stored at this rank and
-    /// receives without a message that the program no longer waits for. If no other rank continues
-    /// either, the run is over. Returns false if the rank must not wait.
-    fn finalize_wait(&self) -> bool {
-        false
     }
 }
 
@@ -231,6 +233,13 @@ pub trait ConnectionLifecycle {
     /// Ends all connections; true when done. Called at each event, when all sends are over.
     fn close_connections(&self) -> bool {
         true
+    }
+
+    /// Reports that the rank has ended, except for unreceived messages stored at this rank and
+    /// receives without a message that the program no longer waits for. If no other rank continues
+    /// either, the run is over. Returns false if the rank must not wait.
+    fn finalize_wait(&self) -> bool {
+        false
     }
 
     /// Says that the rank takes no packets any more: the requests of others to connect are

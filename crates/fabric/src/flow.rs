@@ -35,7 +35,7 @@ use sim_core::{ActorId, Blocked, Device, End, Kernel, KernelHandle, Span, Time, 
 use crate::inbox::{Ends, NONE, Transit};
 use crate::initiators::{Initiators, WaitingPacket};
 use crate::last::LastPackets;
-use crate::ranks::{PacketTransport, Ranks, actor, begin_computation};
+use crate::ranks::{Ranks, SimulatedDevice, actor, begin_computation};
 
 /// Token bit of an acknowledgement; without this bit a token is the number of an event.
 const ACKNOWLEDGEMENT: u64 = 1 << 32;
@@ -376,7 +376,7 @@ impl fmt::Debug for Flow {
     }
 }
 
-impl PacketTransport for Flow {
+impl SimulatedDevice for Flow {
     fn ranks(&self) -> &Ranks {
         &self.ranks
     }

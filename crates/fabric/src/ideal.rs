@@ -35,9 +35,9 @@ use sim_core::{
 
 use crate::deliveries::Delivery;
 use crate::flow::{begins, message};
-use crate::knowledge::CausalityTracker;
+use crate::knowledge::{CausalityTracker, RankCauses};
 use crate::lanes::{OrderClass, TopicTable, queue_name};
-use crate::ranks::{PacketTransport, Ranks, actor};
+use crate::ranks::{Ranks, SimulatedDevice, SpecialDevice, actor};
 use crate::sleeps::Sleeps;
 
 /// Key of a queue of packets.
@@ -556,7 +556,71 @@ impl fmt::Debug for IdealFabric {
     }
 }
 
-impl PacketTransport for IdealFabric {
+/// The hooks of a model checker, for the channel of a rank.
+impl IdealFabric {
+    /// Returns the notes on the causes of the packets of a rank.
+    pub(crate) fn causes_of(&self, rank: u32) -> RankCauses {
+        self.knowledge.for_rank(rank)
+    }
+
+    /// The rank wants to look into its inbox; returns false if the rank has to stop before.
+    pub(crate) fn may_look(&self, rank: u32) -> bool {
+        let look = &self.looks[rank as usize];
+        match look.get() {
+            PollState::No => look.set(PollState::Asked),
+            PollState::Asked => {}
+            PollState::Granted => {
+                look.set(PollState::No);
+                return true;
+            }
+        }
+        false
+    }
+
+    /// A receive or a probe of the rank from any source has got or seen a message of another.
+    pub(crate) fn note_source(&self, rank: u32, source: u32, location: SourceLocation) {
+        self.received.borrow_mut().push(WildcardReceive {
+            by: actor(rank),
+            from: actor(source),
+            location,
+        });
+    }
+
+    /// See [`ExplorationHooks::return_to_network`](channel::ExplorationHooks::return_to_network).
+    pub(crate) fn return_to_network(
+        &self,
+        rank: u32,
+        (envelope, length): (Envelope, u64),
+        arrival: u32,
+    ) {
+        let Some(first) = self.knowledge.deliveries.find_delivery(arrival) else {
+            return;
+        };
+        // The probe comes before the second delivery, and so does all that its rank had waited for.
+        let mut also = first.also;
+        also.push(arrival);
+        self.knowledge
+            .causes(rank, self.knowledge.reason(rank), 0, &mut also);
+        let packet = Packet {
+            header: PacketHeader::Redelivery { envelope },
+            payload: Buffer::phantom(length),
+            notify: None,
+            returned: None,
+        };
+        let mut queues = self.queues.borrow_mut();
+        let number = queues.find_or_open((envelope.source, rank), &packet, &self.numbers);
+        queues.all[number].packets.push_back(Waiting {
+            packet,
+            cause: self.ranks.port.with_kernel(|kernel| kernel.current_step()),
+            reason: first.reason,
+            also,
+            call: first.call,
+            send: first.send,
+        });
+    }
+}
+
+impl SimulatedDevice for IdealFabric {
     fn ranks(&self) -> &Ranks {
         &self.ranks
     }
@@ -600,31 +664,6 @@ impl PacketTransport for IdealFabric {
         self.timer(rank, seconds, token);
     }
 
-    fn knowledge(&self) -> Option<&Rc<CausalityTracker>> {
-        Some(&self.knowledge)
-    }
-
-    fn may_look(&self, rank: u32) -> bool {
-        let look = &self.looks[rank as usize];
-        match look.get() {
-            PollState::No => look.set(PollState::Asked),
-            PollState::Asked => {}
-            PollState::Granted => {
-                look.set(PollState::No);
-                return true;
-            }
-        }
-        false
-    }
-
-    fn note_source(&self, rank: u32, source: u32, location: SourceLocation) {
-        self.received.borrow_mut().push(WildcardReceive {
-            by: actor(rank),
-            from: actor(source),
-            location,
-        });
-    }
-
     fn parked(&self, rank: u32, _: Interest) {
         // What is there already is not waited for.
         let deferred = self.knowledge.take_deferred(rank);
@@ -633,31 +672,8 @@ impl PacketTransport for IdealFabric {
         }
     }
 
-    fn return_to_network(&self, rank: u32, (envelope, length): (Envelope, u64), arrival: u32) {
-        let Some(first) = self.knowledge.deliveries.find_delivery(arrival) else {
-            return;
-        };
-        // The probe comes before the second delivery, and so does all that its rank had waited for.
-        let mut also = first.also;
-        also.push(arrival);
-        self.knowledge
-            .causes(rank, self.knowledge.reason(rank), 0, &mut also);
-        let packet = Packet {
-            header: PacketHeader::Redelivery { envelope },
-            payload: Buffer::phantom(length),
-            notify: None,
-            returned: None,
-        };
-        let mut queues = self.queues.borrow_mut();
-        let number = queues.find_or_open((envelope.source, rank), &packet, &self.numbers);
-        queues.all[number].packets.push_back(Waiting {
-            packet,
-            cause: self.ranks.port.with_kernel(|kernel| kernel.current_step()),
-            reason: first.reason,
-            also,
-            call: first.call,
-            send: first.send,
-        });
+    fn special_device(&self) -> SpecialDevice<'_> {
+        SpecialDevice::Explored(self)
     }
 
     fn undelivered(&self, rank: u32) -> Vec<(Envelope, u64)> {

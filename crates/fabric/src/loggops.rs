@@ -58,7 +58,7 @@ use settings::{LogGopsLoopback, LogGopsParameters};
 use sim_core::{ActorId, Blocked, Device, End, Kernel, KernelHandle, Span, Time};
 
 use crate::flow::{begins, message};
-use crate::ranks::{PacketTransport, Ranks, actor, begin_computation};
+use crate::ranks::{Ranks, SimulatedDevice, actor, begin_computation};
 use crate::slab::Slab;
 
 /// Costs of packets that take one kind of way: between hosts, or within a host.
@@ -678,7 +678,7 @@ impl Device for LogGops {
     }
 }
 
-impl PacketTransport for LogGops {
+impl SimulatedDevice for LogGops {
     fn ranks(&self) -> &Ranks {
         &self.ranks
     }

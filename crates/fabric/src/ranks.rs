@@ -18,18 +18,20 @@ use std::rc::{Rc, Weak};
 use std::task::Waker;
 
 use channel::{
-    Buffer, CausalityHooks, Channel, ChannelEvent, ConnectionLifecycle, Envelope, ExplorationHooks,
-    Interest, Level, Overheads, Packet, PacketHeader, PostingCost, RankHost, RankProtocols,
-    RegisteredMemory, RemoteMemory, Settings, Token,
+    AbortReason, Buffer, CausalityHooks, Channel, ChannelEvent, ConnectionLifecycle, Envelope,
+    ExplorationHooks, Interest, Level, Overheads, Packet, PacketHeader, PostingCost, RankHost,
+    RankProtocols, RegisteredMemory, RemoteMemory, Settings, Token,
 };
 use observe::{NetworkEvent, NetworkObserver, Observer};
 use rdma::{Capture, RegionMemory, Verbs};
 use sim_core::{ActorId, Blocked, Device, Kernel, KernelHandle, Limit, Observed, Time, Work};
 
 use crate::flow::label;
+use crate::ideal::IdealFabric;
 use crate::inbox::{Ends, Transit};
 use crate::journal::Journal;
-use crate::knowledge::{CausalityTracker, RankCauses};
+use crate::knowledge::RankCauses;
+use crate::verbs::VerbsFabric;
 
 /// A simulated device that connects all ranks.
 pub trait Fabric: Device {
@@ -71,10 +73,10 @@ impl fmt::Debug for Observers {
     }
 }
 
-impl<C: PacketTransport + 'static> Fabric for C {
+impl<C: SimulatedDevice + 'static> Fabric for C {
     fn channel(self: Rc<Self>, rank: u32) -> Box<dyn Channel> {
         Box::new(RankChannel {
-            causes: self.knowledge().map(|all| all.for_rank(rank)),
+            causes: (self.special_device().as_explored()).map(|device| device.causes_of(rank)),
             device: self,
             rank,
         })
@@ -90,11 +92,12 @@ impl<C: PacketTransport + 'static> Fabric for C {
     }
 
     fn take_capture(&self) -> Option<Capture> {
-        PacketTransport::take_capture(self)
+        self.special_device().as_verbs()?.take_capture()
     }
 
     fn network_deadlock(&self) -> Vec<String> {
-        PacketTransport::network_deadlock(self)
+        let verbs = self.special_device().as_verbs();
+        verbs.map_or_else(Vec::new, VerbsFabric::network_deadlock)
     }
 
     fn record_steps(&self, steps: Rc<RefCell<Vec<Observed>>>) {
@@ -125,82 +128,66 @@ pub(crate) fn begin_computation(kernel: &mut Kernel, rank: u32, flops: f64, toke
     kernel.start_for_device(&work, token);
 }
 
-/// Transport of packets, which differs between devices.
-pub(crate) trait PacketTransport: Device {
+/// The part of a simulated device that differs between devices: how packets travel, and how time
+/// passes for a rank.
+pub(crate) trait SimulatedDevice: Device {
+    /// Returns the ends of all ranks.
     fn ranks(&self) -> &Ranks;
 
+    /// Sends a packet of `rank` to `peer`.
     fn post_packet(&self, rank: u32, peer: u32, packet: Packet);
 
+    /// See [`RankHost::timer`].
     fn timer(&self, rank: u32, seconds: f64, token: Token);
 
+    /// See [`RankHost::compute`].
     fn start_computation(&self, rank: u32, flops: f64, token: Token);
 
     /// The rank is about to look into its inbox.
     fn before_poll(&self, _rank: u32) {}
 
-    /// Returns the longest payload of a packet, in bytes.
-    fn max_packet(&self) -> u64 {
-        u64::MAX
-    }
-
-    /// See [`Fabric::take_capture`].
-    fn take_capture(&self) -> Option<Capture> {
-        None
-    }
-
-    /// See [`Fabric::network_deadlock`].
-    fn network_deadlock(&self) -> Vec<String> {
-        Vec::new()
-    }
-
-    /// See [`RemoteMemory::offer`].
-    fn offer(&self, _rank: u32, _peer: u32, _send: Token, _message: &Buffer) {}
-
-    /// See [`RemoteMemory::expect_message`].
-    fn expect_message(&self, _rank: u32, _peer: u32, _receive: Token, _length: u64) {}
-
-    /// See [`RemoteMemory::register_memory`].
-    fn register_memory(
-        &self,
-        _rank: u32,
-        memory: RegionMemory,
-    ) -> Result<RegisteredMemory, RegionMemory> {
-        Err(memory)
-    }
-
-    /// See [`RemoteMemory::adapter`].
-    fn adapter(&self, _rank: u32) -> Option<Rc<dyn Verbs>> {
-        None
-    }
-
-    /// See [`RemoteMemory::watch_adapter`].
-    fn watch_adapter(&self, _rank: u32, _token: Token) {}
-
-    /// Returns true if [`PacketTransport::before_poll`] would have no effect.
+    /// Returns true if [`SimulatedDevice::before_poll`] would have no effect.
     fn is_quiet(&self, _rank: u32) -> bool {
         true
     }
 
-    /// The rank wants to look into its inbox; returns false if the rank has to stop before.
-    fn may_look(&self, _rank: u32) -> bool {
-        true
-    }
-
-    /// Returns the causes known to each rank, for a device of model checkers.
-    fn knowledge(&self) -> Option<&Rc<CausalityTracker>> {
-        None
-    }
-
-    /// A receive or a probe of the rank from any source has got or seen a message of another.
-    fn note_source(&self, _rank: u32, _source: u32, _location: SourceLocation) {}
-
-    /// See [`ExplorationHooks::return_to_network`].
-    fn return_to_network(&self, _rank: u32, _message: (Envelope, u64), _arrival: u32) {}
-
-    /// The rank waits for the next event of that kind.
+    /// The rank waits for the next event of this kind.
     fn parked(&self, _rank: u32, _interest: Interest) {}
 
+    /// See [`Channel::undelivered`].
     fn undelivered(&self, rank: u32) -> Vec<(Envelope, u64)>;
+
+    /// Returns the device itself if the device serves the parts of a channel that only one device
+    /// has.
+    fn special_device(&self) -> SpecialDevice<'_> {
+        SpecialDevice::None
+    }
+}
+
+/// A device with more than packets.
+pub(crate) enum SpecialDevice<'a> {
+    /// No such device.
+    None,
+    /// The device of model checkers.
+    Explored(&'a IdealFabric),
+    /// The device with adapters: memory that other ranks access, and packets of a network.
+    Verbs(&'a VerbsFabric),
+}
+
+impl<'a> SpecialDevice<'a> {
+    const fn as_explored(&self) -> Option<&'a IdealFabric> {
+        match self {
+            Self::Explored(device) => Some(device),
+            Self::None | Self::Verbs(_) => None,
+        }
+    }
+
+    const fn as_verbs(&self) -> Option<&'a VerbsFabric> {
+        match self {
+            Self::Verbs(device) => Some(device),
+            Self::None | Self::Explored(_) => None,
+        }
+    }
 }
 
 /// The ends of all ranks.
@@ -492,7 +479,7 @@ struct RankChannel<C> {
     causes: Option<RankCauses>,
 }
 
-impl<C: PacketTransport> Channel for RankChannel<C> {
+impl<C: SimulatedDevice> Channel for RankChannel<C> {
     fn rank(&self) -> u32 {
         self.rank
     }
@@ -506,7 +493,8 @@ impl<C: PacketTransport> Channel for RankChannel<C> {
     }
 
     fn max_packet(&self) -> u64 {
-        self.device.max_packet()
+        let verbs = self.device.special_device().as_verbs();
+        verbs.map_or(u64::MAX, VerbsFabric::max_packet)
     }
 
     fn post(&self, peer: u32, packet: Packet) {
@@ -544,7 +532,7 @@ impl<C: PacketTransport> Channel for RankChannel<C> {
     }
 }
 
-impl<C: PacketTransport> RankHost for RankChannel<C> {
+impl<C: SimulatedDevice> RankHost for RankChannel<C> {
     fn now(&self) -> f64 {
         self.device.ranks().port.now().as_secs()
     }
@@ -555,12 +543,6 @@ impl<C: PacketTransport> RankHost for RankChannel<C> {
 
     fn compute(&self, flops: f64, token: Token) {
         self.device.start_computation(self.rank, flops, token);
-    }
-
-    fn finalize_wait(&self) -> bool {
-        let actor = self.device.ranks().port.actor(actor(self.rank));
-        actor.daemonize();
-        true
     }
 
     fn observer(&self) -> Option<Rc<dyn Observer>> {
@@ -586,62 +568,79 @@ impl<C: PacketTransport> RankHost for RankChannel<C> {
         actor.log(same_level(level), text);
     }
 
-    fn abort(&self, code: i32) {
-        let message = format!("called abort with code {code}");
-        let fail = |kernel: &mut Kernel| kernel.fail_actor(actor(self.rank), message);
-        self.device.ranks().port.with_kernel(fail);
-    }
-
-    fn end_at_stored(&self, bytes: u64, location: SourceLocation) {
+    fn abort(&self, reason: AbortReason) {
         let rank = self.rank;
-        let limit = Limit::Unreceived {
-            actor: actor(rank),
-            bytes,
-            location,
-        };
-        let text = format!(
-            "rank {rank} sends more than {bytes} bytes that no receive has met, at {location}: the \
-             search goes no further there"
-        );
-        let end = |kernel: &mut Kernel| kernel.reach_limit(limit, &text);
-        self.device.ranks().port.with_kernel(end);
+        self.device.ranks().port.with_kernel(|kernel| match reason {
+            AbortReason::Program(code) => {
+                kernel.fail_actor(actor(rank), format!("called abort with code {code}"));
+            }
+            AbortReason::Unreceived { bytes, location } => {
+                let limit = Limit::Unreceived {
+                    actor: actor(rank),
+                    bytes,
+                    location,
+                };
+                let text = format!(
+                    "rank {rank} sends more than {bytes} bytes that no receive has met, at \
+                     {location}: the search goes no further there"
+                );
+                kernel.reach_limit(limit, &text);
+            }
+        });
     }
 }
 
-impl<C: PacketTransport> RemoteMemory for RankChannel<C> {
+impl<C: SimulatedDevice> RemoteMemory for RankChannel<C> {
     fn offer(&self, peer: u32, send: Token, message: &Buffer) {
-        self.device.offer(self.rank, peer, send, message);
+        if let Some(verbs) = self.device.special_device().as_verbs() {
+            verbs.offer_message(self.rank, peer, send, message);
+        }
     }
 
     fn expect_message(&self, peer: u32, _: Token, receive: Token, length: u64) {
-        self.device.expect_message(self.rank, peer, receive, length);
+        if let Some(verbs) = self.device.special_device().as_verbs() {
+            verbs.expect_message(self.rank, peer, receive, length);
+        }
     }
 
     fn register_memory(&self, memory: RegionMemory) -> Result<RegisteredMemory, RegionMemory> {
-        self.device.register_memory(self.rank, memory)
+        match self.device.special_device().as_verbs() {
+            Some(verbs) => verbs.register_memory(self.rank, memory),
+            None => Err(memory),
+        }
     }
 
     fn adapter(&self) -> Option<Rc<dyn Verbs>> {
-        self.device.adapter(self.rank)
+        let verbs = self.device.special_device().as_verbs()?;
+        Some(verbs.program_adapter(self.rank))
     }
 
     fn watch_adapter(&self, token: Token) {
-        self.device.watch_adapter(self.rank, token);
+        if let Some(verbs) = self.device.special_device().as_verbs() {
+            verbs.watch_adapter(self.rank, token);
+        }
     }
 }
 
-impl<C: PacketTransport> ConnectionLifecycle for RankChannel<C> {
+impl<C: SimulatedDevice> ConnectionLifecycle for RankChannel<C> {
+    fn finalize_wait(&self) -> bool {
+        let actor = self.device.ranks().port.actor(actor(self.rank));
+        actor.daemonize();
+        true
+    }
+
     fn shut(&self) {
         self.device.ranks().shut(self.rank);
     }
 }
 
-impl<C: PacketTransport> ExplorationHooks for RankChannel<C> {
+impl<C: SimulatedDevice> ExplorationHooks for RankChannel<C> {
     fn may_look(&self) -> bool {
         if let Some(journal) = &mut *self.device.ranks().journal.borrow_mut() {
             journal.note_look(self.rank);
         }
-        self.device.may_look(self.rank)
+        let explored = self.device.special_device().as_explored();
+        explored.is_none_or(|device| device.may_look(self.rank))
     }
 
     fn note_answer(&self, question: u64, begun: u64, answer: u32) {
@@ -657,12 +656,15 @@ impl<C: PacketTransport> ExplorationHooks for RankChannel<C> {
     }
 
     fn note_source(&self, source: u32, location: SourceLocation) {
-        self.device.note_source(self.rank, source, location);
+        if let Some(device) = self.device.special_device().as_explored() {
+            device.note_source(self.rank, source, location);
+        }
     }
 
     fn return_to_network(&self, envelope: Envelope, length: u64, arrival: u32) {
-        self.device
-            .return_to_network(self.rank, (envelope, length), arrival);
+        if let Some(device) = self.device.special_device().as_explored() {
+            device.return_to_network(self.rank, (envelope, length), arrival);
+        }
     }
 }
 

@@ -41,7 +41,7 @@ use settings::RendezvousMode;
 use sim_core::{ActorId, Blocked, Device, End, HostId, Kernel, KernelHandle, Span};
 
 use crate::flow::{begins, label};
-use crate::ranks::{PacketTransport, Ranks, actor, begin_computation};
+use crate::ranks::{Ranks, SimulatedDevice, SpecialDevice, actor, begin_computation};
 use crate::slab::Slab;
 use host::ProgramHost;
 use state::VerbsState;
@@ -220,13 +220,70 @@ impl fmt::Debug for VerbsFabric {
     }
 }
 
-impl PacketTransport for VerbsFabric {
-    fn ranks(&self) -> &Ranks {
-        &self.ranks
+/// The adapters and the network, for the channel of a rank.
+impl VerbsFabric {
+    /// Returns the longest payload of a packet, in bytes.
+    pub(crate) fn max_packet(&self) -> u64 {
+        self.ranks.settings.eager_threshold
     }
 
-    fn max_packet(&self) -> u64 {
-        self.ranks.settings.eager_threshold
+    /// See [`Fabric::take_capture`](crate::Fabric::take_capture).
+    pub(crate) fn take_capture(&self) -> Option<Capture> {
+        self.state.borrow_mut().take_capture()
+    }
+
+    /// See [`Fabric::network_deadlock`](crate::Fabric::network_deadlock).
+    pub(crate) fn network_deadlock(&self) -> Vec<String> {
+        self.state.borrow().network_deadlock()
+    }
+
+    /// See [`RemoteMemory::offer`](channel::RemoteMemory::offer).
+    pub(crate) fn offer_message(&self, rank: u32, peer: u32, send: Token, message: &Buffer) {
+        if rank != peer {
+            self.at_now(|state, _| state.device(rank).offer(peer, send, message));
+        }
+    }
+
+    /// See [`RemoteMemory::expect_message`](channel::RemoteMemory::expect_message).
+    pub(crate) fn expect_message(&self, rank: u32, peer: u32, receive: Token, length: u64) {
+        if rank != peer {
+            self.at_now(|state, _| state.device(rank).expect_message(peer, receive, length));
+        }
+    }
+
+    /// See [`RemoteMemory::register_memory`](channel::RemoteMemory::register_memory).
+    pub(crate) fn register_memory(
+        &self,
+        rank: u32,
+        memory: RegionMemory,
+    ) -> Result<RegisteredMemory, RegionMemory> {
+        let mut state = self.state.borrow_mut();
+        state.device(rank).register_window(memory)
+    }
+
+    /// See [`RemoteMemory::adapter`](channel::RemoteMemory::adapter).
+    pub(crate) fn program_adapter(&self, rank: u32) -> Rc<dyn Verbs> {
+        let mut programs = self.programs.borrow_mut();
+        let program = programs.entry(rank).or_insert_with(|| {
+            let (adapter, surroundings) = self.state.borrow().rank_adapter(rank);
+            let host = ProgramHost::new(surroundings, self.ranks.port.clone());
+            Rc::new(LocalAdapter::new(adapter, host))
+        });
+        Rc::clone(program) as Rc<dyn Verbs>
+    }
+
+    /// See [`RemoteMemory::watch_adapter`](channel::RemoteMemory::watch_adapter).
+    pub(crate) fn watch_adapter(&self, rank: u32, token: Token) {
+        let waits = self.state.borrow_mut().watch_adapter(rank, token);
+        if !waits {
+            self.timer(rank, 0.0, token);
+        }
+    }
+}
+
+impl SimulatedDevice for VerbsFabric {
+    fn ranks(&self) -> &Ranks {
+        &self.ranks
     }
 
     fn post_packet(&self, rank: u32, peer: u32, packet: Packet) {
@@ -245,52 +302,6 @@ impl PacketTransport for VerbsFabric {
         });
     }
 
-    fn take_capture(&self) -> Option<Capture> {
-        self.state.borrow_mut().take_capture()
-    }
-
-    fn network_deadlock(&self) -> Vec<String> {
-        self.state.borrow().network_deadlock()
-    }
-
-    fn offer(&self, rank: u32, peer: u32, send: Token, message: &Buffer) {
-        if rank != peer {
-            self.at_now(|state, _| state.device(rank).offer(peer, send, message));
-        }
-    }
-
-    fn expect_message(&self, rank: u32, peer: u32, receive: Token, length: u64) {
-        if rank != peer {
-            self.at_now(|state, _| state.device(rank).expect_message(peer, receive, length));
-        }
-    }
-
-    fn register_memory(
-        &self,
-        rank: u32,
-        memory: RegionMemory,
-    ) -> Result<RegisteredMemory, RegionMemory> {
-        let mut state = self.state.borrow_mut();
-        state.device(rank).register_window(memory)
-    }
-
-    fn adapter(&self, rank: u32) -> Option<Rc<dyn Verbs>> {
-        let mut programs = self.programs.borrow_mut();
-        let program = programs.entry(rank).or_insert_with(|| {
-            let (adapter, surroundings) = self.state.borrow().rank_adapter(rank);
-            let host = ProgramHost::new(surroundings, self.ranks.port.clone());
-            Rc::new(LocalAdapter::new(adapter, host))
-        });
-        Some(Rc::clone(program) as Rc<dyn Verbs>)
-    }
-
-    fn watch_adapter(&self, rank: u32, token: Token) {
-        let waits = self.state.borrow_mut().watch_adapter(rank, token);
-        if !waits {
-            self.timer(rank, 0.0, token);
-        }
-    }
-
     fn timer(&self, rank: u32, seconds: f64, token: Token) {
         let job = self.start_job(VerbsOperation::Elapse { rank, token });
         self.ranks.port.with_kernel(|kernel| {
@@ -303,6 +314,10 @@ impl PacketTransport for VerbsFabric {
         self.ranks
             .port
             .with_kernel(|kernel| begin_computation(kernel, rank, flops, job));
+    }
+
+    fn special_device(&self) -> SpecialDevice<'_> {
+        SpecialDevice::Verbs(self)
     }
 
     /// Returns no messages: an adapter does not know its packets as messages.

@@ -12,8 +12,8 @@ use std::fmt;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
+use mpi::channel::{AbortReason, ConnectionLifecycle, RankHost, RemoteMemory};
 use mpi::channel::{ChannelEvent, Interest, Packet, Token};
-use mpi::channel::{ConnectionLifecycle, RankHost, RemoteMemory};
 use mpi::exploration::ExplorationHooks;
 use mpi::{Channel, Level, Limits, Process, Settings, prelude::*};
 use testing::ranks::pattern;
@@ -173,7 +173,7 @@ impl RankHost for Reliable {
 
     fn log(&self, _: Level, _: fmt::Arguments<'_>) {}
 
-    fn abort(&self, _: i32) {}
+    fn abort(&self, _: AbortReason) {}
 }
 
 impl RemoteMemory for Reliable {}

@@ -327,8 +327,10 @@ impl<C: DataPath> RankHost for TcpChannel<C> {
         self.0.local.log(level, text);
     }
 
-    fn abort(&self, code: i32) {
-        self.0.local.abort(code);
+    fn abort(&self, reason: channel::AbortReason) {
+        if let channel::AbortReason::Program(code) = reason {
+            self.0.local.abort(code);
+        }
     }
 
     fn observer(&self) -> Option<Rc<dyn Observer>> {

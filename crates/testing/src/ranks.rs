@@ -19,8 +19,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
+use mpi::channel::{AbortReason, ConnectionLifecycle, RankHost, RemoteMemory};
 use mpi::channel::{ChannelEvent, Interest, Packet, PacketHeader, Token};
-use mpi::channel::{ConnectionLifecycle, RankHost, RemoteMemory};
 use mpi::exploration::ExplorationHooks;
 use mpi::{Buffer, Channel, Comm, FlowReport, Level, Limits, Process, Result, Settings, Waiting};
 
@@ -326,8 +326,10 @@ impl RankHost for MemoryChannel {
         self.print(format_args!("{level:?}: {text}"));
     }
 
-    fn abort(&self, code: i32) {
-        self.net.borrow_mut().aborted.get_or_insert(code);
+    fn abort(&self, reason: AbortReason) {
+        if let AbortReason::Program(code) = reason {
+            self.net.borrow_mut().aborted.get_or_insert(code);
+        }
     }
 }
 

@@ -18,7 +18,7 @@ const GIVEN_UP: &[(&str, &str)] = &[
     ("Ticket", "LaunchInfo"),
     ("Meeting", "Bootstrap"),
     ("Spares", "BufferPool"),
-    ("Carrier", "PacketTransport or DataPath"),
+    ("Carrier", "SimulatedDevice or DataPath"),
     ("Happening", "DeviceEvent"),
     ("Landing", "ReceiveRegion"),
     ("Shelf", "SharedCq"),

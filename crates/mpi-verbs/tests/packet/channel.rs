@@ -11,7 +11,7 @@ use std::fmt;
 use std::rc::Rc;
 use std::task::Waker;
 
-use mpi::channel::{ConnectionLifecycle, RankHost, RemoteMemory};
+use mpi::channel::{AbortReason, ConnectionLifecycle, RankHost, RemoteMemory};
 use mpi::exploration::ExplorationHooks;
 use mpi_verbs::{Device, DeviceEvent, LinkId, Options};
 use rdma::{RegionMemory, Verbs, VerbsError};
@@ -80,7 +80,7 @@ pub trait World {
     fn log(&self, level: Level, text: fmt::Arguments<'_>);
 
     /// Ends the whole run, because the program wants so.
-    fn abort(&self, code: i32);
+    fn abort(&self, reason: AbortReason);
 }
 
 /// State of the shutdown of a rank's connections.
@@ -318,8 +318,8 @@ impl<W: World> RankHost for VerbsChannel<W> {
         self.world.log(level, text);
     }
 
-    fn abort(&self, code: i32) {
-        self.world.abort(code);
+    fn abort(&self, reason: AbortReason) {
+        self.world.abort(reason);
     }
 }
 

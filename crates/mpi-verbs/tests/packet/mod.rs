@@ -21,7 +21,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 use channel::{EndpointExchange, VerbsChannel, World};
-use mpi::channel::{Interest, Token};
+use mpi::channel::{AbortReason, Interest, Token};
 use mpi::{Comm, Level, Process, Result, Settings};
 use mpi_verbs::Options;
 use rdma::{AsyncEvent, QueuePair};
@@ -102,7 +102,7 @@ impl World for TestRank {
         self.print(format_args!("{level:?}: {text}"));
     }
 
-    fn abort(&self, _: i32) {}
+    fn abort(&self, _: AbortReason) {}
 }
 
 /// A run of ranks.

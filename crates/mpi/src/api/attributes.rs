@@ -18,7 +18,7 @@ use std::marker::PhantomData;
 use std::rc::Rc;
 
 use crate::{Comm, Error, Level};
-use channel::COLLECTIVE;
+use channel::{AbortReason, COLLECTIVE};
 
 /// Exit code of runs that an error handler ends.
 const ABORT_CODE: i32 = 1;
@@ -165,7 +165,7 @@ impl ErrorHandler {
             Self::Abort => {
                 let text = format_args!("{error}; the error handler of the communicator aborts");
                 process.channel().log(Level::Error, text);
-                process.channel().abort(ABORT_CODE);
+                process.channel().abort(AbortReason::Program(ABORT_CODE));
             }
             Self::Function(function) => function(error),
         }

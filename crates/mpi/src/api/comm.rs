@@ -14,7 +14,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-use channel::{COLLECTIVE, Element};
+use channel::{AbortReason, COLLECTIVE, Element};
 
 use crate::api::group::Members;
 use crate::api::modes::start_buffered;
@@ -637,7 +637,7 @@ impl Comm {
 
     /// Ends the whole run: `MPI_Abort`. Does not return.
     pub async fn abort(&self, code: i32) -> ! {
-        self.process.channel().abort(code);
+        self.process.channel().abort(AbortReason::Program(code));
         let park = |context: &mut Context<'_>| {
             self.process
                 .channel()

@@ -34,10 +34,10 @@ use std::task::Waker;
 use rdma::{RegionMemory, Verbs};
 
 use self::sockets::{Done, Sockets};
+use crate::channel::{AbortReason, ConnectionLifecycle, RankHost, RemoteMemory};
 use crate::channel::{
     Channel, ChannelEvent, Interest, Level, Packet, PacketHeader, Settings, Token,
 };
-use crate::channel::{ConnectionLifecycle, RankHost, RemoteMemory};
 use crate::connection::{Connector, Failure, Group, Output, Peer, Settings as ConnectorSettings};
 use crate::exploration::CausalityHooks;
 use crate::exploration::ExplorationHooks;
@@ -498,14 +498,6 @@ impl RankHost for ConnectingChannel {
         self.inner.compute(flops, token);
     }
 
-    fn finalize_wait(&self) -> bool {
-        self.inner.finalize_wait()
-    }
-
-    fn end_at_stored(&self, bytes: u64, location: SourceLocation) {
-        self.inner.end_at_stored(bytes, location);
-    }
-
     fn observer(&self) -> Option<Rc<dyn observe::Observer>> {
         self.inner.observer()
     }
@@ -522,8 +514,8 @@ impl RankHost for ConnectingChannel {
         self.inner.log(level, text);
     }
 
-    fn abort(&self, code: i32) {
-        self.inner.abort(code);
+    fn abort(&self, reason: AbortReason) {
+        self.inner.abort(reason);
     }
 }
 
@@ -554,6 +546,10 @@ impl RemoteMemory for ConnectingChannel {
 }
 
 impl ConnectionLifecycle for ConnectingChannel {
+    fn finalize_wait(&self) -> bool {
+        self.inner.finalize_wait()
+    }
+
     fn open_connections(&self) -> bool {
         self.driver.borrow_mut().open_all(&*self.inner)
     }

@@ -8,7 +8,7 @@
 use observe::SourceLocation;
 
 use crate::Buffer;
-use crate::channel::Channel;
+use crate::channel::{AbortReason, Channel};
 use crate::collectives::StoredBytes;
 use crate::matching::UnexpectedContent;
 
@@ -76,6 +76,7 @@ impl StoredBytes {
 fn end_if_unlimited(channel: &dyn Channel, location: SourceLocation) {
     let limits = channel.settings().limits.as_ref();
     if limits.is_none_or(|limits| limits.unexpected.is_none()) {
-        channel.end_at_stored(STORED_MAX, location);
+        let bytes = STORED_MAX;
+        channel.abort(AbortReason::Unreceived { bytes, location });
     }
 }

@@ -16,8 +16,8 @@ use std::rc::Rc;
 use explore::state_machines::ModelBranch;
 
 use super::super::{OperationState, Operations, ProtocolEngine, RequestTable, SendCall};
+use crate::channel::{AbortReason, ConnectionLifecycle, RankHost, RemoteMemory};
 use crate::channel::{Channel, ChannelEvent, Interest, Packet, Settings, Token};
-use crate::channel::{ConnectionLifecycle, RankHost, RemoteMemory};
 use crate::exploration::ExplorationHooks;
 use crate::protocol::defect::{ProtocolDefect, ProtocolDefects};
 use crate::{Buffer, Envelope, Level, Pattern};
@@ -148,7 +148,7 @@ impl RankHost for Posted<'_> {
 
     fn log(&self, _: Level, _: std::fmt::Arguments<'_>) {}
 
-    fn abort(&self, _: i32) {}
+    fn abort(&self, _: AbortReason) {}
 }
 
 impl RemoteMemory for Posted<'_> {}

@@ -68,7 +68,15 @@ impl FastestAlgorithms {
     }
 
     /// Writes a file that a library reads, if the algorithms have names of this library.
-    pub fn write_library_file(&self, library: TunedLibrary) -> String {
+    /// `decisions`: see [`TunedLibrary::write_file`].
+    ///
+    /// # Errors
+    /// As [`TunedLibrary::write_file`].
+    pub fn write_library_file(
+        &self,
+        library: TunedLibrary,
+        decisions: &[u8],
+    ) -> Result<String, String> {
         let row = |(from_bytes, name): &(u64, String)| {
             Some(TunedRow {
                 from_bytes: *from_bytes,
@@ -76,7 +84,7 @@ impl FastestAlgorithms {
             })
         };
         let rows: Vec<TunedRow> = self.crossings.iter().filter_map(row).collect();
-        library.write_file(self.ranks, &rows)
+        library.write_file(self.ranks, &rows, decisions)
     }
 }
 

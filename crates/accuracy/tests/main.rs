@@ -272,7 +272,9 @@ fn the_fastest_algorithms_become_files() {
     let rows = "\n[[allgather]]\nbytes = [0, 511]\nalgorithm = \"openmpi:recursive_doubling\"\n\
                 \n[[allgather]]\nalgorithm = \"openmpi:ring\"\n";
     assert!(selector.ends_with(rows), "{selector}");
-    let rules = fastest.write_library_file(TunedLibrary::OpenMpi);
+    let rules = fastest
+        .write_library_file(TunedLibrary::OpenMpi, &[])
+        .expect("rules");
     let rows = "\n0 3 0 0  # recursive_doubling\n8192 4 0 0  # ring\n";
     assert!(rules.ends_with(rows), "{rules}");
 }

@@ -1,5 +1,6 @@
 //! Files with which a library takes algorithms that were chosen: the rules file of the component
-//! `tuned` of Open MPI, and the table of the example tuner of NCCL.
+//! `tuned` of Open MPI, the decisions of MPICH (`mpich`), and the table of the example tuner of
+//! NCCL.
 //!
 //! *Decided here*: a file has rules for one operation and one number of ranks. Open MPI uses them
 //! for communicators of at least as many ranks, and fixed decisions for smaller ones.
@@ -17,11 +18,15 @@ use serde::Deserialize;
 use crate::aliases::Alias;
 use crate::{Algorithm, Collective, aliases};
 
+mod mpich;
+
 /// A library that reads files with algorithms.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TunedLibrary {
     /// Open MPI 4.1 and 5.0: `coll_tuned_dynamic_rules_filename`.
     OpenMpi,
+    /// MPICH 4 and later: `MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE`.
+    Mpich,
     /// NCCL with the example of a tuner plugin: `NCCL_TUNER_CONFIG_FILE`.
     Nccl,
 }
@@ -33,7 +38,7 @@ impl FromStr for TunedLibrary {
         let found = Self::ALL.iter().find(|(_, name)| *name == text);
         found
             .map(|(library, _)| *library)
-            .ok_or_else(|| "expected openmpi or nccl".to_owned())
+            .ok_or_else(|| "expected openmpi, mpich or nccl".to_owned())
     }
 }
 
@@ -48,13 +53,18 @@ pub struct TunedRow {
 
 impl TunedLibrary {
     /// The libraries and their names in [`aliases`].
-    pub const ALL: [(Self, &'static str); 2] = [(Self::OpenMpi, "openmpi"), (Self::Nccl, "nccl")];
+    pub const ALL: [(Self, &'static str); 3] = [
+        (Self::OpenMpi, "openmpi"),
+        (Self::Mpich, "mpich"),
+        (Self::Nccl, "nccl"),
+    ];
 
     /// Returns the selector with the decisions of the library.
     #[must_use]
     pub const fn selector_name(self) -> &'static str {
         match self {
             Self::OpenMpi => "openmpi-4.1",
+            Self::Mpich => "mpich-5.1",
             Self::Nccl => "nccl",
         }
     }
@@ -76,17 +86,27 @@ impl TunedLibrary {
     fn can_name(self, alias: &Alias) -> bool {
         match self {
             Self::OpenMpi => rule_numbers(alias).is_some(),
+            Self::Mpich => mpich::can_name(alias),
             Self::Nccl => alias.name != "p2p" && nccl_operation(alias.collective).is_some(),
         }
     }
 
     /// Returns the text of a file for calls of this many ranks. The rows are in the order of their
-    /// sizes, the first from 0 bytes on.
-    #[must_use]
-    pub fn write_file(self, ranks: u32, rows: &[TunedRow]) -> String {
+    /// sizes, the first from 0 bytes on. `decisions`: for MPICH, the bytes of `libmpi.so` or of
+    /// `maint/tuning/coll/mpir/generic.json`, with the decisions for all other calls.
+    ///
+    /// # Errors
+    /// A text, if `decisions` contains no decisions of MPICH.
+    pub fn write_file(
+        self,
+        ranks: u32,
+        rows: &[TunedRow],
+        decisions: &[u8],
+    ) -> Result<String, String> {
         match self {
-            Self::OpenMpi => write_rules(ranks, rows),
-            Self::Nccl => write_nccl_table(ranks, rows),
+            Self::OpenMpi => Ok(write_rules(ranks, rows)),
+            Self::Mpich => mpich::write_decisions(ranks, rows, decisions),
+            Self::Nccl => Ok(write_nccl_table(ranks, rows)),
         }
     }
 }
@@ -184,7 +204,7 @@ fn write_nccl_table(ranks: u32, rows: &[TunedRow]) -> String {
 mod tests {
     use super::*;
 
-    fn rows(kind: Collective, rows: &[(u64, &str)]) -> Vec<TunedRow> {
+    pub(super) fn rows(kind: Collective, rows: &[(u64, &str)]) -> Vec<TunedRow> {
         let row = |&(from_bytes, name): &(u64, &str)| TunedRow {
             from_bytes,
             alias: aliases::find(kind, name).expect("a name"),
@@ -195,7 +215,9 @@ mod tests {
     #[test]
     fn rules_have_numbers_and_sizes_of_all_data() {
         let names = [(0, "openmpi:bruck"), (1024, "openmpi:ring")];
-        let text = TunedLibrary::OpenMpi.write_file(64, &rows(Collective::Allgather, &names));
+        let text = TunedLibrary::OpenMpi
+            .write_file(64, &rows(Collective::Allgather, &names), &[])
+            .expect("text");
         let numbers = text.lines().flat_map(|line| {
             let plain = line.split('#').next().unwrap_or_default();
             plain
@@ -205,14 +227,18 @@ mod tests {
         let expected = [1, 0, 1, 64, 2, 0, 2, 0, 0, 65536, 4, 0, 0];
         assert_eq!(numbers.collect::<Vec<_>>(), expected);
         let chain = [(0, "openmpi:chain")];
-        let text = TunedLibrary::OpenMpi.write_file(8, &rows(Collective::Bcast, &chain));
+        let text = TunedLibrary::OpenMpi
+            .write_file(8, &rows(Collective::Bcast, &chain), &[])
+            .expect("text");
         assert!(text.ends_with("\n0 2 1 0  # chain\n"), "{text}");
     }
 
     #[test]
     fn tables_of_nccl_have_ranges() {
         let names = [(0, "nccl:tree"), (65536, "nccl:ring")];
-        let text = TunedLibrary::Nccl.write_file(16, &rows(Collective::Allreduce, &names));
+        let text = TunedLibrary::Nccl
+            .write_file(16, &rows(Collective::Allreduce, &names), &[])
+            .expect("text");
         let expected = "allreduce,0,65535,tree,simple,-1,-1,16\n\
                         allreduce,65536,18446744073709551615,ring,simple,-1,-1,16\n";
         assert_eq!(text, expected);
@@ -223,6 +249,8 @@ mod tests {
         let count = |library: TunedLibrary, kind| library.file_algorithms(kind).len();
         assert_eq!(count(TunedLibrary::OpenMpi, Collective::Bcast), 9);
         assert_eq!(count(TunedLibrary::OpenMpi, Collective::Scan), 0);
+        assert_eq!(count(TunedLibrary::Mpich, Collective::Allreduce), 2);
+        assert_eq!(count(TunedLibrary::Mpich, Collective::Barrier), 0);
         assert_eq!(count(TunedLibrary::Nccl, Collective::Allreduce), 2);
         assert_eq!(count(TunedLibrary::Nccl, Collective::Gather), 0);
     }

@@ -11,7 +11,7 @@
 //! of ranks, for which the rows hold too.
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -43,8 +43,8 @@ pub(crate) struct TuneCommand {
     /// Algorithms [default: all that suit the call]
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     algorithms: Vec<String>,
-    /// Write --out for a library, with algorithms of the library: openmpi (a rules file) or nccl (a
-    /// table of the tuner)
+    /// Write --out for a library, with algorithms of the library: openmpi (a rules file), mpich
+    /// (JSON, with --library) or nccl (a table of the tuner)
     #[arg(
         long,
         value_name = "LIBRARY",
@@ -52,6 +52,15 @@ pub(crate) struct TuneCommand {
         conflicts_with = "algorithms"
     )]
     export: Option<TunedLibrary>,
+    /// For --export mpich: libmpi.so of MPICH, or generic.json of the sources of MPICH, with the
+    /// decisions for all other calls
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "export",
+        required_if_eq("export", "mpich")
+    )]
+    library: Option<PathBuf>,
     /// Largest number of messages of a simulated call; algorithms with more are left out
     #[arg(long, value_name = "N", default_value_t = 2_000_000)]
     max_messages: u64,
@@ -93,6 +102,7 @@ fn tune(command: &TuneCommand) -> Result<String, ExitCode> {
     for path in outputs.into_iter().flatten() {
         Output::new(path).map_err(status::refuse)?;
     }
+    let decisions = read_decisions(command)?;
     let sizes = sizes(command)?;
     let wanted = algorithms(command)?;
     let simulation = &command.simulation;
@@ -124,10 +134,14 @@ fn tune(command: &TuneCommand) -> Result<String, ExitCode> {
     let fastest = FastestAlgorithms::new((command.kind, command.rank_count()), &sizes, &best);
     if let Some(path) = &command.out {
         let text = match command.export {
-            Some(library) => fastest.write_library_file(library),
-            None => fastest.write_selector(),
+            Some(library) => fastest.write_library_file(library, &decisions),
+            None => Ok(fastest.write_selector()),
         };
-        let text = format!("# Made with {}\n{text}", command_line());
+        let mut text = text.map_err(|error| refuse_library(command, &error))?;
+        // JSON has no comments.
+        if command.export != Some(TunedLibrary::Mpich) {
+            text.insert_str(0, &format!("# Made with {}\n", command_line()));
+        }
         files::write(path, text).map_err(status::refuse)?;
     }
     if let Some(path) = &command.plot {
@@ -142,6 +156,27 @@ fn tune(command: &TuneCommand) -> Result<String, ExitCode> {
         Some((&second.name[..], second.seconds[at]?))
     };
     Ok(fastest_table(&sizes, &best, second))
+}
+
+/// Reads the decisions of a library that takes all decisions from one file, and checks the file
+/// before the first simulation.
+fn read_decisions(command: &TuneCommand) -> Result<Vec<u8>, ExitCode> {
+    let Some(path) = &command.library else {
+        return Ok(Vec::new());
+    };
+    let decisions = files::read_bytes(path, files::INPUT_MAX);
+    let decisions = decisions.map_err(|error| refuse_library(command, &error.to_string()))?;
+    let Some(library @ TunedLibrary::Mpich) = command.export else {
+        return Err(refuse_library(command, "only for --export mpich"));
+    };
+    let checked = library.write_file(2, &[], &decisions);
+    checked.map_err(|error| refuse_library(command, &error))?;
+    Ok(decisions)
+}
+
+fn refuse_library(command: &TuneCommand, error: &str) -> ExitCode {
+    let path = command.library.as_deref().unwrap_or_else(|| Path::new(""));
+    status::refuse(format_args!("--library {}: {error}", path.display()))
 }
 
 /// Writes the fastest algorithm at each size, and the time saved against another choice.

@@ -9,7 +9,7 @@
 //! answered message and the messages awaited before the program posted the receive.
 //!
 //! Tests, probes without waiting, and waits for some of several operations do not look: the model
-//! checker picks their answers ([`CausalityHooks::pick`]), and a *yes* waits for the named
+//! checker picks their answers ([`RunNotes::pick_answer`]), and a *yes* waits for the named
 //! operations.
 //!
 //! A rank *chooses* from its first call on with a result that depends on the order of arrivals: a
@@ -69,7 +69,7 @@ pub trait ExplorationHooks {
     }
 
     /// Notes that a question of the rank was answered without a model checker: `question` as in
-    /// [`CausalityHooks::pick`]. `begun`: the number of operations that the rank had begun.
+    /// [`RunNotes::pick_answer`]. `begun`: the number of operations that the rank had begun.
     fn note_answer(&self, question: u64, begun: u64, answer: u32) {
         let _ = (question, begun, answer);
     }
@@ -87,58 +87,60 @@ pub trait ExplorationHooks {
         let _ = (envelope, length, arrival);
     }
 
-    /// Returns the notes on the reasons for which packets leave, if they are taken.
+    /// Returns the hooks for the causes of packets and for the notes of the rank, under a model
+    /// checker.
     fn causality(&self) -> Option<&dyn CausalityHooks> {
         None
     }
 }
 
-/// Notes on why the packets of one rank leave, for a model checker.
-pub trait CausalityHooks {
+/// The causes of the packets of one rank, for a model checker.
+pub trait CausalityHooks: RunNotes {
     /// Returns the present step.
     fn current_step(&self) -> u32;
 
-    /// Notes that the rank handles the next packet that has been delivered. Returns the step of
-    /// the delivery.
-    fn note_arrival(&self) -> u32;
+    /// Returns the step in which the next packet was delivered that the rank handles now.
+    fn take_delivery(&self) -> u32;
 
-    /// Notes that the program has waited for an arrival of this step.
+    /// Records that the program has waited for an arrival of this step.
     fn record_arrival(&self, step: u32);
 
-    /// Returns the number of arrivals that the program has waited for.
-    fn known(&self) -> u32;
+    /// Counts a receive that is posted now. Returns the cause of a packet that the program would
+    /// post next; [`SendCause::receives`] is the number of this receive at the rank, from 1.
+    fn post_receive(&self) -> SendCause;
 
-    /// Returns the arrivals because of which the packet was sent that arrived in this step.
-    fn arrivals_behind(&self, arrival: u32) -> Vec<u32>;
+    /// Returns the cause of a packet that the rank would post now.
+    fn send_cause(&self) -> SendCause;
 
-    /// The next packet leaves because of these arrivals, too.
-    fn because_also(&self, arrivals: Vec<u32>);
+    /// Sets the cause of the next packets; `None` if the program posts them.
+    fn set_send_cause(&self, cause: Option<SendCause>);
 
-    /// Counts a receive that is posted now. Returns the number of this receive at the rank, from 1.
-    fn post_receive(&self) -> u32;
+    /// Returns the origin of the packet that arrived in this step.
+    fn packet_origin(&self, arrival: u32) -> PacketOrigin;
 
     /// Returns true if the posting of a receive of the rank happens before the send of the message
     /// that arrived in this step.
     fn is_posted_before(&self, receive: u32, arrival: u32) -> bool;
+}
 
-    /// Returns the call that sent the message that arrived in this step.
-    fn call_of(&self, arrival: u32) -> Option<SourceLocation>;
+/// The origin of a packet that has arrived.
+#[derive(Clone, Default, Debug)]
+pub struct PacketOrigin {
+    /// The call that sent the packet, if the packet is a message.
+    pub call: Option<SourceLocation>,
+    /// The arrivals because of which the packet was sent, besides the arrivals that the program of
+    /// the sender has waited for.
+    pub arrivals: Vec<u32>,
+}
 
-    /// Sets why the next packets leave; `None` if the program posts them.
-    fn because(&self, reason: Option<SendCause>);
+/// The notes and the choices of one rank in a run, for a model checker.
+pub trait RunNotes {
+    /// Notes a fact of the run.
+    fn note_fact(&self, fact: ExplorationFact<'_>);
 
-    /// Returns why the rank would post a packet now.
-    fn reason(&self) -> SendCause;
-
-    /// Notes a question with an answer that may depend on the order of arrivals.
-    fn note_choice(&self);
-
-    /// Notes a probe from any source, or a receive if `is_receive`: only the order of messages and
-    /// of announcements may matter.
-    fn note_source_choice(&self, is_receive: bool);
-
-    /// Notes that other ranks may access memory of this one: the order of accesses may matter.
-    fn note_accesses(&self);
+    /// Notes an operation that the rank begins. The next packet of a send is the message. Returns
+    /// the number of the note among the notes of the rank.
+    fn begin_operation(&self, operation: NotedOperation, location: SourceLocation) -> u32;
 
     /// Returns true if the rank has asked a question in this run with an answer that may depend on
     /// more than the order of messages.
@@ -148,61 +150,67 @@ pub trait CausalityHooks {
     /// if the rank has to park until one is picked. `question` tells apart the questions that one
     /// rank asks at the same time. `sees_arrivals`: true if arrivals decide which
     /// answers are possible.
-    fn pick(&self, question: u64, answers: Range<u32>, sees_arrivals: bool) -> Option<u32>;
+    fn pick_answer(&self, question: u64, answers: Range<u32>, sees_arrivals: bool) -> Option<u32>;
+}
 
-    /// Notes that the rank parks although its awaited event is there, and wants to continue at
-    /// once: so the model checker sees in how many places the rank waits.
-    fn defer(&self);
-
-    /// Notes that the program reads the time, which stands still.
-    fn note_clock(&self, location: SourceLocation) {
-        let _ = location;
-    }
-
-    /// Notes a text for the user that is no error.
-    fn note_text(&self, text: &str) {
-        let _ = text;
-    }
-
-    /// Notes that the run has met a bound of the exploration: behaviours beyond the bound are not
-    /// explored. `text` names the bound and the place.
-    fn note_bound(&self, text: &str) {
-        let _ = text;
-    }
-
-    /// Notes an operation that the rank begins. The next packet of a send is the message. Returns
-    /// the number of the note among the notes of the rank.
-    fn begin(&self, operation: NotedOperation, location: SourceLocation) -> u32;
-
+/// A fact of a run that a rank notes for a model checker. Operations are named by their notes
+/// ([`RunNotes::begin_operation`]), arrivals by their steps.
+#[derive(Clone, Copy, Debug)]
+pub enum ExplorationFact<'a> {
+    /// A question has an answer that may depend on the order of arrivals.
+    ArrivalQuestion,
+    /// A probe from any source: only the order of messages and of announcements may matter.
+    SourceProbe,
+    /// A receive from any source: only the order of messages and of announcements may matter.
+    SourceReceive,
+    /// Other ranks may access memory of this one: the order of accesses may matter.
+    MemoryExposed,
+    /// The rank parks although its awaited event is there, and wants to continue at once: so the
+    /// model checker sees in how many places the rank waits.
+    WaitDeferred,
+    /// The next packet leaves because of these arrivals, too.
+    FurtherCauses(&'a [u32]),
+    /// The program reads the time, which stands still.
+    ClockRead(SourceLocation),
+    /// A text for the user that is no error.
+    Remark(&'a str),
+    /// The run has met a bound of the exploration: behaviours beyond the bound are not explored.
+    /// The text names the bound and the place.
+    Bound(&'a str),
+    /// A call has sent a message.
+    MessageSent(SourceLocation),
     /// The next packet is the message of this send.
-    fn resume_send(&self, send: u32);
-
-    /// Notes that a send is buffered whatever the library does.
-    fn note_buffered(&self, send: u32);
-
-    /// Notes that a receive is a part of a collective call.
-    fn note_part(&self, receive: u32, collective: u32);
-
-    /// Notes that a receive has met the message that arrived in this step.
-    fn note_met(&self, receive: u32, arrival: u32);
-
-    /// Notes that the rank has waited for the end of an operation.
-    fn note_wait(&self, operation: u32);
-
-    /// Notes that the rank has waited for the arrival of this step, without a receive. `takes`: no
-    /// other receive can get the message.
-    fn note_seen(&self, arrival: u32, takes: bool);
-
-    /// The waits from here on, until [`CausalityHooks::end_look`], are for a picked answer: the
-    /// rank could as well have continued when one of these operations was over, or at once without
-    /// any operation.
-    fn begin_look(&self, one_of: &mut dyn Iterator<Item = u32>);
-
-    /// The wait for an answer is over.
-    fn end_look(&self);
-
-    /// Notes that a call has sent a message.
-    fn note_send(&self, location: SourceLocation) {
-        let _ = location;
-    }
+    SendResumed(u32),
+    /// A send is buffered whatever the library does.
+    SendBuffered(u32),
+    /// A receive is a part of a collective call.
+    ReceivePart {
+        /// The receive.
+        receive: u32,
+        /// The collective call.
+        collective: u32,
+    },
+    /// A receive has met the message of an arrival.
+    ReceiveMet {
+        /// The receive.
+        receive: u32,
+        /// The step of the arrival.
+        arrival: u32,
+    },
+    /// The rank has waited for the end of an operation.
+    OperationAwaited(u32),
+    /// The rank has waited for a message without a receive.
+    MessageAwaited {
+        /// The step of the arrival.
+        arrival: u32,
+        /// True if no other receive can get the message.
+        is_taken: bool,
+    },
+    /// The waits from here on are for a picked answer: the rank could as well have continued at
+    /// once, or if there are alternatives, when one of them was over.
+    LookBegun,
+    /// An alternative to the waits for the picked answer: the end of this operation.
+    LookAlternative(u32),
+    /// The wait for a picked answer is over.
+    LookEnded,
 }

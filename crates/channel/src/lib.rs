@@ -42,7 +42,10 @@ pub use buffer::Buffer;
 pub use element::{Element, TypeSignature};
 pub use envelope::{Envelope, PARTITION_TAG};
 pub use event::{ChannelEvent, Interest};
-pub use exploration::{COLLECTIVE, CausalityHooks, ExplorationHooks, SendCause, is_of_collectives};
+pub use exploration::{
+    COLLECTIVE, CausalityHooks, ExplorationFact, ExplorationHooks, PacketOrigin, RunNotes,
+    SendCause, is_of_collectives,
+};
 pub use failure::Failure;
 pub use fresh_memory::FreshMemory;
 pub use operations::{CollectivePlace, NotedOperation, SendEnd};

@@ -12,7 +12,7 @@ use sim_core::SourceLocation;
 use std::cell::RefCell;
 use std::ops::Range;
 
-use channel::SendCause;
+use channel::{PacketOrigin, SendCause};
 
 /// A packet that has arrived.
 #[derive(Clone, Debug)]
@@ -56,24 +56,23 @@ impl Deliveries {
         Some(all[find_position(&all, step)?].clone())
     }
 
-    /// Returns the call that sent the packet which arrived in a step.
-    pub(crate) fn call_of(&self, step: u32) -> Option<SourceLocation> {
-        let all = self.0.borrow();
-        all[find_position(&all, step)?].call
-    }
-
-    /// The arrivals because of which the packet was sent that arrived in a step.
-    pub(crate) fn arrivals_behind(&self, step: u32) -> Vec<u32> {
+    /// Returns the origin of the packet that arrived in a step.
+    pub(crate) fn packet_origin(&self, step: u32) -> PacketOrigin {
         let all = self.0.borrow();
         let Some(position) = find_position(&all, step) else {
-            return Vec::new();
+            return PacketOrigin::default();
         };
-        let Delivery { reason, also, .. } = &all[position];
+        let Delivery {
+            reason, also, call, ..
+        } = &all[position];
         let mut arrivals = also.clone();
         if !also.contains(&reason.arrival) {
             arrivals.push(reason.arrival);
         }
-        arrivals
+        PacketOrigin {
+            call: *call,
+            arrivals,
+        }
     }
 
     /// Returns true if the posting of a receive of a rank, given by its number from 1, happens

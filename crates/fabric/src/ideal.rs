@@ -463,7 +463,7 @@ impl ExplorableDevice for IdealFabric {
     fn branch_causes(&self, stopped: ActorId, into: &mut Vec<u32>) {
         let rank = stopped.number() - 1;
         self.knowledge
-            .causes(rank, self.knowledge.reason(rank), 0, into);
+            .causes(rank, self.knowledge.send_cause(rank), 0, into);
     }
 
     fn take_branch(
@@ -600,7 +600,7 @@ impl IdealFabric {
         let mut also = first.also;
         also.push(arrival);
         self.knowledge
-            .causes(rank, self.knowledge.reason(rank), 0, &mut also);
+            .causes(rank, self.knowledge.send_cause(rank), 0, &mut also);
         let packet = Packet {
             header: PacketHeader::Redelivery { envelope },
             payload: Buffer::phantom(length),
@@ -639,7 +639,7 @@ impl SimulatedDevice for IdealFabric {
             }
             kernel.current_step()
         });
-        let reason = self.knowledge.reason(rank);
+        let reason = self.knowledge.send_cause(rank);
         queues.all[number].packets.push_back(Waiting {
             packet,
             cause,

@@ -1,7 +1,7 @@
 //! Causality of the ranks, for model checkers: the arrivals that each rank has waited for, and the
 //! causes of its posts.
 //!
-//! See [`CausalityHooks`]. The steps are those of the explorer
+//! See [`CausalityHooks`] and [`RunNotes`]. The steps are those of the explorer
 //! ([`sim_core::Kernel::current_step`]).
 
 use sim_core::SourceLocation;
@@ -10,7 +10,9 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::rc::Rc;
 
-use channel::{Buffer, CausalityHooks, NotedOperation, SendCause};
+use channel::{
+    Buffer, CausalityHooks, ExplorationFact, NotedOperation, PacketOrigin, RunNotes, SendCause,
+};
 use sim_core::{Digest, KernelHandle, Note, OptionalWaits, OrderSensitivity, SendCall};
 
 use crate::deliveries::Deliveries;
@@ -24,7 +26,7 @@ struct Known {
     /// The steps of the arrivals that the program has waited for, in this order.
     learnt: RefCell<Vec<u32>>,
     /// Cause of the next posts, if the cause is not the program.
-    reason: Cell<Option<SendCause>>,
+    cause: Cell<Option<SendCause>>,
     /// Further arrivals that cause the next post.
     also: RefCell<Vec<u32>>,
     chose: Cell<OrderSensitivity>,
@@ -81,7 +83,7 @@ impl CausalityTracker {
     pub(crate) fn reset_tracker(&mut self, port: KernelHandle) {
         for known in &mut self.ranks {
             known.learnt.get_mut().clear();
-            (known.reason, known.chose, known.deferred) = Default::default();
+            (known.cause, known.chose, known.deferred) = Default::default();
             known.question.set(PickState::No);
             known.receives.set(0);
             known.also.get_mut().clear();
@@ -100,15 +102,10 @@ impl CausalityTracker {
         }
     }
 
-    /// Why a rank posts a packet now.
-    pub(crate) fn reason(&self, rank: u32) -> SendCause {
+    /// Returns the cause of a packet that a rank posts now.
+    pub(crate) fn send_cause(&self, rank: u32) -> SendCause {
         let known = &self.ranks[rank as usize];
-        known.reason.get().unwrap_or_else(|| SendCause {
-            known: known.arrival_count(),
-            arrival: SendCause::NONE,
-            delivery: SendCause::NONE,
-            receives: known.receives.get(),
-        })
+        known.cause.get().unwrap_or_else(|| known.program_cause())
     }
 
     /// Takes more arrivals because of which a rank posts a packet.
@@ -118,9 +115,9 @@ impl CausalityTracker {
 
     /// Adds the steps on which a cause of a rank depends, without the first `without` steps that
     /// the program has waited for.
-    pub(crate) fn causes(&self, rank: u32, reason: SendCause, without: u32, into: &mut Vec<u32>) {
-        self.add_learnt(rank, without..reason.known, into);
-        let arrivals = [reason.arrival, reason.delivery].into_iter();
+    pub(crate) fn causes(&self, rank: u32, cause: SendCause, without: u32, into: &mut Vec<u32>) {
+        self.add_learnt(rank, without..cause.known, into);
+        let arrivals = [cause.arrival, cause.delivery].into_iter();
         into.extend(arrivals.filter(|arrival| *arrival != SendCause::NONE));
     }
 
@@ -151,12 +148,6 @@ impl CausalityTracker {
     pub(crate) fn order_sensitivity(&self, rank: u32) -> OrderSensitivity {
         let rank = self.ranks.get(rank as usize);
         rank.map_or(OrderSensitivity::Never, |rank| rank.chose.get())
-    }
-
-    pub(crate) fn note_choice(&self, rank: u32) {
-        self.ranks[rank as usize]
-            .chose
-            .set(OrderSensitivity::Always);
     }
 
     /// Returns the possible answers to the question of a rank that waits for an answer.
@@ -226,8 +217,20 @@ impl CausalityTracker {
 }
 
 impl Known {
-    fn arrival_count(&self) -> u32 {
-        u32::try_from(self.learnt.borrow().len()).expect("arrivals are counted in 32 bits")
+    /// Returns the cause of a packet that the program posts now.
+    fn program_cause(&self) -> SendCause {
+        let known = self.learnt.borrow().len();
+        SendCause {
+            known: u32::try_from(known).expect("arrivals are counted in 32 bits"),
+            arrival: SendCause::NONE,
+            delivery: SendCause::NONE,
+            receives: self.receives.get(),
+        }
+    }
+
+    /// Notes that the rank can tell at least this part of the order of arrivals.
+    fn note_choice(&self, sensitivity: OrderSensitivity) {
+        self.chose.set(self.chose.get().max(sensitivity));
     }
 }
 
@@ -242,6 +245,24 @@ impl RankCauses {
     fn own(&self) -> &Known {
         &self.all.ranks[self.rank as usize]
     }
+
+    /// Notes a call that has sent a message.
+    fn note_sent(&self, location: SourceLocation) {
+        let call = SendCall {
+            actor: actor(self.rank),
+            location,
+            contents: self.all.contents.get(),
+        };
+        self.all.port.with_kernel(|kernel| kernel.note_send(call));
+    }
+
+    #[cold]
+    fn note_for_user(&self, text: &str, kind: fn(String) -> Note) {
+        let note = kind(text.to_owned());
+        self.all
+            .port
+            .with_kernel(|kernel| kernel.note_for_user(note));
+    }
 }
 
 impl CausalityHooks for RankCauses {
@@ -249,7 +270,7 @@ impl CausalityHooks for RankCauses {
         self.all.port.with_kernel(|kernel| kernel.current_step())
     }
 
-    fn note_arrival(&self) -> u32 {
+    fn take_delivery(&self) -> u32 {
         let delivered = self.own().delivered.borrow_mut().pop_front();
         delivered.unwrap_or_else(|| self.current_step())
     }
@@ -258,22 +279,22 @@ impl CausalityHooks for RankCauses {
         self.all.record_arrival(self.rank, step);
     }
 
-    fn known(&self) -> u32 {
-        self.own().arrival_count()
+    fn post_receive(&self) -> SendCause {
+        let own = self.own();
+        own.receives.set(own.receives.get() + 1);
+        own.program_cause()
     }
 
-    fn arrivals_behind(&self, arrival: u32) -> Vec<u32> {
-        self.all.deliveries.arrivals_behind(arrival)
+    fn send_cause(&self) -> SendCause {
+        self.all.send_cause(self.rank)
     }
 
-    fn because_also(&self, arrivals: Vec<u32>) {
-        self.own().also.replace(arrivals);
+    fn set_send_cause(&self, cause: Option<SendCause>) {
+        self.own().cause.set(cause);
     }
 
-    fn post_receive(&self) -> u32 {
-        let receives = &self.own().receives;
-        receives.set(receives.get() + 1);
-        receives.get()
+    fn packet_origin(&self, arrival: u32) -> PacketOrigin {
+        self.all.deliveries.packet_origin(arrival)
     }
 
     fn is_posted_before(&self, receive: u32, arrival: u32) -> bool {
@@ -283,42 +304,56 @@ impl CausalityHooks for RankCauses {
         let add = |rank: u32, range, into: &mut Vec<u32>| self.all.add_learnt(rank, range, into);
         deliveries.is_posted_before((self.rank, receive), arrival, ranks.len(), add)
     }
+}
 
-    fn call_of(&self, arrival: u32) -> Option<SourceLocation> {
-        self.all.deliveries.call_of(arrival)
+impl RunNotes for RankCauses {
+    fn note_fact(&self, fact: ExplorationFact<'_>) {
+        use ExplorationFact as F;
+        let own = self.own();
+        let notes = &own.notes;
+        match fact {
+            F::ArrivalQuestion => own.note_choice(OrderSensitivity::Always),
+            F::SourceProbe => own.note_choice(OrderSensitivity::Sources),
+            F::SourceReceive => own.note_choice(OrderSensitivity::Receives),
+            F::MemoryExposed => own.note_choice(OrderSensitivity::Accesses),
+            F::WaitDeferred => own.deferred.set(true),
+            F::FurtherCauses(arrivals) => {
+                own.also.replace(arrivals.to_vec());
+            }
+            F::ClockRead(location) => self
+                .all
+                .port
+                .with_kernel(|kernel| kernel.note_clock_read(location)),
+            F::Remark(text) => self.note_for_user(text, Note::Remark),
+            F::Bound(text) => self.note_for_user(text, Note::Bound),
+            F::MessageSent(location) => self.note_sent(location),
+            F::SendResumed(send) => notes.send.set(send),
+            F::SendBuffered(send) => notes.note_buffered(send),
+            F::ReceivePart {
+                receive,
+                collective,
+            } => notes.note_part(receive, collective),
+            F::ReceiveMet { receive, arrival } => notes.note_met(receive, arrival),
+            F::OperationAwaited(operation) => notes.note_wait(operation),
+            F::MessageAwaited { arrival, is_taken } => notes.note_seen(arrival, is_taken),
+            F::LookBegun => notes.begin_look(),
+            F::LookAlternative(operation) => notes.add_alternative(operation),
+            F::LookEnded => notes.end_look(),
+        }
     }
 
-    fn because(&self, reason: Option<SendCause>) {
-        self.own().reason.set(reason);
-    }
-
-    fn reason(&self) -> SendCause {
-        self.all.reason(self.rank)
-    }
-
-    fn note_choice(&self) {
-        self.all.note_choice(self.rank);
-    }
-
-    fn note_source_choice(&self, is_receive: bool) {
-        let sensitivity = match is_receive {
-            true => OrderSensitivity::Receives,
-            false => OrderSensitivity::Sources,
-        };
-        let chose = &self.own().chose;
-        chose.set(chose.get().max(sensitivity));
-    }
-
-    fn note_accesses(&self) {
-        let chose = &self.own().chose;
-        chose.set(chose.get().max(OrderSensitivity::Accesses));
+    fn begin_operation(&self, operation: NotedOperation, location: SourceLocation) -> u32 {
+        if let NotedOperation::Send { .. } = operation {
+            self.all.call.set(Some(location));
+        }
+        self.own().notes.begin_operation(operation, location)
     }
 
     fn has_chosen(&self) -> bool {
         self.all.order_sensitivity(self.rank) == OrderSensitivity::Always
     }
 
-    fn pick(&self, question: u64, answers: Range<u32>, sees_arrivals: bool) -> Option<u32> {
+    fn pick_answer(&self, question: u64, answers: Range<u32>, sees_arrivals: bool) -> Option<u32> {
         let state = &self.own().question;
         match state.get() {
             PickState::Picked(about, answer) if about == question => {
@@ -333,77 +368,5 @@ impl CausalityHooks for RankCauses {
             }
         }
         None
-    }
-
-    fn defer(&self) {
-        self.own().deferred.set(true);
-    }
-
-    fn note_clock(&self, location: SourceLocation) {
-        self.all
-            .port
-            .with_kernel(|kernel| kernel.note_clock_read(location));
-    }
-
-    fn note_text(&self, text: &str) {
-        let note = Note::Remark(text.to_owned());
-        self.all
-            .port
-            .with_kernel(|kernel| kernel.note_for_user(note));
-    }
-
-    fn note_bound(&self, text: &str) {
-        let note = Note::Bound(text.to_owned());
-        self.all
-            .port
-            .with_kernel(|kernel| kernel.note_for_user(note));
-    }
-
-    fn begin(&self, operation: NotedOperation, location: SourceLocation) -> u32 {
-        if let NotedOperation::Send { .. } = operation {
-            self.all.call.set(Some(location));
-        }
-        self.own().notes.begin_operation(operation, location)
-    }
-
-    fn resume_send(&self, send: u32) {
-        self.own().notes.send.set(send);
-    }
-
-    fn note_buffered(&self, send: u32) {
-        self.own().notes.note_buffered(send);
-    }
-
-    fn note_part(&self, receive: u32, collective: u32) {
-        self.own().notes.note_part(receive, collective);
-    }
-
-    fn note_met(&self, receive: u32, arrival: u32) {
-        self.own().notes.note_met(receive, arrival);
-    }
-
-    fn note_wait(&self, operation: u32) {
-        self.own().notes.note_wait(operation);
-    }
-
-    fn note_seen(&self, arrival: u32, takes: bool) {
-        self.own().notes.note_seen(arrival, takes);
-    }
-
-    fn begin_look(&self, one_of: &mut dyn Iterator<Item = u32>) {
-        self.own().notes.begin_look(one_of);
-    }
-
-    fn end_look(&self) {
-        self.own().notes.end_look();
-    }
-
-    fn note_send(&self, location: SourceLocation) {
-        let call = SendCall {
-            actor: actor(self.rank),
-            location,
-            contents: self.all.contents.get(),
-        };
-        self.all.port.with_kernel(|kernel| kernel.note_send(call));
     }
 }

@@ -133,12 +133,16 @@ impl RankNotes {
         })
     }
 
-    pub(crate) fn begin_look(&self, one_of: &mut dyn Iterator<Item = u32>) {
-        let mut alternatives = self.alternatives.borrow_mut();
-        let first = in_32_bits(alternatives.len());
-        alternatives.extend(one_of);
-        self.looks
-            .set(Some((first, in_32_bits(alternatives.len()))));
+    pub(crate) fn begin_look(&self) {
+        let first = in_32_bits(self.alternatives.borrow().len());
+        self.looks.set(Some((first, first)));
+    }
+
+    /// Adds an operation that could end the waits of the look.
+    pub(crate) fn add_alternative(&self, operation: u32) {
+        self.alternatives.borrow_mut().push(operation);
+        let more = |(first, end): (u32, u32)| (first, end + 1);
+        self.looks.set(self.looks.get().map(more));
     }
 
     pub(crate) fn end_look(&self) {

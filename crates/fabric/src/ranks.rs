@@ -19,8 +19,9 @@ use std::task::Waker;
 
 use channel::{
     AbortReason, Buffer, CausalityHooks, Channel, ChannelEvent, ConnectionLifecycle, Envelope,
-    ExplorationHooks, Interest, Level, Overheads, Packet, PacketHeader, PostingCost, RankHost,
-    RankProtocols, RegisteredMemory, RemoteMemory, Settings, Token,
+    ExplorationFact, ExplorationHooks, Interest, Level, Overheads, Packet, PacketHeader,
+    PostingCost, RankHost, RankProtocols, RegisteredMemory, RemoteMemory, RunNotes, Settings,
+    Token,
 };
 use observe::{NetworkEvent, NetworkObserver, Observer};
 use rdma::{Capture, RegionMemory, Verbs};
@@ -520,7 +521,7 @@ impl<C: SimulatedDevice> Channel for RankChannel<C> {
                 && self.device.ranks().is_combinator(waker)
             {
                 // A combinator that may wait for something else too.
-                causes.note_choice();
+                causes.note_fact(ExplorationFact::ArrivalQuestion);
             }
             self.device.ranks().park(self.rank, waker);
         }

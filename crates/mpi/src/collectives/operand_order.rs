@@ -14,7 +14,8 @@ use std::fmt;
 
 use super::Invocation;
 use crate::channel::Channel;
-use crate::{Buffer, Error, Op, Result, exploration};
+use crate::exploration::{self, ExplorationFact};
+use crate::{Buffer, Error, Op, Result};
 
 /// Number of orders that are drawn for a call.
 const ORDERS: u32 = 8;
@@ -114,14 +115,12 @@ pub(super) fn check_operand_order(
             location,
         });
     }
-    exploration::note_text(
-        channel,
-        &format!(
-            "order-dependent reduction: {} at {location} has another result if the operands of {} of {} are combined in another order",
-            call.kind,
-            op.name(),
-            op.element_name(),
-        ),
+    let remark = format!(
+        "order-dependent reduction: {} at {location} has another result if the operands of {} of {} are combined in another order",
+        call.kind,
+        op.name(),
+        op.element_name(),
     );
+    exploration::note_fact(channel, ExplorationFact::Remark(&remark));
     Ok(())
 }

@@ -1,11 +1,12 @@
-//! Calls of the hooks of a model checker ([`ExplorationHooks`], [`CausalityHooks`]).
+//! Calls of the hooks of a model checker ([`ExplorationHooks`], [`CausalityHooks`], [`RunNotes`]).
 //!
 //! The protocols call no other hooks; without a model checker these calls have no effect.
 //!
 //! *Not decided here*: when a rank chooses, and why packets leave; see the package `channel`.
 
 pub use channel::{
-    CausalityHooks, ExplorationHooks, NotedOperation, SendCause, SendEnd, is_of_collectives,
+    CausalityHooks, ExplorationFact, ExplorationHooks, NotedOperation, PacketOrigin, RunNotes,
+    SendCause, SendEnd, is_of_collectives,
 };
 
 use crate::Comm;
@@ -24,7 +25,7 @@ pub fn is_rank_explored(comm: &Comm) -> bool {
     is_explored(comm.process().channel())
 }
 
-/// Returns the notes on why packets leave, if they are taken.
+/// Returns the hooks for the causes of packets and for notes, under a model checker.
 #[inline]
 pub(crate) fn causality(channel: &dyn Channel) -> Option<&dyn CausalityHooks> {
     channel.causality()
@@ -46,39 +47,21 @@ pub(crate) fn note_source(channel: &dyn Channel, source: u32, location: SourceLo
     channel.note_source(source, location);
 }
 
-/// Notes that the program reads the time.
-pub(crate) fn note_clock(channel: &dyn Channel, location: SourceLocation) {
-    if let Some(causes) = channel.causality() {
-        causes.note_clock(location);
-    }
-}
-
-/// Notes a text for the user that is not an error.
-pub(crate) fn note_text(channel: &dyn Channel, text: &str) {
-    if let Some(causes) = channel.causality() {
-        causes.note_text(text);
+/// Notes a fact of the run.
+pub(crate) fn note_fact(channel: &dyn Channel, fact: ExplorationFact<'_>) {
+    if let Some(notes) = channel.causality() {
+        notes.note_fact(fact);
     }
 }
 
 /// Notes that the run has met a bound of the exploration.
 pub(crate) fn note_bound(channel: &dyn Channel, text: &str) {
-    if let Some(causes) = channel.causality() {
-        causes.note_bound(text);
-    }
+    note_fact(channel, ExplorationFact::Bound(text));
 }
 
 /// Notes a question with an answer that may depend on the order of arrivals.
 pub(crate) fn choose(channel: &dyn Channel) {
-    if let Some(causes) = channel.causality() {
-        causes.note_choice();
-    }
-}
-
-/// Notes that other ranks may access memory of this one.
-pub(crate) fn note_accesses(channel: &dyn Channel) {
-    if let Some(causes) = channel.causality() {
-        causes.note_accesses();
-    }
+    note_fact(channel, ExplorationFact::ArrivalQuestion);
 }
 
 /// Notes a call that may wait for all ranks of a group and does not: the name, the place and the
@@ -88,9 +71,10 @@ pub(crate) fn note_collective(
     (name, place, ranks): (&'static str, CollectivePlace, u32),
     location: SourceLocation,
 ) {
-    if let Some(causes) = channel.causality() {
+    if let Some(notes) = channel.causality() {
         let operation = NotedOperation::Collective { name, place, ranks };
-        causes.note_wait(causes.begin(operation, location));
+        let call = notes.begin_operation(operation, location);
+        notes.note_fact(ExplorationFact::OperationAwaited(call));
     }
 }
 
@@ -98,12 +82,5 @@ pub(crate) fn note_collective(
 pub(crate) fn note_read(channel: &dyn Channel) {
     if let Some(causes) = channel.causality() {
         causes.record_arrival(causes.current_step());
-    }
-}
-
-/// Notes a receive from any source.
-pub(crate) fn note_source_choice(channel: &dyn Channel) {
-    if let Some(causes) = channel.causality() {
-        causes.note_source_choice(true);
     }
 }

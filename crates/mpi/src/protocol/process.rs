@@ -17,7 +17,7 @@ use crate::api::communicators::Contexts;
 use crate::api::modes::AttachedBuffer;
 use crate::channel::{Channel, ChannelEvent, Interest, RankProtocols, Token, Waiting};
 use crate::exploration;
-use crate::exploration::{CausalityHooks, choose};
+use crate::exploration::{CausalityHooks, ExplorationFact, choose};
 use crate::matching::UnexpectedMessage;
 use crate::protocol::engine::{CallNumber, PersistentNumber, ProtocolEngine};
 use crate::protocol::look::LookWindow;
@@ -439,7 +439,7 @@ impl Process {
         location: SourceLocation,
     ) -> bool {
         if waits.depends_on_order() {
-            causes.note_source_choice(false);
+            causes.note_fact(ExplorationFact::SourceProbe);
         }
         !causes.has_chosen()
             && waits.may_be_complete(engine)
@@ -502,7 +502,7 @@ impl Process {
     #[cold]
     fn read_still_clock(&self, now: f64, location: SourceLocation) -> f64 {
         let channel = &*self.channel;
-        exploration::note_clock(channel, location);
+        exploration::note_fact(channel, ExplorationFact::ClockRead(location));
         let mut cold = self.cold();
         let step = cold.looks.read_clock(self.begun.get(), location);
         cold.clock += step;

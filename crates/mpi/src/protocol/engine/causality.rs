@@ -4,7 +4,9 @@ use super::seen::ReturnedMessage;
 use super::tag_order::{MatchTable, note_match};
 use super::{Operation, OperationState, PreparedCall, RareState};
 use crate::channel::{Channel, Token};
-use crate::exploration::{CausalityHooks, NotedOperation, SendCause, SendEnd, causality};
+use crate::exploration::{
+    CausalityHooks, ExplorationFact, NotedOperation, SendCause, SendEnd, causality,
+};
 use crate::matching::Arrival;
 use crate::{Envelope, Pattern};
 use observe::SourceLocation;
@@ -65,15 +67,7 @@ pub(crate) struct CausalityRecord {
     parts: Vec<(Token, u32)>,
     /// The notes of the operations that the program has waited for, and the arrivals that probes
     /// have seen, which have not been told.
-    waits: Vec<Waited>,
-}
-
-/// A wait of the rank.
-#[derive(Clone, Copy, Debug)]
-enum Waited {
-    Operation(u32),
-    /// The step of an arrival, and whether the message was taken.
-    Arrival(u32, bool),
+    waits: Vec<ExplorationFact<'static>>,
 }
 
 /// Returns the record of an engine under a model checker, and the hooks of the checker.
@@ -112,7 +106,7 @@ impl CausalityRecord {
         (operation, location): (NotedOperation, SourceLocation),
     ) {
         if let Some(causes) = causality(channel) {
-            self.origins[token as usize].note = Some(causes.begin(operation, location));
+            self.origins[token as usize].note = Some(causes.begin_operation(operation, location));
         }
     }
 
@@ -158,7 +152,7 @@ impl CausalityRecord {
         if let Some(causes) = causality(channel)
             && let Some(note) = self.origins[send as usize].note
         {
-            causes.note_buffered(note);
+            causes.note_fact(ExplorationFact::SendBuffered(note));
         }
     }
 
@@ -166,8 +160,11 @@ impl CausalityRecord {
     pub(super) fn note_part_of(&self, channel: &dyn Channel, receive: Token, whole: Token) {
         if let Some(causes) = causality(channel) {
             let note = |token: Token| self.origins[token as usize].note;
-            if let Some((receive, whole)) = note(receive).zip(note(whole)) {
-                causes.note_part(receive, whole);
+            if let Some((receive, collective)) = note(receive).zip(note(whole)) {
+                causes.note_fact(ExplorationFact::ReceivePart {
+                    receive,
+                    collective,
+                });
             }
         }
     }
@@ -181,7 +178,8 @@ impl CausalityRecord {
     ) {
         if let Some(causes) = causality(channel) {
             let origin = &mut self.origins[receive as usize];
-            (origin.known, origin.receive) = (causes.known(), causes.post_receive());
+            let next = causes.post_receive();
+            (origin.known, origin.receive) = (next.known, next.receives);
             self.last_receive = origin.receive;
         }
         let operation = NotedOperation::Receive {
@@ -196,15 +194,18 @@ impl CausalityRecord {
     /// operations was over, or at once if there is none.
     pub(crate) fn note_look(&self, channel: &dyn Channel, one_of: &[Token]) {
         if let Some(causes) = causality(channel) {
+            causes.note_fact(ExplorationFact::LookBegun);
             let note = |token: &Token| self.origins[*token as usize].note;
-            causes.begin_look(&mut one_of.iter().filter_map(note));
+            for operation in one_of.iter().filter_map(note) {
+                causes.note_fact(ExplorationFact::LookAlternative(operation));
+            }
         }
     }
 
     /// A packet that has arrived is about to be handled; returns its arrival.
     pub(super) fn note_arrival(&mut self, causes: &dyn CausalityHooks) -> Arrival {
-        self.arrival = Arrival::in_step(causes.note_arrival());
-        causes.because(self.handling_reason());
+        self.arrival = Arrival::in_step(causes.take_delivery());
+        causes.set_send_cause(self.handling_cause());
         self.arrival
     }
 
@@ -221,10 +222,13 @@ impl CausalityRecord {
         let origin = &mut self.origins[receive as usize];
         origin.met = Some(met);
         if let Some(note) = origin.note {
-            causes.note_met(note, self.arrival.delivery);
+            causes.note_fact(ExplorationFact::ReceiveMet {
+                receive: note,
+                arrival: self.arrival.delivery,
+            });
         }
         let (known, receives) = (origin.known, origin.receive);
-        causes.because(Some(self.arrival.send_cause(known, receives)));
+        causes.set_send_cause(Some(self.arrival.send_cause(known, receives)));
         if let OperationState::Posted { pattern, .. } = operation.state {
             self.note_claim_over(&pattern);
             note_match(self, channel, receive, (pattern, met), operation.location);
@@ -243,7 +247,7 @@ impl CausalityRecord {
     /// Notes a receive that matches a ready message if the send could start before the receive.
     pub(super) fn note_unready(&mut self, channel: &dyn Channel, receive: Token) {
         if let Some(causes) = causality(channel) {
-            let send = causes.call_of(self.arrival.delivery);
+            let send = causes.packet_origin(self.arrival.delivery).call;
             self.origins[receive as usize].unready = send;
         }
     }
@@ -263,7 +267,8 @@ impl CausalityRecord {
     pub(super) fn note_taken(&mut self, token: Token) {
         self.learn_result(token);
         let note = self.origins[token as usize].note;
-        self.waits.extend(note.map(Waited::Operation));
+        self.waits
+            .extend(note.map(ExplorationFact::OperationAwaited));
     }
 
     /// The data of a receive are of use, although the request is freed.
@@ -289,11 +294,14 @@ impl CausalityRecord {
         self.parts.push((token, self.arrival.step));
     }
 
-    /// The program has seen a message of this arrival. `takes`: no other receive can get the
-    /// message.
-    pub(super) fn note_seen(&mut self, arrival: Arrival, takes: bool) {
+    /// The program has seen a message of this arrival. `is_taken`: no other receive can get
+    /// the message.
+    pub(super) fn note_seen(&mut self, arrival: Arrival, is_taken: bool) {
         self.learn_arrival(arrival);
-        self.waits.push(Waited::Arrival(arrival.delivery, takes));
+        self.waits.push(ExplorationFact::MessageAwaited {
+            arrival: arrival.delivery,
+            is_taken,
+        });
     }
 
     /// The program knows that an operation is over.
@@ -307,15 +315,17 @@ impl CausalityRecord {
         self.origins[token as usize].is_told
     }
 
+    /// Returns true if the program has learned of arrivals that are not reported.
+    pub(super) const fn has_observed(&self) -> bool {
+        !self.learnt.is_empty() || !self.waits.is_empty()
+    }
+
     pub(super) fn report_observed(&mut self, causes: &dyn CausalityHooks) {
         for step in self.learnt.drain(..) {
             causes.record_arrival(step);
         }
         for waited in self.waits.drain(..) {
-            match waited {
-                Waited::Operation(note) => causes.note_wait(note),
-                Waited::Arrival(step, takes) => causes.note_seen(step, takes),
-            }
+            causes.note_fact(waited);
         }
     }
 
@@ -346,7 +356,7 @@ impl CausalityRecord {
     }
 
     /// Why packets leave: because of the arrival that is being handled, or of the program.
-    pub(super) fn handling_reason(&self) -> Option<SendCause> {
+    pub(super) fn handling_cause(&self) -> Option<SendCause> {
         let is_handled = self.arrival.step != SendCause::NONE;
         is_handled.then(|| self.arrival.send_cause(0, 0))
     }

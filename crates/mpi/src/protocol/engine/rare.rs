@@ -7,6 +7,7 @@ use super::library::Library;
 use super::observation::RankObserver;
 use crate::Envelope;
 use crate::channel::{Channel, Token};
+use crate::exploration::causality;
 use crate::matching::{Arrival, UnexpectedMessage};
 
 /// The requests that the program has dropped, under a model checker.
@@ -88,7 +89,7 @@ impl RareState {
     pub(crate) fn note_handled(&mut self, channel: &dyn Channel) {
         if let Some((record, causes)) = find_causes(self, channel) {
             record.arrival = Arrival::NONE;
-            causes.because(None);
+            causes.set_send_cause(None);
         }
     }
 
@@ -99,7 +100,10 @@ impl RareState {
 
     /// Reports the arrivals that the program has learned.
     pub(crate) fn report_observed(&mut self, channel: &dyn Channel) {
-        if let Some((record, causes)) = find_causes(self, channel) {
+        if let Some(record) = self.causality_mut()
+            && record.has_observed()
+            && let Some(causes) = causality(channel)
+        {
             record.report_observed(causes);
         }
     }

@@ -7,8 +7,7 @@ use observe::{PacketKind, RankEvent};
 use super::turns::copy_time;
 use super::{FlowLayer, OperationState, ProtocolEngine, library, status};
 use crate::channel::{Channel, Packet, PacketHeader, Settings, Token};
-use crate::exploration;
-use crate::exploration::note_source_choice;
+use crate::exploration::{self, ExplorationFact};
 use crate::matching::{UnexpectedContent, UnexpectedMessage};
 use crate::{Buffer, ElementMismatch, Envelope, Error, Pattern, Status};
 
@@ -55,7 +54,7 @@ impl ProtocolEngine {
         location: SourceLocation,
     ) {
         if pattern.source.is_none() {
-            note_source_choice(channel);
+            exploration::note_fact(channel, ExplorationFact::SourceReceive);
         }
         self.requests.observe(|| RankEvent::Receive {
             peer: pattern.source,

@@ -26,7 +26,7 @@ use std::fmt;
 use super::observation::post_event;
 use super::{Operation, OperationState, OutboundSend, ProtocolEngine, RequestTable, Role, Status};
 use crate::channel::{Channel, Packet, PacketHeader, Token};
-use crate::exploration::{note_accesses, note_bound};
+use crate::exploration::{ExplorationFact, note_bound, note_fact};
 use crate::protocol::flow_control::{MessageType, OutboundMessage};
 use crate::rma::{
     self, Access, AccessKind, RemoteWindow, RmaCall, Segment, SyncMode, WindowMemory,
@@ -290,7 +290,7 @@ impl<'a> WindowCalls<'a> {
     /// Exposes memory in the window, which is new. Returns the number of the window at this rank,
     /// from 0, and the place at which other ranks reach registered memory.
     pub(crate) fn open_window(&mut self, memory: WindowMemory) -> (u32, Option<RemoteWindow>) {
-        note_accesses(self.channel);
+        note_fact(self.channel, ExplorationFact::MemoryExposed);
         let memory = match memory {
             WindowMemory::Own(memory)
                 if self.channel.settings().registers_windows && !memory.is_empty() =>

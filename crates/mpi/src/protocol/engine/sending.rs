@@ -5,6 +5,7 @@ use super::{
     Departure, Library, OperationState, OutboundSend, ProtocolEngine, SendCall, find_causes, status,
 };
 use crate::channel::{Channel, Packet, PacketHeader, Settings, Token};
+use crate::exploration::ExplorationFact;
 use crate::protocol::flow_control::{MessageType, OutboundMessage};
 use crate::{Buffer, Envelope};
 use observe::SourceLocation;
@@ -96,7 +97,7 @@ impl ProtocolEngine {
             }
             self.launch(channel, send, peer, envelope, (buffer, departure));
             if let Some((_, causes)) = find_causes(&mut self.requests.rare, channel) {
-                causes.note_send(call.location);
+                causes.note_fact(ExplorationFact::MessageSent(call.location));
             }
             return send;
         }

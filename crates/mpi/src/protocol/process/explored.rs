@@ -4,7 +4,7 @@
 use observe::SourceLocation;
 
 use super::Process;
-use crate::exploration;
+use crate::exploration::{self, ExplorationFact};
 use crate::protocol::engine::{ProtocolEngine, ScheduleExecutor};
 use crate::protocol::waiting::Waits;
 
@@ -22,7 +22,7 @@ pub(super) fn parks_before(
     if let Some(causes) = causes
         && process.comes_too_soon(causes, engine, waits, location)
     {
-        causes.defer();
+        causes.note_fact(ExplorationFact::WaitDeferred);
     } else if !waits.needs_look() || exploration::may_look(channel) {
         if explored && engine.requests.has_ready() {
             ScheduleExecutor::new(engine, channel).advance_ready();

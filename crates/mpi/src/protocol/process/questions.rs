@@ -11,7 +11,7 @@ use std::task::{Context, Poll};
 
 use super::Process;
 use crate::channel::{Interest, Token};
-use crate::exploration::{self, CausalityHooks};
+use crate::exploration::{self, CausalityHooks, ExplorationFact};
 use crate::protocol::defect::{ProtocolDefect, ProtocolDefects};
 use crate::protocol::engine::seen::{learn_unclaimed, receive_claimed_seen};
 use crate::protocol::engine::{ProtocolEngine, ScheduleExecutor};
@@ -103,15 +103,16 @@ impl Process {
             Allowed::No => 0,
             Allowed::Any | Allowed::Last => {
                 let (question, range) = (at.1.number_at(at.0), first..answers.yes + 1);
-                causes.pick(question, range, answers.sees_arrivals)?
+                causes.pick_answer(question, range, answers.sees_arrivals)?
             }
         };
         if allowed == Allowed::Last {
-            causes.note_bound(&format!(
+            let bound = format!(
                 "a look that has said no {NOS_MAX} times in a row says yes next, or no until the \
                  loop ends ({})",
                 at.0
-            ));
+            );
+            causes.note_fact(ExplorationFact::Bound(&bound));
         }
         match picked {
             0 => looks.note_no(allowed, at, answers.is_ready),
@@ -193,9 +194,7 @@ pub(crate) struct AwaitedYes(Rc<Process>);
 impl Drop for AwaitedYes {
     fn drop(&mut self) {
         self.0.awaited.borrow_mut().pop();
-        if let Some(causes) = exploration::causality(&*self.0.channel) {
-            causes.end_look();
-        }
+        exploration::note_fact(&*self.0.channel, ExplorationFact::LookEnded);
     }
 }
 

@@ -13,7 +13,7 @@ use observe::SourceLocation;
 
 use super::{AccessCall, WindowCalls};
 use crate::channel::{Channel, CollectiveWaits, RmaCall, Token};
-use crate::exploration::{NotedOperation, SendCause, SendEnd, causality};
+use crate::exploration::{ExplorationFact, NotedOperation, SendCause, SendEnd, causality};
 use crate::{Buffer, Envelope, exploration};
 
 /// Tags of the notes about posts, ends of epochs, and locks that are given back and asked for.
@@ -269,7 +269,11 @@ impl WindowCalls<'_> {
         if let Some(place) = ends.position(|(origin, _)| *origin == peer) {
             let note = window.ends.swap_remove(place).1;
             if let Some(causes) = causality(self.channel) {
-                causes.note_met(note, step);
+                let receive = note;
+                causes.note_fact(ExplorationFact::ReceiveMet {
+                    receive,
+                    arrival: step,
+                });
             }
         }
         self.note_awaited(exposure, peer, "wait");
@@ -305,7 +309,7 @@ impl WindowCalls<'_> {
                 self.note_order(access);
             }
         }
-        let cause = causality(self.channel).map(|causes| causes.reason());
+        let cause = causality(self.channel).map(|causes| causes.send_cause());
         self.queue_entry(key, Entry::Request(cause, request));
     }
 
@@ -325,13 +329,13 @@ impl WindowCalls<'_> {
                 Some(Entry::Request(cause, request)) => {
                     let arrival = gate.opened;
                     if let Some((cause, causes)) = cause.zip(causes) {
-                        causes.because(Some(SendCause { arrival, ..cause }));
+                        causes.set_send_cause(Some(SendCause { arrival, ..cause }));
                     }
                     self.send_request(key.0, request);
                     if let Some((record, causes)) =
                         self.engine.requests.rare.causality_mut().zip(causes)
                     {
-                        causes.because(record.handling_reason());
+                        causes.set_send_cause(record.handling_cause());
                     }
                 }
             }
@@ -343,20 +347,26 @@ impl WindowCalls<'_> {
         let Some((receive, causes)) = start.zip(causality(self.channel)) else {
             return;
         };
+        let note_met = |receive, arrival| {
+            causes.note_fact(ExplorationFact::ReceiveMet { receive, arrival });
+        };
         if !is_lock {
-            return causes.note_met(receive, post);
+            return note_met(receive, post);
         }
         // The lock waits for the ranks that have given the lock back.
-        let mut arrivals = causes.arrivals_behind(post).into_iter();
-        causes.note_met(receive, arrivals.next().unwrap_or(post));
+        let mut arrivals = causes.packet_origin(post).arrivals.into_iter();
+        note_met(receive, arrivals.next().unwrap_or(post));
         let Some(&lock) = self.locked_at(peer) else {
             return;
         };
         for arrival in arrivals {
             let location = SourceLocation::caller();
-            let other = causes.begin(self.noted_receive((peer, UNLOCK)), location);
-            causes.note_part(other, lock);
-            causes.note_met(other, arrival);
+            let receive = causes.begin_operation(self.noted_receive((peer, UNLOCK)), location);
+            causes.note_fact(ExplorationFact::ReceivePart {
+                receive,
+                collective: lock,
+            });
+            note_met(receive, arrival);
         }
     }
 
@@ -382,7 +392,7 @@ impl WindowCalls<'_> {
             Request::Access(access, _) => self.send_parts(&access, None, 0),
             Request::Control(call, operation, note, is_plain) => {
                 if let Some((note, causes)) = note.zip(causality(channel)) {
-                    causes.resume_send(note);
+                    causes.note_fact(ExplorationFact::SendResumed(note));
                 }
                 let place = ((!is_plain).into(), 0);
                 self.send_rma(peer, (call, operation), place, (Buffer::phantom(0), None));
@@ -399,7 +409,7 @@ impl WindowCalls<'_> {
             envelope,
             end: SendEnd::Buffered,
         };
-        Some(causes.begin(operation, location))
+        Some(causes.begin_operation(operation, location))
     }
 
     /// Notes a call that waits for a message with this tag from each of these ranks. Returns the
@@ -418,10 +428,13 @@ impl WindowCalls<'_> {
             start,
             is_optional,
         };
-        let epoch = causes.begin(operation, location);
+        let epoch = causes.begin_operation(operation, location);
         let receive = |&peer: &u32| {
-            let receive = causes.begin(self.noted_receive((peer, tag)), location);
-            causes.note_part(receive, epoch);
+            let receive = causes.begin_operation(self.noted_receive((peer, tag)), location);
+            causes.note_fact(ExplorationFact::ReceivePart {
+                receive,
+                collective: epoch,
+            });
             receive
         };
         (Some(epoch), peers.iter().map(receive).collect())
@@ -442,7 +455,7 @@ impl WindowCalls<'_> {
 
     fn note_wait(&self, note: Option<u32>) {
         if let Some((note, causes)) = note.zip(causality(self.channel)) {
-            causes.note_wait(note);
+            causes.note_fact(ExplorationFact::OperationAwaited(note));
         }
     }
 }

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 use super::{ExposedWindow, WindowCalls, parts};
 use crate::channel::Token;
-use crate::exploration::{SendCause, causality};
+use crate::exploration::{ExplorationFact, SendCause, causality};
 use crate::rma::{self, AccumulateOp, NoncontiguousCall, RmaCall, WindowMemory};
 use crate::{Buffer, Op};
 
@@ -166,7 +166,8 @@ impl WindowCalls<'_> {
             if let Some(causes) = causality(self.channel)
                 && let Some(window) = self.find_window()
             {
-                causes.because_also(window.lock.take_causes(&granted));
+                let arrivals = window.lock.take_causes(&granted);
+                causes.note_fact(ExplorationFact::FurtherCauses(&arrivals));
             }
             self.control_rma(rank, (RmaCall::Done, operation));
         }

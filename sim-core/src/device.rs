@@ -12,8 +12,10 @@ use std::rc::Rc;
 
 use crate::ExplorableDevice;
 use crate::code::Code;
-use crate::kernel::{DEVICE_TARGET, DEVICE_WORK, Kernel, NONE, PendingState, SendCall};
-use crate::{ActivityId, ActorId, Blocked, End, HostId, Limit, Note, Outcome, Time, Work};
+use crate::kernel::{DEVICE_TARGET, DEVICE_WORK, Kernel, NONE, PendingState};
+use crate::{
+    ActivityId, ActorId, Blocked, DeviceFact, End, HostId, Limit, Note, Outcome, Time, Work,
+};
 
 /// A component that starts work and is notified when the work ends. The kernel is borrowed during
 /// all calls except [`Device::progress`]; the methods must not poll a future and reach the kernel
@@ -126,10 +128,23 @@ impl Kernel {
         self.exploration.sends.is_some()
     }
 
-    /// Notes a call that has sent a message.
-    pub fn note_send(&mut self, call: SendCall) {
-        if let Some(sends) = &mut self.exploration.sends {
-            sends.push(call);
+    /// Notes a fact of the run for an explorer.
+    #[inline]
+    pub fn note_fact(&mut self, fact: DeviceFact) {
+        match fact {
+            DeviceFact::MessageSent(call) => {
+                if let Some(sends) = &mut self.exploration.sends {
+                    sends.push(call);
+                }
+            }
+            DeviceFact::WildcardReceive(receive) => {
+                self.exploration.wildcard_receives.push(receive);
+            }
+            DeviceFact::UserNote(note) => {
+                if !self.exploration.notes.contains(&note) {
+                    self.exploration.notes.push(note);
+                }
+            }
         }
     }
 
@@ -137,13 +152,6 @@ impl Kernel {
     pub fn note_clock_read(&mut self, location: SourceLocation) {
         if !self.is_timed() && !self.exploration.clock_reads.contains(&location) {
             self.exploration.clock_reads.push(location);
-        }
-    }
-
-    /// Adds a note for the user of an explorer.
-    pub fn note_for_user(&mut self, note: Note) {
-        if !self.exploration.notes.contains(&note) {
-            self.exploration.notes.push(note);
         }
     }
 
@@ -183,7 +191,7 @@ impl Kernel {
     /// this actor. An explorer continues with other runs and shows the text to its user.
     pub fn reach_limit(&mut self, limit: Limit, text: &str) {
         if self.actors.mode.is_stepped() {
-            self.note_for_user(Note::Remark(text.to_owned()));
+            self.note_fact(DeviceFact::UserNote(Note::Remark(text.to_owned())));
         }
         self.stop.get_or_insert(Outcome::Limit(limit));
         if self.actors.current != NONE {
@@ -270,7 +278,7 @@ impl KernelHandle {
     /// Attaches a device with arrivals that are steps of an explorer.
     pub fn attach_explorable(&self, device: Rc<dyn ExplorableDevice>) {
         let mut kernel = self.kernel.borrow_mut();
-        kernel.exploration.attach_device(Rc::clone(&device));
+        kernel.exploration.device = Some(Rc::clone(&device));
         kernel.device = Some(device);
     }
 

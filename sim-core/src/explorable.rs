@@ -6,14 +6,19 @@
 
 use source_location::SourceLocation;
 
-use crate::{AccessClass, ActorId, Blocked, Device, Kernel, WaitGraph};
+use crate::{AccessClass, ActorId, Blocked, Device, Kernel, SendCall, WaitGraph};
 
 /// A device with arrivals, or with choices of its actors, that are steps of an explorer.
 ///
 /// A device without queues and branches takes no steps of its own.
-pub trait ExplorableDevice: Device {
+pub trait ExplorableDevice: Device + ArrivalQueues + ActorBranches + RunFindings {}
+
+impl<D: Device + ArrivalQueues + ActorBranches + RunFindings> ExplorableDevice for D {}
+
+/// The queues of a device with possible arrivals.
+pub trait ArrivalQueues {
     /// Returns the number of queues with possible arrivals.
-    fn queues(&self) -> u32 {
+    fn queue_count(&self) -> u32 {
         0
     }
 
@@ -26,34 +31,17 @@ pub trait ExplorableDevice: Device {
     /// Returns the queue of the next arrival if the explorer has no preference. The queue depends
     /// on the run alone, not on the numbers that earlier runs have given to queues.
     fn first_queue(&self) -> Option<u32> {
-        (0..self.queues()).find(|&queue| self.head(queue).is_some())
-    }
-
-    /// Returns true if the device stopped an actor because the actor only let time pass, more often
-    /// than the device allows.
-    fn is_spinning(&self, actor: ActorId) -> bool {
-        let _ = actor;
-        false
+        (0..self.queue_count()).find(|&queue| self.head(queue).is_some())
     }
 
     /// Lets the head of a queue arrive.
-    fn deliver_head(&self, kernel: &mut Kernel, queue: u32) {
-        let _ = (kernel, queue);
-    }
-
-    /// Appends the steps that must precede the arrival of the head of a queue, besides the arrival
-    /// of its predecessor in the queue. These steps count as long as the sender has not
-    /// [chosen](ExplorableDevice::order_sensitivity); after a choice of the sender,
+    ///
+    /// Appends to `causes` the steps that must precede the arrival, besides the arrival of its
+    /// predecessor in the queue. These steps count as long as the sender has not
+    /// [chosen](ActorBranches::order_sensitivity); after a choice of the sender,
     /// [`QueueHead::cause`] is the only cause.
-    fn causes(&self, queue: u32, into: &mut Vec<u32>) {
-        into.extend(self.head(queue).map(|head| head.cause));
-    }
-
-    /// Returns how much of the order of arrivals from different queues an actor can observe, by the
-    /// calls that the actor has made in this run.
-    fn order_sensitivity(&self, actor: ActorId) -> OrderSensitivity {
-        let _ = actor;
-        OrderSensitivity::Always
+    fn deliver_head(&self, kernel: &mut Kernel, queue: u32, causes: Option<&mut Vec<u32>>) {
+        let _ = (kernel, queue, causes);
     }
 
     /// Returns the least sensitivity with which an actor observes the arrival order of a queue.
@@ -62,33 +50,33 @@ pub trait ExplorableDevice: Device {
         OrderSensitivity::Sources
     }
 
-    /// Returns true if a parked actor that was woken stands before a choice of the explorer, and
-    /// does not simply continue.
-    fn stops(&self, actor: ActorId) -> bool {
-        let _ = actor;
-        false
+    /// Describes a queue and its next arrival.
+    fn describe_queue(&self, queue: u32) -> QueueDescription {
+        QueueDescription {
+            name: format!("queue {queue}"),
+            head: None,
+        }
     }
+}
 
-    /// Shows the arrivals that wildcard receives have taken in this run, in order. A device that
-    /// does not record them shows no arrivals.
-    fn show_wildcard_receives(&self, show: &mut dyn FnMut(&WildcardReceive)) {
-        let _ = show;
-    }
-
-    /// Returns true if actors that are parked for the device stand before choices of the explorer:
-    /// [`ExplorableDevice::branches`].
-    fn has_branches(&self) -> bool {
-        false
-    }
-
+/// The choices of actors that are parked for a device, and the arrival order that actors observe.
+pub trait ActorBranches {
     /// Appends the possible next steps of a parked actor. The actor takes one of these steps.
     fn branches(&self, actor: ActorId, into: &mut Vec<Branch>) {
         let _ = (actor, into);
     }
 
-    /// Appends the steps of other actors that must precede a branch of an actor, or its
-    /// continuation. These steps apply to a branch that [draws](Branch::draws) and to an actor that
-    /// has not [chosen](ExplorableDevice::order_sensitivity).
+    /// Returns true if a parked actor stands before [branches](ActorBranches::branches); after a
+    /// wake-up, another actor simply continues.
+    fn has_branches(&self, actor: ActorId) -> bool {
+        let mut branches = Vec::new();
+        self.branches(actor, &mut branches);
+        !branches.is_empty()
+    }
+
+    /// Appends the steps of other actors that must precede a branch of an actor. These steps apply
+    /// to a branch that [draws](Branch::draws) and to an actor that has not
+    /// [chosen](ActorBranches::order_sensitivity).
     fn branch_causes(&self, actor: ActorId, into: &mut Vec<u32>) {
         let _ = (actor, into);
     }
@@ -102,9 +90,26 @@ pub trait ExplorableDevice: Device {
         Ok(())
     }
 
+    /// Returns how much of the order of arrivals from different queues an actor can observe, by the
+    /// calls that the actor has made in this run.
+    fn order_sensitivity(&self, actor: ActorId) -> OrderSensitivity {
+        let _ = actor;
+        OrderSensitivity::Always
+    }
+
     /// Returns true if an actor has asked a question in this step with answers that depend on
     /// arrivals.
     fn asks_for_arrivals(&self, actor: ActorId) -> bool {
+        let _ = actor;
+        false
+    }
+}
+
+/// The findings of a device about a run.
+pub trait RunFindings {
+    /// Returns true if the device stopped an actor because the actor only let time pass, more often
+    /// than the device allows.
+    fn is_spinning(&self, actor: ActorId) -> bool {
         let _ = actor;
         false
     }
@@ -119,18 +124,6 @@ pub trait ExplorableDevice: Device {
     /// state is outside of the device, for example in the actors.
     fn state_fingerprint(&self) -> Option<(u64, u64)> {
         None
-    }
-
-    /// Returns the next arrival from a queue, in words, and the source location of the call that
-    /// sent the arrival. The caller fills in the names.
-    fn describe_head(&self, queue: u32) -> Option<Blocked> {
-        let _ = queue;
-        None
-    }
-
-    /// Returns the name of a queue.
-    fn queue_name(&self, queue: u32) -> String {
-        format!("queue {queue}")
     }
 
     /// Describes the unfinished operations at the end of a run.
@@ -150,6 +143,16 @@ pub trait ExplorableDevice: Device {
         let _ = actor;
         Vec::new()
     }
+}
+
+/// A queue of a device in words.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct QueueDescription {
+    /// The name of the queue.
+    pub name: String,
+    /// The next arrival, and the source location of the call that sent the arrival. The caller
+    /// fills in the names.
+    pub head: Option<Blocked>,
 }
 
 /// The effect of waits that actors may leave out, on a run that has finished without them.
@@ -182,6 +185,17 @@ pub enum Note {
     Remark(String),
     /// The run has met a bound of the exploration: behaviours beyond the bound are not explored.
     Bound(String),
+}
+
+/// A fact of a run that a device notes for an explorer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum DeviceFact {
+    /// A call has sent a message.
+    MessageSent(SendCall),
+    /// A wildcard receive or a probe has taken an arrival.
+    WildcardReceive(WildcardReceive),
+    /// A note for the user.
+    UserNote(Note),
 }
 
 /// A deadlock of a run in which actors wait where they may wait or continue.
@@ -218,7 +232,7 @@ pub struct Branch {
     pub cause: u32,
     /// True if the branch only decides how the actor continues:
     /// [`StepKind::Choose`](crate::StepKind::Choose). This step depends only on arrivals at an
-    /// actor that [chooses](ExplorableDevice::order_sensitivity).
+    /// actor that [chooses](ActorBranches::order_sensitivity).
     pub draws: bool,
 }
 

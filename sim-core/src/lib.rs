@@ -105,8 +105,8 @@ pub use device::{DEVICE_TOKENS, Device, KernelHandle, Parked};
 pub use digest::Digest;
 pub use execution::Execution;
 pub use explorable::{
-    Branch, ConditionalDeadlock, ExplorableDevice, Note, OptionalWaits, OrderSensitivity,
-    QueueHead, WildcardReceive,
+    ActorBranches, ArrivalQueues, Branch, ConditionalDeadlock, DeviceFact, ExplorableDevice, Note,
+    OptionalWaits, OrderSensitivity, QueueDescription, QueueHead, RunFindings, WildcardReceive,
 };
 pub use footprint::{EnabledStep, Executed, Footprint};
 pub use kernel::{Hosts, Kernel, SendCall};

@@ -22,7 +22,7 @@ pub struct TraceEvent {
 /// A step of a run, in a form in which an explorer finds its own step of the same meaning.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Observed {
-    /// A packet arrived from the [queue](crate::ExplorableDevice::queue_name) of this name.
+    /// A packet arrived from the [queue](crate::QueueDescription) of this name.
     Arrival(String),
     /// An actor polled its device for an arrival.
     Poll(ActorId),

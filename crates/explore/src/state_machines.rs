@@ -21,8 +21,8 @@ use std::rc::Rc;
 use std::task::Poll;
 
 use sim_core::{
-    ActorId, Blocked, Branch, Device, End, ExplorableDevice, Kernel, KernelHandle, Parked,
-    QueueHead, Stepper,
+    ActorBranches, ActorId, ArrivalQueues, Blocked, Branch, Device, End, Kernel, KernelHandle,
+    Parked, QueueHead, RunFindings, Stepper,
 };
 
 /// A world of processes.
@@ -86,7 +86,7 @@ pub fn make_stepper<W: StateMachineModel + 'static>(
     (stepper, shared)
 }
 
-/// The whole program of an actor that takes the [branches](ExplorableDevice::branches) of a device.
+/// The whole program of an actor that takes the [branches](ActorBranches::branches) of a device.
 pub async fn run_branches(port: KernelHandle) {
     let mut parked: Option<Parked> = None;
     poll_fn(|_| {
@@ -111,11 +111,15 @@ impl<W: StateMachineModel> Device for Presented<W> {
     }
 }
 
-impl<W: StateMachineModel> ExplorableDevice for Presented<W> {
-    fn has_branches(&self) -> bool {
-        true
-    }
+impl<W> ArrivalQueues for Presented<W> {}
 
+impl<W: StateMachineModel> RunFindings for Presented<W> {
+    fn state_fingerprint(&self) -> Option<(u64, u64)> {
+        self.0.borrow().fingerprint()
+    }
+}
+
+impl<W: StateMachineModel> ActorBranches for Presented<W> {
     fn branches(&self, actor: ActorId, into: &mut Vec<Branch>) {
         let mut branches = Vec::new();
         self.0.borrow().branches(actor.number() - 1, &mut branches);
@@ -125,10 +129,6 @@ impl<W: StateMachineModel> ExplorableDevice for Presented<W> {
             cause: branch.cause.unwrap_or(QueueHead::BEFORE),
             draws: false,
         }));
-    }
-
-    fn state_fingerprint(&self) -> Option<(u64, u64)> {
-        self.0.borrow().fingerprint()
     }
 
     fn take_branch(&self, kernel: &mut Kernel, actor: ActorId, number: u32) -> Result<(), String> {

@@ -14,7 +14,8 @@ use std::rc::Rc;
 
 use explore::{Observer, Options, Reduction, Run, explore, state_machines};
 use sim_core::{
-    ActorId, Blocked, Branch, Device, End, ExplorableDevice, Kernel, QueueHead, Stepper, Stream,
+    ActorBranches, ActorId, ArrivalQueues, Blocked, Branch, Device, End, Kernel, QueueHead,
+    RunFindings, Stepper, Stream,
 };
 
 /// The steps of one actor: each may touch another actor too.
@@ -67,8 +68,10 @@ impl Device for Noting {
     }
 }
 
-impl ExplorableDevice for Noting {
-    fn queues(&self) -> u32 {
+impl RunFindings for Noting {}
+
+impl ArrivalQueues for Noting {
+    fn queue_count(&self) -> u32 {
         u32::try_from(self.0.borrow().program.queues.len()).expect("few queues")
     }
 
@@ -85,17 +88,15 @@ impl ExplorableDevice for Noting {
         })
     }
 
-    fn deliver_head(&self, _: &mut Kernel, queue: u32) {
+    fn deliver_head(&self, _: &mut Kernel, queue: u32, _: Option<&mut Vec<u32>>) {
         let mut state = self.0.borrow_mut();
         let to = state.program.queues[queue as usize].0;
         state.delivered[queue as usize] += 1;
         state.lists[to as usize].push(("delivery", queue));
     }
+}
 
-    fn has_branches(&self) -> bool {
-        true
-    }
-
+impl ActorBranches for Noting {
     fn branches(&self, actor: ActorId, into: &mut Vec<Branch>) {
         let next = self.0.borrow().next(actor.number() as usize - 1);
         into.extend(next.map(|also| Branch {

@@ -29,8 +29,9 @@ use channel::{
     SendCause, Settings, Token, is_of_collectives,
 };
 use sim_core::{
-    AccessClass, AccessEffect, ActorId, Blocked, Branch, Device, End, ExplorableDevice, Kernel,
-    KernelHandle, OptionalWaits, OrderSensitivity, QueueHead, WildcardReceive,
+    AccessClass, AccessEffect, ActorBranches, ActorId, ArrivalQueues, Blocked, Branch, Device,
+    DeviceFact, End, ExplorableDevice, Kernel, KernelHandle, OptionalWaits, OrderSensitivity,
+    QueueDescription, QueueHead, RunFindings, WildcardReceive,
 };
 
 use crate::deliveries::Delivery;
@@ -205,8 +206,6 @@ pub struct IdealFabric {
     looks: Vec<Cell<PollState>>,
     sleeps: Sleeps,
     knowledge: Rc<CausalityTracker>,
-    /// Messages received by receives and probes from any source.
-    received: RefCell<Vec<WildcardReceive>>,
     /// The protocols of the ranks, to report their unfinished operations.
     protocols: RefCell<Vec<Weak<dyn RankProtocols>>>,
     /// True if they tell their leaks, too.
@@ -231,7 +230,6 @@ impl IdealFabric {
             queues: RefCell::new(PacketQueues::new(ranks)),
             looks: vec![Cell::new(PollState::No); ranks as usize],
             sleeps: Sleeps::default(),
-            received: RefCell::default(),
             protocols: RefCell::default(),
             leaks: Cell::new(false),
             sends_wait,
@@ -252,7 +250,6 @@ impl IdealFabric {
         for look in &own.looks {
             look.set(PollState::No);
         }
-        own.received.get_mut().clear();
         own.protocols.get_mut().clear();
         let ideal = Rc::new(Self {
             ranks: own.ranks.reuse_ranks(port.clone()),
@@ -276,6 +273,27 @@ impl IdealFabric {
     fn wants_to_look(&self, rank: u32) -> bool {
         let look = self.looks.get(rank as usize);
         look.is_some_and(|look| look.get() == PollState::Asked)
+    }
+
+    /// Describes the next arrival from a queue, if the arrival is a message.
+    fn describe_head(&self, queue: u32) -> Option<Blocked> {
+        let queues = self.queues.borrow();
+        let record = queues.all.get(queue as usize)?;
+        let (key, first) = (record.key?, record.packets.front()?);
+        let (envelope, length) = message(&first.packet)?;
+        let at = first.call?;
+        let Envelope { source, tag, .. } = envelope;
+        Some(Blocked {
+            actor: actor(key.destination),
+            name: String::new(),
+            host: String::new(),
+            waits_in: format!(
+                "send (from {source} to {}, tag {tag}, {length} bytes)",
+                key.destination
+            ),
+            location: at.to_string(),
+            waits_for: Vec::new(),
+        })
     }
 
     fn grant_look(&self, rank: u32) {
@@ -335,8 +353,8 @@ impl Device for IdealFabric {
     }
 }
 
-impl ExplorableDevice for IdealFabric {
-    fn queues(&self) -> u32 {
+impl ArrivalQueues for IdealFabric {
+    fn queue_count(&self) -> u32 {
         u32::try_from(self.queues.borrow().all.len()).expect("queues are counted in 32 bits")
     }
 
@@ -354,17 +372,13 @@ impl ExplorableDevice for IdealFabric {
         })
     }
 
-    fn is_spinning(&self, actor: ActorId) -> bool {
-        self.sleeps.has_stopped(actor)
-    }
-
     fn first_queue(&self) -> Option<u32> {
         let queues = self.queues.borrow();
         let mut used = queues.used.iter().copied();
         used.find(|&queue| !queues.all[queue as usize].packets.is_empty())
     }
 
-    fn deliver_head(&self, kernel: &mut Kernel, queue: u32) {
+    fn deliver_head(&self, kernel: &mut Kernel, queue: u32, causes: Option<&mut Vec<u32>>) {
         let mut queues = self.queues.borrow_mut();
         let record = &mut queues.all[queue as usize];
         let (Some(key), Some(waiting)) = (record.key, record.packets.pop_front()) else {
@@ -378,6 +392,11 @@ impl ExplorableDevice for IdealFabric {
             send,
             ..
         } = waiting;
+        if let Some(causes) = causes {
+            self.knowledge
+                .causes(key.source, reason, record.known, causes);
+            causes.extend_from_slice(&also);
+        }
         record.delivered += 1;
         record.known = record.known.max(reason.known);
         drop(queues);
@@ -393,25 +412,6 @@ impl ExplorableDevice for IdealFabric {
         });
         self.ranks
             .deliver_packet(kernel, key.source, key.destination, packet);
-    }
-
-    fn causes(&self, queue: u32, into: &mut Vec<u32>) {
-        let queues = self.queues.borrow();
-        let record = &queues.all[queue as usize];
-        if let (Some(key), Some(first)) = (record.key, record.packets.front()) {
-            let source = key.source;
-            self.knowledge
-                .causes(source, first.reason, record.known, into);
-            into.extend_from_slice(&first.also);
-        }
-    }
-
-    fn order_sensitivity(&self, actor: ActorId) -> OrderSensitivity {
-        self.knowledge.order_sensitivity(actor.number() - 1)
-    }
-
-    fn asks_for_arrivals(&self, actor: ActorId) -> bool {
-        self.knowledge.has_asked_for_arrivals(actor.number() - 1)
     }
 
     fn visible_from(&self, queue: u32) -> OrderSensitivity {
@@ -430,15 +430,19 @@ impl ExplorableDevice for IdealFabric {
         }
     }
 
-    fn stops(&self, stopped: ActorId) -> bool {
-        let rank = stopped.number() - 1;
-        self.wants_to_look(rank) || !self.knowledge.asked(rank).is_empty()
+    fn describe_queue(&self, queue: u32) -> QueueDescription {
+        let known = self.numbers.lock_keys().get(queue as usize).copied();
+        QueueDescription {
+            name: known.map_or_else(
+                || format!("queue {queue}"),
+                |key| queue_name(key.source, key.destination, key.lane),
+            ),
+            head: self.describe_head(queue),
+        }
     }
+}
 
-    fn has_branches(&self) -> bool {
-        true
-    }
-
+impl ActorBranches for IdealFabric {
     fn branches(&self, stopped: ActorId, into: &mut Vec<Branch>) {
         let rank = stopped.number() - 1;
         let branch = |number: u32| Branch {
@@ -458,6 +462,11 @@ impl ExplorableDevice for IdealFabric {
             draws: !sees_arrivals,
             ..branch(Branch::ANSWERS + answer)
         }));
+    }
+
+    fn has_branches(&self, stopped: ActorId) -> bool {
+        let rank = stopped.number() - 1;
+        self.wants_to_look(rank) || !self.knowledge.asked(rank).is_empty()
     }
 
     fn branch_causes(&self, stopped: ActorId, into: &mut Vec<u32>) {
@@ -485,51 +494,24 @@ impl ExplorableDevice for IdealFabric {
         Ok(())
     }
 
+    fn order_sensitivity(&self, actor: ActorId) -> OrderSensitivity {
+        self.knowledge.order_sensitivity(actor.number() - 1)
+    }
+
+    fn asks_for_arrivals(&self, actor: ActorId) -> bool {
+        self.knowledge.has_asked_for_arrivals(actor.number() - 1)
+    }
+}
+
+impl RunFindings for IdealFabric {
+    fn is_spinning(&self, actor: ActorId) -> bool {
+        self.sleeps.has_stopped(actor)
+    }
+
     fn is_covered(&self) -> bool {
         let protocols = self.protocols.borrow();
         let mut protocols = protocols.iter().filter_map(Weak::upgrade);
         protocols.any(|rank| rank.is_covered())
-    }
-
-    fn show_wildcard_receives(&self, show: &mut dyn FnMut(&WildcardReceive)) {
-        self.received.borrow().iter().for_each(show);
-    }
-
-    fn describe_head(&self, queue: u32) -> Option<Blocked> {
-        let queues = self.queues.borrow();
-        let record = queues.all.get(queue as usize)?;
-        let (key, first) = (record.key?, record.packets.front()?);
-        let (envelope, length) = message(&first.packet)?;
-        let at = first.call?;
-        let Envelope { source, tag, .. } = envelope;
-        Some(Blocked {
-            actor: actor(key.destination),
-            name: String::new(),
-            host: String::new(),
-            waits_in: format!(
-                "send (from {source} to {}, tag {tag}, {length} bytes)",
-                key.destination
-            ),
-            location: at.to_string(),
-            waits_for: Vec::new(),
-        })
-    }
-
-    fn queue_name(&self, queue: u32) -> String {
-        let known = self.numbers.lock_keys().get(queue as usize).copied();
-        let Some(key) = known else {
-            return format!("queue {queue}");
-        };
-        queue_name(key.source, key.destination, key.lane)
-    }
-
-    fn optional_waits(&self) -> OptionalWaits {
-        self.knowledge.decide_optional_waits(self.sends_wait)
-    }
-
-    fn absent_waits(&self, actor: ActorId) -> Vec<String> {
-        let rank = actor.number() - 1;
-        self.knowledge.list_absent_waits(self.sends_wait, rank)
     }
 
     fn leftovers(&self) -> Vec<String> {
@@ -545,6 +527,15 @@ impl ExplorableDevice for IdealFabric {
             all.extend(texts.iter().map(|text| format!("rank {rank}: {text}")));
         }
         all
+    }
+
+    fn optional_waits(&self) -> OptionalWaits {
+        self.knowledge.decide_optional_waits(self.sends_wait)
+    }
+
+    fn absent_waits(&self, actor: ActorId) -> Vec<String> {
+        let rank = actor.number() - 1;
+        self.knowledge.list_absent_waits(self.sends_wait, rank)
     }
 }
 
@@ -579,11 +570,13 @@ impl IdealFabric {
 
     /// A receive or a probe of the rank from any source has got or seen a message of another.
     pub(crate) fn note_source(&self, rank: u32, source: u32, location: SourceLocation) {
-        self.received.borrow_mut().push(WildcardReceive {
+        let receive = WildcardReceive {
             by: actor(rank),
             from: actor(source),
             location,
-        });
+        };
+        let fact = DeviceFact::WildcardReceive(receive);
+        self.ranks.port.with_kernel(|kernel| kernel.note_fact(fact));
     }
 
     /// See [`ExplorationHooks::return_to_network`](channel::ExplorationHooks::return_to_network).

@@ -13,7 +13,7 @@ use std::rc::Rc;
 use channel::{
     Buffer, CausalityHooks, ExplorationFact, NotedOperation, PacketOrigin, RunNotes, SendCause,
 };
-use sim_core::{Digest, KernelHandle, Note, OptionalWaits, OrderSensitivity, SendCall};
+use sim_core::{DeviceFact, Digest, KernelHandle, Note, OptionalWaits, OrderSensitivity, SendCall};
 
 use crate::deliveries::Deliveries;
 use crate::operations::RankNotes;
@@ -171,9 +171,9 @@ impl CausalityTracker {
     /// Returns true if a rank has asked a question in this step with answers that depend on
     /// arrivals.
     pub(crate) fn has_asked_for_arrivals(&self, rank: u32) -> bool {
-        let known = self.ranks.get(rank as usize);
-        let step = self.port.with_kernel(|kernel| kernel.current_step());
-        self.sees_arrivals(rank) && known.is_some_and(|known| known.asked_in.get() == step)
+        self.sees_arrivals(rank)
+            && self.ranks[rank as usize].asked_in.get()
+                == self.port.with_kernel(|kernel| kernel.current_step())
     }
 
     /// Picks the answer to the question of a rank.
@@ -253,15 +253,15 @@ impl RankCauses {
             location,
             contents: self.all.contents.get(),
         };
-        self.all.port.with_kernel(|kernel| kernel.note_send(call));
+        let fact = DeviceFact::MessageSent(call);
+        self.all.port.with_kernel(|kernel| kernel.note_fact(fact));
     }
 
     #[cold]
     fn note_for_user(&self, text: &str, kind: fn(String) -> Note) {
         let note = kind(text.to_owned());
-        self.all
-            .port
-            .with_kernel(|kernel| kernel.note_for_user(note));
+        let fact = DeviceFact::UserNote(note);
+        self.all.port.with_kernel(|kernel| kernel.note_fact(fact));
     }
 }
 

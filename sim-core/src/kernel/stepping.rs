@@ -15,7 +15,7 @@ use super::{
 use crate::code::{Code, TransitionKindSet};
 use crate::{
     ActorId, Branch, EnabledStep, End, Executed, ExplorableDevice, Footprint, Note,
-    OperationResult, QueueHead, SendCall, StepKind, Transition,
+    OperationResult, QueueHead, SendCall, StepKind, Transition, WildcardReceive,
 };
 use source_location::SourceLocation;
 use std::rc::Rc;
@@ -64,8 +64,6 @@ impl Branch {
 pub(crate) struct Exploration {
     /// The device if an explorer decides its arrivals.
     pub(crate) device: Option<Rc<dyn ExplorableDevice>>,
-    /// True if actors that are parked for the device stand before choices.
-    branches: bool,
     /// The number of steps that an explorer has begun.
     pub(crate) steps: u32,
     /// True if the explorer may let the time limit of a wait expire.
@@ -78,6 +76,8 @@ pub(crate) struct Exploration {
     pub(crate) clock_reads: Vec<SourceLocation>,
     /// Notes of devices for the user of an explorer, of this run.
     pub(crate) notes: Vec<Note>,
+    /// The arrivals that wildcard receives have taken in this run, in order.
+    pub(crate) wildcard_receives: Vec<WildcardReceive>,
 }
 
 impl Exploration {
@@ -86,20 +86,15 @@ impl Exploration {
         if let Some(sends) = &mut self.sends {
             sends.clear();
         }
+        self.wildcard_receives.clear();
         self.steps = 0;
         self.limits.clear();
-    }
-
-    /// Lets an explorer decide the arrivals and the choices of a device.
-    pub(crate) fn attach_device(&mut self, device: Rc<dyn ExplorableDevice>) {
-        self.branches = device.has_branches();
-        self.device = Some(device);
     }
 
     /// Returns true if a pending operation waits for a choice of the explorer about the device.
     #[inline]
     fn is_branching(&self, slot: &Slot) -> bool {
-        self.branches && slot.code == Code::DEVICE
+        slot.code == Code::DEVICE && self.device.is_some()
     }
 
     #[cold]
@@ -113,7 +108,7 @@ impl Exploration {
 
     /// Returns the branch with this number of a parked actor, if the actor stands before branches.
     pub(crate) fn branch_of(&self, actor: u32, code: Code, number: u32) -> Option<Branch> {
-        if !self.branches || code != Code::DEVICE {
+        if code != Code::DEVICE {
             return None;
         }
         let branches = self.device_branches(actor);
@@ -323,7 +318,8 @@ impl StepView<'_> {
     fn may_happen(&self, actor: u32, slot: &Slot) -> bool {
         match slot.state {
             _ if self.exploration.is_branching(slot) => {
-                !self.exploration.device_branches(actor).is_empty()
+                let device = self.exploration.device.as_ref();
+                device.is_some_and(|device| device.has_branches(ActorId(actor)))
             }
             PendingState::Fired if slot.code.is_among(TransitionKindSet::LATER) => true,
             _ if slot.code.is_among(TransitionKindSet::POLLS) => {
@@ -710,8 +706,9 @@ impl Actors {
         let records = &self.records;
         self.woken
             .retain(|&actor| records[actor as usize].woken_operation().is_some());
-        let goes_on =
-            |&&actor: &&u32| !records[actor as usize].suspended && !device.stops(ActorId(actor));
+        let goes_on = |&&actor: &&u32| {
+            !records[actor as usize].suspended && !device.has_branches(ActorId(actor))
+        };
         let actor = *self.woken.iter().filter(goes_on).min()?;
         let operation_id = records[actor as usize].woken_operation()?;
         self.answer_chosen(actor, operation_id, OperationResult::Done.code(), calendar);

@@ -269,13 +269,13 @@ impl Stepper {
             return actor;
         }
         let device = self.device.as_ref()?;
-        let mut queues = from.max(actors)..actors + device.queues();
+        let mut queues = from.max(actors)..actors + device.queue_count();
         queues.find(|&queue| device.head(queue - actors).is_some())
     }
 
     /// The first actor that can take a step and for which a condition holds, and the first step of
     /// the actor. If there are only queues, the queue that the device
-    /// [prefers](ExplorableDevice::first_queue), without the condition. The same after the same
+    /// [prefers](crate::ArrivalQueues::first_queue), without the condition. The same after the same
     /// steps, whatever other runs there have been.
     pub fn first_step_that(&self, condition: impl Fn(u32) -> bool) -> Option<(u32, u32)> {
         let kernel = self.simulation.kernel.borrow();
@@ -650,7 +650,7 @@ impl Stepper {
             &self.device,
             actor.checked_sub(kernel.actors.count_actors()),
         ) {
-            (Some(device), Some(queue)) => device.queue_name(queue),
+            (Some(device), Some(queue)) => device.describe_queue(queue).name,
             _ => kernel.actors.actor_name(actor),
         }
     }

@@ -53,13 +53,12 @@ impl Stepper {
         if IS_NEW {
             self.sender = head.from.0;
             self.causes.clear();
-            device.causes(queue, &mut self.causes);
         }
         {
             let mut kernel = self.simulation.kernel.borrow_mut();
             kernel.actors.effects.take();
             kernel.exploration.steps = kernel.exploration.steps.wrapping_add(1);
-            device.deliver_head(&mut kernel, queue);
+            device.deliver_head(&mut kernel, queue, IS_NEW.then_some(&mut self.causes));
         }
         self.settle_actors();
         Some(())

@@ -11,7 +11,7 @@ use crate::{ActorId, Blocked, Note, SendCall, WildcardReceive};
 
 impl Stepper {
     /// Returns true if every actor that is not a daemon has ended, or the run is
-    /// [covered](crate::ExplorableDevice::is_covered) by others.
+    /// [covered](crate::RunFindings::is_covered) by others.
     #[must_use]
     pub fn is_finished(&self) -> bool {
         self.simulation.kernel.borrow().actors.live == 0 || self.is_covered()
@@ -36,9 +36,8 @@ impl Stepper {
 
     /// Calls `show` with each of the messages of [`Stepper::wildcard_receives`].
     pub fn visit_received(&self, show: &mut dyn FnMut(&WildcardReceive)) {
-        if let Some(device) = &self.device {
-            device.show_wildcard_receives(show);
-        }
+        let kernel = self.simulation.kernel.borrow();
+        kernel.exploration.wildcard_receives.iter().for_each(show);
     }
 
     /// The source line of the operation in which an actor waits.
@@ -66,7 +65,7 @@ impl Stepper {
     pub fn described(&self, actor: u32) -> Option<Blocked> {
         let device = self.device.as_ref()?;
         match actor.checked_sub(self.actors()) {
-            Some(queue) => device.describe_head(queue),
+            Some(queue) => device.describe_queue(queue).head,
             None => device.describe(ActorId(actor)),
         }
     }

@@ -125,6 +125,8 @@ struct PacketQueues {
     all: Vec<Queue>,
     /// Numbers, in the order of the first packets in this run.
     used: Vec<u32>,
+    /// Number of packets in all queues.
+    waiting: usize,
     topics: TopicTable,
 }
 
@@ -133,6 +135,7 @@ impl PacketQueues {
         Self {
             all: Vec::new(),
             used: Vec::new(),
+            waiting: 0,
             topics: TopicTable::new(ranks),
         }
     }
@@ -144,6 +147,7 @@ impl PacketQueues {
             (queue.key, queue.delivered, queue.known) = (None, 0, 0);
         }
         self.used.clear();
+        self.waiting = 0;
         self.topics.clear();
     }
 
@@ -164,6 +168,12 @@ impl PacketQueues {
             self.open_queue(number, key);
             number
         })
+    }
+
+    /// Appends a packet to a queue.
+    fn push_packet(&mut self, number: usize, packet: Waiting) {
+        self.all[number].packets.push_back(packet);
+        self.waiting += 1;
     }
 
     /// The number of a queue that has been used in this run.
@@ -399,6 +409,7 @@ impl ArrivalQueues for IdealFabric {
         }
         record.delivered += 1;
         record.known = record.known.max(reason.known);
+        queues.waiting -= 1;
         drop(queues);
         let step = kernel.current_step();
         self.knowledge.note_delivery(key.destination, step);
@@ -602,14 +613,15 @@ impl IdealFabric {
         };
         let mut queues = self.queues.borrow_mut();
         let number = queues.find_or_open((envelope.source, rank), &packet, &self.numbers);
-        queues.all[number].packets.push_back(Waiting {
+        let waiting = Waiting {
             packet,
             cause: self.ranks.port.with_kernel(|kernel| kernel.current_step()),
             reason: first.reason,
             also,
             call: first.call,
             send: first.send,
-        });
+        };
+        queues.push_packet(number, waiting);
     }
 }
 
@@ -633,14 +645,15 @@ impl SimulatedDevice for IdealFabric {
             kernel.current_step()
         });
         let reason = self.knowledge.send_cause(rank);
-        queues.all[number].packets.push_back(Waiting {
+        let waiting = Waiting {
             packet,
             cause,
             reason,
             also: self.knowledge.take_also(rank),
             call: self.knowledge.call.get(),
             send: self.knowledge.latest_send(rank),
-        });
+        };
+        queues.push_packet(number, waiting);
         if let Some(token) = notify {
             self.ranks.queue_event(rank, ChannelEvent::Sent(token));
         }
@@ -671,6 +684,9 @@ impl SimulatedDevice for IdealFabric {
 
     fn undelivered(&self, rank: u32) -> Vec<(Envelope, u64)> {
         let queues = self.queues.borrow();
+        if queues.waiting == 0 {
+            return Vec::new();
+        }
         let is_to_rank = |queue: &&Queue| queue.key.is_some_and(|key| key.destination == rank);
         let to_rank = queues.all.iter().filter(is_to_rank);
         let packets = to_rank.flat_map(|queue| &queue.packets);

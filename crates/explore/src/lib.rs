@@ -122,7 +122,7 @@ pub use shortest::{Shortest, shortest};
 pub use spinning::STEPS as SPINNING_STEPS;
 pub use statistics::{Bound, Bounds, Statistics};
 pub use threads::Threads;
-pub use timeline::{Timeline, TimelineEnd, TimelineStep, dot_of_timeline};
+pub use timeline::{Timeline, TimelineEnd, TimelineFault, TimelineStep, dot_of_timeline};
 pub use trace_id::TraceId;
 
 fn small(number: usize) -> u32 {

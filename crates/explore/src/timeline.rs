@@ -17,6 +17,18 @@ pub struct Timeline {
     pub steps: Vec<TimelineStep>,
     /// The actors that have not ended.
     pub ends: Vec<TimelineEnd>,
+    /// The fault, if the fault is not that actors wait.
+    #[serde(default)]
+    pub fault: Option<TimelineFault>,
+}
+
+/// The fault at the end of an execution.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct TimelineFault {
+    /// Position of the lane of the actor at fault, if one actor is.
+    pub lane: Option<usize>,
+    /// The fault in one line.
+    pub text: String,
 }
 
 /// A step of an execution.
@@ -49,59 +61,17 @@ pub struct TimelineEnd {
     pub waits_for: Vec<usize>,
 }
 
-impl Timeline {
-    /// Leaves out steps without a source line, which are inside the message layer, and the first
-    /// steps beyond a number of rows. Dependences through these steps, and the critical step, stay.
-    #[must_use]
-    pub fn shorten_to_rows(mut self, rows: usize) -> Self {
-        let steps = std::mem::take(&mut self.steps);
-        let count = steps.len();
-        let has_places = steps.iter().any(|step| !step.place.is_empty());
-        let is_inside = |step: &TimelineStep| has_places && step.place.is_empty();
-        let is_shown = |step: &TimelineStep| step.is_critical || !is_inside(step);
-        let shown = steps.iter().filter(|step| is_shown(step)).count();
-        let mut to_drop = (shown + self.ends.len()).saturating_sub(rows);
-        // The new positions of each step or of the causes of a step, and causes by lane.
-        let mut stand_ins: Vec<Vec<usize>> = Vec::new();
-        let mut causes = vec![Vec::new(); self.lanes.len()];
-        for mut step in steps {
-            let before = step.after.iter().flat_map(|&at| stand_ins[at].clone());
-            let mut after: Vec<usize> = before.collect();
-            after.append(&mut causes[step.lane]);
-            after.sort_unstable();
-            after.dedup();
-            let is_early = is_shown(&step) && !step.is_critical && to_drop > 0;
-            to_drop -= usize::from(is_early);
-            if is_shown(&step) && !is_early {
-                stand_ins.push(vec![self.steps.len()]);
-                after.retain(|&at| self.steps[at].lane != step.lane);
-                step.after = after;
-                self.steps.push(step);
-            } else {
-                causes[step.lane].clone_from(&after);
-                stand_ins.push(after);
-            }
-        }
-        let kept = self.steps.len();
-        if kept < count {
-            let _ = write!(self.title, " ({kept} of {count} steps)");
-        }
-        self
-    }
-}
-
 /// Returns the diagram in the language of Graphviz.
 pub fn dot_of_timeline(timeline: &Timeline) -> String {
-    let quoted = |text: &str| text.replace('\\', "\\\\").replace('"', "\\\"");
     let mut dot = format!(
         "digraph run {{\n  label=\"{}\";\n  node [shape=box, fontname=sans];\n",
-        quoted(&timeline.title)
+        quote_text(&timeline.title)
     );
     for (lane, name) in timeline.lanes.iter().enumerate() {
         let _ = writeln!(
             dot,
             "  subgraph cluster_{lane} {{\n    label=\"{}\";",
-            quoted(name)
+            quote_text(name)
         );
         let own = |step: &&(usize, &TimelineStep)| step.1.lane == lane;
         let steps: Vec<_> = timeline.steps.iter().enumerate().collect();
@@ -116,8 +86,8 @@ pub fn dot_of_timeline(timeline: &Timeline) -> String {
                 dot,
                 "    s{position} [label=\"{} {}\\n{}\"{colour}];",
                 position + 1,
-                quoted(&step.text),
-                quoted(&step.place)
+                quote_text(&step.text),
+                quote_text(&step.place)
             );
             if let Some(before) = before {
                 let _ = writeln!(dot, "    s{before} -> s{position} [style=bold];");
@@ -128,8 +98,8 @@ pub fn dot_of_timeline(timeline: &Timeline) -> String {
             let _ = writeln!(
                 dot,
                 "    e{lane} [label=\"{}\\n{}\", color=red, style=dashed];",
-                quoted(&end.text),
-                quoted(&end.place)
+                quote_text(&end.text),
+                quote_text(&end.place)
             );
             if let Some(before) = before {
                 let _ = writeln!(dot, "    s{before} -> e{lane} [style=bold];");
@@ -153,7 +123,27 @@ pub fn dot_of_timeline(timeline: &Timeline) -> String {
             );
         }
     }
+    dot.push_str(&dot_of_fault(timeline));
     dot.push_str("}\n");
+    dot
+}
+
+/// Returns a text between quotes in the language of Graphviz.
+fn quote_text(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('"', "\\\"")
+}
+
+/// Returns the node of the fault, after the last step of the actor at fault.
+fn dot_of_fault(timeline: &Timeline) -> String {
+    let Some(fault) = &timeline.fault else {
+        return String::new();
+    };
+    let text = quote_text(&fault.text);
+    let mut dot = format!("  fault [label=\"{text}\", color=red, fontcolor=red];\n");
+    let is_own = |step: &TimelineStep| Some(step.lane) == fault.lane;
+    if let Some(before) = timeline.steps.iter().rposition(is_own) {
+        let _ = writeln!(dot, "  s{before} -> fault [color=red, style=bold];");
+    }
     dot
 }
 
@@ -185,6 +175,10 @@ mod tests {
                 place: "main.rs:9".to_owned(),
                 waits_for: vec![0],
             }],
+            fault: Some(TimelineFault {
+                lane: Some(0),
+                text: "fails".to_owned(),
+            }),
         }
     }
 
@@ -196,40 +190,7 @@ mod tests {
             "{dot}"
         );
         assert!(dot.contains("s0 -> s3 [style=bold];"), "{dot}");
-        assert_eq!(dot.matches("label=").count(), 1 + 2 + 4 + 1, "{dot}");
-    }
-
-    #[test]
-    fn a_shortened_diagram_keeps_dependences_and_the_last_steps() {
-        let step = |lane: usize, place: &str, after: &[usize]| TimelineStep {
-            lane,
-            place: place.to_owned(),
-            after: after.to_vec(),
-            ..TimelineStep::default()
-        };
-        let long = Timeline {
-            lanes: vec!["a".to_owned(), "b".to_owned()],
-            steps: vec![
-                step(0, "a:1", &[]),
-                step(0, "a:2", &[]),
-                step(1, "", &[1]),
-                step(1, "b:1", &[]),
-            ],
-            title: "run".to_owned(),
-            ends: Vec::new(),
-        };
-        let all = long.clone().shorten_to_rows(9);
-        assert_eq!((all.steps.len(), &all.steps[2].after[..]), (3, &[1][..]));
-        let mut critical = long.clone();
-        for at in [0, 2] {
-            critical.steps[at].is_critical = true;
-        }
-        assert_eq!(critical.shorten_to_rows(3).steps.len(), 3);
-        let short = long.shorten_to_rows(2);
-        assert_eq!(short.title, "run (2 of 4 steps)");
-        assert_eq!(
-            (short.steps.len(), &short.steps[1].after[..]),
-            (2, &[0][..])
-        );
+        assert_eq!(dot.matches("label=").count(), 1 + 2 + 4 + 1 + 1, "{dot}");
+        assert!(dot.contains("s3 -> fault"), "{dot}");
     }
 }

@@ -72,6 +72,9 @@ impl Figure {
                         below("lane", lane, lanes)?;
                     }
                 }
+                if let Some(lane) = timeline.fault.as_ref().and_then(|fault| fault.lane) {
+                    below("lane", lane, lanes)?;
+                }
             }
             Self::States(graph) => {
                 for &(from, to, _) in &graph.transitions {
@@ -95,18 +98,18 @@ pub enum Figure {
 
 #[cfg(feature = "pictures")]
 impl Figure {
-    /// Draws into the file at `path`: `.svg` or `.png`.
-    pub fn plot(&self, path: &std::path::Path) -> Result<(), PlotError> {
+    /// Draws into the file at `path`: `.svg` or `.png`. A diagram has about `rows_max` rows.
+    pub fn plot(&self, rows_max: usize, path: &std::path::Path) -> Result<(), PlotError> {
         match self {
-            Self::Timeline(timeline) => timeline::plot_timeline(timeline, path),
+            Self::Timeline(timeline) => timeline::plot_timeline(timeline, rows_max, path),
             Self::States(graph) => states::picture::plot_states(graph, path),
         }
     }
 
-    /// Returns the text of an SVG picture.
-    pub fn svg(&self) -> Result<String, PlotError> {
+    /// Returns the text of an SVG picture. A diagram has about `rows_max` rows.
+    pub fn svg(&self, rows_max: usize) -> Result<String, PlotError> {
         match self {
-            Self::Timeline(timeline) => timeline::svg_of_timeline(timeline),
+            Self::Timeline(timeline) => timeline::svg_of_timeline(timeline, rows_max),
             Self::States(graph) => states::picture::svg_of_states(graph),
         }
     }

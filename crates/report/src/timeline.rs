@@ -1,10 +1,11 @@
 //! A happens-before diagram: the steps of each actor and the dependences between steps.
 //!
 //! Time goes down, one row per step; each actor has a lane. Labels stand on the left, so that no
-//! line crosses a label. An arrow leaves a step along the row of the step, which has no other step,
-//! goes down beside the lane of the dependent step, and ends there. Only direct dependences between
-//! actors have arrows; the lanes show the others. Below the rows are the actors that did not end,
-//! with arrows to the actors for which they wait.
+//! line crosses a label. A message is an arrow from the lane of the sender along the row. An arrow
+//! of a dependence leaves a step along the row of the step, goes down beside the lane of the
+//! dependent step, and ends there. Only direct dependences between actors have arrows; the lanes
+//! show the others. Below the rows are the actors that did not end, with arrows to the actors for
+//! which they wait, and then the fault.
 //!
 //! *Not drawn*: timestamps, because an explored run has none.
 
@@ -17,6 +18,10 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use crate::canvas::{Drawing, PlotError, svg, text, write};
 
+mod rows;
+
+use self::rows::{Row, Rows};
+
 /// The height of a row, in pixels.
 const ROW: i32 = 24;
 const BORDER: i32 = 20;
@@ -26,6 +31,10 @@ const TOP: i32 = 84;
 const LETTER: i32 = 8;
 /// The widest lane.
 const LANE_MAX: i32 = 150;
+/// The longest text of a row, in letters.
+const TEXT_MAX: i32 = 80;
+/// The beginning of the text of an actor that has not ended.
+const WAITS_IN: &str = "waits in ";
 /// Distance from a lane to the first arrow beside the lane, and between two arrows.
 const BESIDE: i32 = 12;
 const APART: i32 = 6;
@@ -33,17 +42,21 @@ const APART: i32 = 6;
 const LINE: RGBColor = RGBColor(33, 102, 172);
 const ARROW: RGBColor = RGBColor(90, 90, 90);
 const CRITICAL: RGBColor = RGBColor(178, 24, 43);
-const GREY: RGBColor = RGBColor(170, 170, 170);
+const GREY: RGBColor = RGBColor(130, 130, 130);
 
-/// Draws a run into the file at `path`: `.svg` or `.png`.
-pub(crate) fn plot_timeline(timeline: &Timeline, path: &Path) -> Result<(), PlotError> {
-    let layout = Layout::new(timeline);
+/// Draws a run with at most `rows_max` rows into the file at `path`: `.svg` or `.png`.
+pub(crate) fn plot_timeline(
+    timeline: &Timeline,
+    rows_max: usize,
+    path: &Path,
+) -> Result<(), PlotError> {
+    let layout = Layout::new(timeline, rows_max);
     write(path, layout.pixel_size(), &layout)
 }
 
-/// Draws a run as the text of an SVG picture.
-pub(crate) fn svg_of_timeline(timeline: &Timeline) -> Result<String, PlotError> {
-    let layout = Layout::new(timeline);
+/// Draws a run with at most `rows_max` rows as the text of an SVG picture.
+pub(crate) fn svg_of_timeline(timeline: &Timeline, rows_max: usize) -> Result<String, PlotError> {
+    let layout = Layout::new(timeline, rows_max);
     svg(layout.pixel_size(), &layout)
 }
 
@@ -58,7 +71,9 @@ struct Arrow {
 /// Where everything stands.
 struct Layout<'a> {
     timeline: &'a Timeline,
-    /// The left edges of the source lines and of the lanes.
+    rows: Rows,
+    /// The left edges of the texts, of the source lines and of the lanes.
+    texts: i32,
     places: i32,
     lanes: i32,
     /// The distance of lanes.
@@ -86,42 +101,80 @@ fn shorten_text(text: &str, letters: i32) -> String {
 }
 
 impl<'a> Layout<'a> {
-    fn new(timeline: &'a Timeline) -> Self {
-        let rows = timeline.steps.iter().map(|step| (&step.text, &step.place));
-        let ends = timeline.ends.iter().map(|end| (&end.text, &end.place));
-        let texts: Vec<_> = rows.chain(ends).collect();
+    fn new(timeline: &'a Timeline, rows_max: usize) -> Self {
+        let rows = Rows::from_timeline(timeline, rows_max);
+        let steps = rows.rows.iter().map(|row| (&row.text[..], &row.place[..]));
+        let ends = timeline.ends.iter();
+        let ends = ends.map(|end| (&end.text[..], &end.place[..]));
+        let fault = timeline.fault.iter().map(|fault| (&fault.text[..], ""));
+        let words: Vec<_> = steps.chain(ends).chain(fault).collect();
         let widest = |widths: &mut dyn Iterator<Item = i32>| widths.max().unwrap_or(0);
-        let places = BORDER + 40 + widest(&mut texts.iter().map(|row| width(row.0))) + 16;
-        let spacing = widest(&mut timeline.lanes.iter().map(|name| width(name))) + 16;
+        let text_width = widest(&mut words.iter().map(|row| width(row.0) + width(WAITS_IN)));
+        let numbers = widest(&mut rows.rows.iter().map(|row| width(&row.number)));
+        let texts = BORDER + numbers + 14;
+        let places = texts + text_width.min(TEXT_MAX * LETTER) + 16;
+        let spacing = widest(&mut rows.lanes.iter().map(|name| width(name))) + 16;
         let spacing = spacing.clamp(64, LANE_MAX);
-        let lanes = places + widest(&mut texts.iter().map(|row| width(row.1))) + spacing / 2 + 10;
+        let lanes = places + widest(&mut words.iter().map(|row| width(row.1))) + spacing / 2 + 10;
         let mut layout = Self {
             timeline,
+            rows,
+            texts,
             places,
             lanes,
             spacing,
             arrows: Vec::new(),
         };
-        for (row, step) in timeline.steps.iter().enumerate() {
-            let colour = match (step.is_critical, step.is_concurrent) {
+        layout.add_arrows();
+        layout
+    }
+
+    /// The colours of the mark and of the words of a row.
+    const fn row_colours(row: &Row) -> (RGBColor, RGBColor) {
+        match (row.is_critical, row.is_concurrent) {
+            (true, _) => (CRITICAL, CRITICAL),
+            (_, true) => (GREY, GREY),
+            _ => (LINE, BLACK),
+        }
+    }
+
+    /// Returns the colour of the actors that have not ended: whether they are the fault.
+    const fn colour_of_ends(&self) -> RGBColor {
+        if self.timeline.fault.is_none() {
+            CRITICAL
+        } else {
+            ARROW
+        }
+    }
+
+    /// Adds the arrows of dependences and of waits.
+    fn add_arrows(&mut self) {
+        let mut arrows = Vec::new();
+        let rows = &self.rows.rows;
+        for (position, row) in rows.iter().enumerate() {
+            let colour = match (row.is_critical, row.is_concurrent) {
                 (true, _) => CRITICAL,
                 (_, true) => GREY,
                 _ => ARROW,
             };
-            for &before in &step.after {
-                let from = (timeline.steps[before].lane, before);
-                layout.add_arrow(from, (step.lane, row), colour);
+            for &before in &row.after {
+                if let (Some(from), Some(to)) = (rows[before].lane, row.lane) {
+                    arrows.push(((from, before), (to, position), colour));
+                }
             }
         }
-        for (row, end) in (timeline.steps.len()..).zip(&timeline.ends) {
+        let (ends, lane) = (&self.timeline.ends, &self.rows.new_lanes);
+        for (row, end) in (rows.len()..).zip(ends) {
             for &other in &end.waits_for {
-                let bottom = timeline.steps.len() + timeline.ends.len();
-                let there = timeline.ends.iter().position(|end| end.lane == other);
-                let to = there.map_or(bottom, |place| timeline.steps.len() + place);
-                layout.add_arrow((end.lane, row), (other, to), CRITICAL);
+                let there = ends.iter().position(|end| end.lane == other);
+                let to = rows.len() + there.unwrap_or(ends.len());
+                let ends = ((lane[end.lane], row), (lane[other], to));
+                arrows.push((ends.0, ends.1, self.colour_of_ends()));
             }
         }
-        layout
+        for (from, to, colour) in arrows {
+            self.add_arrow(from, to, colour);
+        }
     }
 
     /// Adds an arrow on the first track where no other arrow is beside the same rows of the same
@@ -155,18 +208,18 @@ impl<'a> Layout<'a> {
 
     fn y(&self, row: usize) -> i32 {
         // A gap before the actors that have not ended.
-        let gap = if row >= self.timeline.steps.len() {
+        let gap = if row >= self.rows.rows.len() {
             ROW / 2
         } else {
             0
         };
-        let _ = self;
         TOP + gap + ROW * count_as_i32(row)
     }
 
     fn pixel_size(&self) -> (u32, u32) {
-        let rows = self.timeline.steps.len() + self.timeline.ends.len();
-        let width = self.x(self.timeline.lanes.len()) - self.spacing / 2 + BORDER;
+        let ends = self.timeline.ends.len() + usize::from(self.timeline.fault.is_some());
+        let rows = self.rows.rows.len() + ends;
+        let width = self.x(self.rows.lanes.len()) - self.spacing / 2 + BORDER;
         let title = BORDER * 2 + self::width(&self.timeline.title) * 5 / 4;
         let height = self.y(rows + 1) + BORDER;
         (width.max(title).unsigned_abs(), height.unsigned_abs())
@@ -175,19 +228,22 @@ impl<'a> Layout<'a> {
     fn lanes<D: DrawingBackend>(&self, area: &DrawingArea<D, Shift>) -> Result<(), String> {
         let middle = Pos::new(HPos::Center, VPos::Center);
         let style = ("sans-serif", 14).into_font().color(&BLACK).pos(middle);
-        let steps = &self.timeline.steps;
-        for (lane, name) in self.timeline.lanes.iter().enumerate() {
+        let rows = &self.rows.rows;
+        let (timeline, new_lanes) = (self.timeline, &self.rows.new_lanes);
+        for (lane, name) in self.rows.lanes.iter().enumerate() {
             let x = self.x(lane);
             let name = shorten_text(name, (self.spacing - 8) / LETTER);
             area.draw(&Text::new(name, (x, TOP - 32), style.clone()))
                 .map_err(text)?;
-            let last = steps.iter().rposition(|step| step.lane == lane);
-            let end = self.timeline.ends.iter().position(|end| end.lane == lane);
-            let bottom = match (end, last) {
-                (Some(end), _) => self.y(steps.len() + end),
-                (None, Some(last)) => self.y(last),
-                (None, None) => TOP - 12,
-            };
+            let is_here = |row: &Row| row.lane == Some(lane) || row.sender == Some(lane);
+            let last = rows.iter().rposition(is_here);
+            let end = (timeline.ends.iter()).position(|end| new_lanes[end.lane] == lane);
+            let fault = timeline.fault.as_ref().and_then(|fault| fault.lane);
+            let fault = fault.is_some_and(|at| new_lanes[at] == lane);
+            let end = end.map(|end| rows.len() + end);
+            let fault = fault.then_some(rows.len() + timeline.ends.len());
+            let bottom = fault.or(end).or(last);
+            let bottom = bottom.map_or(TOP - 12, |row| self.y(row));
             let line = vec![(x, TOP - 20), (x, bottom)];
             area.draw(&PathElement::new(line, LINE)).map_err(text)?;
         }
@@ -199,22 +255,77 @@ impl<'a> Layout<'a> {
         &self,
         area: &DrawingArea<D, Shift>,
         row: usize,
-        (what, place): (&str, &str),
+        (number, what, place): (&str, &str, &str),
         colour: RGBColor,
     ) -> Result<(), String> {
         let left = Pos::new(HPos::Left, VPos::Center);
+        let right = Pos::new(HPos::Right, VPos::Center);
         let style = ("sans-serif", 13).into_font().color(&colour).pos(left);
         let y = self.y(row);
-        if row < self.timeline.steps.len() {
-            let right = Pos::new(HPos::Right, VPos::Center);
-            let number = Text::new((row + 1).to_string(), (BORDER + 26, y), style.pos(right));
-            area.draw(&number).map_err(text)?;
-        }
-        for (x, word) in [(BORDER + 40, what), (self.places, place)] {
-            area.draw(&Text::new(word.to_owned(), (x, y), style.clone()))
+        let number = Text::new(number, (self.texts - 14, y), style.pos(right));
+        area.draw(&number).map_err(text)?;
+        let what = shorten_text(what, TEXT_MAX);
+        for (x, word) in [(self.texts, &what[..]), (self.places, place)] {
+            area.draw(&Text::new(word, (x, y), style.clone()))
                 .map_err(text)?;
         }
         Ok(())
+    }
+
+    /// The mark of a row: a dot, after an arrow from the sender of a message, or dashes across the
+    /// lanes for folded steps.
+    fn draw_mark<D: DrawingBackend>(
+        &self,
+        area: &DrawingArea<D, Shift>,
+        position: usize,
+        row: &Row,
+    ) -> Result<(), String> {
+        let (y, (dot, _)) = (self.y(position), Self::row_colours(row));
+        let Some(lane) = row.lane else {
+            let ends = (self.x(0), self.x(self.rows.lanes.len().saturating_sub(1)));
+            let dashes = (ends.0 - 8..=ends.1 + 8).step_by(8);
+            return dashes.into_iter().try_for_each(|x| {
+                area.draw(&PathElement::new(vec![(x, y), (x + 3, y)], GREY))
+                    .map_err(text)
+            });
+        };
+        let x = self.x(lane);
+        if let Some(sender) = row.sender.filter(|&sender| sender != lane) {
+            let from = self.x(sender);
+            let back = if from < x { -1 } else { 1 };
+            area.draw(&PathElement::new(vec![(from, y), (x, y)], dot))
+                .map_err(text)?;
+            let (tip, end) = (x + 6 * back, x + 14 * back);
+            let head = vec![(tip, y), (end, y - 4), (end, y + 4)];
+            area.draw(&Polygon::new(head, dot.filled())).map_err(text)?;
+        }
+        area.draw(&Circle::new((x, y), 5, dot.filled()))
+            .map_err(text)
+    }
+
+    /// The actors that have not ended, and the fault as the last row.
+    fn draw_ends<D: DrawingBackend>(&self, area: &DrawingArea<D, Shift>) -> Result<(), String> {
+        let (timeline, colour) = (self.timeline, self.colour_of_ends());
+        let first = self.rows.rows.len();
+        for (row, end) in (first..).zip(&timeline.ends) {
+            let (x, y) = (self.x(self.rows.new_lanes[end.lane]), self.y(row));
+            let corners = [(x - 5, y - 5), (x + 5, y + 5)];
+            area.draw(&Rectangle::new(corners, WHITE.filled()))
+                .map_err(text)?;
+            area.draw(&Rectangle::new(corners, colour)).map_err(text)?;
+            let words = format!("{WAITS_IN}{}", end.text);
+            self.draw_words(area, row, ("", &words, &end.place), colour)?;
+        }
+        let Some(fault) = &timeline.fault else {
+            return Ok(());
+        };
+        let row = first + timeline.ends.len();
+        if let Some(lane) = fault.lane {
+            let at = (self.x(self.rows.new_lanes[lane]), self.y(row));
+            let cross = Cross::new(at, 6, CRITICAL.stroke_width(3));
+            area.draw(&cross).map_err(text)?;
+        }
+        self.draw_words(area, row, ("", &fault.text, ""), CRITICAL)
     }
 
     fn arrow<D: DrawingBackend>(area: &DrawingArea<D, Shift>, arrow: &Arrow) -> Result<(), String> {
@@ -240,32 +351,22 @@ impl Drawing for Layout<'_> {
         for arrow in &self.arrows {
             Self::arrow(area, arrow)?;
         }
-        for (row, step) in self.timeline.steps.iter().enumerate() {
-            let (dot, letters) = match (step.is_critical, step.is_concurrent) {
-                (true, _) => (CRITICAL, CRITICAL),
-                (_, true) => (GREY, GREY),
-                _ => (LINE, BLACK),
+        for (position, row) in self.rows.rows.iter().enumerate() {
+            self.draw_mark(area, position, row)?;
+            let words = (&row.number[..], &row.text[..], &row.place[..]);
+            let letters = match row.lane {
+                Some(_) => Self::row_colours(row).1,
+                None => ARROW,
             };
-            let at = (self.x(step.lane), self.y(row));
-            area.draw(&Circle::new(at, 5, dot.filled())).map_err(text)?;
-            self.draw_words(area, row, (&step.text, &step.place), letters)?;
+            self.draw_words(area, position, words, letters)?;
         }
-        for (row, end) in (self.timeline.steps.len()..).zip(&self.timeline.ends) {
-            let (x, y) = (self.x(end.lane), self.y(row));
-            let corners = [(x - 5, y - 5), (x + 5, y + 5)];
-            area.draw(&Rectangle::new(corners, WHITE.filled()))
-                .map_err(text)?;
-            area.draw(&Rectangle::new(corners, CRITICAL))
-                .map_err(text)?;
-            self.draw_words(area, row, (&end.text, &end.place), CRITICAL)?;
-        }
-        Ok(())
+        self.draw_ends(area)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use explore::{TimelineEnd, TimelineStep};
+    use explore::{TimelineEnd, TimelineFault, TimelineStep};
 
     use super::*;
 
@@ -289,16 +390,20 @@ mod tests {
             ],
             ends: vec![TimelineEnd {
                 lane: 1,
-                text: "waits".to_owned(),
+                text: "sleep".to_owned(),
                 place: "main.rs:9".to_owned(),
                 waits_for: vec![0],
             }],
+            fault: Some(TimelineFault {
+                lane: Some(0),
+                text: "fails".to_owned(),
+            }),
         }
     }
 
     #[test]
     fn every_step_has_a_dot_and_every_dependence_an_arrow() {
-        let picture = svg_of_timeline(&example()).unwrap();
+        let picture = svg_of_timeline(&example(), 40).unwrap();
         assert_eq!(picture.matches("<circle").count(), 4, "{picture}");
         // Two dependences and one wait.
         assert_eq!(picture.matches("<polygon").count(), 3, "{picture}");
@@ -309,7 +414,8 @@ mod tests {
             "send",
             "receive",
             "main.rs:7",
-            "waits",
+            "waits in sleep",
+            "fails",
         ] {
             assert!(picture.contains(word), "{word}");
         }
@@ -323,10 +429,11 @@ mod tests {
         timeline.steps[2].lane = 2;
         timeline.steps.push(TimelineStep {
             lane: 0,
+            place: "main.rs:8".to_owned(),
             after: vec![2, 1],
             ..TimelineStep::default()
         });
-        let layout = Layout::new(&timeline);
+        let layout = Layout::new(&timeline, 40);
         let tracks: Vec<i32> = layout.arrows.iter().map(|arrow| arrow.track).collect();
         assert_eq!(tracks, [-12, 12, 18, 24, 12]);
     }

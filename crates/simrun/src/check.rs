@@ -77,9 +77,9 @@ impl Found {
     /// Draws the way there.
     fn draw_timeline(&self, name: &str, path: &Path) -> Result<(), ExitCode> {
         let title = format!("{name}: {}", self.finding.kind.name());
-        let (steps, critical) = (&self.finding.steps, self.critical);
-        let picture = timeline::build_timeline(title, steps, &self.states, critical);
-        timeline::write_timeline(path, picture)
+        let (steps, fault) = (&self.finding.steps, (self.critical, Some(&self.finding)));
+        let picture = timeline::build_timeline(title, steps, &self.states, fault);
+        timeline::write_timeline(path, &picture)
     }
 
     /// Returns the mistake in one paragraph.
@@ -480,8 +480,8 @@ fn replay(subject: &Subject<'_>, schedule: &Schedule) -> Result<ExitCode, ExitCo
             None => {
                 let title = format!("{}: a replay", subject.name);
                 let none = WaitGraph::default();
-                let picture = timeline::build_timeline(title, &followed.steps, &none, None);
-                timeline::write_timeline(path, picture)?;
+                let picture = timeline::build_timeline(title, &followed.steps, &none, (None, None));
+                timeline::write_timeline(path, &picture)?;
             }
         }
     }

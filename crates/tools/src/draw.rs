@@ -21,6 +21,10 @@ pub(crate) struct DrawCommand {
     #[arg(short, long, value_name = "FILE")]
     out: PathBuf,
 
+    /// Maximum number of rows of a diagram of check; earlier steps are one row
+    #[arg(long, value_name = "N", default_value_t = 40)]
+    rows: usize,
+
     /// Change the platform before it is drawn, as for a run
     #[arg(long = "set", value_name = "PATH=VALUE")]
     changes: Vec<Override>,
@@ -42,10 +46,10 @@ fn draw_input(command: &DrawCommand) -> Result<ExitCode, ExitCode> {
     if is_figure {
         let figure = figure(input)?;
         if to_stdout {
-            let picture = figure.svg().map_err(status::refuse)?;
+            let picture = figure.svg(command.rows).map_err(status::refuse)?;
             return Ok(status::print(picture.trim_end()));
         }
-        figure.plot(out).map_err(status::refuse)?;
+        figure.plot(command.rows, out).map_err(status::refuse)?;
         return Ok(ExitCode::SUCCESS);
     }
     if to_stdout {

@@ -460,7 +460,17 @@ fn diagrams_have_a_lane_for_each_actor() {
         "sender",
         "post send mailbox 0",
         "checked.rs:",
+        "the second was faster",
     ] {
+        assert!(picture.contains(word), "{word}");
+    }
+    // A lane for each rank instead of queues.
+    let ranks = folder.path("way.svg");
+    let cases = program("cases");
+    simrun!("check -n 3 --timeline {ranks} {cases} -- --case relay").exits_with(1);
+    let picture = std::fs::read_to_string(&ranks).unwrap();
+    assert!(!picture.contains("network"), "{picture}");
+    for word in ["rank 0", "rank 2", "invalid rank 77"] {
         assert!(picture.contains(word), "{word}");
     }
     // A program that finds no command that draws has searched all the same.

@@ -3,21 +3,20 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use explore::{Critical, FindingStep, Timeline, TimelineEnd, TimelineStep};
+use explore::{
+    Critical, Finding, FindingKind, FindingStep, Timeline, TimelineEnd, TimelineFault, TimelineStep,
+};
 use sim_core::{ActorId, WaitGraph};
 
 use super::words;
 use crate::{drawing, status};
 
-/// Rows of a picture at most; `.dot` and `.json` files have all steps.
-const ROWS_MAX: usize = 40;
-
-/// Writes the diagram into a file: `.svg`, `.png`, `.dot` or `.json`.
-pub(super) fn write_timeline(path: &Path, timeline: Timeline) -> Result<(), ExitCode> {
+/// Writes the diagram into a file: `.svg`, `.png`, `.dot` or `.json`. The last two have all steps.
+pub(super) fn write_timeline(path: &Path, timeline: &Timeline) -> Result<(), ExitCode> {
     let text = match path.extension().and_then(|ending| ending.to_str()) {
-        Some("dot") => explore::dot_of_timeline(&timeline),
-        Some("json") => format!("{}\n", figure(&timeline)),
-        _ => return drawing::draw_figure(&figure(&timeline.shorten_to_rows(ROWS_MAX)), path),
+        Some("dot") => explore::dot_of_timeline(timeline),
+        Some("json") => format!("{}\n", figure(timeline)),
+        _ => return drawing::draw_figure(&figure(timeline), path),
     };
     files::write(path, text).map_err(status::refuse)
 }
@@ -32,13 +31,18 @@ pub(super) fn build_timeline(
     title: String,
     steps: &[FindingStep],
     states: &WaitGraph,
-    critical: Option<Critical>,
+    (critical, finding): (Option<Critical>, Option<&Finding>),
 ) -> Timeline {
     let mut actors: Vec<(ActorId, &str)> = Vec::new();
     let named = steps.iter().map(|step| (step.actor, step.name.as_str()));
     let waiting = states.blocked.iter();
     let waiting = waiting.map(|blocked| (blocked.actor, blocked.name.as_str()));
-    for (actor, name) in named.chain(waiting) {
+    let failure = finding.and_then(|finding| match &finding.kind {
+        FindingKind::Failure(failure) => Some(failure),
+        _ => None,
+    });
+    let failed = failure.map(|failure| (failure.actor, failure.name.as_str()));
+    for (actor, name) in named.chain(waiting).chain(failed) {
         if !actors.iter().any(|&(other, _)| other == actor) {
             actors.push((actor, name));
         }
@@ -75,8 +79,24 @@ pub(super) fn build_timeline(
         title,
         steps: rows.collect(),
         ends: ends.collect(),
+        fault: finding
+            .filter(|finding| failure.is_some() || is_leftover(finding))
+            .map(|finding| TimelineFault {
+                lane: failure.and_then(|failure| lane(failure.actor)),
+                text: finding
+                    .message
+                    .lines()
+                    .next()
+                    .unwrap_or_default()
+                    .to_owned(),
+            }),
         lanes: actors.iter().map(|&(_, name)| name.to_owned()).collect(),
     }
+}
+
+/// Returns true if the finding is operations that have not ended.
+const fn is_leftover(finding: &Finding) -> bool {
+    matches!(finding.kind, FindingKind::Leftovers(_))
 }
 
 /// Returns a source line without the folder.

@@ -104,6 +104,6 @@ pub(crate) fn figure(bytes: &[u8]) {
     if let Ok(figure) = serde_json::from_slice::<report::Figure>(bytes)
         && figure.check_positions().is_ok()
     {
-        let _ = figure.svg();
+        let _ = figure.svg(40);
     }
 }

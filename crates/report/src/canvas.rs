@@ -108,3 +108,62 @@ pub(crate) fn svg(size: (u32, u32), drawing: &impl Drawing) -> Result<String, Pl
     drop(area);
     Ok(picture)
 }
+
+/// The height of a label beside a curve, and the largest distance from the end of the curve.
+const LABEL_HEIGHT: i32 = 18;
+const LABEL_SHIFT_MAX: i32 = 54;
+
+/// Returns a position for each label beside the end of a curve at one of `ends`, so that labels do
+/// not overlap; `None` if a label would be too far from the curve.
+pub(crate) fn place_labels(ends: &[i32], (top, bottom): (i32, i32)) -> Option<Vec<i32>> {
+    let mut order: Vec<usize> = (0..ends.len()).collect();
+    order.sort_by_key(|&at| ends[at]);
+    let mut places = ends.to_vec();
+    // Down from the first label, and then up from the bottom.
+    let mut free = top;
+    for &at in &order {
+        places[at] = places[at].max(free);
+        free = places[at] + LABEL_HEIGHT;
+    }
+    let mut free = bottom;
+    for &at in order.iter().rev() {
+        places[at] = places[at].min(free);
+        free = places[at] - LABEL_HEIGHT;
+    }
+    let mut distances = places.iter().zip(ends).map(|(place, end)| place - end);
+    let is_close = distances.all(|shift| shift.abs() <= LABEL_SHIFT_MAX);
+    (is_close && free >= top - LABEL_HEIGHT).then_some(places)
+}
+
+/// Returns an SVG picture for a page of HTML: ground, words and grid have the colours of the page,
+/// which is dark if the reader prefers dark pages.
+pub(crate) fn adopt_page_colours(picture: &str) -> String {
+    const COLOURS: [(&str, &str); 9] = [
+        ("#FFFFFF", "var(--back, #fff)"),
+        ("#000000", "var(--front, #000)"),
+        ("#CDCDCD", "var(--line, #cdcdcd)"),
+        ("#F0F0F0", "var(--faint, #f0f0f0)"),
+        ("#969696", "var(--line, #969696)"),
+        ("#2166AC", "var(--link, #2166ac)"),
+        ("#828282", "var(--soft, #828282)"),
+        ("#B2182B", "var(--red, #b2182b)"),
+        ("#1B7837", "var(--green, #1b7837)"),
+    ];
+    COLOURS.iter().fold(picture.to_owned(), |text, (from, to)| {
+        text.replace(&format!("\"{from}\""), &format!("\"{to}\""))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_stand_apart_and_near_their_curves() {
+        assert_eq!(place_labels(&[100, 40], (0, 200)).unwrap(), [100, 40]);
+        assert_eq!(place_labels(&[100, 98], (0, 200)).unwrap(), [116, 98]);
+        assert_eq!(place_labels(&[199, 198], (0, 200)).unwrap(), [200, 182]);
+        assert_eq!(place_labels(&[50; 5], (0, 400)), None);
+        assert_eq!(place_labels(&[5, 5, 5], (0, 20)), None);
+    }
+}

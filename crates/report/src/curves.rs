@@ -1,5 +1,5 @@
-//! Curves over logarithmic axes, for costs that grow: each curve has its points, and its name
-//! beside the last point.
+//! Curves over logarithmic axes, for costs that grow: each curve has points, and the names are a
+//! list.
 //!
 //! *Not drawn*: points that are not above 0; logarithmic axes have no position for them.
 

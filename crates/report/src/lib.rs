@@ -19,6 +19,8 @@ pub mod network;
 #[cfg(feature = "pictures")]
 mod scatter;
 mod states;
+#[cfg(any(feature = "html", feature = "pictures"))]
+mod ticks;
 #[cfg(feature = "pictures")]
 mod timeline;
 #[cfg(feature = "pictures")]

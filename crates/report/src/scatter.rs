@@ -1,6 +1,9 @@
 //! Points, intervals and lines over linear or logarithmic axes: measured values beside the values
 //! of a model.
 //!
+//! The name of a series stands beside the last point, if all series end at the right edge and the
+//! names do not overlap; otherwise the names are a list.
+//!
 //! *Not drawn*: values that are not finite, and on a logarithmic axis values that are not above 0.
 
 use std::path::Path;
@@ -8,11 +11,19 @@ use std::path::Path;
 use plotters::coord::Shift;
 use plotters::coord::ranged1d::{AsRangedCoord, Ranged, ValueFormatter};
 use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use crate::canvas::{Drawing, PlotError, svg, text, write};
+use crate::canvas::{Drawing, PlotError, adopt_page_colours, place_labels, svg, text, write};
 
 /// Width and height, in pixels.
 const SIZE: (u32, u32) = (1000, 560);
+
+/// Part of the axis of x in which a series ends at the right edge.
+const EDGE_PART: f64 = 0.15;
+/// Size of the letters of a name beside the last point.
+const NAME_SIZE: i32 = 15;
+/// Distance of a name from the edge of the diagram, in pixels.
+const NAME_DISTANCE: i32 = 10;
 
 /// Styles of a series.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -83,9 +94,9 @@ pub fn plot_scatter(scatter: &Scatter, path: &Path) -> Result<(), PlotError> {
     write(path, SIZE, scatter)
 }
 
-/// Draws an SVG picture and returns the text of the picture.
+/// Draws an SVG picture for a page of HTML and returns the text of the picture.
 pub fn svg_of_scatter(scatter: &Scatter) -> Result<String, PlotError> {
-    svg(SIZE, scatter)
+    svg(SIZE, scatter).map(|picture| adopt_page_colours(&picture))
 }
 
 impl Scatter {
@@ -95,6 +106,37 @@ impl Scatter {
             x.is_finite() && y.is_finite() && (*x > 0.0 || !log_x) && (*y > 0.0 || !log_y)
         };
         points.iter().copied().filter(fits)
+    }
+
+    /// The series with a name and at least one drawable point.
+    fn named_series(&self) -> impl Iterator<Item = &Series> {
+        let series = self.series.iter();
+        series.filter(|series| {
+            !series.name.is_empty() && self.drawable(&series.points).next().is_some()
+        })
+    }
+
+    /// Returns true if each named series ends in the last part of the axis of x.
+    fn ends_at_edge(&self) -> bool {
+        let Some((low, high)) = self.extent(|point| point.0) else {
+            return false;
+        };
+        let scale = |x: f64| if self.log_x { libm::log(x) } else { x };
+        let edge = scale(high) - EDGE_PART * (scale(high) - scale(low));
+        self.named_series()
+            .filter_map(|series| self.last_point(series))
+            .all(|(x, _)| scale(x) >= edge)
+    }
+
+    /// Returns the drawable point of a series with the largest x.
+    fn last_point(&self, series: &Series) -> Option<(f64, f64)> {
+        let points = self.drawable(&series.points);
+        points.max_by(|(one, _), (other, _)| one.total_cmp(other))
+    }
+
+    /// Returns true if the axis of x has sizes of messages, which are powers of 2.
+    fn has_sizes(&self) -> bool {
+        self.log_x && self.x.contains("bytes")
     }
 
     /// Returns the minimum and the maximum of one coordinate over all drawable points.
@@ -117,17 +159,21 @@ impl Drawing for Scatter {
         else {
             return Err("there are no points".to_owned());
         };
+        let base = if self.has_sizes() { 2.0 } else { 10.0 };
         let logarithmic = |(low, high): (f64, f64)| (low / 1.5..high * 1.5).log_scale();
         let linear = |(low, high): (f64, f64), part: f64| {
             let room = part * (high - low).max(1e-3 * high.abs()).max(1e-9);
             low - room..high + room
         };
         // The list of names stands there, and would hide points.
+        let room = if self.ends_at_edge() { 0.0 } else { 0.25 };
         let above =
-            |range: std::ops::Range<f64>| range.start..range.end + 0.25 * (range.end - range.start);
+            |range: std::ops::Range<f64>| range.start..range.end + room * (range.end - range.start);
         match (self.log_x, self.log_y) {
-            (true, true) => self.draw_points(area, logarithmic(x), logarithmic(y)),
-            (true, false) => self.draw_points(area, logarithmic(x), above(linear(y, 0.1))),
+            (true, true) => self.draw_points(area, logarithmic(x).base(base), logarithmic(y)),
+            (true, false) => {
+                self.draw_points(area, logarithmic(x).base(base), above(linear(y, 0.1)))
+            }
             (false, true) => self.draw_points(area, linear(x, 0.02), logarithmic(y)),
             (false, false) => self.draw_points(area, linear(x, 0.02), above(linear(y, 0.1))),
         }
@@ -150,7 +196,7 @@ impl Scatter {
         let mut chart = ChartBuilder::on(area)
             .caption(&self.title, ("sans-serif", 20))
             .margin(16)
-            .margin_right(32)
+            .margin_right(self.right_margin(area)?)
             .x_label_area_size(48)
             .y_label_area_size(72)
             .build_cartesian_2d(x, y)
@@ -167,10 +213,15 @@ impl Scatter {
             .axis_desc_style(("sans-serif", 17))
             .bold_line_style(RGBColor(205, 205, 205))
             .light_line_style(RGBColor(240, 240, 240))
-            .x_label_formatter(if self.log_x { &label_of_decade } else { &label })
+            .x_label_formatter(match (self.has_sizes(), self.log_x) {
+                (true, _) => &label_of_size,
+                (_, true) => &label_of_decade,
+                _ => &label,
+            })
             .y_label_formatter(if self.log_y { &label_of_decade } else { &label })
             .draw()
             .map_err(text)?;
+        let beside = self.names_beside(&chart);
         let y = self.extent(|point| point.1).unwrap_or_default();
         for at in &self.verticals {
             let ends = vec![(*at, y.0), (*at, y.1)];
@@ -178,34 +229,10 @@ impl Scatter {
             chart.draw_series(std::iter::once(line)).map_err(text)?;
         }
         for series in &self.series {
-            let points: Vec<(f64, f64)> = self.drawable(&series.points).collect();
-            let (colour, size) = style(series.mark);
-            let dots = || points.iter().copied();
-            let drawn = match series.mark {
-                Marker::Faint | Marker::Dots => {
-                    chart.draw_series(dots().map(|at| Circle::new(at, size, colour.filled())))
-                }
-                Marker::Rings => chart
-                    .draw_series(dots().map(|at| Circle::new(at, size, colour.stroke_width(2)))),
-                Marker::Crosses => {
-                    chart.draw_series(dots().map(|at| Cross::new(at, size, colour.stroke_width(2))))
-                }
-                Marker::Whiskers => chart.draw_series(
-                    points
-                        .chunks(2)
-                        .map(|pair| PathElement::new(pair.to_vec(), colour.stroke_width(size))),
-                ),
-                Marker::Line | Marker::Thin | Marker::Second | Marker::Third => {
-                    let line = PathElement::new(points, colour.stroke_width(size));
-                    chart.draw_series(std::iter::once(line))
-                }
-            };
-            let legend = drawn.map_err(text)?;
-            if !series.name.is_empty() {
-                let mark = series.mark;
-                let legend = legend.label(&series.name);
-                legend.legend(move |at| legend_sign(mark, at));
-            }
+            self.draw_series(&mut chart, series, beside.is_none())?;
+        }
+        if let Some(names) = beside {
+            return draw_names(area, names);
         }
         chart
             .configure_series_labels()
@@ -217,6 +244,106 @@ impl Scatter {
             .border_style(RGBColor(150, 150, 150))
             .draw()
             .map_err(text)
+    }
+}
+
+/// Draws the names of series beside the last points.
+fn draw_names<D: DrawingBackend>(
+    area: &DrawingArea<D, Shift>,
+    names: Vec<(&Series, (i32, i32))>,
+) -> Result<(), String> {
+    let to_right = Pos::new(HPos::Left, VPos::Center);
+    names.into_iter().try_for_each(|(series, at)| {
+        let (RGBAColor(red, green, blue, _), _) = style(series.mark);
+        let font = ("sans-serif", NAME_SIZE).into_font();
+        let style = font.color(&RGBColor(red, green, blue)).pos(to_right);
+        area.draw(&Text::new(series.name.clone(), at, style))
+            .map_err(text)
+    })
+}
+
+impl Scatter {
+    /// Returns the width of the right margin, where names stand beside the last points.
+    fn right_margin<D: DrawingBackend>(&self, area: &DrawingArea<D, Shift>) -> Result<u32, String> {
+        let mut margin = 32;
+        if self.ends_at_edge() {
+            let style = ("sans-serif", NAME_SIZE).into_font().into();
+            for series in self.named_series() {
+                let size = area.estimate_text_size(&series.name, &style);
+                margin = margin.max(size.map_err(text)?.0 + 24);
+            }
+        }
+        Ok(margin)
+    }
+
+    /// Draws the points of a series, with an entry of the list of names if `is_listed`.
+    fn draw_series<D: DrawingBackend, X, Y>(
+        &self,
+        chart: &mut ChartContext<'_, D, Cartesian2d<X, Y>>,
+        series: &Series,
+        is_listed: bool,
+    ) -> Result<(), String>
+    where
+        X: Ranged<ValueType = f64>,
+        Y: Ranged<ValueType = f64>,
+    {
+        let points: Vec<(f64, f64)> = self.drawable(&series.points).collect();
+        let (colour, size) = style(series.mark);
+        let dots = || points.iter().copied();
+        let drawn = match series.mark {
+            Marker::Faint | Marker::Dots => {
+                chart.draw_series(dots().map(|at| Circle::new(at, size, colour.filled())))
+            }
+            Marker::Rings => {
+                chart.draw_series(dots().map(|at| Circle::new(at, size, colour.stroke_width(2))))
+            }
+            Marker::Crosses => {
+                chart.draw_series(dots().map(|at| Cross::new(at, size, colour.stroke_width(2))))
+            }
+            Marker::Whiskers => chart.draw_series(
+                points
+                    .chunks(2)
+                    .map(|pair| PathElement::new(pair.to_vec(), colour.stroke_width(size))),
+            ),
+            Marker::Line | Marker::Thin | Marker::Second | Marker::Third => {
+                let line = PathElement::new(points, colour.stroke_width(size));
+                chart.draw_series(std::iter::once(line))
+            }
+        };
+        let legend = drawn.map_err(text)?;
+        if is_listed && !series.name.is_empty() {
+            let mark = series.mark;
+            let legend = legend.label(&series.name);
+            legend.legend(move |at| legend_sign(mark, at));
+        }
+        Ok(())
+    }
+
+    /// Returns the named series and the positions of the names beside the last points; `None` if
+    /// the names are a list.
+    fn names_beside<D: DrawingBackend, X, Y>(
+        &self,
+        chart: &ChartContext<'_, D, Cartesian2d<X, Y>>,
+    ) -> Option<Vec<(&Series, (i32, i32))>>
+    where
+        X: Ranged<ValueType = f64>,
+        Y: Ranged<ValueType = f64>,
+    {
+        if !self.ends_at_edge() {
+            return None;
+        }
+        let ends = self
+            .named_series()
+            .filter_map(|series| Some(chart.backend_coord(&self.last_point(series)?).1));
+        let ends: Vec<i32> = ends.collect();
+        let (columns, rows) = chart.plotting_area().get_pixel_range();
+        let places = place_labels(&ends, (rows.start, rows.end))?;
+        let at = |y: i32| (columns.end + NAME_DISTANCE, y);
+        Some(
+            self.named_series()
+                .zip(places.into_iter().map(at))
+                .collect(),
+        )
     }
 }
 
@@ -260,6 +387,20 @@ fn label(number: &f64) -> String {
     }
 }
 
+/// Formats a size in bytes: a power of 2 with a unit.
+fn label_of_size(bytes: &f64) -> String {
+    let units = [
+        (1024.0 * 1024.0 * 1024.0, "GiB"),
+        (1024.0 * 1024.0, "MiB"),
+        (1024.0, "KiB"),
+    ];
+    let unit = units.iter().find(|(size, _)| *bytes >= *size);
+    match unit {
+        Some((size, name)) => format!("{} {name}", label(&(bytes / size))),
+        None => label(bytes),
+    }
+}
+
 /// On a logarithmic axis: 1, 2 and 5 of each decade, because the others stand too close to each
 /// other.
 fn label_of_decade(number: &f64) -> String {
@@ -283,6 +424,12 @@ mod tests {
         let numbers =
             [1.0, 3.0, 5.0, 900.0, 1000.0, 2e5, 0.5].map(|number| label_of_decade(&number));
         assert_eq!(numbers, ["1", "", "5", "", "1000", "2e5", "0.5"]);
+    }
+
+    #[test]
+    fn sizes_are_powers_of_two() {
+        let sizes = [8.0, 1024.0, 65_536.0, 4_194_304.0].map(|size| label_of_size(&size));
+        assert_eq!(sizes, ["8", "1 KiB", "64 KiB", "4 MiB"]);
     }
 
     #[test]

@@ -9,6 +9,7 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use crate::canvas::{Drawing, PlotError, text, write};
+use crate::ticks::round_ticks;
 
 /// Width of a picture, and of the left part with the names, in pixels.
 const WIDTH: u32 = 1000;
@@ -88,9 +89,13 @@ impl Drawing for Tornado {
         let bottom = HEAD + i32::try_from(self.bars.len()).unwrap_or(0) * BAR;
         let line = vec![(x(0.0), HEAD - 6), (x(0.0), bottom + 4)];
         area.draw(&PathElement::new(line, BLACK)).map_err(text)?;
-        for effect in [low, 0.0, high] {
-            let words = format!("{:+.1} %", 100.0 * effect);
-            write(&words, 12, (x(effect), bottom + 18), HPos::Center)?;
+        for percent in round_ticks(100.0 * low, 100.0 * high) {
+            let sign = if percent > 0.0 { "+" } else { "" };
+            let at = x(percent / 100.0);
+            let mark = vec![(at, bottom), (at, bottom + 6)];
+            area.draw(&PathElement::new(mark, BLACK)).map_err(text)?;
+            let words = format!("{sign}{percent} %");
+            write(&words, 12, (at, bottom + 18), HPos::Center)?;
         }
         for (at, (words, colour)) in (0..).zip(self.legend.iter().zip([LESS, MORE])) {
             let left = NAMES + 20 + at * 200;

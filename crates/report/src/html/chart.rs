@@ -8,7 +8,8 @@
 use std::fmt::Write as _;
 use std::io;
 
-use super::picture::{AREA, LEFT, Picture, Shape, round_ticks};
+use super::picture::{AREA, LEFT, Picture, Shape};
+use crate::ticks::round_ticks;
 
 /// Width of the area of data, beside which the names of the curves stand.
 const WIDTH: f64 = AREA - 190.0;

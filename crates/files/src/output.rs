@@ -80,9 +80,7 @@ impl Output {
         match fs::metadata(&file) {
             Ok(found) if !found.is_file() => {
                 let kind = describe_kind(found.file_type());
-                Err(output(None).error(format!(
-                    "it is {kind}: expected the name of a file, or - for standard output"
-                )))
+                Err(output(None).error(format!("it is {kind}: expected the name of a file")))
             }
             _ => {
                 let output = output(Some(file));

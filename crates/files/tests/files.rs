@@ -71,7 +71,7 @@ fn what_is_no_regular_file_is_refused_and_stays() {
     ] {
         let error = write(path, "text").unwrap_err().to_string();
         let expected = format!(
-            "{}: it is {kind}: expected the name of a file, or - for standard output",
+            "{}: it is {kind}: expected the name of a file",
             path.display()
         );
         assert_eq!(error, expected);

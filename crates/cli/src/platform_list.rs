@@ -1,7 +1,7 @@
 //! `simrun platform list`: the platform files of a folder, a line each, with measured errors.
 //!
 //! The errors come from `accuracy.csv` in the folder: a header and lines of five fields without
-//! quotes. *Not listed*: files in inner folders.
+//! quotes. *Not listed*: files in inner folders, and files of other kinds, such as `Cargo.toml`.
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
@@ -93,17 +93,35 @@ fn list_json(rows: &[[String; 5]], errors: &[ErrorLine]) -> Value {
     objects.collect()
 }
 
+/// Returns true for XML, and for TOML with a version before the first table or with hosts. A file
+/// that cannot be read counts, because the reader says why.
+fn is_platform(path: &Path) -> bool {
+    let extension = path.extension().and_then(OsStr::to_str);
+    if extension != Some("toml") {
+        return extension == Some("xml");
+    }
+    let text = files::read_text(path);
+    text.map_or(true, |text| {
+        let mut lines = text.lines().map(str::trim_start);
+        let mut top = lines.clone().take_while(|line| !line.starts_with('['));
+        let has_hosts = |line: &str| {
+            let table = line.trim_start_matches('[');
+            table.len() < line.len()
+                && ["hosts", "clusters"]
+                    .iter()
+                    .any(|key| table.starts_with(key))
+        };
+        top.any(|line| line.starts_with("version")) || lines.any(has_hosts)
+    })
+}
+
 /// Returns the platform files of a folder by name, or the problem.
 fn platform_files(folder: &Path) -> Result<Vec<PathBuf>, String> {
     const EXPECTED: &str = "expected a folder of platform files, .toml or .xml";
     let entries = std::fs::read_dir(folder).and_then(Iterator::collect::<Result<Vec<_>, _>>);
     let entries = entries.map_err(|error| format!("cannot list it: {error}: {EXPECTED}"))?;
     let paths = entries.iter().map(std::fs::DirEntry::path);
-    let is_platform = |path: &PathBuf| {
-        let extension = path.extension();
-        extension.is_some_and(|extension| extension == "toml" || extension == "xml")
-    };
-    let mut paths: Vec<PathBuf> = paths.filter(is_platform).collect();
+    let mut paths: Vec<PathBuf> = paths.filter(|path| is_platform(path)).collect();
     paths.sort();
     match paths.is_empty() {
         true => Err(format!("no platform file: {EXPECTED}")),

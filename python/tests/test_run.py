@@ -39,6 +39,15 @@ def test_ranks_arguments_and_changes_of_the_platform(program: Program) -> None:
     assert result.time == pytest.approx(16 * (0.625e-6 + 2**20 / 12.5e9))
 
 
+def test_a_program_in_c(tmp_path: Path) -> None:
+    compiled = tmp_path / "ring-in-c"
+    compiler = [simrun._command.executable(), "cc", "-o", str(compiled), str(ROOT / "apps/c/ring.c")]
+    subprocess.run(compiler, check=True)
+    result = simrun.run(str(compiled), platform=CLUSTER, ranks=4)
+    assert result.record["ranks"] == 4 and result.outcome == "finished"
+    assert result.record["messages"] > 0 and result.time > 0
+
+
 def test_a_deadlock_is_an_exception_with_its_table(program: Program) -> None:
     with pytest.raises(simrun.Deadlock) as caught:
         simrun.run(program("two-senders"), platform=CLUSTER, ranks=2, options=["--protocol", "rendezvous"])

@@ -69,24 +69,28 @@ impl TunedLibrary {
         }
     }
 
-    /// Returns the names, `library:name`, of the algorithms that a file can name, and the
-    /// algorithms.
-    pub fn file_algorithms(self, kind: Collective) -> Vec<(String, &'static Algorithm)> {
+    /// Returns the names, `library:name`, of the algorithms that a file can name for this many
+    /// ranks, and the algorithms.
+    pub fn file_algorithms(
+        self,
+        kind: Collective,
+        ranks: u32,
+    ) -> Vec<(String, &'static Algorithm)> {
         let library = Self::ALL.iter().find(|(library, _)| *library == self);
         let prefix = library.map_or("", |(_, name)| *name);
         let names =
             aliases::alias_names(kind).filter(|name| name.split(':').next() == Some(prefix));
         let found = names.filter_map(|name| {
-            let alias = aliases::find(kind, &name).filter(|alias| self.can_name(alias))?;
+            let alias = aliases::find(kind, &name).filter(|alias| self.can_name(alias, ranks))?;
             Some((name, alias.algorithm))
         });
         found.collect()
     }
 
-    fn can_name(self, alias: &Alias) -> bool {
+    fn can_name(self, alias: &Alias, ranks: u32) -> bool {
         match self {
             Self::OpenMpi => rule_numbers(alias).is_some(),
-            Self::Mpich => mpich::can_name(alias),
+            Self::Mpich => mpich::can_name(alias, ranks),
             Self::Nccl => alias.name != "p2p" && nccl_operation(alias.collective).is_some(),
         }
     }
@@ -246,11 +250,14 @@ mod tests {
 
     #[test]
     fn files_name_the_algorithms_of_the_component_tuned() {
-        let count = |library: TunedLibrary, kind| library.file_algorithms(kind).len();
+        let count = |library: TunedLibrary, kind| library.file_algorithms(kind, 6).len();
         assert_eq!(count(TunedLibrary::OpenMpi, Collective::Bcast), 9);
         assert_eq!(count(TunedLibrary::OpenMpi, Collective::Scan), 0);
         assert_eq!(count(TunedLibrary::Mpich, Collective::Allreduce), 2);
         assert_eq!(count(TunedLibrary::Mpich, Collective::Barrier), 0);
+        assert_eq!(count(TunedLibrary::Mpich, Collective::Allgather), 2);
+        let power_of_two = TunedLibrary::Mpich.file_algorithms(Collective::Allgather, 8);
+        assert_eq!(power_of_two.len(), 3);
         assert_eq!(count(TunedLibrary::Nccl, Collective::Allreduce), 2);
         assert_eq!(count(TunedLibrary::Nccl, Collective::Gather), 0);
     }

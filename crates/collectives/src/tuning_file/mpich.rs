@@ -23,6 +23,9 @@ use crate::aliases::Alias;
 /// The largest size of a condition, which MPICH reads with `atoi`.
 const SIZE_MAX: u64 = i32::MAX as u64;
 
+/// The smallest page of memory, in bytes.
+const PAGE: usize = 4096;
+
 /// Conditions and their branches, which are not read further.
 type Branches = BTreeMap<String, Box<RawValue>>;
 
@@ -54,15 +57,22 @@ const fn restricted_calls(kind: Collective) -> &'static [&'static str] {
         Collective::Allreduce | Collective::Reduce => {
             &["is_commutative=no", "is_op_built_in=no", "count<pow2"]
         }
-        Collective::ReduceScatter | Collective::ReduceScatterBlock => &["is_commutative=no"],
+        Collective::ReduceScatter => &["is_commutative=no", "is_block_regular=no"],
+        Collective::ReduceScatterBlock => &["is_commutative=no"],
         Collective::Alltoall => &["is_sendbuf_inplace=yes"],
         _ => &[],
     }
 }
 
-/// Returns true if the file can name the algorithm. `smp` is a composition of other algorithms.
-pub(super) fn can_name(alias: &Alias) -> bool {
-    alias.name != "smp" && size_condition(alias.collective).is_some()
+/// Returns true if the file can name the algorithm for this many ranks. `smp` is a composition of
+/// other algorithms. The recursive doubling of an allgather is for powers of two in MPICH
+/// (`allgather_intra_recursive_doubling.c`).
+pub(super) fn can_name(alias: &Alias, ranks: u32) -> bool {
+    let needs_power_of_two =
+        alias.collective == Collective::Allgather && alias.name == "recursive_doubling";
+    alias.name != "smp"
+        && size_condition(alias.collective).is_some()
+        && (ranks.is_power_of_two() || !needs_power_of_two)
 }
 
 /// Writes the decisions of the library with `rows` first, for calls of exactly this many ranks.
@@ -82,9 +92,10 @@ pub(super) fn write_decisions(
     if let Some(first) = rows.first() {
         let kind = first.alias.collective;
         let branch = decisions.get_mut(&format!("collective={kind}"));
-        let branch = branch.ok_or_else(missing)?;
-        let mut types: Branches = serde_json::from_str(branch.get()).map_err(|_| missing())?;
-        let own = types.get_mut("comm_type=intra").ok_or_else(missing)?;
+        let other = || format!("no decisions of MPICH for {kind} within a communicator");
+        let branch = branch.ok_or_else(other)?;
+        let mut types: Branches = serde_json::from_str(branch.get()).map_err(|_| other())?;
+        let own = types.get_mut("comm_type=intra").ok_or_else(other)?;
         let text = write_branch(kind, ranks, rows, own.get());
         let broken = |error| format!("internal error: a branch of MPICH: {error}");
         *own = RawValue::from_string(text).map_err(broken)?;
@@ -93,7 +104,12 @@ pub(super) fn write_decisions(
     let lines: Vec<String> = (decisions.iter())
         .map(|(condition, branch)| format!("\"{condition}\":{branch}"))
         .collect();
-    Ok(format!("{{{}}}\n", lines.join(",\n")))
+    let mut text = format!("{{{}}}\n", lines.join(",\n"));
+    // MPICH maps the file and reads up to a zero byte, which only a page that is not full has.
+    if text.len().is_multiple_of(PAGE) {
+        text.push('\n');
+    }
+    Ok(text)
 }
 
 /// Finds the decisions of the message layer, with names that begin with `MPIR_`. Decisions on

@@ -8,7 +8,7 @@
 //! times are compared with the library's own choice.
 //!
 //! *Not tuned*: segments and radices, which are those of the algorithms; calls with other numbers
-//! of ranks, for which the rows hold too.
+//! of ranks, for which the rows hold too, but not in a file for MPICH.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use accuracy::{AlgorithmTimes, FastestAlgorithms, estimate_messages};
 use clap::Args;
-use collectives::{Algorithm, Call, Collective, TunedLibrary, named};
+use collectives::{Algorithm, Call, Collective, TunedLibrary, TunedRow, aliases, named};
 use files::Output;
 use platform::{Override, suggest_word};
 use report::{Marker, Scatter, Series, plot_scatter};
@@ -62,7 +62,12 @@ pub(crate) struct TuneCommand {
     )]
     library: Option<PathBuf>,
     /// Largest number of messages of a simulated call; algorithms with more are left out
-    #[arg(long, value_name = "N", default_value_t = 2_000_000)]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 2_000_000,
+        hide_short_help = true
+    )]
     max_messages: u64,
     /// File for the selector, which collectives.selector accepts
     #[arg(short, long, value_name = "FILE")]
@@ -164,12 +169,22 @@ fn read_decisions(command: &TuneCommand) -> Result<Vec<u8>, ExitCode> {
     let Some(path) = &command.library else {
         return Ok(Vec::new());
     };
-    let decisions = files::read_bytes(path, files::INPUT_MAX);
-    let decisions = decisions.map_err(|error| refuse_library(command, &error.to_string()))?;
     let Some(library @ TunedLibrary::Mpich) = command.export else {
         return Err(refuse_library(command, "only for --export mpich"));
     };
-    let checked = library.write_file(2, &[], &decisions);
+    let decisions = files::read_bytes(path, files::INPUT_MAX);
+    let decisions = decisions.map_err(|error| refuse_library(command, &error.to_string()))?;
+    let (kind, ranks) = (command.kind, command.rank_count());
+    let names = library.file_algorithms(kind, ranks);
+    let row = |(name, _): &Candidate| {
+        let alias = aliases::find(kind, name)?;
+        Some(TunedRow {
+            from_bytes: 0,
+            alias,
+        })
+    };
+    let rows: Vec<TunedRow> = names.iter().take(1).filter_map(row).collect();
+    let checked = library.write_file(ranks, &rows, &decisions);
     checked.map_err(|error| refuse_library(command, &error))?;
     Ok(decisions)
 }
@@ -224,7 +239,7 @@ fn sizes(command: &TuneCommand) -> Result<Vec<u64>, ExitCode> {
 
 fn algorithms(command: &TuneCommand) -> Result<Vec<Candidate>, ExitCode> {
     if let Some(library) = command.export {
-        let all = library.file_algorithms(command.kind);
+        let all = library.file_algorithms(command.kind, command.rank_count());
         if all.is_empty() {
             let kind = command.kind;
             return Err(status::refuse(format_args!(

@@ -154,6 +154,21 @@ impl Scatter {
 
 impl Drawing for Scatter {
     fn draw<D: DrawingBackend>(&self, area: &DrawingArea<D, Shift>) -> Result<(), String> {
+        if self.ends_at_edge() && self.draw_with_names(area, true)? {
+            return Ok(());
+        }
+        self.draw_with_names(area, false).map(|_| ())
+    }
+}
+
+impl Scatter {
+    /// Draws the picture with the names beside the last points, or as a list. Returns false if the
+    /// names have no room beside the points.
+    fn draw_with_names<D: DrawingBackend>(
+        &self,
+        area: &DrawingArea<D, Shift>,
+        beside: bool,
+    ) -> Result<bool, String> {
         area.fill(&WHITE).map_err(text)?;
         let (Some(x), Some(y)) = (self.extent(|point| point.0), self.extent(|point| point.1))
         else {
@@ -166,16 +181,21 @@ impl Drawing for Scatter {
             low - room..high + room
         };
         // The list of names stands there, and would hide points.
-        let room = if self.ends_at_edge() { 0.0 } else { 0.25 };
+        let room = if beside { 0.0 } else { 0.25 };
         let above =
             |range: std::ops::Range<f64>| range.start..range.end + room * (range.end - range.start);
         match (self.log_x, self.log_y) {
-            (true, true) => self.draw_points(area, logarithmic(x).base(base), logarithmic(y)),
-            (true, false) => {
-                self.draw_points(area, logarithmic(x).base(base), above(linear(y, 0.1)))
+            (true, true) => {
+                self.draw_points(area, logarithmic(x).base(base), logarithmic(y), beside)
             }
-            (false, true) => self.draw_points(area, linear(x, 0.02), logarithmic(y)),
-            (false, false) => self.draw_points(area, linear(x, 0.02), above(linear(y, 0.1))),
+            (true, false) => {
+                let (x, y) = (logarithmic(x).base(base), above(linear(y, 0.1)));
+                self.draw_points(area, x, y, beside)
+            }
+            (false, true) => self.draw_points(area, linear(x, 0.02), logarithmic(y), beside),
+            (false, false) => {
+                self.draw_points(area, linear(x, 0.02), above(linear(y, 0.1)), beside)
+            }
         }
     }
 }
@@ -186,7 +206,8 @@ impl Scatter {
         area: &DrawingArea<D, Shift>,
         x: X,
         y: Y,
-    ) -> Result<(), String>
+        beside: bool,
+    ) -> Result<bool, String>
     where
         X: AsRangedCoord<Value = f64>,
         Y: AsRangedCoord<Value = f64>,
@@ -196,7 +217,7 @@ impl Scatter {
         let mut chart = ChartBuilder::on(area)
             .caption(&self.title, ("sans-serif", 20))
             .margin(16)
-            .margin_right(self.right_margin(area)?)
+            .margin_right(self.right_margin(area, beside)?)
             .x_label_area_size(48)
             .y_label_area_size(72)
             .build_cartesian_2d(x, y)
@@ -221,7 +242,10 @@ impl Scatter {
             .y_label_formatter(if self.log_y { &label_of_decade } else { &label })
             .draw()
             .map_err(text)?;
-        let beside = self.names_beside(&chart);
+        let names = beside.then(|| self.names_beside(&chart));
+        if names.as_ref().is_some_and(Option::is_none) {
+            return Ok(false);
+        }
         let y = self.extent(|point| point.1).unwrap_or_default();
         for at in &self.verticals {
             let ends = vec![(*at, y.0), (*at, y.1)];
@@ -229,10 +253,11 @@ impl Scatter {
             chart.draw_series(std::iter::once(line)).map_err(text)?;
         }
         for series in &self.series {
-            self.draw_series(&mut chart, series, beside.is_none())?;
+            self.draw_series(&mut chart, series, !beside)?;
         }
-        if let Some(names) = beside {
-            return draw_names(area, names);
+        if let Some(names) = names.flatten() {
+            draw_names(area, names)?;
+            return Ok(true);
         }
         chart
             .configure_series_labels()
@@ -243,7 +268,8 @@ impl Scatter {
             .background_style(WHITE.mix(0.9))
             .border_style(RGBColor(150, 150, 150))
             .draw()
-            .map_err(text)
+            .map_err(text)?;
+        Ok(true)
     }
 }
 
@@ -264,9 +290,13 @@ fn draw_names<D: DrawingBackend>(
 
 impl Scatter {
     /// Returns the width of the right margin, where names stand beside the last points.
-    fn right_margin<D: DrawingBackend>(&self, area: &DrawingArea<D, Shift>) -> Result<u32, String> {
+    fn right_margin<D: DrawingBackend>(
+        &self,
+        area: &DrawingArea<D, Shift>,
+        beside: bool,
+    ) -> Result<u32, String> {
         let mut margin = 32;
-        if self.ends_at_edge() {
+        if beside {
             let style = ("sans-serif", NAME_SIZE).into_font().into();
             for series in self.named_series() {
                 let size = area.estimate_text_size(&series.name, &style);
@@ -320,7 +350,7 @@ impl Scatter {
     }
 
     /// Returns the named series and the positions of the names beside the last points; `None` if
-    /// the names are a list.
+    /// there is no room for all names.
     fn names_beside<D: DrawingBackend, X, Y>(
         &self,
         chart: &ChartContext<'_, D, Cartesian2d<X, Y>>,
@@ -329,9 +359,6 @@ impl Scatter {
         X: Ranged<ValueType = f64>,
         Y: Ranged<ValueType = f64>,
     {
-        if !self.ends_at_edge() {
-            return None;
-        }
         let ends = self
             .named_series()
             .filter_map(|series| Some(chart.backend_coord(&self.last_point(series)?).1));

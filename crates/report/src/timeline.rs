@@ -166,8 +166,12 @@ impl<'a> Layout<'a> {
         let (ends, lane) = (&self.timeline.ends, &self.rows.new_lanes);
         for (row, end) in (rows.len()..).zip(ends) {
             for &other in &end.waits_for {
-                let there = ends.iter().position(|end| end.lane == other);
-                let to = rows.len() + there.unwrap_or(ends.len());
+                let waiting = ends.iter().position(|end| end.lane == other);
+                let fault = self.timeline.fault.as_ref();
+                let fault = fault.filter(|fault| fault.lane == Some(other));
+                let last = waiting.or(fault.map(|_| ends.len()));
+                let step = rows.iter().rposition(|step| step.lane == Some(lane[other]));
+                let to = last.map(|at| rows.len() + at).or(step).unwrap_or(row);
                 let ends = ((lane[end.lane], row), (lane[other], to));
                 arrows.push((ends.0, ends.1, self.colour_of_ends()));
             }

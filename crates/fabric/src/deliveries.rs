@@ -21,7 +21,7 @@ pub(crate) struct Delivery {
     pub(crate) step: u32,
     pub(crate) source: u32,
     /// The causes that the sender knew.
-    pub(crate) reason: SendCause,
+    pub(crate) send_cause: SendCause,
     /// Further arrivals that caused the send.
     pub(crate) also: Vec<u32>,
     /// The call that sent the packet, if the packet is a message, and the number of the send among
@@ -63,11 +63,14 @@ impl Deliveries {
             return PacketOrigin::default();
         };
         let Delivery {
-            reason, also, call, ..
+            send_cause,
+            also,
+            call,
+            ..
         } = &all[position];
         let mut arrivals = also.clone();
-        if !also.contains(&reason.arrival) {
-            arrivals.push(reason.arrival);
+        if !also.contains(&send_cause.arrival) {
+            arrivals.push(send_cause.arrival);
         }
         PacketOrigin {
             call: *call,
@@ -98,16 +101,18 @@ impl Deliveries {
             if std::mem::replace(&mut is_visited[position], true) {
                 continue;
             }
-            let Delivery { source, reason, .. } = all[position];
-            if source == rank && reason.receives >= receive {
+            let Delivery {
+                source, send_cause, ..
+            } = all[position];
+            if source == rank && send_cause.receives >= receive {
                 return true;
             }
-            let arrivals = [reason.arrival, reason.delivery].into_iter();
+            let arrivals = [send_cause.arrival, send_cause.delivery].into_iter();
             pending.extend(arrivals.filter(|arrival| *arrival != SendCause::NONE));
             let added = &mut added[source as usize];
-            if *added < reason.known {
-                learnt(source, *added..reason.known, &mut pending);
-                *added = reason.known;
+            if *added < send_cause.known {
+                learnt(source, *added..send_cause.known, &mut pending);
+                *added = send_cause.known;
             }
         }
         false
@@ -127,7 +132,7 @@ mod tests {
         Delivery {
             step,
             source,
-            reason: SendCause {
+            send_cause: SendCause {
                 known,
                 arrival: SendCause::NONE,
                 delivery: SendCause::NONE,
@@ -172,7 +177,7 @@ mod tests {
             receives: 4,
         };
         deliveries.push(Delivery {
-            reason: answer,
+            send_cause: answer,
             ..posted(2, 1, (0, 0))
         });
         deliveries.push(posted(3, 0, (1, 0)));

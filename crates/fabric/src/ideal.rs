@@ -99,7 +99,7 @@ struct Waiting {
     /// The step in which the packet was posted.
     cause: u32,
     /// Why.
-    reason: SendCause,
+    send_cause: SendCause,
     also: Vec<u32>,
     /// The call that sent the packet, if the packet is a message, and the number of the send among
     /// the notes of its rank.
@@ -396,7 +396,7 @@ impl ArrivalQueues for IdealFabric {
         };
         let Waiting {
             packet,
-            reason,
+            send_cause,
             also,
             call,
             send,
@@ -404,11 +404,11 @@ impl ArrivalQueues for IdealFabric {
         } = waiting;
         if let Some(causes) = causes {
             self.knowledge
-                .causes(key.source, reason, record.known, causes);
+                .causes(key.source, send_cause, record.known, causes);
             causes.extend_from_slice(&also);
         }
         record.delivered += 1;
-        record.known = record.known.max(reason.known);
+        record.known = record.known.max(send_cause.known);
         queues.waiting -= 1;
         drop(queues);
         let step = kernel.current_step();
@@ -416,7 +416,7 @@ impl ArrivalQueues for IdealFabric {
         self.knowledge.deliveries.push(Delivery {
             step,
             source: key.source,
-            reason,
+            send_cause,
             also,
             call,
             send,
@@ -616,7 +616,7 @@ impl IdealFabric {
         let waiting = Waiting {
             packet,
             cause: self.ranks.port.with_kernel(|kernel| kernel.current_step()),
-            reason: first.reason,
+            send_cause: first.send_cause,
             also,
             call: first.call,
             send: first.send,
@@ -644,11 +644,11 @@ impl SimulatedDevice for IdealFabric {
             }
             kernel.current_step()
         });
-        let reason = self.knowledge.send_cause(rank);
+        let send_cause = self.knowledge.send_cause(rank);
         let waiting = Waiting {
             packet,
             cause,
-            reason,
+            send_cause,
             also: self.knowledge.take_also(rank),
             call: self.knowledge.call.get(),
             send: self.knowledge.latest_send(rank),

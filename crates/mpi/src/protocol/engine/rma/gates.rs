@@ -267,9 +267,8 @@ impl WindowCalls<'_> {
         let exposure = window.exposure;
         let mut ends = window.ends.iter();
         if let Some(place) = ends.position(|(origin, _)| *origin == peer) {
-            let note = window.ends.swap_remove(place).1;
+            let receive = window.ends.swap_remove(place).1;
             if let Some(causes) = causality(self.channel) {
-                let receive = note;
                 causes.note_fact(ExplorationFact::ReceiveMet {
                     receive,
                     arrival: step,

@@ -20,13 +20,13 @@ int main(int argc, char **argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   int below = (rank + ranks - 1) % ranks, above = (rank + 1) % ranks;
-  char *token = calloc(size > 0 ? size : 1, 1);
+  char *token = calloc(size > 0 ? size : 1, 1), *back = calloc(size > 0 ? size : 1, 1);
   for (int round = 0; round < rounds; round++) {
     double start = MPI_Wtime();
     if (rank == 0) {
       MPI_Request sending;
       MPI_Isend(token, size, MPI_BYTE, above, 0, MPI_COMM_WORLD, &sending);
-      MPI_Recv(token, size, MPI_BYTE, below, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      MPI_Recv(back, size, MPI_BYTE, below, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
       MPI_Wait(&sending, MPI_STATUS_IGNORE);
       printf("round %d: %.3f us\n", round, (MPI_Wtime() - start) * 1e6);
     } else {
@@ -34,7 +34,7 @@ int main(int argc, char **argv) {
       MPI_Send(token, size, MPI_BYTE, above, 0, MPI_COMM_WORLD);
     }
   }
-  free(token);
+  free(token), free(back);
   MPI_Finalize();
   return 0;
 }

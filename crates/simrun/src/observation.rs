@@ -284,13 +284,14 @@ fn create_log(path: &Path) -> Result<Box<dyn Write + Send>, String> {
 
 /// Returns the command of the run, with a program below the current folder named from there.
 fn command_line() -> String {
-    let mut words: Vec<OsString> = std::env::args_os().collect();
+    let (mut words, arguments) = package::split_command_line(None);
     if let (Ok(folder), Some(program)) = (std::env::current_dir(), words.first_mut())
         && let Ok(relative) = Path::new(&*program).strip_prefix(folder)
     {
         *program = relative.as_os_str().to_owned();
     }
-    let words = words.iter().map(|word| quoted(&word.to_string_lossy()));
+    let words = words.iter().chain(&arguments);
+    let words = words.map(|word| quoted(&word.to_string_lossy()));
     words.collect::<Vec<_>>().join(" ")
 }
 

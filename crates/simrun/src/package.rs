@@ -136,6 +136,24 @@ pub fn simrun() -> Option<PathBuf> {
     started.or_else(beside).filter(|file| file.is_file())
 }
 
+/// Returns the words that start this program with a command of a program of ranks, and the
+/// arguments of the process behind them. A compiled program is started by `simrun`.
+#[must_use]
+pub fn split_command_line(command: Option<&str>) -> (Vec<OsString>, Vec<OsString>) {
+    let mut words: Vec<OsString> = std::env::args_os().collect();
+    let program = words.drain(..words.len().min(1)).collect::<Vec<_>>();
+    let is_compiled = words.first().is_some_and(|word| word == AS_PROGRAM) && words.len() > 1;
+    let file = is_compiled.then(|| words.drain(..2).nth(1)).flatten();
+    let starter = file
+        .as_ref()
+        .and_then(|_| simrun())
+        .map(|file| vec![file.into_os_string()]);
+    let mut start = starter.unwrap_or(program);
+    start.extend(command.map(OsString::from));
+    start.extend(file);
+    (start, words)
+}
+
 /// The program that APP names, as [`find_program`], or a compiled MPI program.
 ///
 /// # Errors

@@ -20,7 +20,7 @@ use sim_core::{ActorId, Console, Observed, OperationResult, Outcome, Schedule, S
 use crate::args::RunArgs;
 use crate::check::{clock_warning, protocol_option, quoted};
 use crate::entry::{RequestedRun, Start};
-use crate::{status, summary};
+use crate::{package, status, summary};
 
 /// The file, and the recording of the run for the file.
 pub(crate) struct ScheduleFile {
@@ -104,9 +104,13 @@ fn is_timeout(step: &Observed) -> bool {
 
 /// The command that replays a schedule.
 fn replay_command(job: &RequestedRun, checked: &Checked<'_>, file: &files::Output) -> String {
-    let program = std::env::args().next().unwrap_or_default();
+    let (start, _) = package::split_command_line(Some("check"));
+    let start: Vec<String> = start
+        .iter()
+        .map(|word| quoted(&word.to_string_lossy()))
+        .collect();
     let ranks = checked.options.ranks.unwrap_or(1);
-    let mut command = format!("{} check -n {ranks}", quoted(&program));
+    let mut command = format!("{} -n {ranks}", start.join(" "));
     let simulation = &job.args.program.simulation;
     command.push_str(&simulation.as_check_options());
     command.push_str(&protocol_option(checked.options.protocol));

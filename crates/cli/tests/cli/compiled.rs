@@ -136,6 +136,25 @@ fn a_record_is_made_again_from_its_program() {
     again.exits_with(0).prints_text("as recorded");
 }
 
+#[test]
+fn the_schedule_of_a_compiled_program_is_replayed_as_printed() {
+    let folder = Folder::new();
+    let (program, schedule) = (
+        compiled(&folder, "apps/c/ring.c"),
+        folder.path("schedule.json"),
+    );
+    let made = simrun!("-p {CLUSTER} -n 3 --schedule {schedule} {program}");
+    made.exits_with(0);
+    let printed = made.stderr.lines().last().unwrap_or_default();
+    let (command, arguments) = printed.trim().split_once(' ').unwrap();
+    assert!(command.ends_with("/simrun"), "{printed}");
+    assert!(
+        arguments.starts_with(&format!("check {program} -n 3")),
+        "{printed}"
+    );
+    simrun(arguments).exits_with(0);
+}
+
 /// Calls `simrun cc` or `cxx` with variables of the environment.
 fn called(folder: &Folder, variables: &[(&str, &str)], arguments: &[&str]) -> Output {
     let mut command = command(SIMRUN);

@@ -47,4 +47,20 @@ compare streams crates/cmpi/tests/programs/streams.cc 1
 # The compiler of the MPI makes programs that simrun runs, too.
 "$mpi/bin/mpicc_abi" -O1 -o "$work/foreign" crates/cmpi/tests/programs/collectives.c
 [ "$("$simrun" --quiet --platform platforms/cluster.toml -n 4 "$work/foreign")" = ok ]
+
+# MPICH takes the algorithms that `tune --export mpich` writes, and refuses names that it does not know.
+with_decisions() {
+  timeout 120 "$mpi/bin/mpiexec" -n 4 env LD_LIBRARY_PATH="$mpi/lib" \
+    MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE="$1" "$work/foreign" < /dev/null
+}
+for kind in allgather allreduce alltoall bcast reduce reduce_scatter reduce_scatter_block; do
+  "$simrun" collectives tune "$kind" -p platforms/marenostrum5.toml -n 4 --sizes 8B,64KiB --export mpich \
+    --library "$mpi/lib/libmpi_abi.so.1" --out "$work/$kind.json" > "$work/times"
+  [ "$(with_decisions "$work/$kind.json")" = ok ]
+done
+sed 's/=MPIR_Allreduce_intra_/=MPIR_Allreduce_intra_un/' "$work/allreduce.json" > "$work/unknown.json"
+if with_decisions "$work/unknown.json" > "$work/refused" 2>&1; then
+  echo "MPICH does not read the file with its decisions" >&2
+  exit 1
+fi
 printf '%s runs have the lines of mpiexec\n' "$compared"

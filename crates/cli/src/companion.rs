@@ -34,7 +34,7 @@ pub(crate) const TOOLS: Companion = Companion {
     name: "simrun-tools",
     folder: "crates/tools",
     purpose: "measures, calibrates, compares, draws and fuzzes",
-    installation: "cargo install --path crates/tools",
+    installation: "cargo install --path crates/tools, or pip install ./python/tools,",
 };
 
 /// Compiles MPI programs, and runs compiled ones.

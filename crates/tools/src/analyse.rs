@@ -135,6 +135,9 @@ fn analysed(command: &AnalyseCommand) -> Result<ExitCode, String> {
         let (ideal, _) = read_log(ideal, None)?;
         results.analysis.compare_with_ideal(&ideal.analysis);
     }
+    if let (Some(path), Some(platform)) = (&command.platform, &platform) {
+        check_links(path, platform, &results.network)?;
+    }
     if let Some(folder) = folder {
         let title = command.title.as_deref();
         let title = title.unwrap_or("a run");
@@ -151,6 +154,22 @@ fn analysed(command: &AnalyseCommand) -> Result<ExitCode, String> {
 fn load_platform(path: &Path, changes: &[Override]) -> Result<Platform, String> {
     files::add_input(path);
     run::load_platform(path, changes).map_err(|error| error.to_string())
+}
+
+/// Refuses a platform that has no link of the log.
+fn check_links(path: &Path, platform: &Platform, network: &NetworkReport) -> Result<(), String> {
+    let mut links = network.links.iter().map(|link| link.name.as_str());
+    let Some(first) = links.clone().next() else {
+        return Ok(());
+    };
+    if links.any(|name| platform.link_by_name(name).is_some()) {
+        return Ok(());
+    }
+    Err(format!(
+        "--platform {}: the platform has no link of the log, such as {first:?}: expected the \
+         platform and --set of the run",
+        path.display()
+    ))
 }
 
 /// Writes the page of two runs.

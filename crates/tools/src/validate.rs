@@ -8,8 +8,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use accuracy::{
-    AccuracyReport, FitSample, JobHosts, JudgedRow, PlatformFit, find_doubts, judge_rows,
-    leave_out_large, summarise_errors, write_json, write_text,
+    AccuracyReport, FitSample, JobHosts, JudgedRow, MeasuredRow, PlatformFit, find_doubts,
+    judge_rows, leave_out_large, summarise_errors, write_json, write_text,
 };
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
@@ -161,6 +161,8 @@ fn judge_table(command: &ValidateCommand) -> Result<(AccuracyReport, Platform), 
     let rows = read_rows(&text, command.machine.as_deref(), size);
     let mut rows = rows.map_err(|error| refuse(error.to_string()))?;
     let hosts = read_hosts(command.hosts.as_deref())?;
+    check_jobs("--job", &command.job, &rows.rows)?;
+    check_jobs("--fit-job", &command.fit_job, &rows.rows)?;
     rows.keep_faultless(|row| {
         let is_other = !row.is_of_jobs(&command.job);
         is_other.then(|| "of another job than --job".to_owned())
@@ -204,6 +206,23 @@ fn judge_table(command: &ValidateCommand) -> Result<(AccuracyReport, Platform), 
     let (fitted, judged) = judged.into_iter().partition(is_fitted);
     let report = AccuracyReport::new(judged, (fitted, factors), rows);
     Ok((report, platform))
+}
+
+/// Number of jobs that a message names.
+const JOBS_NAMED: usize = 4;
+
+/// Refuses a beginning of names of jobs that no row has.
+fn check_jobs(option: &str, names: &[String], rows: &[MeasuredRow]) -> Result<(), ExitCode> {
+    let is_missing = |name: &&String| !rows.iter().any(|row| row.job.starts_with(name.as_str()));
+    let Some(missing) = names.iter().find(is_missing) else {
+        return Ok(());
+    };
+    let jobs: BTreeSet<&str> = rows.iter().map(|row| row.job.as_str()).collect();
+    let more = if jobs.len() > JOBS_NAMED { ", …" } else { "" };
+    let jobs = Vec::from_iter(jobs.into_iter().take(JOBS_NAMED)).join(", ");
+    Err(status::refuse(format_args!(
+        "{option} {missing}: no row of such a job: expected the beginning of {jobs}{more}"
+    )))
 }
 
 fn read_hosts(path: Option<&Path>) -> Result<JobHosts, ExitCode> {

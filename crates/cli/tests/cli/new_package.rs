@@ -110,7 +110,7 @@ fn an_installed_simrun_works_away_from_its_checkout() {
         .args(["draw", "my-app/platform.toml"]));
     let expected = format!(
         "error: {installed}-tools: there is no such file, and it measures, calibrates, compares, draws and fuzzes: expected it \
-         beside simrun, where cargo install --path crates/tools puts it in a checkout of simrun\n"
+         beside simrun, where cargo install --path crates/tools, or pip install ./python/tools, puts it in a checkout of simrun\n"
     );
     assert_eq!((refused.status, refused.stderr), (2, expected));
 }

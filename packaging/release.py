@@ -64,7 +64,8 @@ def mistakes(version: str, tag: "str | None") -> "list[str]":
             expect(f"Cargo.toml: {name}", entry["version"], version)
     simrun, tools = toml("python/pyproject.toml")["project"], toml("python/tools/pyproject.toml")["project"]
     expect("python/pyproject.toml", simrun["version"], version)
-    expect("python/pyproject.toml: dependencies", simrun["dependencies"], [f"simrun-tools=={version}"])
+    extras = simrun["optional-dependencies"]
+    expect("python/pyproject.toml: tools", extras["tools"], [f"simrun-tools=={version}"])
     expect("python/tools/pyproject.toml", tools["version"], version)
     for path, pattern in [
         ("packaging/conda/recipe.yaml", r'^  version: "(.*)"$'),

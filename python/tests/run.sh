@@ -26,7 +26,7 @@ done
 
 # Nothing but the wheels can be imported there, then the readers of tables of the other environment.
 python3 -m venv --without-pip "$work/venv"
-python3 -m pip --python "$work/venv/bin/python3" install --quiet --no-index --find-links "$work/wheels" simrun
+python3 -m pip --python "$work/venv/bin/python3" install --quiet --no-index --find-links "$work/wheels" 'simrun[tools]'
 (cd / && "$work/venv/bin/python3" -c 'import importlib.metadata as m; print(sorted({d.name for d in m.distributions()}))')
 python3 -c 'import site; print(site.getsitepackages()[0])' >"$(echo "$work"/venv/lib/python3*/site-packages)/readers.pth"
 

@@ -195,7 +195,10 @@ impl Subject<'_> {
         self.guard.add_kernel(progress);
         let console = Some(Rc::clone(&gate) as Rc<dyn Console>);
         let platform = self.platform.as_ref();
-        let stepper = run::stepper(platform, program, &options, console, numbers);
+        // A program may panic before its first step, and the search reports the panic.
+        let stepper = run::without_panic_messages(|| {
+            run::stepper(platform, program, &options, console, numbers)
+        });
         let mut stepper = stepper.map_err(|error: RunError| error.to_string())?;
         if self.args.transfers_are_instant() {
             stepper.use_instant_transfers();

@@ -626,3 +626,11 @@ fn limits_and_failures_are_explored_on_request() {
     ran.exits_with(2)
         .reports_text("no host and no link called wire");
 }
+
+#[test]
+fn a_panic_before_the_first_step_is_told_by_the_search_alone() {
+    let cases = program("cases");
+    let ran = simrun!("check -n 2 {cases} -- --case panic");
+    ran.exits_with(1).prints_text("the reactor is too hot");
+    assert!(!ran.stderr.contains("panicked"), "{}", ran.stderr);
+}

@@ -216,6 +216,8 @@ impl Steps<'_> {
             std::fs::remove_dir_all(&pages).map_err(|error| error.to_string())?;
         }
         std::fs::create_dir_all(&pages).map_err(|error| error.to_string())?;
+        // The program of studies/first-hour.toml.
+        self.step("target/release/simrun cc -g -O2 -o target/jacobi-in-c apps/c/jacobi.c")?;
         for (folder, command) in [("studies", "study run"), ("studies/optimise", "optimise")] {
             for file in files(&self.root.join(folder), "toml")? {
                 let out = pages.join(file.file_stem().unwrap_or_default());

@@ -58,8 +58,9 @@ struct FileText {
     smpi_communicators: bool,
     /// The machine for the estimates of NCCL.
     nccl: Option<Machine>,
+    /// The rows of each operation, read one by one, so that a mistake has the number of the row.
     #[serde(flatten)]
-    tables: BTreeMap<String, Vec<RowText>>,
+    tables: BTreeMap<String, toml::Value>,
 }
 
 impl SelectorRow {
@@ -117,10 +118,16 @@ pub(super) fn parse(text: &str) -> Result<Selector, String> {
         let Ok(collective) = name.parse::<Collective>() else {
             return Err(unknown_operation(&name));
         };
+        let toml::Value::Array(rows) = rows else {
+            return Err(format!(
+                "{name}: expected rows, each with a header [[{name}]]"
+            ));
+        };
         let numbered = rows.into_iter().enumerate();
         let rows: Result<Vec<SelectorRow>, String> = numbered
             .map(|(number, row)| {
-                let row = SelectorRow::new(collective, row);
+                let row = RowText::deserialize(row).map_err(|error| error.message().to_owned());
+                let row = row.and_then(|row| SelectorRow::new(collective, row));
                 row.map_err(|error| format!("{name}, row {}: {error}", number + 1))
             })
             .collect();

@@ -247,6 +247,7 @@ fn a_compiler_is_never_simrun() {
 fn the_running_executable_analyses_and_draws() {
     let folder = Folder::new();
     let program = compiled(&folder, "apps/c/ring.c");
+    let faulty = compiled(&folder, "crates/cmpi/tests/programs/deadlock.c");
     // The tools have been built before a copy of simrun can find them beside itself.
     simrun!("collectives").exits_with(2);
     let renamed = folder.path("simrun-1.0");
@@ -263,7 +264,7 @@ fn the_running_executable_analyses_and_draws() {
     for line in [
         format!("-p {CLUSTER} -n 2 {program} --analyse"),
         format!("-p {CLUSTER} -n 2 {program} --trace {trace} --log-events {log}"),
-        format!("check -p {CLUSTER} -n 2 {program} --timeline {picture}"),
+        format!("check -p {CLUSTER} -n 2 {faulty} --timeline {picture}"),
     ] {
         for other in ["", "/no/simrun"] {
             let mut command = command(&renamed);

@@ -112,7 +112,7 @@ impl Matching {
     }
 
     /// The message that a receive with this pattern would get.
-    pub(crate) fn find_unexpected(&self, pattern: &Pattern) -> Option<&UnexpectedMessage> {
+    pub(crate) fn find_unexpected(&mut self, pattern: &Pattern) -> Option<&UnexpectedMessage> {
         self.unexpected.find_message(pattern)
     }
 

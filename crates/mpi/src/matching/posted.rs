@@ -151,9 +151,9 @@ impl Index {
     }
 
     fn take_receive(&mut self, envelope: &Envelope) -> Option<Token> {
-        let keys = Key::matching_keys(envelope);
-        let lists = (0..4).filter(|kind| self.kinds[*kind] > 0);
-        let firsts = lists.filter_map(|kind| self.lists.get(keys[kind]).map(|ends| ends.first));
+        let kinds = (0..4).filter(|kind| self.kinds[*kind] > 0);
+        let lists = kinds.filter_map(|kind| self.lists.get(Key::matching_key(envelope, kind)));
+        let firsts = lists.map(|ends| ends.first);
         let first = firsts.min_by_key(|first| self.nodes[*first as usize].number)?;
         Some(self.unlink(first))
     }

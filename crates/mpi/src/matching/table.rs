@@ -30,19 +30,15 @@ impl Key {
         Self::new(pattern.context, pattern.source, pattern.tag)
     }
 
-    /// The keys of the four patterns that accept a message: exact, any tag, any source, any of
-    /// both.
-    pub(super) fn matching_keys(envelope: &Envelope) -> [Self; 4] {
-        let (context, source, tag) = (envelope.context, envelope.source, envelope.tag);
-        [
-            Self::new(context, Some(source), Some(tag)),
-            Self::new(context, Some(source), None),
-            Self::new(context, None, Some(tag)),
-            Self::new(context, None, None),
-        ]
+    /// The key of the pattern of a kind that accepts a message. Kinds: 0 exact, 1 any tag, 2 any
+    /// source, 3 any of both.
+    pub(super) fn matching_key(envelope: &Envelope, kind: usize) -> Self {
+        let source = (kind & 2 == 0).then_some(envelope.source);
+        let tag = (kind & 1 == 0).then_some(envelope.tag);
+        Self::new(envelope.context, source, tag)
     }
 
-    /// Returns the kind of a pattern, in the order of [`Key::matching_keys`].
+    /// Returns the kind of a pattern, as in [`Key::matching_key`].
     pub(super) fn pattern_kind(pattern: &Pattern) -> usize {
         usize::from(pattern.source.is_none()) * 2 + usize::from(pattern.tag.is_none())
     }

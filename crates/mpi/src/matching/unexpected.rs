@@ -140,12 +140,14 @@ impl Default for UnexpectedQueue {
     }
 }
 
-/// Each message is in four lists, one for each pattern that accepts it.
+/// Four patterns accept a message: each is a kind of list. A kind has lists from the first search
+/// for such a pattern on, since most programs search for one kind only.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Index {
     nodes: Vec<UnexpectedEntry>,
     free: Vec<u32>,
     lists: ListTable,
+    has_lists: [bool; 4],
     numbers: u64,
 }
 
@@ -241,14 +243,15 @@ impl UnexpectedQueue {
     }
 
     /// The oldest message that a pattern accepts.
-    pub(super) fn find_message(&self, pattern: &Pattern) -> Option<&UnexpectedMessage> {
+    pub(super) fn find_message(&mut self, pattern: &Pattern) -> Option<&UnexpectedMessage> {
         match self {
             Self::Few(few) => few
                 .iter()
                 .find(|message| pattern.accepts(&message.envelope)),
-            Self::Many(index) => index.nodes[index.first_message(pattern)? as usize]
-                .message
-                .as_ref(),
+            Self::Many(index) => {
+                let first = index.first_message(pattern)?;
+                index.nodes[first as usize].message.as_ref()
+            }
         }
     }
 
@@ -269,14 +272,39 @@ impl UnexpectedQueue {
 }
 
 impl Index {
-    fn first_message(&self, pattern: &Pattern) -> Option<u32> {
-        self.lists
-            .get(Key::from_pattern(pattern))
-            .map(|ends| ends.first)
+    fn first_message(&mut self, pattern: &Pattern) -> Option<u32> {
+        let kind = Key::pattern_kind(pattern);
+        if !self.has_lists[kind] {
+            self.make_lists(kind);
+        }
+        let ends = self.lists.get(Key::from_pattern(pattern));
+        ends.map(|ends| ends.first)
+    }
+
+    /// Puts all messages into lists of this kind, in the order of arrival.
+    #[cold]
+    fn make_lists(&mut self, kind: usize) {
+        self.has_lists[kind] = true;
+        let nodes = (0..).zip(&self.nodes);
+        let full = nodes.filter(|(_, node)| node.message.is_some());
+        let mut arrivals: Vec<(u64, u32)> = full.map(|(at, node)| (node.number, at)).collect();
+        arrivals.sort_unstable();
+        for (_, at) in arrivals {
+            self.append_to_list(kind, at);
+        }
+    }
+
+    fn append_to_list(&mut self, kind: usize, at: u32) {
+        let message = self.nodes[at as usize].message.as_ref();
+        let envelope = &message.expect("only what is there is listed").envelope;
+        let before = (self.lists).append(Key::matching_key(envelope, kind), at);
+        self.nodes[at as usize].links[kind].before = before;
+        if before != NONE {
+            self.nodes[before as usize].links[kind].after = at;
+        }
     }
 
     fn push(&mut self, message: UnexpectedMessage) {
-        let keys = Key::matching_keys(&message.envelope);
         self.numbers += 1;
         let link = Link {
             before: NONE,
@@ -294,11 +322,9 @@ impl Index {
             self.nodes.push(node);
             u32::try_from(self.nodes.len() - 1).expect("messages are counted in 32 bits")
         };
-        for (kind, key) in keys.into_iter().enumerate() {
-            let before = self.lists.append(key, at);
-            self.nodes[at as usize].links[kind].before = before;
-            if before != NONE {
-                self.nodes[before as usize].links[kind].after = at;
+        for kind in 0..4 {
+            if self.has_lists[kind] {
+                self.append_to_list(kind, at);
             }
         }
     }
@@ -307,14 +333,17 @@ impl Index {
         let node = &mut self.nodes[at as usize];
         let (message, links) = (node.message.take(), node.links);
         let message = message.expect("only what is there is taken");
-        let keys = Key::matching_keys(&message.envelope);
-        for (kind, (key, Link { before, after })) in keys.into_iter().zip(links).enumerate() {
+        for (kind, Link { before, after }) in links.into_iter().enumerate() {
+            if !self.has_lists[kind] {
+                continue;
+            }
             if before != NONE {
                 self.nodes[before as usize].links[kind].after = after;
             }
             if after != NONE {
                 self.nodes[after as usize].links[kind].before = before;
             }
+            let key = Key::matching_key(&message.envelope, kind);
             self.lists.unlink(key, before, after);
         }
         self.free.push(at);

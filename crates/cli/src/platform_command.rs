@@ -101,10 +101,10 @@ pub(crate) fn run_platform(command: &PlatformCommand) -> ExitCode {
             (_, Some(path)) => {
                 output_beside(path, file).and_then(|_| Err(show_plot(file, changes, path)))
             }
-            _ if *format == Format::Json => {
-                Ok(platform_json::describe_platform(&platform).to_string())
-            }
-            _ => Ok(format!("{}\n{}", platform.summary(), platform.outline())),
+            _ => Ok(format.write_result(
+                || format!("{}\n{}", platform.summary(), platform.outline()),
+                || platform_json::describe_platform(&platform).to_string(),
+            )),
         }),
         PlatformCommand::List { folder, format } => {
             Err(platform_list::list_platforms(folder, *format))
@@ -167,13 +167,16 @@ fn show_route(
             ..platform.link(hop.link)
         })
         .collect();
-    if format == Format::Json {
-        return Ok(platform_json::describe_route(&route, &links).to_string());
-    }
+    let json = || platform_json::describe_route(&route, &links).to_string();
+    Ok(format.write_result(|| route_table(&route, &links), json))
+}
+
+/// Returns the links of a route, a line for each, and their sum.
+fn route_table(route: &platform::Route, links: &[platform::LinkInfo]) -> String {
     let width = links.iter().map(|link| link.name.chars().count()).max();
     let width = width.unwrap_or_default().max("total".len());
     let mut text = String::new();
-    for link in &links {
+    for link in links {
         let sharing = platform_json::sharing(link.sharing);
         let _ = writeln!(
             text,
@@ -203,7 +206,7 @@ fn show_route(
         bandwidth(least),
         latency(route.latency_s)
     );
-    Ok(text)
+    text
 }
 
 fn bandwidth(bytes_per_s: f64) -> String {

@@ -44,10 +44,9 @@ pub(crate) fn list_platforms(folder: &Path, format: Format) -> ExitCode {
     if let (Some(code), true) = (refused, rows.is_empty()) {
         return code;
     }
-    let printed = status::print(&match format {
-        Format::Text => list_text(rows, &errors, &path),
-        Format::Json => list_json(&rows, &errors).to_string(),
-    });
+    let json = || list_json(&rows, &errors).to_string();
+    let printed =
+        status::print(format.write_result(|| list_text(rows.clone(), &errors, &path), json));
     refused.unwrap_or(printed)
 }
 

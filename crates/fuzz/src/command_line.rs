@@ -19,7 +19,6 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use simrun::args::Format;
 use simrun::{ProgressLine, status};
 
 use layers::CommonArgs;
@@ -77,18 +76,15 @@ fn replay(file: &Path, command: &FuzzCommand) -> Result<ExitCode, String> {
     if let Some(to) = command.layers.export() {
         export(to, &interaction, &backend, &outcome, &what)?;
     }
-    let printed = match command.format {
-        Format::Json => status::print(report::replay_json(
-            &interaction,
-            &outcome,
-            violated.as_ref(),
-        )),
-        Format::Text if violated.is_none() => status::print(format_args!("{steps} steps: {what}")),
-        Format::Text => {
+    let text = || match &violated {
+        None => format!("{steps} steps: {what}"),
+        Some(_) => {
             let observed = report::observations(&interaction, &outcome);
-            status::print(format_args!("{steps} steps: {what}\n{observed}"))
+            format!("{steps} steps: {what}\n{observed}")
         }
     };
+    let json = || report::replay_json(&interaction, &outcome, violated.as_ref());
+    let printed = status::print(command.format.write_result(text, json));
     Ok(match violated {
         None => printed,
         Some(_) => ExitCode::from(status::FAILED),
@@ -169,10 +165,10 @@ fn run_campaign(command: &FuzzCommand) -> Result<ExitCode, String> {
         let text = report::junit(&found, command.campaign.seed);
         files::write(file, text).map_err(|error| error.to_string())?;
     }
-    let text = match command.format {
-        Format::Text => report::text_report(&found, &kept, command.campaign.seed),
-        Format::Json => report::json(&found, &kept, command.campaign.seed),
-    };
+    let text = command.format.write_result(
+        || report::text_report(&found, &kept, command.campaign.seed),
+        || report::json(&found, &kept, command.campaign.seed),
+    );
     let printed = status::print(text);
     let has_more = settings
         .tries

@@ -8,7 +8,7 @@ use std::str::FromStr;
 use clap::{Args, ValueEnum};
 use platform::units::Duration;
 use platform::{Override, Platform};
-use run::{Folder, LogFilter, Mapping, MessageProtocol, Options, RankMap, RecordError};
+use run::{Folder, LogFilter, Mapping, MessageProtocol, Options, RankMap, RecordError, Stream};
 
 use crate::Size;
 use crate::compute_args::ComputeArgs;
@@ -25,6 +25,34 @@ pub enum Format {
     Text,
     /// One JSON object on standard output; program output goes to standard error.
     Json,
+}
+
+impl Format {
+    /// Returns a result in this format, of the functions that write the result.
+    pub fn write_result(
+        self,
+        text: impl FnOnce() -> String,
+        json: impl FnOnce() -> String,
+    ) -> String {
+        match self {
+            Self::Text => text(),
+            Self::Json => json(),
+        }
+    }
+
+    /// Returns true if programs read the result, so that standard output has only the result.
+    #[must_use]
+    pub const fn is_for_programs(self) -> bool {
+        !matches!(self, Self::Text)
+    }
+
+    /// Returns the stream of the output of the program that is run.
+    pub(crate) const fn program_stream(self) -> Stream {
+        match self.is_for_programs() {
+            true => Stream::Stderr,
+            false => Stream::Stdout,
+        }
+    }
 }
 
 /// Contents of message buffers.

@@ -26,13 +26,13 @@ use explore::{
     Critical, Deadline, End, Finding, FindingKind, FindingStep, ReceiveOrder, ReplayResult,
 };
 use platform::Platform;
-use run::{Mapping, MessageProtocol, Output, Program, QueueNumbers, RunError, Stream};
+use run::{Mapping, MessageProtocol, Output, Program, QueueNumbers, RunError};
 use sim_core::{ActorId, Console, Level, LogLine, RunProgress, Schedule, Stepper, WaitGraph};
 
 pub(crate) use self::args::protocol_option;
 pub use self::args::{CheckArgs, EXIT_STATUS, quoted};
 pub(crate) use self::text::clock_warning;
-use crate::args::{Format, mapping};
+use crate::args::mapping;
 use crate::guard::{self, Guard, Misdeed, Watched};
 use crate::memory::{self, Estimate};
 use crate::{entry, status};
@@ -172,10 +172,7 @@ impl Subject<'_> {
 
     /// The same, with queues that have the same numbers wherever these are used.
     fn stepper_with(&self, numbers: &QueueNumbers) -> Result<(Stepper, Rc<ReplayOutput>), String> {
-        let stream = match self.args.output.format {
-            Format::Json => Stream::Stderr,
-            Format::Text => Stream::Stdout,
-        };
+        let stream = self.args.output.format.program_stream();
         let mut output = Output::new(stream, false, self.args.output.log.clone());
         output.set_guard(Box::new(|write| {
             if !guard::is_child() {
@@ -472,10 +469,10 @@ fn replay(subject: &Subject<'_>, schedule: &Schedule) -> Result<ExitCode, ExitCo
             schedule, position, &followed,
         )));
     }
-    let text = match args.output.format {
-        Format::Json => json::of_replay(subject.name, &followed, found.as_ref()),
-        Format::Text => text::of_replay(subject.name, &followed, found.as_ref()),
-    };
+    let text = args.output.format.write_result(
+        || text::of_replay(subject.name, &followed, found.as_ref()),
+        || json::of_replay(subject.name, &followed, found.as_ref()),
+    );
     print_text(&text)?;
     if let Some(path) = &args.timeline {
         match &found {

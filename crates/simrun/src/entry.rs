@@ -12,10 +12,10 @@ use std::sync::atomic::AtomicBool;
 use clap::FromArgMatches as _;
 use platform::units::Duration;
 use platform::{Override, Platform};
-use run::{Folder, Mapping, Options, Origin, Output, Program, Run, RunError, RunRecord, Stream};
+use run::{Folder, Mapping, Options, Origin, Output, Program, Run, RunError, RunRecord};
 use sim_core::{Limit, Outcome, RunProgress, Time};
 
-use crate::args::{EXIT_STATUS, Format, Payload, RunArgs};
+use crate::args::{EXIT_STATUS, OutputArgs, Payload, RunArgs};
 use crate::check::{self, CheckArgs};
 use crate::guard::{self, Guard, Misdeed, Watched};
 use crate::help::prepare_help;
@@ -221,10 +221,7 @@ fn run_program(
     });
     let guard = job.guard(program.has_ranks());
     let start = &job.start;
-    let stream = match args.output.format {
-        Format::Json => Stream::Stderr,
-        Format::Text => Stream::Stdout,
-    };
+    let stream = args.output.format.program_stream();
     let prefixes = args.prefix.unwrap_or(false);
     let mut output = Output::new(stream, prefixes, args.output.log.clone());
     if start.folder.is_none() {
@@ -530,10 +527,11 @@ pub(crate) fn tell_results(
     args: &RunArgs,
     stdout: &mut dyn Write,
 ) -> io::Result<()> {
-    match args.output.format {
-        Format::Json => writeln!(stdout, "{}", record.to_json())?,
-        Format::Text if args.output.quiet => {}
-        Format::Text => writeln!(stdout, "{}", summary::summary_text(run, record))?,
+    let OutputArgs { format, quiet, .. } = args.output;
+    if format.is_for_programs() || !quiet {
+        let summary = || summary::summary_text(run, record).to_string();
+        let result = format.write_result(summary, || record.to_json());
+        writeln!(stdout, "{result}")?;
     }
     stdout.flush()
 }

@@ -21,7 +21,7 @@ use clap::Args;
 use real::{FailureKind, RealOutcome, RealRun};
 use run::{EventLog, LogFilter, Options, Output, Program, Run, Stream};
 
-use crate::args::{Format, OutputArgs, RunArgs, SimulationArgs};
+use crate::args::{OutputArgs, RunArgs, SimulationArgs};
 use crate::entry::Start;
 use crate::package;
 use crate::quoted;
@@ -206,7 +206,7 @@ fn readable_platform(simulation: &SimulationArgs) -> Option<Vec<OsString>> {
 
 /// Returns true if an analysis is printed.
 fn prints(output: &OutputArgs) -> bool {
-    output.format == Format::Text && !output.quiet
+    !output.format.is_for_programs() && !output.quiet
 }
 
 /// Waits for the end of an analysis.

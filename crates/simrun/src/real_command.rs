@@ -19,7 +19,7 @@ use real::{
 };
 use run::{Folder, MessageProtocol, Program, RankMap};
 
-use crate::args::{Format, OutputArgs, PrefixArgs, RecordArgs, period, protocol, ranks};
+use crate::args::{OutputArgs, PrefixArgs, RecordArgs, period, protocol, ranks};
 use crate::arrival_args::StartupArgs;
 use crate::observation::EventArgs;
 use crate::tcp_args::TcpArgs;
@@ -423,7 +423,7 @@ fn launch_ranks(name: &str, args: &RealArgs, arguments: &[OsString]) -> ExitCode
     };
     let mut lines = Lines {
         prefix: args.prefixes(),
-        is_json: args.output.format == Format::Json,
+        is_json: args.output.format.is_for_programs(),
         problem: None,
     };
     let code = real::launch(&launch, &mut lines, |run| match run.outcome {
@@ -562,10 +562,13 @@ fn report_run(name: &str, run: &RealRun, args: &RealArgs, arguments: &[OsString]
         folder.write_files(&[("record.json", record.to_json() + "\n")])
     });
     let mut stdout = io::stdout().lock();
-    let printed = match args.output.format {
-        Format::Json => writeln!(stdout, "{}", record.to_json()),
-        Format::Text if args.output.quiet => Ok(()),
-        Format::Text => writeln!(stdout, "{}", summary::real(&record, &args.how())),
+    let OutputArgs { format, quiet, .. } = args.output;
+    let printed = if format.is_for_programs() || !quiet {
+        let summary = || summary::real(&record, &args.how()).to_string();
+        let result = format.write_result(summary, || record.to_json());
+        writeln!(stdout, "{result}")
+    } else {
+        Ok(())
     };
     let printed = printed.and_then(|()| stdout.flush());
     if let Err(problem) = printed

@@ -141,10 +141,8 @@ pub(crate) fn run_command(command: &CalibrateCommand) -> ExitCode {
         Ok(calibration) => calibration,
         Err(problem) => return status::refuse(problem),
     };
-    let text = match command.format {
-        Format::Text => summary_text(&calibration),
-        Format::Json => calibration_as_json(&calibration),
-    };
+    let json = || calibration_as_json(&calibration);
+    let text = (command.format).write_result(|| summary_text(&calibration), json);
     let printed = status::print_beside(&output, text.trim_end());
     match too_large(command, &calibration) {
         Some(missed) => status::failed(missed),

@@ -136,10 +136,9 @@ pub(crate) fn run_command(command: &CompareCommand) -> ExitCode {
         Ok(None) => return ExitCode::SUCCESS,
         Err(problem) => return status::refuse(problem),
     };
-    let printed = match command.format {
-        Format::Text => status::print(comparison.as_text().trim_end()),
-        Format::Json => status::print(comparison.as_json()),
-    };
+    let text = || comparison.as_text();
+    let result = (command.format).write_result(text, || comparison.as_json());
+    let printed = status::print(result.trim_end());
     let Some(errors) = comparison.errors(1.0) else {
         return status::failed("no times to compare: the program must print times");
     };
@@ -199,7 +198,7 @@ fn plan<'a>(command: &'a CompareCommand, platform: &'a Path) -> Result<Plan<'a>,
         Network::Verbs if command.measured_times.is_none() => &["simrun/verbs"],
         _ => &[],
     };
-    let quiet = command.format == Format::Json;
+    let quiet = command.format.is_for_programs();
     let program =
         package::executable(&command.app, quiet, features).map_err(|error| error.to_string())?;
     if program.is_compiled() && command.measured_times.is_none() {

@@ -8,7 +8,6 @@ use std::process::ExitCode;
 use files::Output;
 use validation::{ErrorSummary, KeyFit, Prediction, fit_keys, missed_limits};
 
-use simrun::args::Format;
 use simrun::{load, status};
 
 use crate::calibrate::CalibrateCommand;
@@ -36,10 +35,7 @@ pub(crate) fn run_fit(command: &CalibrateCommand, path: &Path, output: &Output) 
     if let Err(error) = output.write(&toml) {
         return status::refuse(error);
     }
-    let text = match command.format {
-        Format::Text => summary_text(&found),
-        Format::Json => json(&found),
-    };
+    let text = (command.format).write_result(|| summary_text(&found), || json(&found));
     let printed = status::print_beside(output, text.trim_end());
     let errors = ErrorSummary::new(&found.held_out);
     match missed_limits(&command.require, errors.as_ref()) {

@@ -130,10 +130,7 @@ pub(crate) fn run_command(command: &ValidateCommand) -> ExitCode {
     if let Some(Err(error)) = folder.map(|folder| report.draw_pictures(folder)) {
         return status::refuse(error);
     }
-    let text = match command.format {
-        Format::Text => write_text(&report),
-        Format::Json => write_json(&report),
-    };
+    let text = (command.format).write_result(|| write_text(&report), || write_json(&report));
     let printed = match &output {
         Some(output) => {
             let toml = format!("# Fitted by: {}\n{}", command_line(), platform.to_toml());

@@ -166,10 +166,9 @@ pub(crate) fn run_command(command: &WhatifCommand) -> ExitCode {
             return status::refuse(error);
         }
     }
-    match command.format {
-        Format::Text => status::print(all.as_text(command.factor).trim_end()),
-        Format::Json => status::print(all.as_json(command.factor)),
-    }
+    let text = || all.as_text(command.factor);
+    let result = (command.format).write_result(text, || all.as_json(command.factor));
+    status::print(result.trim_end())
 }
 
 /// Checks the outputs before the runs, and makes the directory of `--analyse`.
@@ -201,7 +200,7 @@ fn effects(command: &WhatifCommand, log: Option<&TemporaryLog>) -> Result<Effect
     let table: TomlTable = (platform.to_toml().parse())
         .map_err(|error| status::refuse(format_args!("the platform as a file: {error}")))?;
     let parameters = parameters(&table);
-    let quiet = command.format == Format::Json;
+    let quiet = command.format.is_for_programs();
     let program = package::executable(&command.app, quiet, &[])
         .map_err(|error| status::refuse(error.to_string()))?;
     let simulate = |changes: &[String]| {

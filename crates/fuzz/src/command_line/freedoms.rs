@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use serde_json::json;
-use simrun::args::Format;
 use simrun::{ProgressLine, quoted, status};
 
 use super::layers::{CommonArgs, keep_failure, read, replay};
@@ -105,10 +104,12 @@ pub(super) fn run_families(
         ));
     }
     drop(line);
-    let printed = match common.format {
-        Format::Text => status::print(table_text(&reports, common)?),
-        Format::Json => status::print(table_json(&reports, common)?),
-    };
+    let kept: Vec<_> =
+        (reports.iter().map(|one| keep_all(one, common.out))).collect::<Result<_, _>>()?;
+    let printed = status::print(common.format.write_result(
+        || table_text(&reports, &kept, common),
+        || table_json(&reports, &kept, common),
+    ));
     let failures: u64 = reports.iter().map(|one| one.report.failure_count()).sum();
     let tries: u64 = reports.iter().map(|one| one.report.tries).sum();
     Ok(if failures > 0 {
@@ -180,10 +181,11 @@ fn keep_all(one: &FamilyReport, out: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(kept)
 }
 
-fn table_text(reports: &[FamilyReport], common: &CommonArgs<'_>) -> Result<String, String> {
+/// The files of the failures of each family are `kept`.
+fn table_text(reports: &[FamilyReport], kept: &[Vec<PathBuf>], common: &CommonArgs<'_>) -> String {
     let mut text = String::new();
-    for one in reports {
-        for (failure, file) in one.report.failures.iter().zip(keep_all(one, common.out)?) {
+    for (one, files) in reports.iter().zip(kept) {
+        for (failure, file) in one.report.failures.iter().zip(files) {
             let (before, after) = (
                 failure.original.operations(),
                 failure.shrunk.program.operations(),
@@ -240,12 +242,12 @@ fn table_text(reports: &[FamilyReport], common: &CommonArgs<'_>) -> Result<Strin
         "{tries} programs, {incomplete} with too many executions, seed {}: {failures} failures",
         common.seed
     );
-    Ok(text)
+    text
 }
 
-fn table_json(reports: &[FamilyReport], common: &CommonArgs<'_>) -> Result<String, String> {
+fn table_json(reports: &[FamilyReport], kept: &[Vec<PathBuf>], common: &CommonArgs<'_>) -> String {
     let mut families = Vec::new();
-    for one in reports {
+    for (one, files) in reports.iter().zip(kept) {
         families.push(json!({
             "family": one.family.as_str(),
             "tries": one.report.tries,
@@ -255,11 +257,11 @@ fn table_json(reports: &[FamilyReport], common: &CommonArgs<'_>) -> Result<Strin
             "outcomes": median_and_most(&one.efforts, RATIOS[0].0),
             "executions_per_outcome": median_and_most(&one.efforts, RATIOS[1].0),
             "digest": one.report.digest.to_string(),
-            "files": keep_all(one, common.out)?,
+            "files": files,
         }));
     }
     let value = json!({ "seed": common.seed, "families": families });
-    Ok(format!("{value:#}"))
+    format!("{value:#}")
 }
 
 /// Returns the number of programs with outcomes beyond a bound.

@@ -247,10 +247,10 @@ fn execute_layer<L: Layer>(
         let app = format!("{}-app", failure.attempt);
         extra(&failure.shrunk.program, &common.out.join(app))?;
     }
-    let text = match common.format {
-        Format::Text => text_report(name, &report, &kept, common.seed),
-        Format::Json => json(&report, &kept, common.seed),
-    };
+    let text = common.format.write_result(
+        || text_report(name, &report, &kept, common.seed),
+        || json(&report, &kept, common.seed),
+    );
     let printed = status::print(text);
     Ok(if !report.failures.is_empty() {
         ExitCode::from(status::FAILED)
@@ -277,30 +277,26 @@ pub(super) fn replay<L: Layer>(layer: &L, file: &Path, format: Format) -> Result
     let program: L::Program = read(file)?;
     let operations = program.operations();
     let compared = compare(layer, &program);
-    if format == Format::Json {
-        return Ok(replay_json(operations, &compared));
-    }
-    Ok(match compared {
-        Comparison::Same => status::print(format_args!(
-            "{operations} operations: all executions agree"
-        )),
-        Comparison::TooLarge => status::print(format_args!(
-            "{operations} operations: not compared with the model checker: more executions than --max-executions"
-        )),
+    let text = || match &compared {
+        Comparison::Same => format!("{operations} operations: all executions agree"),
+        Comparison::TooLarge => format!(
+            "{operations} operations: not compared with the model checker: more executions than \
+             --max-executions"
+        ),
         Comparison::Different {
             property,
             description,
-        } => {
-            let _ = status::print(format_args!(
-                "{operations} operations: {property}: {description}"
-            ));
-            ExitCode::from(status::FAILED)
-        }
+        } => format!("{operations} operations: {property}: {description}"),
+    };
+    let json = || replay_json(operations, &compared);
+    let printed = status::print(format.write_result(text, json));
+    Ok(match compared {
+        Comparison::Same | Comparison::TooLarge => printed,
+        Comparison::Different { .. } => ExitCode::from(status::FAILED),
     })
 }
 
-/// Prints the result of one comparison as JSON.
-fn replay_json(operations: usize, compared: &Comparison) -> ExitCode {
+fn replay_json(operations: usize, compared: &Comparison) -> String {
     let description = match compared {
         Comparison::Different { description, .. } => Some(description),
         Comparison::Same | Comparison::TooLarge => None,
@@ -311,11 +307,7 @@ fn replay_json(operations: usize, compared: &Comparison) -> ExitCode {
         "property": compared.property(),
         "description": description,
     });
-    let printed = status::print(format_args!("{value:#}"));
-    match description {
-        None => printed,
-        Some(_) => ExitCode::from(status::FAILED),
-    }
+    format!("{value:#}")
 }
 
 /// Writes a failure as it was generated and shrunk; returns the file of the shrunk one.

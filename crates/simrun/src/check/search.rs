@@ -17,7 +17,6 @@ use sim_core::Note;
 
 use super::resume::{self, InterruptedSearch, SearchFile};
 use super::{Found, Subject, Warning, json, print_text, slices, text};
-use crate::args::Format;
 use crate::{progress, status};
 
 /// Maximum number of different findings that are shown.
@@ -136,11 +135,12 @@ fn opened(part: Option<InterruptedSearch>) -> (Option<Checkpoint>, QueueNumbers)
 
 fn show_result(subject: &Subject<'_>, searched: &SearchResult) -> Result<ExitCode, ExitCode> {
     let args = subject.args;
-    let text = match args.output.format {
-        Format::Json => json::of_search(subject.name, searched),
-        Format::Text if args.output.quiet => text::findings(&searched.found, searched.is_cut),
-        Format::Text => text::of_search(subject.name, searched),
+    let text = || match args.output.quiet {
+        true => text::findings(&searched.found, searched.is_cut),
+        false => text::of_search(subject.name, searched),
     };
+    let json = || json::of_search(subject.name, searched);
+    let text = args.output.format.write_result(text, json);
     print_text(&text)?;
     if let (Some(path), Some(first)) = (&args.timeline, searched.found.first()) {
         first.draw_timeline(subject.name, path)?;

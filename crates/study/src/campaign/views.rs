@@ -71,12 +71,9 @@ pub(super) fn print_status(command: &StatusCommand) -> Result<ExitCode, ExitCode
     let set = ResultSet::read(plan.folder.path()).map_err(status::refuse)?;
     let points = plan.results(&set);
     let progress = StudyStatus::new(&plan.study, &points);
-    Ok(match command.format {
-        Format::Json => status::print(json!(progress)),
-        Format::Text => {
-            status::print((status_text(&progress) + &problems(&plan, &set, &points)).trim_end())
-        }
-    })
+    let text = || status_text(&progress) + &problems(&plan, &set, &points);
+    let result = (command.format).write_result(text, || json!(progress).to_string());
+    Ok(status::print(result.trim_end()))
 }
 
 /// Prints a table.

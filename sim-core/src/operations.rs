@@ -15,17 +15,23 @@ use crate::{ActorId, ControlParameter};
 /// Makes `Transition`, `StepKind`, the classes and both directions of the code from the table.
 ///
 /// A field names its part of the code: `first`, `second` and `third` are numbers of 32 bits, `mark`
-/// is a bit, `wide` the second and the third number together, `parameter` two bits.
+/// is a bit, `wide` the second and the third number together, `parameter` two bits. The words of
+/// the step and the kind of the object follow the number.
 macro_rules! operations {
     (
         transitions {
             $(
                 $(#[$doc:meta])*
-                $name:ident $({ $($field:ident: $type:ty = $part:ident),* })? = $number:literal:
-                    [$($class:ident),*];
+                $name:ident $({ $($field:ident: $type:ty = $part:ident),* })? =
+                    $number:literal $words:literal $(of $object:literal)?: [$($class:ident),*];
             )*
         }
-        other steps { $( $(#[$step_doc:meta])* $step:ident = $step_number:literal; )* }
+        other steps {
+            $(
+                $(#[$step_doc:meta])*
+                $step:ident = $step_number:literal $step_words:literal $(of $step_object:literal)?;
+            )*
+        }
     ) => {
         /// One visible step of an actor. Objects are named by their serial numbers.
         ///
@@ -52,6 +58,26 @@ macro_rules! operations {
             /// All kinds, in the order of their numbers, which begin at 1.
             pub const ALL: [Self; [$($number,)* $($step_number,)*].len()] =
                 [ $(Self::$name,)* $(Self::$step,)* ];
+
+            /// Returns the step in words.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $( Self::$name => $words, )*
+                    $( Self::$step => $step_words, )*
+                }
+            }
+
+            /// Returns the kind of the object that the step is about; `None` if the step has no
+            /// object of the kernel, or different ones.
+            #[must_use]
+            pub const fn object_kind(self) -> Option<&'static str> {
+                match self {
+                    $($( Self::$name => Some($object), )?)*
+                    $($( Self::$step => Some($step_object), )?)*
+                    _ => None,
+                }
+            }
         }
 
         /// For each transition, its number and its classes.
@@ -86,103 +112,116 @@ macro_rules! operations {
 operations! {
     transitions {
         /// Lets every other runnable actor go first.
-        Yield = 1: [LATER, SILENT];
+        Yield = 1 "yield": [LATER, SILENT];
         /// Wakes from a sleep.
-        Sleep = 2: [LATER, TIMED, SILENT];
+        Sleep = 2 "sleep": [LATER, TIMED, SILENT];
         /// Draws a number below `limit`; one branch per value.
-        Random { limit: u32 = first } = 3: [FREE];
+        Random { limit: u32 = first } = 3 "random": [FREE];
         /// Starts an actor.
-        Create { child: ActorId = first } = 4: [FREE];
+        Create { child: ActorId = first } = 4 "create" of "actor": [FREE];
         /// Waits for the end of an actor.
-        Join { target: ActorId = first } = 5: [TIMED, SUBSCRIBED, LIMITED, SILENT];
+        Join { target: ActorId = first } = 5 "join" of "actor":
+            [TIMED, SUBSCRIBED, LIMITED, SILENT];
         /// Ends an actor from outside.
-        Kill { target: ActorId = first } = 6: [PAUSED, FREE];
+        Kill { target: ActorId = first } = 6 "kill" of "actor": [PAUSED, FREE];
         /// Stops an actor until the actor is resumed.
-        Suspend { target: ActorId = first } = 7: [PAUSED, FREE];
+        Suspend { target: ActorId = first } = 7 "suspend" of "actor": [PAUSED, FREE];
         /// Lets a suspended actor continue.
-        Resume { target: ActorId = first } = 8: [FREE];
+        Resume { target: ActorId = first } = 8 "resume" of "actor": [FREE];
         /// Posts a send on a mailbox.
-        AsyncSend { mailbox: u32 = first, comm: u32 = second } = 9: [FREE];
+        AsyncSend { mailbox: u32 = first, comm: u32 = second } = 9 "post send" of "mailbox": [FREE];
         /// Posts a receive on a mailbox.
-        AsyncReceive { mailbox: u32 = first, comm: u32 = second } = 10: [FREE];
+        AsyncReceive { mailbox: u32 = first, comm: u32 = second } = 10 "post receive" of "mailbox":
+            [FREE];
         /// Asks whether a send waits in a mailbox.
-        Probe { mailbox: u32 = first } = 11: [POLLS];
+        Probe { mailbox: u32 = first } = 11 "probe" of "mailbox": [POLLS];
         /// Asks whether an activity has ended.
-        Test { activity: u32 = first } = 12: [POLLS, MEETS_TRANSFERS, TELLS_END];
+        Test { activity: u32 = first } = 12 "test" of "mailbox":
+            [POLLS, MEETS_TRANSFERS, TELLS_END];
         /// Asks whether any activity of a list has ended.
-        TestAny { list: u32 = first } = 13: [POLLS, MEETS_TRANSFERS, TELLS_END];
+        TestAny { list: u32 = first } = 13 "test any" of "list":
+            [POLLS, MEETS_TRANSFERS, TELLS_END];
         /// Waits for the end of an activity.
-        Wait { activity: u32 = first, owned: bool = mark } = 14:
+        Wait { activity: u32 = first, owned: bool = mark } = 14 "wait" of "mailbox":
             [TIMED, SUBSCRIBED, LIMITED, TAKES_TIME, TELLS_END];
         /// Waits for the end of any activity of a list; one branch per activity that has ended.
-        WaitAny { list: u32 = first } = 15:
+        WaitAny { list: u32 = first } = 15 "wait any" of "mailbox":
             [TIMED, SUBSCRIBED, LIMITED, TAKES_TIME, WAITS_FOR_ANY, TELLS_END];
         /// Ends an activity from outside.
-        Cancel { activity: u32 = first } = 16: [MEETS_TRANSFERS, FREE];
+        Cancel { activity: u32 = first } = 16 "cancel" of "mailbox": [MEETS_TRANSFERS, FREE];
         /// Joins the queue of a mutex; never blocks.
-        MutexAsyncLock { mutex: u32 = first } = 17: [FREE];
+        MutexAsyncLock { mutex: u32 = first } = 17 "request lock" of "mutex": [FREE];
         /// Asks whether the actor is at the head of the queue.
-        MutexTest { mutex: u32 = first } = 18: [POLLS];
+        MutexTest { mutex: u32 = first } = 18 "test lock" of "mutex": [POLLS];
         /// Joins the queue of a mutex only if the queue is empty.
-        MutexTryLock { mutex: u32 = first } = 19: [POLLS];
+        MutexTryLock { mutex: u32 = first } = 19 "try lock" of "mutex": [POLLS];
         /// Waits to be at the head of the queue.
-        MutexWait { mutex: u32 = first, owned: bool = mark } = 20: [SILENT];
+        MutexWait { mutex: u32 = first, owned: bool = mark } = 20 "lock" of "mutex": [SILENT];
         /// Leaves the head of the queue.
-        MutexUnlock { mutex: u32 = first } = 21: [FREE];
+        MutexUnlock { mutex: u32 = first } = 21 "unlock" of "mutex": [FREE];
         /// Leaves the queue from a position behind the head.
-        MutexCancel { mutex: u32 = first } = 22: [FREE];
+        MutexCancel { mutex: u32 = first } = 22 "cancel lock" of "mutex": [FREE];
         /// Asks for a unit of a semaphore; never blocks.
-        SemaphoreAsyncLock { semaphore: u32 = first } = 23: [FREE];
+        SemaphoreAsyncLock { semaphore: u32 = first } = 23 "request unit" of "semaphore": [FREE];
         /// Waits for the unit that was asked for.
-        SemaphoreWait { semaphore: u32 = first, request: u32 = second, owned: bool = mark } = 24:
+        SemaphoreWait { semaphore: u32 = first, request: u32 = second, owned: bool = mark } =
+            24 "acquire" of "semaphore":
             [TIMED, LIMITED, SILENT];
         /// Gives a unit back.
-        SemaphoreUnlock { semaphore: u32 = first } = 25: [FREE];
+        SemaphoreUnlock { semaphore: u32 = first } = 25 "release" of "semaphore": [FREE];
         /// Arrives at a barrier; never blocks. `tells_last`: the actor will learn whether its
         /// arrival was the last.
-        BarrierAsyncLock { barrier: u32 = first, tells_last: bool = mark } = 26: [FREE];
+        BarrierAsyncLock { barrier: u32 = first, tells_last: bool = mark } =
+            26 "arrive" of "barrier": [FREE];
         /// Waits until all have arrived.
-        BarrierWait { barrier: u32 = first, round: u32 = second, owned: bool = mark } = 27:
+        BarrierWait { barrier: u32 = first, round: u32 = second, owned: bool = mark } =
+            27 "leave" of "barrier":
             [QUEUED, SILENT];
         /// Releases the mutex and joins the queue of a condition variable.
-        CondvarAsyncLock { condvar: u32 = first, mutex: u32 = second } = 28: [FREE];
+        CondvarAsyncLock { condvar: u32 = first, mutex: u32 = second } =
+            28 "unlock and wait" of "condition": [FREE];
         /// Waits for a signal, then asks for the mutex again.
-        CondvarWait { condvar: u32 = first, mutex: u32 = second, request: u32 = third } = 29:
+        CondvarWait { condvar: u32 = first, mutex: u32 = second, request: u32 = third } =
+            29 "wake up" of "condition":
             [TIMED, LIMITED];
         /// Wakes the longest waiting actor.
-        CondvarSignal { condvar: u32 = first } = 30: [FREE];
+        CondvarSignal { condvar: u32 = first } = 30 "signal" of "condition": [FREE];
         /// Wakes all waiting actors.
-        CondvarBroadcast { condvar: u32 = first } = 31: [FREE];
+        CondvarBroadcast { condvar: u32 = first } = 31 "broadcast" of "condition": [FREE];
         /// Continues after a device woke the actor.
-        Device = 32: [LATER, SILENT];
+        Device = 32 "continue": [LATER, SILENT];
         /// Switches a host on or off.
-        SwitchHost { host: u32 = first, on: bool = mark } = 33: [PAUSED, MEETS_TRANSFERS, FREE];
+        SwitchHost { host: u32 = first, on: bool = mark } = 33 "switch host" of "host":
+            [PAUSED, MEETS_TRANSFERS, FREE];
         /// Changes a property of the resource: see [`Control`](crate::Control).
-        Control { parameter: ControlParameter = parameter, object: u32 = first, value: u64 = wide } = 34:
+        Control {
+            parameter: ControlParameter = parameter, object: u32 = first, value: u64 = wide
+        } =
+            34 "control":
             [PAUSED, MEETS_TRANSFERS, FREE];
     }
     other steps {
         /// A device delivers an arrival to an actor.
-        Deliver = 35;
+        Deliver = 35 "deliver";
         /// The time of a wait for an activity, or for any of several, is up. The activity
         /// continues.
-        TimeUp = 36;
+        TimeUp = 36 "time is up";
         /// The time limit of a put or a get expired: the operation is withdrawn.
-        Withdraw = 37;
+        Withdraw = 37 "withdraw" of "mailbox";
         /// A join with a time limit: the join succeeds if its target has ended; otherwise the limit
         /// expires.
-        TimedJoin = 38;
+        TimedJoin = 38 "join in time" of "actor";
         /// A wait for a unit with a time limit: if no unit is free, the limit expires and the
         /// request is withdrawn.
-        TimedSemaphoreWait = 39;
+        TimedSemaphoreWait = 39 "acquire in time" of "semaphore";
         /// A wait for a signal with a time limit: without a signal, the limit expires. The mutex is
         /// requested in any case.
-        TimedCondvarWait = 40;
+        TimedCondvarWait = 40 "wake up in time" of "condition";
         /// A choice of an explorer for an actor that waits for its device.
-        Choose = 41;
+        Choose = 41 "answer";
         /// A test that ends work in progress.
-        TestEnded = 42;
+        TestEnded = 42 "test, ended" of "mailbox";
         /// A test of a list that ends a member in progress.
-        TestAnyEnded = 43;
+        TestAnyEnded = 43 "test any, ended" of "mailbox";
     }
 }

@@ -195,15 +195,6 @@ const ROWS: &[(StepKind, StepKind, Rule)] = {
     ]
 };
 
-/// Kinds that depend on everything.
-const GLOBAL: &[StepKind] = &[
-    StepKind::Kill,
-    StepKind::Suspend,
-    StepKind::Resume,
-    StepKind::SwitchHost,
-    StepKind::Control,
-];
-
 /// Returns true if events of a kind depend on everything.
 #[inline]
 pub(crate) const fn is_global(kind: StepKind) -> bool {
@@ -267,15 +258,19 @@ const TABLE: [[Rule; KINDS]; KINDS] = {
         table[second as usize][first as usize] = rule;
         row += 1;
     }
-    let mut global = 0;
-    while global < GLOBAL.len() {
+    let mut all = 0;
+    while all < StepKind::ALL.len() {
+        let global = StepKind::ALL[all];
+        all += 1;
+        if !is_global(global) {
+            continue;
+        }
         let mut kind = 0;
         while kind < KINDS {
-            table[GLOBAL[global] as usize][kind] = Rule::Always;
-            table[kind][GLOBAL[global] as usize] = Rule::Always;
+            table[global as usize][kind] = Rule::Always;
+            table[kind][global as usize] = Rule::Always;
             kind += 1;
         }
-        global += 1;
     }
     table
 };
@@ -618,7 +613,7 @@ mod tests {
         assert_eq!(rule(AsyncSend, AsyncReceive), Rule::Never);
         for kind in [Random, Sleep, Yield, TimeUp] {
             for other in StepKind::ALL {
-                let global = GLOBAL.contains(&other);
+                let global = is_global(other);
                 assert_eq!(
                     rule(kind, other) == Rule::Never,
                     !global,

@@ -168,7 +168,7 @@ fn steps(steps: &[FindingStep]) -> Vec<Value> {
         json!({
             "actor": step.actor.number(),
             "name": step.name,
-            "operation": words::operation_text(step),
+            "operation": step.kind.as_str(),
             "object": words::object(step),
             "result": words::result_text(step),
             "branch": step.branch,

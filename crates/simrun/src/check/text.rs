@@ -281,7 +281,7 @@ fn step_row(number: String, step: &FindingStep) -> [String; 7] {
         number,
         step.actor.to_string(),
         step.name.clone(),
-        words::operation_text(step).to_owned(),
+        step.kind.as_str().to_owned(),
         words::object(step),
         words::result_text(step),
         step.line.clone(),

@@ -51,7 +51,7 @@ pub(super) fn build_timeline(
     let lane = |actor: ActorId| actors.iter().position(|&(other, _)| other == actor);
     let rows = steps.iter().enumerate().map(|(position, step)| {
         let words = [
-            words::operation_text(step).to_owned(),
+            step.kind.as_str().to_owned(),
             words::object(step),
             words::result_text(step),
         ];

@@ -5,7 +5,7 @@ use super::{
     activities::ActivityKind,
 };
 use crate::code::Code;
-use crate::{ActorId, Blocked, Transition, WaitGraph};
+use crate::{ActorId, Blocked, StepKind, Transition, WaitGraph};
 
 /// Every actor that is neither dead nor a daemon, and the operation that the actor waits in.
 pub(crate) fn wait_graph(kernel: &Kernel) -> WaitGraph {
@@ -145,7 +145,8 @@ impl Objects {
             Transition::MutexTryLock { mutex } | Transition::MutexTest { mutex } => {
                 format!("polling: test of mutex {mutex}")
             }
-            other => format!("{other:?}"),
+            Transition::Device => "a call of the device".to_owned(),
+            _ => StepKind::from_number(slot.code.kind()).as_str().to_owned(),
         }
     }
 

@@ -426,11 +426,11 @@ exports! {
 
     fn MPI_Win_sync(window: Handle) {
         block(async |state| {
-            let syncs = &mut state.window(window)?.syncs;
-            *syncs = syncs.saturating_add(1);
+            let window = state.window(window)?;
+            window.syncs = window.syncs.saturating_add(1);
             // A program that waits for a change of its memory in a loop lets time pass.
-            if *syncs > SYNCS {
-                state.world.sleep(SYNC_STEP).await;
+            if window.syncs > SYNCS {
+                window.window.await_change(SYNC_STEP).await;
             }
             Ok(())
         })

@@ -16,6 +16,7 @@ use super::epochs::Epochs;
 use super::error::WindowError;
 use super::{Access, AccessKind, ProgramMemory, RemoteWindow, SyncMode, WindowMemory};
 use crate::api::communicators::{dup_at, forget_communicator};
+use crate::api::time::TimeControl;
 use crate::channel::Level;
 use crate::collectives::{allgather_real, barrier_in};
 use crate::exploration;
@@ -276,7 +277,7 @@ impl Window {
             self.local("write to a window", location, write).await;
             let place = (offset..offset + length, SyncMode::Lock);
             let store = self.own_access("write", AccessKind::Put, place, location);
-            self.check_store(&store)
+            check_store(&self.comm, &store)
         }
     }
 
@@ -365,12 +366,23 @@ impl Window {
         }
     }
 
-    fn check_store(&self, store: &Access) -> Result<()> {
-        let (context, rank) = (self.comm.context(), self.comm.world_rank());
-        let log = self.comm.process().call_log();
-        match log.and_then(|log| log.accesses().check_store(context, rank, store)) {
-            Some(conflict) => Err(Error::of_window(WindowError::Conflict(conflict))),
-            None => Ok(()),
+    /// Lets `seconds` pass for a rank that reads the memory of the window in a loop, until another
+    /// rank changes the memory. Under a model checker, where no time passes, the rank waits for an
+    /// event instead.
+    #[track_caller]
+    pub fn await_change(&self, seconds: f64) -> impl Future<Output = ()> + '_ {
+        let location = SourceLocation::caller();
+        async move {
+            let process = self.comm.process();
+            if !exploration::is_explored(process.channel()) {
+                return self.comm.sleep(seconds).await;
+            }
+            let count = |engine: &ProtocolEngine| engine.requests.count_events();
+            let before = process.with_engine(|engine, _| count(engine));
+            let has_changed =
+                |_: &Process, engine: &mut ProtocolEngine| (count(engine) != before).then_some(());
+            let waits = Waits::Call("sync of a window");
+            Call::new(process, location, waits, has_changed).await;
         }
     }
 
@@ -412,5 +424,16 @@ impl Window {
                 WindowCalls::new(engine, channel, context).close_window()
             }))
         }
+    }
+}
+
+/// Checks a store of a rank to the rank's own memory.
+fn check_store(comm: &Comm, store: &Access) -> Result<()> {
+    let log = comm.process().call_log();
+    let found =
+        log.and_then(|log| (log.accesses()).check_store(comm.context(), comm.world_rank(), store));
+    match found {
+        Some(conflict) => Err(Error::of_window(WindowError::Conflict(conflict))),
+        None => Ok(()),
     }
 }

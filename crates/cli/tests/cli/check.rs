@@ -360,6 +360,9 @@ fn a_bound_is_no_verdict() {
     }
     let ran = check("users", "-n 5 --max-executions 3");
     ran.prints_first("checked: no errors found, but search incomplete: ");
+    let help = "--max-depth 100 explores fewer repetitions";
+    assert!(!ran.stdout.contains(help), "{ran:?}");
+    check("endless", "-n 5 --max-depth 2000 --max-transitions 4000").prints_text(help);
 }
 
 #[test]

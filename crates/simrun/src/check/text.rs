@@ -12,12 +12,13 @@ use crate::summary;
 /// Returns a search as text: the findings, the verdict, and the counts.
 pub(super) fn of_search(name: &str, searched: &SearchResult) -> String {
     let mut text = format!(
-        "{}{}{name}: {}\n{}{}",
+        "{}{}{name}: {}\n{}{}{}",
         findings(&searched.found, searched.is_cut),
         warnings(searched),
         verdict(searched),
         bounds(searched),
-        counts_text(&searched.report.statistics)
+        counts_text(&searched.report.statistics),
+        repetition_help(&searched.report.statistics)
     );
     if let Some(file) = &searched.kept_in {
         let _ = write!(
@@ -98,6 +99,20 @@ fn counts_text(statistics: &Statistics) -> String {
         summary::format_short(statistics.rate()),
     );
     text
+}
+
+/// The number of steps of an execution from which on a program probably repeats calls in a loop.
+/// \[choice\]
+const LONG_EXECUTION: u64 = 1000;
+
+/// Returns a help where a search was not finished and executions are long: each number of
+/// repetitions of a loop, such as a spin lock, is another execution.
+fn repetition_help(statistics: &Statistics) -> String {
+    if statistics.bounds.is_empty() || statistics.depth_max < LONG_EXECUTION {
+        return String::new();
+    }
+    "\n  help: if a loop waits for another actor, --max-depth 100 explores fewer repetitions"
+        .to_owned()
 }
 
 /// All findings, one after the other. `is_cut`: there are others.

@@ -82,6 +82,7 @@
 //! model = "lv08"
 //! latency_factor = 13.01                    # of the latency paid; one number, or steps as below
 //! message_latency = [{ above = "200B", time = "300ns", per_byte = "0ps" }]  # added between hosts
+//! message_gap = "0s"                        # from one message of a host to the next
 //! bandwidth_factor = [                      # of the rate; 1 up to the first step
 //!   { above = "0B", factor = 0.9 },         # strictly above
 //!   { above = "64KiB", factor = 0.97 },

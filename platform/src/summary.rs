@@ -315,6 +315,9 @@ fn parameters(f: &mut fmt::Formatter<'_>, network: &NetworkParameters) -> fmt::R
         let line = overhead_line("latency of messages", &fluid.message_latency);
         writeln!(f, "          {line}")?;
     }
+    if let Some(gap) = &fluid.message_gap {
+        writeln!(f, "          {gap} from one message of a host to the next")?;
+    }
     for (name, factor) in [
         ("latency", &fluid.latency_factor),
         ("bandwidth", &fluid.bandwidth_factor),

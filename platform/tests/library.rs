@@ -74,3 +74,14 @@ fn costs_of_memory() {
         "{text}"
     );
 }
+
+#[test]
+fn the_gap_of_messages() {
+    let platform = read("[network]\nmodel = \"smpi\"\nmessage_gap = \"120ns\"");
+    let shown = "\n          120ns from one message of a host to the next\n";
+    let summary = platform.summary().to_string();
+    assert!(summary.contains(shown), "{summary}");
+    let again = Platform::parse("again.toml", &platform.to_toml()).expect("the same");
+    assert_eq!(again.network(), platform.network());
+    assert!(!read("").to_toml().contains("message_gap"));
+}

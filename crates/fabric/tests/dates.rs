@@ -1,8 +1,10 @@
 //! Promise: when messages arrive, as closed forms. A message of n bytes alone takes 2 us + n ns on
 //! these nodes.
 
-use crate::common::{DONE, THRESHOLD, ranks};
-use mpi::prelude::*;
+use std::sync::Arc;
+
+use crate::common::{DONE, NODES, THRESHOLD, ranks};
+use mpi::{Collective, Selector, Settings, prelude::*};
 
 #[test]
 fn one_message() {
@@ -324,4 +326,35 @@ fn a_barrier_takes_two_rounds_of_latency_among_four() {
     }
     assert_eq!(run.notes.len(), 4);
     assert_eq!(run.finished().report.messages, 8);
+}
+
+/// Rank 0 sends a block of 1000 bytes to each of three other ranks. With a gap above the time of a
+/// block, the last block leaves two gaps after the first. With a shorter gap, the blocks share the
+/// link of rank 0.
+#[test]
+fn the_blocks_of_a_scatter_leave_a_gap_apart() {
+    let mut selector = Selector::ours().clone();
+    let forced = selector.force(Collective::Scatter, "linear", 0, 0);
+    forced.expect("an algorithm");
+    let settings = Settings {
+        collectives: Some(Arc::new(selector)),
+        ..Settings::new(THRESHOLD)
+    };
+    for (gap, last) in [("0s", 5e-6), ("400ns", 5e-6), ("3us", 9e-6)] {
+        let platform = format!("{NODES}[network]\nmessage_gap = \"{gap}\"\n");
+        let run = ranks(4)
+            .on_platform(&platform)
+            .with_settings(settings.clone());
+        let run = run.run(|world, notes| async move {
+            let all = world.buffer(4000);
+            world
+                .scatter(Some(&all), &mut world.buffer(1000), 0)
+                .await?;
+            if world.rank() == 3 {
+                notes.add(&world, gap);
+            }
+            DONE
+        });
+        run.finished().noted(&[(last, 3, gap)]);
+    }
 }

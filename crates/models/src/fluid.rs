@@ -36,6 +36,7 @@ use maxmin::{Solver, least};
 use sim_core::{ActivityId, HostId, Span, StartError, Time, Work};
 
 mod activity;
+mod adapters;
 mod control;
 mod disk;
 mod drawn;
@@ -50,6 +51,7 @@ mod timetable;
 mod wifi;
 
 use activity::{Activities, Activity, ActivityResources, Phase, slowest};
+use adapters::Adapters;
 use dynamics::DynamicState;
 use model_kind::ModelKind;
 use noise::NoiseStreams;
@@ -73,6 +75,7 @@ pub struct FlowModel {
     solver: Solver,
     model_kind: ModelKind,
     contention: Option<Contention>,
+    adapters: Option<Adapters>,
     dynamics: DynamicState,
     /// The parallel tasks in progress, by slot.
     parallel: BTreeMap<u32, Task>,
@@ -82,9 +85,9 @@ pub struct FlowModel {
     last_factors: SizeFactors,
     /// True if the links of the transfer that is being prepared are on.
     way_is_on: bool,
-    /// True from the start on platforms with penalties or decaying air, otherwise from the first
-    /// parallel task, observer, profile or change on. While false, an activity has only a latency
-    /// and a share.
+    /// True from the start on platforms with penalties, gaps of messages or decaying air, otherwise
+    /// from the first parallel task, observer, profile or change on. While false, an activity has
+    /// only a latency and a share.
     has_extras: bool,
     /// Activities that end this near to the current date, in seconds, end at the current date.
     tolerance_s: f64,
@@ -133,13 +136,15 @@ impl FlowModel {
         );
         let model_kind = ModelKind::new(platform.network());
         let contention = Contention::of_network(platform.network());
+        let adapters = Adapters::of_network(platform.network(), platform.host_count());
         let decaying = WifiDecay::new(&platform);
         let mut model = Self {
-            has_extras: contention.is_some() || !decaying.is_empty(),
+            has_extras: contention.is_some() || adapters.is_some() || !decaying.is_empty(),
             tolerance_s: model_kind.time_tolerance_s(),
             solver: Solver::new(capacities as usize),
             model_kind,
             contention,
+            adapters,
             dynamics: DynamicState::default(),
             parallel: BTreeMap::new(),
             ways: RouteCache::new(platform.host_count()),
@@ -483,9 +488,10 @@ impl FlowModel {
         self.end_transfer(slot, now);
     }
 
-    /// Tells others of an activity that has been prepared; returns false if the activity fails.
+    /// Tells others of an activity that has been prepared; returns the latency to pay, with the
+    /// wait for the adapter, or `None` if the activity fails.
     #[inline(never)]
-    fn begin_extras(&mut self, slot: u32, work: &Work, latency: Span, now: Time) -> bool {
+    fn begin_extras(&mut self, slot: u32, work: &Work, latency: Span, now: Time) -> Option<Span> {
         if let Work::Transfer { from, to, .. } = *work
             && !self.decaying.is_empty()
             && self.platform.route_into(from, to, &mut self.route).is_ok()
@@ -496,11 +502,16 @@ impl FlowModel {
             self.observe_begin(slot, work, latency, now);
         }
         self.meet(slot, now);
-        let is_on = self.is_on(slot);
-        if !is_on {
+        if !self.is_on(slot) {
             self.fail_activity(slot, now);
+            return None;
         }
-        is_on
+        match (&mut self.adapters, work) {
+            (Some(adapters), Work::Transfer { from, to, .. }) if from != to => {
+                Some(latency + adapters.wait_of_message(*from, now))
+            }
+            _ => Some(latency),
+        }
     }
 
     /// The first date at which anything ends or has paid, in seconds.

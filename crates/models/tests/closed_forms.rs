@@ -15,9 +15,15 @@ const TOLERANCE: f64 = 1e-12;
 
 /// Three hosts and a link of 100 bytes/s and 1 s between each pair, of the sharing given.
 fn triangle(sharing: &str) -> Lab {
+    triangle_with("{}", sharing)
+}
+
+/// The same with a table `network`.
+fn triangle_with(network: &str, sharing: &str) -> Lab {
     Lab::new(&format!(
         r#"
         version = 1
+        network = {network}
         [hosts]
         a = {{ speed = "10f" }}
         b = {{ speed = "10f", cores = 2 }}
@@ -33,27 +39,6 @@ fn triangle(sharing: &str) -> Lab {
         [[routes]]
         from = "a"
         to = "c"
-        links = ["wire"]
-        "#
-    ))
-}
-
-/// Two hosts on a link of 100 B/s and 1 s, with a table `network`.
-fn two_hosts(network: &str, sharing: &str) -> Lab {
-    Lab::new(&format!(
-        r#"
-        version = 1
-        network = {network}
-        [hosts]
-        a = {{ speed = "10f" }}
-        b = {{ speed = "10f" }}
-        [links.wire]
-        bandwidth = "100Bps"
-        latency = "1s"
-        sharing = "{sharing}"
-        [[routes]]
-        from = "a"
-        to = "b"
         links = ["wire"]
         "#
     ))
@@ -98,7 +83,7 @@ fn a_transfer_that_starts_later_takes_its_share_after_its_latency() {
 /// on and ends at 4 s. The second one has 50 bytes/s until then, and 100 for the last 250 bytes.
 #[test]
 fn an_exchange_of_two_hosts_is_half_duplex() {
-    let mut lab = two_hosts(
+    let mut lab = triangle_with(
         r#"{ pair_duplex = { from = "100B", full = "400B" } }"#,
         "split-duplex",
     );
@@ -111,7 +96,7 @@ fn an_exchange_of_two_hosts_is_half_duplex() {
 /// per byte more: 100 bytes begin to flow after 1 + 2 + 1 s, and 200 after 1 + 2 + 2 s.
 #[test]
 fn long_messages_have_a_latency_of_their_own() {
-    let mut lab = two_hosts(
+    let mut lab = triangle_with(
         r#"{ message_latency = [{ above = "50B", time = "2s", per_byte = "10ms" }] }"#,
         "fatpipe",
     );
@@ -122,6 +107,49 @@ fn long_messages_have_a_latency_of_their_own() {
     // No links are crossed: 1000 bytes over the implicit loopback of 10 GB/s.
     lab.send("a", "a", 1000.0);
     lab.expect(&[(7.000_000_1, &[3])], TOLERANCE);
+}
+
+/// The first message flows alone from 1 s to 1.5 s. Then both have 50 bytes/s: the first one ends
+/// at 2.5 s, and the second one has 50 bytes left, half a second.
+#[test]
+fn two_messages_share_a_link_where_the_gap_is_shorter_than_a_transfer() {
+    let mut lab = triangle_with(r#"{ message_gap = "500ms" }"#, "shared");
+    lab.send("a", "b", 100.0);
+    lab.send("a", "b", 100.0);
+    lab.expect(&[(2.5, &[0]), (3.0, &[1])], TOLERANCE);
+}
+
+/// A message takes 1 s + 1 s, and the next message leaves 5 s later. Empty messages leave apart,
+/// too; messages of the other host and of a host to itself leave at once.
+#[test]
+fn messages_of_a_host_leave_a_gap_apart() {
+    let mut lab = triangle_with(r#"{ message_gap = "5s" }"#, "shared");
+    lab.send("a", "b", 100.0);
+    lab.send("a", "a", 0.0);
+    lab.send("a", "b", 0.0);
+    lab.send("a", "b", 100.0);
+    lab.send("b", "a", 0.0);
+    let dates: &[(f64, &[u64])] = &[
+        (0.0, &[1]),
+        (1.0, &[4]),
+        (2.0, &[0]),
+        (6.0, &[2]),
+        (12.0, &[3]),
+    ];
+    lab.expect(dates, TOLERANCE);
+    // The adapter is free since 15 s, and is not ahead of the time.
+    lab.wait_until(20.0);
+    lab.send("a", "b", 0.0);
+    lab.send("a", "b", 0.0);
+    lab.expect(&[(21.0, &[5]), (26.0, &[6])], TOLERANCE);
+}
+
+#[test]
+fn messages_of_many_senders_arrive_together() {
+    let mut lab = triangle_with(r#"{ message_gap = "5s" }"#, "shared");
+    lab.send("b", "a", 0.0);
+    lab.send("c", "a", 0.0);
+    lab.expect(&[(1.0, &[0, 1])], TOLERANCE);
 }
 
 #[test]

@@ -16,11 +16,12 @@ use crate::network::{
 use crate::units::{Duration, Size};
 
 /// All keys of `[network]`.
-const KEYS: [&str; 25] = [
+const KEYS: [&str; 26] = [
     "model",
     "compat",
     "latency_factor",
     MESSAGE_LATENCY,
+    "message_gap",
     "bandwidth_factor",
     "rtt_penalty",
     "weight_s",
@@ -449,6 +450,9 @@ fn fluid(collector: &mut Collector, section: &Section<'_>, network: &mut Network
     set(collector, section, "weight_s", |read| fluid.weight_s = read);
     set(collector, section, "tcp_gamma", |read| {
         fluid.tcp_gamma = read;
+    });
+    set(collector, section, "message_gap", |read| {
+        fluid.message_gap = Some(read);
     });
     set(collector, section, "envelope", |read| fluid.envelope = read);
     set(collector, section, "async_small_threshold", |read| {

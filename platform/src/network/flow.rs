@@ -10,6 +10,14 @@
 //! latency of the links. An adapter of InfiniBand fetches a payload that is not in the work request
 //! by a read over PCI Express (UCX: `TX_MIN_INLINE`), and sends other messages meanwhile.
 //!
+//! With `message_gap`, the messages of a host to other hosts leave at least the gap g apart, in the
+//! order of their calls (the gap of LogP: Culler et al., PPoPP 1993). A message of s bytes over a
+//! link of bandwidth B occupies the sender for max(g, s / B): with a shorter gap, two messages
+//! share the link. The ranks of one host share the adapter. Control messages that take time,
+//! rendezvous data that a receiver reads, and acknowledgements of `endpoints` count as messages. A
+//! gap below the overhead of a send (`os`, `ois`) has an effect only where several ranks share a
+//! host.
+//!
 //! With `pair_duplex`, a transfer of s bytes has at most the rate B / (1 + η) while the two hosts
 //! have one transfer in each direction, between them, and no other transfer. B is the rate of the
 //! slowest link of the route, and η = log(s / `from`) / log(`full` / `from`), at least 0 and at
@@ -18,6 +26,7 @@
 //! has 12.3 GB/s in each direction, a ring 24.4 GB/s. The mechanism was not observed.
 //!
 //! *Not modelled*, with the effects that a user could observe:
+//! - no gap at the receiver: messages of many senders arrive at one host at one date;
 //! - no protocol efficiency and no packet headers: a large transfer reaches 100 % of the nominal
 //!   bandwidth;
 //! - no reverse traffic of acknowledgements: two opposite transfers on a split-duplex link do not
@@ -50,6 +59,7 @@ pub(crate) fn plain() -> FluidParameters {
     FluidParameters {
         latency_factor: Factors::ONE,
         message_latency: OverheadTable::NONE,
+        message_gap: None,
         bandwidth_factor: Factors::ONE,
         rtt_penalty: false,
         weight_s: size("0B"),

@@ -7,8 +7,8 @@
 //! The fluid models have one formula. A transfer of `size` bytes over a route of links with
 //! bandwidths `B_i` and the sum of latencies `lat`
 //!
-//! 1. pays `latency_factor(size) × lat`, and `message_latency(size)` between two hosts, using no
-//!    bandwidth;
+//! 1. pays `latency_factor(size) × lat`, and between two hosts the wait for the sender's adapter
+//!    (`message_gap`) and `message_latency(size)`, using no bandwidth;
 //! 2. then shares: penalty `lat + Σ weight_s / B_i` (if `rtt_penalty`), limits `tcp_gamma / (2
 //!    lat)` and its own rate limit, weight 1 on every link of its route and `crosstraffic` on every
 //!    link of the way back;
@@ -115,6 +115,10 @@ pub struct FluidParameters {
     /// the adapters serve other messages, too.
     #[serde(skip_serializing_if = "OverheadTable::is_empty")]
     pub message_latency: OverheadTable<Size, Duration>,
+    /// Time from one message of a host to another host until the next one leaves; `None` if
+    /// messages leave at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message_gap: Option<Duration>,
     /// Multiplies the rate that sharing gives, and so all limits but the transfer's own.
     pub bandwidth_factor: Factors,
     /// True if transfers over a long way get less of a full link: their penalty is `lat + Σ

@@ -31,7 +31,8 @@ use sim_core::{
     ActorId, ActorResult, Clock, HostId, Outcome, Report, Simulation, Span, Time, WaitGraph,
 };
 
-const NODES: &str = r#"
+/// The platform of tests that name none.
+pub const NODES: &str = r#"
 version = 1
 [clusters.nodes]
 hosts = "node-[0-3]"

@@ -128,7 +128,7 @@ impl FlowModel {
     ) -> Result<(), StartError> {
         // Links and speeds may have changed while no activity ran and the kernel asked for no date.
         self.play(now);
-        let latency = match self.prepare_activity(id, work) {
+        let mut latency = match self.prepare_activity(id, work) {
             Ok(latency) => latency + more_latency,
             Err(error) => {
                 self.solver.forget_uses(id.slot);
@@ -136,8 +136,11 @@ impl FlowModel {
             }
         };
         self.running += 1;
-        if self.has_extras && !self.begin_extras(id.slot, work, latency, now) {
-            return Ok(());
+        if self.has_extras {
+            match self.begin_extras(id.slot, work, latency, now) {
+                Some(with_wait) => latency = with_wait,
+                None => return Ok(()),
+            }
         }
         if latency > Span::ZERO || self.activities.0[id.slot as usize].remaining == 0.0 {
             self.pay(id.slot, latency, now);

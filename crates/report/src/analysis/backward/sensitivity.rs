@@ -7,7 +7,7 @@
 //!
 //! *Exact* while the path and the bottlenecks stay the same, and while transfers that share a link
 //! with the path keep their times. *Not counted*: latency of a model with a window, which also
-//! changes rates; waits for processors and adapters (LogGOPS): the path goes through the packet,
+//! changes rates; waits for processors (LogGOPS) and adapters: the path goes through the packet,
 //! not through the work that occupies the processor. *Not separated*: `message_latency`, which
 //! counts as latency of the links of the route.
 

@@ -171,8 +171,9 @@
 //! twice the threshold, the numbers change linearly from one section to the next. `copy` is the
 //! time of the copies of a schedule. `first_touch` and `registration` are the times to write a
 //! region of a fresh temporary buffer for the first time and to register a region for a rendezvous,
-//! by the length of the region (`docs/collectives.md`). All are free by default; `reduce` and
-//! `reduce_bandwidth` exclude each other.
+//! by the length of the region (`docs/collectives.md`). `datatype_build = "1.2us"` is the time to
+//! build a datatype, once in each step of `alltoall` by Bruck's algorithm. All are free by default;
+//! `reduce` and `reduce_bandwidth` exclude each other.
 //!
 //! **Connections.** `[connection]` sets `mode`: `"instant"` (from the start, at no cost; the
 //! default), `"on-demand"` (each pair at its first message) or `"static"` (all pairs before the

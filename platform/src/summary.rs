@@ -101,7 +101,10 @@ fn memory_costs(f: &mut fmt::Formatter<'_>, memory: &Memory) -> fmt::Result {
     for (name, table) in tables.into_iter().filter(|(_, table)| !table.is_empty()) {
         write!(f, "\nmemory    {}", overhead_line(name, table))?;
     }
-    Ok(())
+    match &memory.datatype_build {
+        Some(time) => write!(f, "\nmemory    {time} for a datatype of a collective"),
+        None => Ok(()),
+    }
 }
 
 /// Prints the noise of hosts and links, if there is any.

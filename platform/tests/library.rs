@@ -64,6 +64,14 @@ fn costs_of_memory() {
     assert_eq!(costs, (8e-8, 16e-6 + 6e-8));
     let again = Platform::parse("again.toml", &fresh.to_toml()).expect("the same");
     assert_eq!(again.memory_settings(), Some(memory));
+    let builds = read("[memory]\ndatatype_build = \"1.2us\"");
+    let memory = builds.memory_settings().expect("costs");
+    assert_eq!(memory.datatype_build, Some(1.2e-6));
+    let summary = builds.summary().to_string();
+    let shown = "\nmemory    1.2us for a datatype of a collective";
+    assert!(summary.contains(shown), "{summary}");
+    let again = Platform::parse("again.toml", &builds.to_toml()).expect("the same");
+    assert_eq!(again.memory_settings(), Some(memory));
 
     let both =
         format!("{HOSTS}[collectives]\nreduce_bandwidth = \"1GBps\"\n[memory]\nreduce = {steps}\n");

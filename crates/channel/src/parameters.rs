@@ -156,6 +156,13 @@ impl Settings {
         })
     }
 
+    /// Returns the time in which a rank builds a datatype for a schedule, in seconds.
+    #[must_use]
+    pub fn datatype_build_time(&self) -> f64 {
+        let memory = self.memory.as_ref();
+        memory.and_then(|all| all.datatype_build).unwrap_or(0.0)
+    }
+
     /// Returns true if a receiver pulls detached messages: where neither their announcements nor
     /// connections take time.
     #[must_use]

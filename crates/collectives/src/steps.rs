@@ -118,6 +118,9 @@ pub trait Steps {
     /// Waits until all lanes have come to the round of this one.
     fn join(&mut self) {}
 
+    /// Builds a datatype of several blocks, for the copies that follow.
+    fn build_datatype(&mut self) {}
+
     /// Copies bytes; the parts have equal lengths and do not overlap.
     fn copy(&mut self, from: Part, to: Part);
 
@@ -204,6 +207,10 @@ impl<F: Fn(u32) -> u32> Steps for Renumbered<'_, F> {
         self.steps.join();
     }
 
+    fn build_datatype(&mut self) {
+        self.steps.build_datatype();
+    }
+
     fn copy(&mut self, from: Part, to: Part) {
         self.steps.copy(from, to);
     }
@@ -278,6 +285,10 @@ impl Steps for Renamed<'_> {
 
     fn join(&mut self) {
         self.steps.join();
+    }
+
+    fn build_datatype(&mut self) {
+        self.steps.build_datatype();
     }
 
     fn copy(&mut self, from: Part, to: Part) {

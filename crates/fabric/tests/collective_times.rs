@@ -45,6 +45,8 @@ struct Case {
     /// Costs of fresh buffers by the length of a region.
     first_touch: &'static [OverheadSection],
     registration: &'static [OverheadSection],
+    /// Seconds to build a datatype.
+    datatype_build: Option<f64>,
 }
 
 const COSTS: LogGopsParameters = LogGopsParameters {
@@ -71,6 +73,7 @@ impl Case {
             copy: &[],
             first_touch: &[],
             registration: &[],
+            datatype_build: None,
         }
     }
 
@@ -118,6 +121,7 @@ impl Case {
                 copy: OverheadTable::new(self.copy.to_vec()),
                 first_touch: OverheadTable::new(self.first_touch.to_vec()),
                 registration: OverheadTable::new(self.registration.to_vec()),
+                datatype_build: self.datatype_build,
             })),
             collectives: Some(Arc::new(selector)),
             ..Settings::new(self.threshold)
@@ -384,6 +388,17 @@ fn time_of_memory_by_the_working_set() {
         ..Case::new(Collective::Allgather, "ring")
     };
     case.follows(|c| cost(c.n(), c.ranks() * c.n()) + (c.ranks() - 1.0) * c.message(c.n()));
+}
+
+/// Each of the q steps of Bruck's algorithm builds a datatype; other algorithms build none.
+#[test]
+fn time_of_datatypes() {
+    let case = |algorithm| Case {
+        datatype_build: Some(4e-6),
+        ..Case::new(Collective::Alltoall, algorithm)
+    };
+    case("bruck").follows(|c| c.q() * (4e-6 + c.message(c.ranks() * c.n() / 2.0)));
+    case("pairwise").follows(|c| (c.ranks() - 1.0) * c.message(c.n()));
 }
 
 /// A region of fresh memory is written for the first time and registered once, before the data of a

@@ -6,6 +6,9 @@
 //!
 //! * `reduce`: of each reduction of two buffers, `length` is the length of one.
 //! * `copy`: of each copy that a schedule makes.
+//! * `datatype_build`: of each datatype that a schedule builds, whatever the working set: creation,
+//!   commit and release. Libraries build one for each step of `alltoall` by Bruck's algorithm, to
+//!   pack blocks that are not neighbours; the packing is copies.
 //!
 //! Temporary buffers that are *fresh* have further costs, by the length of the region:
 //!
@@ -19,13 +22,15 @@
 //!
 //! *Not modelled*: the state of the caches before the call, and ranks of one node that share a
 //! cache or the bandwidth of the memory. Buffers of the program are touched and registered.
-//! Buffers of different lengths in one call; other allocators.
+//! Buffers of different lengths in one call; other allocators. Datatypes that a program builds, and
+//! datatypes of other schedules than Bruck's `alltoall`.
 //!
 //! Sources: stream benchmarks have one bandwidth for each level of caches; the step is smooth
 //! because caches are not flushed between two blocks (measured collectives of MareNostrum 5 and
 //! LUMI, PICO, github.com/HLC-Lab/pico). glibc 2.31, `malloc/malloc.c`, `M_MMAP_THRESHOLD` and
 //! `M_TRIM_THRESHOLD`, which are dynamic. UCX 1.15, `ib_md.c`, `MEM_REG_OVERHEAD` and
-//! `MEM_REG_GROWTH`: a registration costs 16 µs and 60 ps per byte.
+//! `MEM_REG_GROWTH`: a registration costs 16 µs and 60 ps per byte. Open MPI 4.1,
+//! `coll_base_alltoall.c`, and MPICH, `alltoall_intra_brucks.c`: a datatype for each step.
 
 use serde::Serialize;
 
@@ -55,6 +60,9 @@ pub struct MemorySettings<S = u64, T = f64> {
     /// Of the registration of a region of a fresh buffer, by the length of the region.
     #[serde(skip_serializing_if = "OverheadTable::is_empty")]
     pub registration: OverheadTable<S, T>,
+    /// Of a datatype that a schedule builds; `None` if datatypes are free.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub datatype_build: Option<T>,
 }
 
 impl<S, T> MemorySettings<S, T> {
@@ -64,11 +72,13 @@ impl<S, T> MemorySettings<S, T> {
         copy: OverheadTable::NONE,
         first_touch: OverheadTable::NONE,
         registration: OverheadTable::NONE,
+        datatype_build: None,
     };
 
     /// Returns true if memory is free.
     pub const fn is_default(&self) -> bool {
-        self.reduce.is_empty() && self.copy.is_empty() && !self.has_fresh_buffers()
+        let has_builds = self.datatype_build.is_some();
+        self.reduce.is_empty() && self.copy.is_empty() && !self.has_fresh_buffers() && !has_builds
     }
 
     /// Returns true if fresh buffers have costs.
@@ -87,6 +97,7 @@ impl<S, T> MemorySettings<S, T> {
             copy: self.copy.map(&size, &time),
             first_touch: self.first_touch.map(&size, &time),
             registration: self.registration.map(&size, &time),
+            datatype_build: self.datatype_build.as_ref().map(&time),
         }
     }
 }

@@ -19,7 +19,14 @@ pub(super) fn read_memory(
     value: &Spanned<DeValue<'_>>,
     (memory, reduces): (&mut Memory, bool),
 ) {
-    const KEYS: [&str; 4] = ["reduce", "copy", "first_touch", "registration"];
+    const DATATYPE_BUILD: &str = "datatype_build";
+    const KEYS: [&str; 5] = [
+        "reduce",
+        "copy",
+        "first_touch",
+        "registration",
+        DATATYPE_BUILD,
+    ];
     let section = collector.section(value, value.span(), "memory table".to_owned(), &KEYS);
     let Some(section) = section else { return };
     let tables = [
@@ -34,6 +41,9 @@ pub(super) fn read_memory(
         {
             *store = read;
         }
+    }
+    if let Some(Some(read)) = collector.optional(&section, DATATYPE_BUILD) {
+        memory.datatype_build = Some(read);
     }
     if reduces && let Some(value) = section.get("reduce") {
         let problem = "reduce, beside [collectives] reduce_bandwidth".to_owned();

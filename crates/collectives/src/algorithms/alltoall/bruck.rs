@@ -36,6 +36,8 @@ fn round(call: &Call, round: u32, steps: &mut dyn Steps) {
     } else {
         let bit = 1 << (round - 1);
         let moving = || (0..call.size).filter(move |distance| distance & bit != 0);
+        // Libraries pack with a datatype.
+        steps.build_datatype();
         let [packed, arrived] = [call.size, call.size + call.size / 2];
         for (place, distance) in (packed..).zip(moving()) {
             steps.copy(blocks(distance, 1), blocks(place, 1));

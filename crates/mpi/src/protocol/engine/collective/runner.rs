@@ -310,6 +310,13 @@ impl Steps for Runner<'_> {
         }
     }
 
+    fn build_datatype(&mut self) {
+        if self.begins() {
+            let cost = self.channel.settings().datatype_build_time();
+            self.engine.processor.charge_time(self.channel, cost);
+        }
+    }
+
     fn copy(&mut self, from: Part, to: Part) {
         if self.begins() {
             self.running

@@ -367,11 +367,7 @@ impl Comparison {
         let line = |factor: f64| ends.map(|x| (x, factor * x)).to_vec();
         let mut drawn = vec![Series::new("equal", Marker::Line, line(1.0))];
         if let Some(band) = self.band {
-            drawn.push(Series::new(
-                "90 % prediction band",
-                Marker::Thin,
-                line(1.0 + band),
-            ));
+            drawn.push(Series::new("90 % band", Marker::Thin, line(1.0 + band)));
             drawn.push(Series::new("", Marker::Thin, line(1.0 - band)));
         }
         drawn.push(Series::new("as is", Marker::Dots, of(1.0)));

@@ -70,16 +70,12 @@ impl Comparison {
             .all(|one| one.measured.half_width < 0.99);
         let mut drawn = vec![Series::new("no error", Marker::Line, level(0.0))];
         if let Some(band) = self.band {
-            drawn.push(Series::new(
-                "90 % prediction band",
-                Marker::Thin,
-                level(100.0 * band),
-            ));
+            drawn.push(Series::new("90 % band", Marker::Thin, level(100.0 * band)));
             drawn.push(Series::new("", Marker::Thin, level(-100.0 * band)));
         }
         if narrow {
             drawn.push(Series::new(
-                "95 % interval of what was measured",
+                "95 % interval",
                 Marker::Whiskers,
                 intervals.collect(),
             ));

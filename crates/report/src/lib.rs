@@ -6,10 +6,10 @@
 
 #[cfg(feature = "analyses")]
 pub mod analysis;
+#[cfg(any(feature = "html", feature = "pictures"))]
+mod axis;
 #[cfg(feature = "pictures")]
 mod canvas;
-#[cfg(feature = "pictures")]
-mod curves;
 #[cfg(feature = "html")]
 pub mod html;
 #[cfg(any(feature = "html", feature = "pictures"))]
@@ -19,8 +19,6 @@ pub mod network;
 #[cfg(feature = "pictures")]
 mod scatter;
 mod states;
-#[cfg(any(feature = "html", feature = "pictures"))]
-mod ticks;
 #[cfg(feature = "pictures")]
 mod timeline;
 #[cfg(feature = "pictures")]
@@ -38,11 +36,13 @@ pub use states::StateGraph;
 #[cfg(feature = "pictures")]
 pub use {
     canvas::PlotError,
-    curves::{Curve, Curves, growth, plot_curves},
     scatter::{Marker, Scatter, Series, plot_scatter, svg_of_scatter},
     topology::plot_topology,
     tornado::{Tornado, TornadoBar, plot_tornado},
 };
+
+#[cfg(any(feature = "html", feature = "pictures"))]
+pub use axis::three_digits;
 
 #[cfg(feature = "traces")]
 pub use trace::{

@@ -1,29 +1,33 @@
 //! Points, intervals and lines over linear or logarithmic axes: measured values beside the values
 //! of a model.
 //!
-//! The name of a series stands beside the last point, if all series end at the right edge and the
-//! names do not overlap; otherwise the names are a list.
+//! The names of the series stand at the right edge, in the colours of the series, as near to the
+//! last points as there is space.
 //!
 //! *Not drawn*: values that are not finite, and on a logarithmic axis values that are not above 0.
 
+use std::ops::Range;
 use std::path::Path;
 
 use plotters::coord::Shift;
-use plotters::coord::ranged1d::{AsRangedCoord, Ranged, ValueFormatter};
+use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
+use crate::axis::Axis;
 use crate::canvas::{Drawing, PlotError, adopt_page_colours, place_labels, svg, text, write};
 
 /// Width and height, in pixels.
 const SIZE: (u32, u32) = (1000, 560);
 
-/// Part of the axis of x in which a series ends at the right edge.
-const EDGE_PART: f64 = 0.15;
+/// Width and height on a page, which a narrow window makes smaller.
+const SIZE_ON_PAGE: (u32, u32) = (680, 440);
+
 /// Size of the letters of a name beside the last point.
 const NAME_SIZE: i32 = 15;
-/// Distance of a name from the edge of the diagram, in pixels.
-const NAME_DISTANCE: i32 = 10;
+/// Distance of the sign of a series from the edge of the diagram, and of the name, in pixels.
+const SIGN_DISTANCE: i32 = 8;
+const NAME_DISTANCE: i32 = 38;
 
 /// Styles of a series.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -44,6 +48,10 @@ pub enum Marker {
     Second,
     /// A green line.
     Third,
+    /// A blue line with dots: values that were measured one after the other.
+    Curve,
+    /// A red line with dots.
+    SecondCurve,
     /// Intervals: points in pairs, lower and upper end, each joined by a blue line.
     Whiskers,
 }
@@ -96,7 +104,7 @@ pub fn plot_scatter(scatter: &Scatter, path: &Path) -> Result<(), PlotError> {
 
 /// Draws an SVG picture for a page of HTML and returns the text of the picture.
 pub fn svg_of_scatter(scatter: &Scatter) -> Result<String, PlotError> {
-    svg(SIZE, scatter).map(|picture| adopt_page_colours(&picture))
+    svg(SIZE_ON_PAGE, scatter).map(|picture| adopt_page_colours(&picture))
 }
 
 impl Scatter {
@@ -114,18 +122,6 @@ impl Scatter {
         series.filter(|series| {
             !series.name.is_empty() && self.drawable(&series.points).next().is_some()
         })
-    }
-
-    /// Returns true if each named series ends in the last part of the axis of x.
-    fn ends_at_edge(&self) -> bool {
-        let Some((low, high)) = self.extent(|point| point.0) else {
-            return false;
-        };
-        let scale = |x: f64| if self.log_x { libm::log(x) } else { x };
-        let edge = scale(high) - EDGE_PART * (scale(high) - scale(low));
-        self.named_series()
-            .filter_map(|series| self.last_point(series))
-            .all(|(x, _)| scale(x) >= edge)
     }
 
     /// Returns the drawable point of a series with the largest x.
@@ -152,171 +148,135 @@ impl Scatter {
     }
 }
 
-impl Drawing for Scatter {
-    fn draw<D: DrawingBackend>(&self, area: &DrawingArea<D, Shift>) -> Result<(), String> {
-        if self.ends_at_edge() && self.draw_with_names(area, true)? {
-            return Ok(());
+impl Ranged for Axis {
+    type ValueType = f64;
+    type FormatOption = NoDefaultFormatting;
+
+    #[expect(clippy::cast_possible_truncation, reason = "within the picture")]
+    fn map(&self, value: &f64, (from, to): (i32, i32)) -> i32 {
+        from + libm::round(f64::from(to - from) * self.share(*value).unwrap_or(0.0)) as i32
+    }
+
+    fn key_points<Hint: KeyPointHint>(&self, hint: Hint) -> Vec<f64> {
+        if hint.weight().allow_light_points() {
+            Vec::new()
+        } else {
+            self.ticks()
         }
-        self.draw_with_names(area, false).map(|_| ())
+    }
+
+    fn range(&self) -> Range<f64> {
+        self.low..self.high
     }
 }
 
-impl Scatter {
-    /// Draws the picture with the names beside the last points, or as a list. Returns false if the
-    /// names have no room beside the points.
-    fn draw_with_names<D: DrawingBackend>(
-        &self,
-        area: &DrawingArea<D, Shift>,
-        beside: bool,
-    ) -> Result<bool, String> {
+impl ValueFormatter<f64> for Axis {
+    fn format_ext(&self, value: &f64) -> String {
+        self.tick_text(*value)
+    }
+}
+
+impl Drawing for Scatter {
+    fn draw<D: DrawingBackend>(&self, area: &DrawingArea<D, Shift>) -> Result<(), String> {
         area.fill(&WHITE).map_err(text)?;
         let (Some(x), Some(y)) = (self.extent(|point| point.0), self.extent(|point| point.1))
         else {
             return Err("there are no points".to_owned());
         };
-        let base = if self.has_sizes() { 2.0 } else { 10.0 };
-        let logarithmic = |(low, high): (f64, f64)| (low / 1.5..high * 1.5).log_scale();
-        let linear = |(low, high): (f64, f64), part: f64| {
+        let axis = |(low, high): (f64, f64), is_logarithmic: bool, part: f64| {
             let room = part * (high - low).max(1e-3 * high.abs()).max(1e-9);
-            low - room..high + room
+            let (low, high) = if is_logarithmic {
+                (low / 1.5, high * 1.5)
+            } else {
+                (low - room, high + room)
+            };
+            Axis {
+                low,
+                high,
+                is_logarithmic,
+                has_sizes: false,
+            }
         };
-        // The list of names stands there, and would hide points.
-        let room = if beside { 0.0 } else { 0.25 };
-        let above =
-            |range: std::ops::Range<f64>| range.start..range.end + room * (range.end - range.start);
-        match (self.log_x, self.log_y) {
-            (true, true) => {
-                self.draw_points(area, logarithmic(x).base(base), logarithmic(y), beside)
-            }
-            (true, false) => {
-                let (x, y) = (logarithmic(x).base(base), above(linear(y, 0.1)));
-                self.draw_points(area, x, y, beside)
-            }
-            (false, true) => self.draw_points(area, linear(x, 0.02), logarithmic(y), beside),
-            (false, false) => {
-                self.draw_points(area, linear(x, 0.02), above(linear(y, 0.1)), beside)
-            }
-        }
-    }
-}
-
-impl Scatter {
-    fn draw_points<D: DrawingBackend, X, Y>(
-        &self,
-        area: &DrawingArea<D, Shift>,
-        x: X,
-        y: Y,
-        beside: bool,
-    ) -> Result<bool, String>
-    where
-        X: AsRangedCoord<Value = f64>,
-        Y: AsRangedCoord<Value = f64>,
-        X::CoordDescType: ValueFormatter<f64> + Ranged<ValueType = f64>,
-        Y::CoordDescType: ValueFormatter<f64> + Ranged<ValueType = f64>,
-    {
+        let x = Axis {
+            has_sizes: self.has_sizes(),
+            ..axis(x, self.log_x, 0.02)
+        };
         let mut chart = ChartBuilder::on(area)
             .caption(&self.title, ("sans-serif", 20))
             .margin(16)
-            .margin_right(self.right_margin(area, beside)?)
+            .margin_right(self.right_margin(area)?)
             .x_label_area_size(48)
             .y_label_area_size(72)
-            .build_cartesian_2d(x, y)
+            .build_cartesian_2d(x, axis(y, self.log_y, 0.1))
             .map_err(text)?;
-        // Lines between those with numbers get too dense where there are few decades.
-        let light = |log: bool| if log { 0 } else { 5 };
         chart
             .configure_mesh()
-            .x_max_light_lines(light(self.log_x))
-            .y_max_light_lines(light(self.log_y))
             .x_desc(&self.x)
             .y_desc(&self.y)
             .label_style(("sans-serif", 15))
             .axis_desc_style(("sans-serif", 17))
             .bold_line_style(RGBColor(205, 205, 205))
-            .light_line_style(RGBColor(240, 240, 240))
-            .x_label_formatter(match (self.has_sizes(), self.log_x) {
-                (true, _) => &label_of_size,
-                (_, true) => &label_of_decade,
-                _ => &label,
-            })
-            .y_label_formatter(if self.log_y { &label_of_decade } else { &label })
             .draw()
             .map_err(text)?;
-        let names = beside.then(|| self.names_beside(&chart));
-        if names.as_ref().is_some_and(Option::is_none) {
-            return Ok(false);
-        }
-        let y = self.extent(|point| point.1).unwrap_or_default();
         for at in &self.verticals {
             let ends = vec![(*at, y.0), (*at, y.1)];
             let line = PathElement::new(ends, RGBColor(120, 120, 120).mix(0.6));
             chart.draw_series(std::iter::once(line)).map_err(text)?;
         }
         for series in &self.series {
-            self.draw_series(&mut chart, series, !beside)?;
+            self.draw_series(&mut chart, series)?;
         }
-        if let Some(names) = names.flatten() {
-            draw_names(area, names)?;
-            return Ok(true);
-        }
-        chart
-            .configure_series_labels()
-            .position(SeriesLabelPosition::UpperLeft)
-            .margin(16)
-            .legend_area_size(34)
-            .label_font(("sans-serif", 16))
-            .background_style(WHITE.mix(0.9))
-            .border_style(RGBColor(150, 150, 150))
-            .draw()
-            .map_err(text)?;
-        Ok(true)
+        self.draw_names(area, &chart)
     }
 }
 
-/// Draws the names of series beside the last points.
-fn draw_names<D: DrawingBackend>(
-    area: &DrawingArea<D, Shift>,
-    names: Vec<(&Series, (i32, i32))>,
-) -> Result<(), String> {
-    let to_right = Pos::new(HPos::Left, VPos::Center);
-    names.into_iter().try_for_each(|(series, at)| {
-        let (RGBAColor(red, green, blue, _), _) = style(series.mark);
-        let font = ("sans-serif", NAME_SIZE).into_font();
-        let style = font.color(&RGBColor(red, green, blue)).pos(to_right);
-        area.draw(&Text::new(series.name.clone(), at, style))
-            .map_err(text)
-    })
-}
+/// A chart of this module.
+type AxisChart<'a, D> = ChartContext<'a, D, Cartesian2d<Axis, Axis>>;
 
 impl Scatter {
-    /// Returns the width of the right margin, where names stand beside the last points.
-    fn right_margin<D: DrawingBackend>(
-        &self,
-        area: &DrawingArea<D, Shift>,
-        beside: bool,
-    ) -> Result<u32, String> {
+    /// Returns the width of the right margin, where the names stand.
+    fn right_margin<D: DrawingBackend>(&self, area: &DrawingArea<D, Shift>) -> Result<u32, String> {
         let mut margin = 32;
-        if beside {
-            let style = ("sans-serif", NAME_SIZE).into_font().into();
-            for series in self.named_series() {
-                let size = area.estimate_text_size(&series.name, &style);
-                margin = margin.max(size.map_err(text)?.0 + 24);
-            }
+        let style = ("sans-serif", NAME_SIZE).into_font().into();
+        for series in self.named_series() {
+            let size = area.estimate_text_size(&series.name, &style);
+            margin = margin.max(size.map_err(text)?.0 + NAME_DISTANCE.unsigned_abs() + 12);
         }
         Ok(margin)
     }
 
-    /// Draws the points of a series, with an entry of the list of names if `is_listed`.
-    fn draw_series<D: DrawingBackend, X, Y>(
+    /// Draws the sign and the name of each series beside the last point; one below the other if
+    /// there is no space for all names near the points.
+    fn draw_names<D: DrawingBackend>(
         &self,
-        chart: &mut ChartContext<'_, D, Cartesian2d<X, Y>>,
+        area: &DrawingArea<D, Shift>,
+        chart: &AxisChart<'_, D>,
+    ) -> Result<(), String> {
+        let ends = self
+            .named_series()
+            .filter_map(|series| self.last_point(series));
+        let ends: Vec<i32> = ends.map(|end| chart.backend_coord(&end).1).collect();
+        let (columns, rows) = chart.plotting_area().get_pixel_range();
+        let places = place_labels(&ends, (rows.start, rows.end));
+        let to_right = Pos::new(HPos::Left, VPos::Center);
+        for (series, y) in self.named_series().zip(places) {
+            let sign = name_sign(series.mark, (columns.end + SIGN_DISTANCE, y));
+            area.draw(&sign).map_err(text)?;
+            let (RGBAColor(red, green, blue, _), _) = style(series.mark);
+            let font = ("sans-serif", NAME_SIZE).into_font();
+            let style = font.color(&RGBColor(red, green, blue)).pos(to_right);
+            let name = Text::new(series.name.clone(), (columns.end + NAME_DISTANCE, y), style);
+            area.draw(&name).map_err(text)?;
+        }
+        Ok(())
+    }
+
+    /// Draws the points of a series.
+    fn draw_series<D: DrawingBackend>(
+        &self,
+        chart: &mut AxisChart<'_, D>,
         series: &Series,
-        is_listed: bool,
-    ) -> Result<(), String>
-    where
-        X: Ranged<ValueType = f64>,
-        Y: Ranged<ValueType = f64>,
-    {
+    ) -> Result<(), String> {
         let points: Vec<(f64, f64)> = self.drawable(&series.points).collect();
         let (colour, size) = style(series.mark);
         let dots = || points.iter().copied();
@@ -335,42 +295,18 @@ impl Scatter {
                     .chunks(2)
                     .map(|pair| PathElement::new(pair.to_vec(), colour.stroke_width(size))),
             ),
+            Marker::Curve | Marker::SecondCurve => {
+                let dots = dots().map(|at| Circle::new(at, 2 * size, colour.filled()));
+                chart.draw_series(dots).map_err(text)?;
+                let line = PathElement::new(points, colour.stroke_width(size));
+                chart.draw_series(std::iter::once(line))
+            }
             Marker::Line | Marker::Thin | Marker::Second | Marker::Third => {
                 let line = PathElement::new(points, colour.stroke_width(size));
                 chart.draw_series(std::iter::once(line))
             }
         };
-        let legend = drawn.map_err(text)?;
-        if is_listed && !series.name.is_empty() {
-            let mark = series.mark;
-            let legend = legend.label(&series.name);
-            legend.legend(move |at| legend_sign(mark, at));
-        }
-        Ok(())
-    }
-
-    /// Returns the named series and the positions of the names beside the last points; `None` if
-    /// there is no room for all names.
-    fn names_beside<D: DrawingBackend, X, Y>(
-        &self,
-        chart: &ChartContext<'_, D, Cartesian2d<X, Y>>,
-    ) -> Option<Vec<(&Series, (i32, i32))>>
-    where
-        X: Ranged<ValueType = f64>,
-        Y: Ranged<ValueType = f64>,
-    {
-        let ends = self
-            .named_series()
-            .filter_map(|series| Some(chart.backend_coord(&self.last_point(series)?).1));
-        let ends: Vec<i32> = ends.collect();
-        let (columns, rows) = chart.plotting_area().get_pixel_range();
-        let places = place_labels(&ends, (rows.start, rows.end))?;
-        let at = |y: i32| (columns.end + NAME_DISTANCE, y);
-        Some(
-            self.named_series()
-                .zip(places.into_iter().map(at))
-                .collect(),
-        )
+        drawn.map(|_| ()).map_err(text)
     }
 }
 
@@ -381,16 +317,16 @@ fn style(mark: Marker) -> (RGBAColor, u32) {
         Marker::Dots => (RGBColor(33, 102, 172).to_rgba(), 4),
         Marker::Rings => (RGBColor(230, 140, 20).to_rgba(), 5),
         Marker::Crosses => (RGBColor(27, 120, 55).to_rgba(), 4),
-        Marker::Line => (RGBColor(178, 24, 43).to_rgba(), 2),
+        Marker::Line | Marker::SecondCurve => (RGBColor(178, 24, 43).to_rgba(), 2),
         Marker::Thin => (RGBColor(130, 130, 130).to_rgba(), 1),
-        Marker::Second => (RGBColor(33, 102, 172).to_rgba(), 2),
+        Marker::Second | Marker::Curve => (RGBColor(33, 102, 172).to_rgba(), 2),
         Marker::Third => (RGBColor(27, 120, 55).to_rgba(), 2),
         Marker::Whiskers => (RGBColor(33, 102, 172).mix(0.7), 1),
     }
 }
 
-/// The sign of a series in the legend: a path, since all signs of a chart have one type.
-fn legend_sign(mark: Marker, (x, y): (i32, i32)) -> PathElement<(i32, i32)> {
+/// The sign of a series before the name: a path, since all signs have one type.
+fn name_sign(mark: Marker, (x, y): (i32, i32)) -> PathElement<(i32, i32)> {
     let (colour, _) = style(mark);
     let (offsets, width): (&[(i32, i32)], u32) = match mark {
         Marker::Dots => (&[(8, 0), (16, 0)], 8),
@@ -402,62 +338,9 @@ fn legend_sign(mark: Marker, (x, y): (i32, i32)) -> PathElement<(i32, i32)> {
     PathElement::new(points, colour.stroke_width(width))
 }
 
-/// Formats a number for readers.
-fn label(number: &f64) -> String {
-    let size = number.abs();
-    if size > 0.0 && !(0.01..1e5).contains(&size) {
-        // Three digits, without zeros at the end: 2e5, and not 1.9999999e5.
-        let digits = format!("{number:.2e}");
-        digits.replace("0e", "e").replace(".0e", "e")
-    } else {
-        format!("{}", (number * 1000.0).round() / 1000.0)
-    }
-}
-
-/// Formats a size in bytes: a power of 2 with a unit.
-fn label_of_size(bytes: &f64) -> String {
-    let units = [
-        (1024.0 * 1024.0 * 1024.0, "GiB"),
-        (1024.0 * 1024.0, "MiB"),
-        (1024.0, "KiB"),
-    ];
-    let unit = units.iter().find(|(size, _)| *bytes >= *size);
-    match unit {
-        Some((size, name)) => format!("{} {name}", label(&(bytes / size))),
-        None => label(bytes),
-    }
-}
-
-/// On a logarithmic axis: 1, 2 and 5 of each decade, because the others stand too close to each
-/// other.
-fn label_of_decade(number: &f64) -> String {
-    let digits = format!("{number:e}");
-    let is_round = ["1e", "2e", "5e"]
-        .iter()
-        .any(|round| digits.starts_with(round));
-    if is_round {
-        label(number)
-    } else {
-        String::new()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_of_a_decade_stand_apart() {
-        let numbers =
-            [1.0, 3.0, 5.0, 900.0, 1000.0, 2e5, 0.5].map(|number| label_of_decade(&number));
-        assert_eq!(numbers, ["1", "", "5", "", "1000", "2e5", "0.5"]);
-    }
-
-    #[test]
-    fn sizes_are_powers_of_two() {
-        let sizes = [8.0, 1024.0, 65_536.0, 4_194_304.0].map(|size| label_of_size(&size));
-        assert_eq!(sizes, ["8", "1 KiB", "64 KiB", "4 MiB"]);
-    }
 
     #[test]
     fn a_picture_has_all_points_and_names() {

@@ -8,8 +8,8 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
+use crate::axis::round_ticks;
 use crate::canvas::{Drawing, PlotError, text, write};
-use crate::ticks::round_ticks;
 
 /// Width of a picture, and of the left part with the names, in pixels.
 const WIDTH: u32 = 1000;

@@ -99,8 +99,8 @@ fn fit(calibration: &Calibration) -> Scatter {
             Marker::Line,
             curve(calibration, &|size| calibration.fit.predict(size)),
         ),
-        Series::new("measured, fitted", Marker::Dots, measured.collect()),
-        Series::new("measured, held back", Marker::Rings, hidden.collect()),
+        Series::new("fitted", Marker::Dots, measured.collect()),
+        Series::new("held back", Marker::Rings, hidden.collect()),
     ];
     if let Some(model) = &calibration.loggp {
         drawn.push(Series::new(
@@ -151,7 +151,7 @@ fn residuals(calibration: &Calibration) -> Scatter {
         .collect();
     let (name, predictions) = calibration.predictions();
     let programs = calibration.programs.iter().map(|program| {
-        let name = format!("of {}, never fitted", program.kernel);
+        let name = format!("{}, never fitted", program.kernel);
         Series::new(&name, Marker::Crosses, errors(&program.predictions))
     });
     let programs: Vec<_> = programs.collect();
@@ -162,10 +162,10 @@ fn residuals(calibration: &Calibration) -> Scatter {
         y: "error (%)".to_owned(),
         log_y: false,
         series: [
-            Series::new("90 % prediction band", Marker::Thin, band(calibration, 1.0)),
+            Series::new("90 % band", Marker::Thin, band(calibration, 1.0)),
             Series::new("", Marker::Thin, band(calibration, -1.0)),
-            Series::new("of sizes that were fitted", Marker::Dots, errors(&fitted)),
-            Series::new(&format!("of {name}"), Marker::Rings, errors(predictions)),
+            Series::new("fitted sizes", Marker::Dots, errors(&fitted)),
+            Series::new(name, Marker::Rings, errors(predictions)),
         ]
         .into_iter()
         .chain(programs)
@@ -202,7 +202,7 @@ fn predicted(calibration: &Calibration) -> Scatter {
         y: "predicted (us)".to_owned(),
         log_y: true,
         series: vec![
-            Series::new("90 % prediction band", Marker::Thin, line(1.0)),
+            Series::new("90 % band", Marker::Thin, line(1.0)),
             Series::new("", Marker::Thin, line(-1.0)),
             Series::new("equal", Marker::Line, line(0.0)),
             Series::new(name, Marker::Rings, pairs),
@@ -278,7 +278,7 @@ fn plot_split(calibration: &Calibration) -> Scatter {
         log_y: true,
         series: vec![
             Series::new(
-                "total (send + receive + network)",
+                "with the network",
                 Marker::Line,
                 curve(calibration, &|size| piece(size).whole.time_at(bytes(size))),
             ),

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use report::{Curve, Curves, growth, plot_curves};
+use report::{Marker, Scatter, Series, plot_scatter};
 
 use super::Measured;
 use super::child::Mode;
@@ -24,9 +24,9 @@ pub(crate) fn write_page(
         &folder.join("flows.md"),
         &markdown(results, simgrid, runs, quick),
     )?;
-    if curves.curves.iter().any(|curve| curve.points.len() > 1) {
+    if curves.series.iter().any(|curve| curve.points.len() > 1) {
         for name in ["flows.svg", "flows.png"] {
-            plot_curves(&curves, &folder.join(name)).map_err(|error| error.to_string())?;
+            plot_scatter(&curves, &folder.join(name)).map_err(|error| error.to_string())?;
         }
     }
     Ok(())
@@ -172,7 +172,7 @@ fn dates(results: &[Measured]) -> String {
 }
 
 /// Ours and SimGrid's: microseconds per completion by flows in flight.
-fn curves(results: &[Measured], simgrid: Option<&SimGrid>) -> Curves {
+fn curves(results: &[Measured], simgrid: Option<&SimGrid>) -> Scatter {
     let mut on: Vec<&Measured> = results
         .iter()
         .filter(|measured| measured.case.is_on_the_curve())
@@ -185,33 +185,57 @@ fn curves(results: &[Measured], simgrid: Option<&SimGrid>) -> Curves {
         let sample = measured.theirs.as_ref().ok()?;
         Some(point(measured, sample))
     });
-    let curve = |name: String, points: Vec<(f64, f64)>| Curve {
-        name: match growth(&points) {
-            Some(exponent) => format!("{name}, grows as flows^{exponent:.2}"),
-            None => name,
-        },
-        points,
+    let curve = |name: &str, mark: Marker, points: Vec<(f64, f64)>| match growth_exponent(&points) {
+        Some(exponent) => Series::new(
+            &format!("{name}, grows as flows^{exponent:.2}"),
+            mark,
+            points,
+        ),
+        None => Series::new(name, mark, points),
     };
-    let mut curves = vec![curve("simrun".to_owned(), ours.collect())];
+    let mut series = vec![curve("simrun", Marker::Curve, ours.collect())];
     if simgrid.is_some() {
-        curves.insert(0, curve(version(simgrid), theirs.collect()));
+        let theirs = curve(&version(simgrid), Marker::SecondCurve, theirs.collect());
+        series.insert(0, theirs);
     }
-    Curves {
+    Scatter {
         title: "Cost of a completion, random flows on a fat tree of 4096 hosts, LV08".to_owned(),
         x: "flows kept in flight".to_owned(),
-        y: "user CPU time per completion, µs".to_owned(),
-        curves,
+        log_x: true,
+        y: "user CPU time per completion (µs)".to_owned(),
+        log_y: true,
+        series,
+        verticals: Vec::new(),
     }
+}
+
+/// Returns the exponent a of the power law y = c xᵃ nearest to the points: the slope of the least
+/// squares of the logarithms. `None` if there are not two different x.
+fn growth_exponent(points: &[(f64, f64)]) -> Option<f64> {
+    let logarithms: Vec<(f64, f64)> = (points.iter())
+        .map(|(x, y)| (x.log10(), y.log10()))
+        .collect();
+    #[expect(clippy::cast_precision_loss, reason = "points are few")]
+    let count = logarithms.len() as f64;
+    let mean = |of: fn(&(f64, f64)) -> f64| logarithms.iter().map(of).sum::<f64>() / count;
+    let (x, y) = (mean(|point| point.0), mean(|point| point.1));
+    let spread: f64 = (logarithms.iter())
+        .map(|point| (point.0 - x) * (point.0 - x))
+        .sum();
+    let both: f64 = (logarithms.iter())
+        .map(|point| (point.0 - x) * (point.1 - y))
+        .sum();
+    (spread > 0.0).then(|| both / spread)
 }
 
 fn curve(results: &[Measured], simgrid: Option<&SimGrid>) -> String {
     let curves = curves(results, simgrid);
     let mut text = String::new();
-    if curves.curves.iter().all(|curve| curve.points.len() < 2) {
+    if curves.series.iter().all(|curve| curve.points.len() < 2) {
         return text;
     }
     text.push_str("\n## Growth\n\n![Cost per completion against flows in flight](flows.svg)\n\n");
-    for curve in &curves.curves {
+    for curve in &curves.series {
         let points: Vec<String> = curve
             .points
             .iter()

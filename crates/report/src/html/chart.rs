@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use std::io;
 
 use super::picture::{AREA, LEFT, Picture, Shape};
-use crate::ticks::round_ticks;
+use crate::axis::Axis;
 
 /// Width of the area of data, beside which the names of the curves stand.
 const WIDTH: f64 = AREA - 190.0;
@@ -23,11 +23,14 @@ const TOP: f64 = 24.0;
 /// Space below the picture for an axis and the name of the axis.
 const BOTTOM: f64 = 44.0;
 
+/// Space for the name of a curve on a narrow page, and the least space.
+const NAME_SPACE: (f64, f64) = (24.0, 15.0);
+
+/// Space for the number of a tick of the x axis on a narrow page.
+const TICK_SPACE: f64 = 96.0;
+
 /// Number of styles of curves.
 const STYLES: usize = 8;
-
-/// Ratio of the largest to the smallest value from which on an axis is logarithmic.
-const LOGARITHMIC_FROM: f64 = 10.0;
 
 /// A point of a curve, with the confidence interval of its value if there is one.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -66,100 +69,6 @@ pub struct Chart {
     pub curves: Vec<ChartCurve>,
     /// Places that are marked by a circle.
     pub marks: Vec<(f64, f64)>,
-}
-
-/// An axis: maps values to shares of the length of the axis.
-#[derive(Clone, Copy, Debug)]
-struct Axis {
-    low: f64,
-    high: f64,
-    is_logarithmic: bool,
-}
-
-impl Axis {
-    /// Returns an axis for values; `None` without finite ones. `from_zero`: a linear axis begins
-    /// at 0.
-    fn new(values: impl Iterator<Item = f64>, from_zero: bool) -> Option<Self> {
-        let mut finite: Vec<f64> = values.filter(|value| value.is_finite()).collect();
-        finite.sort_by(f64::total_cmp);
-        finite.dedup();
-        let (&low, &high) = (finite.first()?, finite.last()?);
-        let is_logarithmic = low > 0.0 && (high >= LOGARITHMIC_FROM * low || doubles(&finite));
-        let low = if from_zero && !is_logarithmic && low > 0.0 {
-            0.0
-        } else {
-            low
-        };
-        let high = if high > low { high } else { low + 1.0 };
-        let mut axis = Self {
-            low,
-            high,
-            is_logarithmic,
-        };
-        if from_zero {
-            // The axis ends at round numbers.
-            if is_logarithmic {
-                axis.low = *round_numbers(low).iter().rfind(|it| **it <= low)?;
-                axis.high = *round_numbers(high).iter().find(|it| **it >= high)?;
-            } else if let [first, second, ..] = axis.ticks()[..] {
-                axis.high = libm::ceil(high / (second - first)) * (second - first);
-            }
-        }
-        Some(axis)
-    }
-
-    /// Returns the share of the length at a value; `None` if the value has no position on the axis.
-    fn share(&self, value: f64) -> Option<f64> {
-        if !self.is_logarithmic {
-            return Some((value - self.low) / (self.high - self.low));
-        }
-        let logarithm = |value: f64| libm::log10(value);
-        let length = logarithm(self.high) - logarithm(self.low);
-        (value > 0.0).then(|| (logarithm(value) - logarithm(self.low)) / length)
-    }
-
-    /// Returns the values that are written beside the axis: round numbers.
-    fn ticks(&self) -> Vec<f64> {
-        if !self.is_logarithmic {
-            return round_ticks(self.low, self.high);
-        }
-        let (first, last) = (libm::log10(self.low), libm::log10(self.high));
-        let mut ticks = Vec::new();
-        let mut exponent = libm::floor(first);
-        while exponent <= last {
-            let [_, one, two, five, _] = round_numbers(libm::exp10(exponent));
-            ticks.extend(
-                [one]
-                    .into_iter()
-                    .chain([two, five].into_iter().filter(|_| last - first <= 3.0)),
-            );
-            exponent += libm::ceil((last - first) / 8.0).max(1.0);
-        }
-        let on_axis = |tick: &f64| *tick >= 0.999 * self.low && *tick <= 1.001 * self.high;
-        ticks.retain(on_axis);
-        ticks
-    }
-}
-
-/// Returns true if at least three values are each the same multiple of the value before.
-fn doubles(values: &[f64]) -> bool {
-    let same = |three: &[f64]| (three[1] / three[0] - three[2] / three[1]).abs() < 1e-6;
-    values.len() >= 3 && values.windows(3).all(same)
-}
-
-/// Returns the round numbers around a positive number: 5, 10, 20, 50, 100 around 37.
-fn round_numbers(number: f64) -> [f64; 5] {
-    let power = |exponent: f64| {
-        // A power below 1 as a quotient: 0.1, not 0.10000000000000001.
-        if exponent < 0.0 {
-            1.0 / libm::exp10(-exponent)
-        } else {
-            libm::exp10(exponent)
-        }
-    };
-    let exponent = libm::floor(libm::log10(number) + 1e-9);
-    let (own, next) = (power(exponent), power(exponent + 1.0));
-    [power(exponent - 1.0) * 5.0, own, 2.0 * own, 5.0 * own, next]
 }
 
 impl Chart {
@@ -227,10 +136,11 @@ impl Chart {
         ends.retain(|_| self.curves.len() > 1);
         ends.sort_by(|one, other| one.0.total_cmp(&other.0));
         // Names stand in different lines, and the last name above the axis.
+        let space = (HEIGHT / ends.len().max(1) as f64).clamp(NAME_SPACE.1, NAME_SPACE.0);
         let mut above = f64::NEG_INFINITY;
         for (at, (y, x, number)) in ends.iter().enumerate() {
-            let lowest = TOP + HEIGHT - 15.0 * (ends.len() - 1 - at) as f64;
-            above = y.min(lowest).max(above + 15.0);
+            let lowest = TOP + HEIGHT - space * (ends.len() - 1 - at) as f64;
+            above = y.min(lowest).max(above + space);
             let right = LEFT + WIDTH + 26.0;
             let mut line = Shape::new(format!("c{}", number % STYLES));
             // Writing to a text does not fail.
@@ -258,7 +168,7 @@ impl Chart {
         for tick in y_axis.ticks() {
             if let Some(share) = y_axis.share(tick) {
                 let y = TOP + HEIGHT * (1.0 - share);
-                picture.text((LEFT - 6.0, y + 4.0), "end", &format_number(tick));
+                picture.text((LEFT - 6.0, y + 4.0), "end", &y_axis.tick_text(tick));
                 let mut grid = Shape::new("frame".to_owned());
                 grid.rectangle((LEFT, y), (WIDTH, 0.0));
                 picture.shapes.push(grid);
@@ -270,7 +180,7 @@ impl Chart {
             x_axis
                 .ticks()
                 .into_iter()
-                .map(|tick| (tick, format_number(tick)))
+                .map(|tick| (tick, x_axis.tick_text(tick)))
         };
         let ticks: Vec<(f64, String)> = if self.names.is_empty() {
             numbers().collect()
@@ -279,10 +189,12 @@ impl Chart {
         };
         // Each name has space for some letters.
         let step = ticks.len().div_ceil(9).max(1);
-        for (value, text) in ticks.iter().step_by(step) {
+        let space = WIDTH / ticks.len().div_ceil(step).max(1) as f64;
+        for (place, (value, text)) in ticks.iter().step_by(step).enumerate() {
             if let Some(share) = x_axis.share(*value) {
                 let anchor = if share > 0.95 { "end" } else { "middle" };
                 picture.text((LEFT + WIDTH * share, bottom + 16.0), anchor, text);
+                picture.spare_odd(place, space, TICK_SPACE);
             }
         }
         picture.text((LEFT + WIDTH / 2.0, bottom + 36.0), "middle", &self.x);
@@ -349,42 +261,9 @@ impl ChartCurve {
     }
 }
 
-/// Returns a number with three significant digits.
-fn format_number(number: f64) -> String {
-    let size = number.abs();
-    if size != 0.0 && !(1e-3..1e6).contains(&size) {
-        format!("{number:.2e}")
-    } else if size >= 100.0 || libm::floor(number) == number {
-        format!("{number:.0}")
-    } else if size >= 1.0 {
-        format!("{number:.2}")
-    } else {
-        format!("{number:.4}")
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn axes_are_logarithmic_from_a_ratio_of_ten() {
-        let axis = Axis::new([1.0, 1000.0].into_iter(), true).expect("an axis");
-        assert!(axis.is_logarithmic);
-        assert_eq!(
-            axis.ticks(),
-            [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0]
-        );
-        assert_eq!(axis.share(1.0), Some(0.0));
-        assert!((axis.share(10.0).unwrap_or_default() - 1.0 / 3.0).abs() < 1e-12);
-        assert_eq!(axis.share(0.0), None);
-        let linear = Axis::new([4.0, 8.0].into_iter(), true).expect("an axis");
-        assert_eq!(linear.share(4.0), Some(0.5));
-        assert_eq!(linear.ticks(), [0.0, 2.0, 4.0, 6.0, 8.0]);
-        let sizes = Axis::new([1.0, 2.0, 4.0].into_iter(), false).expect("an axis");
-        assert!(sizes.is_logarithmic);
-        assert!(Axis::new([f64::NAN].into_iter(), true).is_none());
-    }
 
     #[test]
     fn curves_have_marks_intervals_and_data() {

@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
 
 use crate::analysis::unit_of;
-use crate::ticks::round_ticks;
+use crate::axis::{number_text, round_ticks};
 
 /// Width of the area of data in a picture.
 pub(super) const AREA: f64 = 926.0;
@@ -19,6 +19,9 @@ pub(super) const LEFT: f64 = 170.0;
 
 /// Letters of the name of a row at most.
 const LETTERS: usize = 26;
+
+/// Height of a line of text on a narrow page, in units of the picture (style.css).
+const NARROW_LINE: f64 = 24.0;
 
 /// Levels of a colour scale.
 pub(super) const LEVELS: u8 = 16;
@@ -57,6 +60,8 @@ pub(super) struct Text {
     pub(super) text: String,
     /// The text that was too long.
     pub(super) whole: Option<String>,
+    /// True for a text that a narrow page leaves out, because there the letters are larger.
+    pub(super) is_spare: bool,
 }
 
 /// An entry of a legend.
@@ -98,6 +103,7 @@ impl Text {
             anchor,
             text: text.to_owned(),
             whole: None,
+            is_spare: false,
         }
     }
 }
@@ -144,6 +150,15 @@ impl Picture {
         for (row, name) in names.iter().enumerate().step_by(step) {
             let y = top + height * (row as f64 + 0.5) + 4.0;
             self.text((LEFT - 6.0, y), "end", name);
+            self.spare_odd(row / step, height * step as f64, NARROW_LINE);
+        }
+    }
+
+    /// Marks the last text as spare if the place among texts is odd, and texts of a narrow page
+    /// need more space than this.
+    pub(super) fn spare_odd(&mut self, place: usize, space: f64, needed: f64) {
+        if let Some(text) = self.texts.last_mut() {
+            text.is_spare = place % 2 == 1 && space < needed;
         }
     }
 
@@ -212,10 +227,25 @@ pub(super) fn level(share: f64) -> Option<u8> {
 
 /// Returns the legend of a colour scale, by the text of a share.
 pub(super) fn scale(text: impl Fn(f64) -> String) -> Vec<Entry> {
-    [0, 5, 10, 15]
-        .map(|level| Entry {
+    [(0, 0.0), (LEVELS / 2, 0.5), (LEVELS - 1, 1.0)]
+        .map(|(level, share)| Entry {
             style: format!("v{level}"),
-            text: text(f64::from(level) / f64::from(LEVELS - 1)),
+            text: text(share),
         })
         .into()
+}
+
+/// Returns the end of a colour scale for utilisations up to this one, and the legend: the end and
+/// the middle are round numbers.
+pub(super) fn utilisation_scale(most: f64) -> (f64, Vec<Entry>) {
+    if most <= 0.0 {
+        return (1.0, Vec::new());
+    }
+    let power = libm::exp10(libm::floor(libm::log10(most)));
+    let ends = [1.0, 2.0, 4.0, 6.0, 8.0, 10.0].map(|factor| factor * power);
+    // The least number above, but for errors of rounding.
+    let end = ends.into_iter().find(|end| *end >= most * (1.0 - 1e-9));
+    let end = end.unwrap_or(most);
+    let text = |share: f64| format!("{} %", number_text(100.0 * share * end));
+    (end, scale(text))
 }

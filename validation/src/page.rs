@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use minijinja::{AutoEscape, Environment, Error};
-use report::PlotError;
+use report::{PlotError, three_digits};
 use serde_json::Value;
 
 /// Template of the page of a calibration.
@@ -30,6 +30,7 @@ pub(crate) fn render(template: &str, values: &Value) -> Result<String, PlotError
     environment.add_filter("fixed", |value: f64, digits: usize| {
         format!("{value:.digits$}")
     });
+    environment.add_filter("three_digits", three_digits);
     environment.add_filter("signed", |value: f64, digits: usize| {
         format!("{value:+.digits$}")
     });

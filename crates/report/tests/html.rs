@@ -244,10 +244,7 @@ fn the_topology_shows_congested_links() {
     let log = log_of(PLATFORM, 8, exchange);
     let other = PLATFORM.replace("node-", "other-");
     let page = page_with(&log, ("other platform", Some(&other)), Vec::new());
-    assert_eq!(
-        (lines_of(&page, "nothing"), lines_of(&page, "congested")),
-        (8, 0)
-    );
+    assert!(!page.contains("<h2>Topology"), "{page}");
 }
 
 #[test]
@@ -333,10 +330,10 @@ fn two_runs_tell_truncated_logs_and_links_that_are_not_listed() {
     assert_eq!(page.matches("log truncated at ").count(), 1);
     assert!(page.contains("two: log truncated at "), "{page}");
     assert_eq!(rows(&page, "links"), 20, "{page}");
-    let unknown = "<td>only-second</td><td class=\"n\">not among the 20 links</td>";
+    let unknown = "<td>only-second</td><td class=\"n\">–</td>";
     assert!(page.contains(unknown), "{page}");
     // The shorter list has all links that delay.
-    assert_eq!(page.matches("not among the 20 links").count(), 1, "{page}");
+    assert_eq!(page.matches("<td class=\"n\">–</td>").count(), 1, "{page}");
     assert!(page.contains("<td></td><td></td>"), "{page}");
 }
 

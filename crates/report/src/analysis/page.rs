@@ -122,7 +122,7 @@ impl AnalysisReport {
             )?,
             None => write!(
                 f,
-                ": rank {} for {}",
+                ", longest at rank {} ({})",
                 wait.longest_rank,
                 seconds(wait.longest_s)
             )?,

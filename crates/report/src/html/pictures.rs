@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 use std::io;
 
 use super::overview::{ACTIVITIES, TimelineOverview, activity_name};
-use super::picture::{AREA, Entry, LEFT, LEVELS, Picture, Shape, level, scale, stepping};
+use super::picture::{
+    AREA, Entry, LEFT, LEVELS, Picture, Shape, level, scale, stepping, utilisation_scale,
+};
 use crate::analysis::seconds;
 use crate::network::{NetworkReport, PairMatrix, SizeHistogram, bytes};
 
@@ -196,6 +198,7 @@ pub(super) fn utilisation_picture(network: &NetworkReport) -> io::Result<Option<
         })
         .collect();
     let most = means.iter().flatten().copied().fold(0.0, f64::max);
+    let (end, legend) = utilisation_scale(most);
     let height = row_height(links);
     let whole = height * links as f64;
     let description = format!(
@@ -205,13 +208,13 @@ pub(super) fn utilisation_picture(network: &NetworkReport) -> io::Result<Option<
     );
     let mut picture = empty("links", "Utilisation of links", description, whole);
     let cells: Vec<Vec<Option<u8>>> = (means.iter())
-        .map(|row| row.iter().map(|share| level(share / most)).collect())
+        .map(|row| row.iter().map(|share| level(share / end)).collect())
         .collect();
     picture.cells(TOP, (AREA * step_s / network.end_s, height), &cells);
     picture.frame(TOP, (AREA, whole));
     picture.row_names(TOP, height, &names);
     picture.time_axis(TOP + whole, network.end_s);
-    picture.legend = scale(|share| format!("{:.1} %", 100.0 * share * most));
+    picture.legend = legend;
     let mut header = vec!["begin_s".to_owned()];
     header.extend(names);
     let rows = (0..columns).map(|column| {

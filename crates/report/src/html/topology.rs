@@ -11,7 +11,9 @@ use std::io;
 
 use platform::Platform;
 
-use super::picture::{AREA, Entry, LEFT, LEVELS, Picture, Shape, Text, level, rounded, scale};
+use super::picture::{
+    AREA, Entry, LEFT, LEVELS, Picture, Shape, Text, level, rounded, utilisation_scale,
+};
 use crate::layout::{Line, NodeKind, zone};
 use crate::network::{LinkLoad, NetworkReport};
 
@@ -28,6 +30,9 @@ const UNIT_MAX: f64 = 40.0;
 /// The least part of the run in which a link that is drawn as congested limits transfers.
 const CONGESTED: f64 = 0.01;
 
+/// Width of a letter of a name on a narrow page.
+const NAME_LETTER: f64 = 13.0;
+
 /// Number of congested links with their names.
 const NAMED: usize = 3;
 
@@ -39,7 +44,8 @@ struct LineLoad<'a> {
     congested: Option<&'a LinkLoad>,
 }
 
-/// Draws the topology; `None` for a platform that is too large, or a run without links.
+/// Draws the topology; `None` for a platform that is too large, or a run without bytes on
+/// links.
 pub(super) fn topology_picture(
     platform: &Platform,
     network: &NetworkReport,
@@ -66,6 +72,9 @@ pub(super) fn topology_picture(
         ..Picture::default()
     };
     let (loads, hidden) = line_loads(platform, network, &layout.lines);
+    if loads.iter().all(|load| load.utilisation <= 0.0) && hidden.is_empty() {
+        return Ok(None);
+    }
     if let Some(most) = hidden.first() {
         let others = match hidden.len() - 1 {
             0 => String::new(),
@@ -104,6 +113,12 @@ pub(super) fn topology_picture(
     }
     picture.shapes.extend([hosts, switches]);
     picture.shapes.retain(|shape| !shape.path.is_empty());
+    add_link_data(&mut picture, network)?;
+    Ok(Some(picture))
+}
+
+/// Adds the data: a row per link.
+fn add_link_data(picture: &mut Picture, network: &NetworkReport) -> io::Result<()> {
     let header = ["link", "utilisation", "congested_s"].map(str::to_owned);
     let rows = network.links.iter().map(|link| {
         let numbers = [link.utilisation, link.congested_s];
@@ -111,8 +126,7 @@ pub(super) fn topology_picture(
         row.extend(numbers.map(|number| format!("{number:e}")));
         row
     });
-    picture.set_data(std::iter::once(header.to_vec()).chain(rows))?;
-    Ok(Some(picture))
+    picture.set_data(std::iter::once(header.to_vec()).chain(rows))
 }
 
 /// Returns the load of each line, and the congested links that no line has, the most congested
@@ -162,6 +176,8 @@ fn draw_lines(
         .iter()
         .map(|load| load.utilisation)
         .fold(0.0, f64::max);
+    let (end, legend) = utilisation_scale(most);
+    picture.legend = legend;
     let mut idle = Shape::new("nothing".to_owned());
     let mut levels: Vec<Shape> = (0..LEVELS)
         .map(|level| Shape::new(format!("v{level}")))
@@ -172,7 +188,7 @@ fn draw_lines(
         let (from, to) = (pixel(line.from), pixel(line.to));
         // A declared route joins whole zones, and is longer.
         let wider = if line.route { 1.5 } else { 1.0 };
-        match (load.congested, level(load.utilisation / most)) {
+        match (load.congested, level(load.utilisation / end)) {
             (Some(link), _) => {
                 congested.add_line(from, to, 4.0 * wider);
                 named.push((link, ((from.0 + to.0) / 2.0, (from.1 + to.1) / 2.0)));
@@ -186,11 +202,17 @@ fn draw_lines(
         (other.congested_s.total_cmp(&one.congested_s)).then_with(|| one.name.cmp(&other.name))
     });
     named.dedup_by(|(one, _), (other, _)| one.name == other.name);
-    for (link, place) in named.iter().take(NAMED) {
-        picture.text(*place, "middle", &link.name);
-    }
-    if most > 0.0 {
-        picture.legend = scale(|share| format!("{:.1} %", 100.0 * share * most));
+    // Names that would cover each other are only in the table.
+    let mut places: Vec<(f64, f64)> = Vec::new();
+    for (link, (x, y)) in named.iter().take(NAMED) {
+        let width = NAME_LETTER * link.name.len() as f64;
+        let is_free = |place: &(f64, f64)| {
+            (place.0 - x).abs() >= width || (place.1 - y).abs() >= 2.0 * NAME_LETTER
+        };
+        if places.iter().all(is_free) {
+            places.push((*x, *y));
+            picture.text((*x, *y), "middle", &link.name);
+        }
     }
     let entries = [
         (&idle, "no bytes".to_owned()),

@@ -218,7 +218,7 @@ fn spelled(number: f64, like: &Bound<'_>, whole: bool) -> Value {
 }
 
 /// Returns a size in the greatest unit that divides the size, of the family of `unit`.
-fn format_size(bytes: f64, unit: &str) -> String {
+pub(crate) fn format_size(bytes: f64, unit: &str) -> String {
     let (factor, prefixes): (f64, &[&str]) = if unit.contains('i') {
         (1024.0, &["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"])
     } else {

@@ -14,11 +14,14 @@ use std::process::ExitCode;
 
 use clap::Args;
 use report::html::{Cell, Chart, ChartCurve, ChartPoint, StudyPage, Table};
+use report::three_digits;
 use simrun::status;
 
 use super::FolderArgs;
 use super::plan::Plan;
+use super::text_table::time_unit;
 use super::views;
+use crate::range::format_size;
 use crate::statistics::{Comparison, Summary, holm};
 use crate::{PointResults, ResultSet, StudyStatus, Value};
 
@@ -59,14 +62,15 @@ pub(super) fn run_command(command: &ReportCommand) -> Result<ExitCode, ExitCode>
     Ok(status::print(format_args!("{} written", out.display())))
 }
 
-/// A point, a parameter, and the point that has the first value of it and all others equal.
+/// A point, a parameter, and the point that has the first value of this parameter and all other
+/// values equal.
 type PointPair<'a> = (&'a PointResults<'a>, &'a str, &'a PointResults<'a>);
 
 /// A study with its results.
 struct Report<'r> {
     plan: &'r Plan,
     points: &'r [PointResults<'r>],
-    /// Columns of its measures.
+    /// Columns of the measures.
     columns: Vec<String>,
 }
 
@@ -193,9 +197,10 @@ impl Report<'_> {
         for curve in &mut curves {
             curve.points.sort_by(|one, other| one.x.total_cmp(&other.x));
         }
+        let y_name = scale_times(&mut curves, column);
         let names: Vec<(f64, String)> = values
             .iter()
-            .filter_map(|value| Some((place(value)?, value.to_string())))
+            .filter_map(|value| Some((place(value)?, axis_text(value))))
             .collect();
         // A picture for each value of the first other parameter, if they are too many for one.
         let is_split = curves.len() > CURVES_MAX;
@@ -204,14 +209,22 @@ impl Report<'_> {
         let parts = groups
             .flat_map(|group| group.chunks(CURVES_MAX))
             .enumerate();
-        let chart = |(number, curves): (usize, &[ChartCurve])| Chart {
-            id: format!("{column}-{number}"),
-            title: format!("{column} over {x}"),
-            x: x.to_owned(),
-            y: column_with_unit(column),
-            names: names.clone(),
-            marks: crossings(curves),
-            curves: curves.to_vec(),
+        let chart = |(number, curves): (usize, &[ChartCurve])| {
+            let mut curves = curves.to_vec();
+            let constants = split_constants(&mut curves);
+            Chart {
+                id: format!("{column}-{number}"),
+                title: [format!("{column} over {x}")]
+                    .into_iter()
+                    .chain(constants)
+                    .collect::<Vec<_>>()
+                    .join(", "),
+                x: x.to_owned(),
+                y: y_name.clone(),
+                names: names.clone(),
+                marks: crossings(&curves),
+                curves,
+            }
         };
         parts.map(chart).collect()
     }
@@ -231,7 +244,7 @@ impl Report<'_> {
                     continue;
                 };
                 let interval = match summary.interval {
-                    Some(it) => format!("{} to {}", format_number(it.low), format_number(it.high)),
+                    Some(it) => format!("{} to {}", three_digits(it.low), three_digits(it.high)),
                     None if point.deterministic() => "deterministic".to_owned(),
                     None => "too few runs".to_owned(),
                 };
@@ -283,12 +296,12 @@ impl Report<'_> {
             };
             let interval = comparison
                 .interval
-                .map(|it| format!("{:.3} to {:.3}", it.low, it.high));
+                .map(|it| format!("{} to {}", three_digits(it.low), three_digits(it.high)));
             vec![
                 Cell::from(column.as_str()),
                 Cell::from(format!("{parameter} = {} against {}", of(point), of(base))),
                 Cell::from(others(point, parameter)),
-                Cell::number(comparison.ratio, format!("{:.3}", comparison.ratio)),
+                number_cell(comparison.ratio),
                 Cell::from(interval.unwrap_or_default()),
                 Cell::number(*p_value, format!("{p_value:.2e}")),
             ]
@@ -382,8 +395,11 @@ impl Effect<'_> {
 
     fn sentence(&self) -> String {
         format!(
-            "{} changes most with {}: × {:.3} to × {:.3}, all others equal",
-            self.column, self.parameter, self.low, self.high
+            "{} changes most with {}: × {} to × {}, all others equal",
+            self.column,
+            self.parameter,
+            three_digits(self.low),
+            three_digits(self.high)
         )
     }
 }
@@ -424,6 +440,53 @@ fn effects_table<'a>(effects: &[Effect<'a>]) -> Table<'a> {
         ],
         rows: effects.iter().map(row).collect(),
         footer: Vec::new(),
+    }
+}
+
+/// Converts times in seconds to the unit that suits the longest one, and returns the name of the
+/// axis with the unit.
+fn scale_times(curves: &mut [ChartCurve], column: &str) -> String {
+    let in_seconds = column.strip_suffix("_s").filter(|it| !it.ends_with("_per"));
+    let Some(name) = in_seconds else {
+        return column_with_unit(column);
+    };
+    let points = || curves.iter().flat_map(|curve| &curve.points);
+    let (scale, unit) = time_unit(points().fold(0.0, |most, point| point.y.abs().max(most)));
+    for point in curves.iter_mut().flat_map(|curve| &mut curve.points) {
+        point.y *= scale;
+        point.interval = point
+            .interval
+            .map(|(low, high)| (low * scale, high * scale));
+    }
+    format!("{name} ({unit})")
+}
+
+/// Returns the values of parameters that all curves share, as `ranks = 16`, and removes them from
+/// the names of the curves; a lone curve keeps its name.
+fn split_constants(curves: &mut [ChartCurve]) -> Vec<String> {
+    let parts =
+        |curve: &ChartCurve| -> Vec<String> { curve.name.split(", ").map(str::to_owned).collect() };
+    let [first, others @ ..] = &*curves else {
+        return Vec::new();
+    };
+    let is_shared = |part: &String| others.iter().all(|curve| parts(curve).contains(part));
+    let mut shared = parts(first);
+    shared.retain(|part| !others.is_empty() && is_shared(part));
+    for curve in curves {
+        let mut own = parts(curve);
+        own.retain(|part| !shared.contains(part));
+        curve.name = own.join(", ");
+    }
+    shared
+}
+
+/// Returns the text of a value beside an axis: a size in bytes has the unit that suits the size.
+fn axis_text(value: &Value) -> String {
+    let text = value.to_string();
+    let bytes = text.strip_suffix('B').and_then(|bytes| bytes.parse().ok());
+    match bytes {
+        Some(bytes) if bytes % 1024.0 == 0.0 => format_size(bytes, "KiB"),
+        _ => text,
     }
 }
 
@@ -501,21 +564,11 @@ const fn position_of(position: usize) -> f64 {
 }
 
 fn number_cell(number: f64) -> Cell {
-    Cell::number(number, format_number(number))
+    Cell::number(number, three_digits(number))
 }
 
 fn count_cell(count: usize) -> Cell {
     Cell::number(position_of(count), count.to_string())
-}
-
-/// Returns a number with six digits at most.
-fn format_number(number: f64) -> String {
-    if number != 0.0 && !(1e-3..1e6).contains(&number.abs()) {
-        format!("{number:.5e}")
-    } else {
-        let text = format!("{number:.5}");
-        text.trim_end_matches('0').trim_end_matches('.').to_owned()
-    }
 }
 
 fn shortened(note: &str, rows: usize) -> String {

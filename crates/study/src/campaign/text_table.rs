@@ -6,6 +6,8 @@
 
 use std::fmt::Write as _;
 
+use report::three_digits;
+
 use super::views::TEXTS;
 
 /// Characters in a line at most.
@@ -96,12 +98,7 @@ impl Column {
             .iter()
             .flatten()
             .fold(0.0, |most, it| f64::max(most, it.abs()));
-        let (scale, unit) = match most {
-            most if most >= 1.0 || most == 0.0 => (1.0, "s"),
-            most if most >= 1e-3 => (1e3, "ms"),
-            most if most >= 1e-6 => (1e6, "us"),
-            _ => (1e9, "ns"),
-        };
+        let (scale, unit) = time_unit(most);
         let single = self.name.strip_suffix("_s").unwrap_or_default();
         let parts = self.name.split_once("_s_");
         let parts = parts.map(|(start, end)| (start, format!("_{end}")));
@@ -128,16 +125,13 @@ impl Column {
     }
 }
 
-/// Returns a number with three digits.
-fn three_digits(number: f64) -> String {
-    match number.abs() {
-        0.0 => "0".to_owned(),
-        size if !(1e-3..1e6).contains(&size) => format!("{number:.2e}"),
-        size if size >= 99.95 => format!("{number:.0}"),
-        size if size >= 9.995 => format!("{number:.1}"),
-        size if size >= 0.9995 => format!("{number:.2}"),
-        size if size >= 0.09995 => format!("{number:.3}"),
-        _ => format!("{number:.4}"),
+/// Returns the unit that suits a greatest time in seconds, and the number of units in a second.
+pub(super) fn time_unit(most: f64) -> (f64, &'static str) {
+    match most {
+        most if most >= 1.0 || most == 0.0 => (1.0, "s"),
+        most if most >= 1e-3 => (1e3, "ms"),
+        most if most >= 1e-6 => (1e6, "us"),
+        _ => (1e9, "ns"),
     }
 }
 
@@ -201,15 +195,5 @@ mod tests {
         let rows = table(&["size_n,digest,ops_per_s", "1,12e570,0.5"]);
         let text = "size_n  digest  ops_per_s\n     1  12e570      0.500\n";
         assert_eq!(write_text(&rows, 1, false), text);
-    }
-
-    #[test]
-    fn numbers_have_three_digits() {
-        let numbers = [0.0, 1234.5, 99.96, 12.345, 1.2345, 0.012345, 1.5e-9];
-        let texts = numbers.map(three_digits);
-        assert_eq!(
-            texts,
-            ["0", "1234", "100", "12.3", "1.23", "0.0123", "1.50e-9"]
-        );
     }
 }

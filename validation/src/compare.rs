@@ -85,15 +85,22 @@ fn time_of(line: &str) -> Option<f64> {
 /// Returns the words of a line, without their numbers except sizes: the rows of a table differ by
 /// these.
 fn shape(line: &str) -> String {
-    let words = line.split_whitespace().map(|word| {
-        let bare = word.trim_matches(['(', ')', ',', '.', ';', ':']);
-        match bare.parse::<Size>() {
-            Ok(_) => word.to_owned(),
-            Err(_) => without_numbers(word),
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let bare = |word: &str| word.trim_matches(['(', ')', ',', '.', ';', ':']).to_owned();
+    let shown = words.iter().enumerate().map(|(at, word)| {
+        // A size is one word, or a number and a unit.
+        let unit = words.get(at + 1).map(|next| bare(next)).unwrap_or_default();
+        let is_size = [bare(word), bare(word) + &unit]
+            .iter()
+            .any(|size| size.ends_with('B') && size.parse::<Size>().is_ok());
+        if is_size {
+            (*word).to_owned()
+        } else {
+            without_numbers(word)
         }
     });
     // A comma ends a field in a file of rounds.
-    words.collect::<Vec<_>>().join(" ").replace(',', ";")
+    shown.collect::<Vec<_>>().join(" ").replace(',', ";")
 }
 
 /// Returns a word with `#` in the place of each number.
@@ -524,6 +531,13 @@ mod tests {
         let text = rounds_as_csv(&measured).replace(' ', "  ");
         let again = read_rounds("r.csv", &text).unwrap();
         assert_eq!(again, measured);
+    }
+
+    #[test]
+    fn sizes_of_two_words_name_rows() {
+        let rows = rounds("64 KiB  1.5 us\n128 KiB  2.5 us\n1 MiB in 3 rounds: 4.5 us\n");
+        let words = ["64 KiB # us", "128 KiB # us", "1 MiB in # rounds: # us"];
+        assert!(rows.iter().map(|one| &*one.what).eq(words), "{rows:?}");
     }
 
     #[test]

@@ -194,6 +194,8 @@ enum Sub {
     Calibrate,
     /// Measure a network for `calibrate`
     Measure,
+    /// Judge a platform by published times of collective operations
+    Validate,
     /// Compare the simulation of a program with real runs
     Compare,
     /// List, explain and tune algorithms of collective operations
@@ -326,6 +328,7 @@ fn act_on(mut arguments: Vec<OsString>) -> ExitCode {
             | Sub::Calibrate
             | Sub::Collectives
             | Sub::Measure
+            | Sub::Validate
             | Sub::Compare
             | Sub::Draw
             | Sub::Fuzz

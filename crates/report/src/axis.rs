@@ -1,6 +1,7 @@
 //! Axes of pictures: linear or logarithmic, with round numbers beside them.
 
 /// Ratio of the largest to the smallest value from which on an axis is logarithmic.
+#[cfg(feature = "html")]
 const LOGARITHMIC_FROM: f64 = 10.0;
 
 /// Numbers beside an axis at most.

@@ -1,7 +1,8 @@
 //! `simrun platform list`: the platform files of a folder, a line each, with measured errors.
 //!
 //! The errors come from `accuracy.csv` in the folder: a header and lines of five fields without
-//! quotes. *Not listed*: files in inner folders, and files of other kinds, such as `Cargo.toml`.
+//! quotes. *Not listed*: files in inner folders, and TOML of other kinds, such as `Cargo.toml`, which
+//! a note names.
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
@@ -120,8 +121,19 @@ fn platform_files(folder: &Path) -> Result<Vec<PathBuf>, String> {
     let entries = std::fs::read_dir(folder).and_then(Iterator::collect::<Result<Vec<_>, _>>);
     let entries = entries.map_err(|error| format!("cannot list it: {error}: {EXPECTED}"))?;
     let paths = entries.iter().map(std::fs::DirEntry::path);
-    let mut paths: Vec<PathBuf> = paths.filter(|path| is_platform(path)).collect();
+    let is_toml = |path: &PathBuf| path.extension() == Some(OsStr::new("toml"));
+    let (mut paths, others): (Vec<PathBuf>, Vec<PathBuf>) = paths.partition(|it| is_platform(it));
     paths.sort();
+    let mut others: Vec<String> = (others.iter().filter(|path| is_toml(path)))
+        .filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned()))
+        .collect();
+    others.sort();
+    if !others.is_empty() && !paths.is_empty() {
+        status::print_note(format_args!(
+            "not listed, without version, hosts and clusters: {}",
+            others.join(", ")
+        ));
+    }
     match paths.is_empty() {
         true => Err(format!("no platform file: {EXPECTED}")),
         false => Ok(paths),

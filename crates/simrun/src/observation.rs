@@ -28,6 +28,10 @@ use crate::quoted;
 use crate::status;
 use crate::trace_args::TraceArgs;
 
+/// Why an option of a run refuses `-`.
+pub(crate) const STDOUT_TAKEN: &str =
+    "standard output has the output of the program: expected the name of a file";
+
 /// Size of the buffer of a log in bytes: 8 Ki records.
 const BUFFER: usize = 256 * 1024;
 
@@ -148,7 +152,7 @@ impl EventArgs {
             let output = files::Output::new(path).map_err(|error| error.to_string())?;
             if output.is_stdout() {
                 let path = path.display();
-                return Err(format!("{path}: expected the name of a file"));
+                return Err(format!("{path}: {STDOUT_TAKEN}"));
             }
             output.can_be_written().map_err(|error| error.to_string())?;
         }

@@ -20,6 +20,7 @@ use sim_core::{ActorId, Console, Observed, OperationResult, Outcome, Schedule, S
 use crate::args::RunArgs;
 use crate::check::{clock_warning, protocol_option, quoted};
 use crate::entry::{RequestedRun, Start};
+use crate::observation::STDOUT_TAKEN;
 use crate::{package, status, summary};
 
 /// The file, and the recording of the run for the file.
@@ -36,7 +37,7 @@ impl ScheduleFile {
         };
         let file = files::Output::new(path).map_err(|error| error.to_string())?;
         if file.is_stdout() {
-            return Err(format!("--schedule {file}: expected the name of a file"));
+            return Err(format!("--schedule {file}: {STDOUT_TAKEN}"));
         }
         if let Some(reason) = run::not_explorable(&start.platform) {
             return Err(format!("--schedule: {reason}"));

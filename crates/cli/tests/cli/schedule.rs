@@ -107,7 +107,10 @@ fn the_file_is_not_an_input_and_not_the_terminal() {
         &std::fs::read_to_string(root().join(CLUSTER)).unwrap(),
     );
     for (file, text) in [
-        ("-", "expected the name of a file"),
+        (
+            "-",
+            "standard output has the output of the program: expected the name of a file",
+        ),
         (copy.as_str(), "it is also the input"),
     ] {
         let ran = simrun!("-p {copy} --schedule {file} {name} -- --case any-source");

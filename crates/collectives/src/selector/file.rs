@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use toml::de::{DeTable, DeValue};
 
 use super::nccl::{CostModel, Machine};
 use super::row::{Limits, Measure, SelectorRow};
@@ -95,6 +96,20 @@ fn unknown_operation(name: &str) -> String {
     format!("unknown operation '{name}': expected {all}")
 }
 
+/// Returns the line of a row of an operation, and the operation with the number of the row.
+fn row_place(text: &str, operation: &str, number: usize) -> String {
+    let line = || {
+        let file = DeTable::parse(text).ok()?;
+        let DeValue::Array(rows) = file.get_ref().get(operation)?.get_ref() else {
+            return None;
+        };
+        let before = text.get(..rows.get(number)?.span().start)?;
+        Some(1 + before.matches('\n').count())
+    };
+    let row = format!("{operation}, row {}", number + 1);
+    line().map_or(row.clone(), |line| format!("line {line}: {row}"))
+}
+
 /// Returns the selector that a text describes.
 pub(super) fn parse(text: &str) -> Result<Selector, String> {
     let file: FileText = toml::from_str(text).map_err(|error| error.to_string())?;
@@ -128,7 +143,8 @@ pub(super) fn parse(text: &str) -> Result<Selector, String> {
             .map(|(number, row)| {
                 let row = RowText::deserialize(row).map_err(|error| error.message().to_owned());
                 let row = row.and_then(|row| SelectorRow::new(collective, row));
-                row.map_err(|error| format!("{name}, row {}: {error}", number + 1))
+                let place = || row_place(text, &name, number);
+                row.map_err(|error| format!("{}: {error}", place()))
             })
             .collect();
         tables[collective as usize] = OperationTable::new(rows?);

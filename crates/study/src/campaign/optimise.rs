@@ -20,6 +20,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
+use report::three_digits;
 use simrun::status;
 
 use super::plan::{Choice, Plan, Sources};
@@ -262,7 +263,8 @@ impl Evaluation {
             let Some(value) = row.value else { continue };
             if order.iter().all(|(_, other)| self.better(value, *other)) {
                 let parameters = points[at].point.parameters.shown();
-                let _ = writeln!(improved, "{:>6}  {value:<14.6e}  {parameters}", row.runs);
+                let value = three_digits(value);
+                let _ = writeln!(improved, "{:>6}  {value:<14}  {parameters}", row.runs);
             }
             order.push((at, value));
         }
@@ -290,15 +292,17 @@ impl Evaluation {
         let mut text = format!("best: {}", points[best].point.parameters.shown());
         let values = points[best].column_values(column);
         if let Some(summary) = Summary::new(&values, confidence) {
-            let _ = write!(text, "\n      {column} {:.6e}", summary.mean);
+            let _ = write!(text, "\n      {column} {}", three_digits(summary.mean));
             match summary.interval {
                 _ if points[best].deterministic() => text += ", deterministic",
                 Some(interval) => {
                     let (low, high) = (interval.low, interval.high);
                     let _ = write!(
                         text,
-                        ", {:.0} % interval {low:.6e} to {high:.6e}",
-                        confidence * 100.0
+                        ", {:.0} % interval {} to {}",
+                        confidence * 100.0,
+                        three_digits(low),
+                        three_digits(high)
                     );
                 }
                 None => {}
@@ -315,10 +319,11 @@ impl Evaluation {
             let _ = write!(text, "{name}: {parameters}");
             let (of_best, of_other) = points[best].paired_values(&points[other], column);
             if let Ok(found) = Comparison::new(&of_best, &of_other, confidence) {
-                let _ = write!(text, "\n      {:.4} times the best", found.ratio);
+                let _ = write!(text, "\n      {} times the best", three_digits(found.ratio));
                 if let (Some(interval), true) = (found.interval, self.draws) {
                     let (low, high) = (interval.low, interval.high);
-                    let _ = write!(text, ", {low:.4} to {high:.4} on the same seeds");
+                    let (low, high) = (three_digits(low), three_digits(high));
+                    let _ = write!(text, ", {low} to {high} on the same seeds");
                 }
             }
             text.push('\n');

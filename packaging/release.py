@@ -2,7 +2,7 @@
 
 Use: release.py version          the version of the workspace
      release.py names            the packages for crates.io, each after its dependencies
-     release.py notes            the section of CHANGELOG.md on this version
+     release.py notes            the section of CHANGELOG.md on this version, with whole links
      release.py check [TAG]      all files have one version; with a tag, they are ready for it
 """
 
@@ -51,6 +51,19 @@ def section(version: str) -> "tuple[str, str]":
     return (found[1].strip(), found[2].strip()) if found else ("", "")
 
 
+def with_whole_links(notes: str, address: str) -> str:
+    """Returns a text whose links to files of the repository begin with an address: the page of a
+    release is in no folder of the repository."""
+    return re.sub(r"\]\((?![a-z]+:|#)", f"]({address}/", notes)
+
+
+def notes_of(version: str) -> str:
+    """Returns the text of the page of a release."""
+    repository = toml("Cargo.toml")["workspace"]["package"].get("repository")
+    notes = section(version)[1]
+    return with_whole_links(notes, f"{repository}/blob/v{version}") if repository else notes
+
+
 def mistakes(version: str, tag: "str | None") -> "list[str]":
     found = []
 
@@ -78,6 +91,8 @@ def mistakes(version: str, tag: "str | None") -> "list[str]":
     listed = re.findall(r"^\| \d+ \| `([a-z-]+)` \|", text("docs/publishing.md"), re.MULTILINE)
     names = [package["name"] for package in packages]
     expect("docs/publishing.md: names", listed, names)
+    counted = re.findall(r"each of the (\d+) packages", text("docs/publishing.md"))
+    expect("docs/publishing.md: number of packages", counted, [str(len(names))])
     state, notes = section(version)
     if not notes:
         found.append(f"CHANGELOG.md: expected a section ## {version}")
@@ -99,7 +114,7 @@ def main() -> None:
         case ["names"]:
             print("\n".join(package["name"] for package in published()))
         case ["notes"]:
-            print(section(version)[1])
+            print(notes_of(version))
         case ["check", *rest] if len(rest) <= 1:
             found = mistakes(version, rest[0] if rest else None)
             if found:
@@ -109,4 +124,5 @@ def main() -> None:
             sys.exit(__doc__)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -132,6 +132,9 @@ def apptainer(work: Path) -> None:
 def release() -> None:
     """Compares the versions of all files, and the page with the names of packages."""
     subprocess.run([sys.executable, str(HERE / "release.py"), "check"], check=True)
+    whole = runpy.run_path(str(HERE / "release.py"))["with_whole_links"]
+    notes = whole("[a](docs/a.md#b) [c](https://d) [e](#f)", "https://host/blob/v1")
+    assert notes == "[a](https://host/blob/v1/docs/a.md#b) [c](https://d) [e](#f)", notes
 
 
 with tempfile.TemporaryDirectory() as folder:

@@ -1,8 +1,60 @@
-//! Atomic updates of integers and floating-point numbers (`__kmpc_atomic_…` of libomp).
+//! Atomic updates of integers, floating-point and complex numbers (`__kmpc_atomic_…` of libomp).
 //!
-//! *Not there*: complex numbers, numbers of 10 and 16 bytes but for updates by a function.
+//! *Not there*: numbers of 10 and 16 bytes, real or complex, but for updates by a function.
 
 use std::ffi::{c_int, c_void};
+use std::ops::{Add, Div, Mul, Sub};
+
+/// A complex number, which functions of C pass as `float complex` or `double complex`.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Complex<T> {
+    re: T,
+    im: T,
+}
+
+/// Makes the operations of complex numbers on numbers of a kind.
+macro_rules! complex_operations {
+    ($kind:ty) => {
+        impl Add for Complex<$kind> {
+            type Output = Self;
+            fn add(self, other: Self) -> Self {
+                let (re, im) = (self.re + other.re, self.im + other.im);
+                Self { re, im }
+            }
+        }
+
+        impl Sub for Complex<$kind> {
+            type Output = Self;
+            fn sub(self, other: Self) -> Self {
+                let (re, im) = (self.re - other.re, self.im - other.im);
+                Self { re, im }
+            }
+        }
+
+        impl Mul for Complex<$kind> {
+            type Output = Self;
+            fn mul(self, other: Self) -> Self {
+                let re = self.re * other.re - self.im * other.im;
+                let im = self.re * other.im + self.im * other.re;
+                Self { re, im }
+            }
+        }
+
+        impl Div for Complex<$kind> {
+            type Output = Self;
+            fn div(self, other: Self) -> Self {
+                let size = other.re * other.re + other.im * other.im;
+                let re = (self.re * other.re + self.im * other.im) / size;
+                let im = (self.im * other.re - self.re * other.im) / size;
+                Self { re, im }
+            }
+        }
+    };
+}
+
+complex_operations!(f32);
+complex_operations!(f64);
 
 /// Makes a function that updates a number; a further argument decides whether a function that
 /// captures returns the old value or the new one.
@@ -21,6 +73,30 @@ macro_rules! update {
             // SAFETY: as above.
             unsafe { place.write_unaligned(new) };
             if returns_new != 0 { new } else { $old }
+        }
+        update as *const ()
+    }};
+}
+
+/// Makes a function that updates a complex number of 8 bytes; a function that captures stores the
+/// old or the new value at a further place, because libomp does not return such numbers.
+macro_rules! update_at_place {
+    ($kind:ty, |$old:ident, $operand:ident| $new:expr) => {{
+        extern "C" fn update(
+            _location: usize,
+            _thread: c_int,
+            place: *mut $kind,
+            $operand: $kind,
+            captured: *mut $kind,
+            returns_new: c_int,
+        ) {
+            // SAFETY: the program gave the place of a number of this kind.
+            let $old = unsafe { place.read_unaligned() };
+            let new: $kind = $new;
+            // SAFETY: as above.
+            unsafe { place.write_unaligned(new) };
+            // SAFETY: the program gave a second place of a number of this kind.
+            unsafe { captured.write_unaligned(if returns_new != 0 { new } else { $old }) };
         }
         update as *const ()
     }};
@@ -62,25 +138,52 @@ macro_rules! find_update {
     };
     ($wanted:expr, float $kind:ty) => {
         match $wanted {
-            "add" => update!($kind, |old, operand| old + operand),
-            "sub" => update!($kind, |old, operand| old - operand),
-            "sub_rev" => update!($kind, |old, operand| operand - old),
-            "mul" => update!($kind, |old, operand| old * operand),
-            "div" => update!($kind, |old, operand| old / operand),
-            "div_rev" => update!($kind, |old, operand| operand / old),
-            wanted => find_update!(wanted, common $kind),
+            "min" => update!($kind, |old, operand| if operand < old { operand } else { old }),
+            "max" => update!($kind, |old, operand| if operand > old { operand } else { old }),
+            wanted => find_update!(wanted, field update $kind),
+        }
+    };
+    // The operations of real and of complex numbers.
+    ($wanted:expr, field $update:ident $kind:ty) => {
+        match $wanted {
+            "add" => $update!($kind, |old, operand| old + operand),
+            "sub" => $update!($kind, |old, operand| old - operand),
+            "sub_rev" => $update!($kind, |old, operand| operand - old),
+            "mul" => $update!($kind, |old, operand| old * operand),
+            "div" => $update!($kind, |old, operand| old / operand),
+            "div_rev" => $update!($kind, |old, operand| operand / old),
+            wanted => find_update!(wanted, access $kind),
         }
     };
     ($wanted:expr, common $kind:ty) => {
         match $wanted {
             "min" => update!($kind, |old, operand| if operand < old { operand } else { old }),
             "max" => update!($kind, |old, operand| if operand > old { operand } else { old }),
+            wanted => find_update!(wanted, access $kind),
+        }
+    };
+    ($wanted:expr, access $kind:ty) => {
+        match $wanted {
             "rd" => update!($kind, |old, _operand| old),
             "wr" => update!($kind, |_old, operand| operand),
             "swp" => exchange!($kind),
             _ => return None,
         }
     };
+}
+
+/// The exchange of a complex number of 8 bytes, which stores the old value at a further place.
+extern "C" fn exchange_at_place(
+    _location: usize,
+    _thread: c_int,
+    place: *mut Complex<f32>,
+    operand: Complex<f32>,
+    captured: *mut Complex<f32>,
+) {
+    // SAFETY: the program gave two places of complex numbers.
+    unsafe { captured.write_unaligned(place.read_unaligned()) };
+    // SAFETY: as above.
+    unsafe { place.write_unaligned(operand) };
 }
 
 /// An update by a function, which gets the places of the result and of both operands.
@@ -99,6 +202,7 @@ pub(super) fn find_function(name: &str) -> Option<*const ()> {
     if name.parse::<u32>().is_ok() {
         return Some(update_by_function as *const ());
     }
+    let captures = name.contains("_cpt");
     let name = name.replace("_cpt", "");
     let (kind, wanted) = name.split_once('_')?;
     Some(match kind {
@@ -112,6 +216,10 @@ pub(super) fn find_function(name: &str) -> Option<*const ()> {
         "fixed8u" => find_update!(wanted, integer u64),
         "float4" => find_update!(wanted, float f32),
         "float8" => find_update!(wanted, float f64),
+        "cmplx4" if captures => find_update!(wanted, field update_at_place Complex<f32>),
+        "cmplx4" if wanted == "swp" => exchange_at_place as *const (),
+        "cmplx4" => find_update!(wanted, field update Complex<f32>),
+        "cmplx8" => find_update!(wanted, field update Complex<f64>),
         _ => return None,
     })
 }

@@ -165,6 +165,97 @@ extern "C" fn copy_bytes(
     0
 }
 
+/// `omp_target_memset`.
+extern "C" fn set_bytes(to: *mut u8, value: c_int, length: usize) -> *mut u8 {
+    // SAFETY: the program's own memory.
+    unsafe { ptr::write_bytes(to, value as u8, length) };
+    to
+}
+
+/// An array of which `omp_target_memcpy_rect` copies a part.
+#[derive(Clone, Copy)]
+struct ArrayPart {
+    /// The array.
+    base: usize,
+    /// The first element of the part, and the number of elements, in each dimension.
+    offsets: *const usize,
+    dimensions: *const usize,
+}
+
+impl ArrayPart {
+    /// Returns the array at the first element of the part in the first dimension, with the
+    /// dimensions behind the first one.
+    fn first_row(self, row: usize) -> Self {
+        Self {
+            base: row,
+            offsets: self.offsets.wrapping_add(1),
+            dimensions: self.dimensions.wrapping_add(1),
+        }
+    }
+}
+
+/// `omp_target_memcpy_rect`: copies a part of an array with several dimensions. Returns the
+/// greatest number of dimensions for arrays at address 0.
+extern "C" fn copy_part(
+    to: usize,
+    from: usize,
+    element: usize,
+    dimensions: c_int,
+    volume: *const usize,
+    to_offsets: *const usize,
+    from_offsets: *const usize,
+    to_dimensions: *const usize,
+    from_dimensions: *const usize,
+) -> c_int {
+    if to == 0 && from == 0 {
+        return c_int::MAX;
+    }
+    let Some(dimensions) = usize::try_from(dimensions).ok().filter(|count| *count > 0) else {
+        return EINVAL as c_int;
+    };
+    let part = |base, offsets, dimensions| ArrayPart {
+        base,
+        offsets,
+        dimensions,
+    };
+    let (to, from) = (
+        part(to, to_offsets, to_dimensions),
+        part(from, from_offsets, from_dimensions),
+    );
+    copy_rows((to, from), element, dimensions, volume);
+    0
+}
+
+/// Copies the rows of parts of two arrays.
+fn copy_rows(
+    (to, from): (ArrayPart, ArrayPart),
+    element: usize,
+    dimensions: usize,
+    volume: *const usize,
+) {
+    let count = load_value(volume);
+    let bytes_of_row = |array: ArrayPart| -> usize {
+        let inner = (1..dimensions).map(|at| load_value(array.dimensions.wrapping_add(at)));
+        element * inner.product::<usize>()
+    };
+    let (to_row, from_row) = (bytes_of_row(to), bytes_of_row(from));
+    let first_to = to.base + to_row * load_value(to.offsets);
+    let first_from = from.base + from_row * load_value(from.offsets);
+    if dimensions == 1 {
+        let (from, to) = (first_from as *const u8, first_to as *mut u8);
+        // SAFETY: the program's own copy.
+        unsafe { ptr::copy(from, to, count * element) };
+        return;
+    }
+    for row in 0..count {
+        let rows = (
+            to.first_row(first_to + row * to_row),
+            from.first_row(first_from + row * from_row),
+        );
+        copy_rows(rows, element, dimensions - 1, volume.wrapping_add(1));
+    }
+}
+
 /// Returns the function of a name without `omp_`; names of Fortran end with `_` or `_8_`.
 pub(super) fn find_function(symbol: &str) -> Option<*const ()> {
     let (name, is_fortran) = match symbol.strip_suffix('_') {
@@ -191,7 +282,9 @@ pub(super) fn find_function(symbol: &str) -> Option<*const ()> {
         "aligned_calloc" => allocate_aligned_zeros as *const (),
         "realloc" => reallocate_bytes as *const (),
         "free" | "target_free" => free_bytes as *const (),
-        "target_memcpy" => copy_bytes as *const (),
+        "target_memcpy" | "target_memcpy_async" => copy_bytes as *const (),
+        "target_memcpy_rect" | "target_memcpy_rect_async" => copy_part as *const (),
+        "target_memset" | "target_memset_async" => set_bytes as *const (),
         "target_associate_ptr" | "target_disassociate_ptr" => {
             answer_constant::<EINVAL> as *const ()
         }

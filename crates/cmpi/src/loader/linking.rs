@@ -516,6 +516,16 @@ fn resolve(name: &str, is_weak: bool) -> Result<usize, Refusal> {
     if name.starts_with("GOACC_") {
         return Err(Refusal(format!("{name}: OpenACC is not supported")));
     }
+    // The functions that are there were found before.
+    if ["GOMP_", "__kmpc_", "__tgt_"]
+        .iter()
+        .any(|start| name.starts_with(start))
+    {
+        return Err(Refusal(format!(
+            "{name}: this function of OpenMP is not supported: compile the file that needs the \
+             function without -fopenmp"
+        )));
+    }
     let text = CString::new(name).map_err(|_| Refusal("a name with a 0".to_owned()))?;
     // SAFETY: the name ends with 0; the call only looks it up.
     let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, text.as_ptr()) };

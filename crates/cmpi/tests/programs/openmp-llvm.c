@@ -1,4 +1,5 @@
 /* Calls that Clang makes for directives of OpenMP, by hand: every compiler compiles this program. */
+#include <complex.h>
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -41,6 +42,14 @@ CALL void __kmpc_atomic_fixed4_add(void *, int, int *, int);
 CALL short __kmpc_atomic_fixed2_sub_cpt_rev(void *, int, short *, short, int);
 CALL double __kmpc_atomic_float8_mul_cpt(void *, int, double *, double, int);
 CALL unsigned char __kmpc_atomic_fixed1u_swp(void *, int, unsigned char *, unsigned char);
+CALL void __kmpc_atomic_cmplx8_mul(void *, int, double complex *, double complex);
+CALL double complex __kmpc_atomic_cmplx8_div_cpt_rev(void *, int, double complex *, double complex,
+                                                     int);
+CALL double complex __kmpc_atomic_cmplx8_rd(void *, int, double complex *);
+CALL void __kmpc_atomic_cmplx4_add(void *, int, float complex *, float complex);
+CALL void __kmpc_atomic_cmplx4_sub_cpt(void *, int, float complex *, float complex,
+                                       float complex *, int);
+CALL void __kmpc_atomic_cmplx4_swp(void *, int, float complex *, float complex, float complex *);
 CALL int __tgt_target_kernel(void *, int64_t, int, int, void *, void *);
 CALL int omp_get_level(void);
 
@@ -136,6 +145,18 @@ static void updates(void)
     CHECK(__kmpc_atomic_fixed2_sub_cpt_rev(NULL, 0, &small, 10, 1) == 7 && small == 7);
     CHECK(__kmpc_atomic_float8_mul_cpt(NULL, 0, &real, 4, 0) == 1.5 && real == 6);
     CHECK(__kmpc_atomic_fixed1u_swp(NULL, 0, &byte, 9) == 200 && byte == 9);
+    double complex z = 1 + 2 * I;
+    __kmpc_atomic_cmplx8_mul(NULL, 0, &z, 3 - I);
+    CHECK(z == 5 + 5 * I);
+    CHECK(__kmpc_atomic_cmplx8_div_cpt_rev(NULL, 0, &z, 10, 0) == 5 + 5 * I && z == 1 - I);
+    CHECK(__kmpc_atomic_cmplx8_rd(NULL, 0, &z) == 1 - I);
+    float complex c = 1 + 2 * I, seen = 0;
+    __kmpc_atomic_cmplx4_add(NULL, 0, &c, 2 - I);
+    CHECK(c == 3 + I);
+    __kmpc_atomic_cmplx4_sub_cpt(NULL, 0, &c, 1 + I, &seen, 1);
+    CHECK(c == 2 && seen == 2);
+    __kmpc_atomic_cmplx4_swp(NULL, 0, &c, I, &seen);
+    CHECK(c == I && seen == 2);
 }
 
 int main(int argc, char **argv)

@@ -209,6 +209,15 @@ static void tasks(void)
     }
     CHECK(sum == 610 && x == 3 && y == 4 && finals && !strcmp(text, "text"));
     CHECK(reduced == (long)N * (N - 1) / 2 && tasks == 330 && ended == 45);
+    int whole[3][4] = {{0, 1, 2, 3}, {10, 11, 12, 13}, {20, 21, 22, 23}}, part[2][3] = {{0}};
+    size_t volume[] = {2, 2}, to[] = {0, 1}, from[] = {1, 2};
+    size_t part_size[] = {2, 3}, whole_size[] = {3, 4};
+    int host = omp_get_initial_device();
+    CHECK(!omp_target_memcpy_rect(part, whole, sizeof(int), 2, volume, to, from, part_size,
+                                  whole_size, host, host));
+    CHECK(part[0][0] == 0 && part[0][1] == 12 && part[0][2] == 13 && part[1][0] == 0);
+    CHECK(part[1][1] == 22 && part[1][2] == 23);
+    CHECK(omp_target_memcpy_rect(0, 0, 0, 0, 0, 0, 0, 0, 0, host, host) >= 3);
     long in_tasks = 0, in_loops = 0;
 #pragma omp parallel reduction(task, + : in_tasks)
 #pragma omp task in_reduction(+ : in_tasks)

@@ -34,6 +34,11 @@ const TAKEN: &[&str] = &[
 /// The checkout that this program was built from.
 pub(crate) const CHECKOUT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
+/// The line above dependencies on a checkout.
+const BY_PATH: &str = "# A checkout of this machine, since no registry has simrun yet. For other machines: the options
+# --git and --version of simrun new.
+";
+
 /// The packages of simrun that a program names, with the names of their libraries, which are also
 /// those of their folders below `crates/`.
 const PACKAGES: [(&str, &str); 2] = [("mpi", "simrun-mpi"), ("simrun", "simrun")];
@@ -114,7 +119,8 @@ impl Origin {
                 .filter_map(|(key, value)| Some(format!("{key} = {}", quote_text((*value)?))));
             format!("{library} = {{ {} }}", keys.collect::<Vec<_>>().join(", "))
         });
-        lines.join("\n")
+        let comment = if checkout.is_some() { BY_PATH } else { "" };
+        format!("{comment}{}", lines.join("\n"))
     }
 }
 

@@ -1,8 +1,8 @@
 //! `simrun platform list`: the platform files of a folder, a line each, with measured errors.
 //!
 //! The errors come from `accuracy.csv` in the folder: a header and lines of five fields without
-//! quotes. *Not listed*: files in inner folders, and TOML of other kinds, such as `Cargo.toml`, which
-//! a note names.
+//! quotes. *Not listed*: files in inner folders, and TOML of other kinds, such as `Cargo.toml`,
+//! which a note names.
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;

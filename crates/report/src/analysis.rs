@@ -496,7 +496,7 @@ impl Analysis {
         let state = &mut self.ranks[rank as usize];
         if (packet, key) == (PacketKind::Other, CREDITS) {
             state.take_credits(cause);
-        } else {
+        } else if posted < time || !state.has_cause_at(time) {
             state.cause = cause;
         }
     }

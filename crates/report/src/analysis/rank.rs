@@ -209,6 +209,17 @@ impl RankAccount {
         };
     }
 
+    /// Returns true if the rank has handled an event of a message at this time. The event explains
+    /// a wait that ends now better than a packet that is posted and arrives now: such a packet may
+    /// be the request of a message of the next exchange.
+    pub(crate) fn has_cause_at(&self, time: f64) -> bool {
+        self.cause.at.to_bits() == time.to_bits()
+            && matches!(
+                self.cause.kind,
+                CauseKind::Message(_) | CauseKind::Cleared { .. } | CauseKind::Sent(_)
+            )
+    }
+
     /// Returns the cause of an action of the rank at a time in seconds. Time since the cause is
     /// software cost.
     pub(crate) fn cause_at(&self, rank: u32, time: f64) -> Cause {

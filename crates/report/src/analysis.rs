@@ -496,7 +496,7 @@ impl Analysis {
         let state = &mut self.ranks[rank as usize];
         if (packet, key) == (PacketKind::Other, CREDITS) {
             state.take_credits(cause);
-        } else if posted < time || !state.has_cause_at(time) {
+        } else if packet != PacketKind::Rts || posted < time || !state.has_cause_at(time) {
             state.cause = cause;
         }
     }

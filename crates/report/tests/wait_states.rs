@@ -96,6 +96,32 @@ async fn compute(world: &Comm, microseconds: f64) {
     world.compute(microseconds * 1e3).await;
 }
 
+/// All ranks end a round of an exchange at once, and the first one that continues requests the next
+/// round, in no time, before the others continue.
+#[test]
+fn no_rank_of_a_symmetric_exchange_is_late() {
+    let report = analysed(4, |world| async move {
+        let (rank, size) = (world.rank(), world.size());
+        let block = world.buffer(100_000);
+        for _ in 0..3 {
+            let mut requests = Vec::new();
+            for distance in 1..size {
+                let from = (rank + size - distance) % size;
+                requests.push(world.irecv(block.clone(), from, 0)?);
+            }
+            for distance in 1..size {
+                requests.push(world.isend(block.clone(), (rank + distance) % size, 0)?);
+            }
+            waitall(&mut requests).await?;
+        }
+        Ok(())
+    });
+    for rank in 0..4 {
+        waits(&report, rank, Class::LateSender, 0.0);
+        waits(&report, rank, Class::LateReceiver, 0.0);
+    }
+}
+
 #[test]
 fn a_late_sender() {
     let report = analysed(2, |world| async move {

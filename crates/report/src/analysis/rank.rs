@@ -210,8 +210,8 @@ impl RankAccount {
     }
 
     /// Returns true if the rank has handled an event of a message at this time. The event explains
-    /// a wait that ends now better than a packet that is posted and arrives now: such a packet may
-    /// be the request of a message of the next exchange.
+    /// a wait that ends now better than a request that is posted and arrives now: the request may
+    /// be of a message of the next exchange.
     pub(crate) fn has_cause_at(&self, time: f64) -> bool {
         self.cause.at.to_bits() == time.to_bits()
             && matches!(

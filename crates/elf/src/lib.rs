@@ -532,7 +532,8 @@ impl Template {
         if image.thread_locals.is_some() && dynamic.is_executable() {
             return refuse_file(
                 "the program has thread-local variables at fixed places of a thread, which all \
-                 ranks would share: compile and link it with simrun cc --tls",
+                 ranks would share: compile and link it with simrun cc --tls, as by make \
+                 CC=\"mpicc --tls\"",
             );
         }
         image.check_thread_locals()?;

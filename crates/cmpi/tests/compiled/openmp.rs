@@ -61,3 +61,20 @@ fn openacc_is_refused_by_name() {
         .exits_with(2)
         .reports_text("GOACC_parallel_keyed: OpenACC is not supported");
 }
+
+#[test]
+fn a_function_that_is_not_there_is_refused_by_name() {
+    let folder = Folder::new();
+    let source = folder.write(
+        "long.c",
+        "#include <mpi.h>\nextern __attribute__((weak)) void __kmpc_atomic_float10_add(void *, int, \
+         long double *, long double);\nint main(void) {\n    MPI_Init(0, 0);\n    \
+         long double x = 1;\n    __kmpc_atomic_float10_add(0, 0, &x, 2);\n    \
+         return MPI_Finalize();\n}\n",
+    );
+    let program = compiled_with(&folder, "-Wl,-z,dynamic-undefined-weak", &source);
+    let output = ran(&program, "-n 1", "");
+    output.exits_with(2).reports_text(
+        "__kmpc_atomic_float10_add: this function of OpenMP is not supported: compile the file",
+    );
+}

@@ -31,16 +31,17 @@ fail() {
 for page in "${pages[@]}"; do
   # A copy that measures itself, and sorts a table; the page itself has no such script.
   probe=$work/probe.html
-  sed 's|</body>|<script>addEventListener("load", () => { const ranks = document.querySelector("#ranks, #results").closest("details"); const value = cell => "v" in cell.dataset ? Number(cell.dataset.v) : cell.textContent; const first = () => value(ranks.querySelector("tbody td")); const head = ranks.querySelector("th"); const column = [...ranks.querySelectorAll("tbody td:first-child")].map(value); column.sort((a, b) => a < b ? -1 : a > b ? 1 : 0); head.click(); const down = first() === column.at(-1); head.click(); document.body.dataset.measured = [document.documentElement.scrollWidth, innerWidth, column.length, down, first() === column[0]].join(" "); });</script></body>|' "$page" >"$probe"
+  sed 's|</body>|<script>addEventListener("load", () => { const ranks = document.querySelector("#ranks, #results").closest("details"); const value = cell => "v" in cell.dataset ? Number(cell.dataset.v) : cell.textContent; const first = () => value(ranks.querySelector("tbody td")); const head = ranks.querySelector("th"); const column = [...ranks.querySelectorAll("tbody td:first-child")].map(value); column.sort((a, b) => a < b ? -1 : a > b ? 1 : 0); head.click(); const down = first() === column.at(-1); head.click(); const isUp = first() === column[0]; document.querySelectorAll("details").forEach(one => { one.open = true; }); const hidden = Math.max(0, ...[...document.querySelectorAll("figure .scroll")].map(box => box.scrollWidth - box.clientWidth)); document.body.dataset.measured = [document.documentElement.scrollWidth, innerWidth, column.length, down, isUp, hidden].join(" "); });</script></body>|' "$page" >"$probe"
   browse --window-size=400,900 --dump-dom "file://$probe" >"$work/dom"
   if grep ':CONSOLE' "$work/log"; then
     fail "$page: lines on the console"
   fi
   measured=$(grep -o 'data-measured="[^"]*"' "$work/dom" | tr -d '"' | cut -d= -f2) || fail "$page: no measurement"
-  read -r scroll width rows down up <<<"$measured"
+  read -r scroll width rows down up hidden <<<"$measured"
   expected=$(sed -n '/id="\(ranks\|results\)"/,/<\/tbody>/p' "$page" | grep -c '^<tr><td')
   [ "$width" -le 400 ] && [ "$scroll" -le "$width" ] || fail "$page: $scroll pixels wide in a window of $width"
   [ "$rows" = "$expected" ] && [ "$rows" -gt 0 ] || fail "$page: $rows rows of ranks, expected $expected"
+  [ "$hidden" = 0 ] || fail "$page: $hidden pixels of a picture are hidden in a window of $width"
   # The first click shows the largest value of the column first, the second one the smallest.
   [ "$down $up" = "true true" ] || fail "$page: sorted downwards: $down, upwards: $up"
   for scheme in light dark; do

@@ -39,12 +39,6 @@ const DEFAULT_HINTS: [(&str, &str); 2] = [
     ("accumulate_ops", "same_op_no_op"),
 ];
 
-/// Calls of `MPI_Win_sync` without another call about the window, after which time passes.
-const SYNCS: u32 = 1000;
-
-/// Seconds that pass then.
-const SYNC_STEP: f64 = 1e-6;
-
 impl MpiState {
     /// Returns a window.
     pub(super) fn window(&mut self, window: Handle) -> Result<&mut ProgramWindow, CallError> {
@@ -69,7 +63,6 @@ impl MpiState {
     async fn finish_gets(&mut self, window: Handle, of: Option<usize>) -> Result<(), CallError> {
         let is_of = |rank: usize| of.is_none_or(|of| of == rank);
         let window = self.window(window)?;
-        window.syncs = 0;
         let gets = window
             .gets
             .extract_if(.., |get| is_of(get.rank))
@@ -197,7 +190,6 @@ fn create_window(
             name: String::new(),
             gets: Vec::new(),
             requests: Vec::new(),
-            syncs: 0,
             epochs: LockedEpochs::default(),
         };
         let handle = state.windows.insert(made);
@@ -427,11 +419,8 @@ exports! {
     fn MPI_Win_sync(window: Handle) {
         block(async |state| {
             let window = state.window(window)?;
-            window.syncs = window.syncs.saturating_add(1);
-            // A program that waits for a change of its memory in a loop lets time pass.
-            if window.syncs > SYNCS {
-                window.window.await_change(SYNC_STEP).await;
-            }
+            let is_shared = matches!(window.exposure.0.place, Place::Shared(..));
+            window.window.sync_memory(is_shared).await;
             Ok(())
         })
     }

@@ -184,7 +184,6 @@ pub(crate) struct ProgramWindow {
     pub(crate) gets: Vec<PendingGet>,
     /// Gets with requests of the program, which the end of an epoch completes, too.
     pub(crate) requests: Vec<(usize, Handle)>,
-    pub(crate) syncs: u32,
     pub(crate) epochs: LockedEpochs,
 }
 

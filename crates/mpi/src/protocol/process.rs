@@ -154,15 +154,6 @@ impl Process {
         }
     }
 
-    #[inline(never)]
-    fn raise_now(&self) {
-        self.has_raised.set(false);
-        let raised = std::mem::take(&mut self.cold().raised);
-        for (context, error) in raised {
-            self.raise(context, error);
-        }
-    }
-
     /// Returns true if the context is one of a communicator that has been freed.
     #[inline]
     pub(crate) fn is_freed(&self, context: u32) -> bool {
@@ -241,6 +232,12 @@ impl Process {
     /// Returns the number of operations that the program has begun or waited for.
     pub(crate) fn begun(&self) -> u64 {
         self.begun.get()
+    }
+
+    /// Returns a number that is unchanged as long as no event has been handled and the program has
+    /// started no operation.
+    pub(crate) fn count_changes(&self) -> u64 {
+        self.engine.borrow().requests.count_changes()
     }
 
     /// Restores an earlier number of operations: the later operations only let time pass.
@@ -379,7 +376,7 @@ impl Process {
             self.attempt(engine, context, (waits, location, begins), attempt)
         };
         if self.has_raised.get() {
-            self.raise_now();
+            raise_all(self);
         }
         result
     }
@@ -678,6 +675,16 @@ impl Process {
                 format!(", held by ranks {}", listed.join(", "))
             }
         }
+    }
+}
+
+/// Raises the errors that were to be told later.
+#[inline(never)]
+fn raise_all(process: &Process) {
+    process.has_raised.set(false);
+    let raised = std::mem::take(&mut process.cold().raised);
+    for (context, error) in raised {
+        process.raise(context, error);
     }
 }
 

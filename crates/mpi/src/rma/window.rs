@@ -28,6 +28,13 @@ use crate::{Buffer, Comm, CommunicatorManagement, Error, Group, Result};
 /// Length of the record of an extent in bytes.
 const EXTENT: usize = 16;
 
+/// Calls of [`Window::sync_memory`] without another call in between, after which time passes.
+/// \[choice\]
+const SYNCS_MAX: u32 = 1000;
+
+/// Seconds that pass in each further call. \[choice\]
+const SYNC_TIME: f64 = 1e-6;
+
 /// The exposed memory of one rank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Extent {
@@ -66,6 +73,9 @@ pub struct Window {
     is_in_bytes: bool,
     /// True if a conflict of accesses has been told.
     has_warned: Cell<bool>,
+    /// The changes of the rank at the latest call of [`Window::sync_memory`], and the number of
+    /// calls since then.
+    syncs: Cell<(u64, u32)>,
     epochs: RefCell<Epochs>,
 }
 
@@ -146,6 +156,7 @@ async fn window_at(
         remote,
         is_in_bytes,
         has_warned: Cell::default(),
+        syncs: Cell::default(),
         epochs: RefCell::default(),
     })
 }
@@ -366,21 +377,35 @@ impl Window {
         }
     }
 
-    /// Lets `seconds` pass for a rank that reads the memory of the window in a loop, until another
-    /// rank changes the memory. Under a model checker, where no time passes, the rank waits for an
-    /// event instead.
+    /// Synchronises the copies of the memory of the window: `MPI_Win_sync`. A rank that repeats the
+    /// call without another call reads the memory in a loop, until another rank changes the
+    /// memory. Such a rank lets time pass; under a model checker, where no time passes, the rank
+    /// waits for an event, unless the memory is shared, so that changes are no events.
     #[track_caller]
-    pub fn await_change(&self, seconds: f64) -> impl Future<Output = ()> + '_ {
+    pub fn sync_memory(&self, is_shared: bool) -> impl Future<Output = ()> + '_ {
         let location = SourceLocation::caller();
         async move {
             let process = self.comm.process();
-            if !exploration::is_explored(process.channel()) {
-                return self.comm.sleep(seconds).await;
+            let changes = process.count_changes();
+            let (before, count) = self.syncs.get();
+            let count = if before == changes {
+                count.saturating_add(1)
+            } else {
+                1
+            };
+            self.syncs.set((changes, count));
+            if count <= SYNCS_MAX {
+                return;
             }
-            let count = |engine: &ProtocolEngine| engine.requests.count_events();
-            let before = process.with_engine(|engine, _| count(engine));
-            let has_changed =
-                |_: &Process, engine: &mut ProtocolEngine| (count(engine) != before).then_some(());
+            if is_shared || !exploration::is_explored(process.channel()) {
+                self.comm.sleep(SYNC_TIME).await;
+                // The end of the sleep is no reason to count anew.
+                self.syncs.set((process.count_changes(), count));
+                return;
+            }
+            let has_changed = |_: &Process, engine: &mut ProtocolEngine| {
+                (engine.requests.count_changes() != changes).then_some(())
+            };
             let waits = Waits::Call("sync of a window");
             Call::new(process, location, waits, has_changed).await;
         }

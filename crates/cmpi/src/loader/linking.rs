@@ -516,11 +516,12 @@ fn resolve(name: &str, is_weak: bool) -> Result<usize, Refusal> {
     if name.starts_with("GOACC_") {
         return Err(Refusal(format!("{name}: OpenACC is not supported")));
     }
-    // The functions that are there were found before.
-    if ["GOMP_", "__kmpc_", "__tgt_"]
-        .iter()
-        .any(|start| name.starts_with(start))
-    {
+    // The functions that are there were found before; a program asks whether a weak one is there.
+    let is_of_openmp = || {
+        let starts = ["GOMP_", "__kmpc_", "__tgt_"];
+        starts.iter().any(|start| name.starts_with(start))
+    };
+    if !is_weak && is_of_openmp() {
         return Err(Refusal(format!(
             "{name}: this function of OpenMP is not supported: compile the file that needs the \
              function without -fopenmp"

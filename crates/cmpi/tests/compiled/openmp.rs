@@ -65,16 +65,24 @@ fn openacc_is_refused_by_name() {
 #[test]
 fn a_function_that_is_not_there_is_refused_by_name() {
     let folder = Folder::new();
-    let source = folder.write(
-        "long.c",
-        "#include <mpi.h>\nextern __attribute__((weak)) void __kmpc_atomic_float10_add(void *, int, \
-         long double *, long double);\nint main(void) {\n    MPI_Init(0, 0);\n    \
-         long double x = 1;\n    __kmpc_atomic_float10_add(0, 0, &x, 2);\n    \
-         return MPI_Finalize();\n}\n",
-    );
-    let program = compiled_with(&folder, "-Wl,-z,dynamic-undefined-weak", &source);
+    let text = |how: &str, condition: &str| {
+        format!(
+            "#include <mpi.h>\nextern {how} void __kmpc_atomic_float10_add(void *, int, \
+             long double *, long double);\nint main(void) {{\n    MPI_Init(0, 0);\n    \
+             long double x = 1;\n    {condition} __kmpc_atomic_float10_add(0, 0, &x, 2);\n    \
+             return MPI_Finalize();\n}}\n"
+        )
+    };
+    let source = folder.write("long.c", &text("", ""));
+    let undefined = "-Wl,--unresolved-symbols=ignore-all,-E";
+    let program = compiled_with(&folder, undefined, &source);
     let output = ran(&program, "-n 1", "");
     output.exits_with(2).reports_text(
         "__kmpc_atomic_float10_add: this function of OpenMP is not supported: compile the file",
     );
+    // A program may ask whether a weak function is there.
+    let weak = "__attribute__((weak))";
+    let source = folder.write("weak.c", &text(weak, "if (__kmpc_atomic_float10_add)"));
+    let program = compiled_with(&folder, "-Wl,-z,dynamic-undefined-weak", &source);
+    ran(&program, "-n 1", "").exits_with(0);
 }

@@ -43,11 +43,22 @@ macro_rules! complex_operations {
 
         impl Div for Complex<$kind> {
             type Output = Self;
+            // The square of the divisor may be out of range where the quotient is not: R. L. Smith,
+            // Algorithm 116, Communications of the ACM 5 (8), 1962.
             fn div(self, other: Self) -> Self {
-                let size = other.re * other.re + other.im * other.im;
-                let re = (self.re * other.re + self.im * other.im) / size;
-                let im = (self.im * other.re - self.re * other.im) / size;
-                Self { re, im }
+                if other.re.abs() >= other.im.abs() {
+                    let ratio = other.im / other.re;
+                    let size = other.re + other.im * ratio;
+                    let re = (self.re + self.im * ratio) / size;
+                    let im = (self.im - self.re * ratio) / size;
+                    Self { re, im }
+                } else {
+                    let ratio = other.re / other.im;
+                    let size = other.re * ratio + other.im;
+                    let re = (self.re * ratio + self.im) / size;
+                    let im = (self.im * ratio - self.re) / size;
+                    Self { re, im }
+                }
             }
         }
     };
@@ -222,4 +233,23 @@ pub(super) fn find_function(name: &str) -> Option<*const ()> {
         "cmplx8" => find_update!(wanted, field update Complex<f64>),
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Complex;
+
+    #[test]
+    fn quotients_of_numbers_whose_squares_are_out_of_range() {
+        for size in [1e20_f32, 1e-30] {
+            for (re, im) in [(size, 0.5 * size), (0.5 * size, size)] {
+                let quotient = Complex { re, im } / Complex { re, im };
+                assert!((quotient.re - 1.0).abs() < 1e-6, "{}", quotient.re);
+                assert!(quotient.im.abs() < 1e-6, "{}", quotient.im);
+            }
+        }
+        let of = |re, im| Complex::<f64> { re, im };
+        let quotient = of(1.0, 2.0) / of(3.0, -4.0);
+        assert!((quotient.re + 0.2).abs() < 1e-15 && (quotient.im - 0.4).abs() < 1e-15);
+    }
 }

@@ -77,8 +77,9 @@ impl Axis {
         };
         let on_axis = |tick: &f64| *tick >= 0.999 * self.low && *tick <= 1.001 * self.high;
         ticks.retain(on_axis);
-        // An axis of less than a decade.
-        if ticks.len() < 3 {
+        // An axis of less than a decade; for sizes, one power of two says more than other numbers.
+        let least = if self.has_sizes { 1 } else { 3 };
+        if ticks.len() < least {
             round_ticks(self.low, self.high)
         } else {
             ticks

@@ -202,7 +202,7 @@ impl Chart {
 
     /// Returns the rows of the data of the chart.
     fn data(&self) -> impl Iterator<Item = Vec<String>> {
-        let header = ["curve", "x", "y", "low", "high"]
+        let header = ["curve", &self.x, &self.y, "low", "high"]
             .map(str::to_owned)
             .to_vec();
         let rows = self.curves.iter().flat_map(|curve| {

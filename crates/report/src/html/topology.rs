@@ -202,15 +202,16 @@ fn draw_lines(
         (other.congested_s.total_cmp(&one.congested_s)).then_with(|| one.name.cmp(&other.name))
     });
     named.dedup_by(|(one, _), (other, _)| one.name == other.name);
-    // Names that would cover each other are only in the table.
-    let mut places: Vec<(f64, f64)> = Vec::new();
+    // Names that would cover each other are only in the data.
+    let mut places: Vec<(f64, f64, f64)> = Vec::new();
     for (link, (x, y)) in named.iter().take(NAMED) {
         let width = NAME_LETTER * link.name.len() as f64;
-        let is_free = |place: &(f64, f64)| {
-            (place.0 - x).abs() >= width || (place.1 - y).abs() >= 2.0 * NAME_LETTER
+        let is_free = |place: &(f64, f64, f64)| {
+            (place.0 - x).abs() >= (width + place.2) / 2.0
+                || (place.1 - y).abs() >= 2.0 * NAME_LETTER
         };
         if places.iter().all(is_free) {
-            places.push((*x, *y));
+            places.push((*x, *y, width));
             picture.text((*x, *y), "middle", &link.name);
         }
     }

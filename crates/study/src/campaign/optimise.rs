@@ -263,8 +263,7 @@ impl Evaluation {
             let Some(value) = row.value else { continue };
             if order.iter().all(|(_, other)| self.better(value, *other)) {
                 let parameters = points[at].point.parameters.shown();
-                let value = three_digits(value);
-                let _ = writeln!(improved, "{:>6}  {value:<14}  {parameters}", row.runs);
+                let _ = writeln!(improved, "{:>6}  {value:<14.6e}  {parameters}", row.runs);
             }
             order.push((at, value));
         }
@@ -319,11 +318,14 @@ impl Evaluation {
             let _ = write!(text, "{name}: {parameters}");
             let (of_best, of_other) = points[best].paired_values(&points[other], column);
             if let Ok(found) = Comparison::new(&of_best, &of_other, confidence) {
-                let _ = write!(text, "\n      {} times the best", three_digits(found.ratio));
+                let _ = write!(
+                    text,
+                    "\n      {} times the best",
+                    format_args!("{:.4}", found.ratio)
+                );
                 if let (Some(interval), true) = (found.interval, self.draws) {
                     let (low, high) = (interval.low, interval.high);
-                    let (low, high) = (three_digits(low), three_digits(high));
-                    let _ = write!(text, ", {low} to {high} on the same seeds");
+                    let _ = write!(text, ", {low:.4} to {high:.4} on the same seeds");
                 }
             }
             text.push('\n');

@@ -296,12 +296,12 @@ impl Report<'_> {
             };
             let interval = comparison
                 .interval
-                .map(|it| format!("{} to {}", three_digits(it.low), three_digits(it.high)));
+                .map(|it| format!("{:.4} to {:.4}", it.low, it.high));
             vec![
                 Cell::from(column.as_str()),
                 Cell::from(format!("{parameter} = {} against {}", of(point), of(base))),
                 Cell::from(others(point, parameter)),
-                number_cell(comparison.ratio),
+                Cell::number(comparison.ratio, format!("{:.4}", comparison.ratio)),
                 Cell::from(interval.unwrap_or_default()),
                 Cell::number(*p_value, format!("{p_value:.2e}")),
             ]
@@ -469,13 +469,21 @@ fn split_constants(curves: &mut [ChartCurve]) -> Vec<String> {
     let [first, others @ ..] = &*curves else {
         return Vec::new();
     };
-    let is_shared = |part: &String| others.iter().all(|curve| parts(curve).contains(part));
-    let mut shared = parts(first);
-    shared.retain(|part| !others.is_empty() && is_shared(part));
+    // The names have the same parameters in the same order; a value may have several parts.
+    let has = |curve: &ChartCurve, at: usize, part: &String| parts(curve).get(at) == Some(part);
+    let is_shared: Vec<bool> = (parts(first).iter().enumerate())
+        .map(|(at, part)| !others.is_empty() && others.iter().all(|curve| has(curve, at, part)))
+        .collect();
+    let at = |position: usize| is_shared.get(position) == Some(&true);
+    let shared = (0..)
+        .zip(parts(first))
+        .filter(|(position, _)| at(*position));
+    let shared = shared.map(|(_, part)| part).collect();
     for curve in curves {
-        let mut own = parts(curve);
-        own.retain(|part| !shared.contains(part));
-        curve.name = own.join(", ");
+        let own = (0..)
+            .zip(parts(curve))
+            .filter(|(position, _)| !at(*position));
+        curve.name = own.map(|(_, part)| part).collect::<Vec<_>>().join(", ");
     }
     shared
 }

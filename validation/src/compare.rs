@@ -88,10 +88,13 @@ fn shape(line: &str) -> String {
     let words: Vec<&str> = line.split_whitespace().collect();
     let bare = |word: &str| word.trim_matches(['(', ')', ',', '.', ';', ':']).to_owned();
     let shown = words.iter().enumerate().map(|(at, word)| {
-        // A size is one word, or a number and a unit.
+        // A size is one word, or the number and the unit at the beginning of a line.
         let unit = words.get(at + 1).map(|next| bare(next)).unwrap_or_default();
-        let is_size = [bare(word), bare(word) + &unit]
+        let one = bare(word);
+        let two = (at == 0).then(|| bare(word) + &unit);
+        let is_size = [Some(one), two]
             .iter()
+            .flatten()
             .any(|size| size.ends_with('B') && size.parse::<Size>().is_ok());
         if is_size {
             (*word).to_owned()

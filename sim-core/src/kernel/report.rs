@@ -146,7 +146,12 @@ impl Objects {
                 format!("polling: test of mutex {mutex}")
             }
             Transition::Device => "a call of the device".to_owned(),
-            _ => StepKind::from_number(slot.code.kind()).as_str().to_owned(),
+            _ => {
+                let kind = StepKind::from_number(slot.code.kind());
+                let object = kind.object_kind();
+                let object = object.map(|object| format!(" of {object} {}", slot.code.object()));
+                format!("{}{}", kind.as_str(), object.unwrap_or_default())
+            }
         }
     }
 

@@ -5,7 +5,9 @@
 //! leave in the order in which they were started. The formula of the model is in
 //! `platform/src/network/flow.rs`.
 //!
-//! *Not modelled*: a transfer that is cancelled while waiting keeps the place in the order.
+//! *Not modelled*: a transfer that is cancelled while waiting keeps the place in the order. A
+//! waiting transfer counts as one in progress for `pair_duplex` and the penalties of `ib`, and
+//! analyses call the wait contention.
 
 use platform::NetworkParameters;
 use sim_core::{HostId, Span, Time};

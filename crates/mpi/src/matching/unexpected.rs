@@ -296,7 +296,7 @@ impl Index {
 
     fn append_to_list(&mut self, kind: usize, at: u32) {
         let message = self.nodes[at as usize].message.as_ref();
-        let envelope = &message.expect("only what is there is listed").envelope;
+        let envelope = &message.expect("a listed node has a message").envelope;
         let before = (self.lists).append(Key::matching_key(envelope, kind), at);
         self.nodes[at as usize].links[kind].before = before;
         if before != NONE {

@@ -529,7 +529,7 @@ pub(crate) fn tell_results(
 ) -> io::Result<()> {
     let OutputArgs { format, quiet, .. } = args.output;
     if format.is_for_programs() || !quiet {
-        let summary = || summary::summary_text(run, record).to_string();
+        let summary = || summary::summary_text(run, record);
         let result = format.write_result(summary, || record.to_json());
         writeln!(stdout, "{result}")?;
     }

@@ -564,7 +564,7 @@ fn report_run(name: &str, run: &RealRun, args: &RealArgs, arguments: &[OsString]
     let mut stdout = io::stdout().lock();
     let OutputArgs { format, quiet, .. } = args.output;
     let printed = if format.is_for_programs() || !quiet {
-        let summary = || summary::real(&record, &args.how()).to_string();
+        let summary = || summary::real(&record, &args.how());
         let result = format.write_result(summary, || record.to_json());
         writeln!(stdout, "{result}")
     } else {

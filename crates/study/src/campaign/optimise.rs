@@ -318,11 +318,7 @@ impl Evaluation {
             let _ = write!(text, "{name}: {parameters}");
             let (of_best, of_other) = points[best].paired_values(&points[other], column);
             if let Ok(found) = Comparison::new(&of_best, &of_other, confidence) {
-                let _ = write!(
-                    text,
-                    "\n      {} times the best",
-                    format_args!("{:.4}", found.ratio)
-                );
+                let _ = write!(text, "\n      {:.4} times the best", found.ratio);
                 if let (Some(interval), true) = (found.interval, self.draws) {
                     let (low, high) = (interval.low, interval.high);
                     let _ = write!(text, ", {low:.4} to {high:.4} on the same seeds");

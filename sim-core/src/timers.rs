@@ -84,16 +84,16 @@ const NO_DATE: u64 = u64::MAX;
 /// Emptied buckets give back their memory above this many entries.
 const KEPT_CAPACITY: usize = 1024;
 
-/// Entries of the lane that are looked at in advance, by their distance from the first.
-const AHEAD: [(usize, Nearness); 2] = [(16, Nearness::Second), (8, Nearness::Next)];
+/// Entries that are looked at in advance, by their distance from the first of their list.
+const AHEAD: [(usize, Nearness); 2] = [(16, Nearness::Far), (8, Nearness::Near)];
 
-/// The position of a group of entries in the queue.
+/// How soon an entry comes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Nearness {
-    /// The next group.
-    Next,
-    /// The group after the next one.
-    Second,
+    /// Within few entries.
+    Near,
+    /// Twice as late: each entry is first far and then near.
+    Far,
 }
 
 /// Entries in order, taken from the front.
@@ -118,6 +118,19 @@ impl SortedList {
     #[inline]
     fn first_order(&self) -> u128 {
         self.first_entry().map_or(NO_ENTRY, Timer::order)
+    }
+
+    /// Takes the first entry. Calls `near` with entries that come soon.
+    #[inline]
+    fn pop_first(&mut self, mut near: impl FnMut(&Timer, Nearness)) -> Option<Timer> {
+        for (distance, nearness) in AHEAD {
+            if let Some(ahead) = self.entries.get(self.at + distance) {
+                near(ahead, nearness);
+            }
+        }
+        let first = self.first_entry().copied();
+        self.at += 1;
+        first
     }
 
     /// Appends an entry that is no earlier than the last one. The list grows only if fewer than
@@ -213,7 +226,9 @@ impl TimerQueue {
         }
         self.first_outside = self.first_outside.min(timer.order());
         let run = &mut self.run;
-        if run.entries.len() >= RUN_MAX {
+        // A bucket that became the run may have any number of entries: moving these for each push
+        // would cost a square.
+        if run.entries.len() >= RUN_MAX && run.count_left() < RUN_MAX {
             run.drop_taken();
         }
         if run.entries.len() < RUN_MAX {
@@ -228,7 +243,7 @@ impl TimerQueue {
             self.beyond.append(&mut self.run.entries);
             let all = std::mem::take(&mut self.heap).into_iter();
             self.beyond.extend(all.map(|Reverse(timer)| timer));
-            self.find_outside(|_, _| ());
+            self.find_outside();
         }
     }
 
@@ -271,26 +286,20 @@ impl TimerQueue {
         self.pop_until(NO_DATE - 1, |_, _| ())
     }
 
-    /// Takes the earliest entry if its date is at most `date`, in bits. Calls `near` with groups of
-    /// entries that come soon, in no order.
+    /// Takes the earliest entry if its date is at most `date`, in bits. Calls `near` with entries
+    /// that come soon.
     #[inline]
     pub(crate) fn pop_until(
         &mut self,
         date: u64,
-        mut near: impl FnMut(&[Timer], Nearness),
+        near: impl FnMut(&Timer, Nearness),
     ) -> Option<Timer> {
         if self.first_date > date {
             return None;
         }
         let lane = &mut self.lane;
         let first = if lane.first_order() < self.first_outside {
-            for (distance, nearness) in AHEAD {
-                if let Some(ahead) = lane.entries.get(lane.at + distance) {
-                    near(std::slice::from_ref(ahead), nearness);
-                }
-            }
-            let first = lane.first_entry().copied();
-            lane.at += 1;
+            let first = lane.pop_first(near);
             if lane.at == lane.entries.len() {
                 lane.entries.clear();
                 lane.at = 0;
@@ -311,23 +320,21 @@ impl TimerQueue {
 
     /// Takes the earliest entry that is not in the lane.
     #[inline]
-    fn pop_outside(&mut self, near: impl FnMut(&[Timer], Nearness)) -> Option<Timer> {
+    fn pop_outside(&mut self, near: impl FnMut(&Timer, Nearness)) -> Option<Timer> {
         let first = if self.run.first_order() == self.first_outside {
-            let first = self.run.first_entry().copied();
-            self.run.at += 1;
-            first
+            self.run.pop_first(near)
         } else {
             self.heap.pop().map(|Reverse(first)| first)
         };
-        self.find_outside(near);
+        self.find_outside();
         first
     }
 
     #[inline]
-    fn find_outside(&mut self, near: impl FnMut(&[Timer], Nearness)) {
+    fn find_outside(&mut self) {
         let is_calendar_open = !self.buckets.is_empty() || !self.beyond.is_empty();
         if is_calendar_open && self.run.count_left() == 0 && self.heap.is_empty() {
-            self.take_bucket(near);
+            self.take_bucket();
         }
         self.first_outside = self.run.first_order();
         if let Some(Reverse(timer)) = self.heap.peek() {
@@ -337,7 +344,7 @@ impl TimerQueue {
 
     /// Takes the next bucket.
     #[inline(never)]
-    fn take_bucket(&mut self, mut near: impl FnMut(&[Timer], Nearness)) {
+    fn take_bucket(&mut self) {
         if self.in_buckets == 0 && !self.spread() {
             return;
         }
@@ -351,10 +358,6 @@ impl TimerQueue {
         self.run.at = 0;
         self.taken += 1;
         self.in_buckets -= run.len();
-        near(run, Nearness::Next);
-        if let Some(bucket) = self.buckets.get(self.taken) {
-            near(bucket, Nearness::Second);
-        }
         run.sort_unstable();
     }
 
@@ -403,7 +406,7 @@ impl TimerQueue {
             bucket.retain(&mut live);
             self.in_buckets += bucket.len();
         }
-        self.find_outside(|_, _| ());
+        self.find_outside();
         self.find_first();
     }
 }

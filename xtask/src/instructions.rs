@@ -1,4 +1,5 @@
-//! `cargo xtask instructions`: the cost of a message, a transition of the checker and a `yield`.
+//! `cargo xtask instructions`: the cost of a message, a transition of the checker, a `yield` and a
+//! `sleep`.
 //!
 //! Each workload runs twice under callgrind, which counts executed instructions, with two lengths.
 //! The difference leaves out the start of the process. Counts do not depend on the load of the
@@ -106,7 +107,7 @@ fn programs(root: &Path) -> Result<PathBuf, String> {
     Ok(target.target_directory.join("release").into())
 }
 
-/// Returns the instructions per message, transition or yield, rounded; `places` are the repository
+/// Returns the instructions per message, transition, yield or sleep, rounded; `places` are the repository
 /// and the folder of the release builds.
 fn cost(places: (&Path, &Path), workload: &Workload) -> Result<u64, String> {
     let short = count_instructions(places, workload, workload.short)?;

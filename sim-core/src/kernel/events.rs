@@ -141,7 +141,7 @@ impl Calendar {
     #[inline]
     fn next_due(&mut self, date: Time, actors: &Actors) -> Option<Timer> {
         let actors = &actors.records;
-        let near = |timers: &[Timer], nearness| prefetch_near(actors, timers, nearness);
+        let near = |timer: &Timer, nearness| prefetch_actor(actors, timer, nearness);
         self.timers.pop_until(date.to_bits(), near)
     }
 }
@@ -247,17 +247,18 @@ impl super::ActorRecord {
     }
 }
 
-/// Prefetches the actors with timers that come soon: first the records, then, when the records are
-/// in the cache, the futures.
-fn prefetch_near(actors: &[super::ActorRecord], timers: &[Timer], nearness: Nearness) {
-    let near = timers
-        .iter()
-        .filter_map(|timer| actors.get(usize::try_from(timer.target).ok()?));
-    match nearness {
-        Nearness::Second => near.for_each(prefetch),
-        Nearness::Next => near
-            .filter_map(|record| record.body.as_deref())
-            .for_each(prefetch),
+/// Prefetches the actor of a timer that comes soon: first the record, then, when the record is in
+/// the cache, the future.
+#[inline]
+fn prefetch_actor(actors: &[super::ActorRecord], timer: &Timer, nearness: Nearness) {
+    let target = usize::try_from(timer.target).ok();
+    let Some(record) = target.and_then(|actor| actors.get(actor)) else {
+        return;
+    };
+    if nearness == Nearness::Far {
+        prefetch(record);
+    } else if let Some(body) = record.body.as_deref() {
+        prefetch(body);
     }
 }
 

@@ -15,7 +15,7 @@ pub(super) struct Workload {
     pub(super) per: Per,
 }
 
-/// A number of messages, transitions or yields.
+/// A number of messages, transitions, yields or sleeps.
 pub(super) enum Per {
     /// The difference of the two lengths.
     Known(u64),
@@ -74,6 +74,15 @@ pub(super) const ALL: &[Workload] = &[
         short: "1000",
         long: "11000",
         per: Per::Known(20_000),
+    },
+    Workload {
+        name: "sleep, 3e4 actors",
+        build: &["-p", "simrun-sim-core", "--example", "sleep"],
+        program: "examples/sleep",
+        arguments: "LENGTH",
+        short: "2",
+        long: "12",
+        per: Per::Known(300_000),
     },
     Workload {
         name: "check philosophers",

@@ -479,7 +479,6 @@ impl Simulation {
                     if !kernel.resume_actor(actor) {
                         continue;
                     }
-                    kernel.actors.current = actor;
                     actor
                 } else {
                     if let Some(outcome) = self.next_instant(&mut kernel) {
@@ -487,7 +486,7 @@ impl Simulation {
                     }
                     continue;
                 };
-                (kernel.actors).swap_body(actor, &mut self.running, self.progress.as_deref());
+                (kernel.actors).begin_poll(actor, &mut self.running, self.progress.as_deref());
                 actor
             };
             if let Some(outcome) = self.poll_body(actor) {
@@ -515,7 +514,7 @@ impl Simulation {
     fn poll_actor(&mut self, actor: u32) -> Option<Outcome> {
         let progress = self.progress.as_deref();
         let mut kernel = self.kernel.borrow_mut();
-        kernel.actors.swap_body(actor, &mut self.running, progress);
+        kernel.actors.begin_poll(actor, &mut self.running, progress);
         drop(kernel);
         self.poll_body(actor)
     }
@@ -534,9 +533,7 @@ impl Simulation {
         {
             let mut kernel = self.kernel.borrow_mut();
             let kernel = &mut *kernel;
-            kernel.actors.current = NONE;
-            let record = &mut kernel.actors[actor];
-            std::mem::swap(&mut record.body, &mut self.running);
+            let record = kernel.actors.end_poll(actor, &mut self.running);
             if let Some(watch) = &mut kernel.watch {
                 watch.actor = actor;
             }
@@ -624,13 +621,7 @@ impl Simulation {
 
     /// Drops the future of an actor and withdraws all its requests.
     fn remove_actor(&mut self, actor: u32) {
-        // The actor is the current one while its destructors run, so that a panic there is its
-        // failure.
-        let body = {
-            let mut kernel = self.kernel.borrow_mut();
-            kernel.actors.current = actor;
-            kernel.actors[actor].body.take()
-        };
+        let body = self.kernel.borrow_mut().actors.take_body(actor);
         drop(body);
         let (hooks, failed) = {
             let kernel = &mut *self.kernel.borrow_mut();
@@ -643,7 +634,7 @@ impl Simulation {
         for hook in hooks.into_iter().rev() {
             hook(failed);
         }
-        self.kernel.borrow_mut().actors.current = NONE;
+        self.kernel.borrow_mut().actors.leave_poll();
     }
 
     /// Lets the chooser pick transitions, and the clock advance where none is enabled, until the
@@ -706,9 +697,7 @@ impl Simulation {
             self.poll_device();
             let actor = {
                 let mut kernel = self.kernel.borrow_mut();
-                let actor = kernel.actors.take_answered()?;
-                kernel.actors.current = actor;
-                actor
+                kernel.actors.take_answered()?
             };
             if let Some(outcome) = self.poll_actor(actor) {
                 return Some(Some(outcome));
@@ -719,7 +708,7 @@ impl Simulation {
     /// Drops the futures of all actors. Each panic is caught alone: two at a time would end the
     /// process.
     fn drop_bodies(&mut self) {
-        self.kernel.borrow_mut().actors.current = NONE;
+        self.kernel.borrow_mut().actors.leave_poll();
         let mut body = self.running.take();
         for next in 0.. {
             if body.is_some() {

@@ -547,10 +547,10 @@ impl Actors {
         u32::try_from(self.records.len()).expect("actors are counted in 32 bits")
     }
 
-    /// Takes the future out of the record of an actor: the record must not be borrowed while user
-    /// code runs.
+    /// Makes an actor the polled one, and takes the future out of the record: the record must not be
+    /// borrowed while user code runs.
     #[inline(always)]
-    pub(crate) fn swap_body(
+    pub(crate) fn begin_poll(
         &mut self,
         actor: u32,
         running: &mut Option<Body>,
@@ -561,8 +561,30 @@ impl Actors {
             progress.enter_poll(actor, record.host);
         }
         debug_assert!(running.is_none(), "one future is polled at a time");
-        self.sends_in_step = 0;
+        (self.current, self.sends_in_step) = (actor, 0);
         std::mem::swap(running, &mut record.body);
+    }
+
+    /// Puts the future back into the record of the polled actor; no actor is polled any more.
+    #[inline(always)]
+    pub(crate) fn end_poll(&mut self, actor: u32, running: &mut Option<Body>) -> &mut ActorRecord {
+        debug_assert_eq!(actor, self.current, "one actor is polled at a time");
+        self.current = NONE;
+        let record = &mut self.records[actor as usize];
+        std::mem::swap(&mut record.body, running);
+        record
+    }
+
+    /// Takes the future of an actor, to be dropped. The actor is the polled one until
+    /// [`Actors::leave_poll`], so that a panic of a destructor is a failure of the actor.
+    pub(crate) fn take_body(&mut self, actor: u32) -> Option<Body> {
+        self.current = actor;
+        self.records[actor as usize].body.take()
+    }
+
+    /// No actor is polled any more.
+    pub(crate) const fn leave_poll(&mut self) {
+        self.current = NONE;
     }
 
     /// Reserves memory for the records of further actors.

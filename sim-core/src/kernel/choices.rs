@@ -63,7 +63,7 @@ impl Choices {
 }
 
 impl Actors {
-    /// Takes the next new actor and makes it the current actor. After the last new actor the other
+    /// Takes the next new actor. After the last new actor the other
     /// actors take their turns.
     pub(crate) fn next_new_actor(&mut self) -> Option<u32> {
         while let Some(actor) = self.starting.pop_front() {
@@ -72,7 +72,6 @@ impl Actors {
                 continue;
             }
             record.started = true;
-            self.current = actor;
             self.set_plain_mode(TurnMode::Opening);
             return Some(actor);
         }
@@ -224,7 +223,7 @@ impl Objects {
 }
 
 impl Kernel {
-    /// Executes a decision of the chooser. True if the actor continues; the actor is then current.
+    /// Executes a decision of the chooser. True if the actor continues.
     ///
     /// # Panics
     /// If the decision is not among the candidates: the chooser is broken.
@@ -251,10 +250,6 @@ impl Kernel {
         }
         self.actors[actor].move_to_front(slot.operation_id);
         (self.actors).give_answer(actor, slot.operation_id, answer, &mut self.calendar);
-        if self.actors.pauses_after(actor, slot.code) {
-            return false;
-        }
-        self.actors.current = actor;
-        true
+        !self.actors.pauses_after(actor, slot.code)
     }
 }

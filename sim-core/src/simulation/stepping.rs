@@ -487,9 +487,8 @@ impl Stepper {
             self.stale |= kind == StepKind::Control;
             let paused = kernel.actors.pauses_after(actor, code);
             if !paused {
-                kernel.actors.current = actor;
                 let progress = simulation.progress.as_deref();
-                (kernel.actors).swap_body(actor, &mut simulation.running, progress);
+                (kernel.actors).begin_poll(actor, &mut simulation.running, progress);
             }
             (!paused, paused || kind == StepKind::Resume)
         };
@@ -700,7 +699,6 @@ impl Simulation {
         if next.is_none() {
             next = (kernel.actors).take_woken(&kernel.exploration, &mut kernel.calendar);
         }
-        kernel.actors.current = next?;
         next
     }
 

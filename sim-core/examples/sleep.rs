@@ -1,6 +1,6 @@
 //! 30 000 actors that sleep random times below 1 s; the argument is the number of sleeps of each
-//! actor. `cargo xtask instructions` counts the instructions of one sleep with so many timers that
-//! a cost that grows with their number shows.
+//! actor. `cargo xtask instructions` counts the instructions of one sleep, where a cost that grows
+//! with the number of timers shows.
 
 use sim_core::{Outcome, Simulation, Span, Stream};
 

@@ -4,7 +4,8 @@
 //!
 //! - The *lane* is a list to which entries are appended that are no earlier than the last one. So
 //!   ranks that go in step, or wait for one duration, cost no search, however many they are.
-//! - The *run* is a short sorted list with the other entries, while they are few.
+//! - The *run* is a second sorted list. Entries that are no earlier than the last one are appended,
+//!   as of two groups of ranks that go in step; others are inserted while the list is short.
 //! - The *calendar* has all later entries: in buckets of equal width, unsorted, and in a list of
 //!   the entries beyond the last bucket. A push costs one multiplication. A bucket that is reached
 //!   becomes the run.
@@ -87,7 +88,7 @@ const KEPT_CAPACITY: usize = 1024;
 /// Entries that are looked at in advance, by their distance from the first of their list.
 const AHEAD: [(usize, Nearness); 2] = [(16, Nearness::Far), (8, Nearness::Near)];
 
-/// How soon an entry comes.
+/// The position of an entry behind the first one of its list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Nearness {
     /// Within few entries.
@@ -226,6 +227,13 @@ impl TimerQueue {
         }
         self.first_outside = self.first_outside.min(timer.order());
         let run = &mut self.run;
+        if run
+            .entries
+            .last()
+            .is_none_or(|last| last.date <= timer.date)
+        {
+            return run.append_timer(timer);
+        }
         // A bucket that became the run may have any number of entries: moving these for each push
         // would cost a square.
         if run.entries.len() >= RUN_MAX && run.count_left() < RUN_MAX {
@@ -240,6 +248,7 @@ impl TimerQueue {
         }
         self.heap.push(Reverse(timer));
         if self.buckets.is_empty() {
+            self.run.drop_taken();
             self.beyond.append(&mut self.run.entries);
             let all = std::mem::take(&mut self.heap).into_iter();
             self.beyond.extend(all.map(|Reverse(timer)| timer));

@@ -107,8 +107,8 @@ fn programs(root: &Path) -> Result<PathBuf, String> {
     Ok(target.target_directory.join("release").into())
 }
 
-/// Returns the instructions per message, transition, yield or sleep, rounded; `places` are the repository
-/// and the folder of the release builds.
+/// Returns the instructions per message, transition, yield or sleep, rounded; `places` are the
+/// repository and the folder of the release builds.
 fn cost(places: (&Path, &Path), workload: &Workload) -> Result<u64, String> {
     let short = count_instructions(places, workload, workload.short)?;
     let long = count_instructions(places, workload, workload.long)?;

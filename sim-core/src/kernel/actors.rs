@@ -547,8 +547,8 @@ impl Actors {
         u32::try_from(self.records.len()).expect("actors are counted in 32 bits")
     }
 
-    /// Makes an actor the polled one, and takes the future out of the record: the record must not be
-    /// borrowed while user code runs.
+    /// Makes an actor the polled one, and takes the future out of the record: the record must not
+    /// be borrowed while user code runs.
     #[inline(always)]
     pub(crate) fn begin_poll(
         &mut self,

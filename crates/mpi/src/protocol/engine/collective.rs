@@ -17,6 +17,7 @@ use observe::SourceLocation;
 use std::ops::Range;
 
 use ::collectives::{Algorithm, Area, Call, Part, Slot};
+use smallvec::SmallVec;
 
 use super::{NOTHING, OperationState, Operations, ProtocolEngine, RequestTable, Role};
 use crate::api::group::Members;
@@ -186,17 +187,24 @@ struct StepRequest {
     matching_cost: f64,
 }
 
-/// The collectives of a rank.
+/// A lane of a collective.
+#[derive(Clone, Default, Debug)]
+struct Lane {
+    /// The collective; `None` while the collective is executed, of free lanes, and of lanes that
+    /// are not the first one of their collective.
+    running: Option<Box<Running>>,
+    requests: Requests,
+}
+
+/// The collectives of a rank. Most ranks have one lane and two requests at one time: these are here
+/// and not elsewhere in memory, because a million ranks wait mostly for memory.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Collectives {
-    /// By number; `None` while one is executed, of free places, and of lanes that are not the first
-    /// one of their collective.
-    running: Vec<Option<Box<Running>>>,
-    /// By number of the lane.
-    requests: Vec<Requests>,
+    /// By number.
+    lanes: SmallVec<[Lane; 1]>,
     free: Vec<u32>,
     /// By token of the operation.
-    steps: Vec<Option<StepRequest>>,
+    steps: SmallVec<[Option<StepRequest>; 2]>,
     /// Collectives with schedules that can continue.
     ready: Vec<u32>,
     /// Ends of requests of a collective that is being executed.
@@ -283,7 +291,7 @@ impl Collectives {
     }
 
     fn running(&self, index: u32) -> Option<&Running> {
-        self.running.get(index as usize)?.as_deref()
+        self.lanes.get(index as usize)?.running.as_deref()
     }
 
     /// Describes a collective in progress, such as "allreduce #4 (ring, round 3 of 6)": the
@@ -326,7 +334,7 @@ impl Collectives {
         };
         let steps = self.steps.iter().flatten();
         let waited = steps.filter(|step| {
-            let requests = &self.requests[step.lane as usize];
+            let requests = &self.lanes[step.lane as usize].requests;
             requests.collective == index && requests.waits_for == step.slot
         });
         waited
@@ -336,8 +344,8 @@ impl Collectives {
 
     /// Gives up the requests of a collective that has failed.
     fn abandon(&mut self, index: u32, operations: &mut Operations) {
-        let requests = &self.requests;
-        let is_own = |step: StepRequest| requests[step.lane as usize].collective == index;
+        let lanes = &self.lanes;
+        let is_own = |step: StepRequest| lanes[step.lane as usize].requests.collective == index;
         for (token, step) in (0..).zip(&mut self.steps) {
             if step.is_some_and(is_own) {
                 *step = None;
@@ -362,7 +370,7 @@ impl Collectives {
             let lane = self.add_lane(learner, Some(index));
             running.progress.others.push((lane, Position::default()));
         }
-        self.running[index as usize] = Some(running);
+        self.lanes[index as usize].running = Some(running);
         index
     }
 }
@@ -446,7 +454,7 @@ impl RequestTable {
     /// Returns true if collectives are in progress, so that the ends of sends matter.
     pub(crate) fn has_running(&self) -> bool {
         let collectives = self.collectives.as_ref();
-        collectives.is_some_and(|all| all.running.len() > all.free.len())
+        collectives.is_some_and(|all| all.lanes.len() > all.free.len())
     }
 
     /// Returns the collectives, to count calls.
@@ -468,7 +476,7 @@ impl RequestTable {
         let step = step.expect("the operation of a step has its request");
         // What has ended the request is learnt by the schedule, or by the program when it waits for
         // the collective.
-        let learner = collectives.requests[step.lane as usize].learner;
+        let learner = collectives.lanes[step.lane as usize].requests.learner;
         if let Some(record) = self.rare.causality_mut() {
             match learner {
                 Some(learner) => record.note_passed(token, learner),
@@ -479,7 +487,7 @@ impl RequestTable {
         self.operations.remove(token);
         let collectives = self.collectives_mut();
         collectives.owed += owed;
-        let requests = &mut collectives.requests[step.lane as usize];
+        let requests = &mut collectives.lanes[step.lane as usize].requests;
         let pending = &mut requests.pending[usize::from(step.slot)];
         *pending -= 1;
         let is_over = requests.waits_for == step.slot
@@ -489,7 +497,7 @@ impl RequestTable {
         }
         let collective = requests.collective;
         let landed = step.land(result, buffer);
-        match &mut collectives.running[collective as usize] {
+        match &mut collectives.lanes[collective as usize].running {
             Some(running) => {
                 running.put(landed);
                 let is_ready = is_over || running.progress.error.is_some();

@@ -9,7 +9,9 @@
 use ::collectives::Call;
 
 use super::runner::Runner;
-use super::{ALL, Collectives, JOIN, NO_SLOT, Requests, Running, ScheduleExecutor, ScheduleState};
+use super::{
+    ALL, Collectives, JOIN, Lane, NO_SLOT, Requests, Running, ScheduleExecutor, ScheduleState,
+};
 use crate::channel::Token;
 
 /// The position in a lane of a schedule.
@@ -39,7 +41,7 @@ impl ScheduleState {
 impl Collectives {
     /// Returns true if a lane does not wait.
     fn is_ready(&self, progress: &ScheduleState, number: u32, position: Position) -> bool {
-        match self.requests[number as usize].waits_for {
+        match self.lanes[number as usize].requests.waits_for {
             NO_SLOT => true,
             JOIN => progress.round() >= position.round,
             _ => false,
@@ -48,26 +50,16 @@ impl Collectives {
 
     /// Adds a lane of a collective, or the first lane of a new one; returns the number of the lane.
     pub(super) fn add_lane(&mut self, learner: Option<Token>, collective: Option<u32>) -> u32 {
-        let requests = Requests {
-            collective: collective.unwrap_or(0),
+        let lane = self.free.pop().unwrap_or_else(|| {
+            self.lanes.push(Lane::default());
+            u32::try_from(self.lanes.len() - 1).expect("lanes at one time are counted in 32 bits")
+        });
+        self.lanes[lane as usize].requests = Requests {
+            collective: collective.unwrap_or(lane),
             learner,
             waits_for: NO_SLOT,
             waits_for_request: ALL,
             ..Requests::default()
-        };
-        let lane = self.free.pop().unwrap_or_else(|| {
-            if self.running.len() == self.running.capacity() {
-                // Most ranks of a large run have one at a time.
-                self.running.reserve_exact(self.running.len().max(1));
-                self.requests.reserve_exact(self.running.len().max(1));
-            }
-            self.running.push(None);
-            self.requests.push(requests);
-            u32::try_from(self.running.len() - 1).expect("lanes at one time are counted in 32 bits")
-        });
-        self.requests[lane as usize] = Requests {
-            collective: collective.unwrap_or(lane),
-            ..requests
         };
         lane
     }
@@ -77,7 +69,7 @@ impl ScheduleExecutor<'_> {
     /// Executes the schedule of a collective until all of its lanes wait.
     pub(super) fn advance(&mut self, index: u32) {
         let collectives = self.engine.requests.collectives_mut();
-        let Some(mut running) = collectives.running[index as usize].take() else {
+        let Some(mut running) = collectives.lanes[index as usize].running.take() else {
             return;
         };
         let arguments = running.call.call.clone();
@@ -89,7 +81,7 @@ impl ScheduleExecutor<'_> {
             return self.finish_call(index, *running);
         }
         let collectives = self.engine.requests.collectives_mut();
-        collectives.running[index as usize] = Some(running);
+        collectives.lanes[index as usize].running = Some(running);
     }
 
     /// Executes all lanes, of which the first one waits or is over, until all wait; returns true
@@ -135,7 +127,7 @@ impl ScheduleExecutor<'_> {
             if !collectives.is_ready(&running.progress, number, position) {
                 return false;
             }
-            collectives.requests[number as usize].waits_for = NO_SLOT;
+            collectives.lanes[number as usize].requests.waits_for = NO_SLOT;
             for landed in std::mem::take(&mut collectives.landed) {
                 running.put(landed);
             }

@@ -192,7 +192,7 @@ impl Runner<'_> {
     /// Returns the requests of the lane.
     fn lane_requests(&mut self) -> &mut Requests {
         let collectives = self.engine.requests.collectives_mut();
-        &mut collectives.requests[self.number as usize]
+        &mut collectives.lanes[self.number as usize].requests
     }
 
     /// Waits for requests of a slot: for one of them, or until no more than `leaves` are in
@@ -274,7 +274,7 @@ impl Steps for Runner<'_> {
             return;
         }
         let collectives = self.engine.requests.collectives_mut();
-        let requests = &mut collectives.requests[self.number as usize];
+        let requests = &mut collectives.lanes[self.number as usize].requests;
         let number = requests.waited[usize::from(slot)];
         let is_it =
             |step: &StepRequest| (step.lane, step.slot, step.number) == (self.number, slot, number);

@@ -1,7 +1,7 @@
 //! The LogGOPS device: messages occupy processors and adapters, and have a latency; there are no
 //! links.
 //!
-//! Every rank has one processor and one adapter. With L, o, g, G, O as in [`Costs`] and a packet of
+//! Every rank has one processor and one adapter. With L, o, g, G, O as in [`PacketCosts`] and a packet of
 //! s bytes (a control packet and an empty message count as 1 byte):
 //!
 //! * **Sending** starts at a date t at which the processor is free and the adapter has finished its
@@ -54,79 +54,16 @@ use std::rc::Rc;
 
 use channel::{ChannelEvent, Envelope, Interest, Packet, Settings, Token};
 use observe::NetworkEvent;
-use settings::{LogGopsLoopback, LogGopsParameters};
+use settings::LogGopsParameters;
 use sim_core::{ActorId, Blocked, Device, End, Kernel, KernelHandle, Span, Time};
 
 use crate::flow::{begins, message};
 use crate::ranks::{Ranks, SimulatedDevice, actor, begin_computation};
 use crate::slab::Slab;
 
-/// Costs of packets that take one kind of way: between hosts, or within a host.
-#[derive(Clone, Copy, Debug)]
-struct PacketCosts {
-    latency: Span,
-    overhead: Span,
-    /// Time in which the sender's processor copies a byte: O.
-    copy_per_byte: Span,
-    /// Time for each byte until the last one is through: max(O, G).
-    through_per_byte: Span,
-    gap: Span,
-    gap_per_byte: Span,
-}
+mod costs;
 
-impl PacketCosts {
-    fn from_parameters(costs: &LogGopsParameters<Span>) -> Self {
-        Self {
-            latency: costs.latency,
-            overhead: costs.overhead,
-            copy_per_byte: costs.overhead_per_byte,
-            through_per_byte: costs.overhead_per_byte.max(costs.gap_per_byte),
-            gap: costs.gap,
-            gap_per_byte: costs.gap_per_byte,
-        }
-    }
-
-    /// Costs between ranks of one host: both processors copy, and no adapter is occupied.
-    fn from_loopback(loopback: &LogGopsLoopback<Span>, overhead_per_byte: Span) -> Self {
-        let through_per_byte = overhead_per_byte.max(loopback.gap_per_byte);
-        Self {
-            latency: loopback.latency,
-            overhead: loopback.overhead,
-            copy_per_byte: through_per_byte,
-            through_per_byte,
-            gap: Span::ZERO,
-            gap_per_byte: Span::ZERO,
-        }
-    }
-
-    /// Time in which the sender's processor copies a packet: o + (s−1)·O.
-    fn copy_time(&self, rest: f64) -> Span {
-        self.overhead + self.copy_per_byte * rest
-    }
-
-    /// Time until the last byte is through: o + (s−1)·max(O, G).
-    fn through_time(&self, rest: f64) -> Span {
-        self.overhead + self.through_per_byte * rest
-    }
-
-    /// Time until the adapter takes the next packet: g + (s−1)·G.
-    fn gap_time(&self, rest: f64) -> Span {
-        self.gap + self.gap_per_byte * rest
-    }
-}
-
-/// The bytes of a packet that take time each: s−1.
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "messages of 2^53 bytes and more may be off by one"
-)]
-fn rest_of(packet: &Packet) -> f64 {
-    if packet.header.is_control() {
-        return 0.0;
-    }
-    let length = packet.header.charged_length(packet.payload.len());
-    length.saturating_sub(1) as f64
-}
+use costs::{PacketCosts, rest_of};
 
 /// An item in a list of items of one rank.
 #[derive(Debug)]

@@ -312,7 +312,9 @@ fn act_on(mut arguments: Vec<OsString>) -> ExitCode {
         Some(Sub::Run(run)) => start_run(&run, &arguments[1..]),
         Some(Sub::Check(check)) => {
             let quiet = check.options.output.quiet;
-            start_app(check.app.as_deref(), Mode::Check, quiet, &arguments[1..])
+            refuse_missing(check.options.simulation.platform.as_deref()).unwrap_or_else(|| {
+                start_app(check.app.as_deref(), Mode::Check, quiet, &arguments[1..])
+            })
         }
         Some(Sub::Real(real)) => {
             let quiet = real.options.output.quiet;
@@ -383,12 +385,15 @@ fn is_command(argument: &OsStr) -> bool {
 }
 
 fn start_run(run: &RunCommand, arguments: &[OsString]) -> ExitCode {
-    start_app(
-        run.app.as_deref(),
-        Mode::Run,
-        run.options.output.quiet,
-        arguments,
-    )
+    let (app, quiet) = (run.app.as_deref(), run.options.output.quiet);
+    refuse_missing(run.options.program.simulation.platform.as_deref())
+        .unwrap_or_else(|| start_app(app, Mode::Run, quiet, arguments))
+}
+
+/// Refuses a platform file that does not exist, before a program is built for a minute.
+fn refuse_missing(platform: Option<&Path>) -> Option<ExitCode> {
+    let missing = platform.filter(|file| !file.exists())?;
+    platform::read_text(missing).err().map(status::refuse)
 }
 
 fn start_app(app: Option<&Path>, mode: Mode, quiet: bool, arguments: &[OsString]) -> ExitCode {

@@ -87,6 +87,17 @@ fn app() {
     ran.exits_with(2).reports_last(none);
 }
 
+/// A platform file that does not exist is found before the program is built.
+#[test]
+fn missing_platform_before_a_build() {
+    for command in ["", "check"] {
+        refuses(
+            &format!("{command} --platform missing.toml apps/ring"),
+            "cannot read platform file \"missing.toml\": there is no such file",
+        );
+    }
+}
+
 /// The hint of clap names the correct form.
 #[test]
 fn arguments_of_the_program_stand_behind_dashes() {

@@ -121,7 +121,7 @@ struct LimitArgs {
 pub struct CheckArgs {
     /// Options of every simulation.
     #[command(flatten)]
-    pub(super) simulation: SimulationArgs,
+    pub simulation: SimulationArgs,
 
     /// Messages of collectives: data (each rank sends what the others need when it calls) or
     /// algorithm (the messages of the selected algorithm); with both a call

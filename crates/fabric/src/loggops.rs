@@ -1,8 +1,8 @@
 //! The LogGOPS device: messages occupy processors and adapters, and have a latency; there are no
 //! links.
 //!
-//! Every rank has one processor and one adapter. With L, o, g, G, O as in [`PacketCosts`] and a packet of
-//! s bytes (a control packet and an empty message count as 1 byte):
+//! Every rank has one processor and one adapter. With L, o, g, G, O as in [`PacketCosts`] and a
+//! packet of s bytes (a control packet and an empty message count as 1 byte):
 //!
 //! * **Sending** starts at a date t at which the processor is free and the adapter has finished its
 //!   earlier sends. The processor is occupied until t + o + (s−1)·O, the adapter does not send

@@ -10,7 +10,7 @@ use sim_core::HostId;
 use maxmin::SharedUses;
 
 /// Pairs that are kept at most.
-const PAIRS_MAX: usize = 4096;
+const PAIRS_MAX: usize = 1 << 15;
 /// Pairs that are kept per host of the platform.
 const PAIRS_PER_HOST: usize = 4;
 

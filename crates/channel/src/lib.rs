@@ -57,7 +57,7 @@ pub use scalar::{PartialElement, Scalar};
 pub use settings::{
     ConnectionSettings, LibrarySettings, Limits, MemorySettings, Overheads, TransportMode,
 };
-pub use statistics::{ConnectionCounts, ConnectionStatistics};
+pub use statistics::{ConnectionCounts, ConnectionStatistics, PeerHistory};
 
 /// Number of a send, a timer or a computation, chosen by the message layer; the channel reports the
 /// end with this number.

@@ -2,6 +2,8 @@
 //!
 //! *Not counted*: packets and bytes.
 
+use std::collections::BTreeMap;
+
 /// Counts of events on the connections of a process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ConnectionCounts {
@@ -33,4 +35,28 @@ pub struct ConnectionStatistics {
     pub waited: Vec<(u32, f64)>,
     /// Number of ranks with a connection in this run; the memory is proportional to this number.
     pub peers: usize,
+}
+
+/// History of the connections to one rank.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PeerHistory {
+    /// Time that messages waited for a connection, in seconds.
+    pub waited: f64,
+    /// Number of connections that came into use.
+    pub opened: u64,
+}
+
+impl ConnectionStatistics {
+    /// Sums the histories of the peers, by rank.
+    #[must_use]
+    pub fn sum_histories(counts: ConnectionCounts, histories: &BTreeMap<u32, PeerHistory>) -> Self {
+        let of_waits = histories.iter().filter(|(_, peer)| peer.waited > 0.0);
+        let opened = histories.values().map(|peer| peer.opened);
+        Self {
+            counts,
+            reopened: opened.clone().map(|opened| opened.saturating_sub(1)).sum(),
+            waited: of_waits.map(|(&rank, peer)| (rank, peer.waited)).collect(),
+            peers: opened.filter(|opened| *opened > 0).count(),
+        }
+    }
 }

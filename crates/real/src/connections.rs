@@ -23,7 +23,7 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
-use channel::{ChannelEvent, Failure, Packet, PacketHeader};
+use channel::{ChannelEvent, ConnectionStatistics, Failure, Packet, PacketHeader, PeerHistory};
 use mio::net::TcpStream;
 use mio::{Interest, Registry, Token};
 use mpi::connection::virtual_connection::VirtualConnectionState as VcState;
@@ -77,15 +77,6 @@ struct End {
     is_listed: bool,
 }
 
-/// Memory of a peer.
-#[derive(Clone, Copy, Default, Debug)]
-pub(super) struct Known {
-    /// Time that messages waited for the connection, in seconds.
-    pub waited: f64,
-    /// Number of times that the connection came into use.
-    pub opened: u64,
-}
-
 /// The connections of a rank.
 #[derive(Debug)]
 pub(super) struct Connections<C> {
@@ -104,7 +95,7 @@ pub(super) struct Connections<C> {
     /// The packet that the machine has just read.
     arriving: Option<Packet>,
     since: BTreeMap<u32, f64>,
-    known: BTreeMap<u32, Known>,
+    known: BTreeMap<u32, PeerHistory>,
     lost: BTreeSet<u32>,
     transport: C,
     /// Congestion controls of sockets that carry packets or have done so.
@@ -730,22 +721,8 @@ impl<C: DataPath> Connections<C> {
     }
 
     /// Returns the counts of the connections.
-    pub(super) fn statistics(&self) -> channel::ConnectionStatistics {
-        let known = self.known.values();
-        channel::ConnectionStatistics {
-            counts: self.connector.counts(),
-            reopened: known
-                .clone()
-                .map(|peer| peer.opened.saturating_sub(1))
-                .sum(),
-            waited: self
-                .known
-                .iter()
-                .filter(|(_, known)| known.waited > 0.0)
-                .map(|(&peer, known)| (peer, known.waited))
-                .collect(),
-            peers: known.filter(|peer| peer.opened > 0).count(),
-        }
+    pub(super) fn statistics(&self) -> ConnectionStatistics {
+        ConnectionStatistics::sum_histories(self.connector.counts(), &self.known)
     }
 }
 

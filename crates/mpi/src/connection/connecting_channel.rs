@@ -22,7 +22,6 @@
 //! report.
 
 mod sockets;
-mod statistics;
 
 use observe::SourceLocation;
 use std::cell::RefCell;
@@ -36,7 +35,7 @@ use rdma::{RegionMemory, Verbs};
 use self::sockets::{Done, Sockets};
 use crate::channel::{AbortReason, ConnectionLifecycle, RankHost, RemoteMemory};
 use crate::channel::{
-    Channel, ChannelEvent, Interest, Level, Packet, PacketHeader, Settings, Token,
+    Channel, ChannelEvent, Interest, Level, Packet, PacketHeader, PeerHistory, Settings, Token,
 };
 use crate::connection::{Connector, Failure, Group, Output, Peer, Settings as ConnectorSettings};
 use crate::exploration::CausalityHooks;
@@ -80,7 +79,7 @@ struct ConnectionDriver {
     waiting: BTreeMap<u32, f64>,
     /// Waiting times of messages and counts of openings by peer; also of connections that were lost
     /// before.
-    known: BTreeMap<u32, statistics::Known>,
+    known: BTreeMap<u32, PeerHistory>,
     /// The rank opens, or has opened, all of them.
     opens: bool,
     finalizes: bool,
@@ -559,7 +558,13 @@ impl ConnectionLifecycle for ConnectingChannel {
     }
 
     fn connection_statistics(&self) -> Option<ConnectionStatistics> {
-        Some(self.driver.borrow().statistics(self.inner.now()))
+        let (driver, now) = (self.driver.borrow(), self.inner.now());
+        let mut histories = driver.known.clone();
+        for (&peer, since) in &driver.waiting {
+            histories.entry(peer).or_default().waited += now - since;
+        }
+        let counts = driver.connector.counts();
+        Some(ConnectionStatistics::sum_histories(counts, &histories))
     }
 }
 
